@@ -3,6 +3,7 @@
 #ifndef HOOP_OP_H
 #define HOOP_OP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,26 @@ hoop_test(hoop_op_t *op);
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms);
+
+/*
+ * Have a number of 8 bytes written to fd, an eventfd or the end of a pipe that does
+ * not block, when the operation has ended; now, if it has. For event loops, which
+ * wait until the other end can be read. It may be written early or more than once,
+ * and not at all where it would block, since then there is something to be read: who
+ * reads it looks after all the operations that share fd, by hoop_op_has_ended(). The
+ * session's thread moves the data meanwhile. fd is borrowed until the operation has
+ * been waited for, -1: it is not any more. Nobody is told by hoop_leave().
+ *
+ * Handle: HOOP_E_INVALID (NULL), HOOP_E_CLOSED (a forked child). Thread: as
+ * hoop_wait(), not while another waits.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_op_notify(hoop_op_t *op, int fd);
+
+/* Whether hoop_wait() would return at once; moves nothing. NULL has not ended.
+ * Thread: as hoop_op_notify(). */
+HOOP_API bool
+hoop_op_has_ended(hoop_op_t *op);
 
 HOOP_END
 

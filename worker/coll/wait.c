@@ -81,3 +81,19 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
         return error_raise(first, "%s", text);
     return HOOP_OK;
 }
+
+enum hoop_status
+hoop_op_notify(hoop_op_t *op, int fd)
+{
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!op)
+        return error_raise(HOOP_E_INVALID, "op is NULL");
+    return engine_signal_end((struct op *)op, fd);
+}
+
+bool
+hoop_op_has_ended(hoop_op_t *op)
+{
+    return op && engine_has_ended((struct op *)op);
+}

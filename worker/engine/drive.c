@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "hoop/interrupt.h"
 
@@ -105,6 +106,17 @@ publish_own(struct engine *engine)
     atomic_store_explicit(&op->is_done, true, memory_order_relaxed);
 }
 
+/* What reads the other end looks after all that it waits for, however many bytes
+ * it finds: one that has no room is ready to be read. */
+static void
+notify(int fd)
+{
+    const uint64_t one = 1;
+    const ssize_t written = write(fd, &one, sizeof(one));
+
+    (void)written;
+}
+
 void
 engine_publish(struct engine *engine)
 {
@@ -122,6 +134,8 @@ engine_publish(struct engine *engine)
         struct waiter *waiter = op->waiter;
 
         TAILQ_REMOVE(&engine->ended, op, link);
+        if (op->notified_fd >= 0)
+            notify(op->notified_fd);
         /* From here on it may be gone; a waiter not before the gate opens. */
         atomic_store(&op->is_done, true);
         if (waiter)
@@ -522,6 +536,46 @@ engine_wait(struct op *op, uint64_t deadline_ns)
     CLEANUP(cancel_release) const int held = cancel_hold();
 
     return wait_held(op, deadline_ns);
+}
+
+enum hoop_status
+engine_signal_end(struct op *op, int fd)
+{
+    bool is_done = op == &nothing;
+
+    if (!is_done) {
+        struct engine *engine = op->engine;
+        const enum hoop_status status = engine_check(engine);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+        pthread_mutex_lock(&engine->gate);
+        op->notified_fd = fd;
+        is_done = atomic_load(&op->is_done);
+        if (op->partner) {
+            op->partner->notified_fd = fd;
+            is_done |= atomic_load(&op->partner->is_done);
+        }
+        pthread_mutex_unlock(&engine->gate);
+    }
+    if (is_done && fd >= 0)
+        notify(fd);
+    return HOOP_OK;
+}
+
+/* The gate, lest one that was notified be taken for one that has not ended. */
+bool
+engine_has_ended(struct op *op)
+{
+    if (op == &nothing || engine_check(op->engine) != HOOP_OK)
+        return true;
+    struct engine *engine = op->engine;
+
+    pthread_mutex_lock(&engine->gate);
+    const bool is_done = atomic_load(&op->is_done) &&
+                         (!op->partner || atomic_load(&op->partner->is_done));
+    pthread_mutex_unlock(&engine->gate);
+    return is_done;
 }
 
 enum engine_idle

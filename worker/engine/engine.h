@@ -430,6 +430,15 @@ engine_wait(struct op *op, uint64_t deadline_ns);
 enum hoop_status
 engine_wait_held(struct op *op, uint64_t deadline_ns);
 
+/* Have 8 bytes written to fd when op has ended, or now if it has; -1: not any more.
+ * Of what its waiter ends itself nothing is written. Handle: HOOP_E_CLOSED (a
+ * forked child). */
+enum hoop_status
+engine_signal_end(struct op *op, int fd);
+/* Whether to wait for op would return at once. */
+bool
+engine_has_ended(struct op *op);
+
 /*
  * Have op end soon with HOOP_E_CANCELLED, if it has not ended; it is still to be
  * waited for. Of a message that was not received by then nothing is kept, but

@@ -130,6 +130,7 @@ struct op {
     atomic_bool is_done;      /* status and text are final: the waiter's */
     enum hoop_status status;
     struct waiter *waiter; /* under the gate */
+    int notified_fd;       /* likewise: written to at its end; -1: none */
     struct op *partner;    /* waited for and freed together; NULL: none */
     char text[LIMIT_ERROR_TEXT];
 

@@ -107,6 +107,7 @@ op_take(struct channel *channel, const struct algorithm *algorithm)
     op->n_graces = 0;
     op->status = HOOP_OK;
     op->waiter = NULL;
+    op->notified_fd = -1;
     op->partner = NULL;
     op->received = NULL;
     op->label.faults = 0;
