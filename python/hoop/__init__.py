@@ -37,6 +37,7 @@ from hoop._error import (
 from hoop._messages import ANY_SOURCE, Received, Recv, Send
 from hoop._session import Session, Setting, Stats, join
 from hoop._spawn import spawn
+from hoop._waiting import wait_all, wait_any
 from hoop._work import Seconds, Work
 
 __all__ = [
@@ -78,4 +79,6 @@ __all__ = [
     "Work",
     "join",
     "spawn",
+    "wait_all",
+    "wait_any",
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from hoop._binding import ffi, lib
 from hoop._comm import Comm
 from hoop._error import closed
+from hoop._waiting import session_left
 from hoop._work import _PENDING, Seconds, ended, seconds, watch
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Session:
         lib.hoop_leave(session)
         # Nothing moves any more: what was pinned may go.
         self._abandoned.clear()
+        session_left()
         if self._coordinator:
             self._coordinator.close()
 

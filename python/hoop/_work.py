@@ -15,7 +15,7 @@ from hoop._enums import Status
 from hoop._error import Pending, check, closed, fail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from datetime import timedelta
 
     from hoop._session import Session
@@ -87,7 +87,8 @@ class Work(Generic[T]):
 
     Its buffers are hoop's until it has ended: what is received must not be touched,
     what is sent not be changed. They live so long, whoever else forgets them.
-    One thread at a time waits for it.
+    One thread at a time waits for it. In a coroutine of asyncio, `await work` is wait()
+    that lets other tasks run; to cancel who awaits does not cancel the operation.
     """
 
     __slots__ = ("_session", "_op", "_kept", "_name", "_finish", "_result", "_error")
@@ -162,6 +163,13 @@ class Work(Generic[T]):
             return False
         self._end(status)
         return True
+
+    def __await__(self) -> Generator[Any, None, T]:
+        if not self.test():
+            from hoop._waiting import ended
+
+            yield from ended(self).__await__()
+        return self.wait()
 
     def __del__(self) -> None:
         if getattr(self, "_op", None) is not None:
