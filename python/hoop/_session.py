@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from weakref import WeakSet
 
 from hoop._binding import ffi, lib
 from hoop._comm import Comm
@@ -55,15 +56,33 @@ def _options(settings: Mapping[str, Setting]) -> tuple[Any, Any]:
     return options, (items, listed)
 
 
+_sessions: WeakSet[Session] = WeakSet()
+
+
+def _forget_in_child() -> None:
+    for session in list(_sessions):
+        session._forget_in_child()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
+
+
 class Session:
-    """Membership of a job, from join() to leave() or the end of a with statement."""
+    """Membership of a job, from join() to leave() or the end of a with statement.
+
+    It is that of the process that has joined: in a forked child calls raise
+    hoop.Closed, and the child can join a job itself.
+    """
 
     def __init__(self, session: Any) -> None:
         self._session = session
+        # What there is to say where that is None.
+        self._gone = "session has been left"
         self._abandoned: deque[tuple[Any, Any]] = deque()
         self._coordinator: Coordinator | None = None
         self._comms: set[Comm] = set()
         self._world = self._add(lib.hoop_world(session))
+        _sessions.add(self)
 
     @property
     def world(self) -> Comm:
@@ -83,10 +102,8 @@ class Session:
         if self._session is None:
             return
         self._reap()
-        session, self._session = self._session, None
-        for comm in self._comms:
-            comm._forget()
-        self._comms.clear()
+        session = self._session
+        self._forget()
         lib.hoop_leave(session)
         # Nothing moves any more: what was pinned may go.
         self._abandoned.clear()
@@ -112,7 +129,21 @@ class Session:
 
     def _check(self, operation: str) -> None:
         if self._session is None:
-            raise closed("session has been left", operation)
+            raise closed(self._gone, operation)
+
+    def _forget(self) -> None:
+        """It is no more, and neither are its communicators."""
+        self._session = None
+        for comm in self._comms:
+            comm._forget()
+        self._comms.clear()
+
+    def _forget_in_child(self) -> None:
+        """A fork has copied it; what it did is the parent's."""
+        self._gone = "session is that of the process that has forked; join in the child"
+        self._forget()
+        self._abandoned = deque()
+        self._coordinator = None
 
     def _add(self, comm: Any) -> Comm:
         made = Comm(self, comm)

@@ -80,6 +80,8 @@ class _Loop:
 
 
 _loops: WeakKeyDictionary[AbstractEventLoop, _Loop] = WeakKeyDictionary()
+# A forked child has none of its parent's, but the same pipes.
+os.register_at_fork(after_in_child=_loops.clear)
 
 
 async def ended(work: Work[Any]) -> None:

@@ -6,6 +6,7 @@ back from time to time, which is such a step, and ends the call if the handler r
 
 from __future__ import annotations
 
+import os
 from copy import copy
 from threading import get_ident, main_thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union
@@ -26,6 +27,7 @@ Seconds = Union[float, "timedelta"]
 _PENDING = int(Status.PENDING)
 # How long Ctrl-C may have to wait where the operation is to go on.
 _SLICE_MS = 50
+# The thread in which handlers of signals run.
 _MAIN = main_thread().ident
 _OUT_OP = ffi.typeof("hoop_op_t **")
 _new = ffi.new
@@ -45,6 +47,16 @@ def hoop_py_is_interrupted(_: Any) -> bool:
     for _ in range(2):
         pass
     return False
+
+
+def _forget_in_child() -> None:
+    """The thread that has forked is the child's only one."""
+    global _MAIN
+    _MAIN = get_ident()
+    _raised.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
 
 
 def watch() -> None:
@@ -200,7 +212,8 @@ class Works:
 
     def _check(self, operation: str = "a call") -> Any:
         if self._comm is None:
-            raise closed("communicator has been freed, or its session left", operation)
+            self._session._check(operation)
+            raise closed("communicator has been freed", operation)
         return self._comm
 
     def _begin(self, name: str, start: Any, arguments: tuple[Any, ...]) -> Any:
