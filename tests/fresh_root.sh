@@ -34,11 +34,8 @@ mmdebstrap --variant=apt bookworm "$root" "$sources"
 cp -a /etc/apt/apt.conf.d "$root/etc/apt/"
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 [ ! -f /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/"
-certificates=/etc/ssl/certs/ca-certificates.crt
-if [ -f $certificates ]; then
-  mkdir -p "$root${certificates%/*}"
-  cp -L $certificates "$root$certificates"
-fi
+# Not where Debian's own stand, which a package writes anew.
+[ ! -f "${PIP_CERT-}" ] || cp -L "$PIP_CERT" "$root/root/pip.crt"
 
 for at in proc sys dev; do
   mount --rbind "/$at" "$root/$at"
@@ -50,4 +47,5 @@ git clone -q . "$root/hoop"
 [ -z "$file" ] || cp "$file" "$root/hoop/"
 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb \
   http_proxy="${http_proxy-}" https_proxy="${https_proxy-}" \
+  ${PIP_CERT:+PIP_CERT=/root/pip.crt} \
   chroot "$root" sh -c "cd /hoop && $command"

@@ -52,7 +52,8 @@ def main():
     preload = environment.pop("HOOP_TEST_PRELOAD", None)
     if preload:
         environment["LD_PRELOAD"] = preload
-        environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        # Python leaks on its own, and ranks that die by a signal are to die by it.
+        environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0:handle_segv=0"
     package = environment["PYTHONPATH"].split(os.pathsep)[0]
     if kind == "mypy":
         environment["MYPYPATH"] = package
