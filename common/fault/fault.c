@@ -45,7 +45,8 @@ rule_add(struct faults *faults,
     if (faults->n_rules == LIMIT_FAULTS)
         return error_raise(HOOP_E_INVALID, "%d for one rank are the most",
                            LIMIT_FAULTS);
-    faults->rules[faults->n_rules++] = *rule;
+    faults->rules[faults->n_rules] = *rule;
+    fault_rule_settle_on(&faults->rules[faults->n_rules++], rank);
     return HOOP_OK;
 }
 
@@ -168,7 +169,9 @@ deed_do(const struct fault_deed *deed)
     case FAULT_EXIT:
         _exit((int)deed->amount);
     case FAULT_DELAY:
-        delay(deed->amount);
+    case FAULT_JITTER:
+        if (deed->amount > 0)
+            delay(deed->amount);
         return;
     case FAULT_NOTHING:
     case FAULT_RESET:
@@ -201,6 +204,8 @@ faults_strike(struct faults *faults,
             continue;
         if (fault_rule_strikes(rule, event)) {
             deed = (struct fault_deed){rule->action, rule->amount};
+            if (rule->action == FAULT_JITTER)
+                deed.amount = fault_rule_jitter_ns(rule, event);
             note_fd = rule->note_fd;
         }
     }

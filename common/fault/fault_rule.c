@@ -26,17 +26,12 @@ struct piece {
 };
 
 static const char *const action_names[FAULT_ACTIONS] = {
-    [FAULT_NOTHING] = "nothing",
-    [FAULT_KILL] = "kill",
-    [FAULT_STOP] = "stop",
-    [FAULT_EXIT] = "exit",
-    [FAULT_DELAY] = "delay",
-    [FAULT_RESET] = "reset",
-    [FAULT_HALF_CLOSE] = "half-close",
-    [FAULT_DROP] = "drop",
-    [FAULT_CORRUPT] = "corrupt",
-    [FAULT_TRUNCATE] = "truncate",
-    [FAULT_DUPLICATE] = "duplicate",
+    [FAULT_NOTHING] = "nothing",   [FAULT_KILL] = "kill",
+    [FAULT_STOP] = "stop",         [FAULT_EXIT] = "exit",
+    [FAULT_DELAY] = "delay",       [FAULT_JITTER] = "jitter",
+    [FAULT_RESET] = "reset",       [FAULT_HALF_CLOSE] = "half-close",
+    [FAULT_DROP] = "drop",         [FAULT_CORRUPT] = "corrupt",
+    [FAULT_TRUNCATE] = "truncate", [FAULT_DUPLICATE] = "duplicate",
     [FAULT_UNPLUG] = "unplug",
 };
 
@@ -209,6 +204,8 @@ amount_parse(struct fault_rule *rule, struct piece amount)
     switch (rule->action) {
     case FAULT_DELAY:
         return delay_parse(amount, &rule->amount);
+    case FAULT_JITTER:
+        return number_parse(amount, UINT32_MAX, &rule->amount);
     case FAULT_EXIT:
         return number_parse(amount, EXIT_CODE_MAX, &rule->amount);
     case FAULT_CORRUPT:
@@ -242,10 +239,13 @@ action_parse(struct fault_rule *rule, struct piece value)
     }
     if (rule->action == FAULT_NOTHING)
         return refuse(value, "fault",
-                      "do=kill, stop, exit:CODE, delay:5s, reset, half-close, "
-                      "drop, corrupt:BIT, truncate, duplicate or unplug");
+                      "do=kill, stop, exit:CODE, delay:5s, jitter:SEED, reset, "
+                      "half-close, drop, corrupt:BIT, truncate, duplicate or "
+                      "unplug");
     if (has_amount)
         return amount_parse(rule, amount);
+    if (rule->action == FAULT_JITTER)
+        return refuse(value, "jitter", "its seed: do=jitter:1");
     return rule->action == FAULT_DELAY
                ? refuse(value, "delay", "how long: do=delay:5s")
                : HOOP_OK;
@@ -337,6 +337,9 @@ rule_settle(struct fault_rule *rule)
         return error_raise(HOOP_E_INVALID, "it does nothing: add do=kill, say");
     if (rule->rank == FAULT_COORDINATOR)
         return coordinator_settle(rule);
+    /* At all of them, unless one is said. */
+    if (rule->action == FAULT_JITTER)
+        return HOOP_OK;
     if (rule->at == FAULT_POINTS)
         rule->at = tampers || has_piece ? FAULT_AT_SEND : FAULT_AT_BEGIN;
     if (tampers && rule->at != FAULT_AT_SEND)
@@ -387,6 +390,8 @@ fault_rule_begin(struct fault_rule *rule, const char *op)
     if (rule->is_spent || (rule->op[0] && strcmp(rule->op, op) != 0))
         return false;
     rule->n_begun++;
+    if (rule->action == FAULT_JITTER)
+        rule->n_pieces = 0;
     return rule->seq == 0 || rule->seq == rule->n_begun;
 }
 
@@ -394,7 +399,10 @@ fault_rule_begin(struct fault_rule *rule, const char *op)
 static bool
 means(const struct fault_rule *rule, const struct fault_event *event)
 {
-    if (rule->is_spent || rule->at != event->point)
+    const bool is_any =
+        rule->action == FAULT_JITTER && rule->at == FAULT_POINTS;
+
+    if (rule->is_spent || (!is_any && rule->at != event->point))
         return false;
     if (fault_action_tampers(rule->action) && !event->is_frame)
         return false;
@@ -417,7 +425,47 @@ fault_rule_strikes(struct fault_rule *rule, const struct fault_event *event)
 {
     if (!means(rule, event))
         return false;
-    rule->is_spent = fault_rule_is_due(rule, event);
+    const bool is_due = fault_rule_is_due(rule, event);
+
+    rule->is_spent = is_due && rule->action != FAULT_JITTER;
     rule->n_pieces++;
-    return rule->is_spent;
+    return is_due;
+}
+
+/* splitmix64's: alike numbers become unlike ones. */
+static uint64_t
+mix(uint64_t number)
+{
+    number += 0x9e3779b97f4a7c15;
+    number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9;
+    number = (number ^ number >> 27) * 0x94d049bb133111eb;
+    return number ^ number >> 31;
+}
+
+void
+fault_rule_settle_on(struct fault_rule *rule, uint32_t rank)
+{
+    if (rule->action == FAULT_JITTER)
+        rule->amount = mix(mix(rule->amount) ^ rank);
+}
+
+/* Of a rank of some seed all are long, or short, or there are none: who is late
+ * with everything is what programs are not ready for. Before a call they are ten
+ * times as long as within one, where all who wait for the piece wait, too. */
+uint64_t
+fault_rule_jitter_ns(const struct fault_rule *rule,
+                     const struct fault_event *event)
+{
+    static const uint64_t longest_ns[] = {0, 1000 * 200, 1000 * 2000,
+                                          1000 * 20000};
+    const uint64_t of_rank_ns = longest_ns[rule->amount % COUNT_OF(longest_ns)];
+    const uint64_t drawn = mix(
+        mix(mix(rule->amount ^ rule->n_begun) ^ event->point) ^ rule->n_pieces);
+    const bool is_call =
+        event->point == FAULT_AT_BEGIN || event->point == FAULT_AT_END;
+
+    /* Half of all calls, and a piece in eight. */
+    if (of_rank_ns == 0 || drawn % (is_call ? 2 : 8) != 0)
+        return 0;
+    return (drawn >> 8) % (is_call ? of_rank_ns : of_rank_ns / 10);
 }

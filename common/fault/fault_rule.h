@@ -3,7 +3,8 @@
  *
  * A rule is text, "rank=1,op=allreduce,seq=3,round=2,segment=1,do=kill". It
  * looks at operations as they begin and at their pieces as they are sent and
- * come, counts those that it means, and strikes once. What is not said is any,
+ * come, counts those that it means, and strikes once; do=jitter:SEED strikes at
+ * all of them. What is not said is any,
  * and all is counted from 1. With rank=coordinator it is about the calls that
  * hoopd answers, "op=store_add", and no other rule is. Pure.
  */
@@ -24,6 +25,7 @@ enum fault_action {
     FAULT_STOP,
     FAULT_EXIT,
     FAULT_DELAY,
+    FAULT_JITTER, /* delays of random length, again and again */
     /* To a frame, or the connection that it would have gone over. */
     FAULT_RESET,
     FAULT_HALF_CLOSE,
@@ -62,7 +64,8 @@ struct fault_rule {
     enum fault_point at;
     enum fault_action action;
     int note_fd;     /* a struct fault_note is written to it; -1: none */
-    uint64_t amount; /* of DELAY, ns; of EXIT, the code; of CORRUPT, the bit */
+    uint64_t amount; /* of DELAY, ns; of EXIT, the code; of CORRUPT, the bit; of
+                        JITTER, the seed, each rank's own */
     /* What it has seen. */
     uint64_t n_begun;
     uint64_t n_pieces;
@@ -84,6 +87,10 @@ struct fault_event {
 enum hoop_status
 fault_rule_parse(const char *text, size_t n_bytes, struct fault_rule *out_rule);
 
+/* The rule is a rank's from now on, so that each has a jitter of its own. */
+void
+fault_rule_settle_on(struct fault_rule *rule, uint32_t rank);
+
 /* An operation begins: whether the rule is about it. */
 bool
 fault_rule_begin(struct fault_rule *rule, const char *op);
@@ -96,6 +103,15 @@ fault_rule_is_due(const struct fault_rule *rule,
 /* Whether it strikes now: once. */
 bool
 fault_rule_strikes(struct fault_rule *rule, const struct fault_event *event);
+
+/*
+ * How long a rule of jitter delays an operation at event, in ns, mostly 0. The same
+ * for the same seed, rank, number of the operation among those that the rule has
+ * seen, and piece of it: whatever the times at which they come.
+ */
+uint64_t
+fault_rule_jitter_ns(const struct fault_rule *rule,
+                     const struct fault_event *event);
 
 /* "half-close". Static. */
 const char *

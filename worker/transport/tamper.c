@@ -182,6 +182,7 @@ peer_tamper(struct peer *peer, struct outframe *out, struct outflow *flow)
     case FAULT_STOP:
     case FAULT_EXIT:
     case FAULT_DELAY:
+    case FAULT_JITTER:
     case FAULT_ACTIONS:
         return;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
 #include "fault/fault_rule.h"
@@ -83,12 +84,14 @@ every_action_is_known_by_its_name(void **state)
         char text[64];
 
         snprintf(text, sizeof(text), "do=%s%s", fault_action_name(action),
-                 action == FAULT_DELAY ? ":20ms" : "");
+                 action == FAULT_DELAY    ? ":20ms"
+                 : action == FAULT_JITTER ? ":7"
+                                          : "");
         assert_int_equal(parse(text, &rule), HOOP_OK);
         assert_int_equal(rule.action, action);
-        assert_int_equal(rule.at, fault_action_tampers(action)
-                                      ? FAULT_AT_SEND
-                                      : FAULT_AT_BEGIN);
+        assert_int_equal(rule.at, fault_action_tampers(action) ? FAULT_AT_SEND
+                                  : action == FAULT_JITTER     ? FAULT_POINTS
+                                                           : FAULT_AT_BEGIN);
     }
 }
 
@@ -172,6 +175,8 @@ text_that_makes_no_sense_is_refused_with_its_place(void **state)
         {"do=delay:", "'' is no delay"},
         {"do=delay:5", "'5' is no delay: give a number with s, ms or us"},
         {"do=delay:3601s", "an hour at most"},
+        {"do=jitter", "'jitter' is no jitter: give its seed: do=jitter:1"},
+        {"do=jitter:5s", "'5s' is no number"},
         {"do=exit:256", "256 is too large, 255 is the most"},
         {"do=kill:9", "do=kill has nothing behind a colon"},
         {"do=reset,at=begin", "do=reset happens to what is sent: at=send"},
@@ -215,6 +220,88 @@ operations_are_counted_by_name(void **state)
     assert_int_equal(parse("do=kill", &rule), HOOP_OK);
     assert_true(fault_rule_begin(&rule, "barrier"));
     assert_true(fault_rule_begin(&rule, "allreduce"));
+}
+
+/* The delays of a rank's first calls, each with some pieces. */
+enum {
+    JITTER_CALLS = 40,
+    JITTER_PIECES = 3,
+    JITTER_DELAYS = JITTER_CALLS * JITTER_PIECES,
+};
+
+static uint64_t
+jitter_draw(unsigned seed, uint32_t rank, uint64_t delays[JITTER_DELAYS])
+{
+    char text[32];
+    struct fault_rule rule;
+    uint64_t total = 0;
+
+    snprintf(text, sizeof(text), "do=jitter:%u", seed);
+    assert_int_equal(parse(text, &rule), HOOP_OK);
+    fault_rule_settle_on(&rule, rank);
+    for (size_t i = 0; i < JITTER_DELAYS; i++) {
+        const struct fault_event event = {
+            .point = i % JITTER_PIECES ? FAULT_AT_SEND : FAULT_AT_BEGIN,
+            .peer = (uint32_t)i,
+            .round = 1,
+        };
+
+        if (i % JITTER_PIECES == 0)
+            assert_true(fault_rule_begin(&rule, "barrier"));
+        assert_true(fault_rule_strikes(&rule, &event));
+        delays[i] = fault_rule_jitter_ns(&rule, &event);
+        assert_true(delays[i] < (i % JITTER_PIECES ? 2 : 20) * CLOCK_NS_PER_MS);
+        total += delays[i];
+    }
+    return total;
+}
+
+/* The same for the same seed and rank, and of other ranks other ones; every rank is
+ * late under some seeds while another is not. */
+static void
+jitter_is_drawn_by_seed_and_rank(void **state)
+{
+    uint64_t delays[2][JITTER_DELAYS];
+    unsigned n_late = 0;
+
+    (void)state;
+    for (unsigned seed = 0; seed < 50; seed++) {
+        const uint64_t total = jitter_draw(seed, 2, delays[0]);
+
+        assert_true(total == jitter_draw(seed, 2, delays[1]));
+        assert_memory_equal(delays[0], delays[1], sizeof(delays[0]));
+        n_late += total > 20 * CLOCK_NS_PER_MS &&
+                  jitter_draw(seed, 0, delays[1]) < CLOCK_NS_PER_MS;
+    }
+    assert_true(n_late >= 2);
+}
+
+/* How a call was cut into pieces does not change the next call's delay. */
+static void
+jitter_of_a_call_does_not_depend_on_pieces_before(void **state)
+{
+    static const struct fault_event begin = {.point = FAULT_AT_BEGIN};
+    static const struct fault_event piece = {.point = FAULT_AT_SEND};
+    struct fault_rule rules[2];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(parse("do=jitter:3", &rules[i]), HOOP_OK);
+        /* One of those that are late. */
+        rules[i].amount = 3;
+    }
+    for (unsigned call = 0; call < 20; call++) {
+        uint64_t delays[2];
+
+        for (size_t i = 0; i < 2; i++) {
+            assert_true(fault_rule_begin(&rules[i], "barrier"));
+            assert_true(fault_rule_strikes(&rules[i], &begin));
+            delays[i] = fault_rule_jitter_ns(&rules[i], &begin);
+        }
+        assert_true(delays[0] == delays[1]);
+        for (unsigned n = 0; n < call; n++)
+            assert_true(fault_rule_strikes(&rules[1], &piece));
+    }
 }
 
 /* A rule, said in so many words, and where the n-th event of a row would make
@@ -310,6 +397,8 @@ main(void)
         cmocka_unit_test(rule_of_the_coordinator_has_its_own_moments),
         cmocka_unit_test(text_that_makes_no_sense_is_refused_with_its_place),
         cmocka_unit_test(operations_are_counted_by_name),
+        cmocka_unit_test(jitter_is_drawn_by_seed_and_rank),
+        cmocka_unit_test(jitter_of_a_call_does_not_depend_on_pieces_before),
         cmocka_unit_test(rule_strikes_once_where_it_says),
     };
 
