@@ -128,7 +128,7 @@ def start(listen: str = "127.0.0.1:0", token: str | None = None, limit_s: int = 
     # All of them are closed where another program is executed.
     input_end, held = os.pipe()
     output_end, said = os.pipe()
-    arguments = ["hoopd", f"--until-empty={limit_s}", "--listen", listen, "--http", "none", "--log-level", "warning"]
+    arguments = ["hoopd", f"--until-empty={limit_s}", "--listen", listen, "--http", "none", "--log-level", "error"]
     try:
         pid = os.posix_spawn(
             _HOOPD,

@@ -1,0 +1,206 @@
+"""python/hoop/_pytest_reports.py - one report of a test for those of its ranks"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from hoop._pytest_pool import Outcome, Result
+
+PHASES = ("setup", "call", "teardown")
+
+
+def _told(report: pytest.TestReport) -> tuple[bool, float, str]:
+    """What told_of() has said of a failure; of one that pytest itself has made, little."""
+    is_verdict, when, line = getattr(report, "hoop_told", None) or (False, 0.0, "")
+    return is_verdict, when, line or _first_line(str(report.longrepr))
+
+
+def _first_line(text: str) -> str:
+    """The line of a traceback that says what was raised."""
+    lines = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
+    return lines[0] if lines else (text.splitlines() or [""])[-1]
+
+
+def _ranks(numbers: list[int]) -> str:
+    """rank 2; ranks 0-2, 5."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    texts = [str(a) if a == b else f"{a}-{b}" for a, b in spans]
+    return ("rank " if len(numbers) == 1 else "ranks ") + ", ".join(texts)
+
+
+def _grouped(lines: dict[int, str]) -> str:
+    """A line for all ranks that have the same."""
+    by_line: dict[str, list[int]] = {}
+    for number, line in sorted(lines.items()):
+        by_line.setdefault(line, []).append(number)
+    return "\n".join(f"{_ranks(numbers)}: {line}" for line, numbers in by_line.items())
+
+
+def _sections(reports: dict[int, pytest.TestReport]) -> list[tuple[str, str]]:
+    """What the ranks have captured, each kind of it by rank."""
+    found: dict[str, dict[int, str]] = {}
+    for number, report in sorted(reports.items()):
+        for name, text in report.sections:
+            found.setdefault(name, {})[number] = text
+    sections = []
+    for name, texts in found.items():
+        by_text: dict[str, list[int]] = {}
+        for number, text in texts.items():
+            by_text.setdefault(text, []).append(number)
+        sections += [(f"{name}, {_ranks(numbers)}", text) for text, numbers in by_text.items()]
+    return sections
+
+
+def _add(report: pytest.TestReport, name: str, text: str) -> None:
+    """Below the traceback, whatever is shown of captured output."""
+    longrepr: Any = report.longrepr
+    if hasattr(longrepr, "addsection"):
+        longrepr.addsection(name, text)
+    else:
+        report.longrepr = f"{report.longrepr}\n{f' {name} ':-^80}\n{text}"
+
+
+def _head(report: pytest.TestReport, head: str) -> None:
+    """What the summary's line says."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = f"{head}: {crash.message}"
+    elif isinstance(report.longrepr, str):
+        report.longrepr = f"{head}: {report.longrepr}"
+
+
+def _merge(reports: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
+    """Of one phase."""
+    failed = {number: report for number, report in reports.items() if report.failed}
+    others = {number: report for number, report in reports.items() if not report.passed}
+    if failed:
+        first = min(failed, key=lambda number: _told(failed[number])[:2])
+    elif len(others) == len(reports) or any(hasattr(report, "wasxfail") for report in others.values()):
+        first = min(others)
+    else:
+        # Skipped on some ranks only: it was run.
+        first = min(number for number in reports if number not in others)
+    merged = reports[first]
+    merged.sections = _sections(reports)
+    merged.duration = max(report.duration for report in reports.values())
+    if failed:
+        _head(merged, f"rank {first} of {n}")
+        alike = _told(failed[first])[2]
+        lines = {
+            number: _told(report)[2] if report.failed else report.outcome
+            for number, report in reports.items()
+            if number != first
+        }
+        if any(line != alike for line in lines.values()):
+            _add(merged, f"other ranks than {first}", _grouped(lines))
+        elif lines:
+            _add(merged, f"other ranks than {first}", f"all {len(lines)} failed alike")
+    return merged
+
+
+def _verdicts(phases: dict[str, dict[int, pytest.TestReport]], result: Result) -> dict[int, str]:
+    """How each rank has ended that has told."""
+    lines = {}
+    for number, outcome in enumerate(result.outcomes):
+        if outcome.done is None:
+            continue
+        failed = [phases[phase][number] for phase in PHASES if number in phases[phase] and phases[phase][number].failed]
+        lines[number] = _told(failed[0])[2] if failed else "passed"
+    return lines
+
+
+def _broken(item: pytest.Item, text: str, n: int) -> pytest.TestReport:
+    return pytest.TestReport(
+        item.nodeid,
+        item.location,
+        dict.fromkeys(item.keywords, 1),
+        "failed",
+        text,
+        "call",
+    )
+
+
+def own_frames(stacks: str) -> str:
+    """Stacks as faulthandler writes them, without pytest's frames below those of a test."""
+    kept, is_below = [], False
+    for line in stacks.strip().splitlines():
+        if not line.startswith("  "):
+            is_below = False
+        is_below = is_below or f"{os.sep}_pytest{os.sep}" in line
+        if not is_below:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _death(item: pytest.Item, result: Result, verdicts: dict[int, str]) -> pytest.TestReport | None:
+    """Of ranks whose processes have ended."""
+    dead = [number for number, outcome in enumerate(result.outcomes) if outcome.death]
+    if not dead:
+        return None
+    first = min(dead, key=lambda number: result.outcomes[number].when)
+    n = len(result.outcomes)
+    report = _broken(item, f"rank {first} of {n}: {own_frames(result.outcomes[first].death)}", n)
+    lines = {**verdicts, **{r: result.outcomes[r].death.splitlines()[0] for r in dead if r != first}}
+    if lines:
+        _add(report, f"other ranks than {first}", _grouped(lines))
+    return report
+
+
+def _hang(
+    item: pytest.Item, result: Result, verdicts: dict[int, str], report: pytest.TestReport | None
+) -> pytest.TestReport:
+    """Of ranks that had to be ended; report is that of what failed before, if anything did."""
+    late = [number for number, outcome in enumerate(result.outcomes) if outcome.stacks]
+    n = len(result.outcomes)
+    if report is None:
+        text = f"{_ranks(late)} of {n} had not ended after {result.time_s:.1f} s"
+        report = _broken(item, text, n)
+        if verdicts:
+            _add(report, "other ranks", _grouped(verdicts))
+    else:
+        _add(report, "ranks that had to be ended", f"{_ranks(late)} of {n} went on")
+    if result.account:
+        _add(report, "who waits for whom", result.account.rstrip())
+    for number in late:
+        _add(report, f"stacks of rank {number}", own_frames(result.outcomes[number].stacks))
+    return report
+
+
+def merged(item: pytest.Item, result: Result) -> list[pytest.TestReport]:
+    """A report for each phase, as of a test without ranks."""
+    config, n = item.config, len(result.outcomes)
+    phases: dict[str, dict[int, pytest.TestReport]] = {phase: {} for phase in PHASES}
+    for number, outcome in enumerate(result.outcomes):
+        for data in outcome.done.reports if outcome.done else ():
+            report = config.hook.pytest_report_from_serializable(config=config, data=data)
+            phases[report.when][number] = report
+    verdicts = _verdicts(phases, result)
+    reports = {phase: _merge(phases[phase], n) for phase in PHASES if phases[phase]}
+    if "setup" in reports and not reports["setup"].passed and phases["call"]:
+        # Those that came as far could not go on without the others.
+        called = reports.pop("call")
+        if reports["setup"].failed:
+            _add(reports["setup"], "ranks that were set up", _grouped({r: verdicts[r] for r in phases["call"]}))
+            reports["setup"].sections += called.sections
+    broken = _death(item, result, verdicts)
+    if any(outcome.stacks for outcome in result.outcomes):
+        own = next((r for r in reports.values() if r.failed and not _told(r)[0]), None)
+        hang = _hang(item, result, verdicts, broken or own)
+        broken = None if hang is own else hang
+    if broken is not None:
+        broken.sections = reports["call"].sections if "call" in reports else []
+        broken.duration = reports["call"].duration if "call" in reports else result.time_s
+        reports["call"] = broken
+    # A phase that only some have reached did not pass.
+    return [reports[phase] for phase in PHASES if phase in reports]
+
+
+__all__ = ["Outcome", "merged"]

@@ -1,0 +1,297 @@
+"""python/hoop/pytest_plugin.py - tests that run on several ranks
+
+    @pytest.mark.ranks(4)
+    def test_sum(comm):
+        x = numpy.ones(1)
+        comm.allreduce(x)
+        assert x[0] == comm.size
+
+Each of the ranks is a process that runs the whole test, with the fixtures of its own;
+the test has one report, with the traceback of the rank that failed first. A fixture of
+a wider scope than a test is made once in each process.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+import hoop
+from hoop._pytest_rank import RankProcess, now, told_of
+
+# Of this process, if it is a rank.
+_rank: RankProcess | None = None
+
+_TIMEOUT_S = 60.0
+_SEEDS = 20
+_MARK = (
+    "ranks(n, ..., jitter=None, timeout=None): run the test on n ranks, once for each n; with the seed jitter "
+    "for delays; ended after timeout seconds"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What the command line and the configuration can say."""
+    group = parser.getgroup("hoop", "tests on several ranks (hoop)")
+    group.addoption(
+        "--jitter",
+        nargs="?",
+        type=int,
+        const=_SEEDS,
+        metavar="N",
+        help=f"run each test of several ranks with N ({_SEEDS}) seeds of random delays, until one fails",
+    )
+    group.addoption("--jitter-seed", type=int, metavar="SEED", help="run them with the delays of this seed")
+    group.addoption(
+        "--ranks-timeout",
+        type=float,
+        metavar="SECONDS",
+        help=f"end a test of several ranks after so long, with the stacks of all ({_TIMEOUT_S:g})",
+    )
+    parser.addini("ranks_timeout", "as --ranks-timeout", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what the marker is."""
+    config.addinivalue_line("markers", _MARK)
+    config.pluginmanager.register(Ranks(config), "hoop-ranks")
+
+
+def _sizes(mark: pytest.Mark) -> list[int]:
+    """Of a marker."""
+    sizes = list(mark.args)
+    if not sizes or not all(isinstance(n, int) and n > 0 for n in sizes) or set(mark.kwargs) - {"jitter", "timeout"}:
+        raise pytest.Collector.CollectError(f"wrong marker {mark.args} {mark.kwargs}; {_MARK}")
+    return sizes
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """An item for each size, if there are several."""
+    mark = metafunc.definition.get_closest_marker("ranks")
+    if mark is None:
+        return
+    sizes = _sizes(mark)
+    if len(sizes) > 1:
+        metafunc.fixturenames.append("_n_ranks")
+        metafunc.parametrize("_n_ranks", sizes, ids=[f"ranks{n}" for n in sizes], indirect=True)
+
+
+def _size_of(item: pytest.Item) -> int | None:
+    """On how many ranks an item runs; None: it is a test like others."""
+    mark = item.get_closest_marker("ranks")
+    if mark is None:
+        return None
+    callspec = getattr(item, "callspec", None)
+    return int(callspec.params["_n_ranks"]) if callspec and "_n_ranks" in callspec.params else _sizes(mark)[0]
+
+
+@pytest.fixture
+def _n_ranks(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def _own() -> RankProcess:
+    if _rank is None or _rank.run is None:
+        pytest.fail("mark the test with @pytest.mark.ranks(n), which says on how many ranks it runs", pytrace=False)
+    return _rank
+
+
+@pytest.fixture
+def rank() -> int:
+    """The number of this process among those that run the test."""
+    return _own().number
+
+
+@pytest.fixture
+def session() -> hoop.Session:
+    """The session that the processes have joined; kept for the next test of as many, unless this one fails."""
+    return _own().session()
+
+
+@pytest.fixture
+def comm(session: hoop.Session, request: pytest.FixtureRequest) -> Iterator[hoop.Comm]:
+    """A communicator of all ranks, of this test alone: what it leaves undone is no other's."""
+    made = session.world.create(range(session.world.size))
+    made.set_name(request.node.name[:60])
+    # Who fails and leaves from now on disturbs nobody's create().
+    session.world.barrier()
+    yield made
+    made.free()
+
+
+class Ranks:
+    """What a run has of this plugin."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Of a configuration."""
+        self.config = config
+        self.pool: Any = None
+        self.session: pytest.Session | None = None
+        self.places: dict[str, int] = {}
+        self.sizes: list[int | None] = []
+        self.pdb: Any = None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Prepare to fork ranks, before any fixture is made."""
+        if self.config.option.collectonly or _rank is not None:
+            return
+        self.sizes = [_size_of(item) for item in session.items]
+        if not any(self.sizes):
+            return
+        from hoop._pytest_pool import Pool
+
+        self.session = session
+        self.places = {item.nodeid: i for i, item in enumerate(session.items)}
+        factory: Any = getattr(self.config, "_tmp_path_factory", None)
+        self.pool = Pool(session, str(factory.getbasetemp()) if factory else "", self.begin)
+
+    def begin(self, rank: RankProcess) -> None:
+        """This process is a rank from now on."""
+        global _rank
+        _rank = rank
+        self.pdb = self.config.pluginmanager.unregister(name="pdbinvoke") if self.config.option.usepdb else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Run a test on ranks; in one of them, run it and keep the reports."""
+        if _rank is not None:
+            from _pytest.runner import runtestprotocol
+
+            _rank.reports = runtestprotocol(item, log=False, nextitem=nextitem)
+            return True
+        if self.pool is None or _size_of(item) is None:
+            return None
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for report in self._reports(item):
+            item.ihook.pytest_runtest_logreport(report=report)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        # Whatever the main process has set up for tests before this one.
+        item.session._setupstate.teardown_exact(nextitem)
+        return True
+
+    def _seeds(self, mark: pytest.Mark) -> list[int | None]:
+        option = self.config.option
+        if option.jitter_seed is not None:
+            return [option.jitter_seed]
+        if mark.kwargs.get("jitter") is not None:
+            return [int(mark.kwargs["jitter"])]
+        return list(range(1, option.jitter + 1)) if option.jitter else [None]
+
+    def _limit_s(self, mark: pytest.Mark) -> float:
+        told = mark.kwargs.get("timeout") or self.config.option.ranks_timeout or self.config.getini("ranks_timeout")
+        return float(told or _TIMEOUT_S)
+
+    def _reports(self, item: pytest.Item) -> list[pytest.TestReport]:
+        """Of the first seed that fails, or the last one."""
+        from hoop._pytest_reports import merged
+
+        mark = item.get_closest_marker("ranks")
+        n = _size_of(item)
+        assert mark is not None
+        assert n is not None
+        seeds = self._seeds(mark)
+        reports: list[pytest.TestReport] = []
+        for i, seed in enumerate(seeds):
+            place = self.places[item.nodeid]
+            is_last = i == len(seeds) - 1
+
+            def following(number: int, place: int = place, is_last: bool = is_last) -> int | None:
+                return self._following(number, place) if is_last else place
+
+            settings = {} if seed is None else {"debug_fault": f"do=jitter:{seed}"}
+            debug = self._debug if self.config.option.usepdb else None
+            result = self.pool.run(place, following, n, settings, self._limit_s(mark), debug)
+            self._warn(item, result)
+            reports = merged(item, result)
+            failed = next((report for report in reports if report.failed), None)
+            if failed and seed is not None:
+                failed.sections.append(
+                    ("jitter", f"failed with seed {seed}; again by: pytest '{item.nodeid}' --jitter-seed={seed}")
+                )
+            if failed:
+                break
+        return reports
+
+    def _following(self, number: int, place: int) -> int | None:
+        """The next test of a rank, whose fixtures it keeps."""
+        for i in range(place + 1, len(self.sizes)):
+            if (self.sizes[i] or 0) > number:
+                return i
+        return None
+
+    def _warn(self, item: pytest.Item, result: Any) -> None:
+        """Hand on the warnings of the ranks, each once."""
+        told = set()
+        for outcome in result.outcomes:
+            for message, when, nodeid, location in outcome.done.warnings if outcome.done else ():
+                if str(message) not in told:
+                    told.add(str(message))
+                    self.config.hook.pytest_warning_recorded.call_historic(
+                        kwargs={"warning_message": message, "when": when, "nodeid": nodeid, "location": location}
+                    )
+
+    def _debug(self, begins: bool, number: int) -> None:
+        """The terminal is a rank's, or this process's again."""
+        import signal
+
+        reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
+        if begins:
+            self._interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            if reporter is not None:
+                reporter.ensure_newline()
+                reporter.write_line(f"rank {number} has failed; debugging it")
+                reporter.flush() if hasattr(reporter, "flush") else None
+        else:
+            signal.signal(signal.SIGINT, self._interrupt)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Tell at once that a rank has failed or will not go on, so that others do not wait for it."""
+        report = yield
+        if _rank is not None and call.excinfo is not None:
+            if report.failed:
+                vars(report)["hoop_told"] = told_of(call, now())
+            if not report.passed and call.when != "teardown":
+                _rank.fail(call.excinfo.value)
+        return report
+
+    @pytest.hookimpl
+    def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
+        """Of all ranks that fail one is debugged."""
+        if _rank is None or self.pdb is None or not isinstance(report, pytest.TestReport):
+            return
+        if _rank.may_debug():
+            try:
+                self.pdb.pytest_exception_interact(node=node, call=call, report=report)
+            except pytest.exit.Exception:
+                pass  # the debugger was left by "quit"
+            finally:
+                _rank.end_debugging()
+
+    @pytest.hookimpl
+    def pytest_warning_recorded(
+        self, warning_message: warnings.WarningMessage, when: Any, nodeid: str, location: Any
+    ) -> None:
+        """Keep what the main process is to tell."""
+        if _rank is None:
+            return
+        message = warning_message
+        told = warnings.WarningMessage(str(message.message), UserWarning, message.filename, message.lineno)
+        if issubclass(message.category, Warning) and message.category.__module__ == "builtins":
+            told = warnings.WarningMessage(
+                message.category(str(message.message)), message.category, message.filename, message.lineno
+            )
+        _rank.warnings.append((told, when, nodeid, location))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """None of the ranks is left."""
+        if self.pool is not None and _rank is None:
+            self.pool.close()
+            self.pool = None

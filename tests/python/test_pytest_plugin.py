@@ -1,0 +1,351 @@
+"""tests/python/test_pytest_plugin.py - tests on several ranks, run by pytest itself"""
+
+import importlib.metadata
+import os
+import re
+import signal
+import sys
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+DEADLINE_S = 120
+
+
+@pytest.fixture
+def ranks(pytester, monkeypatch):
+    """Runs pytest with the plugin and few others, as a process; what it says, as one text."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    def run(*arguments, tests, conftest=""):
+        if conftest:
+            pytester.makeconftest(conftest)
+        pytester.makepyfile(test_it=tests)
+        result = pytester.runpytest_subprocess("-p", "hoop.pytest_plugin", *arguments, timeout=DEADLINE_S)
+        result.text = result.stdout.str() + result.stderr.str()
+        return result
+
+    return run
+
+
+def test_entry_point_names_the_plugin():
+    """Where the package is installed, and not only built."""
+    entries = importlib.metadata.entry_points()
+    found = entries.select(group="pytest11") if hasattr(entries, "select") else entries.get("pytest11", [])
+    named = [entry for entry in found if entry.value == "hoop.pytest_plugin"]
+    if not named:
+        pytest.skip("the package is not installed")
+    assert named[0].name == "hoop"
+
+
+GOOD = """
+import os, pytest
+
+pids = {}
+
+@pytest.fixture(scope="module")
+def of_module():
+    pids["made"] = pids.get("made", 0) + 1
+    yield os.getpid()
+
+@pytest.mark.ranks(4)
+def test_sum(comm, rank, session):
+    x = memoryview(bytearray([rank])).cast("B")
+    comm.allreduce(x)
+    assert (x[0], comm.size, comm.rank, session.world.size) == (6, 4, rank, 4)
+    pids["first"] = os.getpid()
+
+@pytest.mark.ranks(2, 4)
+@pytest.mark.parametrize("text", ["a", "b"])
+def test_sizes(comm, text, monkeypatch, tmp_path):
+    monkeypatch.setenv("TEXT", text)
+    assert comm.size in (2, 4)
+    assert tmp_path.parent.name == f"rank{comm.rank}"
+    assert os.environ["TEXT"] == text
+    assert pids["first"] == os.getpid()
+
+@pytest.mark.ranks(3)
+def test_module_fixture(of_module):
+    assert of_module == os.getpid()
+
+@pytest.mark.ranks(3)
+def test_module_fixture_is_made_once(of_module):
+    assert pids["made"] == 1
+
+def test_without_ranks(of_module):
+    assert pids == {"made": 1}
+
+class TestClass:
+    @pytest.mark.ranks(2)
+    def test_method(self, comm, from_conftest):
+        comm.barrier()
+        assert from_conftest == comm.rank
+
+@pytest.mark.ranks(2)
+def test_skipped_by_all():
+    pytest.skip("not today")
+
+@pytest.mark.ranks(2)
+@pytest.mark.xfail(raises=LookupError)
+def test_expected_to_fail(comm):
+    raise LookupError
+
+@pytest.mark.ranks(2)
+def test_waits_for_nobody(rank):
+    assert rank in (0, 1)
+"""
+
+CONFTEST = """
+import pytest
+
+@pytest.fixture
+def from_conftest(rank):
+    return rank
+"""
+
+
+def test_what_passes_passes(ranks):
+    """With fixtures of all scopes, parameters, sizes, classes, on processes that stay."""
+    result = ranks("-v", tests=GOOD, conftest=CONFTEST)
+    result.assert_outcomes(passed=10, skipped=1, xfailed=1)
+    for name in ("test_sizes[ranks2-a]", "test_sizes[ranks4-b]", "test_method"):
+        assert f"{name} PASSED" in result.text
+    result = ranks("-k", "ranks4", tests=GOOD, conftest=CONFTEST)
+    result.assert_outcomes(passed=0, failed=2)
+    assert "KeyError: 'first'" in result.text
+
+
+BAD = """
+import ctypes, os, signal, sys, pytest
+
+@pytest.mark.ranks(4)
+def test_differs(comm, rank):
+    print("said by", rank)
+    print("told", file=sys.stderr)
+    left = {"a": 1, "rank": 0}
+    assert left == {"a": 1, "rank": 0 if rank != 2 else 7}
+    comm.barrier()
+
+@pytest.mark.ranks(4)
+def test_all_alike():
+    assert 1 == 2
+
+@pytest.mark.ranks(3)
+def test_raises(comm, rank):
+    if rank == 1:
+        raise LookupError("told")
+    comm.barrier()
+
+@pytest.mark.ranks(3)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV, 0])
+def test_dies(comm, rank, how):
+    if rank == 1:
+        if how:
+            os.kill(os.getpid(), how)
+        os._exit(7)
+    comm.barrier()
+
+@pytest.mark.ranks(3)
+def test_fixture_fails(comm, broken):
+    comm.barrier()
+
+@pytest.fixture
+def broken(rank):
+    assert rank != 2
+    yield
+
+@pytest.mark.ranks(2)
+def test_teardown_fails(comm, late):
+    comm.barrier()
+
+@pytest.fixture
+def late(rank):
+    yield
+    assert rank == 0
+
+@pytest.mark.ranks(3)
+def test_goes_on(comm):
+    comm.barrier()
+
+def test_fixture_without_ranks(comm):
+    pass
+"""
+
+
+def test_what_fails_fails_alone(ranks):
+    """Each test by itself, with the traceback of the rank that failed first, and the others' verdicts."""
+    result = ranks(tests=BAD)
+    result.assert_outcomes(failed=6, passed=2, errors=3)
+    text = result.text
+    # Assertion rewriting, output by rank, others below.
+    assert "AssertionError: assert {'a': 1, 'rank': 0} == {'a': 1, 'rank': 7}" in text
+    assert "Differing items:" in text
+    for number in range(4):
+        assert f"Captured stdout call, rank {number}" in text
+        assert f"said by {number}" in text
+    assert "Captured stderr call, ranks 0-3" in text
+    assert re.search(r"other ranks than 2 -+\n(rank 0|ranks 0-1, 3|ranks 0-1): .*RankLost: barrier #1", text), text
+    assert "all 3 failed alike" in text
+    assert "test_raises - rank 1 of 3: LookupError: told" in text
+    for how in ("was killed by SIGKILL", "was killed by SIGSEGV", "exited with code 7"):
+        assert re.search(rf"rank 1 of 3: its process \(pid \d+\) {how}", text), how
+    assert "Fatal Python error: Segmentation fault" in text
+    assert re.search(r"test_it.py\", line \d+ in test_dies", text)
+    assert "ERROR test_it.py::test_fixture_fails - rank 2 of 3: " in text
+    assert "ERROR test_it.py::test_teardown_fails - rank 1 of 2: " in text
+    assert "mark the test with @pytest.mark.ranks(n)" in text
+
+
+HANGS = """
+import threading, pytest
+
+@pytest.mark.ranks(3, timeout=1)
+def test_hangs(comm, rank):
+    if rank == 1:
+        threading.Event().wait()
+    comm.barrier()
+
+@pytest.mark.ranks(3)
+def test_goes_on(comm):
+    comm.barrier()
+"""
+
+
+def test_a_hang_ends_with_stacks_and_who_waits_for_whom(ranks):
+    """At its timeout."""
+    result = ranks(tests=HANGS)
+    result.assert_outcomes(failed=1, passed=1)
+    text = result.text
+    assert re.search(r"FAILED test_it.py::test_hangs - ranks 0-2 of 3 had not ended after 1\.\d s", text)
+    assert re.search(r"in barrier #1 of communicator 'test_hangs' for .* waits for rank 1 \(", text)
+    for number in range(3):
+        assert f"stacks of rank {number} -" in text
+    assert re.search(r'stacks of rank 1 -+\n.*\n  File ".*threading.py", line \d+ in wait\n.*\n.* in test_hangs', text)
+    assert text.count("in test_hangs\n") == 3
+    assert "_pytest" not in text
+
+
+RACE = """
+import time, pytest
+
+@pytest.mark.ranks(4{jitter})
+def test_race(comm, rank):
+    comm.barrier()
+    x = memoryview(bytearray([1])).cast("B")
+    work = comm.allreduce_start(x)
+    end = time.monotonic() + 0.004
+    while time.monotonic() < end:
+        work.test()
+    seen = x[0]
+    work.wait()
+    # It reads before it has waited; that goes well unless another, as rank 2, is late.
+    assert rank != 0 or seen == 4
+"""
+
+
+def test_jitter_finds_a_race_and_plays_it_again(ranks):
+    """Within 50 seeds; by the option and by the marker."""
+    result = ranks("--jitter=50", tests=RACE.format(jitter=""))
+    result.assert_outcomes(failed=1)
+    found = re.search(
+        r"failed with seed (\d+); again by: pytest '(test_it.py::test_race)' --jitter-seed=\1\n", result.text
+    )
+    assert found, result.text
+    assert 1 <= int(found[1]) <= 50
+    again = ranks(f"--jitter-seed={found[1]}", found[2], tests=RACE.format(jitter=""))
+    again.assert_outcomes(failed=1)
+    marked = ranks(tests=RACE.format(jitter=f", jitter={found[1]}"))
+    marked.assert_outcomes(failed=1)
+    assert f"failed with seed {found[1]};" in marked.text
+
+
+MANY = """
+import pytest
+
+@pytest.mark.ranks(2)
+@pytest.mark.parametrize("i", range(12))
+def test_many(comm, i):
+    comm.barrier()
+    assert i != 5
+
+@pytest.mark.ranks(2)
+def test_last(comm):
+    comm.barrier()
+"""
+
+
+def test_under_xdist_and_until_the_first_failure(ranks):
+    """Each worker has ranks of its own."""
+    pytest.importorskip("xdist")
+    result = ranks("-p", "xdist", "-n", "2", tests=MANY)
+    result.assert_outcomes(failed=1, passed=12)
+    result = ranks("-x", tests=MANY)
+    result.assert_outcomes(failed=1, passed=5)
+
+
+DEBUGGED = """
+import pytest
+
+@pytest.mark.ranks(2)
+def test_debugged(comm, rank):
+    here = f"of rank {rank}"
+    assert rank == 5
+
+@pytest.mark.ranks(2)
+def test_goes_on(comm):
+    comm.barrier()
+"""
+
+
+def test_one_rank_is_debugged(ranks, pytester, monkeypatch):
+    """It has the terminal, then the tests go on."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(test_it=DEBUGGED)
+    result = pytester.run(
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "hoop.pytest_plugin",
+        "--pdb",
+        stdin=b"p 'it is', here\nc\n",
+        timeout=DEADLINE_S,
+    )
+    text = result.stdout.str()
+    assert len(re.findall(r"\('it is', 'of rank [01]'\)", text)) == 1, text
+    assert re.search(r"rank [01] has failed; debugging it", text)
+    result.assert_outcomes(failed=1, passed=1)
+
+
+def test_wrong_markers_are_told(ranks, pytester):
+    """When tests are collected."""
+    for i, wrong in enumerate(("", "0", "'4'", "4, colour=1")):
+        pytester.makepyfile(**{f"test_{i}": f"import pytest\n@pytest.mark.ranks({wrong})\ndef test_it(): pass\n"})
+    result = ranks(tests="def test_it(): pass\n")
+    result.assert_outcomes(errors=4)
+    assert result.text.count("ranks(n, ..., jitter=None, timeout=None): run the test on n ranks") == 4
+
+
+def test_nobody_outlives_pytest(ranks, pytester):
+    """That is killed in the middle of a test."""
+    tests = (
+        "import os, pytest, signal, time\n"
+        "main = os.getpid()\n"
+        "@pytest.mark.ranks(2)\n"
+        "def test_it(comm, rank):\n"
+        "    os.write(os.open('pids', os.O_WRONLY | os.O_CREAT | os.O_APPEND), f'{os.getpid()} '.encode())\n"
+        "    comm.barrier()\n"
+        "    if rank == 0: os.kill(main, signal.SIGKILL)\n"
+        "    time.sleep(100)\n"
+    )
+    result = ranks(tests=tests)
+    assert result.ret == -signal.SIGKILL
+    from test_spawn import ended
+
+    pids = [int(pid) for pid in (pytester.path / "pids").read_text().split()]
+    assert len(pids) == 2
+    assert all(ended(pid) for pid in pids)
+    assert os.getpid() not in pids
