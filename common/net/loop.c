@@ -21,7 +21,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/resource_limit.h"
 #include "net/descriptor.h"
 
@@ -324,6 +326,49 @@ loop_timer_destroy(struct loop_timer *timer)
     if (timer->event)
         event_free(timer->event);
     free(timer);
+}
+
+/* A run in which the program is asked now and then. */
+struct asking {
+    struct loop *loop;
+    struct loop_timer *timer;
+    bool is_interrupted;
+};
+
+static void
+asking_start(const struct asking *asking)
+{
+    const int left_ms = clock_left_ms(interrupt_due_ns());
+
+    if (left_ms >= 0)
+        loop_timer_start(asking->timer, (uint64_t)left_ms);
+}
+
+static void
+asking_on_timer(void *owner)
+{
+    struct asking *asking = owner;
+
+    asking->is_interrupted = interrupt_ask();
+    if (asking->is_interrupted)
+        loop_stop(asking->loop);
+    else
+        asking_start(asking);
+}
+
+enum hoop_status
+loop_run_asking(struct loop *loop)
+{
+    struct asking asking = {.loop = loop};
+
+    const enum hoop_status status =
+        loop_timer_create(loop, asking_on_timer, &asking, &asking.timer);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    asking_start(&asking);
+    loop_run(loop);
+    loop_timer_destroy(asking.timer);
+    return asking.is_interrupted ? interrupt_raise() : HOOP_OK;
 }
 
 static void

@@ -40,6 +40,11 @@ loop_destroy(struct loop *loop);
 void
 loop_run(struct loop *loop);
 
+/* The same, where the thread's program may interrupt it (base/interrupt.h).
+ * Handle: HOOP_E_CANCELLED (it has); else it was loop_stop(). */
+enum hoop_status
+loop_run_asking(struct loop *loop);
+
 /* Thread: any. Repeatable, also before loop_run(). */
 void
 loop_stop(struct loop *loop);

@@ -55,9 +55,10 @@ struct rpc_call {
     rpc_answer_fn *on_answer;
     void *owner;
     /* Of rpc_client_call_wait(), whose caller looks at something else on the way:
-     * in how many ms, -1: never; and then does, with other calls if need be. */
+     * in how many ms, -1: never; and then does, with other calls if need be. Only
+     * HOOP_E_CANCELLED, of those, ends the wait. */
     int (*due_ms)(const void *owner); /* NULL: never */
-    void (*on_due)(void *owner);
+    enum hoop_status (*on_due)(void *owner);
 };
 
 /*
@@ -138,7 +139,9 @@ rpc_client_cancel(struct rpc_client *client, uint64_t id);
  * loop must be running in another thread. Returns the answer's status with
  * its message as error text; on HOOP_OK the caller frees *out_body (NULL if
  * it is empty). Both may be NULL if no body is wanted.
- * Thread: any but the loop's.
+ * Handle: HOOP_E_CANCELLED (also where the thread's program has interrupted it,
+ * base/interrupt.h: the coordinator may have heard the call, whose answer is
+ * dropped). Thread: any but the loop's.
  */
 enum hoop_status
 rpc_client_call_wait(struct rpc_client *client,

@@ -3,7 +3,8 @@
  *
  * The waiting thread and the loop share a note, which the last of them frees:
  * a waiter whose loop is stuck may leave, and a client may be destroyed as
- * soon as the answer is on the note.
+ * soon as the answer is on the note. A waiter that is interrupted leaves its
+ * note once more, for the loop to give up the call.
  *
  * No test of its own: rpc_client_test.c calls it from several threads.
  */
@@ -24,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "net/loop.h"
 #include "rpc/rpc_client.h"
 
@@ -36,6 +38,7 @@ struct note {
     pthread_cond_t is_done;
     const struct rpc_call *call; /* NULL: the waiter has left */
     int n_refs;
+    uint64_t id; /* of the call; 0: it has not begun */
     bool has_answer;
     enum hoop_status status;
     char *message;
@@ -94,6 +97,11 @@ note_answer(struct note *note, const struct rpc_answer *answer)
 {
     const size_t n_body = answer->body.n_bytes;
 
+    /* It was left once more meanwhile. */
+    if (note->has_answer) {
+        note_unref(note);
+        return;
+    }
     note->status = answer->status;
     note->message = strdup(answer->message);
     note->answer.body = n_body ? malloc(n_body) : NULL;
@@ -122,6 +130,10 @@ note_call(struct note *note, struct rpc_client *client)
 {
     pthread_mutex_lock(&note->lock);
     if (!note->call) {
+        if (note->id != 0 && !note->has_answer) {
+            rpc_client_cancel(client, note->id);
+            note->n_refs--;
+        }
         note_unref(note);
         return;
     }
@@ -129,7 +141,7 @@ note_call(struct note *note, struct rpc_client *client)
     struct rpc_call call = *note->call;
     call.on_answer = note_on_answer;
     call.owner = note;
-    const enum hoop_status status = rpc_client_call(client, &call, NULL);
+    const enum hoop_status status = rpc_client_call(client, &call, &note->id);
     if (status == HOOP_OK)
         pthread_mutex_unlock(&note->lock);
     else
@@ -244,25 +256,54 @@ note_wait(struct note *note, uint64_t deadline_ns)
     return note->has_answer;
 }
 
-/* The same, and what is due on the way without the lock. */
-static bool
+static uint64_t
+due_ns_of(const struct rpc_call *call)
+{
+    const int due_ms = call->due_ms ? call->due_ms(call->owner) : -1;
+
+    return due_ms < 0 ? CLOCK_NEVER : clock_deadline_ns((uint64_t)due_ms);
+}
+
+/* The same, and what is due on the way without the lock. Handle:
+ * HOOP_E_TIMEOUT, HOOP_E_CANCELLED (interrupted). */
+static enum hoop_status
 note_wait_busily(struct note *note,
                  const struct rpc_call *call,
                  uint64_t deadline_ns)
 {
-    for (;;) {
-        const int due_ms = call->due_ms ? call->due_ms(call->owner) : -1;
-        const uint64_t due_ns =
-            due_ms < 0 ? CLOCK_NEVER : clock_deadline_ns((uint64_t)due_ms);
+    enum hoop_status status = HOOP_OK;
 
-        if (due_ns >= deadline_ns)
-            return note_wait(note, deadline_ns);
-        if (note_wait(note, due_ns))
-            return true;
+    while (status != HOOP_E_CANCELLED) {
+        const uint64_t due_ns = due_ns_of(call);
+        const uint64_t asked_ns = interrupt_due_ns();
+        const uint64_t next_ns = due_ns < asked_ns ? due_ns : asked_ns;
+
+        if (note_wait(note, next_ns < deadline_ns ? next_ns : deadline_ns))
+            return HOOP_OK;
+        if (next_ns >= deadline_ns)
+            return error_raise(HOOP_E_TIMEOUT,
+                               "%s: the event loop does not run", call->method);
         pthread_mutex_unlock(&note->lock);
-        call->on_due(call->owner);
+        if (next_ns == due_ns)
+            status = call->on_due(call->owner);
+        else if (interrupt_ask())
+            status = interrupt_raise();
         pthread_mutex_lock(&note->lock);
     }
+    return note->has_answer ? HOOP_OK : error_pass(status);
+}
+
+/* With the lock held, which it releases: the waiter leaves. */
+static void
+note_leave(struct note *note, struct rpc_inbox *inbox)
+{
+    note->call = NULL;
+    if (note->id == 0 || note->has_answer) {
+        note_unref(note);
+        return;
+    }
+    inbox_put(inbox, note);
+    pthread_mutex_unlock(&note->lock);
 }
 
 enum hoop_status
@@ -282,18 +323,14 @@ rpc_inbox_call(struct rpc_inbox *inbox,
     inbox_put(inbox, note);
 
     pthread_mutex_lock(&note->lock);
-    enum hoop_status status = HOOP_E_TIMEOUT;
-    if (!note_wait_busily(note, call, deadline_ns))
-        error_raise(status, "%s: the event loop does not run", call->method);
-    else if (note->status != HOOP_OK)
+    enum hoop_status status = note_wait_busily(note, call, deadline_ns);
+    if (status == HOOP_OK && note->status != HOOP_OK) {
         status =
             error_raise(note->status, "%s", note->message ? note->message : "");
-    else {
-        status = HOOP_OK;
+    } else if (status == HOOP_OK) {
         *out_answer = note->answer;
         note->answer.body = NULL;
     }
-    note->call = NULL;
-    note_unref(note);
+    note_leave(note, inbox);
     return status;
 }

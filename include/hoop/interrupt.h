@@ -18,13 +18,28 @@ typedef bool
 hoop_interrupt_check_t(void *context);
 
 /*
- * From now on check is called every 50 ms while an operation that this thread
- * waits for without a timeout of its own (any blocking call, hoop_wait() with
- * HOOP_FOREVER) has not ended. Where it returns true the operation ends with
- * HOOP_E_CANCELLED, unless it has ended otherwise meanwhile, here and on the
- * ranks that it waits for, and its buffers are the caller's. It counts as
- * called: the communicator goes on with the next call. Calls that need not wait
- * take no longer. NULL: nothing is called, as at first.
+ * From now on check is called every 50 ms while this thread waits in a call of
+ * hoop's without a timeout of its own. Where it returns true the call ends with
+ * HOOP_E_CANCELLED, unless it has ended otherwise meanwhile; what it waits for
+ * after that is asked for at once, until check returns false again. Calls that
+ * need not wait take no longer. NULL: nothing is called, as at first.
+ *
+ *   collectives, messages, objects, hoop_state_sync(), hoop_wait() and the like
+ *       with HOOP_FOREVER: the operation ends, here and on the ranks that it
+ *       waits for, with HOOP_E_ABORTED there, and its buffers are the caller's.
+ *       It counts as called: the communicator goes on with the next call.
+ *   hoop_comm_create(), _shrink(), _agree(): it counts as not called. The others
+ *       wait until it is called again, until this rank leaves, or for as long as
+ *       they may. The same holds for hoop_comm_grow(), whose others wait, once
+ *       all have called it, for as long as it allows newcomers to come.
+ *   hoop_comm_split(): one or the other, so that it is to be called again by all
+ *       once it has failed on all.
+ *   hoop_join(): it has not joined; *out_session is not written.
+ *   hoop_control_*(): the coordinator may have done it or not; the control goes
+ *       on with the next call.
+ *
+ * hoop_leave(), hoop_wait() and others with a timeout of theirs, and the look-up
+ * of a host's name are not interrupted.
  *
  * context is borrowed until the next hoop_set_interrupt() of this thread.
  * Thread: any, each has its own.

@@ -597,8 +597,7 @@ councils_withdraw(struct cluster *cluster,
          council = council->hh.next) {
         struct council_seat *seat = seat_of(council, member);
 
-        if (!seat || council->key.kind != CLUSTER_COUNCIL_SHRINK ||
-            !seat->has_come || seat->number != number)
+        if (!seat || !seat->has_come || seat->number != number)
             continue;
         seat->has_come = false;
         if (seat->waiter)

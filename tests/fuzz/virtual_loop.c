@@ -168,6 +168,14 @@ loop_run(struct loop *loop)
     loop->is_stopped = false;
 }
 
+/* Nobody interrupts. */
+enum hoop_status
+loop_run_asking(struct loop *loop)
+{
+    loop_run(loop);
+    return HOOP_OK;
+}
+
 void
 loop_stop(struct loop *loop)
 {

@@ -1,11 +1,14 @@
-/* coll/names.c - the public names and sizes of dtypes, operators, statuses */
+/* coll/names.c - public calls that only hand on: names, sizes, the last error,
+ * who interrupts */
 
 #include "hoop/control.h"
 #include "hoop/dtype.h"
+#include "hoop/interrupt.h"
 #include "hoop/status.h"
 
 #include "base/error.h"
 #include "base/escape.h"
+#include "base/interrupt.h"
 #include "base/status.h"
 #include "dtype/dtype.h"
 
@@ -50,4 +53,10 @@ const char *
 hoop_error_path(void)
 {
     return error_path();
+}
+
+void
+hoop_set_interrupt(hoop_interrupt_check_t *check, void *context)
+{
+    interrupt_set(check, context);
 }

@@ -86,7 +86,8 @@ attempt(struct reprise *reprise,
                                   : decline(comm, made);
 
     *out_work = status == HOOP_OK ? BALLOT_FINISHED : BALLOT_UNFINISHED;
-    if (!is_interrupted(status))
+    /* Whose program gives up tells nobody else. */
+    if (!is_interrupted(status) && status != HOOP_E_CANCELLED)
         status = outcomes_compare(comm, status);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -15,11 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hoop/interrupt.h"
-
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "engine/closing.h"
 #include "engine/patience.h"
 #include "engine/state.h"
@@ -30,7 +29,6 @@ enum {
     /* Longest sleep, so that nothing missed is missed for long. */
     SLEEP_MAX_MS = 100,
     IDLE_TURNS_MAX = 64,
-    INTERRUPT_CHECK_MS = 50,
 };
 
 /*
@@ -465,27 +463,14 @@ op_await(struct op *op, uint64_t deadline_ns)
     return true;
 }
 
-/* What a thread asks while it waits without a deadline of its own. */
-static _Thread_local struct {
-    hoop_interrupt_check_t *check;
-    void *context;
-} interrupt;
-
-void
-hoop_set_interrupt(hoop_interrupt_check_t *check, void *context)
-{
-    interrupt.check = check;
-    interrupt.context = context;
-}
-
-/* As op_await(), which is asked to end by hoop_set_interrupt()'s. */
+/* As op_await(); who waits without a deadline of its own may be interrupted. */
 static bool
 op_await_asking(struct op *op, uint64_t deadline_ns)
 {
-    if (deadline_ns != CLOCK_NEVER || !interrupt.check)
+    if (deadline_ns != CLOCK_NEVER)
         return op_await(op, deadline_ns);
-    while (!op_await(op, clock_deadline_ns(INTERRUPT_CHECK_MS))) {
-        if (!interrupt.check(interrupt.context))
+    while (!op_await(op, interrupt_due_ns())) {
+        if (!interrupt_ask())
             continue;
         engine_cancel(op);
         return op_await(op, CLOCK_NEVER);

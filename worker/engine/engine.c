@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "engine/mishap.h"
 #include "engine/reason.h"
 #include "engine/state.h"
@@ -321,6 +322,7 @@ enum hoop_status
 engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
 {
     enum hoop_status status = HOOP_E_PENDING;
+    uint64_t asked_ns = interrupt_due_ns();
     char name[ROSTER_NAME_MAX];
     bool is_needed = false;
 
@@ -334,6 +336,14 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
         if (status == HOOP_E_PENDING)
             engine_turn(engine, look_ms(deadline_ns));
         engine_release(engine);
+        if (clock_is_past(asked_ns)) {
+            if (interrupt_ask())
+                return error_raise(HOOP_E_CANCELLED,
+                                   "interrupted by this program while it "
+                                   "connected to %s",
+                                   roster_name(engine->roster, rank, name));
+            asked_ns = interrupt_due_ns();
+        }
     } while (status == HOOP_E_PENDING && !clock_is_past(deadline_ns));
     if (status == HOOP_E_PENDING)
         return error_raise(HOOP_E_TIMEOUT, "no connection to %s in time",

@@ -309,13 +309,18 @@ control_call(struct hoop_control *control,
         .on_answer = on_answer,
         .owner = control,
     };
-    status = rpc_client_call(control->client, &call, NULL);
+    uint64_t id = 0;
+    status = rpc_client_call(control->client, &call, &id);
     if (status != HOOP_OK)
         return error_pass(status);
 
     /* Arguments may be borrowed from the last answer: they are sent now. */
     answer_deinit(&control->answer);
-    loop_run(control->loop);
+    status = loop_run_asking(control->loop);
+    if (status != HOOP_OK) {
+        rpc_client_cancel(control->client, id);
+        return error_pass(status);
+    }
     if (control->status != HOOP_OK)
         return error_pass(control->status);
     return HOOP_OK;

@@ -112,7 +112,7 @@ awaited_ask(const struct registrar_wait *wait,
 }
 
 /* An older coordinator names nobody. */
-static void
+static enum hoop_status
 wait_on_due(void *owner)
 {
     struct registrar_wait *wait = owner;
@@ -136,6 +136,7 @@ wait_on_due(void *owner)
         wait_notice_say(&wait->notice, text);
     else
         wait_notice_put_off(&wait->notice);
+    return status;
 }
 
 static int
@@ -312,13 +313,15 @@ registrar_agree(struct registrar *registrar,
     };
     const enum hoop_status status =
         agree_ask(registrar, &request, timeout_ms, out_reply);
+    /* Taken back: of what was interrupted, the coordinator hears nothing else. */
+    if (status == HOOP_E_CANCELLED ||
+        (status != HOOP_OK && say->kind == GROUP_SHRINK))
+        registrar_leave(registrar, STEAL(registration));
     if (say->kind != GROUP_SHRINK)
-        free(registration);
-    if (say->kind == GROUP_SHRINK && status != HOOP_OK)
-        registrar_leave(registrar, registration);
+        free(STEAL(registration));
     if (status != HOOP_OK)
         return error_pass(status);
-    if (say->kind != GROUP_SHRINK)
+    if (!registration)
         return HOOP_OK;
     out_reply->communicator += COMM_ID_FIRST;
     registration->id = out_reply->communicator;

@@ -51,6 +51,7 @@ struct errand {
     struct join_reply *reply; /* NULL: none wanted */
     struct job_reply *job;    /* likewise */
     uint64_t call;
+    bool is_farewell; /* not interrupted */
 };
 
 static void
@@ -91,7 +92,16 @@ errand_run(struct errand *errand,
         snprintf(errand->text, sizeof(errand->text), "%s", error_text());
         return status;
     }
-    loop_run(errand->loop);
+    if (errand->is_farewell) {
+        loop_run(errand->loop);
+        return errand->status;
+    }
+    status = loop_run_asking(errand->loop);
+    if (status != HOOP_OK) {
+        rpc_client_cancel(rendezvous->client, errand->call);
+        snprintf(errand->text, sizeof(errand->text), "%s", error_text());
+        return status;
+    }
     return errand->status;
 }
 
@@ -280,20 +290,23 @@ rendezvous_pause_ms(uint64_t left_ms)
     return left_ms < JOIN_PAUSE_MS ? left_ms : JOIN_PAUSE_MS;
 }
 
+/* text: of the failure. */
 static enum hoop_status
-join_pause(struct loop *loop, uint64_t deadline_ns)
+join_pause(struct loop *loop, uint64_t deadline_ns, char text[LIMIT_ERROR_TEXT])
 {
     const uint64_t left_ms = (uint64_t)clock_left_ms(deadline_ns);
     struct loop_timer *timer = NULL;
-    const enum hoop_status status =
+    enum hoop_status status =
         loop_timer_create(loop, pause_on_timer, loop, &timer);
 
-    if (status != HOOP_OK)
-        return error_pass(status);
-    loop_timer_start(timer, rendezvous_pause_ms(left_ms));
-    loop_run(loop);
+    if (status == HOOP_OK) {
+        loop_timer_start(timer, rendezvous_pause_ms(left_ms));
+        status = loop_run_asking(loop);
+    }
     loop_timer_destroy(timer);
-    return HOOP_OK;
+    if (status != HOOP_OK)
+        snprintf(text, LIMIT_ERROR_TEXT, "%s", error_text());
+    return status;
 }
 
 /* Which members of the world that has the job's places were seen to have ended. */
@@ -396,8 +409,10 @@ join_repeatedly(const struct rendezvous *rendezvous,
     while (is_of_places(status) && !rendezvous->terms->root[0] &&
            !clock_is_past(deadline_ns)) {
         if (!ended_members_look(&ended, rendezvous, request)) {
-            if (status != HOOP_E_UNAVAILABLE ||
-                join_pause(rendezvous->loop, deadline_ns) != HOOP_OK)
+            if (status != HOOP_E_UNAVAILABLE)
+                break;
+            status = join_pause(rendezvous->loop, deadline_ns, errand->text);
+            if (status != HOOP_OK)
                 break;
         }
         const int left_ms = clock_left_ms(deadline_ns);
@@ -536,7 +551,7 @@ rendezvous_leave(const struct rendezvous *rendezvous,
         .timeout_ms = timeout_ms,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
-    struct errand errand = {0};
+    struct errand errand = {.is_farewell = true};
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     snprintf(report.reason, sizeof(report.reason), "%s", why);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "check.h"
 #include "net/loop.h"
 
@@ -401,6 +402,28 @@ destroy_of_none_is_fine(void **state)
     loop_destroy(NULL);
 }
 
+static bool
+is_second(void *context)
+{
+    struct bench *bench = context;
+
+    return ++bench->n_calls == 2;
+}
+
+static void
+run_that_asks_is_interrupted_or_stopped(void **state)
+{
+    struct bench *bench = *state;
+
+    interrupt_set(is_second, bench);
+    assert_int_equal(loop_run_asking(bench->loop), HOOP_E_CANCELLED);
+    assert_int_equal(bench->n_calls, 2);
+    interrupt_set(NULL, NULL);
+    loop_stop(bench->loop);
+    assert_int_equal(loop_run_asking(bench->loop), HOOP_OK);
+    assert_int_equal(bench->n_calls, 2);
+}
+
 int
 main(void)
 {
@@ -435,6 +458,8 @@ main(void)
             bench_close),
         cmocka_unit_test_setup_teardown(watch_sees_a_hang_up, bench_open,
                                         bench_close),
+        cmocka_unit_test_setup_teardown(run_that_asks_is_interrupted_or_stopped,
+                                        bench_open, bench_close),
         cmocka_unit_test(destroy_of_none_is_fine),
     };
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "check.h"
 #include "rpc_bench.h"
 
@@ -586,6 +587,73 @@ client_by_name_finds_a_server_that_comes_late(void **state)
     bench_server_stop(&server);
 }
 
+static bool
+is_over(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* More than may wait at a time: each is given up, not only left. */
+static void
+client_interrupted_waits_leave_no_calls(void **state)
+{
+    struct bench_server server = {0};
+    struct bench_client client;
+
+    (void)state;
+    bench_server_start(&server, 0);
+    bench_client_start(&client, server.address);
+    interrupt_set(is_over, NULL);
+    for (int i = 0; i < LIMIT_RPC_CALLS + 10; i++)
+        assert_int_equal(bench_call(&client, "hoop.v1.Store/Wait", "", NULL),
+                         HOOP_E_CANCELLED);
+    interrupt_set(NULL, NULL);
+    assert_int_equal(bench_call(&client, "hoop.v1.Store/Get", "", NULL),
+                     HOOP_OK);
+    bench_client_stop(&client);
+    bench_server_stop(&server);
+}
+
+static enum hoop_status
+end_on_third(void *owner)
+{
+    int *n_due = owner;
+
+    return ++*n_due == 3 ? HOOP_E_CANCELLED : HOOP_E_TIMEOUT;
+}
+
+static int
+due_at_once(const void *owner)
+{
+    (void)owner;
+    return 0;
+}
+
+static void
+client_wait_is_ended_by_what_is_due(void **state)
+{
+    struct bench_server server = {0};
+    struct bench_client client;
+    int n_due = 0;
+    const struct rpc_call call = {
+        .method = "hoop.v1.Store/Wait",
+        .timeout_ms = BENCH_TIMEOUT_MS,
+        .due_ms = due_at_once,
+        .on_due = end_on_third,
+        .owner = &n_due,
+    };
+
+    (void)state;
+    bench_server_start(&server, 0);
+    bench_client_start(&client, server.address);
+    assert_int_equal(rpc_client_call_wait(client.client, &call, NULL, NULL),
+                     HOOP_E_CANCELLED);
+    assert_int_equal(n_due, 3);
+    bench_client_stop(&client);
+    bench_server_stop(&server);
+}
+
 /* "tls": all of it under TLS. */
 int
 main(int argc, char **argv)
@@ -608,6 +676,8 @@ main(int argc, char **argv)
         cmocka_unit_test(client_bad_options_are_refused),
         cmocka_unit_test(client_calls_of_four_threads_are_all_answered),
         cmocka_unit_test(client_destroyed_wakes_who_waits),
+        cmocka_unit_test(client_interrupted_waits_leave_no_calls),
+        cmocka_unit_test(client_wait_is_ended_by_what_is_due),
         cmocka_unit_test(client_survives_a_server_that_dies_and_returns),
         cmocka_unit_test(client_by_name_finds_a_server_that_comes_late),
     };

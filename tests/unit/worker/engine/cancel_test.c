@@ -2,10 +2,9 @@
 
 #include <string.h>
 
-#include "hoop/interrupt.h"
-
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/limits.h"
 #include "check.h"
 #include "couple.h"
@@ -128,10 +127,10 @@ side_interrupt(struct side *side)
     struct op *op = NULL;
 
     if (side->rank == 0) {
-        hoop_set_interrupt(is_second, &n_asked);
+        interrupt_set(is_second, &n_asked);
         SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_E_CANCELLED);
         SIDE_CHECK(n_asked == 2);
-        hoop_set_interrupt(NULL, NULL);
+        interrupt_set(NULL, NULL);
         SIDE_CHECK(send_start(channel, &byte, 1, 1, &op) == HOOP_OK);
         SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
     } else {
@@ -163,9 +162,9 @@ wait_with_a_timeout_is_not_interrupted(void **state)
 
     (void)state;
     assert_int_equal(receive_start(channel, large[0], 1, 1, &op), HOOP_OK);
-    hoop_set_interrupt(is_second, &n_asked);
+    interrupt_set(is_second, &n_asked);
     assert_int_equal(engine_wait(op, clock_deadline_ns(120)), HOOP_E_PENDING);
-    hoop_set_interrupt(NULL, NULL);
+    interrupt_set(NULL, NULL);
     assert_int_equal(n_asked, 1);
     assert_int_equal(cancel(op), HOOP_E_CANCELLED);
 }
