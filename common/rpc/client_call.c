@@ -59,6 +59,7 @@ client_call_create(const struct rpc_call *call, struct client_call **out_call)
     made->n_body = call->body.n_bytes;
     made->timeout_ms = call->timeout_ms;
     made->grace_ms = call->grace_ms;
+    made->is_poll = call->is_poll;
     made->tries_once = call->tries_once;
     made->deadline_ns = clock_deadline_ns(call->timeout_ms);
     made->on_answer = call->on_answer;

@@ -25,6 +25,7 @@ struct client_call {
     uint64_t timeout_ms;
     uint64_t grace_ms; /* still to come; 0 once it has begun */
     uint64_t deadline_ns;
+    bool is_poll;
     bool tries_once;
     unsigned n_sent; /* times */
     rpc_answer_fn *on_answer;

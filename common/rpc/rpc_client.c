@@ -273,8 +273,8 @@ call_encode(const struct rpc_client *client,
     struct envelope_request request = {
         .client = client->id,
         .id = call->id,
-        .deadline_ms =
-            (uint64_t)clock_left_ms(call->deadline_ns) + call->grace_ms,
+        .deadline_ms = (uint64_t)clock_left_ms(call->deadline_ns) +
+                       (call->is_poll ? 0 : call->grace_ms),
         .body = {call->body, call->n_body},
     };
 

@@ -51,7 +51,8 @@ struct rpc_call {
     struct message_span body; /* copied */
     uint64_t timeout_ms;      /* every call has a deadline */
     uint64_t grace_ms; /* behind it, for the answer to a call that was sent */
-    bool tries_once;   /* fails when each address has refused a connection */
+    bool is_poll;    /* grace_ms is not the coordinator's, who answers before */
+    bool tries_once; /* fails when each address has refused a connection */
     rpc_answer_fn *on_answer;
     void *owner;
     /* Of rpc_client_call_wait(), whose caller looks at something else on the way:

@@ -18,10 +18,12 @@
 #ifndef HOOP_CONTROL_H
 #define HOOP_CONTROL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/api.h"
+#include "hoop/session.h"
 #include "hoop/status.h"
 
 HOOP_BEGIN
@@ -48,6 +50,18 @@ struct hoop_control_options {
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_control_create(const struct hoop_control_options *options,
                     hoop_control_t **out_control);
+
+/*
+ * The same of a session: its coordinator, its job, or the one that has grown by
+ * it, and what proves membership of that. The control needs the session no more,
+ * and outlives it. Thread: any that may use the session.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_session_control(hoop_session_t *session, hoop_control_t **out_control);
+
+/* How long each call from now on may take; 0: as at first. NULL is fine. */
+HOOP_API void
+hoop_control_set_timeout(hoop_control_t *control, uint32_t timeout_ms);
 
 struct hoop_control_token_text {
     char text[256];
@@ -180,10 +194,18 @@ hoop_control_groups(hoop_control_t *control,
                     const char *after,
                     const struct hoop_control_group_list **out_groups);
 
+/*
+ * The store: of each job one, for its members and whoever has its token. Keys are
+ * UTF-8 of 1 to 1,024 bytes, values 1 MiB at most, each change has a revision of its
+ * own, and what is done to one key is done at one moment. It is gone with its job.
+ * What is set after a coordinator without --data-dir has ended is another store.
+ */
 struct hoop_control_value {
-    const void *bytes;
+    const void *bytes; /* NULL, where a call says so: there is no such key */
     size_t n_bytes;
-    uint64_t revision;
+    uint64_t revision; /* of its last change; to write it: not looked at */
+    uint64_t ttl_ms;   /* to write it: it goes away after this, 0: it stays;
+                          read: 0 */
 };
 
 /* Handle: HOOP_E_NOT_FOUND (no such job, no such key). */
@@ -192,7 +214,25 @@ hoop_control_get(hoop_control_t *control,
                  const char *key,
                  struct hoop_control_value *out_value);
 
-/* value->revision is not looked at. Handle: HOOP_E_NOT_FOUND (no such job). */
+/* Several at one moment: 1 to 1,024 keys, in whose order the values are; of one
+ * that is not there bytes is NULL. torch: multi_get().
+ * Handle: HOOP_E_NOT_FOUND (no such job), HOOP_E_EXHAUSTED (the values are too
+ * large for one answer, 4 MiB). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_multi_get(hoop_control_t *control,
+                       const char *const *keys,
+                       size_t n_keys,
+                       const struct hoop_control_value **out_values);
+
+/* The same as soon as all are there. torch: wait().
+ * Handle: HOOP_E_TIMEOUT (the text names one that is missing), and as above. */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_wait(hoop_control_t *control,
+                  const char *const *keys,
+                  size_t n_keys,
+                  const struct hoop_control_value **out_values);
+
+/* Handle: HOOP_E_NOT_FOUND (no such job). */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_control_set(hoop_control_t *control,
                  const char *key,
@@ -201,6 +241,32 @@ hoop_control_set(hoop_control_t *control,
 /* Handle: HOOP_E_NOT_FOUND (no such job, no such key). */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_control_delete(hoop_control_t *control, const char *key);
+
+/* Add to a counter, which is a decimal text; no such key: 0. ttl_ms: as a value's,
+ * 0: as it is. torch: add().
+ * Handle: HOOP_E_NOT_FOUND (no such job), HOOP_E_PRECONDITION (the value is
+ * no number), HOOP_E_RANGE (the sum is none of 64 bits). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_add(hoop_control_t *control,
+                 const char *key,
+                 int64_t delta,
+                 uint64_t ttl_ms,
+                 int64_t *out_sum);
+
+struct hoop_control_exchange {
+    bool is_applied;
+    struct hoop_control_value present; /* not applied: what is there instead */
+};
+
+/* Write value if the key has the bytes that are expected, or, where expected is NULL,
+ * if it is not there. torch: compare_set().
+ * Handle: HOOP_E_NOT_FOUND (no such job). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_compare_set(hoop_control_t *control,
+                         const char *key,
+                         const struct hoop_control_value *expected,
+                         const struct hoop_control_value *value,
+                         struct hoop_control_exchange *out_exchange);
 
 struct hoop_control_key {
     const char *key;
@@ -211,6 +277,7 @@ struct hoop_control_keys {
     uint32_t n_more; /* behind these: ask again after the last key */
     size_t n_keys;
     const struct hoop_control_key *keys; /* in the order of bytes */
+    uint64_t revision;                   /* of the store: watch from here */
 };
 
 struct hoop_control_scan {
@@ -223,6 +290,32 @@ HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_control_list(hoop_control_t *control,
                   const struct hoop_control_scan *scan,
                   const struct hoop_control_keys **out_keys);
+
+struct hoop_control_event {
+    const char *kind; /* "set", "deleted", "expired" */
+    const char *key;  /* its value: get it, it may be newer already */
+    uint64_t revision;
+};
+
+struct hoop_control_events {
+    uint64_t revision; /* since, of the next call */
+    size_t n_events;
+    const struct hoop_control_event *events; /* oldest first */
+};
+
+/*
+ * Wait for changes of keys with a prefix, NULL: of all, after a revision: that of
+ * hoop_control_list(), then that of the last call. Nothing is lost between two
+ * calls.
+ *
+ * Handle: HOOP_E_TIMEOUT (nothing has changed: ask again), HOOP_E_RANGE (it is too
+ * long ago: list again), HOOP_E_NOT_FOUND (no such job).
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_watch(hoop_control_t *control,
+                   const char *prefix,
+                   uint64_t since,
+                   const struct hoop_control_events **out_events);
 
 /*
  * A text of others, such as a name or a key, made safe to print: control

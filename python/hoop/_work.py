@@ -46,7 +46,7 @@ def hoop_py_is_interrupted(_: Any) -> bool:
     """Give handlers an opportunity; _keep() ends the call if one raises."""
     for _ in range(2):
         pass
-    return False
+    return bool(_raised)
 
 
 def _forget_in_child() -> None:

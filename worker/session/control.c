@@ -21,10 +21,14 @@
 #include "net/loop.h"
 #include "net/tls.h"
 #include "rpc/rpc_client.h"
+#include "session/lifetime.h"
+#include "session/terms.h"
 #include "wire/pack.h"
 
 enum {
     CONTROL_TIMEOUT_MS = 5000,
+    /* The answer to a long poll, which comes at its deadline, may be late. */
+    POLL_GRACE_MS = 1000,
 };
 
 /* One option of the caller, if it is there. */
@@ -86,8 +90,37 @@ token_read(const struct settings *settings, char token[LIMIT_TOKEN])
     return token_file_read(path, LIMIT_TOKEN, token);
 }
 
+/* What a control asks, and as whom; all of it is copied. */
+struct control_terms {
+    const char *coordinator;
+    const char *job;
+    const char *token;
+    const struct tls_files *tls; /* NULL: none */
+};
+
 static enum hoop_status
-client_create(struct hoop_control *control, const struct settings *settings)
+client_create(struct hoop_control *control, const struct control_terms *terms)
+{
+    snprintf(control->coordinator, sizeof(control->coordinator), "%s",
+             terms->coordinator);
+    snprintf(control->job, sizeof(control->job), "%s", terms->job);
+    enum hoop_status status = loop_create(&control->loop);
+    if (status == HOOP_OK)
+        status = rpc_client_create(
+            &(struct rpc_client_options){
+                .loop = control->loop,
+                .address = control->coordinator,
+                .job = control->job,
+                .token = terms->token,
+                .tls = terms->tls,
+            },
+            &control->client);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+client_create_as_set(struct hoop_control *control,
+                     const struct settings *settings)
 {
     const struct tls_files files = {
         .certificate = settings_text(settings, SETTING_TLS_CERT),
@@ -95,36 +128,39 @@ client_create(struct hoop_control *control, const struct settings *settings)
         .ca = settings_text(settings, SETTING_TLS_CA),
     };
     char token[LIMIT_TOKEN];
+    const struct control_terms terms = {
+        .coordinator = settings_text(settings, SETTING_COORDINATOR),
+        .job = settings_text(settings, SETTING_JOB),
+        .token = token,
+        .tls = settings_number(settings, SETTING_TLS) ? &files : NULL,
+    };
 
-    if (!settings_text(settings, SETTING_COORDINATOR))
+    if (!terms.coordinator)
         return error_raise(HOOP_E_INVALID,
                            "which coordinator? Say host:port, or set "
                            "HOOP_COORDINATOR");
     enum hoop_status status = token_read(settings, token);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    snprintf(control->coordinator, sizeof(control->coordinator), "%s",
-             settings_text(settings, SETTING_COORDINATOR));
-    snprintf(control->job, sizeof(control->job), "%s",
-             settings_text(settings, SETTING_JOB));
-    status = loop_create(&control->loop);
     if (status == HOOP_OK)
-        status = rpc_client_create(
-            &(struct rpc_client_options){
-                .loop = control->loop,
-                .address = control->coordinator,
-                .job = control->job,
-                .token = token,
-                .tls = settings_number(settings, SETTING_TLS) ? &files : NULL,
-            },
-            &control->client);
+        status = client_create(control, &terms);
     explicit_bzero(token, sizeof(token));
-    if (status != HOOP_OK)
-        return error_pass(status);
-    return HOOP_OK;
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 DEFINE_CLEANUP(struct hoop_control *, hoop_control_destroy)
+
+/* timeout_ms: 0: the default. */
+static enum hoop_status
+control_alloc(uint32_t timeout_ms, struct hoop_control **out_control)
+{
+    struct hoop_control *control = calloc(1, sizeof(*control));
+
+    if (!control)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a control");
+    control->first_timeout_ms = timeout_ms ? timeout_ms : CONTROL_TIMEOUT_MS;
+    control->timeout_ms = control->first_timeout_ms;
+    *out_control = control;
+    return HOOP_OK;
+}
 
 enum hoop_status
 hoop_control_create(const struct hoop_control_options *options,
@@ -133,31 +169,61 @@ hoop_control_create(const struct hoop_control_options *options,
     CLEANUP(cancel_release) const int held = cancel_hold();
     static const struct hoop_control_options none = {0};
     CLEANUP(settings_destroy) struct settings *settings = NULL;
-    CLEANUP(hoop_control_destroy)
-    struct hoop_control *control = calloc(1, sizeof(*control));
+    CLEANUP(hoop_control_destroy) struct hoop_control *control = NULL;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
-    if (!control)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a control");
     if (!out_control)
         return error_raise(HOOP_E_INVALID, "out_control is NULL");
     if (!options)
         options = &none;
-    control->timeout_ms =
-        options->timeout_ms ? options->timeout_ms : CONTROL_TIMEOUT_MS;
-
-    enum hoop_status status = settings_create(SETTING_USER_WORKER, &settings);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = options_read(options, settings);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = client_create(control, settings);
+    enum hoop_status status = control_alloc(options->timeout_ms, &control);
+    if (status == HOOP_OK)
+        status = settings_create(SETTING_USER_WORKER, &settings);
+    if (status == HOOP_OK)
+        status = options_read(options, settings);
+    if (status == HOOP_OK)
+        status = client_create_as_set(control, settings);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_control = STEAL(control);
     return HOOP_OK;
+}
+
+enum hoop_status
+hoop_session_control(hoop_session_t *session, hoop_control_t **out_control)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+    CLEANUP(hoop_control_destroy) struct hoop_control *control = NULL;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!session || !out_control)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           session ? "out_control" : "session");
+    const struct terms *terms = session_terms(session);
+    const struct tls_files files = terms_tls(terms);
+    enum hoop_status status = control_alloc(0, &control);
+    if (status == HOOP_OK)
+        status = client_create(control,
+                               &(struct control_terms){
+                                   .coordinator = terms->coordinator,
+                                   .job = terms_job_name(terms),
+                                   .token = terms->token,
+                                   .tls = terms->is_encrypted ? &files : NULL,
+                               });
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_control = STEAL(control);
+    return HOOP_OK;
+}
+
+void
+hoop_control_set_timeout(hoop_control_t *control, uint32_t timeout_ms)
+{
+    if (control)
+        control->timeout_ms =
+            timeout_ms ? timeout_ms : control->first_timeout_ms;
 }
 
 /* Handle: HOOP_E_NOT_FOUND (there is none). */
@@ -216,6 +282,7 @@ answer_deinit(struct control_answer *answer)
     job_reply_deinit(&answer->job);
     groups_reply_deinit(&answer->groups);
     store_reply_deinit(&answer->store);
+    store_watch_reply_deinit(&answer->watch);
     free(answer->body);
     *answer = (struct control_answer){0};
 }
@@ -300,10 +367,14 @@ control_call(struct hoop_control *control,
     if (status != HOOP_OK)
         return error_pass(status);
 
+    const bool is_poll =
+        method == METHOD_STORE_WAIT || method == METHOD_STORE_WATCH;
     const struct rpc_call call = {
         .method = method_of(method)->name,
         .body = {bytes, n_bytes},
         .timeout_ms = control->timeout_ms,
+        .grace_ms = is_poll ? POLL_GRACE_MS : 0,
+        .is_poll = is_poll,
         /* Whether it serves now: what comes later is no answer to that. */
         .tries_once = method == METHOD_HEALTH_CHECK,
         .on_answer = on_answer,

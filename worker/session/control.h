@@ -33,17 +33,20 @@ struct control_answer {
     struct job_reply job;
     struct groups_reply groups;
     struct store_reply store;
+    struct store_watch_reply watch;
     struct hoop_control_overview overview;
     struct hoop_control_roster roster;
     struct hoop_control_group_list group_list;
     struct hoop_control_keys keys;
-    void *items; /* of the list in one of these four */
+    struct hoop_control_events events;
+    void *items; /* of the list in one of these, or values */
 };
 
 struct hoop_control {
     struct loop *loop;
     struct rpc_client *client;
     uint32_t timeout_ms;
+    uint32_t first_timeout_ms; /* said when it was made */
     char coordinator[LIMIT_ADDRESS];
     char job[LIMIT_NAME];
     enum hoop_status status; /* of the call that runs */
