@@ -49,6 +49,22 @@ HOOP_API uint32_t
 hoop_comm_world_rank(const hoop_comm_t *comm, uint32_t rank);
 
 /*
+ * The name of the host that a rank of comm runs on, as the host calls itself; NULL
+ * where there is no such rank. Borrowed: it lives as long as the session.
+ * MPI: MPI_Get_processor_name() of that rank. Thread: any.
+ */
+HOOP_API const char *
+hoop_comm_host(const hoop_comm_t *comm, uint32_t rank);
+
+/*
+ * The lowest rank of comm on the same node as that rank, which is one host, or as
+ * HOOP_NODE says: equal for ranks that share one. HOOP_NO_RANK where there is no
+ * such rank. Thread: any.
+ */
+HOOP_API uint32_t
+hoop_comm_node(const hoop_comm_t *comm, uint32_t rank);
+
+/*
  * Deadline of the operations started on comm from now on, from their start; at
  * most the session's (HOOP_TIMEOUT), with which every communicator begins. 0: that
  * again. Thread: any.

@@ -37,6 +37,10 @@ order_body(const struct worker *worker)
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
     hoop_comm_t *comm = NULL;
+    char host[256];
+
+    if (worker->index == 2)
+        setenv("HOOP_NODE", "apart", 1);
 
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
     if (worker->index != 1) {
@@ -52,6 +56,13 @@ order_body(const struct worker *worker)
         WORKER_CHECK(hoop_comm_size(comm) == 3);
         WORKER_CHECK(hoop_comm_world_rank(comm, 0) == 3);
         WORKER_CHECK(hoop_comm_world_rank(comm, 3) == HOOP_NO_RANK);
+        WORKER_CHECK(gethostname(host, sizeof(host)) == 0);
+        WORKER_CHECK(strcmp(hoop_comm_host(comm, 2), host) == 0);
+        WORKER_CHECK(!hoop_comm_host(comm, 3));
+        /* Worker 2 says that it is on another node. */
+        WORKER_CHECK(hoop_comm_node(comm, 1) == 0);
+        WORKER_CHECK(hoop_comm_node(comm, 2) == 2);
+        WORKER_CHECK(hoop_comm_node(comm, 3) == HOOP_NO_RANK);
         WORKER_CHECK(hoop_send_start(&value, 1, HOOP_INT32, (rank + 1) % 3, 7,
                                      comm, &op) == HOOP_OK);
         int32_t other = -1;
@@ -89,6 +100,8 @@ nobody_body(const struct worker *worker)
     WORKER_CHECK(hoop_comm_size(NULL) == 0);
     WORKER_CHECK(!hoop_comm_is_member(NULL));
     WORKER_CHECK(hoop_comm_world_rank(NULL, 0) == HOOP_NO_RANK);
+    WORKER_CHECK(!hoop_comm_host(NULL, 0));
+    WORKER_CHECK(hoop_comm_node(NULL, 0) == HOOP_NO_RANK);
     hoop_comm_set_timeout(NULL, 1);
     hoop_comm_free(NULL);
     WORKER_CHECK(hoop_barrier(NULL) == HOOP_E_INVALID);

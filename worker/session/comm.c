@@ -47,6 +47,31 @@ hoop_comm_world_rank(const hoop_comm_t *comm, uint32_t rank)
                                        : HOOP_NO_RANK;
 }
 
+static const struct member *
+member_of(const hoop_comm_t *comm, uint32_t rank)
+{
+    return &comm->family->roster->members[hoop_comm_world_rank(comm, rank)];
+}
+
+const char *
+hoop_comm_host(const hoop_comm_t *comm, uint32_t rank)
+{
+    return rank < hoop_comm_size(comm) ? member_of(comm, rank)->host : NULL;
+}
+
+uint32_t
+hoop_comm_node(const hoop_comm_t *comm, uint32_t rank)
+{
+    uint32_t lowest = 0;
+
+    if (rank >= hoop_comm_size(comm))
+        return HOOP_NO_RANK;
+    while (strcmp(member_of(comm, lowest)->host_id,
+                  member_of(comm, rank)->host_id) != 0)
+        lowest++;
+    return lowest;
+}
+
 void
 hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms)
 {
