@@ -4,8 +4,9 @@
 generate.py binding HEADERS OUT.c    the C source of hoop._binding, by cffi
 generate.py enums HEADERS OUT.py     status codes, dtypes and operators
 generate.py calls HEADERS OUT.py     the methods of a communicator
+generate.py settings TABLE OUT.py    the keyword arguments of join(), for type checkers
 
-HEADERS is the folder include/hoop. A prototype says which arguments a call takes
+HEADERS is the folder include/hoop, TABLE the folder of setting_table.c. A prototype says which arguments a call takes
 and in which order; TABLE says what no prototype can, how much each buffer holds.
 """
 
@@ -30,6 +31,7 @@ HEADERS = [
     "object.h",
     "state.h",
     "interrupt.h",
+    "control.h",
 ]
 
 # What is started and has a method written by hand, since a prototype says too little
@@ -147,7 +149,7 @@ def write_binding(text: str, target: str) -> None:
     ffi.cdef(OWN)
     # Called back by who waits in C.
     ffi.cdef('extern "Python" bool hoop_py_is_interrupted(void *);')
-    ffi.set_source("hoop._binding", f'#include "hoop/hoop.h"\n{OWN}')
+    ffi.set_source("hoop._binding", f'#include "hoop/control.h"\n#include "hoop/hoop.h"\n{OWN}')
     ffi.emit_c_code(target)
 
 
@@ -251,9 +253,56 @@ def calls(text: str) -> str:
     return out
 
 
+# What a setting's value may be, by its type; of a choice, a word of it.
+SETTING_TYPES = {
+    "TEXT": "str | os.PathLike[str] | None",
+    "UINT": "int | None",
+    "DURATION": "float | timedelta | str | None",
+    "PORTS": "int | str | None",
+}
+
+
+def choice(choices: "list[str]") -> str:
+    """The type of a setting that is one of these."""
+    words = "Literal[" + ", ".join(f'"{word}"' for word in choices) + "]"
+    numbers = ", ".join(word for word in choices if word.isdigit())
+    or_bool = "bool | " if {"on", "off"} <= set(choices) else ""
+    return f"{or_bool}{words}{f' | Literal[{numbers}]' if numbers else ''} | None"
+
+
+def settings(folder: pathlib.Path) -> str:
+    """The settings of a worker that hoop(7) has."""
+    table = (folder / "setting_table.c").read_text(encoding="utf-8")
+    words = (folder / "setting_choices.c").read_text(encoding="utf-8")
+    choices = {
+        name: re.findall(r'"(.*?)"', body)
+        for name, body in re.findall(r"setting_choices_(\w+)\[\] = \{(.*?)\}", words, re.S)
+    }
+    out = '"""Made from the table of settings by python/generate.py: for type checkers alone."""\n\n'
+    out += "from __future__ import annotations\n\nimport os\nfrom datetime import timedelta\n"
+    out += "from typing import Literal, TypedDict\n\n\nclass Settings(TypedDict, total=False):\n"
+    out += '    """What join() takes; None, or nothing: as the environment says, or by default."""\n'
+    rows = re.findall(r"\[SETTING_\w+\] =\s*\{(.*?)\}(?:,|\n)", table, re.S)
+    assert len(rows) > 30, rows
+    for row in rows:
+        of = dict(re.findall(r"\.(\w+) =\s*((?:\"[^\"]*\"\s*)+|[^,]+)", row))
+        if "WORKER" not in of["users"] or "is_internal" in of:
+            continue
+        kind = of["type"].rpartition("_")[2]
+        of_type = choice(choices[of["choices"].rpartition("choices_")[2]]) if kind == "CHOICE" else SETTING_TYPES[kind]
+        said = "".join(re.findall(r'"(.*?)"', of["help"], re.S))
+        said = textwrap.fill(said[0].upper() + said[1:] + ".", 92, subsequent_indent="    ")
+        out += f"\n    {of['name'].strip().strip(chr(34))}: {of_type}\n"
+        out += f'    """{said}"""\n'
+    return out
+
+
 def main() -> None:
     """Writes the file that is asked for."""
     kind, folder, target = sys.argv[1:]
+    if kind == "settings":
+        pathlib.Path(target).write_text(settings(pathlib.Path(folder)), encoding="utf-8")
+        return
     text = declarations(pathlib.Path(folder))
     if kind == "binding":
         return write_binding(text, target)

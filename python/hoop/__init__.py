@@ -35,8 +35,10 @@ from hoop._error import (
     Unimplemented,
 )
 from hoop._messages import ANY_SOURCE, Received, Recv, Send
-from hoop._session import Session, Setting, Stats, join
+from hoop._options import Setting
+from hoop._session import Session, Stats, join
 from hoop._spawn import spawn
+from hoop._store import CompareSet, Store, StoreEvent, StoreWatch
 from hoop._waiting import wait_all, wait_any
 from hoop._work import Seconds, Work
 
@@ -47,6 +49,7 @@ __all__ = [
     "Cancelled",
     "Closed",
     "Comm",
+    "CompareSet",
     "DType",
     "DataLoss",
     "Denied",
@@ -72,6 +75,9 @@ __all__ = [
     "StateReport",
     "Stats",
     "Status",
+    "Store",
+    "StoreEvent",
+    "StoreWatch",
     "Timeout",
     "Unauthenticated",
     "Unavailable",

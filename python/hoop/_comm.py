@@ -41,6 +41,23 @@ class Comm(Collectives, Tensors, Messages, Objects, Elastic):
             raise ValueError(f"there is no rank {rank} among {self.size}")
         return int(found)
 
+    @property
+    def hosts(self) -> list[str]:
+        """The name of the host that each rank runs on, by rank. hoop_comm_host()."""
+        comm = self._check()
+        return [ffi.string(lib.hoop_comm_host(comm, rank)).decode() for rank in range(self.size)]
+
+    @property
+    def nodes(self) -> list[int]:
+        """The node that each rank runs on, by rank, numbered from 0 as they come first.
+
+        A node is a host, or as HOOP_NODE says. hoop_comm_node().
+        """
+        comm = self._check()
+        lowest = [lib.hoop_comm_node(comm, rank) for rank in range(self.size)]
+        numbers = {rank: number for number, rank in enumerate(sorted(set(lowest)))}
+        return [numbers[rank] for rank in lowest]
+
     def set_timeout(self, timeout: Seconds | None) -> None:
         """How long operations that are called from now on may take, in seconds; None: as the session's."""
         ms = 0 if timeout is None else max(1, milliseconds(timeout))
@@ -65,7 +82,8 @@ class Comm(Collectives, Tensors, Messages, Objects, Elastic):
         world_ranks = [self.world_rank(rank) for rank in ranks]
         out = ffi.new("hoop_comm_t **")
         session = lib.hoop_comm_session(self._check("create"))
-        ended(lib.hoop_comm_create(session, world_ranks, len(world_ranks), out), "create")
+        status = lib.hoop_comm_create(session, world_ranks, len(world_ranks), out)
+        ended(status, "create", lambda: lib.hoop_comm_free(out[0]))
         return self._session._add(out[0])
 
     def free(self) -> None:

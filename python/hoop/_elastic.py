@@ -83,7 +83,7 @@ class Elastic(Works):
 
     def _made(self, name: str, call: Any, *arguments: int) -> Comm:
         out = ffi.new("hoop_comm_t **")
-        ended(call(self._check(name), *arguments, out), name)
+        ended(call(self._check(name), *arguments, out), name, lambda: lib.hoop_comm_free(out[0]))
         return self._session._add(out[0])
 
     @property

@@ -7,19 +7,22 @@ from collections import deque
 from collections.abc import Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import WeakSet
 
 from hoop._binding import ffi, lib
 from hoop._comm import Comm
 from hoop._error import closed
+from hoop._options import Setting, listed
+from hoop._store import Store
 from hoop._waiting import session_left
 from hoop._work import _PENDING, Seconds, ended, seconds, watch
 
 if TYPE_CHECKING:
-    from hoop._coordinator import Coordinator
+    from typing_extensions import Unpack
 
-Setting = Union[str, bool, int, float, timedelta, "os.PathLike[str]", None]
+    from hoop._coordinator import Coordinator
+    from hoop._settings import Settings
 
 # Until rank 0 has said where it has started the coordinator.
 _JOIN_S = 60.0
@@ -33,27 +36,6 @@ class Stats(NamedTuple):
     bytes_received: int
     wire_sent: int
     connections: int
-
-
-def _text(value: Any) -> str:
-    """As hoop(7) writes it: a switch, a number, seconds."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, timedelta):
-        value = value.total_seconds()
-    if isinstance(value, float):
-        return f"{value:.9f}".rstrip("0").rstrip(".")
-    return str(value) if isinstance(value, int) else os.fspath(value)
-
-
-def _options(settings: Mapping[str, Setting]) -> tuple[Any, Any]:
-    """struct hoop_join_options, and what it borrows."""
-    given = [f"{name}={_text(value)}" for name, value in settings.items() if value is not None]
-    items = [ffi.new("char[]", item.encode()) for item in given]
-    listed = ffi.new("char *[]", [*items, ffi.NULL])
-    options = ffi.new("struct hoop_join_options *")
-    options.settings = listed
-    return options, (items, listed)
 
 
 _sessions: WeakSet[Session] = WeakSet()
@@ -82,12 +64,21 @@ class Session:
         self._coordinator: Coordinator | None = None
         self._comms: set[Comm] = set()
         self._world = self._add(lib.hoop_world(session))
+        self._store: Store | None = None
         _sessions.add(self)
 
     @property
     def world(self) -> Comm:
         """All ranks of the job."""
         return self._world
+
+    @property
+    def store(self) -> Store:
+        """The key-value store of the job, which all its members see."""
+        self._check("store")
+        if self._store is None:
+            self._store = Store._of(self._session)
+        return self._store
 
     @property
     def stats(self) -> Stats:
@@ -103,6 +94,8 @@ class Session:
             return
         self._reap()
         session = self._session
+        if self._store is not None:
+            self._store.close()
         self._forget()
         lib.hoop_leave(session)
         # Nothing moves any more: what was pinned may go.
@@ -144,6 +137,8 @@ class Session:
         self._forget()
         self._abandoned = deque()
         self._coordinator = None
+        if self._store is not None:
+            self._store._is_closed = True
 
     def _add(self, comm: Any) -> Comm:
         made = Comm(self, comm)
@@ -161,7 +156,7 @@ class Session:
                 self._abandoned.append((op, kept))
 
 
-def join(**settings: Setting) -> Session:
+def join(**settings: Unpack[Settings]) -> Session:
     """Join a job and wait until its world has formed.
 
     A setting is given by its name in hoop(7) without HOOP_, in small letters, as
@@ -177,14 +172,15 @@ def join(**settings: Setting) -> Session:
     missing. hoop.Refused, hoop.Unauthenticated: the coordinator does not let it in.
     hoop.Unavailable: there is no coordinator.
     """
+    given = cast("dict[str, Setting]", dict(settings))
     coordinator = None
-    if not settings.get("coordinator") and not os.environ.get("HOOP_COORDINATOR") and not _is_placed(settings):
+    if not given.get("coordinator") and not os.environ.get("HOOP_COORDINATOR") and not _is_placed(given):
         from hoop._launched import meet
 
-        found, coordinator = meet(os.environ, seconds(_limit(settings)))
-        settings = {**settings, **found}
+        found, coordinator = meet(os.environ, seconds(_limit(given)))
+        given.update(found)
     try:
-        session = _join(settings)
+        session = _join(given)
     except BaseException:
         if coordinator:
             coordinator.close()
@@ -206,9 +202,10 @@ def _limit(settings: Mapping[str, Setting]) -> Seconds:
 
 
 def _join(settings: Mapping[str, Setting]) -> Session:
-    options, borrowed = _options(settings)
+    items, borrowed = listed(settings)
+    options = ffi.new("struct hoop_join_options *", {"settings": items})
     out = ffi.new("hoop_session_t **")
     watch()
-    ended(lib.hoop_join(options, out), "join")
+    ended(lib.hoop_join(options, out), "join", lambda: lib.hoop_leave(out[0]))
     del borrowed
     return Session(out[0])

@@ -13,12 +13,13 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar, cast
 
 from hoop import _coordinator
 from hoop._enums import Status
 from hoop._error import Error, RankLost, Timeout
-from hoop._session import Setting, join
+from hoop._options import Setting
+from hoop._session import join
 from hoop._work import Seconds, seconds
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _rank_main(
         end_with_parent(parent)
     os.environ.update(said)
     try:
-        with join(**settings) as session:
+        with join(**cast(Any, settings)) as session:
             try:
                 if isinstance(function, bytes):
                     function, arguments = pickle.loads(function)

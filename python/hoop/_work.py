@@ -65,13 +65,23 @@ def watch() -> None:
         lib.hoop_set_interrupt(lib.hoop_py_is_interrupted, ffi.NULL)
 
 
-def ended(status: int, name: str) -> None:
-    """Raises what a call failed with, or what interrupted it."""
+# What counts as not called where it is interrupted, as hoop/interrupt.h says.
+_UNCALLED = {"join", "create", "agree", "shrink", "grow"}
+
+
+def ended(status: int, name: str, undo: Callable[[], object] | None = None) -> None:
+    """Raises what a call failed with, or what interrupted it.
+
+    undo: of what the call has made, if it ended well just before the interruption.
+    """
     if _raised and get_ident() == _MAIN:
         error = _raised.pop()
         _raised.clear()
+        if undo is not None and not status:
+            undo()
         if hasattr(error, "add_note"):
-            error.add_note(f"hoop: {name} was interrupted, and counts as called")
+            counts = "not called" if status and name in _UNCALLED else "called"
+            error.add_note(f"hoop: {name} was interrupted, and counts as {counts}")
         raise error
     check(status, name)
 

@@ -11,7 +11,7 @@ import pytest
 import hoop
 from hoop import Status
 from hoop._error import CLASSES
-from hoop._session import _text
+from hoop._options import written
 from ranks import on_ranks, run
 
 
@@ -29,11 +29,11 @@ def test_every_status_has_its_class():
 def test_settings_are_written_as_hoop_reads_them():
     """Switches, seconds, paths."""
     told = {True: "on", False: "off", 4: "4", 0.000001: "0.000001", 2.5: "2.5", "x": "x"}
-    assert {value: _text(value) for value in told} == told
-    assert _text(2.0) == "2"
-    assert _text(timedelta(milliseconds=1500)) == "1.5"
+    assert {value: written(value) for value in told} == told
+    assert written(2.0) == "2"
+    assert written(timedelta(milliseconds=1500)) == "1.5"
     with pytest.raises(TypeError):
-        _text(object())
+        written(object())
 
 
 def test_join_says_what_is_wrong():

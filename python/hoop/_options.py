@@ -1,0 +1,30 @@
+"""python/hoop/_options.py - settings as C takes them"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Union
+
+from hoop._binding import ffi
+
+Setting = Union[str, bool, int, float, timedelta, "os.PathLike[str]", None]
+
+
+def written(value: Any) -> str:
+    """As hoop(7) writes it: a switch, a number, seconds."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if isinstance(value, float):
+        return f"{value:.9f}".rstrip("0").rstrip(".")
+    return str(value) if isinstance(value, int) else os.fspath(value)
+
+
+def listed(settings: Mapping[str, Setting]) -> tuple[Any, Any]:
+    """The items of hoop_join_options.settings, and what they borrow; None says nothing."""
+    given = [f"{name}={written(value)}" for name, value in settings.items() if value is not None]
+    items = [ffi.new("char[]", item.encode()) for item in given]
+    return ffi.new("char *[]", [*items, ffi.NULL]), items

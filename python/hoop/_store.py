@@ -1,0 +1,497 @@
+"""python/hoop/_store.py - the store of a job: keys and values that all its members see
+
+It is kept by the coordinator. A control of the C library makes one call at a time, so
+that a store keeps as many as threads ask at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, MutableMapping, ValuesView
+from threading import Lock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
+
+from hoop._binding import ffi, lib
+from hoop._enums import Status
+from hoop._error import Exhausted, OutOfRange, Timeout, closed
+from hoop._options import Setting, listed
+from hoop._work import Seconds, ended, milliseconds, seconds, watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Key = Union[str, bytes]
+Value = Union[bytes, bytearray, memoryview, str, int]
+
+# Keys that one call of the C library takes.
+_BATCH = 1024
+# One poll of a watch without a timeout: then it looks whether the store is closed.
+_POLL_MS = 1000
+_MISSING: Any = object()
+
+
+class StoreEvent(NamedTuple):
+    """A change of a key. Its value: get it, which may be newer already.
+
+    kind: "set", "deleted" or "expired". revision: of the change, one number for each.
+    """
+
+    kind: str
+    key: str
+    revision: int
+
+
+class CompareSet(NamedTuple):
+    """Whether it was applied, and the value that the key has now; None: it is not there."""
+
+    applied: bool
+    value: bytes | None
+
+
+def _key(key: Key) -> Any:
+    """As C has it."""
+    if isinstance(key, str):
+        key = key.encode()
+    elif not isinstance(key, bytes):
+        raise TypeError(f"a key is {type(key).__name__}; it is str or bytes")
+    if not key or b"\0" in key:
+        raise ValueError(f"key {key!r} is empty, or has a byte 0")
+    return ffi.new("char[]", key)
+
+
+def _bytes(value: Value) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return b"%d" % value
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise TypeError(f"a value is {type(value).__name__}; it is bytes, str, or int, which is written in decimal")
+
+
+def _value(value: Value, ttl: Seconds | None = None) -> tuple[Any, Any]:
+    """struct hoop_control_value, and what it borrows."""
+    given = _bytes(value)
+    held = ffi.from_buffer(given)
+    made = ffi.new("struct hoop_control_value *", {"bytes": held, "n_bytes": len(given), "ttl_ms": _ttl(ttl)})
+    return made, held
+
+
+def _ttl(ttl: Seconds | None) -> int:
+    if ttl is None:
+        return 0
+    ms = milliseconds(ttl)
+    if not ms:
+        raise ValueError("ttl is 0; it is more, or None")
+    return ms
+
+
+def _text(text: Any) -> str:
+    return ffi.string(text).decode()  # type: ignore[no-any-return]
+
+
+def _read(value: Any) -> bytes | None:
+    return None if value.bytes == ffi.NULL else bytes(ffi.buffer(value.bytes, value.n_bytes))
+
+
+class Store(MutableMapping[str, bytes]):
+    """The key-value store of a job, as a mapping of str to bytes.
+
+    session.store is that of a session. hoop.Store(coordinator="node0:4667", job="ten")
+    is for who is no member: settings are those of join(), and come from the
+    environment where they are not given; timeout is how long a call may take.
+
+    Keys are str, or their UTF-8 as bytes, of 1 to 1,024 bytes. Values are bytes, 1 MiB
+    at most; a str is stored as UTF-8, an int as decimal digits, as add() has them.
+    A call that writes does so at one moment; so do setdefault(), add() and
+    compare_set(), which no other can come between. Any thread may call.
+
+    hoop.NotFound: there is no such job. hoop.Unavailable, hoop.Timeout: the coordinator
+    does not answer. hoop.Exhausted: a limit of the store. hoop.Closed: it was closed.
+    """
+
+    def __init__(self, *, timeout: Seconds = 5.0, **settings: Setting) -> None:
+        items = listed(settings)
+        ms = milliseconds(timeout)
+
+        def create(out: Any) -> int:
+            options = ffi.new("struct hoop_control_options *", {"timeout_ms": ms, "settings": items[0]})
+            return lib.hoop_control_create(options, out)  # type: ignore[no-any-return]
+
+        self._begin(create)
+        # The address and the settings are looked at now.
+        self._give(self._take("Store"))
+
+    @classmethod
+    def _of(cls, session: Any) -> Store:
+        """That of a C session, until close()."""
+        made = cls.__new__(cls)
+        made._begin(lambda out: lib.hoop_session_control(session, out))
+        return made
+
+    def _begin(self, create: Callable[[Any], int]) -> None:
+        self._create = create
+        self._lock = Lock()
+        self._idle: deque[Any] = deque()
+        self._pid = os.getpid()
+        self._is_closed = False
+
+    def _take(self, operation: str) -> Any:
+        """A control that nobody else uses."""
+        if self._is_closed:
+            raise closed("store has been closed, or its session left", operation)
+        if self._pid != os.getpid():
+            # A forked child: the connections are its parent's.
+            self._begin(self._create)
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
+        out = ffi.new("hoop_control_t **")
+        with self._lock:
+            if self._is_closed:
+                raise closed("store has been closed, or its session left", operation)
+            watch()
+            ended(self._create(out), operation)
+        return out[0]
+
+    def _give(self, control: Any) -> None:
+        lib.hoop_control_set_timeout(control, 0)
+        self._idle.append(control)
+        if self._is_closed:
+            self._release()
+
+    def _release(self) -> None:
+        while self._idle:
+            try:
+                lib.hoop_control_destroy(self._idle.pop())
+            except IndexError:  # another thread does the same
+                return
+
+    def close(self) -> None:
+        """Close its connections; a call of another thread ends as it would. A second time does nothing."""
+        with self._lock:
+            self._is_closed = True
+        if self._pid == os.getpid():
+            self._release()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._is_closed:
+            return "<hoop.Store, closed>"
+        control = self._take("repr")
+        try:
+            job, at = (_text(f(control)) for f in (lib.hoop_control_job_name, lib.hoop_control_coordinator))
+        finally:
+            self._give(control)
+        return f"<hoop.Store of job {job!r} at {at}>"
+
+    # Values.
+
+    def _values(self, operation: str, keys: list[Key], timeout_ms: int) -> list[bytes | None]:
+        """What a call for several keys hands out; timeout_ms 0: as the store's."""
+        c_keys = [_key(key) for key in keys]
+        call = lib.hoop_control_wait if timeout_ms else lib.hoop_control_multi_get
+        out = ffi.new("const struct hoop_control_value **")
+        found: list[bytes | None] = []
+        control = self._take(operation)
+        try:
+            lib.hoop_control_set_timeout(control, timeout_ms)
+            for i in range(0, len(c_keys), _BATCH):
+                batch = c_keys[i : i + _BATCH]
+                ended(call(control, batch, len(batch), out), operation)
+                found += [_read(out[0][j]) for j in range(len(batch))]
+        finally:
+            self._give(control)
+        return found
+
+    def _some(self, keys: list[str]) -> list[bytes | None]:
+        """multi_get() of values that may be too large for one answer."""
+        try:
+            return self._values("multi_get", list(keys), 0) if keys else []
+        except Exhausted:
+            if len(keys) == 1:
+                raise
+            half = len(keys) // 2
+            return self._some(keys[:half]) + self._some(keys[half:])
+
+    def multi_get(self, keys: Iterable[Key]) -> list[bytes | None]:
+        """The values of several keys, in their order; None: it is not there."""
+        return self._values("multi_get", list(keys), 0)
+
+    def __getitem__(self, key: Key) -> bytes:
+        value = self._values("get", [key], 0)[0]
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, (str, bytes)) and self._values("contains", [key], 0)[0] is not None
+
+    def set(self, key: Key, value: Value, ttl: Seconds | None = None) -> None:
+        """Write a value; ttl: after so many seconds the key goes away, None: it stays."""
+        c_key, (c_value, held) = _key(key), _value(value, ttl)
+        control = self._take("set")
+        try:
+            ended(lib.hoop_control_set(control, c_key, c_value), "set")
+        finally:
+            self._give(control)
+        del held
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        self.set(key, value)
+
+    def __delitem__(self, key: Key) -> None:
+        c_key = _key(key)
+        control = self._take("delete")
+        try:
+            status = lib.hoop_control_delete(control, c_key)
+            if status != Status.NOT_FOUND:
+                return ended(status, "delete")
+        finally:
+            self._give(control)
+        raise KeyError(key)
+
+    def add(self, key: Key, n: int = 1, ttl: Seconds | None = None) -> int:
+        """Add n to a counter, which is 0 where it is not there; the sum.
+
+        ttl: seconds until the key goes away; None: as it is.
+        hoop.Refused: the value is no number. hoop.OutOfRange: the sum has more than 64 bits.
+        """
+        c_key, out = _key(key), ffi.new("int64_t *")
+        control = self._take("add")
+        try:
+            ended(lib.hoop_control_add(control, c_key, n, _ttl(ttl), out), "add")
+        finally:
+            self._give(control)
+        return int(out[0])
+
+    def compare_set(
+        self,
+        key: Key,
+        expected: Value | None,
+        value: Value,
+        ttl: Seconds | None = None,
+    ) -> CompareSet:
+        """Write value if the key has the expected one; None: if it is not there."""
+        c_key, (c_value, held), (c_expected, _) = _key(key), _value(value, ttl), _value(expected or b"")
+        out = ffi.new("struct hoop_control_exchange *")
+        control = self._take("compare_set")
+        try:
+            given = ffi.NULL if expected is None else c_expected
+            ended(lib.hoop_control_compare_set(control, c_key, given, c_value, out), "compare_set")
+            if out.is_applied:
+                return CompareSet(True, bytes(ffi.buffer(held)))
+            return CompareSet(False, _read(out.present))
+        finally:
+            self._give(control)
+
+    def setdefault(self, key: Key, default: Value = b"") -> bytes:
+        """The key's value; where it is not there, default, which it has then."""
+        value = self.compare_set(key, None, default).value
+        assert value is not None
+        return value
+
+    @overload
+    def pop(self, key: Key) -> bytes: ...
+    @overload
+    def pop(self, key: Key, default: Any) -> Any: ...
+    def pop(self, key: Key, default: Any = _MISSING) -> Any:
+        """Delete a key; the value that it had.
+
+        Of several that pop it one alone has it. What is set between its two steps is lost.
+        """
+        try:
+            value = self[key]
+            del self[key]
+        except KeyError:
+            if default is _MISSING:
+                raise
+            return default
+        return value
+
+    def clear(self) -> None:
+        """Delete every key that there is now."""
+        for key in self:
+            try:
+                del self[key]
+            except KeyError:  # another was faster
+                continue
+
+    # Keys.
+
+    def _pages(self, prefix: Key) -> Iterator[tuple[list[str], int, int]]:
+        """Keys, how many more there are, and the store's revision."""
+        after: Any = ffi.NULL
+        c_prefix = _key(prefix) if prefix else ffi.NULL
+        out = ffi.new("const struct hoop_control_keys **")
+        while True:
+            scan = ffi.new("struct hoop_control_scan *", {"prefix": c_prefix, "after": after})
+            control = self._take("keys")
+            try:
+                ended(lib.hoop_control_list(control, scan, out), "keys")
+                page = out[0]
+                keys = [_text(page.keys[i].key) for i in range(page.n_keys)]
+                n_more, revision = int(page.n_more), int(page.revision)
+            finally:
+                self._give(control)
+            yield keys, n_more, revision
+            if not n_more:
+                return
+            after = _key(keys[-1])
+
+    def __iter__(self) -> Iterator[str]:
+        """In the order of their bytes. What is set or deleted meanwhile may be met or not."""
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def keys(self, prefix: Key = "") -> KeysView[str]:
+        """The keys that begin so: a view, asked anew each time."""
+        return _Keys(self, prefix)
+
+    def items(self, prefix: Key = "") -> ItemsView[str, bytes]:
+        """The same with their values, some pages of keys at a time."""
+        return _Items(self, prefix)
+
+    def values(self, prefix: Key = "") -> ValuesView[bytes]:
+        """The values of keys that begin so."""
+        return _Values(self, prefix)
+
+    # Changes.
+
+    def wait(self, keys: Key | Iterable[Key], timeout: Seconds = 600.0) -> dict[str, bytes]:
+        """The values of keys as soon as all of them are there.
+
+        hoop.Timeout: they are not after so many seconds; the text names one.
+        """
+        wanted: list[Key] = [keys] if isinstance(keys, (str, bytes)) else list(keys)
+        values = self._values("wait", wanted, max(1, milliseconds(timeout)))
+        names = [key if isinstance(key, str) else key.decode() for key in wanted]
+        return {name: value for name, value in zip(names, values) if value is not None}
+
+    def watch(self, prefix: Key = "", timeout: Seconds | None = None) -> StoreWatch:
+        """Changes from now on of keys that begin so: an iterator of StoreEvent.
+
+        timeout: how long the iterator waits for the next one, in seconds; None: as
+        long as the store is open.
+        """
+        return StoreWatch(self, prefix, timeout)
+
+
+class StoreWatch(Iterator[StoreEvent]):
+    """Changes of keys with a prefix, in their order, without a gap. One thread at a time."""
+
+    def __init__(self, store: Store, prefix: Key, timeout: Seconds | None) -> None:
+        self._store = store
+        self._prefix = prefix
+        self._timeout = timeout
+        self._events: deque[StoreEvent] = deque()
+        self._since = self._now()
+
+    def _now(self) -> int:
+        for _, _, revision in self._store._pages(self._prefix):
+            return revision
+        raise AssertionError
+
+    def __next__(self) -> StoreEvent:
+        """The next change.
+
+        hoop.Timeout: there was none within the watch's timeout; another next() waits on.
+        hoop.OutOfRange: too many have passed unseen; another next() begins with what
+        comes then. hoop.Closed: the store has been closed.
+        """
+        return self.next(self._timeout)
+
+    def next(self, timeout: Seconds | None = None) -> StoreEvent:
+        """The same with a timeout of its own, in seconds; 0: what is there already."""
+        left = None if timeout is None else max(1, milliseconds(timeout))
+        while not self._events:
+            ms = _POLL_MS if left is None else min(left, _POLL_MS)
+            try:
+                self._poll(ms)
+            except Timeout:
+                if left is None or timeout is None:
+                    continue
+                left -= ms
+                if left <= 0:
+                    what = f"no key that begins with {self._prefix!r} has changed within {seconds(timeout):g} s"
+                    raise Timeout(what, Status.TIMEOUT, "watch") from None
+            except OutOfRange:
+                self._since = self._now()
+                raise
+        return self._events.popleft()
+
+    def _poll(self, ms: int) -> None:
+        out = ffi.new("const struct hoop_control_events **")
+        c_prefix = _key(self._prefix) if self._prefix else ffi.NULL
+        control = self._store._take("watch")
+        try:
+            lib.hoop_control_set_timeout(control, ms)
+            ended(lib.hoop_control_watch(control, c_prefix, self._since, out), "watch")
+            found = out[0]
+            for i in range(found.n_events):
+                event = found.events[i]
+                self._events.append(StoreEvent(_text(event.kind), _text(event.key), int(event.revision)))
+            self._since = int(found.revision)
+        finally:
+            self._store._give(control)
+
+
+class _Keys(KeysView[str]):
+    def __init__(self, store: Store, prefix: Key) -> None:
+        super().__init__(store)
+        self._store, self._prefix = store, prefix
+
+    def __len__(self) -> int:
+        for keys, n_more, _ in self._store._pages(self._prefix):
+            return len(keys) + n_more
+        return 0
+
+    def __iter__(self) -> Iterator[str]:
+        for keys, _, _ in self._store._pages(self._prefix):
+            yield from keys
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._store and str(key).startswith(str(self._prefix))
+
+
+class _Items(ItemsView[str, bytes]):
+    def __init__(self, store: Store, prefix: Key) -> None:
+        super().__init__(store)
+        self._store, self._prefix = store, prefix
+
+    def __len__(self) -> int:
+        return len(self._store.keys(self._prefix))
+
+    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+        for keys, _, _ in self._store._pages(self._prefix):
+            for key, value in zip(keys, self._store._some(keys)):
+                if value is not None:  # deleted meanwhile
+                    yield key, value
+
+
+class _Values(ValuesView[bytes]):
+    def __init__(self, store: Store, prefix: Key) -> None:
+        super().__init__(store)
+        self._items = store.items(prefix)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for _, value in self._items:
+            yield value
