@@ -8,7 +8,7 @@ BUILD makes of the headers, BINDING, and the programs, which need not be built y
 import pathlib
 import sys
 
-MADE = ("_collectives.py", "_enums.py")
+MADE = ("_collectives.py", "_enums.py", "_settings.py")
 PROGRAMS = (
     "server/hoopd",
     "tools/hoop-checkpoint/hoop-checkpoint",
