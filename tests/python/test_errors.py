@@ -1,7 +1,9 @@
 """tests/python/test_errors.py - each failure is an exception of its own, on every rank"""
 
 import os
+import pathlib
 import pickle
+import re
 import time
 from datetime import timedelta
 
@@ -34,6 +36,20 @@ def test_settings_are_written_as_hoop_reads_them():
     assert written(timedelta(milliseconds=1500)) == "1.5"
     with pytest.raises(TypeError):
         written(object())
+
+
+def test_type_checkers_know_the_settings():
+    """The library knows each of them; and they know those that its header shows."""
+    from hoop._settings import Settings
+
+    names = set(Settings.__annotations__)
+    header = pathlib.Path(__file__).parents[2] / "include" / "hoop" / "session.h"
+    assert {name.lower() for name in re.findall(r"/\* HOOP_(\w+)", header.read_text(encoding="utf-8"))} <= names
+    for name in names:
+        given = {"coordinator": "127.0.0.1:1", "world_size": 1, "rank": 0, "join_timeout": 0.01, name: "?"}
+        with pytest.raises(hoop.Error) as caught:
+            hoop.join(**given)
+        assert "unknown setting" not in str(caught.value)
 
 
 def test_join_says_what_is_wrong():
