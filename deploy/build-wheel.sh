@@ -14,8 +14,12 @@ trap 'rm -rf "$work"' EXIT
 
 ./deploy/install-python.sh build-venv wheel
 "$python" -m venv "$work/venv"
+options=()
+# Which has no limited API.
+"$python" -c 'import sysconfig, sys; sys.exit(not sysconfig.get_config_var("Py_GIL_DISABLED"))' &&
+  options=(--config-settings=setup-args=-Dpython.allow_limited_api=false)
 "$work/venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
-  --wheel-dir "$work" .
+  ${options[@]+"${options[@]}"} --wheel-dir "$work" .
 PATH=$PWD/build-venv/bin:$PATH build-venv/bin/python3 -m auditwheel repair --strip \
   --wheel-dir "$work/repaired" "$work"/hoop-*.whl >"$work/log" 2>&1 || {
   cat "$work/log" >&2
