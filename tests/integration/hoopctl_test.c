@@ -189,6 +189,16 @@ store_values_go_in_and_out(void **state)
     assert_int_equal(json_array_size(json_object_get(object, "keys")), 2);
     json_decref(object);
     assert_says("store list colors/", 0, "colors/2\n");
+    assert_says("store wait color", 0, "blue\n");
+    assert_says("--timeout 0.05 store wait sound", 69,
+                "nobody has set key \"sound\"");
+    assert_says("store add count", 0, "1\n");
+    assert_says("store add count -- -43", 0, "-42\n");
+    assert_says("store add count 1x", 64, "'1x' is no number");
+    assert_says("store add color 1", 1, "holds no decimal number");
+    object = run_json("--json store add count 2");
+    assert_int_equal(json_integer_value(json_object_get(object, "value")), -40);
+    json_decref(object);
     assert_says("store delete color", 0, "");
     assert_says("store get color", 1, "no key 'color'");
     assert_says("store delete color", 1, "no key 'color'");

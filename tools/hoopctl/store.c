@@ -1,34 +1,85 @@
-/* hoopctl/store.c - hoopctl store get, set, list, delete */
+/* hoopctl/store.c - hoopctl store get, wait, set, add, list, delete */
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hoopctl/command.h"
 #include "hoopctl/json.h"
+#include "hoopctl/options.h"
 #include "hoopctl/shown.h"
+
+/* Of the key that is the first argument. */
+static void
+value_show(const struct command_call *call,
+           const struct hoop_control_value *value)
+{
+    const char *encoding = NULL;
+
+    if (call->format == COMMAND_TABLE) {
+        /* As it is: a value may be anything, and may go into a file. */
+        fwrite(value->bytes, 1, value->n_bytes, stdout);
+        putchar('\n');
+        return;
+    }
+    json_t *text = json_value(
+        &(struct json_bytes){value->bytes, value->n_bytes}, &encoding);
+    json_print(json_pack("{so so ss so}", "key", json_text(call->arguments[0]),
+                         "value", text, "encoding", encoding, "revision",
+                         json_number(value->revision)));
+}
 
 enum hoop_status
 store_get_run(const struct command_call *call)
 {
     struct hoop_control_value value;
-    const char *encoding = NULL;
-
     const enum hoop_status status =
         hoop_control_get(call->control, call->arguments[0], &value);
+
+    if (status == HOOP_OK)
+        value_show(call, &value);
+    return status;
+}
+
+enum hoop_status
+store_wait_run(const struct command_call *call)
+{
+    const char *const keys[] = {call->arguments[0]};
+    const struct hoop_control_value *values = NULL;
+    const enum hoop_status status =
+        hoop_control_wait(call->control, keys, 1, &values);
+
+    if (status == HOOP_OK)
+        value_show(call, values);
+    return status;
+}
+
+enum hoop_status
+store_add_run(const struct command_call *call)
+{
+    const char *text = call->n_arguments > 1 ? call->arguments[1] : "1";
+    int64_t sum = 0;
+    char *end = NULL;
+
+    errno = 0;
+    const int64_t delta = strtoll(text, &end, 10);
+    if (errno || end == text || *end) {
+        fprintf(stderr, "hoopctl: '%s' is no number to add\n",
+                show(text, &(struct shown){0}));
+        exit(OPTIONS_EXIT_USAGE);
+    }
+    const enum hoop_status status =
+        hoop_control_add(call->control, call->arguments[0], delta, 0, &sum);
     if (status != HOOP_OK)
         return status;
 
-    if (call->format == COMMAND_TABLE) {
-        /* As it is: a value may be anything, and may go into a file. */
-        fwrite(value.bytes, 1, value.n_bytes, stdout);
-        putchar('\n');
-        return HOOP_OK;
-    }
-    json_t *text =
-        json_value(&(struct json_bytes){value.bytes, value.n_bytes}, &encoding);
-    json_print(json_pack("{so so ss so}", "key", json_text(call->arguments[0]),
-                         "value", text, "encoding", encoding, "revision",
-                         json_number(value.revision)));
+    if (call->format == COMMAND_TABLE)
+        printf("%" PRId64 "\n", sum);
+    else
+        json_print(json_pack("{so sI}", "key", json_text(call->arguments[0]),
+                             "value", (json_int_t)sum));
     return HOOP_OK;
 }
 
