@@ -172,7 +172,16 @@ def test_torch_is_not_copied():
     for name in ("float32", "bfloat16", "bool", "int64", "complex64"):
         x = torch.zeros(3, 4, dtype=getattr(torch, name))
         assert of(x) == (x.data_ptr(), 12, DType[name.upper()])
+        assert of(x[1]) == (x[1].data_ptr(), 4, DType[name.upper()])
     with pytest.raises(ValueError, match="C-contiguous"):
         of(torch.zeros(3, 4).T)
-    with pytest.raises(TypeError, match="requires? grad"):
-        of(torch.zeros(3, requires_grad=True))
+    for wrong in (
+        torch.zeros(3, requires_grad=True),
+        torch.zeros(3, dtype=torch.complex64).conj(),
+        torch.zeros(3, dtype=torch.complex64).conj().imag,
+        torch.zeros(3, device="meta"),
+        torch.zeros(3).to_sparse(),
+        torch.zeros(3, dtype=torch.float8_e5m2),
+    ):
+        with pytest.raises((TypeError, ValueError), match=r"^allreduce: send \(Tensor\): "):
+            of(wrong)
