@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import pathlib
 import re
 import signal
 import sys
@@ -42,7 +43,7 @@ def test_entry_point_names_the_plugin():
 
 
 GOOD = """
-import os, pytest
+import os, pytest, warnings
 
 pids = {}
 
@@ -95,6 +96,7 @@ def test_expected_to_fail(comm):
 
 @pytest.mark.ranks(2)
 def test_waits_for_nobody(rank):
+    warnings.warn("be careful")
     assert rank in (0, 1)
 """
 
@@ -110,7 +112,8 @@ def from_conftest(rank):
 def test_what_passes_passes(ranks):
     """With fixtures of all scopes, parameters, sizes, classes, on processes that stay."""
     result = ranks("-v", tests=GOOD, conftest=CONFTEST)
-    result.assert_outcomes(passed=10, skipped=1, xfailed=1)
+    result.assert_outcomes(passed=10, skipped=1, xfailed=1, warnings=1)
+    assert result.text.count("UserWarning: be careful") == 1
     for name in ("test_sizes[ranks2-a]", "test_sizes[ranks4-b]", "test_method"):
         assert f"{name} PASSED" in result.text
     result = ranks("-k", "ranks4", tests=GOOD, conftest=CONFTEST)
@@ -327,6 +330,13 @@ def test_wrong_markers_are_told(ranks, pytester):
     result = ranks(tests="def test_it(): pass\n")
     result.assert_outcomes(errors=4)
     assert result.text.count("ranks(n, ..., jitter=None, timeout=None): run the test on n ranks") == 4
+
+
+def test_page_on_ci_shows_tests_that_pass(ranks):
+    """Its first program."""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "ci.md").read_text()
+    program = page.split("```python\n")[1].split("```")[0]
+    ranks(tests=program).assert_outcomes(passed=3)
 
 
 def test_nobody_outlives_pytest(ranks, pytester):
