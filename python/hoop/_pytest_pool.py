@@ -254,9 +254,10 @@ class Pool:
                 debug(False, number)
                 return -1
             return debugging
-        may = debug is not None and debugging < 0
-        if may:
+        may = False
+        if debug is not None and debugging < 0:
             debug(True, number)
+            may = True
         self.ranks[number].link.send(may)
         return number if may else debugging
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, MutableMapping, ValuesView
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union, overload
 
 from hoop._binding import ffi, lib
 from hoop._enums import Status
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Key = Union[str, bytes]
+T = TypeVar("T")
 Value = Union[bytes, bytearray, memoryview, str, int]
 
 # Keys that one call of the C library takes.
@@ -307,7 +308,9 @@ class Store(MutableMapping[str, bytes]):
     @overload
     def pop(self, key: Key) -> bytes: ...
     @overload
-    def pop(self, key: Key, default: Any) -> Any: ...
+    def pop(self, key: Key, default: bytes) -> bytes: ...
+    @overload
+    def pop(self, key: Key, default: T) -> bytes | T: ...
     def pop(self, key: Key, default: Any = _MISSING) -> Any:
         """Delete a key; the value that it had.
 
