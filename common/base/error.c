@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hoop/comm.h"
+
 #include "base/escape.h"
 #include "base/limits.h"
 #include "base/stack.h"
@@ -19,9 +21,13 @@ struct error_record {
     size_t n_path;
     char text[LIMIT_ERROR_TEXT];
     char path[LIMIT_ERROR_PATH];
+    struct hoop_failure failure;
 };
 
 static _Thread_local struct error_record record;
+
+static const struct hoop_failure nothing_known = {.rank = HOOP_NO_RANK,
+                                                  .waited_for = HOOP_NO_RANK};
 
 /* The file and its folder: "tcp/send.c" of "../worker/transport/tcp/send.c". */
 static const char *
@@ -66,7 +72,16 @@ error_begin(enum hoop_status status,
     escape_text(text, record.text, sizeof(record.text));
     record.n_path = 0;
     path_append(function, file, line);
+    if (record.failure.status != status)
+        record.failure = nothing_known;
+    record.failure.status = status;
     return status;
+}
+
+void
+error_describe(const struct hoop_failure *failure)
+{
+    record.failure = *failure;
 }
 
 enum hoop_status
@@ -91,12 +106,19 @@ error_path(void)
     return record.path;
 }
 
+const struct hoop_failure *
+error_failure(void)
+{
+    return record.failure.status == HOOP_OK ? &nothing_known : &record.failure;
+}
+
 void
 error_clear(void)
 {
     record.text[0] = '\0';
     record.path[0] = '\0';
     record.n_path = 0;
+    record.failure.status = HOOP_OK;
 }
 
 static bool

@@ -21,10 +21,20 @@
 #define error_raise(status, ...)                                               \
     error_begin((status), __func__, __FILE__, __LINE__, __VA_ARGS__)
 
+/*
+ * ... of which more is known than a text says; its status is the failure's. What
+ * is raised with the same status later in the same call only adds words to that,
+ * and keeps it.
+ */
+#define error_raise_failure(failure, ...)                                      \
+    (error_describe(failure), error_raise((failure)->status, __VA_ARGS__))
+
 /* if (status != HOOP_OK) return error_pass(status); */
 #define error_pass(status) error_extend((status), __func__, __FILE__, __LINE__)
 
-/* For the two macros. */
+/* For the macros. */
+void
+error_describe(const struct hoop_failure *failure);
 enum hoop_status
 error_begin(enum hoop_status status,
             const char *function,
@@ -38,11 +48,13 @@ error_extend(enum hoop_status status,
              const char *file,
              int line);
 
-/* This thread's last text and path; never NULL. */
+/* This thread's last text and path, and what else is known; never NULL. */
 const char *
 error_text(void);
 const char *
 error_path(void);
+const struct hoop_failure *
+error_failure(void);
 
 /* Forget it. */
 void

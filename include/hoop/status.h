@@ -3,6 +3,8 @@
 #ifndef HOOP_STATUS_H
 #define HOOP_STATUS_H
 
+#include <stdint.h>
+
 #include "hoop/api.h"
 
 HOOP_BEGIN
@@ -55,6 +57,32 @@ hoop_error_text(void);
  */
 HOOP_API const char *
 hoop_error_path(void);
+
+/*
+ * What the last failure on this thread's text says, for programs. What is not
+ * known is 0, "" or NULL, or HOOP_NO_RANK (hoop/comm.h). Ranks are the world's.
+ * Later versions may add members at the end.
+ */
+struct hoop_failure {
+    enum hoop_status status; /* as the call returned it; HOOP_OK: none failed */
+    uint32_t rank; /* at fault: that is lost, late, or did what no call may;
+                            of a mismatch the one that called something else than
+                            the rank that found it */
+    uint32_t pid;  /* rank's, on its host */
+    uint32_t waited_for;    /* the rank that this one waited for just then */
+    char host[128];         /* rank's */
+    char communicator[128]; /* its name, as "world": hoop_comm_set_name() */
+    const char *operation;  /* "allreduce"; static */
+    uint64_t sequence; /* which call of its communicator that was, from 1; or
+                            which message to that rank */
+    uint64_t n_bytes;  /* of the call's count of elements, or of the message */
+    uint64_t elapsed_ms; /* since it was called */
+    uint64_t allowed_ms; /* that its communicator allows */
+};
+
+/* Never NULL; same life and thread rule as hoop_error_text(). */
+HOOP_API const struct hoop_failure *
+hoop_error_failure(void);
 
 HOOP_END
 

@@ -11,9 +11,34 @@ from hoop._enums import Status
 class Error(Exception):
     """A call of hoop failed; the text says what, where, who and what to do.
 
-    status: the C library's. operation: the call of this package that failed.
-    path: the C functions that the failure came through, for bug reports.
+    The attributes say the same to programs; None: it is not known, or there is no
+    such thing. Ranks are those of the session's world.
     """
+
+    status: Status
+    """What the call returned, as in hoop/status.h."""
+    operation: str | None
+    """The call of this package that failed."""
+    path: str
+    """The C functions that the failure came through, for bug reports."""
+    rank: int | None = None
+    """Who is at fault: is lost, late, or has failed; of a mismatch, whose call differs from that of who found it."""
+    host: str | None = None
+    """That rank's host."""
+    pid: int | None = None
+    """That rank's process, on its host."""
+    waited_for: int | None = None
+    """Whom this rank waited for when the call ended."""
+    communicator: str | None = None
+    """The name of the communicator: Comm.set_name() gives it one, the world has that of "world"."""
+    sequence: int | None = None
+    """Which call of its communicator it was, from 1, or which message to that rank."""
+    bytes: int | None = None
+    """Length of the call's count of elements, or of the message."""
+    elapsed: float | None = None
+    """Seconds since the call began."""
+    allowed: float | None = None
+    """Seconds that the communicator allows."""
 
     def __init__(
         self,
@@ -28,7 +53,11 @@ class Error(Exception):
         self.path = path
 
     def __reduce__(self) -> Any:
-        return type(self), (self.args[0], self.status, self.operation, self.path)
+        return type(self), (self.args[0],), self.__dict__
+
+    def __repr__(self) -> str:
+        known = [f"{name}={value!r}" for name, value in self.__dict__.items() if name not in _UNSHOWN]
+        return f"{type(self).__name__}({', '.join([repr(self.args[0]), *known])})"
 
 
 class Cancelled(Error):
@@ -131,12 +160,39 @@ CLASSES: dict[Status, type[Error]] = {
 }
 
 
+# What a repr does not tell: it is in the class, or for bug reports.
+_UNSHOWN = ("status", "path", "__notes__")
+
+
+def _string(text: Any) -> str:
+    return str(ffi.string(text).decode("utf-8", "replace"))
+
+
+def _describe(made: Error) -> None:
+    """Sets the attributes that are known of this thread's last failure."""
+    failure = lib.hoop_error_failure()
+    if failure.rank != lib.HOOP_NO_RANK:
+        made.rank = failure.rank
+        made.host = _string(failure.host)
+        made.pid = failure.pid
+    if failure.waited_for != lib.HOOP_NO_RANK:
+        made.waited_for = failure.waited_for
+    if failure.operation == ffi.NULL:
+        return
+    made.communicator = _string(failure.communicator) or None
+    made.sequence = failure.sequence or None
+    made.bytes = failure.n_bytes
+    made.elapsed = failure.elapsed_ms / 1000
+    made.allowed = failure.allowed_ms / 1000
+
+
 def error(status: int, operation: str) -> Error:
     """What this thread's last call of the library failed with."""
-    text = ffi.string(lib.hoop_error_text()).decode("utf-8", "replace")
-    path = ffi.string(lib.hoop_error_path()).decode("utf-8", "replace")
     known = Status(status)
-    return CLASSES[known](text or known.name, known, operation, path)
+    text, path = _string(lib.hoop_error_text()), _string(lib.hoop_error_path())
+    made = CLASSES[known](text or known.name, known, operation, path)
+    _describe(made)
+    return made
 
 
 def fail(status: int, operation: str) -> NoReturn:

@@ -4,7 +4,6 @@ import os
 import pathlib
 import pickle
 import re
-import time
 from datetime import timedelta
 
 import numpy as np
@@ -15,6 +14,7 @@ from hoop import Status
 from hoop._error import CLASSES
 from hoop._options import written
 from ranks import on_ranks, run
+from test_work import blocked, release
 
 
 def test_every_status_has_its_class():
@@ -26,6 +26,12 @@ def test_every_status_has_its_class():
         assert type(again) is kind
         assert str(again) == "text"
         assert (again.status, again.operation, again.path) == (status, "allreduce", "path")
+        assert (again.rank, again.elapsed) == (None, None)
+        assert repr(again) == f"{kind.__name__}('text', operation='allreduce')"
+    error.rank, error.waited_for = 3, 0
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.rank, again.waited_for) == (3, 0)
+    assert repr(again).endswith("('text', operation='allreduce', rank=3, waited_for=0)")
 
 
 def test_settings_are_written_as_hoop_reads_them():
@@ -59,6 +65,7 @@ def test_join_says_what_is_wrong():
     assert isinstance(caught.value, ValueError)
     assert caught.value.status is Status.INVALID
     assert caught.value.operation == "join"
+    assert (caught.value.rank, caught.value.bytes) == (None, None)
     assert "hoop_join" in caught.value.path
     with pytest.raises(hoop.Unavailable):
         hoop.join(coordinator="127.0.0.1:1", job=None, join_timeout=0.2, world_size=1)
@@ -71,7 +78,12 @@ def test_mismatch_is_told_to_both(session):
     x = np.ones(4, np.float32)
     with pytest.raises(hoop.Mismatch, match="sum.*max|max.*sum") as caught:
         comm.allreduce(x, op="sum" if comm.rank else "max")
-    assert caught.value.operation == "allreduce"
+    error = caught.value
+    assert error.operation == "allreduce"
+    # One of the two has found it, of whom the other differs.
+    assert error.rank in (0, 1)
+    assert f"rank {error.rank} ({error.host}:{error.pid}) called" in str(error)
+    assert (error.sequence, error.bytes, error.communicator) == (1, 16, "world")
     comm.barrier()
 
 
@@ -81,11 +93,21 @@ def test_timeout_names_who_is_missing(session):
     comm = session.world
     comm.set_timeout(0.2)
     if comm.rank == 0:
-        with pytest.raises(hoop.Timeout, match="rank 1"):
+        comm.set_name("of two")
+        with pytest.raises(hoop.Timeout, match="rank 1") as caught:
             comm.barrier()
+        error = caught.value
+        assert (error.rank, error.waited_for, error.sequence) == (1, 1, 1)
+        assert (error.communicator, error.bytes, error.allowed) == ("of two", 0, 0.2)
+        assert 0.2 <= error.elapsed < 30
     else:
-        time.sleep(0.5)
-    comm.set_timeout(None)
+        blocked()
+        # It is told when it calls; it has to wait for nobody.
+        with pytest.raises(hoop.Timeout, match=r"rank 0 \(.*\) timed out") as caught:
+            comm.barrier()
+        assert (caught.value.rank, caught.value.pid, caught.value.waited_for) == (1, os.getpid(), None)
+    if comm.rank == 0:
+        release(1)
 
 
 def lost(session):
@@ -96,6 +118,7 @@ def lost(session):
         session.world.barrier()
     except hoop.RankLost as error:
         print("RankLost:", error, flush=True)
+        print("by", error.rank, error.operation, error.sequence, error.waited_for, error.pid, flush=True)
         os._exit(0)
 
 
@@ -108,4 +131,5 @@ def test_death_is_told_to_the_others():
     assert code == 3
     for rank in (0, 2):
         assert f"[{rank}] RankLost: barrier #1: rank 1 " in said
+        assert f"[{rank}] by 1 barrier 1 " in said
     assert "exited with code 3" in said

@@ -175,19 +175,25 @@ rounds_show(struct op *op)
 }
 
 void
-op_fail(struct op *op, enum hoop_status status, const char *why)
+op_fail(struct op *op, const struct verdict *verdict)
 {
     (void)op;
-    (void)status;
-    (void)why;
+    (void)verdict;
 }
 
-const char *
-op_stranded(struct op *op, char text[LIMIT_ERROR_TEXT])
+struct verdict
+verdict_of(enum hoop_status status, uint32_t rank, const char *format, ...)
+{
+    (void)format;
+    return (struct verdict){.status = status, .rank = rank};
+}
+
+bool
+op_stranded(struct op *op, struct verdict *out_verdict)
 {
     (void)op;
-    (void)text;
-    return NULL;
+    (void)out_verdict;
+    return false;
 }
 
 /* The engine's callbacks. */

@@ -60,3 +60,9 @@ hoop_set_interrupt(hoop_interrupt_check_t *check, void *context)
 {
     interrupt_set(check, context);
 }
+
+const struct hoop_failure *
+hoop_error_failure(void)
+{
+    return error_failure();
+}

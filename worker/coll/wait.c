@@ -57,6 +57,7 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
 {
     const uint64_t deadline_ns = deadline_of(timeout_ms);
     enum hoop_status first = HOOP_OK;
+    struct hoop_failure failure = {0};
     char text[LIMIT_ERROR_TEXT] = "";
 
     if (!error_begin_call())
@@ -74,11 +75,12 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
         if (status != HOOP_OK &&
             (first == HOOP_OK || first == HOOP_E_PENDING)) {
             first = status;
+            failure = *error_failure();
             memcpy(text, error_text(), sizeof(text));
         }
     }
     if (first != HOOP_OK)
-        return error_raise(first, "%s", text);
+        return error_raise_failure(&failure, "%s", text);
     return HOOP_OK;
 }
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hoop/comm.h"
+
 #include "base/clock.h"
 #include "engine/patience.h"
 #include "engine/state.h"
@@ -62,6 +64,17 @@ op_awaited(const struct op *op)
             return flow;
     }
     return TAILQ_FIRST(&op->flows);
+}
+
+uint32_t
+op_awaited_rank(const struct op *op)
+{
+    const struct step_flow *flow = op_awaited(op);
+
+    if (!flow && op->is_flat)
+        return rounds_awaited(op);
+    return flow && step_flow_peer(flow) != FLOW_ANY_PEER ? step_flow_peer(flow)
+                                                         : HOOP_NO_RANK;
 }
 
 static struct channel *
@@ -233,12 +246,13 @@ is_told(const struct op *op, const char *why)
 }
 
 void
-op_add_wait(struct op *op, enum hoop_status status, const char *why)
+op_add_wait(struct op *op, const struct verdict *verdict)
 {
+    const enum hoop_status status = verdict->status;
     const struct roster *roster = op->engine->roster;
     const size_t n_text = strlen(op->text);
     const bool waits = op->state == OP_RUNNING && op_awaited(op) &&
-                       status != HOOP_E_MISMATCH && !is_told(op, why);
+                       status != HOOP_E_MISMATCH && !is_told(op, verdict->why);
     char whom[LIMIT_ERROR_TEXT];
     char name[ROSTER_NAME_MAX];
     char time[TIME_TEXT_MAX];

@@ -31,13 +31,13 @@ op_refuse_cancelled(struct op *op)
 {
     const struct roster *roster = op->engine->roster;
     char name[ROSTER_NAME_MAX];
-    char why[ROSTER_NAME_MAX + 32];
 
     if (!atomic_load(&op->is_cancelled))
         return false;
-    snprintf(why, sizeof(why), "it was given up by %s",
-             roster_name(roster, roster->rank, name));
-    op_fail(op, HOOP_E_CANCELLED, why);
+    const struct verdict verdict =
+        verdict_of(HOOP_E_CANCELLED, roster->rank, "it was given up by %s",
+                   roster_name(roster, roster->rank, name));
+    op_fail(op, &verdict);
     return true;
 }
 

@@ -183,18 +183,20 @@ running_end(struct channel *channel)
 {
     struct engine *engine = channel->engine;
     char name[ROSTER_NAME_MAX];
-    char text[LIMIT_ERROR_TEXT];
+    const struct verdict here = verdict_of(HOOP_E_CLOSED, HOOP_NO_RANK,
+                                           "the communicator has been freed");
+    const struct verdict there = verdict_of(
+        HOOP_E_PEER_LOST, engine->roster->rank, "%s has freed the communicator",
+        roster_name(engine->roster, engine->roster->rank, name));
     struct op *next;
 
-    snprintf(text, sizeof(text), "%s has freed the communicator",
-             roster_name(engine->roster, engine->roster->rank, name));
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (op->channel != channel)
             continue;
-        op_fail(op, HOOP_E_CLOSED, "the communicator has been freed");
+        op_fail(op, &here);
         if (!op->is_message)
-            verdict_tell(engine, channel, op->number, HOOP_E_PEER_LOST, text);
+            verdict_tell(engine, channel, op->number, &there);
     }
 }
 

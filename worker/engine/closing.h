@@ -48,9 +48,7 @@ decline_carry_out(struct channel *channel,
 
 /* A member, or this rank, has revoked channel. Once. */
 void
-channel_revoke_told(struct channel *channel,
-                    enum hoop_status status,
-                    const char *why);
+channel_revoke_told(struct channel *channel, const struct verdict *verdict);
 /* A member asks: had it not opened channel when it was told? Whether channel is
  * revoked; then it is told once more. */
 bool

@@ -66,14 +66,14 @@ op_expire(struct op *op, uint64_t now_ns)
     const struct roster *roster = op->engine->roster;
     char whom[LIMIT_ERROR_TEXT];
     char name[ROSTER_NAME_MAX];
-    char text[LIMIT_ERROR_TEXT];
 
     op_describe_wait(op, whom);
-    snprintf(text, sizeof(text),
-             "%s timed out after %.1f s, waiting for %.500s",
-             roster_name(roster, roster->rank, name),
-             (double)(now_ns - op->started_ns) / (double)CLOCK_NS_PER_S, whom);
-    op_fail(op, HOOP_E_TIMEOUT, text);
+    const struct verdict verdict = verdict_of(
+        HOOP_E_TIMEOUT, op_awaited_rank(op),
+        "%s timed out after %.1f s, waiting for %.500s",
+        roster_name(roster, roster->rank, name),
+        (double)(now_ns - op->started_ns) / (double)CLOCK_NS_PER_S, whom);
+    op_fail(op, &verdict);
 }
 
 /* Long enough before for an answer. */

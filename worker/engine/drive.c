@@ -83,7 +83,7 @@ engine_advance(struct engine *engine)
         if (op_is_widowed(op))
             op_follow(op);
         else if (status != HOOP_OK)
-            op_fail(op, status, error_text());
+            op_fail_own(op, status);
         else if (is_complete)
             op_conclude(op);
     }

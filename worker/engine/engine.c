@@ -259,10 +259,10 @@ engine_undecided(struct engine *engine, uint32_t rank)
 static enum hoop_status
 raise_lost(const struct engine *engine, uint32_t rank)
 {
-    char text[LIMIT_ERROR_TEXT];
+    const struct verdict verdict = lost_verdict(engine, rank);
+    const struct hoop_failure failure = failure_of(engine->roster, &verdict);
 
-    return error_raise(HOOP_E_PEER_LOST, "%s",
-                       lost_describe(engine, rank, text));
+    return error_raise_failure(&failure, "%s", verdict.why);
 }
 
 /* Whoever of all members is lost: without it none of them forms a world, and
@@ -365,15 +365,16 @@ engine_check(const struct engine *engine)
 enum hoop_status
 engine_check_member(struct engine *engine)
 {
-    char text[LIMIT_ERROR_TEXT];
     const enum hoop_status status = engine_check(engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
     if (!atomic_load(&engine->is_expelled))
         return HOOP_OK;
-    return error_raise(HOOP_E_ABORTED, "%s",
-                       lost_describe(engine, engine->roster->rank, text));
+    struct verdict verdict = lost_verdict(engine, engine->roster->rank);
+    verdict.status = HOOP_E_ABORTED;
+    const struct hoop_failure failure = failure_of(engine->roster, &verdict);
+    return error_raise_failure(&failure, "%s", verdict.why);
 }
 
 void
@@ -392,6 +393,8 @@ engine_fd(const struct engine *engine)
 static void
 close_running(struct engine *engine)
 {
+    const struct verdict verdict =
+        verdict_of(HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
     struct op *op;
 
     engine->is_leaving = true;
@@ -399,7 +402,7 @@ close_running(struct engine *engine)
     atomic_store(&engine->is_asked, false);
     engine_turn(engine, 0);
     while ((op = TAILQ_FIRST(&engine->running)))
-        op_fail(op, HOOP_E_CLOSED, "the session is being left");
+        op_fail(op, &verdict);
     engine_publish(engine);
     /* Who gives up leaves in no good order. */
     if (!engine->lost[engine->roster->rank].is_lost)

@@ -1,7 +1,5 @@
 /* engine/events.c - what the transport reports, brought to the operations */
 
-#include <stdio.h>
-
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
@@ -96,22 +94,19 @@ on_withdrawn(void *owner, struct inflow *in)
 {
     const struct engine *engine = owner;
     const struct step_flow *flow = in->owner;
+    struct verdict verdict;
     char name[ROSTER_NAME_MAX];
-    char text[LIMIT_ERROR_TEXT];
 
     /* Who gives up for want of a third rank has told of that first. */
-    if (channel_bereft(flow->op->channel, text)) {
-        op_fail(flow->op, HOOP_E_PEER_LOST, text);
-        return;
-    }
-    snprintf(text, sizeof(text),
-             flow->op->is_message
-                 ? "%s gave up its send: its deadline passed, or it was half "
-                   "of a sendrecv whose other half failed; its own error says "
-                   "which"
-                 : "%s gave up its send",
-             roster_name(engine->roster, in->key.peer, name));
-    op_fail(flow->op, HOOP_E_TIMEOUT, text);
+    if (!channel_bereft(flow->op->channel, &verdict))
+        verdict = verdict_of(
+            HOOP_E_TIMEOUT, in->key.peer, "%s gave up its send%s",
+            roster_name(engine->roster, in->key.peer, name),
+            flow->op->is_message
+                ? ": its deadline passed, or it was half of a sendrecv whose "
+                  "other half failed; its own error says which"
+                : "");
+    op_fail(flow->op, &verdict);
 }
 
 /* Of an operation, or a stage of one, that has ended. */
@@ -320,13 +315,13 @@ on_parting(void *owner, uint32_t peer)
 static void
 fail_stranded(struct engine *engine)
 {
-    char text[LIMIT_ERROR_TEXT];
+    struct verdict verdict;
     struct op *next;
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
-        if (op_stranded(op, text))
-            op_fail(op, HOOP_E_PEER_LOST, text);
+        if (op_stranded(op, &verdict))
+            op_fail(op, &verdict);
     }
 }
 

@@ -9,7 +9,6 @@
  * Who leaves answers beforehand: it cannot be asked any more.
  */
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/closing.h"
@@ -137,7 +136,8 @@ answer_past(const struct channel *channel, uint32_t peer, uint64_t number)
         .epoch = channel->engine->roster->epoch,
         .comm = channel->id,
         .op = number,
-        .tag = is_noted ? channel->failed_status : HOOP_E_ABORTED,
+        .tag = is_noted ? channel->failed.status : HOOP_E_ABORTED,
+        .call.root = is_noted ? verdict_pack_rank(channel->failed.rank) : 0,
     };
     char told[LIMIT_ERROR_TEXT];
 
@@ -145,7 +145,7 @@ answer_past(const struct channel *channel, uint32_t peer, uint64_t number)
         transport_tell(channel->engine->transport, peer, &verdict,
                        is_noted
                            ? lost_describe_to_others(channel->engine,
-                                                     channel->failed_text, told)
+                                                     channel->failed.why, told)
                            : "it has failed on another rank");
     else
         tell(channel, peer,
@@ -246,12 +246,11 @@ static void
 freed_fail(struct op *op, uint32_t peer)
 {
     char name[ROSTER_NAME_MAX];
-    char text[LIMIT_ERROR_TEXT];
+    const struct verdict verdict = verdict_of(
+        HOOP_E_PEER_LOST, peer, "%s has freed the communicator, or given it up",
+        roster_name(op->engine->roster, peer, name));
 
-    snprintf(text, sizeof(text),
-             "%s has freed the communicator, or given it up",
-             roster_name(op->engine->roster, peer, name));
-    op_fail(op, HOOP_E_PEER_LOST, text);
+    op_fail(op, &verdict);
 }
 
 static void

@@ -127,14 +127,19 @@ describe_misfit(const struct channel *channel,
 
 /* Operation number, running or past, ends so on all ranks. */
 static void
-end_all(struct channel *channel, uint64_t number, const char *text)
+end_all(struct channel *channel,
+        uint64_t number,
+        uint32_t peer,
+        const char *text)
 {
+    const struct verdict verdict =
+        verdict_of(HOOP_E_MISMATCH, peer, "%s", text);
     struct op *op = channel_running(channel, number);
 
     if (op)
-        op_fail(op, HOOP_E_MISMATCH, text);
+        op_fail(op, &verdict);
     else
-        verdict_on_past(channel, number, HOOP_E_MISMATCH, text);
+        verdict_on_past(channel, number, &verdict);
 }
 
 void
@@ -145,7 +150,7 @@ mismatch_bytes(struct channel *channel,
     char text[LIMIT_ERROR_TEXT];
 
     describe_misfit(channel, peer, misfit, text);
-    end_all(channel, misfit->number, text);
+    end_all(channel, misfit->number, peer, text);
 }
 
 /* Of the stage that frame is of. */
@@ -196,7 +201,7 @@ mismatch_calls(struct channel *channel,
         own.flags = past->flags;
     }
     describe(channel, peer, frame, own.call ? &own : NULL, text);
-    end_all(channel, frame->op, text);
+    end_all(channel, frame->op, peer, text);
 }
 
 /* What came early of that stage, and of another call. */

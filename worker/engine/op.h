@@ -68,6 +68,13 @@ enum op_state {
     OP_ENDED,
 };
 
+/* How an operation ends badly: with which status, by whose fault, in words. */
+struct verdict {
+    enum hoop_status status;
+    uint32_t rank; /* of the world; HOOP_NO_RANK: nobody's, or not known */
+    char why[LIMIT_ERROR_TEXT];
+};
+
 struct waiter {
     TAILQ_ENTRY(waiter) link;
     pthread_cond_t cond;
@@ -133,6 +140,7 @@ struct op {
     int notified_fd;       /* likewise: written to at its end; -1: none */
     struct op *partner;    /* waited for and freed together; NULL: none */
     char text[LIMIT_ERROR_TEXT];
+    struct hoop_failure failure; /* the same facts, where status is not OK */
 
     /* A collective. */
     struct tracker tracker;
@@ -241,6 +249,9 @@ rounds_abort(struct op *op);
 /* Make op's flows those of the peers that it is waiting for. */
 void
 rounds_show(struct op *op);
+/* The first of them, a world rank, without that; or HOOP_NO_RANK. */
+uint32_t
+rounds_awaited(const struct op *op);
 
 static inline bool
 rounds_fetches(const struct plan_step *step)
@@ -372,14 +383,31 @@ static const uint64_t MESSAGES_FORMING = (uint64_t)1 << 32;
 uint64_t
 message_number(uint64_t number);
 
+/* failure.c: what is known of a failure, beside its text. */
+
+/* Of no operation. */
+struct hoop_failure
+failure_of(const struct roster *roster, const struct verdict *verdict);
+/* Of op, which users know by number; while it runs, if it does. */
+struct hoop_failure
+failure_of_op(const struct op *op,
+              uint64_t number,
+              const struct verdict *verdict);
+
 /* verdict.c: failures. */
 
+struct verdict
+verdict_of(enum hoop_status status, uint32_t rank, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* End op with a status and a text that begins with the call. */
 void
-op_fail(struct op *op, enum hoop_status status, const char *why);
+op_fail(struct op *op, const struct verdict *verdict);
+/* ... with this thread's last error, of that status: it is at fault itself. */
+void
+op_fail_own(struct op *op, enum hoop_status status);
 /* ... which the other ranks know already. */
 void
-op_fail_told(struct op *op, enum hoop_status status, const char *why);
+op_fail_told(struct op *op, const struct verdict *verdict);
 void
 op_end(struct op *op, enum hoop_status status);
 /* ... well, unless more came for it than it takes. */

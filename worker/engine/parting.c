@@ -42,10 +42,11 @@ board_write(const struct channel *channel)
     }
     board->n_calls = n_calls;
     board->failed_op = channel->failed_op;
-    board->failed_status = channel->failed_status;
+    board->failed_status = channel->failed.status;
+    board->failed_rank = verdict_pack_rank(channel->failed.rank);
     snprintf(
         board->failed_text, sizeof(board->failed_text), "%s",
-        lost_describe_to_others(channel->engine, channel->failed_text, told));
+        lost_describe_to_others(channel->engine, channel->failed.why, told));
     atomic_store_explicit(&board->has_left, 1, memory_order_release);
 }
 
@@ -107,7 +108,8 @@ failure_read(struct channel *channel, const struct hall_board *board)
     const struct frame verdict = {.kind = FRAME_VERDICT,
                                   .comm = channel->id,
                                   .op = board->failed_op,
-                                  .tag = board->failed_status};
+                                  .tag = board->failed_status,
+                                  .call.root = board->failed_rank};
     char text[LIMIT_ERROR_TEXT];
 
     memcpy(text, board->failed_text, sizeof(text));

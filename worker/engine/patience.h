@@ -71,6 +71,9 @@ step_flow_has_called(const struct step_flow *flow);
  * first. NULL: none. */
 const struct step_flow *
 op_awaited(const struct op *op);
+/* Its peer: a world rank, or HOOP_NO_RANK. */
+uint32_t
+op_awaited_rank(const struct op *op);
 /* Whom op waits for, and what that one does instead, as far as op's flows tell:
  * "rank 1 (a:70) to send (0 of 4 bytes; it has not called this)". */
 void
@@ -88,7 +91,7 @@ void
 op_describe_time(const struct op *op, char text[TIME_TEXT_MAX]);
 /* Both, behind why op fails, in its text. */
 void
-op_add_wait(struct op *op, enum hoop_status status, const char *why);
+op_add_wait(struct op *op, const struct verdict *verdict);
 
 /* lateness.c. */
 

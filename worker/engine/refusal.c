@@ -26,6 +26,7 @@ tell_sender(struct engine *engine,
         .comm = frame->comm,
         .op = frame->op,
         .tag = status,
+        .call.root = verdict_pack_rank(engine->roster->rank),
     };
 
     if (channel && peer == engine->roster->rank)
@@ -40,8 +41,11 @@ refuse(struct op *op,
        enum hoop_status status,
        const char *text)
 {
-    tell_sender(op->engine, op->message.in.key.peer, frame, status, text);
-    op_fail(op, status, text);
+    const uint32_t peer = op->message.in.key.peer;
+    const struct verdict verdict = verdict_of(status, peer, "%s", text);
+
+    tell_sender(op->engine, peer, frame, status, text);
+    op_fail(op, &verdict);
 }
 
 /* The two ends of it, and what they called. */
@@ -137,11 +141,11 @@ refusal_to_wait(struct op *op,
                 const struct frame_tensor *tensor)
 {
     const struct ends ends = ends_of(op, frame, tensor);
-    char text[LIMIT_ERROR_TEXT];
+    const struct verdict verdict =
+        verdict_of(HOOP_E_MISMATCH, op->message.in.key.peer,
+                   "%s called %s, but %s sent fewer tensors, or gave up, and "
+                   "has gone on with %s",
+                   ends.name, ends.call, ends.peer_name, ends.peer_call);
 
-    snprintf(text, sizeof(text),
-             "%s called %s, but %s sent fewer tensors, or gave up, and has "
-             "gone on with %s",
-             ends.name, ends.call, ends.peer_name, ends.peer_call);
-    op_fail(op, HOOP_E_MISMATCH, text);
+    op_fail(op, &verdict);
 }

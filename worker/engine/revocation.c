@@ -9,8 +9,6 @@
  * No test of its own: tests/integration/shrink_test.c revokes.
  */
 
-#include <stdio.h>
-
 #include "base/error.h"
 #include "engine/closing.h"
 #include "engine/state.h"
@@ -23,7 +21,8 @@ verdict_on_all(const struct channel *channel)
         .epoch = channel->engine->roster->epoch,
         .comm = channel->id,
         .op = VERDICT_ON_ALL,
-        .tag = channel->revoked_status,
+        .tag = channel->revoked.status,
+        .call.root = verdict_pack_rank(channel->revoked.rank),
     };
 }
 
@@ -36,7 +35,7 @@ revocation_answer(const struct channel *channel, uint32_t world_rank)
     if (channel->is_revoked)
         transport_tell(channel->engine->transport, world_rank, &verdict,
                        lost_describe_to_others(channel->engine,
-                                               channel->revoked_text, told));
+                                               channel->revoked.why, told));
     return channel->is_revoked;
 }
 
@@ -48,7 +47,7 @@ revocation_tell(const struct channel *channel)
     const struct frame verdict = verdict_on_all(channel);
     char told[LIMIT_ERROR_TEXT];
     const char *text =
-        lost_describe_to_others(engine, channel->revoked_text, told);
+        lost_describe_to_others(engine, channel->revoked.why, told);
 
     for (uint32_t i = 0; i < channel->size; i++) {
         const uint32_t rank = channel->ranks[i];
@@ -59,9 +58,7 @@ revocation_tell(const struct channel *channel)
 }
 
 void
-channel_revoke_told(struct channel *channel,
-                    enum hoop_status status,
-                    const char *why)
+channel_revoke_told(struct channel *channel, const struct verdict *verdict)
 {
     struct engine *engine = channel->engine;
     struct op *next;
@@ -69,13 +66,12 @@ channel_revoke_told(struct channel *channel,
     if (channel->is_revoked || engine->is_leaving)
         return;
     channel->is_revoked = true;
-    channel->revoked_status = status;
-    snprintf(channel->revoked_text, sizeof(channel->revoked_text), "%s", why);
+    channel->revoked = *verdict;
     revocation_tell(channel);
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (op->channel == channel)
-            op_fail_told(op, status, channel->revoked_text);
+            op_fail_told(op, &channel->revoked);
     }
 }
 
@@ -84,18 +80,16 @@ void
 revocation_carry_out(struct channel *channel, const char *why)
 {
     const struct roster *roster = channel->engine->roster;
-    char text[LIMIT_ERROR_TEXT];
+    struct verdict verdict;
     char name[ROSTER_NAME_MAX];
 
     if (channel->is_revoked)
         return;
-    if (channel_bereft(channel, text)) {
-        channel_revoke_told(channel, HOOP_E_PEER_LOST, text);
-        return;
-    }
-    snprintf(text, sizeof(text), "%s has revoked the communicator: %s",
-             roster_name(roster, roster->rank, name), why);
-    channel_revoke_told(channel, HOOP_E_ABORTED, text);
+    if (!channel_bereft(channel, &verdict))
+        verdict = verdict_of(HOOP_E_ABORTED, roster->rank,
+                             "%s has revoked the communicator: %s",
+                             roster_name(roster, roster->rank, name), why);
+    channel_revoke_told(channel, &verdict);
 }
 
 bool
@@ -105,38 +99,40 @@ op_refuse_revoked(struct op *op)
 
     if (!channel->is_revoked)
         return false;
-    op_fail_told(op, channel->revoked_status, channel->revoked_text);
+    op_fail_told(op, &channel->revoked);
     return true;
 }
 
-/* The first member that has left in good order; NULL: none. */
-static const char *
-channel_deserted(const struct channel *channel, char text[LIMIT_ERROR_TEXT])
+/* Whether a member has left in good order; the first. */
+static bool
+channel_deserted(const struct channel *channel, struct verdict *out_verdict)
 {
     const struct engine *engine = channel->engine;
     char name[ROSTER_NAME_MAX];
 
     for (uint32_t i = 0; engine->n_left > 0 && i < channel->size; i++) {
-        if (!engine->lost[channel->ranks[i]].has_left)
+        const uint32_t rank = channel->ranks[i];
+
+        if (!engine->lost[rank].has_left)
             continue;
-        snprintf(text, LIMIT_ERROR_TEXT, "%s has left the job",
-                 roster_name(engine->roster, channel->ranks[i], name));
-        return text;
+        *out_verdict = verdict_of(HOOP_E_PEER_LOST, rank, "%s has left the job",
+                                  roster_name(engine->roster, rank, name));
+        return true;
     }
-    return NULL;
+    return false;
 }
 
 /* Whoever has not heard yet why it failed must not be told less by this. */
 static void
 forsaken_revoke(struct channel *channel)
 {
-    char text[LIMIT_ERROR_TEXT];
+    struct verdict verdict;
 
-    if (channel_bereft(channel, text) || channel_deserted(channel, text))
-        channel_revoke_told(channel, HOOP_E_PEER_LOST, text);
+    if (channel_bereft(channel, &verdict) ||
+        channel_deserted(channel, &verdict))
+        channel_revoke_told(channel, &verdict);
     else if (channel->failed_op > 0)
-        channel_revoke_told(channel, channel->failed_status,
-                            channel->failed_text);
+        channel_revoke_told(channel, &channel->failed);
     else
         revocation_carry_out(channel, "it has failed and is shrunk");
 }
@@ -145,9 +141,9 @@ forsaken_revoke(struct channel *channel)
 uint64_t
 forsake_carry_out(struct channel *channel)
 {
-    char text[LIMIT_ERROR_TEXT];
+    struct verdict verdict;
 
-    if (channel->failed_first || channel_bereft(channel, text))
+    if (channel->failed_first || channel_bereft(channel, &verdict))
         forsaken_revoke(channel);
     return channel_call_number(channel, channel->failed_first
                                             ? channel->failed_first

@@ -434,6 +434,18 @@ flow_of(const struct op *op, uint32_t world_rank)
     return flow;
 }
 
+uint32_t
+rounds_awaited(const struct op *op)
+{
+    uint64_t n_bytes;
+
+    for (uint32_t rank = 0; rank < op->channel->size; rank++) {
+        if (rank != op->channel->rank && is_awaited(op, rank, &n_bytes))
+            return op->channel->ranks[rank];
+    }
+    return HOOP_NO_RANK;
+}
+
 void
 rounds_show(struct op *op)
 {

@@ -66,7 +66,7 @@ op_waits_for(const struct op *op, uint32_t rank)
 
 /* op, a send, fails: whoever waits for it is told, by way of others. */
 static void
-send_failed(const struct op *op, enum hoop_status status, const char *text)
+send_failed(const struct op *op, const struct verdict *failed)
 {
     struct engine *engine = op->engine;
     const uint32_t self = engine->roster->rank;
@@ -77,12 +77,13 @@ send_failed(const struct op *op, enum hoop_status status, const char *text)
         .comm = op->channel->id,
         .op = op->label.tag,
         .signature = op->message.out.key.peer,
-        .tag = status,
+        .tag = failed->status,
         .step = self,
         .offset = ++engine->n_failed_told,
+        .call.root = verdict_pack_rank(failed->rank),
     };
 
-    transport_tell_all(engine->transport, self, &verdict, text);
+    transport_tell_all(engine->transport, self, &verdict, failed->why);
 }
 
 void
@@ -100,13 +101,15 @@ shortage_take(struct engine *engine, const struct notice *notice)
     memcpy(lost->why, notice->why, sizeof(lost->why));
     shortage_describe(engine, notice->rank, text);
     log_warning("engine", "%s", text);
+    const struct verdict verdict =
+        verdict_of(notice->status, notice->of, "%s", text);
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (!op_waits_for(op, notice->rank))
             continue;
         if (op->is_message && !op->message.is_receive)
-            send_failed(op, notice->status, text);
-        op_fail(op, notice->status, text);
+            send_failed(op, &verdict);
+        op_fail(op, &verdict);
     }
 }
 
@@ -142,21 +145,20 @@ failed_send_keep(struct channel *channel,
                  const struct frame *frame,
                  const char *text)
 {
-    const enum hoop_status status = verdict_status(frame);
+    const struct verdict verdict = verdict_read(channel->engine, frame, text);
     struct failed_send *failed;
 
     TAILQ_FOREACH(failed, &channel->failed_sends, link)
     {
         if (failed->source == frame->step && failed->tag == frame->op &&
-            failed->status == status && strcmp(failed->text, text) == 0) {
+            failed->verdict.status == verdict.status &&
+            strcmp(failed->verdict.why, verdict.why) == 0) {
             failed->n++;
             return;
         }
     }
-    const size_t n_text = strlen(text) + 1;
-    failed = channel->n_failed_sends < LIMIT_FORETOLD
-                 ? malloc(sizeof(*failed) + n_text)
-                 : NULL;
+    failed = channel->n_failed_sends < LIMIT_FORETOLD ? malloc(sizeof(*failed))
+                                                      : NULL;
     if (!failed) {
         log_warning(
             "engine",
@@ -168,8 +170,7 @@ failed_send_keep(struct channel *channel,
     failed->n = 1;
     failed->source = frame->step;
     failed->tag = frame->op;
-    failed->status = status;
-    memcpy(failed->text, text, n_text);
+    failed->verdict = verdict;
     TAILQ_INSERT_TAIL(&channel->failed_sends, failed, link);
     channel->n_failed_sends++;
 }
@@ -326,7 +327,9 @@ news_tell(struct engine *engine,
     TAILQ_FOREACH(op, &engine->running, link)
     {
         if (op->channel == channel && op_receives(op, frame->step, frame->op)) {
-            op_fail(op, verdict_status(frame), text);
+            const struct verdict verdict = verdict_read(engine, frame, text);
+
+            op_fail(op, &verdict);
             return;
         }
     }
@@ -361,7 +364,7 @@ shortage_refuse(struct op *op)
     }
     if (!failed)
         return false;
-    op_fail_told(op, failed->status, failed->text);
+    op_fail_told(op, &failed->verdict);
     if (--failed->n == 0)
         failed_send_forget(channel, failed);
     return true;

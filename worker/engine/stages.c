@@ -76,7 +76,7 @@ enum hoop_status
 stages_finish(struct op *op)
 {
     if (op->status != HOOP_OK)
-        return error_raise(op->status, "%s", op->text);
+        return error_raise_failure(&op->failure, "%s", op->text);
     return op->stages.finish ? op->stages.finish(op->stages.owner) : HOOP_OK;
 }
 

@@ -76,8 +76,7 @@ enum {
 struct foretold {
     TAILQ_ENTRY(foretold) link;
     uint64_t op;
-    enum hoop_status status;
-    char text[];
+    struct verdict verdict;
 };
 
 TAILQ_HEAD(foretold_list, foretold);
@@ -137,20 +136,17 @@ struct channel {
     struct past past;
     /* The last verdict on what is past, for those who ask. */
     uint64_t failed_op;
-    enum hoop_status failed_status;
-    char failed_text[LIMIT_ERROR_TEXT];
+    struct verdict failed;
     uint64_t failed_first; /* number of the first that ended badly here, or 0 */
     /* By one of its members: revocation.c. */
     bool is_revoked;
-    enum hoop_status revoked_status;
-    char revoked_text[LIMIT_ERROR_TEXT];
+    struct verdict revoked;
     bool is_forsaken; /* revoke it when a member is lost */
     bool is_watched;  /* somebody waits for its members, without an operation */
     TAILQ_ENTRY(channel) watched_link; /* then */
     /* One on what had returned here: the next call to end tells it. */
     bool is_owed;
-    enum hoop_status owed_status;
-    char owed_text[LIMIT_ERROR_TEXT];
+    struct verdict owed;
 };
 
 TAILQ_HEAD(closing_list, closing);
@@ -162,8 +158,7 @@ struct failed_send {
     uint64_t n;      /* of them, all alike */
     uint32_t source; /* a world rank */
     uint64_t tag;
-    enum hoop_status status;
-    char text[];
+    struct verdict verdict;
 };
 
 struct lost_rank {
@@ -382,26 +377,33 @@ lost_describe_to_others(const struct engine *engine,
 /* world_rank is a member. */
 bool
 channel_has(const struct channel *channel, uint32_t world_rank);
-/* Why op cannot end any more, or NULL: a member is lost, or one that is still
+/* Whether, and why, op cannot end any more: a member is lost, or one that is still
  * needed has left. */
-const char *
-op_broken(struct op *op, char text[LIMIT_ERROR_TEXT]);
-/* Which member is lost, or NULL. */
-const char *
-channel_bereft(const struct channel *channel, char text[LIMIT_ERROR_TEXT]);
+bool
+op_broken(struct op *op, struct verdict *out_verdict);
+/* Whether a member is lost; which. */
+bool
+channel_bereft(const struct channel *channel, struct verdict *out_verdict);
 /* Only the part about members that left. */
-const char *
-op_stranded(struct op *op, char text[LIMIT_ERROR_TEXT]);
-/* What a peer's verdict ends operations with. */
-enum hoop_status
-verdict_status(const struct frame *frame);
+bool
+op_stranded(struct op *op, struct verdict *out_verdict);
+/* That rank, which is lost, is. */
+struct verdict
+lost_verdict(const struct engine *engine, uint32_t rank);
+/* What a peer's verdict, of which text is the payload, ends operations with. */
+struct verdict
+verdict_read(const struct engine *engine,
+             const struct frame *frame,
+             const char *text);
+/* rank, of a struct verdict, as VERDICT frames have it in call.root. */
+uint32_t
+verdict_pack_rank(uint32_t rank);
 /* Tell every peer of an operation's failure. */
 void
 verdict_tell(struct engine *engine,
              const struct channel *channel,
              uint64_t number,
-             enum hoop_status status,
-             const char *text);
+             const struct verdict *verdict);
 /* Tell a peer to whom goodbye is said of all ranks that are lost. */
 void
 verdict_part(struct engine *engine, uint32_t peer);
@@ -413,8 +415,7 @@ verdict_take(struct channel *channel, uint64_t number);
 void
 verdict_on_past(struct channel *channel,
                 uint64_t number,
-                enum hoop_status status,
-                const char *text);
+                const struct verdict *verdict);
 /* What op's call has to tell beside its own end; op->text may change. Returns
  * the status of both. */
 enum hoop_status

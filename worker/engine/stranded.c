@@ -8,6 +8,7 @@
  */
 
 #include <stdio.h>
+#include <string.h>
 
 #include "engine/state.h"
 
@@ -44,47 +45,48 @@ is_deserted(const struct op *op)
 }
 
 /* Who leaves early may have had a reason that is known here. */
-static void
-describe_leaver(const struct engine *engine,
-                uint32_t leaver,
-                char text[LIMIT_ERROR_TEXT])
+static struct verdict
+leaver_verdict(const struct engine *engine, uint32_t leaver)
 {
     char name[ROSTER_NAME_MAX];
-    size_t n_text =
-        (size_t)snprintf(text, LIMIT_ERROR_TEXT, "%s has left the job",
-                         roster_name(engine->roster, leaver, name));
+    struct verdict verdict =
+        verdict_of(HOOP_E_PEER_LOST, leaver, "%s has left the job",
+                   roster_name(engine->roster, leaver, name));
+    const size_t n_text = strlen(verdict.why);
 
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
         if (!engine->lost[rank].is_lost)
             continue;
-        snprintf(text + n_text, LIMIT_ERROR_TEXT - n_text,
+        snprintf(verdict.why + n_text, sizeof(verdict.why) - n_text,
                  "; before that %s was lost: %s",
                  roster_name(engine->roster, rank, name),
                  engine->lost[rank].why);
-        return;
+        break;
     }
+    return verdict;
 }
 
-const char *
-op_stranded(struct op *op, char text[LIMIT_ERROR_TEXT])
+bool
+op_stranded(struct op *op, struct verdict *out_verdict)
 {
     const struct engine *engine = op->engine;
 
     if (engine->n_left == 0)
-        return NULL;
+        return false;
     if (op->is_flat)
         rounds_show(op);
     const struct step_flow *flow =
         op->is_message ? &op->message : TAILQ_FIRST(&op->flows);
     if (op->is_message && op->message.is_receive && is_deserted(op)) {
-        snprintf(text, LIMIT_ERROR_TEXT, "every other rank has left the job");
-        return text;
+        *out_verdict = verdict_of(HOOP_E_PEER_LOST, HOOP_NO_RANK,
+                                  "every other rank has left the job");
+        return true;
     }
     for (; flow; flow = op->is_message ? NULL : TAILQ_NEXT(flow, link)) {
         if (!is_stranded(engine, flow))
             continue;
-        describe_leaver(engine, step_flow_peer(flow), text);
-        return text;
+        *out_verdict = leaver_verdict(engine, step_flow_peer(flow));
+        return true;
     }
-    return NULL;
+    return false;
 }

@@ -320,7 +320,10 @@ static bool
 refuse(struct op *op)
 {
     if (op->engine->is_leaving) {
-        op_fail(op, HOOP_E_CLOSED, "the session is being left");
+        const struct verdict verdict = verdict_of(HOOP_E_CLOSED, HOOP_NO_RANK,
+                                                  "the session is being left");
+
+        op_fail(op, &verdict);
         return true;
     }
     if (op_is_widowed(op)) {
@@ -334,7 +337,7 @@ refuse(struct op *op)
     struct foretold *foretold =
         op->is_message ? NULL : verdict_take(op->channel, op->number);
     if (foretold) {
-        op_fail_told(op, foretold->status, foretold->text);
+        op_fail_told(op, &foretold->verdict);
         free(foretold);
         return true;
     }
@@ -346,15 +349,15 @@ refuse(struct op *op)
 static bool
 is_hopeless(struct op *op)
 {
-    char text[LIMIT_ERROR_TEXT];
+    struct verdict verdict;
 
     if (!op->is_message)
         mismatch_early(op);
     if (!op->is_message && op->state == OP_RUNNING)
         inquiry_recall(op);
     if (op->state == OP_RUNNING &&
-        !(op->is_message && op->message.is_receive) && op_broken(op, text))
-        op_fail(op, HOOP_E_PEER_LOST, text);
+        !(op->is_message && op->message.is_receive) && op_broken(op, &verdict))
+        op_fail(op, &verdict);
     return op->state != OP_RUNNING;
 }
 
@@ -382,7 +385,7 @@ begin_collective(struct op *op)
     if (status == HOOP_OK && executor_can_move(op))
         status = stages_advance(op, &is_complete);
     if (status != HOOP_OK)
-        op_fail(op, status, error_text());
+        op_fail_own(op, status);
     else if (is_complete)
         op_conclude(op);
 }
@@ -401,7 +404,7 @@ void
 op_begin(struct op *op)
 {
     struct engine *engine = op->engine;
-    char text[LIMIT_ERROR_TEXT];
+    struct verdict verdict;
 
     if (!op->is_message)
         op->channel->begin_next = op->number + 1;
@@ -417,6 +420,6 @@ op_begin(struct op *op)
         begin_message(op);
     else
         begin_collective(op);
-    if (op->state == OP_RUNNING && op_broken(op, text))
-        op_fail(op, HOOP_E_PEER_LOST, text);
+    if (op->state == OP_RUNNING && op_broken(op, &verdict))
+        op_fail(op, &verdict);
 }

@@ -70,14 +70,15 @@ op_needs(const struct op *op, uint32_t world_rank)
 }
 
 static void
-fail_needing(struct engine *engine, uint32_t world_rank, const char *why)
+fail_needing(struct engine *engine, uint32_t world_rank)
 {
+    const struct verdict verdict = lost_verdict(engine, world_rank);
     struct op *next;
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (op_needs(op, world_rank))
-            op_fail(op, HOOP_E_PEER_LOST, why);
+            op_fail(op, &verdict);
     }
 }
 
@@ -242,7 +243,7 @@ engine_lose(struct engine *engine,
 
     lost_describe(engine, rank, text);
     log_warning("engine", "%s", text);
-    fail_needing(engine, rank, text);
+    fail_needing(engine, rank);
     vigil_end(engine, rank);
     transport_unreachable(engine->transport, rank, lost->why);
     engine->options.on_lost(engine->options.owner, rank, evidence, lost->why);
@@ -524,28 +525,41 @@ engine_check_suspects(struct engine *engine, uint64_t now_ns)
     return next_ns;
 }
 
-const char *
-op_broken(struct op *op, char text[LIMIT_ERROR_TEXT])
+struct verdict
+lost_verdict(const struct engine *engine, uint32_t rank)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    return verdict_of(HOOP_E_PEER_LOST, rank, "%s",
+                      lost_describe(engine, rank, text));
+}
+
+bool
+op_broken(struct op *op, struct verdict *out_verdict)
 {
     const struct engine *engine = op->engine;
 
     for (uint32_t i = 0; engine->n_lost > 0 && i < op->channel->size; i++) {
         const uint32_t rank = op->channel->ranks[i];
 
-        if (engine->lost[rank].is_lost && op_needs(op, rank))
-            return lost_describe(engine, rank, text);
+        if (!engine->lost[rank].is_lost || !op_needs(op, rank))
+            continue;
+        *out_verdict = lost_verdict(engine, rank);
+        return true;
     }
-    return op_stranded(op, text);
+    return op_stranded(op, out_verdict);
 }
 
-const char *
-channel_bereft(const struct channel *channel, char text[LIMIT_ERROR_TEXT])
+bool
+channel_bereft(const struct channel *channel, struct verdict *out_verdict)
 {
     const struct engine *engine = channel->engine;
 
     for (uint32_t i = 0; engine->n_lost > 0 && i < channel->size; i++) {
-        if (engine->lost[channel->ranks[i]].is_lost)
-            return lost_describe(engine, channel->ranks[i], text);
+        if (!engine->lost[channel->ranks[i]].is_lost)
+            continue;
+        *out_verdict = lost_verdict(engine, channel->ranks[i]);
+        return true;
     }
-    return NULL;
+    return false;
 }

@@ -8,16 +8,30 @@
  */
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "engine/closing.h"
 #include "engine/patience.h"
 #include "engine/state.h"
+
+struct verdict
+verdict_of(enum hoop_status status, uint32_t rank, const char *format, ...)
+{
+    struct verdict verdict = {.status = status, .rank = rank};
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(verdict.why, sizeof(verdict.why), format, arguments);
+    va_end(arguments);
+    return verdict;
+}
 
 struct channel *
 engine_channel(struct engine *engine, uint64_t id)
@@ -176,6 +190,7 @@ void
 op_follow(struct op *op)
 {
     memcpy(op->text, op->partner->text, sizeof(op->text));
+    op->failure = op->partner->failure;
     op_end(op, op->partner->status);
 }
 
@@ -183,12 +198,16 @@ op_follow(struct op *op)
 static void
 verdict_note(struct channel *channel,
              uint64_t number,
-             enum hoop_status status,
-             const char *text)
+             const struct verdict *verdict)
 {
     channel->failed_op = number;
-    channel->failed_status = status;
-    snprintf(channel->failed_text, sizeof(channel->failed_text), "%s", text);
+    channel->failed = *verdict;
+}
+
+uint32_t
+verdict_pack_rank(uint32_t rank)
+{
+    return rank == HOOP_NO_RANK ? 0 : rank + 1;
 }
 
 /* Tell every peer of an operation's failure. */
@@ -196,20 +215,20 @@ void
 verdict_tell(struct engine *engine,
              const struct channel *channel,
              uint64_t number,
-             enum hoop_status status,
-             const char *text)
+             const struct verdict *verdict)
 {
-    const struct frame verdict = {
+    const struct frame frame = {
         .kind = FRAME_VERDICT,
         .epoch = engine->roster->epoch,
         .comm = channel->id,
         .op = number,
-        .tag = status,
+        .tag = verdict->status,
+        .call.root = verdict_pack_rank(verdict->rank),
     };
     char told[LIMIT_ERROR_TEXT];
 
-    transport_tell_all(engine->transport, engine->roster->rank, &verdict,
-                       lost_describe_to_others(engine, text, told));
+    transport_tell_all(engine->transport, engine->roster->rank, &frame,
+                       lost_describe_to_others(engine, verdict->why, told));
 }
 
 static struct foretold *
@@ -241,19 +260,15 @@ verdict_take(struct channel *channel, uint64_t number)
 static bool
 verdict_keep(struct channel *channel,
              uint64_t number,
-             enum hoop_status status,
-             const char *text)
+             const struct verdict *verdict)
 {
-    const size_t n_text = strlen(text) + 1;
-
     if (channel->n_foretold == LIMIT_FORETOLD || foretold_find(channel, number))
         return false;
-    struct foretold *foretold = malloc(sizeof(*foretold) + n_text);
+    struct foretold *foretold = malloc(sizeof(*foretold));
     if (!foretold)
         return false;
     foretold->op = number;
-    foretold->status = status;
-    memcpy(foretold->text, text, n_text);
+    foretold->verdict = *verdict;
     TAILQ_INSERT_TAIL(&channel->foretold, foretold, link);
     channel->n_foretold++;
     return true;
@@ -267,39 +282,48 @@ number_told(const struct op *op)
 }
 
 void
-op_fail_told(struct op *op, enum hoop_status status, const char *why)
+op_fail_told(struct op *op, const struct verdict *verdict)
 {
     char call[CALL_TEXT_MAX];
 
     call_describe(&op->call, number_told(op), call);
-    snprintf(op->text, sizeof(op->text), "%s: %s", call, why);
-    op_add_wait(op, status, why);
+    snprintf(op->text, sizeof(op->text), "%s: %.820s", call, verdict->why);
+    op_add_wait(op, verdict);
+    op->failure = failure_of_op(op, number_told(op), verdict);
     log_debug("engine", "%s", op->text);
     /* Who closes says goodbye: that is enough. */
-    if (!op->is_message && status != HOOP_E_CLOSED)
-        verdict_note(op->channel, op->number, status, why);
-    op_end(op, status);
+    if (!op->is_message && verdict->status != HOOP_E_CLOSED)
+        verdict_note(op->channel, op->number, verdict);
+    op_end(op, verdict->status);
 }
 
 void
-op_fail(struct op *op, enum hoop_status status, const char *why)
+op_fail(struct op *op, const struct verdict *verdict)
 {
-    op_fail_told(op, status, why);
+    op_fail_told(op, verdict);
     /* Before its caller knows, who may tell others by other means. */
     op->engine->must_flush = true;
-    if (!op->is_message && status != HOOP_E_CLOSED)
-        verdict_tell(op->engine, op->channel, op->number, status, why);
+    if (!op->is_message && verdict->status != HOOP_E_CLOSED)
+        verdict_tell(op->engine, op->channel, op->number, verdict);
+}
+
+void
+op_fail_own(struct op *op, enum hoop_status status)
+{
+    const struct verdict verdict =
+        verdict_of(status, op->engine->roster->rank, "%s", error_text());
+
+    op_fail(op, &verdict);
 }
 
 /* What returned here was wrong elsewhere. The first is the cause. */
 static void
-verdict_owe(struct channel *channel, enum hoop_status status, const char *text)
+verdict_owe(struct channel *channel, const struct verdict *verdict)
 {
     if (channel->is_owed)
         return;
     channel->is_owed = true;
-    channel->owed_status = status;
-    snprintf(channel->owed_text, sizeof(channel->owed_text), "%s", text);
+    channel->owed = *verdict;
 }
 
 /* As if it had begun, and failed. */
@@ -311,7 +335,6 @@ decline_carry_out(struct channel *channel,
     struct engine *engine = channel->engine;
     struct past_op past = {.has_failed = true};
     char name[ROSTER_NAME_MAX];
-    char text[LIMIT_ERROR_TEXT];
 
     pthread_mutex_lock(&engine->gate);
     past.number = atomic_fetch_add(&channel->op_next, 1);
@@ -325,11 +348,12 @@ decline_carry_out(struct channel *channel,
     transport_forget(engine->transport, channel->id, past.number);
     free(verdict_take(channel, past.number));
 
-    snprintf(text, sizeof(text), "%s cannot take part: %.700s",
-             roster_name(engine->roster, engine->roster->rank, name), why);
-    verdict_note(channel, past.number, status, text);
+    const struct verdict verdict = verdict_of(
+        status, engine->roster->rank, "%s cannot take part: %.700s",
+        roster_name(engine->roster, engine->roster->rank, name), why);
+    verdict_note(channel, past.number, &verdict);
     engine->must_flush = true;
-    verdict_tell(engine, channel, past.number, status, text);
+    verdict_tell(engine, channel, past.number, &verdict);
 }
 
 enum hoop_status
@@ -343,21 +367,23 @@ verdict_settle(struct op *op, enum hoop_status status)
     channel->is_owed = false;
     const size_t n_own = status == HOOP_OK ? 0 : strlen(op->text);
     const char *verb =
-        channel->owed_status == HOOP_E_MISMATCH ? "differed" : "failed";
+        channel->owed.status == HOOP_E_MISMATCH ? "differed" : "failed";
     call_describe(&op->call, op->is_message ? 0 : number_told(op), call);
     if (n_own == 0)
         snprintf(op->text, sizeof(op->text),
                  "%s is done, but an earlier call %s: %.700s", call, verb,
-                 channel->owed_text);
+                 channel->owed.why);
     else
         snprintf(op->text + n_own, sizeof(op->text) - n_own,
-                 "; and an earlier call %s: %s", verb, channel->owed_text);
+                 "; and an earlier call %s: %s", verb, channel->owed.why);
+    op->failure =
+        failure_of_op(op, op->is_message ? 0 : number_told(op), &channel->owed);
     log_debug("engine", "%s", op->text);
-    return channel->owed_status;
+    return channel->owed.status;
 }
 
-enum hoop_status
-verdict_status(const struct frame *frame)
+static enum hoop_status
+status_read(const struct frame *frame)
 {
     return frame->tag == HOOP_E_MISMATCH || frame->tag == HOOP_E_TIMEOUT ||
                    frame->tag == HOOP_E_PEER_LOST ||
@@ -366,13 +392,26 @@ verdict_status(const struct frame *frame)
                : HOOP_E_ABORTED;
 }
 
+struct verdict
+verdict_read(const struct engine *engine,
+             const struct frame *frame,
+             const char *text)
+{
+    const bool is_known =
+        frame->call.root > 0 && frame->call.root <= engine->roster->size;
+
+    return verdict_of(status_read(frame),
+                      is_known ? frame->call.root - 1 : HOOP_NO_RANK, "%s",
+                      text);
+}
+
 void
 verdict_on_message(struct channel *channel,
                    uint32_t peer,
                    const struct frame *frame,
                    const char *text)
 {
-    const enum hoop_status status = verdict_status(frame);
+    const struct verdict verdict = verdict_read(channel->engine, frame, text);
     struct op *op;
 
     TAILQ_FOREACH(op, &channel->engine->running, link)
@@ -380,7 +419,7 @@ verdict_on_message(struct channel *channel,
         if (op->is_message && op->channel == channel &&
             !op->message.is_receive && op->number == frame->op &&
             op->message.out.key.peer == peer) {
-            op_fail(op, status, text);
+            op_fail(op, &verdict);
             return;
         }
     }
@@ -397,17 +436,16 @@ verdict_on_message(struct channel *channel,
 void
 verdict_on_past(struct channel *channel,
                 uint64_t number,
-                enum hoop_status status,
-                const char *text)
+                const struct verdict *verdict)
 {
     if (!past_fail(&channel->past, number))
         return;
-    verdict_note(channel, number, status, text);
-    verdict_tell(channel->engine, channel, number, status, text);
+    verdict_note(channel, number, verdict);
+    verdict_tell(channel->engine, channel, number, verdict);
     /* Those who know are about to leave, or call something else. */
-    if (status == HOOP_E_MISMATCH || status == HOOP_E_EXHAUSTED ||
-        status == HOOP_E_DENIED)
-        verdict_owe(channel, status, text);
+    if (verdict->status == HOOP_E_MISMATCH ||
+        verdict->status == HOOP_E_EXHAUSTED || verdict->status == HOOP_E_DENIED)
+        verdict_owe(channel, verdict);
 }
 
 void
@@ -416,15 +454,15 @@ verdict_on_op(struct engine *engine,
               const struct frame *frame,
               const char *text)
 {
-    const enum hoop_status status = verdict_status(frame);
+    const struct verdict verdict = verdict_read(engine, frame, text);
     struct op *op = channel_running(channel, frame->op);
 
     if (frame->op == VERDICT_ON_ALL)
-        channel_revoke_told(channel, status, text);
+        channel_revoke_told(channel, &verdict);
     else if (op)
-        op_fail(op, status, text);
+        op_fail(op, &verdict);
     else if (frame->op < channel->begin_next)
-        verdict_on_past(channel, frame->op, status, text);
-    else if (verdict_keep(channel, frame->op, status, text))
-        verdict_tell(engine, channel, frame->op, status, text);
+        verdict_on_past(channel, frame->op, &verdict);
+    else if (verdict_keep(channel, frame->op, &verdict))
+        verdict_tell(engine, channel, frame->op, &verdict);
 }

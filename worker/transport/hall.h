@@ -191,6 +191,7 @@ struct hall_board {
     uint64_t failed_op;                   /* the last that did not; 0: none */
     uint64_t failed_status;
     char failed_text[LIMIT_ERROR_TEXT];
+    uint32_t failed_rank; /* as in VERDICT frames */
 };
 
 struct hall_board *

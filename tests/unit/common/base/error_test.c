@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "hoop/comm.h"
+
 #include "base/error.h"
 #include "base/limits.h"
 #include "check.h"
@@ -69,6 +71,39 @@ error_record_is_cut_not_overrun(void **state)
     assert_int_equal(strlen(error_path()), LIMIT_ERROR_PATH - 1);
 }
 
+/* Words may be added on the way; another failure is another. */
+static void
+failure_stays_with_its_status(void **state)
+{
+    const struct hoop_failure lost = {.status = HOOP_E_PEER_LOST,
+                                      .rank = 3,
+                                      .waited_for = HOOP_NO_RANK,
+                                      .host = "a",
+                                      .pid = 70};
+
+    (void)state;
+    error_clear();
+    assert_int_equal(error_failure()->status, HOOP_OK);
+    assert_int_equal(error_failure()->rank, HOOP_NO_RANK);
+    assert_int_equal(error_raise_failure(&lost, "rank %d is lost", 3),
+                     HOOP_E_PEER_LOST);
+    assert_string_equal(error_text(), "rank 3 is lost");
+    (void)error_raise(HOOP_E_PEER_LOST, "while joining: %s", error_text());
+    assert_memory_equal(error_failure(), &lost, sizeof(lost));
+
+    (void)error_raise(HOOP_E_EXHAUSTED, "no memory");
+    assert_int_equal(error_failure()->status, HOOP_E_EXHAUSTED);
+    assert_int_equal(error_failure()->rank, HOOP_NO_RANK);
+    assert_int_equal(error_failure()->waited_for, HOOP_NO_RANK);
+    assert_string_equal(error_failure()->host, "");
+    assert_null(error_failure()->operation);
+
+    (void)error_raise_failure(&lost, "rank 3 is lost");
+    error_clear();
+    (void)error_raise(HOOP_E_PEER_LOST, "some rank is lost");
+    assert_int_equal(error_failure()->rank, HOOP_NO_RANK);
+}
+
 int
 main(void)
 {
@@ -77,6 +112,7 @@ main(void)
         cmocka_unit_test(error_clear_forgets),
         cmocka_unit_test(error_text_may_quote_the_former_text),
         cmocka_unit_test(error_record_is_cut_not_overrun),
+        cmocka_unit_test(failure_stays_with_its_status),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,14 @@ side_mismatch(struct side *side)
     SIDE_CHECK(strstr(error_text(), "allreduce #1 (int32, 11 elements, sum)"));
     SIDE_CHECK(strstr(error_text(), "rank 0 (host:40)"));
     SIDE_CHECK(strstr(error_text(), "rank 1 (host:41)"));
+
+    const struct hoop_failure *failure = error_failure();
+    SIDE_CHECK(failure->status == HOOP_E_MISMATCH);
+    SIDE_CHECK(failure->rank < 2 && failure->pid == 40 + failure->rank);
+    SIDE_CHECK(strcmp(failure->host, "host") == 0);
+    SIDE_CHECK(strcmp(failure->operation, "allreduce") == 0);
+    SIDE_CHECK(failure->sequence == 1);
+    SIDE_CHECK(failure->n_bytes == 4 * (10 + side->rank));
     return 0;
 }
 
@@ -113,6 +121,7 @@ connection_that_ends_fails_what_waits_for_it(void **state)
     couple_open(&couple);
     engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
+    channel_set_name(couple.sides[0].comms[1].channel, "second");
     assert_int_equal(
         receive_start(couple.sides[0].comms[0].channel, bytes, 4, 1, &message),
         HOOP_OK);
@@ -122,7 +131,18 @@ connection_that_ends_fails_what_waits_for_it(void **state)
     couple.fds[1] = -1;
     assert_int_equal(engine_wait(message, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
+    const struct hoop_failure *failure = error_failure();
+    assert_int_equal(failure->rank, 1);
+    assert_int_equal(failure->pid, 41);
+    assert_int_equal(failure->waited_for, 1);
+    assert_string_equal(failure->operation, "recv");
+    assert_int_equal(failure->n_bytes, 4);
+    assert_true(failure->allowed_ms >= failure->elapsed_ms);
     assert_int_equal(engine_wait(sum, patience()), HOOP_E_PEER_LOST);
+    assert_int_equal(failure->waited_for, 1);
+    assert_string_equal(failure->operation, "allreduce");
+    assert_string_equal(failure->communicator, "second");
+    assert_int_equal(failure->sequence, 1);
     assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
     couple_close(&couple);
 }
@@ -192,6 +212,7 @@ what_was_sent_before_the_end_is_still_received(void **state)
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) has left the job"));
+    assert_int_equal(error_failure()->rank, 1);
     assert_int_equal(atomic_load(&couple.sides[0].n_lost), 0);
 }
 
