@@ -12,4 +12,5 @@ const struct evidence_row evidence_rows[EVIDENCE_KINDS] = {
                          "stopped, dead or cut off"},
     [EVIDENCE_LEASE] = {"lost lease", EVIDENCE_UNLESS_HEARD, 1250, true,
                         "stopped, dead or cut off"},
+    [EVIDENCE_GIVEN_UP] = {"its own word", EVIDENCE_FINAL, 100, false, ""},
 };

@@ -27,7 +27,9 @@ enum evidence {
     EVIDENCE_SILENT = 4,
     /* The coordinator alone has not heard it; no rank reports that. */
     EVIDENCE_LEASE = 5,
-    EVIDENCE_KINDS = 6,
+    /* It has said so itself, and why: hoop_abort(). */
+    EVIDENCE_GIVEN_UP = 6,
+    EVIDENCE_KINDS = 7,
 };
 
 enum evidence_judge {

@@ -48,6 +48,8 @@ status_name(enum hoop_status status)
         return "MISMATCH";
     case HOOP_E_CLOSED:
         return "CLOSED";
+    case HOOP_E_RANK_FAILED:
+        return "RANK_FAILED";
     }
     return "UNKNOWN";
 }

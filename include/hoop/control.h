@@ -133,6 +133,8 @@ struct hoop_control_rank {
     uint64_t lease_left_ms; /* joining: until its join deadline */
     /* What it is in, of hoop_control_activities() alone; else NULL. */
     const struct hoop_control_activity *activity;
+    /* Of one that is lost: why; else "", as of an earlier coordinator. */
+    const char *reason;
 };
 
 /* What a rank is in: the call that has waited for longest. Texts are never NULL. */

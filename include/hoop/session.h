@@ -113,6 +113,27 @@ hoop_join(const struct hoop_join_options *options,
 HOOP_API void
 hoop_leave(hoop_session_t *session);
 
+/*
+ * Give up, and say why: this rank takes no part in the job any more, and whatever
+ * other ranks wait for, or call later, that needs it ends with HOOP_E_RANK_FAILED
+ * and "rank 1 (host:pid) <reason>". Ranks that are connected to this one, and those
+ * that share memory with it, know in milliseconds, all others as soon as the coordinator has told
+ * them. They live, and may shrink and go on. What other threads of this rank wait
+ * for ends so, too; what they call on the session later fails at once. Only hoop_leave() is
+ * of use for it then.
+ *
+ * reason: what this rank did or met, as a predicate, e.g. "raised ValueError: no
+ * such file"; NULL or "": "has given up". Cut at 255 bytes. Returns when the coordinator
+ * knows, or after a second without an answer. A second time, in a forked child, or after this rank was
+ * declared lost it does nothing. session may be NULL.
+ *
+ * MPI: MPI_Abort(), which ends the other processes, too. NCCL: ncclCommAbort(),
+ * which tells nobody. For a communicator whose ranks all stay, hoop_comm_revoke().
+ * Thread: any, until hoop_leave().
+ */
+HOOP_API void
+hoop_abort(hoop_session_t *session, const char *reason);
+
 /* All members of the job. Borrowed: lives as long as the session, of which NULL
  * has none. */
 HOOP_API hoop_comm_t *

@@ -67,6 +67,7 @@ struct cluster_member {
     enum cluster_member_state state;
     uint64_t lease_left_ns; /* active: until it is lost without a renewal;
                                joining: until its join deadline */
+    const char *reason;     /* lost: why; else "" */
 };
 
 /*
@@ -108,6 +109,7 @@ struct cluster_change {
     uint32_t pid;
     const char *reason; /* "lease expired 10.0 s after its last renewal",
                            "connection reset, reported by rank 2 (a:71)" */
+    bool has_given_up;  /* lost: as it has said itself */
 };
 
 /* Empty at the deadline of the watch: OK, ask again. */

@@ -59,6 +59,7 @@ change_add_end(struct cluster *cluster, const struct member *member)
     change->pid = member->pid;
     if (member->reason)
         change->reason = member->reason;
+    change->has_given_up = member->has_given_up;
     chronicle_write_change(cluster, member->job, change);
     chronicle_write_job(cluster, member->job);
 }

@@ -212,7 +212,7 @@ chronicle_write_member(struct cluster *cluster, const struct member *member)
 
     const struct chronicle_key key =
         numbered_key(member->job, CHRONICLE_MEMBER, member->incarnation);
-    struct pack pack = value_begin(9);
+    struct pack pack = value_begin(10);
 
     pack_uint(&pack, member->state);
     pack_uint(&pack, member->rank);
@@ -223,6 +223,7 @@ chronicle_write_member(struct cluster *cluster, const struct member *member)
     pack_str(&pack, member->reason);
     pack_uint(&pack, member->process_space);
     pack_uint(&pack, member->worker->id);
+    pack_uint(&pack, member->has_given_up);
     chronicle_put(cluster, &key, &pack);
 }
 

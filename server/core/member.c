@@ -118,7 +118,8 @@ member_fate(const struct member *member)
     struct sentence fate = {0};
 
     if (member->state == CLUSTER_MEMBER_LOST)
-        sentence_add(&fate, "is lost: %s", member->reason);
+        sentence_add(&fate, "%s%s",
+                     member->has_given_up ? "" : "is lost: ", member->reason);
     else
         sentence_add(&fate, "has left the job");
     return fate;
@@ -171,5 +172,6 @@ member_view(const struct member *member, uint64_t now_ns)
         .lease_left_ns = end->place && end->deadline_ns > now_ns
                              ? end->deadline_ns - now_ns
                              : 0,
+        .reason = member->reason ? member->reason : "",
     };
 }

@@ -47,6 +47,7 @@ struct member {
     const char *host_id;
     const char *address;
     char *reason;             /* lost: why; owned */
+    bool has_given_up;        /* ... as it has said itself */
     struct seat_list awaited; /* of groups that have not formed, by age */
     struct seat_list seats;   /* of those that have */
     TAILQ_ENTRY(member) arrival;

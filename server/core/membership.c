@@ -65,9 +65,11 @@ membership_check(struct job *job,
     if (status != HOOP_OK)
         return error_pass(status);
     if (member->state == CLUSTER_MEMBER_LOST)
-        return error_raise(
-            HOOP_E_ABORTED, "%s of job \"%s\" has been declared lost: %s",
-            member_label(member).text, job_title(job), member->reason);
+        return error_raise(HOOP_E_ABORTED, "%s of job \"%s\" %s%s",
+                           member_label(member).text, job_title(job),
+                           member->has_given_up ? ""
+                                                : "has been declared lost: ",
+                           member->reason);
     if (member->state == CLUSTER_MEMBER_LEFT)
         return error_raise(HOOP_E_PRECONDITION, "%s has left job \"%s\"",
                            member_label(member).text, job_title(job));
@@ -179,8 +181,9 @@ membership_lose(struct cluster *cluster,
         member_lose(cluster, living, reason);
     cluster->counters.verdicts++;
     outbox_notice(&cluster->outbox, &notice,
-                  "%s of job \"%s\" is lost: %s; epoch %llu",
-                  member_label(newest).text, job_title(newest->job), reason,
+                  "%s of job \"%s\" %s: %s; epoch %llu",
+                  member_label(newest).text, job_title(newest->job),
+                  newest->has_given_up ? "has given up" : "is lost", reason,
                   (unsigned long long)newest->job->membership_epoch);
 }
 
@@ -281,6 +284,22 @@ evidence_check(const struct cluster_report *report)
                        report->evidence);
 }
 
+/* In all worlds of the job: it is its worker that has failed. */
+static void
+membership_give_up(struct cluster *cluster,
+                   struct member *member,
+                   const char *reason)
+{
+    struct member *other = NULL;
+
+    LIST_FOREACH(other, &member->worker->memberships, membership)
+    {
+        if (other->state != CLUSTER_MEMBER_LOST)
+            other->has_given_up = true;
+    }
+    membership_lose(cluster, member, reason);
+}
+
 static void
 report_take(struct cluster *cluster,
             const struct member *reporter,
@@ -294,9 +313,14 @@ report_take(struct cluster *cluster,
         suspicion_complain(cluster, reporter, accused, report))
         return;
     membership_reason(report->reason, sizeof(reason), reason);
-    sentence_add(&sentence, "%s, reported by %s", reason,
-                 member_label(reporter).text);
-    if (reporter == accused && accused->worker->n_living > 1)
+    const bool is_own_word = report->evidence == EVIDENCE_GIVEN_UP;
+    sentence_add(&sentence, "%s", reason);
+    if (!is_own_word)
+        sentence_add(&sentence, ", reported by %s",
+                     member_label(reporter).text);
+    if (is_own_word)
+        membership_give_up(cluster, accused, sentence.text);
+    else if (reporter == accused && accused->worker->n_living > 1)
         membership_resign(cluster, accused, sentence.text);
     else
         membership_lose(cluster, accused, sentence.text);

@@ -86,7 +86,9 @@ member_read(struct cluster *cluster,
         join.process_space = unpack_uint(unpack, UINT64_MAX);
     const uint64_t worker =
         n_fields > 8 ? unpack_uint(unpack, UINT64_MAX) : join.incarnation;
-    if (revival_close(unpack, n_fields > 9 ? 9 : n_fields, n_fields) != HOOP_OK)
+    const bool has_given_up = n_fields > 9 && unpack_uint(unpack, 1) == 1;
+    if (revival_close(unpack, n_fields > 10 ? 10 : n_fields, n_fields) !=
+        HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
     if (job_member(job, join.incarnation) || state == CLUSTER_MEMBER_JOINING ||
         join.rank >= job->size)
@@ -97,6 +99,7 @@ member_read(struct cluster *cluster,
     member_enter(cluster, member, state, worker);
     if (state == CLUSTER_MEMBER_LOST)
         member->reason = memory_take_text(&job->memory, reason);
+    member->has_given_up = has_given_up;
     return HOOP_OK;
 }
 
@@ -119,6 +122,7 @@ change_fill(struct job *job, struct cluster_change *change)
     change->pid = member->pid;
     if (member->reason)
         change->reason = member->reason;
+    change->has_given_up = member->has_given_up;
     return HOOP_OK;
 }
 

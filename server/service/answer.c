@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/evidence.h"
 #include "base/identity.h"
 #include "core/event.h"
 #include "rpc/messages/group_messages.h"
@@ -145,6 +146,7 @@ change_copy(const struct cluster_change *from,
     to->pid = from->pid;
     text_copy(to->host, sizeof(to->host), from->host);
     text_copy(to->reason, sizeof(to->reason), from->reason);
+    to->evidence = from->has_given_up ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD;
 }
 
 static enum hoop_status
@@ -347,6 +349,7 @@ member_copy(const struct cluster_member *from, struct job_member *to)
               cluster_member_state_name(from->state));
     to->lease_left_ms = from->lease_left_ns / CLOCK_NS_PER_MS;
     to->process_space = from->process_space;
+    text_copy(to->reason, sizeof(to->reason), from->reason);
 }
 
 static void

@@ -104,7 +104,10 @@ on_abandoned(void *owner)
 }
 
 static void
-on_condemned(void *owner, uint32_t rank, const char *why)
+on_condemned(void *owner,
+             uint32_t rank,
+             enum evidence evidence,
+             const char *why)
 {
     struct session *session = owner;
 
@@ -112,7 +115,10 @@ on_condemned(void *owner, uint32_t rank, const char *why)
     fuzz_require(!session->has_lost[rank]);
     fuzz_require(strlen(why) < LIMIT_ERROR_TEXT);
     session->has_lost[rank] = true;
-    engine_condemn(session->engine, rank, why);
+    if (evidence == EVIDENCE_GIVEN_UP)
+        engine_given_up(session->engine, rank, why);
+    else
+        engine_condemn(session->engine, rank, why);
 }
 
 static void

@@ -33,13 +33,14 @@ rank_json(const struct hoop_control_rank *rank)
     snprintf(incarnation, sizeof(incarnation), "%016" PRIx64,
              rank->incarnation);
     return json_pack(
-        "{so so so so so so ss so}", "rank",
+        "{so so so so so so ss so so}", "rank",
         rank->rank == HOOP_CONTROL_RANK_ANY ? json_null()
                                             : json_number(rank->rank),
         "state", json_text(rank->state), "host", json_text(rank->host),
         "address", json_text(rank->address), "pid", json_number(rank->pid),
         "lease_left_ms", json_number(rank->lease_left_ms), "incarnation",
-        incarnation, "activity", activity_json(rank->activity));
+        incarnation, "activity", activity_json(rank->activity), "reason",
+        json_text(rank->reason));
 }
 
 static void
@@ -96,6 +97,7 @@ rank_show(const struct hoop_control_rank *rank)
     struct shown state;
     struct shown host;
     struct shown address;
+    struct shown reason;
     char number[16] = "-";
 
     if (rank->rank != HOOP_CONTROL_RANK_ANY)
@@ -103,6 +105,8 @@ rank_show(const struct hoop_control_rank *rank)
     printf("%6s %-8s %-24s %8u %-28s %8.1f s\n", number,
            show(rank->state, &state), show(rank->host, &host), rank->pid,
            show(rank->address, &address), (double)rank->lease_left_ms / 1000);
+    if (rank->reason[0])
+        printf("%6s %s\n", "", show(rank->reason, &reason));
     activity_show(rank->activity);
 }
 

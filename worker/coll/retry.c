@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "coll/ballot.h"
 #include "coll/once.h"
 #include "coll/presence.h"
@@ -33,7 +34,7 @@ is_retried(const hoop_comm_t *comm)
 static bool
 is_interrupted(enum hoop_status status)
 {
-    return status == HOOP_E_PEER_LOST || status == HOOP_E_ABORTED;
+    return status_is_loss(status) || status == HOOP_E_ABORTED;
 }
 
 /* The greatest status counts, the lowest rank that has it is named. */

@@ -250,6 +250,16 @@ engine_condemn(struct engine *engine, uint32_t rank, const char *why)
 }
 
 void
+engine_given_up(struct engine *engine, uint32_t rank, const char *why)
+{
+    struct notice notice = {
+        .kinds = NOTICE_CONDEMNED, .rank = rank, .evidence = EVIDENCE_GIVEN_UP};
+
+    reason_write(why, "", notice.why);
+    engine_notify(engine, &notice);
+}
+
+void
 engine_undecided(struct engine *engine, uint32_t rank)
 {
     engine_notify(engine,
@@ -372,7 +382,8 @@ engine_check_member(struct engine *engine)
     if (!atomic_load(&engine->is_expelled))
         return HOOP_OK;
     struct verdict verdict = lost_verdict(engine, engine->roster->rank);
-    verdict.status = HOOP_E_ABORTED;
+    if (verdict.status == HOOP_E_PEER_LOST)
+        verdict.status = HOOP_E_ABORTED;
     const struct hoop_failure failure = failure_of(engine->roster, &verdict);
     return error_raise_failure(&failure, "%s", verdict.why);
 }
@@ -416,6 +427,22 @@ engine_resign(struct engine *engine, const char *why)
     engine_seize_until(engine, CLOCK_NEVER);
     engine_lose(engine, engine->roster->rank, EVIDENCE_TOLD, why);
     engine_release(engine);
+}
+
+bool
+engine_give_up(struct engine *engine, const char *why)
+{
+    const struct lost_rank *self = &engine->lost[engine->roster->rank];
+
+    engine_post(engine);
+    engine_seize_until(engine, CLOCK_NEVER);
+    const bool is_news = !self->is_lost && !engine->is_leaving;
+    engine_lose(engine, engine->roster->rank, EVIDENCE_GIVEN_UP, why);
+    /* Its process may end at once. */
+    engine->must_flush = true;
+    engine_turn(engine, 0);
+    engine_release(engine);
+    return is_news;
 }
 
 static void

@@ -179,9 +179,17 @@ engine_shortage(struct engine *engine,
 /* This rank cannot go on, and says why to all that it is connected to. */
 void
 engine_resign(struct engine *engine, const char *why);
+/* This rank gives up: it has failed, why is told to all that it is connected to, and
+ * what it waits for itself ends. Returns whether that is news: it was not lost, and
+ * is not leaving. */
+bool
+engine_give_up(struct engine *engine, const char *why);
 /* Somebody else found out that rank is dead. */
 void
 engine_condemn(struct engine *engine, uint32_t rank, const char *why);
+/* ... or has been told by it that it has given up. */
+void
+engine_given_up(struct engine *engine, uint32_t rank, const char *why);
 /* Nobody else decides about rank, which is suspected: go by the rule for ranks
  * alone. */
 void
@@ -201,7 +209,8 @@ engine_is_asked(const struct engine *engine);
  * declared lost by ranks 0 and 2 (connection reset, at ...)". */
 void
 engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT]);
-/* Handle: HOOP_E_ABORTED (this rank has been declared lost). */
+/* Handle: HOOP_E_ABORTED (this rank has been declared lost), HOOP_E_RANK_FAILED (it
+ * has given up). */
 enum hoop_status
 engine_check_member(struct engine *engine);
 /* Connect to rank now, and wait until it is done, or was: whoever has left in

@@ -257,7 +257,10 @@ on_verdict(void *owner,
         if (engine->lost[peer].is_lost || frame->op >= engine->roster->size ||
             frame->signature != engine->roster->members[frame->op].incarnation)
             return;
-        engine_lose(engine, (uint32_t)frame->op, EVIDENCE_TOLD, text);
+        engine_lose(engine, (uint32_t)frame->op,
+                    frame->tag == HOOP_E_RANK_FAILED ? EVIDENCE_GIVEN_UP
+                                                     : EVIDENCE_TOLD,
+                    text);
         return;
     }
 

@@ -68,6 +68,8 @@ engine_notify(struct engine *engine, const struct notice *content)
         TAILQ_INSERT_TAIL(&engine->noticed, notice, link);
     if (content->kinds > notice->kinds)
         reason_write(content->why, "", notice->why);
+    if (content->kinds == NOTICE_CONDEMNED && !(notice->kinds & content->kinds))
+        notice->evidence = content->evidence;
     if (content->kinds == NOTICE_SHORTAGE) {
         notice->of = content->of;
         notice->status = content->status;
@@ -180,7 +182,7 @@ notice_open(struct engine *engine, struct notice *unread)
     pthread_mutex_unlock(&engine->gate);
 
     if (notice.kinds & NOTICE_CONDEMNED)
-        engine_lose(engine, notice.rank, EVIDENCE_TOLD, notice.why);
+        engine_lose(engine, notice.rank, notice.evidence, notice.why);
     if (notice.kinds & NOTICE_UNREACHABLE)
         transport_unreachable(engine->transport, notice.rank, notice.why);
     if (notice.kinds & NOTICE_SHORTAGE)

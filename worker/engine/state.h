@@ -60,6 +60,7 @@ struct notice {
     unsigned
         kinds; /* enum notice_kind; 0: none, else the driver will read it */
     uint32_t rank;
+    enum evidence evidence;  /* NOTICE_CONDEMNED */
     uint32_t of;             /* NOTICE_SHORTAGE: who lacks something ... */
     enum hoop_status status; /* ... and what operations end with */
     char why[REASON_BYTES];  /* of the gravest kind */
@@ -163,6 +164,7 @@ struct failed_send {
 
 struct lost_rank {
     bool is_lost;
+    bool has_given_up; /* it has said so itself; then it is lost, too */
     bool has_left;
     bool is_suspect;    /* it is lost unless others know better in time */
     bool is_complained; /* ... and those who decide know */
@@ -363,7 +365,8 @@ suspect_undecided(struct engine *engine, uint32_t rank);
 /* Returns when to look again. */
 uint64_t
 engine_check_suspects(struct engine *engine, uint64_t now_ns);
-/* "rank 2 (a:70) is lost: ..."; of this rank, that it was declared lost. */
+/* "rank 2 (a:70) is lost: ...", or what it said when it gave up; of this rank, that it
+ * was declared lost. */
 const char *
 lost_describe(const struct engine *engine,
               uint32_t rank,

@@ -58,8 +58,9 @@ leaver_verdict(const struct engine *engine, uint32_t leaver)
         if (!engine->lost[rank].is_lost)
             continue;
         snprintf(verdict.why + n_text, sizeof(verdict.why) - n_text,
-                 "; before that %s was lost: %s",
+                 "; before that %s %s%s",
                  roster_name(engine->roster, rank, name),
+                 engine->lost[rank].has_given_up ? "" : "was lost: ",
                  engine->lost[rank].why);
         break;
     }

@@ -82,6 +82,13 @@ fail_needing(struct engine *engine, uint32_t world_rank)
     }
 }
 
+static enum hoop_status
+loss_status(const struct engine *engine, uint32_t rank)
+{
+    return engine->lost[rank].has_given_up ? HOOP_E_RANK_FAILED
+                                           : HOOP_E_PEER_LOST;
+}
+
 static struct frame
 verdict_on(const struct engine *engine, uint32_t rank)
 {
@@ -91,7 +98,7 @@ verdict_on(const struct engine *engine, uint32_t rank)
         .comm = VERDICT_ON_RANK,
         .op = rank,
         .signature = engine->roster->members[rank].incarnation,
-        .tag = HOOP_E_PEER_LOST,
+        .tag = loss_status(engine, rank),
     };
 }
 
@@ -152,6 +159,7 @@ time_describe(char text[32])
 }
 
 static const char EXPELLED[] = "this rank was declared lost by ";
+static const char GIVEN_UP[] = "this rank "; /* what it said itself follows */
 
 void
 engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
@@ -169,14 +177,17 @@ lost_describe(const struct engine *engine,
               uint32_t rank,
               char text[LIMIT_ERROR_TEXT])
 {
+    const struct lost_rank *lost = &engine->lost[rank];
     char name[ROSTER_NAME_MAX];
 
-    if (rank == engine->roster->rank) {
-        engine_describe_expulsion(engine->lost[rank].why, text);
-        return text;
-    }
-    snprintf(text, LIMIT_ERROR_TEXT, "%s is lost: %s",
-             roster_name(engine->roster, rank, name), engine->lost[rank].why);
+    if (rank != engine->roster->rank)
+        snprintf(text, LIMIT_ERROR_TEXT, "%s %s%s",
+                 roster_name(engine->roster, rank, name),
+                 lost->has_given_up ? "" : "is lost: ", lost->why);
+    else if (lost->has_given_up)
+        snprintf(text, LIMIT_ERROR_TEXT, "%s%s", GIVEN_UP, lost->why);
+    else
+        engine_describe_expulsion(lost->why, text);
     return text;
 }
 
@@ -186,13 +197,15 @@ lost_describe_to_others(const struct engine *engine,
                         char out_text[LIMIT_ERROR_TEXT])
 {
     const uint32_t self = engine->roster->rank;
+    const struct lost_rank *lost = &engine->lost[self];
+    const char *begin = lost->has_given_up ? GIVEN_UP : EXPELLED;
     char name[ROSTER_NAME_MAX];
 
-    if (!engine->lost[self].is_lost ||
-        strncmp(text, EXPELLED, sizeof(EXPELLED) - 1) != 0)
+    if (!lost->is_lost || strncmp(text, begin, strlen(begin)) != 0)
         return text;
-    snprintf(out_text, LIMIT_ERROR_TEXT, "%s is lost: %s",
-             roster_name(engine->roster, self, name), engine->lost[self].why);
+    snprintf(out_text, LIMIT_ERROR_TEXT, "%s %s%s",
+             roster_name(engine->roster, self, name),
+             lost->has_given_up ? "" : "is lost: ", lost->why);
     return out_text;
 }
 
@@ -220,7 +233,6 @@ engine_lose(struct engine *engine,
             const char *why)
 {
     struct lost_rank *lost = &engine->lost[rank];
-    const struct frame verdict = verdict_on(engine, rank);
     char text[LIMIT_ERROR_TEXT];
 
     if (!is_to_be_lost(engine, rank)) {
@@ -229,13 +241,15 @@ engine_lose(struct engine *engine,
     }
     acquit(engine, lost);
     lost->is_lost = true;
+    lost->has_given_up = evidence == EVIDENCE_GIVEN_UP;
     engine->n_lost++;
-    if (rank == engine->roster->rank) {
+    if (rank == engine->roster->rank && !lost->has_given_up)
         expulsion_date(why, lost->why);
-        atomic_store(&engine->is_expelled, true);
-    } else {
+    else
         reason_write(why, "", lost->why);
-    }
+    if (rank == engine->roster->rank)
+        atomic_store(&engine->is_expelled, true);
+    const struct frame verdict = verdict_on(engine, rank);
     /* Before the operations end: their peers learn who, not only that. The one
      * that is lost, too: it may live. */
     transport_tell_all(engine->transport, engine->roster->rank, &verdict,
@@ -530,7 +544,7 @@ lost_verdict(const struct engine *engine, uint32_t rank)
 {
     char text[LIMIT_ERROR_TEXT];
 
-    return verdict_of(HOOP_E_PEER_LOST, rank, "%s",
+    return verdict_of(loss_status(engine, rank), rank, "%s",
                       lost_describe(engine, rank, text));
 }
 

@@ -387,6 +387,7 @@ status_read(const struct frame *frame)
 {
     return frame->tag == HOOP_E_MISMATCH || frame->tag == HOOP_E_TIMEOUT ||
                    frame->tag == HOOP_E_PEER_LOST ||
+                   frame->tag == HOOP_E_RANK_FAILED ||
                    frame->tag == HOOP_E_EXHAUSTED || frame->tag == HOOP_E_DENIED
                ? (enum hoop_status)frame->tag
                : HOOP_E_ABORTED;

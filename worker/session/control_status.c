@@ -94,6 +94,7 @@ rank_view(const struct job_member *member)
         .address = member->address,
         .state = member->state,
         .lease_left_ms = member->lease_left_ms,
+        .reason = member->reason,
     };
 }
 

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/spelling.h"
+#include "base/status.h"
 #include "engine/mishap.h"
 #include "session/lifetime.h"
 #include "session/recovery.h"
@@ -37,7 +38,7 @@ static bool
 is_worth_another_try(enum hoop_status status)
 {
     return status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT ||
-           status == HOOP_E_PEER_LOST;
+           status_is_loss(status);
 }
 
 /* Who was taken in by members that died before all were connected waits for the
@@ -242,4 +243,17 @@ hoop_session_t *
 hoop_comm_session(const hoop_comm_t *comm)
 {
     return comm && comm->family ? comm->family->session : NULL;
+}
+
+void
+growth_abort(struct comm_family *family, const char *why)
+{
+    struct comm_family *grown;
+
+    pthread_mutex_lock(&family->lock);
+    LIST_FOREACH(grown, &family->grown, grown_link)
+    {
+        hoop_abort(grown->session, why);
+    }
+    pthread_mutex_unlock(&family->lock);
 }

@@ -21,6 +21,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/status.h"
 #include "engine/mishap.h"
 
 /* What a member says of a new communicator. */
@@ -133,8 +134,7 @@ shrunk_confirm(struct hoop_comm *comm,
 {
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
     const uint64_t final =
-        opened == HOOP_E_PEER_LOST || opened == HOOP_E_ABORTED ? 0
-                                                               : CONFIRM_FINAL;
+        status_is_loss(opened) || opened == HOOP_E_ABORTED ? 0 : CONFIRM_FINAL;
     const struct registrar_say say = {
         .kind = GROUP_CONFIRM,
         .flags = opened == HOOP_OK ? CONFIRM_OPEN | CONFIRM_FINAL : final,

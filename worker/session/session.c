@@ -21,6 +21,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/escape.h"
+#include "base/evidence.h"
 #include "base/log.h"
 #include "engine/background.h"
 #include "engine/engine.h"
@@ -71,6 +73,7 @@ struct hoop_session {
     _Atomic bool has_joined;
     _Atomic bool falls_short; /* of descriptors or the like: connector.h */
     char resigns_for[LIMIT_REASON]; /* a member, but it cannot join: why */
+    atomic_bool has_given_up;       /* the coordinator was told why */
     bool has_thread;
     pthread_t thread; /* runs the loop */
 };
@@ -121,6 +124,9 @@ on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 {
     const struct hoop_session *session = owner;
 
+    /* hoop_abort() says it. */
+    if (rank == session->roster->rank && evidence == EVIDENCE_GIVEN_UP)
+        return;
     standing_report(session->standing, rank, evidence, why);
 }
 
@@ -230,11 +236,17 @@ on_shortage(void *owner, const struct connector_shortage *shortage)
 }
 
 static void
-on_condemned(void *owner, uint32_t rank, const char *why)
+on_condemned(void *owner,
+             uint32_t rank,
+             enum evidence evidence,
+             const char *why)
 {
     const struct hoop_session *session = owner;
 
-    engine_condemn(session->engine, rank, why);
+    if (evidence == EVIDENCE_GIVEN_UP)
+        engine_given_up(session->engine, rank, why);
+    else
+        engine_condemn(session->engine, rank, why);
 }
 
 static void
@@ -557,7 +569,7 @@ goodbye_say(struct hoop_session *session)
     if (has_left)
         engine_leave_late(session->engine, clock_deadline_ns(GOODBYE_MS));
     background_destroy(STEAL(session->background));
-    if (session->roster) {
+    if (session->roster && !atomic_load(&session->has_given_up)) {
         const struct rendezvous rendezvous = rendezvous_of(session);
 
         rendezvous_leave(&rendezvous, session->roster, session->resigns_for,
@@ -630,6 +642,23 @@ hoop_leave(hoop_session_t *session)
         return;
     growth_end(&session->world.family);
     session_destroy(session);
+}
+
+void
+hoop_abort(hoop_session_t *session, const char *reason)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+    char why[LIMIT_REASON];
+
+    if (!session || session->is_orphan)
+        return;
+    escape_text(reason && reason[0] ? reason : "has given up", why,
+                sizeof(why));
+    growth_abort(&session->world.family, why);
+    if (!engine_give_up(session->engine, why))
+        return;
+    atomic_store(&session->has_given_up, true);
+    standing_give_up(session->standing, why, GOODBYE_MS);
 }
 
 hoop_comm_t *

@@ -283,6 +283,9 @@ watch_take(struct standing *standing, const struct watch_event *event)
         return;
     standing->is_known[event->rank] = true;
     standing->options.on_lost(standing->options.owner, event->rank,
+                              event->evidence == EVIDENCE_GIVEN_UP
+                                  ? EVIDENCE_GIVEN_UP
+                                  : EVIDENCE_TOLD,
                               event->reason);
 }
 
@@ -468,17 +471,24 @@ activity_query_take(struct standing *standing, uint64_t query)
     standing->options.on_activity_query(standing->options.owner, query);
 }
 
-/* The others have given this rank up: what it asks for, it does not get. */
+/* The others have given this rank up, or it has itself: what it asks for, it does not
+ * get. */
 static void
-expulsion_take(struct standing *standing, const char *why)
+expulsion_take(struct standing *standing, const struct report *report)
 {
+    const bool is_own = report->evidence == EVIDENCE_GIVEN_UP;
     char text[LIMIT_ERROR_TEXT];
 
-    engine_describe_expulsion(why, text);
+    if (is_own)
+        snprintf(text, sizeof(text), "this rank %s", report->why);
+    else
+        engine_describe_expulsion(report->why, text);
     standing_end(standing, text);
     rpc_client_answer_all(
         standing->options.client,
-        &(struct rpc_answer){.status = HOOP_E_ABORTED, .message = text});
+        &(struct rpc_answer){.status =
+                                 is_own ? HOOP_E_RANK_FAILED : HOOP_E_ABORTED,
+                             .message = text});
 }
 
 static void
@@ -487,7 +497,7 @@ report_open(struct standing *standing, const struct report *report)
     if (report->question > 0 || report->activity_query > 0)
         answer_send(standing, report);
     else if (report->rank == standing->options.roster->rank)
-        expulsion_take(standing, report->why);
+        expulsion_take(standing, report);
     else if (is_verdict(report))
         report_send(standing, report);
     else
@@ -559,6 +569,61 @@ standing_report(struct standing *standing,
                 const char *why)
 {
     report_post(standing, report_create(rank, evidence, why));
+}
+
+/* An answer that is not HOOP_OK is the thread's error. */
+static enum hoop_status
+report_ask(struct standing *standing,
+           enum evidence evidence,
+           const char *why,
+           uint64_t timeout_ms)
+{
+    const struct roster *roster = standing->options.roster;
+    struct report_request request = {
+        .reporter = standing->self,
+        .rank = roster->rank,
+        .incarnation = roster->members[roster->rank].incarnation,
+        .evidence = evidence,
+    };
+    struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
+        .timeout_ms = timeout_ms,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    CLEANUP(free) uint8_t *body = NULL;
+    size_t n_body = 0;
+
+    snprintf(request.reason, sizeof(request.reason), "%s", why);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    report_request_encode(&request, &pack);
+    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    status =
+        rpc_client_call_wait(standing->options.client, &call, &body, &n_body);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+void
+standing_give_up(struct standing *standing,
+                 const char *why,
+                 uint64_t timeout_ms)
+{
+    enum hoop_status status =
+        report_ask(standing, EVIDENCE_GIVEN_UP, why, timeout_ms);
+
+    /* An older coordinator knows no such evidence, but that it is lost. */
+    if (status == HOOP_E_INVALID)
+        status = report_ask(standing, EVIDENCE_TOLD, why, timeout_ms);
+    if (status != HOOP_OK)
+        log_debug("session",
+                  "the coordinator may not know that this rank has "
+                  "given up: %s",
+                  error_text());
+    standing_report(standing, standing->options.roster->rank, EVIDENCE_GIVEN_UP,
+                    why);
 }
 
 void

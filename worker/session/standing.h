@@ -33,9 +33,12 @@ struct standing_options {
     const char *coordinator; /* its address, for the user; borrowed for life */
     uint32_t wait_notice_ms; /* base/wait_notice.h; 0: none */
     uint32_t timeout_ms;     /* HOOP_TIMEOUT */
-    /* The coordinator's verdict: rank, which may be this one, is dead. Once per
-     * rank. */
-    void (*on_lost)(void *owner, uint32_t rank, const char *why);
+    /* The coordinator's verdict: rank, which may be this one, is dead
+     * (EVIDENCE_TOLD), or has given up. Once per rank. */
+    void (*on_lost)(void *owner,
+                    uint32_t rank,
+                    enum evidence evidence,
+                    const char *why);
     /* It asks whom this rank hears: standing_answer() with the same question. */
     void (*on_asked)(void *owner, uint64_t question);
     /* It asks what this rank is in: standing_tell_activity() with the same query. */
@@ -61,6 +64,13 @@ standing_report(struct standing *standing,
                 uint32_t rank,
                 enum evidence evidence,
                 const char *why);
+
+/* ... that this rank gives up, and wait until it has heard, for timeout_ms at most;
+ * then as above. Thread: any but the loop's. */
+void
+standing_give_up(struct standing *standing,
+                 const char *why,
+                 uint64_t timeout_ms);
 
 /* ... that rank is not heard here any more: the coordinator decides who is lost.
  * Thread: any. */

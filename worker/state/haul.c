@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/status.h"
 #include "coll/message.h"
 #include "session/comm.h"
 
@@ -85,7 +86,7 @@ turn(const struct haul *haul, struct window *window)
     struct inventory_run run;
     bool is_any = false;
 
-    if (window->failure != HOOP_OK && window->failure != HOOP_E_PEER_LOST)
+    if (window->failure != HOOP_OK && !status_is_loss(window->failure))
         return false;
     for (uint32_t i = 0; i < haul->n_lanes; i++) {
         struct haul_lane *lane = &haul->lanes[i];

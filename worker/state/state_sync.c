@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/status.h"
 #include "coll/accord.h"
 #include "coll/once.h"
 #include "coll/presence.h"
@@ -345,7 +346,7 @@ loss_tell(const hoop_comm_t *comm, enum hoop_status status)
 {
     char text[LIMIT_ERROR_TEXT];
 
-    if (status != HOOP_E_PEER_LOST)
+    if (!status_is_loss(status))
         return;
     snprintf(text, sizeof(text), "%s", error_text());
     channel_revoke(comm->channel, text);

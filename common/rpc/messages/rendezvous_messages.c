@@ -377,7 +377,7 @@ watch_request_decode(struct message_span in, struct watch_request *out_request)
 static void
 watch_event_encode(const struct watch_event *event, struct pack *pack)
 {
-    pack_array(pack, WATCH_EVENT_FIELDS);
+    pack_array(pack, WATCH_EVENT_FIELDS + 1);
     pack_uint(pack, event->kind);
     pack_uint(pack, event->rank);
     pack_uint(pack, event->revision);
@@ -387,12 +387,13 @@ watch_event_encode(const struct watch_event *event, struct pack *pack)
     pack_uint(pack, event->pid);
     pack_str(pack, event->host);
     pack_str(pack, event->reason);
+    pack_uint(pack, event->evidence);
 }
 
 static void
 watch_event_read(struct unpack *unpack, struct watch_event *event)
 {
-    const size_t n_unknown = message_enter(unpack, WATCH_EVENT_FIELDS);
+    size_t n_unknown = message_enter(unpack, WATCH_EVENT_FIELDS);
 
     event->kind = message_u32(unpack);
     event->rank = message_u32(unpack);
@@ -403,6 +404,10 @@ watch_event_read(struct unpack *unpack, struct watch_event *event)
     event->pid = message_u32(unpack);
     unpack_text(unpack, event->host, sizeof(event->host));
     unpack_text(unpack, event->reason, sizeof(event->reason));
+    if (n_unknown > 0) {
+        event->evidence = message_u32(unpack);
+        n_unknown--;
+    }
     unpack_skip(unpack, n_unknown);
 }
 

@@ -149,6 +149,7 @@ struct watch_event {
     uint32_t pid;
     char host[LIMIT_NAME];
     char reason[LIMIT_ERROR_TEXT];
+    uint32_t evidence; /* enum evidence: lost by its own word, or 0 */
 };
 
 /* Without events at the deadline of the call: ask again. */

@@ -158,7 +158,7 @@ jobs_reply_deinit(struct jobs_reply *reply)
 static void
 job_member_encode(const struct job_member *member, struct pack *pack)
 {
-    pack_array(pack, JOB_MEMBER_FIELDS + 1);
+    pack_array(pack, JOB_MEMBER_FIELDS + 2);
     pack_uint(pack, member->rank);
     pack_uint(pack, member->pid);
     pack_uint(pack, member->incarnation);
@@ -167,6 +167,7 @@ job_member_encode(const struct job_member *member, struct pack *pack)
     pack_str(pack, member->state);
     pack_uint(pack, member->lease_left_ms);
     pack_uint(pack, member->process_space);
+    pack_str(pack, member->reason);
 }
 
 static void
@@ -183,6 +184,10 @@ job_member_read(struct unpack *unpack, struct job_member *member)
     member->lease_left_ms = message_u64(unpack);
     if (n_unknown > 0) {
         member->process_space = message_u64(unpack);
+        n_unknown--;
+    }
+    if (n_unknown > 0) {
+        unpack_text(unpack, member->reason, sizeof(member->reason));
         n_unknown--;
     }
     unpack_skip(unpack, n_unknown);

@@ -65,6 +65,7 @@ struct job_member {
     char state[LIMIT_NAME]; /* "joining", "active", "left", "lost" */
     uint64_t lease_left_ms; /* joining: until its join deadline */
     uint64_t process_space; /* as in its join; an older coordinator says 0 */
+    char reason[LIMIT_ERROR_TEXT]; /* lost: why; an older one says "" */
 };
 
 /* What a rank is in, as it tells it itself. */

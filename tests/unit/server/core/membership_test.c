@@ -166,6 +166,40 @@ report_of_oneself_tells_the_others(void **state)
     fixture_deinit(&f);
 }
 
+/* Whoever tells of it first. */
+static void
+report_that_one_gives_up_is_told_in_its_words(void **state)
+{
+    (void)state;
+    for (uint64_t is_told = 0; is_told < 2; is_told++) {
+        struct fixture f;
+
+        fixture_init(&f, &(struct cluster_options){0});
+        const uint64_t epoch = fixture_world(&f, 3);
+        report(&f, (struct cluster_report){{epoch, is_told ? 1 : 2},
+                                           1,
+                                           identity_of(2),
+                                           "raised ValueError: x",
+                                           EVIDENCE_GIVEN_UP,
+                                           0});
+        const char *text = fixture_notice(&f, CLUSTER_NOTICE_LOST)->text;
+        assert_non_null(strstr(text, "rank 1 (h:2) of job "));
+        assert_non_null(strstr(text, " has given up: "));
+        assert_non_null(strstr(text, "raised ValueError: x; epoch"));
+
+        const uint64_t ticket = fixture_step(
+            &f, (struct cluster_event){.kind = CLUSTER_WATCH,
+                                       .watch = {.epoch = epoch, .since = 1}});
+        const struct cluster_change *change =
+            &fixture_reply(&f, ticket)->changes.items[0];
+        assert_int_equal(change->kind, CLUSTER_CHANGE_LOST);
+        assert_true(change->has_given_up);
+        fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
+                        HOOP_E_ABORTED, "\" raised ValueError: x");
+        fixture_deinit(&f);
+    }
+}
+
 /* Whatever its text says; and what all are shown of a member proves nothing. */
 static void
 reporter_is_who_it_proved_to_be(void **state)
@@ -264,6 +298,7 @@ main(void)
         cmocka_unit_test(renew_by_strangers_is_refused),
         cmocka_unit_test(report_first_verdict_stays),
         cmocka_unit_test(report_of_oneself_tells_the_others),
+        cmocka_unit_test(report_that_one_gives_up_is_told_in_its_words),
         cmocka_unit_test(reporter_is_who_it_proved_to_be),
         cmocka_unit_test(report_of_nobody_is_refused),
         cmocka_unit_test(leave_twice_is_fine),

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/evidence.h"
 #include "check.h"
 #include "rpc/messages/group_messages.h"
 #include "rpc/messages/rendezvous_messages.h"
@@ -129,6 +130,7 @@ verdict_has_its_age(void **state)
         .when_ns = 3 * CLOCK_NS_PER_S,
         .host = "b",
         .reason = "lease expired",
+        .has_given_up = true,
     };
     const struct cluster_reply reply = {
         .kind = CLUSTER_REPLY_CHANGES,
@@ -147,6 +149,7 @@ verdict_has_its_age(void **state)
     assert_int_equal(decoded.events[0].kind, WATCH_LOST);
     assert_int_equal(decoded.events[0].age_ms, 2000);
     assert_string_equal(decoded.events[0].reason, "lease expired");
+    assert_int_equal(decoded.events[0].evidence, EVIDENCE_GIVEN_UP);
 }
 
 static void

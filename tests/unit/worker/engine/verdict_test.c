@@ -165,6 +165,60 @@ rank_that_is_lost_itself_accuses_nobody(void **state)
     couple_close(&couple);
 }
 
+static void
+rank_that_gives_up_says_why(void **state)
+{
+    struct side *sides = couple.sides;
+    struct op *others = NULL;
+    struct op *own = NULL;
+    int32_t value = 1;
+
+    (void)state;
+    assert_int_equal(sum_start(sides[0].comms[0].channel, &value, 1, &others),
+                     HOOP_OK);
+    assert_int_equal(sum_start(sides[1].comms[1].channel, &value, 1, &own),
+                     HOOP_OK);
+    assert_true(engine_give_up(sides[1].engine, "raised ValueError: x"));
+    assert_false(engine_give_up(sides[1].engine, "raised it again"));
+
+    assert_int_equal(engine_wait(others, patience()), HOOP_E_RANK_FAILED);
+    assert_non_null(
+        strstr(error_text(), ": rank 1 (host:41) raised ValueError: x;"));
+    assert_int_equal(error_failure()->rank, 1);
+    assert_int_equal(error_failure()->pid, 41);
+    assert_int_equal(sides[0].evidence, EVIDENCE_GIVEN_UP);
+    assert_string_equal(sides[0].why, "raised ValueError: x");
+    /* Called later, and of another communicator, that failed elsewhere. */
+    assert_int_equal(sum_run(sides[0].comms[1].channel, &value, 1),
+                     HOOP_E_RANK_FAILED);
+    assert_non_null(
+        strstr(error_text(), ": rank 1 (host:41) raised ValueError: x;"));
+
+    assert_int_equal(engine_wait(own, patience()), HOOP_E_RANK_FAILED);
+    assert_non_null(
+        strstr(error_text(), ": this rank raised ValueError: x; after"));
+    assert_int_equal(engine_check_member(sides[1].engine), HOOP_E_RANK_FAILED);
+    assert_string_equal(error_text(), "this rank raised ValueError: x");
+}
+
+/* As the coordinator tells it. */
+static void
+rank_that_has_given_up_is_told_of(void **state)
+{
+    struct side *side = &couple.sides[0];
+    int32_t value = 1;
+
+    (void)state;
+    couple_open(&couple);
+    engine_given_up(side->engine, 1, "raised ValueError: x");
+    engine_condemn(side->engine, 1, "frozen");
+    assert_int_equal(sum_run(side->comms[0].channel, &value, 1),
+                     HOOP_E_RANK_FAILED);
+    assert_non_null(
+        strstr(error_text(), ": rank 1 (host:41) raised ValueError: x;"));
+    couple_close(&couple);
+}
+
 /* Who was cut off, and given up, may come back and say the same of others. */
 static void
 rank_that_is_lost_is_not_believed(void **state)
@@ -297,6 +351,8 @@ main(void)
         COUPLE_TEST(collective_with_one_that_left_fails_at_once),
         cmocka_unit_test(rank_that_leaves_says_who_was_lost),
         cmocka_unit_test(rank_that_is_lost_itself_accuses_nobody),
+        COUPLE_TEST(rank_that_gives_up_says_why),
+        cmocka_unit_test(rank_that_has_given_up_is_told_of),
         cmocka_unit_test(rank_that_is_lost_is_not_believed),
         COUPLE_TEST(rank_alone_hears_itself_when_others_have_left),
     };

@@ -187,8 +187,8 @@ static void
 rendezvous_bodies_hold_the_rules_of_bodies(void **state)
 {
     struct watch_event events[] = {
-        {WATCH_FORMED, 4, 1, 1, 0, 10, 0, "", ""},
-        {WATCH_LOST, 2, 2, 2, 99, 0, 71, "node-2", "lease expired"},
+        {WATCH_FORMED, 4, 1, 1, 0, 10, 0, "", "", 0},
+        {WATCH_LOST, 2, 2, 2, 99, 0, 71, "node-2", "lease expired", 6},
     };
     CLEANUP(pack_deinit) struct pack pack;
 
