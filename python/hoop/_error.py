@@ -128,6 +128,10 @@ class RankLost(Error):
     """A rank died or cannot be reached; the text names it."""
 
 
+class RankFailed(Error):
+    """A rank has given up, as where it raised an exception; the text names it and says what it said."""
+
+
 class Mismatch(Error):
     """Ranks called different things; the text names both."""
 
@@ -157,6 +161,7 @@ CLASSES: dict[Status, type[Error]] = {
     Status.PEER_LOST: RankLost,
     Status.MISMATCH: Mismatch,
     Status.CLOSED: Closed,
+    Status.RANK_FAILED: RankFailed,
 }
 
 

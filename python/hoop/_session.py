@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import WeakSet
 
+from hoop import _abort
 from hoop._binding import ffi, lib
 from hoop._comm import Comm
 from hoop._error import closed
@@ -54,6 +55,12 @@ class Session:
 
     It is that of the process that has joined: in a forked child calls raise
     hoop.Closed, and the child can join a job itself.
+
+    An exception that leaves the with statement, or that nobody catches in the main
+    thread, ends the calls of the other ranks that wait for this one with
+    hoop.RankFailed: "rank 1 (host:pid) raised ValueError: ...". So do Ctrl-C and an
+    exit that reports a failure. An exception of another thread does not: that
+    thread may call abort().
     """
 
     def __init__(self, session: Any) -> None:
@@ -66,6 +73,7 @@ class Session:
         self._world = self._add(lib.hoop_world(session))
         self._store: Store | None = None
         _sessions.add(self)
+        _abort.watch(_sessions)
 
     @property
     def world(self) -> Comm:
@@ -87,6 +95,17 @@ class Session:
         out = ffi.new("struct hoop_stats *")
         lib.hoop_session_stats(self._session, out)
         return Stats(*(int(getattr(out, name)) for name in Stats._fields))
+
+    def abort(self, reason: str) -> None:
+        """Give up, and say why: calls of other ranks that need this one end with hoop.RankFailed.
+
+        reason: what this rank did or met, behind its name, as "ran out of disk
+        space"; at most 255 bytes. Any thread may call it; what other threads wait
+        for ends so, too. Only leave() is of use then. Returns when the coordinator
+        knows, or after a second. A second time does nothing. C: hoop_abort().
+        """
+        if self._session is not None:
+            lib.hoop_abort(self._session, reason.encode("utf-8", "replace"))
 
     def leave(self) -> None:
         """Take leave of the job; what still runs is dropped. A second time does nothing."""
@@ -113,12 +132,20 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error is not None:
+            self._fail(error)
         self.leave()
 
     def __repr__(self) -> str:
         if self._session is None:
             return "<hoop.Session, left>"
         return f"<hoop.Session, rank {self.world.rank} of {self.world.size}>"
+
+    def _fail(self, error: BaseException) -> None:
+        """Tell the others of an exception that ends this rank's part."""
+        said = _abort.reason(error)
+        if said is not None:
+            self.abort(said)
 
     def _check(self, operation: str) -> None:
         if self._session is None:

@@ -1,0 +1,253 @@
+"""tests/python/test_abort.py - a rank that fails tells the others what it raised"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import hoop
+from hoop import _abort
+from ranks import HERE, on_ranks, run
+
+TEXT = r"rank 1 \(.*:\d+\) raised ValueError: no such file;"
+
+
+def program(folder, n, name, *arguments, **environment):
+    """Run one of PROGRAMS below on n ranks."""
+    return run(n, "test_abort.py", name, *arguments, FOLDER=str(folder), **environment)
+
+
+def pass_barrier(comm):
+    """A barrier, from which rank 1 returns behind all others: what it does then ends none of theirs."""
+    comm.barrier()
+    folder = pathlib.Path(os.environ["FOLDER"])
+    if comm.rank != 1:
+        (folder / str(comm.rank)).touch()
+        return
+    deadline = time.monotonic() + 60
+    while len(list(folder.iterdir())) < comm.size - 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def expect_failure(call, match=TEXT):
+    """It ends with RankFailed by rank 1."""
+    with pytest.raises(hoop.RankFailed, match=match) as caught:
+        call()
+    error = caught.value
+    assert (error.status, error.rank) == (hoop.Status.RANK_FAILED, 1)
+    assert error.host
+    assert error.pid not in (0, os.getpid())
+    return error
+
+
+def raises(join=hoop.join):
+    """Rank 1 raises in the with statement while all others wait for it."""
+    x = np.ones(4, np.float32)
+    with join() as session:
+        comm = session.world
+        few = comm.create([r for r in range(comm.size) if r != 1]) if comm.rank != 1 else None
+        pass_barrier(comm)
+        if comm.rank == 1:
+            raise ValueError("no such file\nand what else it says")
+        began = time.monotonic()
+        error = expect_failure(lambda: comm.allreduce(x))
+        assert (error.operation, error.bytes, error.communicator) == ("allreduce", 16, "world")
+        assert error.sequence == 2
+        late = time.monotonic() - began
+        assert late < 1 or os.getloadavg()[0] > os.cpu_count(), late
+        # So does what is called later, and what does not need it goes on.
+        expect_failure(comm.barrier)
+        few.allreduce(x)
+        assert x[0] == comm.size - 1
+        print("told", flush=True)
+        os._exit(0)
+
+
+def uncaught():
+    """Rank 1 raises where nothing but sys.excepthook sees it."""
+    session = hoop.join()
+    pass_barrier(session.world)
+    if session.world.rank == 1:
+        raise ValueError("no such file")
+    expect_failure(session.world.barrier)
+    print("told", flush=True)
+    os._exit(0)
+
+
+def strangers():
+    """Ranks that are connected to rank 1 by nobody but the coordinator."""
+    with hoop.join(transport="tcp") as session:
+        world = session.world
+        # Neighbours in the ring are connected, and who shares a call.
+        pair = world.create([1, 4]) if world.rank in (1, 4) else None
+        pass_barrier(world)
+        if world.rank == 1:
+            raise ValueError("no such file")
+        if pair:
+            expect_failure(pair.barrier)
+        expect_failure(world.barrier)
+        print("told", flush=True)
+        os._exit(0)
+
+
+def exits(code):
+    """Rank 1 leaves the with statement by sys.exit()."""
+    with hoop.join() as session:
+        pass_barrier(session.world)
+        if session.world.rank == 1:
+            sys.exit(int(code) if code.isdigit() else code)
+        with pytest.raises(hoop.Error) as caught:
+            session.world.barrier()
+        print(f"{type(caught.value).__name__}: {caught.value}", flush=True)
+        os._exit(0)
+
+
+def alone(address):
+    """Two of these, which nobody has launched."""
+    raises(lambda: hoop.join(coordinator=address, job="alone", world_size=2))
+
+
+PROGRAMS = {function.__name__: function for function in (raises, uncaught, strangers, exits, alone)}
+
+
+@pytest.mark.parametrize("transport", ["auto", "tcp"])
+def test_exception_reaches_all(transport, tmp_path):
+    """In memory that ranks share, and over sockets; its own traceback is shown as ever."""
+    said, code = program(tmp_path, 4, "raises", HOOP_TRANSPORT=transport)
+    assert code == 1, said
+    assert said.count("] told") == 3, said
+    assert "[1] ValueError: no such file\n[1] and what else it says" in said
+
+
+def test_uncaught_exception_reaches_all(tmp_path):
+    """By sys.excepthook, which then does what it did."""
+    said, code = program(tmp_path, 3, "uncaught")
+    assert code == 1, said
+    assert said.count("] told") == 2, said
+    assert "[1] ValueError: no such file" in said
+
+
+def test_exception_reaches_who_is_not_connected(tmp_path):
+    """By way of other ranks, or of the coordinator."""
+    said, code = program(tmp_path, 6, "strangers")
+    assert code == 1, said
+    assert said.count("] told") == 5, said
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("3", "RankFailed: barrier #2: rank 1 ("),
+        ("disk is full", ") exited: disk is full;"),
+        ("0", ") has left the job"),
+    ],
+)
+def test_exit_is_told_unless_it_is_well(code, told, tmp_path):
+    """What a shell would take for success is no failure."""
+    said, _ = program(tmp_path, 2, "exits", code)
+    assert told in said, said
+
+
+def test_reasons():
+    """One line, and nothing of what all know."""
+    told = [
+        (ValueError("a\nb"), "raised ValueError: a"),
+        (AssertionError(), "raised AssertionError"),
+        (hoop.Mismatch("text"), "raised Mismatch: text"),
+        (KeyboardInterrupt(), "was interrupted"),
+        (SystemExit(2), "exited with code 2"),
+        (SystemExit("why\nelse"), "exited: why"),
+        (SystemExit(0), None),
+        (SystemExit(None), None),
+        (hoop.RankLost("text"), None),
+        (hoop.RankFailed("text"), None),
+        (GeneratorExit(), None),
+    ]
+    assert [_abort.reason(error) for error, _ in told] == [text for _, text in told]
+
+
+@on_ranks(2)
+def test_abort_ends_what_other_threads_wait_for(session):
+    """On this rank, too; then only leave() is of use."""
+    comm, ended = session.world.split(0), []
+
+    def wait():
+        try:
+            comm.barrier()
+        except hoop.RankFailed as error:
+            ended.append(error)
+
+    if comm.rank == 0:
+        thread = threading.Thread(target=wait)
+        thread.start()
+        session.world.barrier()
+        session.abort("ran out of disk space")
+        session.abort("did it again")
+        thread.join()
+        assert "this rank ran out of disk space" in str(ended[0])
+        with pytest.raises(hoop.RankFailed, match="this rank ran out of disk space"):
+            session.world.barrier()
+    else:
+        session.world.barrier()
+        with pytest.raises(hoop.RankFailed, match=r"rank 0 \(.*\) ran out of disk space;"):
+            session.world.barrier()
+
+
+def test_without_a_launcher_and_what_hoopd_says(tmp_path):
+    """Its log, and hoopctl's list of ranks, tell the reason."""
+    log = tmp_path / "log"
+    with log.open("wb") as err:
+        hoopd = subprocess.Popen(
+            ["hoopd", "--listen", "127.0.0.1:0", "--http", "none"], stdout=subprocess.PIPE, stderr=err, text=True
+        )
+    try:
+        deadline = time.monotonic() + 30
+        address = None
+        while not address:
+            assert time.monotonic() < deadline, log.read_text()
+            address = address_of(log.read_text())
+            time.sleep(0.01)
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        settings = {"HOOP_WAIT_NOTICE": "0", "HOOP_TIMEOUT": "30", "FOLDER": str(folder)}
+        ranks = [
+            subprocess.Popen(
+                [sys.executable, "-B", "test_abort.py", "alone", address],
+                cwd=HERE,
+                env={**os.environ, **settings},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            for _ in range(2)
+        ]
+        said = [rank.communicate(timeout=60)[0] for rank in ranks]
+        assert sorted(rank.returncode for rank in ranks) == [0, 1], said
+        assert any("told" in text for text in said), said
+        shown = subprocess.run(
+            ["hoopctl", "--coordinator", address, "--job", "alone", "ranks"], capture_output=True, text=True, check=True
+        ).stdout
+        assert "raised ValueError: no such file" in shown, shown
+        assert "has given up: raised ValueError: no such file" in log.read_text()
+    finally:
+        hoopd.terminate()
+        hoopd.wait()
+
+
+def address_of(log):
+    """Where hoopd listens, as its log says."""
+    for line in log.splitlines():
+        for word in line.replace(",", " ").split():
+            if word.startswith("127.0.0.1:") and word.rpartition(":")[2].isdigit():
+                return word
+    return None
+
+
+if __name__ == "__main__":
+    PROGRAMS[sys.argv[1]](*sys.argv[2:])
