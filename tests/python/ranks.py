@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -62,6 +63,27 @@ def on_ranks(n, options=(), **environment):
         return test
 
     return mark
+
+
+def arrive(comm, last, where):
+    """Rank last returns when all others have been here, which return at once; without hoop.
+
+    The environment names a FOLDER, where that is told.
+    """
+    folder = pathlib.Path(os.environ["FOLDER"])
+    if comm.rank != last:
+        (folder / f"{where}-{comm.rank}").touch()
+        return
+    deadline = time.monotonic() + TIMEOUT_S / 2
+    while len(list(folder.glob(f"{where}-*"))) < comm.size - 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def pass_barrier(comm, last):
+    """A barrier from which rank last returns behind all others: what it does then ends none of theirs."""
+    comm.barrier()
+    arrive(comm, last, "barrier")
 
 
 def main():

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/evidence.h"
 #include "base/identity.h"
 #include "shelf.h"
 
@@ -83,9 +84,9 @@ changes_write(struct answer *answer, const struct cluster_changes *changes)
     for (size_t i = 0; i < changes->n_items; i++) {
         const struct cluster_change *change = &changes->items[i];
 
-        answer_add(answer, " %d rank %u of %016llx epoch %llu at %llu: %s %s",
-                   (int)change->kind, change->rank,
-                   (unsigned long long)change->incarnation,
+        answer_add(answer, " %d%s rank %u of %016llx epoch %llu at %llu: %s %s",
+                   (int)change->kind, change->has_given_up ? "!" : "",
+                   change->rank, (unsigned long long)change->incarnation,
                    (unsigned long long)change->membership_epoch,
                    (unsigned long long)change->when_ns, change->host,
                    change->reason);
@@ -311,6 +312,7 @@ life_member(struct twins *twins,
             .rank = (uint32_t)rank,
             .identity = identity_of(100 * life->number + 1 + rank),
             .reason = "connection reset",
+            .evidence = drawn(twins, 2) ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD,
         };
     }
     twins_step(twins, &event);
