@@ -179,7 +179,7 @@ class Pool:
         n: int,
         settings: dict[str, Any],
         limit_s: float,
-        debug: Callable[[bool, int], None] | None,
+        debug: Callable[[Debugger, int], None] | None,
     ) -> Result:
         """Run a test on n ranks. following: of a rank, the test after this one.
 
@@ -197,7 +197,7 @@ class Pool:
                 self.ranks[number].link.send(Run(item, following(number), n, job, joining))
         return self._collect(n, limit_s, debug)
 
-    def _collect(self, n: int, limit_s: float, debug: Callable[[bool, int], None] | None) -> Result:
+    def _collect(self, n: int, limit_s: float, debug: Callable[[Debugger, int], None] | None) -> Result:
         outcomes: dict[int, Outcome] = {}
         begun = time.monotonic()
         end = begun + limit_s
@@ -251,12 +251,12 @@ class Pool:
     def _debug(self, told: Debugger, number: int, debugging: int, debug: Any) -> int:
         if not told.begins:
             if debugging == number:
-                debug(False, number)
+                debug(told, number)
                 return -1
             return debugging
         may = False
         if debug is not None and debugging < 0:
-            debug(True, number)
+            debug(told, number)
             may = True
         self.ranks[number].link.send(may)
         return number if may else debugging

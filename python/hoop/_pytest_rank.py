@@ -55,9 +55,13 @@ class Failed(NamedTuple):
 
 
 class Debugger(NamedTuple):
-    """A rank wants to begin or has ended to debug; the answer to the former says whether it may."""
+    """A rank wants to begin or has ended to debug; the answer to the former says whether it may.
+
+    quits: the tests are to end, too.
+    """
 
     begins: bool
+    quits: bool = False
 
 
 class RankProcess:
@@ -131,9 +135,9 @@ class RankProcess:
         self.link.send(Debugger(True))
         return bool(self.link.recv())
 
-    def end_debugging(self) -> None:
+    def end_debugging(self, quits: bool) -> None:
         """The terminal is the main process's again."""
-        self.link.send(Debugger(False))
+        self.link.send(Debugger(False, quits))
 
 
 def _own_output(config: pytest.Config) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import hoop
-from hoop._pytest_rank import RankProcess, now, told_of
+from hoop._pytest_rank import Debugger, RankProcess, now, told_of
 
 # Of this process, if it is a rank.
 _rank: RankProcess | None = None
@@ -169,9 +169,15 @@ class Ranks:
         for report in self._reports(item):
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-        # Whatever the main process has set up for tests before this one.
-        item.session._setupstate.teardown_exact(nextitem)
+        self._teardown(item, nextitem)
         return True
+
+    def _teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """What this process has set up for tests before this one, and the next one does not want."""
+        call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), when="teardown")
+        report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+        if report.failed:
+            item.ihook.pytest_runtest_logreport(report=report)
 
     def _seeds(self, mark: pytest.Mark) -> list[int | None]:
         option = self.config.option
@@ -234,19 +240,21 @@ class Ranks:
                         kwargs={"warning_message": message, "when": when, "nodeid": nodeid, "location": location}
                     )
 
-    def _debug(self, begins: bool, number: int) -> None:
+    def _debug(self, told: Debugger, number: int) -> None:
         """The terminal is a rank's, or this process's again."""
         import signal
 
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
-        if begins:
+        if told.begins:
             self._interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
             if reporter is not None:
                 reporter.ensure_newline()
                 reporter.write_line(f"rank {number} has failed; debugging it")
                 reporter.flush() if hasattr(reporter, "flush") else None
-        else:
-            signal.signal(signal.SIGINT, self._interrupt)
+            return
+        signal.signal(signal.SIGINT, self._interrupt)
+        if told.quits and self.session is not None:
+            self.session.shouldstop = "Quitting debugger"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -267,12 +275,12 @@ class Ranks:
         if _rank is None or self.pdb is None or not isinstance(report, pytest.TestReport):
             return
         if _rank.may_debug():
+            quits = False
             try:
                 self.pdb.pytest_exception_interact(node=node, call=call, report=report)
             except pytest.exit.Exception:
-                pass  # the debugger was left by "quit"
-            finally:
-                _rank.end_debugging()
+                quits = True
+            _rank.end_debugging(quits)
 
     @pytest.hookimpl
     def pytest_warning_recorded(

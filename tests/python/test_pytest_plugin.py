@@ -280,6 +280,30 @@ def test_last(comm):
 """
 
 
+MAIN = """
+import pytest
+
+@pytest.fixture(scope="module")
+def of_main():
+    yield
+    raise LookupError("torn down")
+
+def test_first(of_main):
+    pass
+
+@pytest.mark.ranks(2)
+def test_last(rank):
+    pass
+"""
+
+
+def test_teardown_in_the_main_process_is_told(ranks):
+    """Of fixtures that it has made for tests without ranks."""
+    result = ranks(tests=MAIN)
+    result.assert_outcomes(passed=2, errors=1)
+    assert "LookupError: torn down" in result.text
+
+
 def test_under_xdist_and_until_the_first_failure(ranks):
     """Each worker has ranks of its own."""
     pytest.importorskip("xdist")
@@ -321,6 +345,11 @@ def test_one_rank_is_debugged(ranks, pytester, monkeypatch):
     assert len(re.findall(r"\('it is', 'of rank [01]'\)", text)) == 1, text
     assert re.search(r"rank [01] has failed; debugging it", text)
     result.assert_outcomes(failed=1, passed=1)
+    quits = pytester.run(
+        sys.executable, "-m", "pytest", "-p", "hoop.pytest_plugin", "--pdb", stdin=b"q\n", timeout=DEADLINE_S
+    )
+    quits.assert_outcomes(failed=1)
+    assert "Quitting debugger" in quits.stdout.str()
 
 
 def test_wrong_markers_are_told(ranks, pytester):
