@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import pytest
+from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 from hoop._pytest_pool import Outcome, Result
 
@@ -117,13 +118,18 @@ def _verdicts(phases: dict[str, dict[int, pytest.TestReport]], result: Result) -
     return lines
 
 
-def _broken(item: pytest.Item, text: str, n: int) -> pytest.TestReport:
+def _broken(item: pytest.Item, text: str) -> pytest.TestReport:
+    """A failure that is no exception of the test's; the text's first line is what the summary says."""
+    path, line, _ = item.location
     return pytest.TestReport(
         item.nodeid,
         item.location,
         dict.fromkeys(item.keywords, 1),
         "failed",
-        text,
+        ReprExceptionInfo(
+            ReprTraceback([ReprEntryNative([text])], None, "native"),
+            ReprFileLocation(path, (line or 0) + 1, text.splitlines()[0]),
+        ),
         "call",
     )
 
@@ -147,7 +153,7 @@ def _death(item: pytest.Item, result: Result, verdicts: dict[int, str]) -> pytes
         return None
     first = min(dead, key=lambda number: result.outcomes[number].when)
     n = len(result.outcomes)
-    report = _broken(item, f"rank {first} of {n}: {own_frames(result.outcomes[first].death)}", n)
+    report = _broken(item, f"rank {first} of {n}: {own_frames(result.outcomes[first].death)}")
     lines = {**verdicts, **{r: result.outcomes[r].death.splitlines()[0] for r in dead if r != first}}
     if lines:
         _add(report, f"other ranks than {first}", _grouped(lines))
@@ -162,7 +168,7 @@ def _hang(
     n = len(result.outcomes)
     if report is None:
         text = f"{_ranks(late)} of {n} had not ended after {result.time_s:.1f} s"
-        report = _broken(item, text, n)
+        report = _broken(item, text)
         if verdicts:
             _add(report, "other ranks", _grouped(verdicts))
     else:
