@@ -28,6 +28,8 @@ from hoop._spawn import end_with_parent, how_ended
 
 # For the others to tell why they fail, once one has.
 GRACE_S = 10.0
+# Instead of the rank that is debugged.
+NOBODY, DEBUGGED = -1, -2
 # For a process to write the stacks of its threads.
 STACKS_S = 2.0
 
@@ -201,7 +203,7 @@ class Pool:
         outcomes: dict[int, Outcome] = {}
         begun = time.monotonic()
         end = begun + limit_s
-        is_broken, debugging = False, -1
+        is_broken, debugging = False, NOBODY
         while len(outcomes) < n:
             left = end - time.monotonic()
             if left <= 0 and debugging < 0:
@@ -229,7 +231,7 @@ class Pool:
                 elif isinstance(told, str):
                     outcomes[number] = Outcome(None, told, "", time.monotonic())
                     is_broken = True
-                    debugging = -1 if debugging == number else debugging
+                    debugging = DEBUGGED if debugging == number else debugging
                 if told is not None and (isinstance(told, (str, Failed)) or is_broken):
                     end = min(end, time.monotonic() + GRACE_S)
                     is_broken = True
@@ -252,10 +254,10 @@ class Pool:
         if not told.begins:
             if debugging == number:
                 debug(told, number)
-                return -1
+                return DEBUGGED
             return debugging
         may = False
-        if debug is not None and debugging < 0:
+        if debug is not None and debugging == NOBODY:
             debug(told, number)
             may = True
         self.ranks[number].link.send(may)
