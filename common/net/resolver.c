@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/resource_limit.h"
 #include "net/loop.h"
 
@@ -27,6 +29,7 @@ struct lookup {
     int bell_fd;
     char text[LIMIT_ADDRESS];
     struct address addresses[LIMIT_RPC_ADDRESSES];
+    enum hoop_status status;    /* of address_resolve_all(), and */
     size_t n_addresses;         /* written before the bell rings, as is ... */
     char why[LIMIT_ERROR_TEXT]; /* ... why there are none */
 };
@@ -71,8 +74,9 @@ lookup_run(void *owner)
     const uint64_t one = 1;
     size_t n = 0;
 
-    if (address_resolve_all(lookup->text, lookup->addresses,
-                            COUNT_OF(lookup->addresses), &n) != HOOP_OK) {
+    lookup->status = address_resolve_all(lookup->text, lookup->addresses,
+                                         COUNT_OF(lookup->addresses), &n);
+    if (lookup->status != HOOP_OK) {
         snprintf(lookup->why, sizeof(lookup->why), "%s", error_text());
         n = 0;
     }
@@ -174,4 +178,44 @@ resolver_destroy(struct resolver *resolver)
     loop_watch_destroy(resolver->bell);
     lookup_unref(resolver->lookup);
     free(resolver);
+}
+
+static void
+wait_on_resolved(void *owner,
+                 const struct address *addresses,
+                 size_t n_addresses,
+                 const char *why)
+{
+    (void)addresses;
+    (void)n_addresses;
+    (void)why;
+    loop_stop(owner);
+}
+
+enum hoop_status
+resolver_wait(struct loop *loop,
+              const char *text,
+              struct address *out_addresses,
+              size_t n_max,
+              size_t *out_n)
+{
+    CLEANUP(resolver_destroy) struct resolver *resolver = NULL;
+    struct address number;
+
+    if (interrupt_due_ns() == CLOCK_NEVER ||
+        address_parse(text, &number) == HOOP_OK)
+        return address_resolve_all(text, out_addresses, n_max, out_n);
+    enum hoop_status status =
+        resolver_start(loop, text, wait_on_resolved, loop, &resolver);
+    if (status == HOOP_OK)
+        status = loop_run_asking(loop);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct lookup *lookup = resolver->lookup;
+    if (lookup->status != HOOP_OK)
+        return error_raise(lookup->status, "%s", lookup->why);
+    *out_n = lookup->n_addresses < n_max ? lookup->n_addresses : n_max;
+    memcpy(out_addresses, lookup->addresses, *out_n * sizeof(*out_addresses));
+    return HOOP_OK;
 }

@@ -33,6 +33,18 @@ resolver_start(struct loop *loop,
                void *owner,
                struct resolver **out_resolver);
 
+/*
+ * address_resolve_all() for whose thread may be interrupted meanwhile
+ * (base/interrupt.h). Nobody runs the loop but this, and not for numbers.
+ * Handle: as that, and HOOP_E_CANCELLED.
+ */
+enum hoop_status
+resolver_wait(struct loop *loop,
+              const char *text,
+              struct address *out_addresses,
+              size_t n_max,
+              size_t *out_n);
+
 /* Never blocks: a lookup that still runs is left to itself. NULL is fine. */
 void
 resolver_destroy(struct resolver *resolver);

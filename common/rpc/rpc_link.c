@@ -637,8 +637,8 @@ rpc_link_create(const struct rpc_link_options *options,
     snprintf(link->text, sizeof(link->text), "%s", options->address);
 
     enum hoop_status status =
-        address_resolve_all(options->address, link->addresses,
-                            LIMIT_RPC_ADDRESSES, &link->n_addresses);
+        resolver_wait(link->loop, options->address, link->addresses,
+                      LIMIT_RPC_ADDRESSES, &link->n_addresses);
     if (status != HOOP_OK && status != HOOP_E_TIMEOUT)
         return error_pass(status);
     /* It is looked up again when there is something to send. */

@@ -38,8 +38,8 @@ hoop_interrupt_check_t(void *context);
  *   hoop_control_*(): the coordinator may have done it or not; the control goes
  *       on with the next call.
  *
- * hoop_leave(), hoop_wait() and others with a timeout of theirs, and the look-up
- * of a host's name are not interrupted.
+ * hoop_leave(), and hoop_wait() and others with a timeout of theirs, are not
+ * interrupted.
  *
  * context is borrowed until the next hoop_set_interrupt() of this thread.
  * Thread: any, each has its own.

@@ -1,8 +1,12 @@
 /* tests/unit/common/net/resolver_test.c - net/resolver.c */
 
+#include <dlfcn.h>
+#include <netdb.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "check.h"
 #include "net/loop.h"
 #include "net/resolver.h"
@@ -89,6 +93,73 @@ resolver_destroyed_early_calls_nobody(void **state)
     resolver_destroy(NULL);
 }
 
+static sem_t answered;
+
+typedef int
+look_up_fn(const char *node,
+           const char *service,
+           const struct addrinfo *hints,
+           struct addrinfo **found);
+
+/* In the place of the system's: there is no answer to one name for now. */
+int
+getaddrinfo(const char *node,
+            const char *service,
+            const struct addrinfo *hints,
+            struct addrinfo **found)
+{
+    look_up_fn *look_up = NULL;
+
+    if (node && strcmp(node, "stuck.test") == 0 &&
+        !(hints->ai_flags & AI_NUMERICHOST)) {
+        while (sem_wait(&answered) != 0)
+            continue;
+        return EAI_AGAIN;
+    }
+    *(void **)&look_up = dlsym(RTLD_NEXT, "getaddrinfo");
+    return look_up(node, service, hints, found);
+}
+
+static bool
+is_second(void *context)
+{
+    int *n_asked = context;
+
+    return ++*n_asked == 2;
+}
+
+static void
+resolver_wait_is_interrupted_or_answered(void **state)
+{
+    struct address found[4];
+    struct loop *loop = NULL;
+    size_t n = 0;
+    int n_asked = 0;
+
+    (void)state;
+    assert_int_equal(sem_init(&answered, 0, 0), 0);
+    assert_int_equal(loop_create(&loop), HOOP_OK);
+    interrupt_set(is_second, &n_asked);
+    assert_int_equal(resolver_wait(loop, "stuck.test:7000", found, 4, &n),
+                     HOOP_E_CANCELLED);
+    assert_int_equal(n_asked, 2);
+    /* The first look-up ends, too, and is nobody's. */
+    sem_post(&answered);
+    sem_post(&answered);
+    assert_int_equal(resolver_wait(loop, "stuck.test:7000", found, 4, &n),
+                     HOOP_E_TIMEOUT);
+    assert_int_equal(resolver_wait(loop, "localhost:7000", found, 4, &n),
+                     HOOP_OK);
+    assert_true(n >= 1 && address_is_loopback(&found[0]));
+    assert_int_equal(resolver_wait(loop, "10.0.0.1:7000", found, 4, &n),
+                     HOOP_OK);
+    interrupt_set(NULL, NULL);
+    assert_int_equal(resolver_wait(loop, "localhost:7000", found, 1, &n),
+                     HOOP_OK);
+    assert_int_equal(n, 1);
+    loop_destroy(loop);
+}
+
 int
 main(void)
 {
@@ -96,6 +167,7 @@ main(void)
         cmocka_unit_test(resolver_finds_localhost_on_the_loop),
         cmocka_unit_test(resolver_unknown_name_gives_no_address),
         cmocka_unit_test(resolver_destroyed_early_calls_nobody),
+        cmocka_unit_test(resolver_wait_is_interrupted_or_answered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
