@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from hoop._error import RankFailed, RankLost
+from hoop._error import RankLost
 
 if TYPE_CHECKING:
     from hoop._session import Session
@@ -24,9 +24,9 @@ def reason(error: BaseException) -> str | None:
     """What others are told of it, behind this rank's name; None: nothing.
 
     Nothing is said of an exit that reports success, nor of a failure of another
-    rank, which all know.
+    rank that is lost, which all know.
     """
-    if isinstance(error, (GeneratorExit, RankFailed, RankLost)):
+    if isinstance(error, (GeneratorExit, RankLost)):
         return None
     if isinstance(error, KeyboardInterrupt):
         return "was interrupted"

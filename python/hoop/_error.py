@@ -128,7 +128,7 @@ class RankLost(Error):
     """A rank died or cannot be reached; the text names it."""
 
 
-class RankFailed(Error):
+class RankFailed(RankLost):
     """A rank has given up, as where it raised an exception; the text names it and says what it said."""
 
 

@@ -21,15 +21,17 @@ enum closing_kind {
     CLOSING_LOOK, /* at who has failed */
     CLOSING_LOOK_LOST,
     CLOSING_DECLINE, /* tell that this rank cannot call what comes next */
+    CLOSING_GIVE_UP, /* this rank, whatever the channel */
 };
 
 /* A channel that its owner waits to have closed, or dealt with in the other
  * ways; memory of the waiting. */
 struct closing {
     TAILQ_ENTRY(closing) link;
-    struct channel *channel;
+    struct channel *channel; /* GIVE_UP: NULL */
     enum closing_kind kind;
-    const char *why;         /* REVOKE, DECLINE */
+    const char *why;         /* REVOKE, DECLINE, GIVE_UP */
+    bool is_news;            /* GIVE_UP: it was not lost, and is not leaving */
     enum hoop_status status; /* DECLINE */
     uint64_t unfinished;     /* FORSAKE: the first call that did not end well */
     enum channel_watch watch; /* WATCH */
@@ -43,6 +45,10 @@ void
 decline_carry_out(struct channel *channel,
                   enum hoop_status status,
                   const char *why);
+
+/* suspect.c, by the driver: this rank gives up. Returns whether that is news. */
+bool
+give_up_carry_out(struct engine *engine, const char *why);
 
 /* revocation.c, by the driver. */
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "engine/closing.h"
 #include "engine/mishap.h"
 #include "engine/reason.h"
 #include "engine/state.h"
@@ -432,17 +433,11 @@ engine_resign(struct engine *engine, const char *why)
 bool
 engine_give_up(struct engine *engine, const char *why)
 {
-    const struct lost_rank *self = &engine->lost[engine->roster->rank];
+    struct closing closing = {.kind = CLOSING_GIVE_UP, .why = why};
 
-    engine_post(engine);
-    engine_seize_until(engine, CLOCK_NEVER);
-    const bool is_news = !self->is_lost && !engine->is_leaving;
-    engine_lose(engine, engine->roster->rank, EVIDENCE_GIVEN_UP, why);
-    /* Its process may end at once. */
-    engine->must_flush = true;
-    engine_turn(engine, 0);
-    engine_release(engine);
-    return is_news;
+    /* Another thread may drive until its own operation ends. */
+    engine_close(engine, &closing);
+    return closing.is_news;
 }
 
 static void

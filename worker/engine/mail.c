@@ -192,7 +192,7 @@ notice_open(struct engine *engine, struct notice *unread)
 }
 
 static void
-closing_act(struct closing *closing)
+closing_act(struct engine *engine, struct closing *closing)
 {
     struct channel *channel = closing->channel;
 
@@ -218,13 +218,16 @@ closing_act(struct closing *closing)
     case CLOSING_DECLINE:
         decline_carry_out(channel, closing->status, closing->why);
         return;
+    case CLOSING_GIVE_UP:
+        closing->is_news = give_up_carry_out(engine, closing->why);
+        return;
     }
 }
 
 static void
 closing_do(struct engine *engine, struct closing *closing)
 {
-    closing_act(closing);
+    closing_act(engine, closing);
     /* The operations that were ended are their waiters' business. */
     engine_publish(engine);
     pthread_mutex_lock(&engine->gate);

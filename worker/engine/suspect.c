@@ -263,6 +263,18 @@ engine_lose(struct engine *engine,
     engine->options.on_lost(engine->options.owner, rank, evidence, lost->why);
 }
 
+bool
+give_up_carry_out(struct engine *engine, const char *why)
+{
+    const uint32_t self = engine->roster->rank;
+    const bool is_news = !engine->lost[self].is_lost && !engine->is_leaving;
+
+    engine_lose(engine, self, EVIDENCE_GIVEN_UP, why);
+    /* Its process may end at once. */
+    engine->must_flush = true;
+    return is_news;
+}
+
 /* This rank and rank are all that is left. */
 static bool
 is_duel(const struct engine *engine)

@@ -1,5 +1,6 @@
 /* tests/unit/worker/engine/verdict_test.c - engine/verdict.c */
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -165,19 +166,38 @@ rank_that_is_lost_itself_accuses_nobody(void **state)
     couple_close(&couple);
 }
 
+/* By another thread, which drives meanwhile. */
+struct wait {
+    pthread_t thread;
+    struct op *op;
+    enum hoop_status status;
+    char text[LIMIT_ERROR_TEXT];
+};
+
+static void *
+wait_run(void *argument)
+{
+    struct wait *wait = argument;
+
+    wait->status = engine_wait(wait->op, patience());
+    snprintf(wait->text, sizeof(wait->text), "%s", error_text());
+    return NULL;
+}
+
 static void
 rank_that_gives_up_says_why(void **state)
 {
     struct side *sides = couple.sides;
     struct op *others = NULL;
-    struct op *own = NULL;
+    struct wait own = {0};
     int32_t value = 1;
 
     (void)state;
     assert_int_equal(sum_start(sides[0].comms[0].channel, &value, 1, &others),
                      HOOP_OK);
-    assert_int_equal(sum_start(sides[1].comms[1].channel, &value, 1, &own),
+    assert_int_equal(sum_start(sides[1].comms[1].channel, &value, 1, &own.op),
                      HOOP_OK);
+    assert_int_equal(pthread_create(&own.thread, NULL, wait_run, &own), 0);
     assert_true(engine_give_up(sides[1].engine, "raised ValueError: x"));
     assert_false(engine_give_up(sides[1].engine, "raised it again"));
 
@@ -194,8 +214,9 @@ rank_that_gives_up_says_why(void **state)
     assert_non_null(
         strstr(error_text(), ": rank 1 (host:41) raised ValueError: x;"));
 
-    assert_int_equal(engine_wait(own, patience()), HOOP_E_RANK_FAILED);
-    assert_non_null(strstr(error_text(), ": this rank raised ValueError: x; "));
+    pthread_join(own.thread, NULL);
+    assert_int_equal(own.status, HOOP_E_RANK_FAILED);
+    assert_non_null(strstr(own.text, ": this rank raised ValueError: x; "));
     assert_int_equal(engine_check_member(sides[1].engine), HOOP_E_RANK_FAILED);
     assert_string_equal(error_text(), "this rank raised ValueError: x");
 }
