@@ -6,7 +6,7 @@ package hoop; OTHER, which may be the same, has pytest, numpy, mpi4py, mpi-pytes
 pytest-isolate-mpi (apt-get install openmpi-bin; pip install mpi4py mpi-pytest
 pytest-isolate-mpi numpy). Needs an otherwise idle machine. A number is the median over
 rounds, in which all take turns, of the whole run of pytest. What begins an interpreter
-for each test is run for a tenth of the tests, and so is told. Writes
+for each test is run for a twentieth of the tests, and so is told. Writes
 docs/benchmarks/pytest.md; with --print it prints that instead.
 """
 
@@ -119,7 +119,7 @@ def main():
     load = os.getloadavg()[0]
     for _ in range(told.rounds):
         for name, text, command, is_slow, environment in taking_part:
-            tests = max(1, told.tests // 10) if is_slow else told.tests
+            tests = max(1, told.tests // 20) if is_slow else told.tests
             with tempfile.TemporaryDirectory() as folder:
                 (pathlib.Path(folder) / "test_sum.py").write_text(text.replace("TESTS", str(tests)))
                 seconds[name].append((timed(folder, tests, command, environment), tests))
@@ -139,7 +139,7 @@ def report(told, seconds, load):
         f"run of pytest, median over {told.rounds} rounds. Written by `bench/python/plugins.py`; do not edit.",
         "",
         f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} processors, {platform.machine()}, Python "
-        f"{platform.python_version()}; load before: {load:.1f}, where more than there are processors is not idle.",
+        f"{platform.python_version()}; load before: {load:.1f}, where more than there are processors is not idle; niceness {os.nice(0)}.",
         "",
         "| plugin | processes | tests | run | each test |",
         "|---|---|---:|---:|---:|",
