@@ -106,11 +106,36 @@ def test_timeout_names_who_is_late():
         hoop.spawn(stall, 3, start_method="fork", timeout=1)
 
 
-def test_what_cannot_be_sent_is_refused():
+NOTEBOOK = """
+import hoop, sys
+sys.modules["cloudpickle"] = None
+def f(session): return session.world.rank
+try:
+    hoop.spawn(f, 2)
+except TypeError as error:
+    print(error)
+print(hoop.spawn(f, 2, start_method="fork"))
+"""
+
+
+def test_function_of_a_notebook_is_refused_or_forked():
+    """Where there is no cloudpickle: other processes cannot import it."""
+    said = subprocess.run([sys.executable, "-B", "-c", NOTEBOOK], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert "is defined where other processes cannot import it" in said
+    assert said.endswith("[0, 1]\n")
+
+
+def test_function_of_a_notebook_is_sent_by_cloudpickle():
+    """With what it uses."""
+    pytest.importorskip("cloudpickle")
+    code = "import hoop; y = 5\nprint(hoop.spawn(lambda session, x: session.world.rank + x + y, 2, (10,)))"
+    said = subprocess.run([sys.executable, "-B", "-c", code], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert said == "[15, 16]\n"
+
+
+def test_what_cannot_be_sent_is_refused(monkeypatch):
     """With what to do."""
-    pytest.importorskip("pickle")
-    if "cloudpickle" in sys.modules:
-        pytest.skip("cloudpickle takes it")
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
     with pytest.raises(TypeError, match="start_method='fork'"):
         hoop.spawn(lambda session: None, 2)
     assert hoop.spawn(lambda session: session.world.size, 2, start_method="fork") == [2, 2]
