@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn
 
 from hoop._binding import ffi, lib
 from hoop._collectives import Collectives
@@ -14,38 +13,6 @@ from hoop._messages import Messages
 from hoop._objects import Objects
 from hoop._tensors import Tensors
 from hoop._work import Seconds, ended, milliseconds
-
-# What is here what people know by these names from mpi4py and torch; of names that
-# differ by a capital alone, as Allreduce and Barrier, nothing need be said here.
-_ELSEWHERE = {
-    "bcast": "broadcast() of arrays, broadcast_object() of any object",
-    "Bcast": "broadcast()",
-    "broadcast_object_list": "broadcast_object()",
-    "all_reduce": "allreduce()",
-    "all_reduce_coalesced": "allreduce_coalesced()",
-    "all_gather": "allgather()",
-    "all_gather_into_tensor": "allgather()",
-    "all_gather_object": "allgather_object()",
-    "reduce_scatter_tensor": "reduce_scatter()",
-    "Reduce_scatter_block": "reduce_scatter()",
-    "Reduce_scatter": "reduce_scatterv()",
-    "scatter_object_list": "scatter_object()",
-    "all_to_all": "alltoall(), alltoallv()",
-    "all_to_all_single": "alltoall(), alltoallv()",
-    "isend": "send_start() of arrays, send_object_start() of any object",
-    "irecv": "recv_start() into arrays, recv_object_start() of any object",
-    "Isend": "send_start()",
-    "Irecv": "recv_start()",
-    "send_object_list": "send_object()",
-    "recv_object_list": "recv_object()",
-    "batch_isend_irecv": "batch(), batch_start()",
-    "Get_rank": "rank",
-    "Get_size": "size",
-    "get_rank": "rank",
-    "get_world_size": "size",
-    "Create_group": "create()",
-    "new_group": "create()",
-}
 
 
 class Comm(Collectives, Tensors, Messages, Objects, Elastic):
@@ -126,16 +93,6 @@ class Comm(Collectives, Tensors, Messages, Objects, Elastic):
         comm, self._comm = self._comm, None
         self._session._comms.discard(self)
         lib.hoop_comm_free(comm)
-
-    # Type checkers are not to take any name for an attribute.
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            plain = name[:1].lower() + name[1:]
-            is_here = plain != name and hasattr(type(self), plain)
-            here = _ELSEWHERE.get(name) or (f"{plain}()" if is_here else None)
-            hint = f"; here it is {here}" if here else ""
-            raise AttributeError(f"a communicator has no attribute {name!r}{hint}")
 
     def __enter__(self) -> Comm:
         return self

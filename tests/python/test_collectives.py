@@ -1,7 +1,6 @@
 """tests/python/test_collectives.py - every collective beside numpy, on different values of every rank"""
 
 import itertools
-import re
 
 import ml_dtypes
 import numpy as np
@@ -242,20 +241,3 @@ def test_many_communicators_leave_nothing(session):
         with session.world.split(0) as part:
             part.barrier()
     assert len(session._comms) == 1
-
-
-def test_names_of_other_libraries_are_told():
-    """What they are called here; each of the names that are told exists."""
-    from hoop._comm import _ELSEWHERE, Comm
-
-    comm = Comm.__new__(Comm)
-    for name, here in _ELSEWHERE.items():
-        with pytest.raises(AttributeError, match=f"no attribute '{name}'; here it is {here[:4]}"):
-            getattr(comm, name)
-        for told in re.findall(r"\w+(?=\(\))|^\w+$", here):
-            assert hasattr(Comm, told)
-        assert not hasattr(Comm, name)
-    with pytest.raises(AttributeError, match=r"no attribute 'Allreduce'; here it is allreduce\(\)"):
-        comm.Allreduce  # noqa: B018
-    with pytest.raises(AttributeError, match="no attribute 'nothing'$"):
-        comm.nothing  # noqa: B018
