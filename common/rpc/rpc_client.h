@@ -60,6 +60,9 @@ struct rpc_call {
      * HOOP_E_CANCELLED, of those, ends the wait. */
     int (*due_ms)(const void *owner); /* NULL: never */
     enum hoop_status (*on_due)(void *owner);
+    /* Likewise, when its program interrupts it: has the call taken back, whose answer
+     * is waited for a little longer. NULL: it is left at once. */
+    void (*on_interrupt)(void *owner);
 };
 
 /*

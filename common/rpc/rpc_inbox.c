@@ -32,6 +32,9 @@
 /* The loop answers at the deadline; this much later it must be stuck. */
 static const uint64_t INBOX_GRACE_MS = 2000;
 
+/* What was interrupted is answered by then, or left: a signal has 100 ms. */
+static const uint64_t INBOX_TAKE_BACK_MS = 40;
+
 struct note {
     STAILQ_ENTRY(note) link;
     pthread_mutex_t lock; /* of what follows */
@@ -287,10 +290,16 @@ note_wait_busily(struct note *note,
         if (next_ns == due_ns)
             status = call->on_due(call->owner);
         else if (interrupt_ask())
-            status = interrupt_raise();
+            status = HOOP_E_CANCELLED;
+        if (status == HOOP_E_CANCELLED && call->on_interrupt)
+            call->on_interrupt(call->owner);
         pthread_mutex_lock(&note->lock);
     }
-    return note->has_answer ? HOOP_OK : error_pass(status);
+    if (note->has_answer ||
+        (call->on_interrupt &&
+         note_wait(note, clock_deadline_ns(INBOX_TAKE_BACK_MS))))
+        return HOOP_OK;
+    return interrupt_raise();
 }
 
 /* With the lock held, which it releases: the waiter leaves. */

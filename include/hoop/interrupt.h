@@ -20,9 +20,9 @@ hoop_interrupt_check_t(void *context);
 /*
  * From now on check is called every 50 ms while this thread waits in a call of
  * hoop's without a timeout of its own. Where it returns true the call ends with
- * HOOP_E_CANCELLED, unless it has ended otherwise meanwhile; what it waits for
- * after that is asked for at once, until check returns false again. Calls that
- * need not wait take no longer. NULL: nothing is called, as at first.
+ * HOOP_E_CANCELLED, unless it has ended otherwise meanwhile; check is to say so
+ * until the call has returned, since a call may wait for several things. Calls
+ * that need not wait take no longer. NULL: nothing is called, as at first.
  *
  *   collectives, messages, objects, hoop_state_sync(), hoop_wait() and the like
  *       with HOOP_FOREVER: the operation ends, here and on the ranks that it

@@ -139,6 +139,19 @@ wait_on_due(void *owner)
     return status;
 }
 
+/* Before anybody else hears that this rank waits no longer. */
+static void
+wait_on_interrupt(void *owner)
+{
+    const struct registrar_wait *wait = owner;
+    struct registration *registration = calloc(1, sizeof(*registration));
+
+    if (!registration)
+        return;
+    registration->number = wait->number;
+    registrar_leave(wait->registrar, registration);
+}
+
 static int
 wait_due_ms(const void *owner)
 {
@@ -165,6 +178,7 @@ wait_begin(struct registrar_wait *wait,
                       is_whole ? options->timeout_ms : call->timeout_ms);
     call->due_ms = wait_due_ms;
     call->on_due = wait_on_due;
+    call->on_interrupt = wait_on_interrupt;
     call->owner = wait;
 }
 
