@@ -102,10 +102,9 @@ def alone(address):
 PROGRAMS = {function.__name__: function for function in (raises, uncaught, strangers, exits, alone)}
 
 
-@pytest.mark.parametrize("transport", ["auto", "tcp"])
-def test_exception_reaches_all(transport, tmp_path):
-    """In memory that ranks share, and over sockets; its own traceback is shown as ever."""
-    said, code = program(tmp_path, 4, "raises", HOOP_TRANSPORT=transport)
+def test_exception_reaches_all(tmp_path):
+    """Its own traceback is shown as ever."""
+    said, code = program(tmp_path, 4, "raises")
     assert code == 1, said
     assert said.count("] told") == 3, said
     assert "[1] ValueError: no such file\n[1] and what else it says" in said

@@ -95,8 +95,10 @@ def differs(session, culprit):
 PROGRAMS = {function.__name__: function for function in (killed, late, differs)}
 
 
-@pytest.mark.parametrize("transport", ["auto", "tcp"])
-@pytest.mark.parametrize(("name", "culprit"), [("killed", 2), ("killed", 0), ("late", 1), ("differs", 3)])
+@pytest.mark.parametrize(
+    ("name", "culprit", "transport"),
+    [("killed", 0, "auto"), ("killed", 2, "tcp"), ("late", 1, "auto"), ("differs", 3, "tcp")],
+)
 def test_failure_is_alike_on_all_ranks(name, culprit, transport, tmp_path):
     """Each that lives says so at its end."""
     said, _ = run(
