@@ -149,11 +149,6 @@ def document(results, names):
     if far:
         yield '\n## With the processors far from each other\n'
         yield from far
-    # Written by bench/python/run.py, if it was.
-    python = os.path.join(sys.argv[2], 'benchmarks', 'python.md')
-    if os.path.exists(python):
-        with open(python, encoding='utf-8') as file:
-            yield '\n' + file.read()
 
 
 def main():
@@ -168,6 +163,11 @@ def main():
         with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
             file.write(svg)
     text = '\n'.join(document(results, names))
+    # Written by bench/python/run.py, if it was.
+    python = os.path.join(folder, 'python.md')
+    if os.path.exists(python):
+        with open(python, encoding='utf-8') as file:
+            text += '\n\n' + file.read()
     with open(folder + '.md', 'w', encoding='utf-8') as file:
         file.write(re.sub(r'\n{3,}', '\n\n', text).rstrip('\n') + '\n')
 
