@@ -308,9 +308,9 @@ struct hoop_control_events {
 /*
  * Wait for changes of keys with a prefix, NULL: of all, after a revision: that of
  * hoop_control_list(), then that of the last call. Nothing is lost between two
- * calls.
+ * calls. Without events none has changed within the control's timeout: ask again.
  *
- * Handle: HOOP_E_TIMEOUT (nothing has changed: ask again), HOOP_E_RANGE (it is too
+ * Handle: HOOP_E_TIMEOUT (the coordinator does not answer), HOOP_E_RANGE (it is too
  * long ago: list again), HOOP_E_NOT_FOUND (no such job).
  */
 HOOP_API HOOP_NODISCARD enum hoop_status

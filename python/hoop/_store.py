@@ -413,7 +413,8 @@ class StoreWatch(Iterator[StoreEvent]):
     def __next__(self) -> StoreEvent:
         """The next change.
 
-        hoop.Timeout: there was none within the watch's timeout; another next() waits on.
+        hoop.Timeout: there was none within the watch's timeout, or the coordinator does
+        not answer; another next() waits on.
         hoop.OutOfRange: too many have passed unseen; another next() begins with what
         comes then. hoop.Closed: the store has been closed.
         """
@@ -426,16 +427,14 @@ class StoreWatch(Iterator[StoreEvent]):
             ms = _POLL_MS if left is None else min(left, _POLL_MS)
             try:
                 self._poll(ms)
-            except Timeout:
-                if left is None or timeout is None:
-                    continue
-                left -= ms
-                if left <= 0:
-                    what = f"no key that begins with {self._prefix!r} has changed within {seconds(timeout):g} s"
-                    raise Timeout(what, Status.TIMEOUT, "watch") from None
             except OutOfRange:
                 self._since = self._now()
                 raise
+            if left is not None and timeout is not None and not self._events:
+                left -= ms
+                if left <= 0:
+                    what = f"no key that begins with {self._prefix!r} has changed within {seconds(timeout):g} s"
+                    raise Timeout(what, Status.TIMEOUT, "watch")
         return self._events.popleft()
 
     def _poll(self, ms: int) -> None:

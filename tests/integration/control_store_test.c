@@ -126,11 +126,19 @@ changes_body(const struct worker *worker)
         const uint64_t revision = page->revision;
 
         hoop_control_set_timeout(control, 60);
+        WORKER_CHECK(hoop_control_set(control, "y",
+                                      &(struct hoop_control_value){
+                                          .bytes = "", .n_bytes = 0}) ==
+                     HOOP_OK);
+        /* What others set is behind it then. */
         WORKER_CHECK(hoop_control_watch(control, "x/", revision, &events) ==
-                     HOOP_E_TIMEOUT);
+                     HOOP_OK);
+        WORKER_CHECK(events->n_events == 0 && events->revision > revision);
+        const uint64_t later = events->revision;
+
         hoop_control_set_timeout(control, 20000);
         room_set(worker, 0, 1);
-        WORKER_CHECK(hoop_control_watch(control, "x/", revision, &events) ==
+        WORKER_CHECK(hoop_control_watch(control, "x/", later, &events) ==
                      HOOP_OK);
         WORKER_CHECK(events->n_events == 1);
         WORKER_CHECK(strcmp(events->events[0].kind, "set") == 0);

@@ -362,12 +362,6 @@ hoop_control_watch(hoop_control_t *control,
         return error_pass(status);
 
     const struct store_watch_reply *reply = &control->answer.watch;
-    if (reply->n_events == 0)
-        return error_raise(HOOP_E_TIMEOUT,
-                           "no key of job '%s' that begins with '%s' has "
-                           "changed within %u ms",
-                           control->job, prefix ? prefix : "",
-                           control->timeout_ms);
     struct hoop_control_event *events =
         control_items(control, reply->n_events, sizeof(*events));
     if (!events)
