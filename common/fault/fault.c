@@ -192,24 +192,32 @@ faults_strike(struct faults *faults,
               const struct fault_event *event)
 {
     struct fault_deed deed = {.action = FAULT_NOTHING};
+    struct fault_deed jitter = {.action = FAULT_JITTER};
     int note_fd = -1;
+    int jitter_fd = -1;
 
     pthread_mutex_lock(&faults->lock);
     for (unsigned i = 0; i < faults->n_rules; i++) {
         struct fault_rule *rule = &faults->rules[i];
+        const bool is_jitter = rule->action == FAULT_JITTER;
 
-        /* All of them count, but one strikes. */
-        if (!(rules & 1u << i) ||
-            (deed.action != FAULT_NOTHING && fault_rule_is_due(rule, event)))
+        /* All of them count, but one strikes, and jitter beside it. */
+        if (!(rules & 1u << i) || (!is_jitter && deed.action != FAULT_NOTHING &&
+                                   fault_rule_is_due(rule, event)))
             continue;
-        if (fault_rule_strikes(rule, event)) {
+        if (!fault_rule_strikes(rule, event))
+            continue;
+        if (is_jitter) {
+            jitter.amount += fault_rule_jitter_ns(rule, event);
+            jitter_fd = rule->note_fd;
+        } else {
             deed = (struct fault_deed){rule->action, rule->amount};
-            if (rule->action == FAULT_JITTER)
-                deed.amount = fault_rule_jitter_ns(rule, event);
             note_fd = rule->note_fd;
         }
     }
     pthread_mutex_unlock(&faults->lock);
+    note(jitter_fd, event->peer);
+    deed_do(&jitter);
     note(note_fd, event->peer);
     deed_do(&deed);
     return deed;

@@ -70,7 +70,8 @@ struct fault_deed {
     uint64_t amount;
 };
 
-/* What is to happen to the process, does; a frame is the caller's. */
+/* What is to happen to the process, does, jitter beside all else; a frame is the
+ * caller's. */
 struct fault_deed
 faults_strike(struct faults *faults,
               uint32_t rules,

@@ -196,6 +196,37 @@ process_ends_as_it_is_told(void **state)
     assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 7);
 }
 
+/* Whichever stands first, and whether or not its delay is 0. */
+static void
+jitter_leaves_other_rules_what_they_are(void **state)
+{
+    static const char *const texts[] = {"do=jitter:%d;do=exit:9",
+                                        "do=exit:9;do=jitter:%d",
+                                        "do=jitter:%d;seq=1,at=end,do=kill"};
+    static const char *const tampers[] = {"do=jitter:%d;do=drop",
+                                          "do=drop;do=jitter:%d"};
+    char text[64];
+
+    (void)state;
+    for (int seed = 1; seed <= 4; seed++) {
+        for (unsigned i = 0; i < 3; i++) {
+            snprintf(text, sizeof(text), texts[i], seed);
+            const int how = fate_of(text);
+            assert_true(WIFEXITED(how) && WEXITSTATUS(how) == (i < 2 ? 9 : 7));
+        }
+        for (unsigned i = 0; i < 2; i++) {
+            snprintf(text, sizeof(text), tampers[i], seed);
+            struct faults *faults = faults_of(text, 0);
+            assert_int_equal(faults_begin(faults, "barrier"), 3);
+            assert_int_equal(faults_strike(faults, 3, &frame_event).action,
+                             FAULT_DROP);
+            assert_int_equal(faults_strike(faults, 3, &frame_event).action,
+                             FAULT_NOTHING);
+            faults_destroy(faults);
+        }
+    }
+}
+
 static void
 note_says_when_it_struck_and_where(void **state)
 {
@@ -244,6 +275,7 @@ main(void)
         cmocka_unit_test(more_rules_than_the_limit_are_refused),
         cmocka_unit_test(environment_is_read_where_faults_are_built),
         cmocka_unit_test(process_ends_as_it_is_told),
+        cmocka_unit_test(jitter_leaves_other_rules_what_they_are),
         cmocka_unit_test(note_says_when_it_struck_and_where),
         cmocka_unit_test(delay_takes_its_time),
     };
