@@ -103,8 +103,10 @@ def _environment(environ: Mapping[str, str], token: str) -> dict[str, str]:
 def _read_line(fd: int, pid: int) -> str:
     """What hoopd says when it listens."""
     said = b""
+    poller = select.poll()  # of any descriptor, unlike select()
+    poller.register(fd, select.POLLIN)
     while not said.endswith(b"\n"):
-        ready, _, _ = select.select([fd], [], [], START_S)
+        ready = poller.poll(START_S * 1000)
         part = os.read(fd, 512) if ready else b""
         if not part:
             os.kill(pid, signal.SIGKILL)

@@ -8,8 +8,8 @@ no fixture of others. One that dies is forked again within milliseconds.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -49,6 +49,8 @@ class Result(NamedTuple):
     outcomes: list[Outcome]
     account: str
     time_s: float
+    # What was to be mended before.
+    notes: tuple[str, ...] = ()
 
 
 class Rank:
@@ -157,7 +159,7 @@ class Pool:
 
     def _kill(self, number: int) -> None:
         signal.pidfd_send_signal(self.ranks[number].pid_fd, signal.SIGKILL)
-        select.select([self.ranks[number].pid_fd], [], [])
+        wait([self.ranks[number].pid_fd])
         self._ended(number)
 
     @property
@@ -168,8 +170,12 @@ class Pool:
         return self._coordinator
 
     def job(self, n: int, settings: dict[str, Any]) -> str:
-        """The job of the tests of n ranks; another one when settings are other ones."""
-        if n not in self._jobs or self._jobs[n][1] != settings:
+        """The job of the tests of n ranks; another one when settings are other ones.
+
+        Delays by a seed follow from the number of the call in its session, too: then it
+        is always another one.
+        """
+        if n not in self._jobs or self._jobs[n][1] != settings or "debug_fault" in settings:
             self._n_jobs += 1
             self._jobs[n] = (f"pytest-{os.getpid()}-{self._n_jobs}", settings)
         return self._jobs[n][0]
@@ -185,19 +191,40 @@ class Pool:
     ) -> Result:
         """Run a test on n ranks. following: of a rank, the test after this one.
 
+        limit_s: math.inf is none.
         debug: gives the terminal to a rank that asks for it, and takes it back; None:
         nobody debugs.
         """
+        notes = self._mend(n)
         job = self.job(n, settings)
         joining = {**self.coordinator.settings, **settings}
         for number in range(n):
             if number not in self.ranks:
                 self.ranks[number] = self._start(number)
         for number in range(n):
-            # If it has died since its last test, that is seen below.
+            # If it dies just now, that is seen below.
             with contextlib.suppress(OSError):
                 self.ranks[number].link.send(Run(item, following(number), n, job, joining))
-        return self._collect(n, limit_s, debug)
+        return self._collect(n, limit_s, debug)._replace(notes=tuple(notes))
+
+    def _mend(self, n: int) -> list[str]:
+        """Have others take the place of what has ended since the last test; what that was."""
+        notes = []
+        for number in [r for r in range(n) if r in self.ranks and wait([self.ranks[r].pid_fd], 0)]:
+            how = self._ended(number).splitlines()[0]
+            notes.append(f"rank {number} has ended since its last test: {how}; another process takes its place")
+        if self._coordinator is not None:
+            try:
+                has_ended = os.waitpid(self._coordinator.pid, os.WNOHANG)[0] != 0
+            except ChildProcessError:  # somebody else has waited for all children
+                has_ended = True
+            if has_ended:
+                pid = self._coordinator.pid
+                notes.append(f"hoopd (pid {pid}) has ended since the last test; another one is started")
+                self._coordinator.close()
+                self._coordinator = None
+                self._jobs.clear()
+        return notes
 
     def _collect(self, n: int, limit_s: float, debug: Callable[[Debugger, int], None] | None) -> Result:
         outcomes: dict[int, Outcome] = {}
@@ -215,7 +242,12 @@ class Pool:
                 return Result([outcomes[r] for r in range(n)], account, time_s)
             waits = {self.ranks[r].link: r for r in range(n) if r not in outcomes}
             ends = {self.ranks[r].pid_fd: r for r in range(n) if r not in outcomes}
-            ready: list[Any] = wait([*waits, *ends], None if debugging >= 0 else left)
+            try:
+                ready: list[Any] = wait([*waits, *ends], None if debugging >= 0 or math.isinf(left) else left)
+            except pytest.fail.Exception:
+                # Of a signal's handler, as pytest-timeout has one: that is a limit, too.
+                end, debugging = -math.inf, min(debugging, NOBODY)
+                continue
             for source in ready:
                 number = waits.get(source, -1) if not isinstance(source, int) else ends[source]
                 if number in outcomes:
@@ -224,6 +256,8 @@ class Pool:
                 if isinstance(told, Done):
                     outcomes[number] = Outcome(told, "", "", time.monotonic())
                     is_broken |= any(report["outcome"] == "failed" for report in told.reports)
+                    if not told.is_whole:
+                        self._jobs.pop(n, None)
                 elif isinstance(told, Debugger):
                     debugging = self._debug(told, number, debugging, debug)
                     end = max(end, time.monotonic() + GRACE_S)
@@ -247,8 +281,8 @@ class Pool:
                 return rank.link.recv()
         except (EOFError, OSError):
             # Its end is certain, but may not be visible yet.
-            select.select([rank.pid_fd], [], [], STACKS_S)
-        return self._ended(number) if select.select([rank.pid_fd], [], [], 0)[0] else None
+            wait([rank.pid_fd], STACKS_S)
+        return self._ended(number) if wait([rank.pid_fd], 0) else None
 
     def _debug(self, told: Debugger, number: int, debugging: int, debug: Any) -> int:
         if not told.begins:
@@ -302,7 +336,7 @@ class Pool:
                 rank.link.send(None)
         end = time.monotonic() + GRACE_S
         for rank in self.ranks.values():
-            if not select.select([rank.pid_fd], [], [], max(0.0, end - time.monotonic()))[0]:
+            if not wait([rank.pid_fd], max(0.0, end - time.monotonic())):
                 signal.pidfd_send_signal(rank.pid_fd, signal.SIGKILL)
             rank.close()
         self.ranks.clear()

@@ -42,10 +42,15 @@ class Run(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What a rank tells when a test has ended: its reports, and warnings with where they came from."""
+    """What a rank tells when a test has ended: its reports, and warnings with where they came from.
+
+    is_whole: the next test can have the session. quits: why pytest.exit() was called.
+    """
 
     reports: list[dict[str, Any]]
     warnings: list[tuple[Any, str, str, Any]]
+    is_whole: bool = True
+    quits: str | None = None
 
 
 class Failed(NamedTuple):
@@ -76,6 +81,7 @@ class RankProcess:
         self.warnings: list[tuple[Any, str, str, Any]] = []
         # By how many ranks they have, with the names of their jobs.
         self._sessions: dict[int, tuple[str, hoop.Session]] = {}
+        self._is_whole = True
 
     def serve(self) -> None:
         """Until the main process says that it was all."""
@@ -84,15 +90,23 @@ class RankProcess:
             told = self.link.recv()
             if told is None:
                 break
-            self.run, self.reports, self.warnings = told, [], []
+            self.run, self.reports, self.warnings, self._is_whole = told, [], [], True
+            quits = None
             items = self.pytest_session.items
             item = items[told.item]
-            following = None if told.following is None else items[told.following]
+            following: Any = None if told.following is None else items[told.following]
+            if following is item:
+                # Again, with fixtures that are made anew; those of wider scopes stay.
+                following = item.parent
             # After a test that was not the one that was expected next.
             self._teardown(item)
-            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            try:
+                item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            except pytest.exit.Exception as error:
+                self.fail(error)
+                quits = str(error)
             told_reports = [config.hook.pytest_report_to_serializable(config=config, report=r) for r in self.reports]
-            self.link.send(Done(told_reports, self.warnings))
+            self.link.send(Done(told_reports, self.warnings, self._is_whole and not self._has_ended(), quits))
         self._teardown(None)
         for n in list(self._sessions):
             self.leave(n)
@@ -118,6 +132,12 @@ class RankProcess:
             made.world.barrier()
         return self._sessions[n][1]
 
+    def _has_ended(self) -> bool:
+        """Whether the test has left the session, or given it up."""
+        assert self.run is not None
+        kept = self._sessions.get(self.run.n)
+        return kept is not None and (kept[1]._session is None or kept[1]._is_aborted)
+
     def leave(self, n: int) -> None:
         """Leave the session of n ranks, if there is one."""
         if n in self._sessions:
@@ -125,9 +145,14 @@ class RankProcess:
 
     def fail(self, error: BaseException) -> None:
         """What the others have to know, before this rank tears down."""
-        assert self.run is not None
         self.link.send(Failed(f"{type(error).__name__}: {error}"))
+        self.part(error)
+
+    def part(self, error: BaseException) -> None:
+        """End the session, so that nobody waits for this rank in vain."""
+        assert self.run is not None
         if self.run.n in self._sessions:
+            self._is_whole = False
             self._sessions.pop(self.run.n)[1].__exit__(type(error), error, error.__traceback__)
 
     def may_debug(self) -> bool:

@@ -82,9 +82,15 @@ def _merge(reports: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
     """Of one phase."""
     failed = {number: report for number, report in reports.items() if report.failed}
     others = {number: report for number, report in reports.items() if not report.passed}
+    xfailed = [number for number, report in others.items() if not report.failed and hasattr(report, "wasxfail")]
+    if xfailed and all(_told(report)[0] for report in failed.values()):
+        # That was expected, and the failures are what others had from it.
+        failed = {}
     if failed:
         first = min(failed, key=lambda number: _told(failed[number])[:2])
-    elif len(others) == len(reports) or any(hasattr(report, "wasxfail") for report in others.values()):
+    elif xfailed:
+        first = min(xfailed)
+    elif len(others) == len(reports):
         first = min(others)
     else:
         # Skipped on some ranks only: it was run.
@@ -113,8 +119,10 @@ def _verdicts(phases: dict[str, dict[int, pytest.TestReport]], result: Result) -
     for number, outcome in enumerate(result.outcomes):
         if outcome.done is None:
             continue
-        failed = [phases[phase][number] for phase in PHASES if number in phases[phase] and phases[phase][number].failed]
-        lines[number] = _told(failed[0])[2] if failed else "passed"
+        own = [phases[phase][number] for phase in PHASES if number in phases[phase]]
+        failed = [report for report in own if report.failed]
+        is_skipped = any(report.skipped for report in own)
+        lines[number] = _told(failed[0])[2] if failed else "skipped" if is_skipped else "passed"
     return lines
 
 
@@ -127,7 +135,7 @@ def _broken(item: pytest.Item, text: str) -> pytest.TestReport:
         dict.fromkeys(item.keywords, 1),
         "failed",
         ReprExceptionInfo(
-            ReprTraceback([ReprEntryNative([text])], None, "native"),
+            ReprTraceback([ReprEntryNative([f"{text}\n"])], None, "native"),
             ReprFileLocation(path, (line or 0) + 1, text.splitlines()[0]),
         ),
         "call",

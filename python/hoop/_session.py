@@ -67,6 +67,7 @@ class Session:
         self._session = session
         # What there is to say where that is None.
         self._gone = "session has been left"
+        self._is_aborted = False
         self._abandoned: deque[tuple[Any, Any]] = deque()
         self._coordinator: Coordinator | None = None
         self._comms: set[Comm] = set()
@@ -105,7 +106,10 @@ class Session:
         knows, or after a second. A second time does nothing. C: hoop_abort().
         """
         if self._session is not None:
+            self._is_aborted = True
             lib.hoop_abort(self._session, reason.encode("utf-8", "replace"))
+            # Ctrl-C meanwhile is not a later call's.
+            ended(0, "abort")
 
     def leave(self) -> None:
         """Take leave of the job; what still runs is dropped. A second time does nothing."""
@@ -132,9 +136,11 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None:
-            self._fail(error)
-        self.leave()
+        try:
+            if error is not None:
+                self._fail(error)
+        finally:
+            self.leave()
 
     def __repr__(self) -> str:
         if self._session is None:

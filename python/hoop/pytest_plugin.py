@@ -13,6 +13,9 @@ a wider scope than a test is made once in each process.
 
 from __future__ import annotations
 
+import math
+import pickle
+import sys
 import warnings
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -26,7 +29,8 @@ from hoop._pytest_rank import Debugger, RankProcess, now, told_of
 _rank: RankProcess | None = None
 
 _TIMEOUT_S = 60.0
-_SEEDS = 20
+# Of a seed, as HOOP_DEBUG_FAULT takes it.
+_SEED_MAX = 2**32 - 1
 _MARK = (
     "ranks(n, ..., jitter=None, timeout=None): run the test on n ranks, once for each n; with the seed jitter "
     "for delays; ended after timeout seconds"
@@ -38,18 +42,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("hoop", "tests on several ranks (hoop)")
     group.addoption(
         "--jitter",
-        nargs="?",
         type=int,
-        const=_SEEDS,
         metavar="N",
-        help=f"run each test of several ranks with N ({_SEEDS}) seeds of random delays, until one fails",
+        help="run each test of several ranks with N seeds of random delays (20, say), until one fails",
     )
     group.addoption("--jitter-seed", type=int, metavar="SEED", help="run them with the delays of this seed")
     group.addoption(
         "--ranks-timeout",
         type=float,
         metavar="SECONDS",
-        help=f"end a test of several ranks after so long, with the stacks of all ({_TIMEOUT_S:g})",
+        help=f"end a test of several ranks after so long, with the stacks of all ({_TIMEOUT_S:g}); 0: never",
     )
     parser.addini("ranks_timeout", "as --ranks-timeout", default="")
 
@@ -57,13 +59,42 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Say what the marker is."""
     config.addinivalue_line("markers", _MARK)
+    _check_options(config)
     config.pluginmanager.register(Ranks(config), "hoop-ranks")
+
+
+def _check_options(config: pytest.Config) -> None:
+    seed, n_seeds = config.option.jitter_seed, config.option.jitter
+    if seed is not None and not _is_number(seed, int, _SEED_MAX):
+        raise pytest.UsageError(f"--jitter-seed={seed} is not a number from 0 to {_SEED_MAX}")
+    if n_seeds is not None and not _is_number(n_seeds, int, _SEED_MAX):
+        raise pytest.UsageError(f"--jitter={n_seeds} is not a number of seeds")
+    limit = config.option.ranks_timeout
+    if limit is None:
+        limit = config.getini("ranks_timeout") or _TIMEOUT_S
+    try:
+        is_wrong = not _is_number(float(limit), (int, float), math.inf)
+    except ValueError:
+        is_wrong = True
+    if is_wrong:
+        raise pytest.UsageError(f"ranks_timeout is {limit}; it is a number of seconds, or 0 for no limit")
+
+
+def _is_number(value: Any, kinds: Any, most: float) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool) and 0 <= value <= most
 
 
 def _sizes(mark: pytest.Mark) -> list[int]:
     """Of a marker."""
     sizes = list(mark.args)
-    if not sizes or not all(isinstance(n, int) and n > 0 for n in sizes) or set(mark.kwargs) - {"jitter", "timeout"}:
+    seed, limit = mark.kwargs.get("jitter"), mark.kwargs.get("timeout")
+    if (
+        not sizes
+        or not all(_is_number(n, int, math.inf) and n > 0 for n in sizes)
+        or set(mark.kwargs) - {"jitter", "timeout"}
+        or not (seed is None or _is_number(seed, int, _SEED_MAX))
+        or not (limit is None or _is_number(limit, (int, float), math.inf))
+    ):
         raise pytest.Collector.CollectError(f"wrong marker {mark.args} {mark.kwargs}; {_MARK}")
     return sizes
 
@@ -85,7 +116,20 @@ def _size_of(item: pytest.Item) -> int | None:
     if mark is None:
         return None
     callspec = getattr(item, "callspec", None)
-    return int(callspec.params["_n_ranks"]) if callspec and "_n_ranks" in callspec.params else _sizes(mark)[0]
+    if callspec and "_n_ranks" in callspec.params:
+        return int(callspec.params["_n_ranks"])
+    sizes = _sizes(mark)
+    if len(sizes) > 1:
+        raise pytest.Collector.CollectError(f"{mark.args} cannot be the ranks of this test; say one number of them")
+    return sizes[0]
+
+
+def _size_told(item: pytest.Item) -> int | None:
+    """The same, where nothing has yet looked whether the marker is right."""
+    try:
+        return _size_of(item)
+    except pytest.Collector.CollectError as error:
+        raise pytest.UsageError(f"{item.nodeid}: {error}") from None
 
 
 @pytest.fixture
@@ -99,7 +143,7 @@ def _own() -> RankProcess:
     return _rank
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def rank() -> int:
     """The number of this process among those that run the test."""
     return _own().number
@@ -112,8 +156,10 @@ def session() -> hoop.Session:
 
 
 @pytest.fixture
-def comm(session: hoop.Session, request: pytest.FixtureRequest) -> Iterator[hoop.Comm]:
+def comm(request: pytest.FixtureRequest) -> Iterator[hoop.Comm]:
     """A communicator of all ranks, of this test alone: what it leaves undone is no other's."""
+    # A fixture `session` may be the project's own.
+    session = _own().session()
     made = session.world.create(range(session.world.size))
     made.set_name(request.node.name[:60])
     # Who fails and leaves from now on disturbs nobody's create().
@@ -133,18 +179,21 @@ class Ranks:
         self.places: dict[str, int] = {}
         self.sizes: list[int | None] = []
         self.pdb: Any = None
+        # What a rank may name to the main process.
+        self.modules: set[str] = set()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Prepare to fork ranks, before any fixture is made."""
         if self.config.option.collectonly or _rank is not None:
             return
-        self.sizes = [_size_of(item) for item in session.items]
+        self.sizes = [_size_told(item) for item in session.items]
         if not any(self.sizes):
             return
         from hoop._pytest_pool import Pool
 
         self.session = session
+        self.modules = set(sys.modules)
         self.places = {item.nodeid: i for i, item in enumerate(session.items)}
         factory: Any = getattr(self.config, "_tmp_path_factory", None)
         self.pool = Pool(session, str(factory.getbasetemp()) if factory else "", self.begin)
@@ -188,8 +237,12 @@ class Ranks:
         return list(range(1, option.jitter + 1)) if option.jitter else [None]
 
     def _limit_s(self, mark: pytest.Mark) -> float:
-        told = mark.kwargs.get("timeout") or self.config.option.ranks_timeout or self.config.getini("ranks_timeout")
-        return float(told or _TIMEOUT_S)
+        told = mark.kwargs.get("timeout")
+        if told is None:
+            told = self.config.option.ranks_timeout
+        if told is None:
+            told = self.config.getini("ranks_timeout") or _TIMEOUT_S
+        return float(told) or math.inf
 
     def _reports(self, item: pytest.Item) -> list[pytest.TestReport]:
         """Of the first seed that fails, or the last one."""
@@ -212,6 +265,9 @@ class Ranks:
             debug = self._debug if self.config.option.usepdb else None
             result = self.pool.run(place, following, n, settings, self._limit_s(mark), debug)
             self._warn(item, result)
+            quits = [outcome.done.quits for outcome in result.outcomes if outcome.done]
+            if any(text is not None for text in quits):
+                pytest.exit(next(text for text in quits if text is not None))
             reports = merged(item, result)
             failed = next((report for report in reports if report.failed), None)
             if failed and seed is not None:
@@ -231,6 +287,12 @@ class Ranks:
 
     def _warn(self, item: pytest.Item, result: Any) -> None:
         """Hand on the warnings of the ranks, each once."""
+        for text in result.notes:
+            path, line, _ = item.location
+            note = warnings.WarningMessage(RuntimeWarning(text), RuntimeWarning, path, (line or 0) + 1)
+            self.config.hook.pytest_warning_recorded.call_historic(
+                kwargs={"warning_message": note, "when": "runtest", "nodeid": item.nodeid, "location": None}
+            )
         told = set()
         for outcome in result.outcomes:
             for message, when, nodeid, location in outcome.done.warnings if outcome.done else ():
@@ -265,8 +327,12 @@ class Ranks:
         if _rank is not None and call.excinfo is not None:
             if report.failed:
                 vars(report)["hoop_told"] = told_of(call, now())
-            if not report.passed and call.when != "teardown":
-                _rank.fail(call.excinfo.value)
+            if call.when != "teardown":
+                if report.failed or hasattr(report, "wasxfail"):
+                    _rank.fail(call.excinfo.value)
+                elif report.skipped and not getattr(call.excinfo.value, "_use_item_location", False):
+                    # No failure, but others may wait for it, unless a marker skips all.
+                    _rank.part(call.excinfo.value)
         return report
 
     @pytest.hookimpl
@@ -291,10 +357,15 @@ class Ranks:
             return
         message = warning_message
         told = warnings.WarningMessage(str(message.message), UserWarning, message.filename, message.lineno)
-        if issubclass(message.category, Warning) and message.category.__module__ == "builtins":
-            told = warnings.WarningMessage(
-                message.category(str(message.message)), message.category, message.filename, message.lineno
-            )
+        if message.category.__module__ in self.modules:
+            try:
+                own = warnings.WarningMessage(
+                    message.category(str(message.message)), message.category, message.filename, message.lineno
+                )
+                pickle.loads(pickle.dumps(own))
+                told = own
+            except Exception:  # of a class that is made otherwise, or has no name
+                pass
         _rank.warnings.append((told, when, nodeid, location))
 
     @pytest.hookimpl(tryfirst=True)

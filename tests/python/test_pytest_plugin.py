@@ -353,13 +353,228 @@ def test_one_rank_is_debugged(ranks, pytester, monkeypatch):
     assert "Quitting debugger" in quits.stdout.str()
 
 
+REPLAYED = """
+import pytest
+
+@pytest.mark.ranks(2)
+@pytest.mark.parametrize("i", range(3))
+def test_late(comm, rank, i):
+    jobs.append(jobs_of(comm))
+    comm.barrier()
+    assert i < 2
+    assert len(set(jobs)) == len(jobs)
+
+jobs = []
+
+def jobs_of(comm):
+    from hoop.pytest_plugin import _rank
+    return _rank.run.job
+"""
+
+
+def test_seed_plays_the_same_alone_and_behind_others(ranks):
+    """Since each test of a seed has a job of its own, whose calls are counted from 1."""
+    passing = ranks("--jitter=3", "-k", "not 2", tests=REPLAYED)
+    passing.assert_outcomes(passed=2)
+    result = ranks("--jitter-seed=3", tests=REPLAYED)
+    result.assert_outcomes(failed=1, passed=2)
+    assert "failed with seed 3;" in result.text
+
+
+ALARMED = """
+import signal, pytest
+
+@pytest.mark.ranks(2)
+def test_hangs(comm, rank):
+    if rank == 1:
+        signal.pause()
+    comm.barrier()
+
+@pytest.mark.ranks(2)
+def test_goes_on(comm):
+    comm.barrier()
+"""
+
+ALARM = """
+import os, signal, pytest
+
+def late(*_):
+    pytest.fail("Timeout")
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    if item.name == "test_hangs" and "PYTEST_HOOP_RANK" not in os.environ:
+        signal.signal(signal.SIGALRM, late)
+        signal.setitimer(signal.ITIMER_REAL, 1.0)
+    return (yield)
+"""
+
+
+def test_alarm_in_the_main_process_is_a_limit(ranks):
+    """As pytest-timeout has one."""
+    result = ranks(tests=ALARMED, conftest=ALARM)
+    result.assert_outcomes(failed=1, passed=1)
+    assert "INTERNALERROR" not in result.text
+    assert "of 2 had not ended after" in result.text
+    assert "stacks of rank 1 -" in result.text
+
+
+BETWEEN = """
+import os, signal, warnings, pytest
+from multiprocessing.connection import wait
+
+@pytest.fixture
+def session():
+    return "the project's own"
+
+@pytest.fixture(scope="module")
+def of_module(rank):
+    return rank
+
+@pytest.mark.ranks(2)
+def test_leaves(comm, rank):
+    if rank == 1:
+        of_rank().session().leave()
+
+@pytest.mark.ranks(2)
+def test_gives_up(comm, rank, of_module):
+    comm.barrier()
+    if rank == of_module == 0:
+        of_rank().session().abort("has had enough")
+
+@pytest.mark.ranks(2)
+def test_after_those(comm, session):
+    comm.barrier()
+    assert session == "the project's own"
+
+def test_kills_a_rank(request):
+    pool = request.config.pluginmanager.getplugin("hoop-ranks").pool
+    os.kill(pool.ranks[1].pid, signal.SIGKILL)
+    wait([pool.ranks[1].pid_fd])
+
+@pytest.mark.ranks(2)
+def test_after_a_death(comm):
+    comm.barrier()
+
+def test_kills_hoopd(request):
+    pool = request.config.pluginmanager.getplugin("hoop-ranks").pool
+    os.kill(pool.coordinator.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pool.coordinator.pid, os.WEXITED | os.WNOWAIT)
+
+@pytest.mark.ranks(2)
+def test_after_hoopds_death(comm):
+    comm.barrier()
+
+@pytest.mark.ranks(2)
+def test_skipped_by_one(rank):
+    if rank == 1:
+        pytest.skip("not here")
+
+@pytest.mark.ranks(2)
+@pytest.mark.xfail(raises=LookupError)
+def test_expected_of_one(comm, rank):
+    if rank == 1:
+        raise LookupError
+    comm.barrier()
+
+class OfTest(Warning):
+    pass
+
+@pytest.mark.ranks(2)
+def test_warns(comm):
+    warnings.warn("mine", OfTest)
+
+def of_rank():
+    from hoop.pytest_plugin import _rank
+    return _rank
+"""
+
+
+def test_what_a_test_leaves_behind_is_no_other_tests(ranks):
+    """A session that was left, a rank or a hoopd that has ended, a rank that was skipped."""
+    result = ranks("-o", "ranks_timeout=20", tests=BETWEEN)
+    result.assert_outcomes(passed=9, xfailed=1, warnings=3)
+    assert re.search(r"RuntimeWarning: rank 1 has ended since its last test: .* was killed by SIGKILL; ", result.text)
+    assert re.search(r"RuntimeWarning: hoopd \(pid \d+\) has ended since the last test", result.text)
+    assert "OfTest: mine" in result.text
+
+
+EXITS = """
+import pytest
+
+@pytest.mark.ranks(2)
+def test_exits(comm, rank):
+    if rank == 1:
+        pytest.exit("enough of it")
+    comm.barrier()
+
+@pytest.mark.ranks(2)
+def test_is_not_run(comm):
+    comm.barrier()
+"""
+
+
+def test_exit_in_a_rank_ends_the_tests(ranks):
+    """As without ranks."""
+    result = ranks(tests=EXITS)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "Exit: enough of it" in result.text
+    assert "passed" not in result.text
+
+
+MANY_FILES = """
+import os, resource, pytest
+
+@pytest.fixture(scope="module", autouse=True)
+def files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    kept = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+    yield
+    for fd in kept:
+        os.close(fd)
+
+def test_opens():
+    pass
+
+@pytest.mark.ranks(2)
+@pytest.mark.parametrize("i", range(2))
+def test_with_many(comm, rank, i):
+    comm.barrier()
+    assert rank == 0 or i == 1
+"""
+
+
+def test_descriptors_beyond_1024(ranks):
+    """Which select() cannot watch."""
+    ranks(tests=MANY_FILES).assert_outcomes(passed=2, failed=1)
+
+
+def test_wrong_limits_are_told(ranks):
+    """Before a test is run; 0 is none."""
+    for wrong in ("-oranks_timeout=off", "--ranks-timeout=-1", "--jitter-seed=-1"):
+        result = ranks(wrong, tests="def test_it(): pass\n")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert "ERROR: " in result.text
+        assert "INTERNALERROR" not in result.text
+    marked = (
+        "import pytest, unittest\n"
+        "class TestIt(unittest.TestCase):\n"
+        "    @pytest.mark.ranks({})\n"
+        "    def test_it(self): pass\n"
+    )
+    result = ranks(tests=marked.format("2, 3"))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "TestIt::test_it: (2, 3) cannot be the ranks of this test" in result.text
+    ranks("--ranks-timeout=0", tests=marked.format("2")).assert_outcomes(passed=1)
+
+
 def test_wrong_markers_are_told(ranks, pytester):
     """When tests are collected."""
-    for i, wrong in enumerate(("", "0", "'4'", "4, colour=1")):
+    for i, wrong in enumerate(("", "0", "'4'", "4, colour=1", "True", "2, jitter=-1", "2, timeout='1'")):
         pytester.makepyfile(**{f"test_{i}": f"import pytest\n@pytest.mark.ranks({wrong})\ndef test_it(): pass\n"})
     result = ranks(tests="def test_it(): pass\n")
-    result.assert_outcomes(errors=4)
-    assert result.text.count("ranks(n, ..., jitter=None, timeout=None): run the test on n ranks") == 4
+    result.assert_outcomes(errors=7)
+    assert result.text.count("ranks(n, ..., jitter=None, timeout=None): run the test on n ranks") == 7
 
 
 def test_page_on_ci_shows_tests_that_pass(ranks):
