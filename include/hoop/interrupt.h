@@ -37,6 +37,8 @@ hoop_interrupt_check_t(void *context);
  *   hoop_join(): it has not joined; *out_session is not written.
  *   hoop_control_*(): the coordinator may have done it or not; the control goes
  *       on with the next call.
+ *   hoop_abort(), which says no status: it returns, and the coordinator may not
+ *       know.
  *
  * hoop_leave(), and hoop_wait() and others with a timeout of theirs, are not
  * interrupted.

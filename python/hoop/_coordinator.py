@@ -121,7 +121,8 @@ def start(listen: str = "127.0.0.1:0", token: str | None = None, limit_s: int = 
     """Start a hoopd and wait until it listens.
 
     listen: host:port; the system chooses port 0. token: HOOP_TOKEN, or else a random
-    one. limit_s: seconds until somebody has to have joined, if this process ends.
+    one. limit_s: seconds until somebody has to have joined, where hoopd cannot see
+    whether this process holds on to it; as a child of this one it can.
 
     hoop.Unavailable: it did not start.
     """

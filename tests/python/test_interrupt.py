@@ -189,6 +189,24 @@ def test_join(session):
 
 
 @on_ranks(1)
+def test_abort(session):
+    """Where the coordinator says nothing; the next call is not what is interrupted."""
+    from hoop import _coordinator
+
+    _watchdog()
+    with _coordinator.start() as mute:
+        other = hoop.join(**mute.settings, job="other", world_size=1, rank=0)
+        os.kill(mute.pid, signal.SIGSTOP)
+        try:
+            with Interrupt(), pytest.raises(KeyboardInterrupt):
+                other.abort("has had enough")
+        finally:
+            os.kill(mute.pid, signal.SIGCONT)
+        _sum(session.world)
+        other.leave()
+
+
+@on_ranks(1)
 def test_handler_that_does_not_raise(session):
     """The call goes on, as Python's own do."""
     _watchdog()

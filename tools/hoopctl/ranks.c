@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "hoopctl/command.h"
 #include "hoopctl/json.h"
@@ -105,7 +106,9 @@ rank_show(const struct hoop_control_rank *rank)
     printf("%6s %-8s %-24s %8u %-28s %8.1f s\n", number,
            show(rank->state, &state), show(rank->host, &host), rank->pid,
            show(rank->address, &address), (double)rank->lease_left_ms / 1000);
-    if (rank->reason[0])
+    /* What is told instead of its activity may say so. */
+    if (rank->reason[0] &&
+        !(rank->activity && strstr(rank->activity->silence, rank->reason)))
         printf("%6s %s\n", "", show(rank->reason, &reason));
     activity_show(rank->activity);
 }
