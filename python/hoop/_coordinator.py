@@ -46,11 +46,16 @@ class Coordinator:
 
     def publish(self, path: str) -> None:
         """Write where it is into a file, all of which appears at once, until withdraw()."""
-        self._path = path
-        made = f"{path}.{os.getpid()}"
-        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        made = f"{path}.{os.urandom(8).hex()}"
+        # Others may write to the folder: what they have put there is not followed.
+        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as file:
             file.write(f"{self.pid} {self.address} {self.token}")
-        os.replace(made, path)
+        try:
+            os.replace(made, path)
+        except OSError:
+            os.unlink(made)
+            raise
+        self._path = path
 
     def withdraw(self) -> None:
         """Remove the file, since all have come whom it was for."""
@@ -117,17 +122,35 @@ def _read_line(fd: int, pid: int) -> str:
     return said.decode().strip()
 
 
-def start(listen: str = "127.0.0.1:0", token: str | None = None, limit_s: int = 60) -> Coordinator:
+def token_of(environ: Mapping[str, str]) -> str | None:
+    """The token that it says, or the file that it names; whether that is as it has to be the C library says."""
+    token, path = environ.get("HOOP_TOKEN"), environ.get("HOOP_TOKEN_FILE")
+    if token or not path:
+        return token or None
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read(4096).strip() or None
+    except (OSError, ValueError):
+        return None
+
+
+def start(
+    listen: str = "127.0.0.1:0",
+    token: str | None = None,
+    limit_s: int = 60,
+    environ: Mapping[str, str] = os.environ,
+) -> Coordinator:
     """Start a hoopd and wait until it listens.
 
-    listen: host:port; the system chooses port 0. token: HOOP_TOKEN, or else a random
-    one. limit_s: seconds until somebody has to have joined, where hoopd cannot see
-    whether this process holds on to it; as a child of this one it can.
+    listen: host:port; the system chooses port 0. token: that of environ, or else a
+    random one. limit_s: seconds until somebody has to have joined, where hoopd cannot
+    see whether this process holds on to it; as a child of this one it can. environ: of
+    hoopd, with settings.
 
     hoop.Unavailable: it did not start.
     """
     _reap()
-    token = token or os.environ.get("HOOP_TOKEN") or os.urandom(32).hex()
+    token = token or token_of(environ) or os.urandom(32).hex()
     # All of them are closed where another program is executed.
     input_end, held = os.pipe()
     output_end, said = os.pipe()
@@ -136,7 +159,7 @@ def start(listen: str = "127.0.0.1:0", token: str | None = None, limit_s: int = 
         pid = os.posix_spawn(
             _HOOPD,
             arguments,
-            _environment(os.environ, token),
+            _environment(environ, token),
             file_actions=[(os.POSIX_SPAWN_DUP2, input_end, 0), (os.POSIX_SPAWN_DUP2, said, 1)],
             # Neither Ctrl-C nor the end of a terminal is for it.
             setsid=True,

@@ -7,12 +7,14 @@ their launcher says. A process that nobody has launched is a world of its own.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import itertools
 import os
 import re
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from hoop import _coordinator
@@ -21,6 +23,10 @@ from hoop._enums import Status
 from hoop._error import Refused, Timeout
 
 _LOOK_S = 0.01
+# What torchrun calls a run that it was given no name of.
+_NAMELESS = ("", "none")
+# How often this process has met others; they have done so as often.
+_meetings = itertools.count()
 # Innermost first, as the C library asks them (worker/session/launcher.c), by the
 # names of the rank, the size, the ranks on this host, and the run.
 _LAUNCHERS = (
@@ -61,27 +67,30 @@ def launch_of(environ: Mapping[str, str]) -> Launch | None:
 
 
 def _start(launch: Launch, environ: Mapping[str, str], listen: str) -> Coordinator:
-    if not listen.startswith(("127.", "localhost")) and not environ.get("HOOP_TOKEN"):
+    if not listen.startswith(("127.", "localhost")) and not _coordinator.token_of(environ):
         raise Refused(
             "join: ranks of several hosts need a token that strangers do not know: set HOOP_TOKEN, "
             "the same for all, as `openssl rand -hex 32` makes it",
             Status.PRECONDITION,
             "join",
         )
-    return _coordinator.start(listen, environ.get("HOOP_TOKEN"), limit_s=300)
+    return _coordinator.start(listen, limit_s=300, environ=environ)
 
 
-def _file_of(launch: Launch, environ: Mapping[str, str]) -> str:
+def _file_of(launch: Launch, environ: Mapping[str, str], meeting: int) -> str:
     """The same for all ranks of a run on this host, and no other's."""
-    names = "-".join((launch.run, environ.get("MASTER_PORT", ""), environ.get("TORCHELASTIC_RESTART_COUNT", "")))
-    safe = re.sub(r"[^\w.-]", "_", names)
-    return os.path.join(tempfile.gettempdir(), f"hoop-{os.getuid()}-{os.getppid()}-{safe}")
+    said = [launch.run, environ.get("MASTER_PORT", ""), environ.get("TORCHELASTIC_RESTART_COUNT", ""), str(meeting)]
+    if launch.run.partition(".")[0] in _NAMELESS or launch.launcher == "mpiexec":
+        # Then the launcher is the parent of all ranks: nothing is between it and them.
+        said.append(f"of-{os.getppid()}")
+    safe = re.sub(r"[^\w.-]", "_", "-".join(said))
+    return os.path.join(tempfile.gettempdir(), f"hoop-{os.getuid()}-{launch.launcher}-{safe}")
 
 
 def _file_read(path: str) -> dict[str, str] | None:
     """Where the coordinator is that its file names, if that runs."""
     try:
-        with open(path) as file:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
             if os.fstat(file.fileno()).st_uid != os.getuid():
                 return None
             pid, address, token = file.read().split(" ")
@@ -91,13 +100,23 @@ def _file_read(path: str) -> dict[str, str] | None:
     return {"coordinator": address, "token": token}
 
 
+@contextlib.contextmanager
+def _closing_on_error(coordinator: Coordinator) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        coordinator.close()
+        raise
+
+
 def _meet_on_host(
-    launch: Launch, environ: Mapping[str, str], limit_s: float
+    launch: Launch, environ: Mapping[str, str], limit_s: float, meeting: int
 ) -> tuple[dict[str, str], Coordinator | None]:
-    path = _file_of(launch, environ)
+    path = _file_of(launch, environ, meeting)
     if launch.rank == 0:
         coordinator = _start(launch, environ, "127.0.0.1:0")
-        coordinator.publish(path)
+        with _closing_on_error(coordinator):
+            coordinator.publish(path)
         return coordinator.settings, coordinator
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
@@ -110,7 +129,7 @@ def _meet_on_host(
 
 
 def _meet_in_store(
-    launch: Launch, environ: Mapping[str, str], limit_s: float
+    launch: Launch, environ: Mapping[str, str], limit_s: float, meeting: int
 ) -> tuple[dict[str, str], Coordinator | None]:
     """By the store that torchrun's agent serves where MASTER_ADDR and MASTER_PORT say."""
     from datetime import timedelta
@@ -119,14 +138,17 @@ def _meet_in_store(
     # Who runs under torchrun has it.
     torch = importlib.import_module("torch.distributed")
     store = torch.TCPStore(host, int(environ["MASTER_PORT"]), None, False, timedelta(seconds=limit_s))
-    key = f"hoop/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
+    key = f"hoop/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{meeting}"
     if launch.rank:
         address, token = store.get(key).decode().split(" ")
         return {"coordinator": address, "token": token}, None
-    coordinator = _coordinator.start("0.0.0.0:0", environ.get("HOOP_TOKEN"), limit_s=300)
-    address = f"{host}:{coordinator.address.rpartition(':')[2]}"
-    store.set(key, f"{address} {coordinator.token}")
-    return coordinator.settings, coordinator
+    is_alone = launch.size == launch.local_size
+    coordinator = _coordinator.start("127.0.0.1:0" if is_alone else "0.0.0.0:0", limit_s=300, environ=environ)
+    # As the others have it: by where it is found a rank finds its own address.
+    address = coordinator.address if is_alone else f"{host}:{coordinator.address.rpartition(':')[2]}"
+    with _closing_on_error(coordinator):
+        store.set(key, f"{address} {coordinator.token}")
+    return {"coordinator": address, "token": coordinator.token}, coordinator
 
 
 def _meet_at(launch: Launch, environ: Mapping[str, str], address: str) -> tuple[dict[str, str], Coordinator | None]:
@@ -145,6 +167,13 @@ def _slurm_address(environ: Mapping[str, str]) -> str:
     return f"{found.group(1)}{found.group(2) or ''}:{port}"
 
 
+def _known(settings: dict[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Without the token that a file has: then the C library reads that, and says what is wrong with it."""
+    if environ.get("HOOP_TOKEN") or not environ.get("HOOP_TOKEN_FILE"):
+        return settings
+    return {name: value for name, value in settings.items() if name != "token"}
+
+
 def meet(environ: Mapping[str, str], limit_s: float) -> tuple[dict[str, str], Coordinator | None]:
     """The settings by which this process joins, where nothing says a coordinator.
 
@@ -153,12 +182,13 @@ def meet(environ: Mapping[str, str], limit_s: float) -> tuple[dict[str, str], Co
     """
     launch = launch_of(environ)
     if launch is None or launch.size <= 1:
-        coordinator = _coordinator.start()
-        return {**coordinator.settings, "rank": "0", "world_size": "1"}, coordinator
+        coordinator = _coordinator.start(environ=environ)
+        return {**_known(coordinator.settings, environ), "rank": "0", "world_size": "1"}, coordinator
+    meeting = next(_meetings)
     if environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True" and "MASTER_PORT" in environ:
-        settings, started = _meet_in_store(launch, environ, limit_s)
+        settings, started = _meet_in_store(launch, environ, limit_s, meeting)
     elif launch.size == launch.local_size:
-        settings, started = _meet_on_host(launch, environ, limit_s)
+        settings, started = _meet_on_host(launch, environ, limit_s, meeting)
     elif "MASTER_ADDR" in environ and "MASTER_PORT" in environ:
         settings, started = _meet_at(launch, environ, f"{environ['MASTER_ADDR']}:{environ['MASTER_PORT']}")
     elif launch.launcher == "srun":
@@ -170,4 +200,4 @@ def meet(environ: Mapping[str, str], limit_s: float) -> tuple[dict[str, str], Co
             Status.PRECONDITION,
             "join",
         )
-    return {**settings, "rank": str(launch.rank), "world_size": str(launch.size)}, started
+    return {**_known(settings, environ), "rank": str(launch.rank), "world_size": str(launch.size)}, started

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Union
@@ -21,6 +22,21 @@ def written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.9f}".rstrip("0").rstrip(".")
     return str(value) if isinstance(value, int) else os.fspath(value)
+
+
+_UNITS = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "h": 3600.0}
+
+
+def seconds_of(value: Setting) -> float | None:
+    """A time as hoop(7) writes it; None: it is none, of which C tells."""
+    found = re.fullmatch(r"(\d+(?:\.\d*)?)(ms|s|m|h|)", "" if value is None else written(value))
+    return float(found[1]) * _UNITS[found[2]] if found else None
+
+
+def environment(settings: Mapping[str, Setting], environ: Mapping[str, str]) -> dict[str, str]:
+    """environ, and what settings say as it would."""
+    given = {"HOOP_" + name.upper(): written(value) for name, value in settings.items() if value is not None}
+    return {**environ, **given}
 
 
 def listed(settings: Mapping[str, Setting]) -> tuple[Any, Any]:

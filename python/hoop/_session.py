@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Mapping
-from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import WeakSet
@@ -14,10 +13,10 @@ from hoop import _abort
 from hoop._binding import ffi, lib
 from hoop._comm import Comm
 from hoop._error import closed
-from hoop._options import Setting, listed
+from hoop._options import Setting, environment, listed, seconds_of
 from hoop._store import Store
 from hoop._waiting import session_left
-from hoop._work import _PENDING, Seconds, ended, seconds, watch
+from hoop._work import _PENDING, ended, watch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 # Until rank 0 has said where it has started the coordinator.
 _JOIN_S = 60.0
+# Where a rank or a size is given a coordinator has to be, too.
+_PLACED = ("COORDINATOR", "RANK", "WORLD_SIZE")
 
 
 class Stats(NamedTuple):
@@ -207,10 +208,11 @@ def join(**settings: Unpack[Settings]) -> Session:
     """
     given = cast("dict[str, Setting]", dict(settings))
     coordinator = None
-    if not given.get("coordinator") and not os.environ.get("HOOP_COORDINATOR") and not _is_placed(given):
+    environ = environment(given, os.environ)
+    if not any(environ.get(f"HOOP_{name}") for name in _PLACED):
         from hoop._launched import meet
 
-        found, coordinator = meet(os.environ, seconds(_limit(given)))
+        found, coordinator = meet(environ, seconds_of(environ.get("HOOP_JOIN_TIMEOUT")) or _JOIN_S)
         given.update(found)
     try:
         session = _join(given)
@@ -222,16 +224,6 @@ def join(**settings: Unpack[Settings]) -> Session:
         coordinator.withdraw()
         session._coordinator = coordinator
     return session
-
-
-def _is_placed(settings: Mapping[str, Setting]) -> bool:
-    """Whether a rank or a size is given: then a coordinator has to be, too."""
-    return any(settings.get(name, os.environ.get("HOOP_" + name.upper())) for name in ("rank", "world_size"))
-
-
-def _limit(settings: Mapping[str, Setting]) -> Seconds:
-    given = settings.get("join_timeout")
-    return given if isinstance(given, (int, float, timedelta)) else _JOIN_S
 
 
 def _join(settings: Mapping[str, Setting]) -> Session:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar, cast
 
-from hoop import _coordinator
+from hoop import _coordinator, _options
 from hoop._enums import Status
 from hoop._error import Error, RankLost, Timeout
 from hoop._options import Setting
@@ -285,7 +285,9 @@ def spawn(
     # The parent of a server's children is the server.
     parent = None if start_method == "forkserver" else os.getpid()
     job = f"spawn-{os.getpid()}-{next(_numbers)}"
-    coordinator = None if settings.get("coordinator") else _coordinator.start()
+    if settings.get("coordinator") and not (settings.get("job") or os.environ.get("HOOP_JOB")):
+        raise ValueError("spawn: a coordinator is given, and no job")
+    coordinator = None if settings.get("coordinator") else _coordinator.start(environ=_options.environment(settings, os.environ))
     processes: list[BaseProcess] = []
     links: list[Connection] = []
     ranks = _Ranks(processes, links)
@@ -293,7 +295,7 @@ def spawn(
         if coordinator:
             meeting = coordinator.settings
         else:
-            job = str(settings.pop("job"))
+            job = str(settings.pop("job", None) or os.environ["HOOP_JOB"])
             meeting = {
                 "coordinator": str(settings.pop("coordinator")),
                 "token": str(settings.pop("token", None) or os.environ.get("HOOP_TOKEN", "")),

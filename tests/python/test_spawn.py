@@ -1,5 +1,6 @@
 """tests/python/test_spawn.py - ranks that a function is run on, and their coordinator"""
 
+import itertools
 import os
 import pathlib
 import select
@@ -7,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+import types
+import typing
 
 import numpy as np
 import pytest
@@ -250,10 +253,10 @@ def environ(**given):
     return {**kept, "HOOP_TIMEOUT": "30", **given}
 
 
-def joined(*environments):
-    """What ranks print that are started with these environments."""
+def joined(*environments, through=()):
+    """What ranks print that are started with these environments, through another program."""
     ranks = [
-        subprocess.Popen([sys.executable, "-B", "-c", JOIN], env=env, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([*through, sys.executable, "-B", "-c", JOIN], env=env, stdout=subprocess.PIPE, text=True)
         for env in environments
     ]
     return [rank.communicate(timeout=DEADLINE_S)[0] for rank in ranks]
@@ -270,11 +273,12 @@ def test_join_under_mpirun_on_one_host():
         names = "OMPI_COMM_WORLD_"
         size = {f"{names}SIZE": "2", f"{names}LOCAL_SIZE": "2"}
         runs = [
-            environ(**size, **{f"{names}RANK": str(rank), "PMIX_NAMESPACE": run})
+            environ(**size, **{f"{names}RANK": str(rank), "PMIX_NAMESPACE": f"{run}-{os.getpid()}"})
             for run in ("a", "b")
             for rank in (1, 0)
         ]
-        assert joined(*runs) == ["1 2 2\n", "0 2 2\n"] * 2
+        # What is between the launcher and its ranks may be another process for each.
+        assert joined(*runs, through=("sh", "-c", '"$@"; exit', "sh")) == ["1 2 2\n", "0 2 2\n"] * 2
 
 
 def test_join_where_master_addr_says():
@@ -295,3 +299,144 @@ def test_join_of_several_hosts_needs_a_token(monkeypatch):
         meet(told, 1)
     with pytest.raises(hoop.Refused, match="mpiexec has started 2 ranks.*MASTER_PORT"):
         meet({"PMI_RANK": "0", "PMI_SIZE": "2"}, 1)
+
+
+class FakeStore:
+    """What is used of torch's TCPStore."""
+
+    keys: typing.ClassVar = {}
+
+    def __init__(self, *_):
+        pass
+
+    def set(self, key, value):
+        """Once for each key."""
+        assert key not in self.keys
+        self.keys[key] = value.encode()
+
+    def get(self, key):
+        """What is there already."""
+        return self.keys[key]
+
+
+@pytest.mark.parametrize(("local", "listens"), [("2", "127.0.0.1"), ("1", "0.0.0.0")])
+def test_ranks_of_torchrun_are_told_the_same(monkeypatch, local, listens):
+    """An address by which others reach rank 0, too; on one host nobody else gets at it. And twice."""
+    from hoop import _launched
+
+    monkeypatch.setattr(FakeStore, "keys", {})
+    monkeypatch.setitem(sys.modules, "torch.distributed", types.SimpleNamespace(TCPStore=FakeStore))
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    said = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": local, "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    said |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+    found = []
+    for rank in "01":
+        monkeypatch.setattr(_launched, "_meetings", itertools.count())
+        for _ in range(2):
+            settings, started = _launched.meet({**said, "RANK": rank}, 1)
+            found.append({name: settings[name] for name in ("coordinator", "token")})
+            if started:
+                assert started.address.startswith(listens + ":")
+                started.close()
+    assert found[:2] == found[2:]
+    assert found[0] != found[1]
+    assert all(settings["coordinator"].startswith("127.0.0.1:") for settings in found)
+
+
+def test_join_under_torchrun_again(tmp_path):
+    """A program may leave a job and join the next."""
+    pytest.importorskip("torch")
+    if not os.environ.get("HOOP_TEST_TORCHRUN"):
+        pytest.skip("takes 10 s, most of them to import torch; HOOP_TEST_TORCHRUN=1 runs it")
+    program = tmp_path / "program.py"
+    program.write_text(JOIN + JOIN)
+    torchrun = [sys.executable, "-B", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    said = subprocess.run(
+        [*torchrun, str(program)], env=environ(), stdout=subprocess.PIPE, text=True, check=True, timeout=DEADLINE_S
+    ).stdout
+    assert sorted(said.split("\n")) == ["", "0 2 2", "0 2 2", "1 2 2", "1 2 2"]
+
+
+def test_nothing_of_others_is_written_to(tmp_path):
+    """A file is made anew; where it cannot be put in its place nothing is left."""
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    path = tmp_path / "meeting"
+    path.symlink_to(victim)
+    (tmp_path / f"meeting.{os.getpid()}").symlink_to(victim)
+    with _coordinator.start() as coordinator:
+        coordinator.publish(str(path))
+        assert path.read_text() == f"{coordinator.pid} {coordinator.address} {coordinator.token}"
+    assert victim.read_text() == "kept"
+    path.mkdir()
+    with _coordinator.start() as coordinator, pytest.raises(OSError):
+        coordinator.publish(str(path))
+    assert {entry.name for entry in tmp_path.iterdir()} == {"victim", "meeting", f"meeting.{os.getpid()}"}
+
+
+def test_a_coordinator_that_cannot_be_told_of_ends(monkeypatch, tmp_path):
+    """Where the folder of the meeting takes no file."""
+    from hoop._launched import meet
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    before = set(_coordinator._started)
+    with pytest.raises(OSError):
+        meet({"RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}, 1)
+    assert set(_coordinator._started) == before
+
+
+def test_limit_of_a_join_is_as_hoop_writes_it():
+    """A number of seconds, or with a unit."""
+    from datetime import timedelta
+
+    from hoop._options import seconds_of
+
+    times = (2, 2.5, "2", "500ms", "1.5m", "1h", timedelta(seconds=3), None, "soon", "")
+    assert [seconds_of(time) for time in times] == [2, 2.5, 2, 0.5, 90, 3600, 3, None, None, None]
+
+
+@pytest.mark.parametrize("given", ["environment", "keyword"])
+def test_rank_that_meets_nobody_waits_as_long_as_it_was_told(monkeypatch, given, tmp_path):
+    """For rank 0, which is not there."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in set(os.environ) - set(environ()):
+        monkeypatch.delenv(name)
+    for name, value in (("RANK", "1"), ("WORLD_SIZE", "2"), ("LOCAL_WORLD_SIZE", "2")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HOOP_JOIN_TIMEOUT", "100ms" if given == "environment" else "10m")
+    with pytest.raises(hoop.Timeout, match=r"rank 0, which starts the coordinator.* 0.1 s"):
+        hoop.join(**({} if given == "environment" else {"join_timeout": "100ms"}))
+
+
+def test_settings_reach_the_coordinator(monkeypatch, tmp_path):
+    """A token, or the file that has it, by join() or spawn(); the file has to be private."""
+    for name in set(os.environ) - set(environ()):
+        monkeypatch.delenv(name)
+    file = tmp_path / "token"
+    file.write_text("t" * 32 + "\n")
+    file.chmod(0o600)
+    for settings in ({"token": "t" * 32}, {"token_file": file}):
+        with hoop.join(**settings) as session:
+            assert session._coordinator.token == "t" * 32
+    assert hoop.spawn(add, 1, (1,), start_method="fork", token_file=str(file))[0][:2] == (0, 1)
+    file.chmod(0o644)
+    with pytest.raises(hoop.Error, match="token"):
+        hoop.join(token_file=file)
+
+
+def test_keywords_tell_the_coordinator_of_tls(monkeypatch):
+    """As the environment does."""
+    seen = []
+    monkeypatch.setattr(_coordinator.os, "posix_spawn", lambda _, __, environment, **___: seen.append(environment))
+    monkeypatch.setattr(_coordinator, "_read_line", lambda *_: "127.0.0.1:1")
+    from hoop._options import environment
+
+    _coordinator.start(environ=environment({"tls": True, "timeout": 3}, {"HOOP_RANK": "1", "HOME": "/"})).close()
+    _coordinator._children.clear()
+    assert {name: value for name, value in seen[0].items() if name != "HOOP_TOKEN"} == {"HOOP_TLS": "on", "HOME": "/"}
+
+
+def test_spawn_with_a_coordinator_needs_a_job():
+    """Which is said."""
+    with pytest.raises(ValueError, match="a coordinator is given, and no job"):
+        hoop.spawn(add, 1, (1,), coordinator="127.0.0.1:1")
