@@ -51,12 +51,22 @@ class CompareSet(NamedTuple):
     value: bytes | None
 
 
+def _decoded(key: Key) -> str:
+    """As it comes back."""
+    try:
+        return key if isinstance(key, str) else key.decode()
+    except UnicodeDecodeError:
+        raise ValueError(f"key {key!r} is not UTF-8") from None
+
+
 def _key(key: Key) -> Any:
     """As C has it."""
     if isinstance(key, str):
-        key = key.encode()
+        key = key.encode(errors="surrogateescape")
     elif not isinstance(key, bytes):
         raise TypeError(f"a key is {type(key).__name__}; it is str or bytes")
+    else:
+        _decoded(key)
     if not key or b"\0" in key:
         raise ValueError(f"key {key!r} is empty, or has a byte 0")
     return ffi.new("char[]", key)
@@ -90,7 +100,8 @@ def _ttl(ttl: Seconds | None) -> int:
 
 
 def _text(text: Any) -> str:
-    return ffi.string(text).decode()  # type: ignore[no-any-return]
+    # Programs in C may have stored what is not UTF-8; _key() takes it back.
+    return ffi.string(text).decode(errors="surrogateescape")  # type: ignore[no-any-return]
 
 
 def _read(value: Any) -> bytes | None:
@@ -287,7 +298,7 @@ class Store(MutableMapping[str, bytes]):
         ttl: Seconds | None = None,
     ) -> CompareSet:
         """Write value if the key has the expected one; None: if it is not there."""
-        c_key, (c_value, held), (c_expected, _) = _key(key), _value(value, ttl), _value(expected or b"")
+        c_key, (c_value, held), (c_expected, _) = _key(key), _value(value, ttl), _value(b"" if expected is None else expected)
         out = ffi.new("struct hoop_control_exchange *")
         control = self._take("compare_set")
         try:
@@ -383,7 +394,7 @@ class Store(MutableMapping[str, bytes]):
         """
         wanted: list[Key] = [keys] if isinstance(keys, (str, bytes)) else list(keys)
         values = self._values("wait", wanted, max(1, milliseconds(timeout)))
-        names = [key if isinstance(key, str) else key.decode() for key in wanted]
+        names = [_decoded(key) for key in wanted]
         return {name: value for name, value in zip(names, values) if value is not None}
 
     def watch(self, prefix: Key = "", timeout: Seconds | None = None) -> StoreWatch:
@@ -453,6 +464,10 @@ class StoreWatch(Iterator[StoreEvent]):
             self._store._give(control)
 
 
+def _begins(key: object, prefix: Key) -> bool:
+    return isinstance(key, (str, bytes)) and _decoded(key).startswith(_decoded(prefix))
+
+
 class _Keys(KeysView[str]):
     def __init__(self, store: Store, prefix: Key) -> None:
         super().__init__(store)
@@ -468,7 +483,7 @@ class _Keys(KeysView[str]):
             yield from keys
 
     def __contains__(self, key: object) -> bool:
-        return key in self._store and str(key).startswith(str(self._prefix))
+        return _begins(key, self._prefix) and key in self._store
 
 
 class _Items(ItemsView[str, bytes]):
@@ -478,6 +493,12 @@ class _Items(ItemsView[str, bytes]):
 
     def __len__(self) -> int:
         return len(self._store.keys(self._prefix))
+
+    def __contains__(self, item: object) -> bool:
+        if not (isinstance(item, tuple) and len(item) == 2 and _begins(item[0], self._prefix)):
+            return False
+        value = self._store.get(item[0])
+        return value is not None and bool(value == item[1])
 
     def __iter__(self) -> Iterator[tuple[str, bytes]]:
         for keys, _, _ in self._store._pages(self._prefix):
@@ -497,3 +518,6 @@ class _Values(ValuesView[bytes]):
     def __iter__(self) -> Iterator[bytes]:
         for _, value in self._items:
             yield value
+
+    def __contains__(self, value: object) -> bool:
+        return any(found == value for found in self)

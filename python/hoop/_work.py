@@ -104,6 +104,15 @@ def pending(name: str, timeout: Seconds) -> Pending:
     return Pending(f"{name} goes on; {seconds(timeout):g} s have passed", Status.PENDING, name)
 
 
+def _copied(error: BaseException) -> BaseException:
+    """Without the traceback, which holds what the callers have; itself, if its class makes no copies."""
+    try:
+        made = copy(error)
+    except Exception:
+        made = error
+    return (made if type(made) is type(error) else error).with_traceback(None)
+
+
 class Work(Generic[T]):
     """An operation that has been started.
 
@@ -139,14 +148,13 @@ class Work(Generic[T]):
             if finish is not None:
                 self._result = finish()
         except BaseException as error:
-            # Without the traceback, which holds what the callers have.
-            self._error = copy(error)
+            self._error = _copied(error)
             raise
         return self._result  # type: ignore[no-any-return]
 
     def _outcome(self) -> T:
         if self._error is not None:
-            raise copy(self._error)
+            raise _copied(self._error)
         return self._result  # type: ignore[no-any-return]
 
     def wait(self, timeout: Seconds | None = None) -> T:

@@ -229,3 +229,45 @@ def test_hosts(session):
     assert comm.nodes == [0, 0, 0]
     with comm.split(0 if comm.rank else None) as part:
         assert part.hosts == [socket.gethostname()] * part.size
+
+
+@on_ranks(1)
+def test_zero_is_expected_as_a_number(session):
+    """As its digit."""
+    store = session.store
+    store["n"] = 0
+    assert store.compare_set("n", 0, 1) == (True, b"1")
+    store["empty"] = b""
+    assert store.compare_set("empty", "", "x") == (True, b"x")
+    assert store.compare_set("empty", None, "y") == (False, b"x")
+
+
+@on_ranks(1)
+def test_views_contain_what_they_iterate(session):
+    """Not what the store has besides, whatever they are given as a prefix."""
+    store = session.store
+    store.update({"a/é": b"1", "a/2": b"2", "b/1": b"3"})
+    for prefix in ("a/", b"a/"):
+        keys, items, values = store.keys(prefix), store.items(prefix), store.values(prefix)
+        assert {key for key in ("a/é", "a/2", "b/1", "a/none", 3) if key in keys} == set(keys) == {"a/é", "a/2"}
+        assert "a/é".encode() in keys
+        assert b"b/1" not in keys
+        pairs = [("a/é", b"1"), ("a/2", b"1"), ("b/1", b"3"), ("a/none", None), "a/", 3]
+        assert [pair in items for pair in pairs] == [True] + [False] * 5
+        assert [value in values for value in (b"1", b"2", b"3")] == [True, True, False]
+    assert "b/1" in store.keys()
+    assert ("b/1", b"3") in store.items()
+
+
+@on_ranks(1)
+def test_keys_are_utf8(session):
+    """Others would end every iteration over the store; what comes from elsewhere does not."""
+    from hoop._binding import ffi
+    from hoop._store import _text
+
+    for call in (session.store.set, session.store.setdefault):
+        with pytest.raises(ValueError, match="UTF-8"):
+            call(b"\xff", b"x")
+    assert list(session.store) == []
+    key = _text(ffi.new("char[]", b"a\xff"))
+    assert ffi.string(_key(key)) == b"a\xff"

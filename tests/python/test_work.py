@@ -200,3 +200,33 @@ def test_calls_that_are_retried_are_made_whole(session):
     assert x[0] == 2
     with pytest.raises(hoop.Unimplemented):
         session.world.allreduce_start(x)
+
+
+class Uncopied(Exception):
+    """Cannot be made again of its arguments."""
+
+    def __init__(self, one, two):
+        super().__init__(f"{one} {two}")
+
+
+def fail_uncopied():
+    """What pickle calls where this is read."""
+    raise Uncopied("a", "b")
+
+
+class Unreadable:
+    """Is sent, and cannot be read."""
+
+    def __reduce__(self):
+        return fail_uncopied, ()
+
+
+@on_ranks(1)
+def test_failure_that_cannot_be_copied_is_raised_again(session):
+    """As often as it is asked for."""
+    work = session.world.allgather_object_start(Unreadable())
+    for _ in range(3):
+        with pytest.raises(Uncopied, match="a b"):
+            work.wait()
+    with pytest.raises(Uncopied):
+        work.test()
