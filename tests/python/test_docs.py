@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 import hoop
+from hoop._buffer import operator
 from hoop._work import Work
 from ranks import run
 
@@ -75,3 +76,18 @@ def test_every_call_of_a_communicator_has_its_row():
     cells = " ".join(first_cells("docs/python-from-mpi4py-and-torch.md"))
     calls = {name for name in dir(hoop.Comm) if not name.startswith("_") and not name.endswith("_start")}
     assert not sorted(name for name in calls if not re.search(rf"\bcomm\.{name}\b", cells))
+
+
+def test_operators_and_dtypes_that_pages_name_are_there():
+    """As calls take them; all dtypes are named."""
+    text = (ROOT / "docs/python-from-mpi4py-and-torch.md").read_text(encoding="utf-8")
+    operators = re.findall(r'"(\w+)"', re.search(r"^Operators are .*$", text, re.M).group())
+    assert set(operators) > {"sum", "product"}
+    assert all(operator(name) == hoop.ReduceOp[name.upper()] for name in operators)
+    text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    named = " ".join(re.search(r"dtype is one of (\d+), or it is refused: ([^.]*)\.", text, re.S).groups())
+    sized = {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+    single = {dtype.name.lower() for dtype in hoop.DType} - sized
+    assert "int and uint of 8 to 64 bits" in named
+    assert set(re.findall(r"\b[a-z]+\d+\b|bool", named)) == single
+    assert named.startswith(f"{len(sized | single)} ")
