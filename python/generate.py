@@ -65,7 +65,7 @@ TABLE = {
         "alltoall() of send_counts[r] elements to rank r and recv_counts[s] from rank s.",
     ),
     "scan": ("one", "one", "Combine the buffers of ranks 0 to this one."),
-    "exscan": ("one", "one", "Combine the buffers of the ranks before this one; rank 0's recv is left."),
+    "exscan": ("one", "one", "Combine the buffers of the ranks before this one; rank 0's recv is left as it was."),
     "barrier": ("", "", "Return when every rank has called."),
 }
 
@@ -96,8 +96,8 @@ struct hoop_py_object {
 """
 
 HOLDS = {
-    "one": "one block of count elements",
-    "all": "size blocks of count elements",
+    "one": "one block, of as many elements on every rank",
+    "all": "one such block for each rank, in rank order",
     "own": "counts[rank] elements",
     "sends": "sum(send_counts) elements",
     "receives": "sum(recv_counts) elements",
@@ -116,7 +116,14 @@ if send is not None and recv is not None:
 if c_send is None:
     {described}
 """
-IN_PLACE = "Where one buffer is None the other stands for both."
+IN_PLACE = "Both are of one dtype, the same on every rank. Where one is None the other stands for both."
+WHAT = {
+    "counts": "elements of each rank, the same on every rank.",
+    "send_counts": "elements for each rank.",
+    "recv_counts": "elements from each rank.",
+    "op": 'a hoop.ReduceOp, or its name in small letters, as "max".',
+    "root": "a rank of this communicator, the same on every rank.",
+}
 ERRORS = (
     "ValueError: a buffer is not C-contiguous or does not hold what it should.",
     "TypeError: it is no buffer in this host's memory, or, to be written, read-only.",
@@ -189,6 +196,7 @@ def docstring(doc: str, holds: "tuple[str, str]", names: "list[str]", is_started
             text = HOLDS["sends" if what == "all" and "counts" in names else what]
             text = text.replace("send_counts", "counts") if "counts" in names else text
             lines.append(f"{buffer}: {text}{', on root alone' if root else ''}.")
+    lines += [f"{name}: {WHAT[name]}" for name in names if name in WHAT]
     if holds[0]:
         lines += [IN_PLACE, ""]
     if is_started:
@@ -229,8 +237,8 @@ def method(text: str, name: str, is_started: bool) -> str:
         if any("counts" in n for n in names):
             passed.append("is_exact=True")
         if rooted:
-            lines.append("is_root = self.rank == root")
-            passed.append(f"{rooted}s=is_root")
+            lines.append(f"is_own = is_root(self, {name!r}, root)")
+            passed.append(f"{rooted}s=is_own")
         function = "operands" if rooted or "is_exact=True" in passed else "even"
         described = f"c_send, c_recv, count, dtype = {function}({', '.join(passed)})"
         is_short = (send, recv) == ("one", "one") and not is_started
@@ -259,7 +267,7 @@ def calls(text: str) -> str:
     out += "from __future__ import annotations\n\nfrom collections.abc import Sequence\n\n"
     out += "from hoop._binding import lib\n"
     out += "from hoop._buffer import _CHARS, _MISSED, _dtypes, _from_buffer\n"
-    out += "from hoop._buffer import Buffer, Op, even, operands, operator, sizes\n"
+    out += "from hoop._buffer import Buffer, Op, even, is_root, operands, operator, sizes\n"
     out += "from hoop._enums import ReduceOp\n"
     out += "from hoop._work import Work, Works, _raised\n\n"
     out += "".join(f"_{name} = lib.hoop_{name}\n" for name in TABLE) + "\n\n"

@@ -43,6 +43,21 @@ from hoop._store import CompareSet, Store, StoreEvent, StoreWatch
 from hoop._waiting import wait_all, wait_any
 from hoop._work import Seconds, Work
 
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    """__version__, that of what pip has installed, which takes a while to find."""
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("hoop")
+        except PackageNotFoundError:
+            pass
+    raise AttributeError(f"module 'hoop' has no attribute {name!r}")
+
+
 __all__ = [
     "ANY_SOURCE",
     "Aborted",

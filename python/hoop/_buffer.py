@@ -93,7 +93,9 @@ def _dtype(dtype: Any) -> int:
 
 def _dense(is_dense: bool) -> None:
     if not is_dense:
-        raise ValueError("it is not C-contiguous; give a copy that is, as numpy.ascontiguousarray() makes it")
+        raise ValueError(
+            "it is not C-contiguous; give a copy that is, as numpy.ascontiguousarray() or a tensor's contiguous() makes it"
+        )
 
 
 def _writable(is_writable: bool) -> None:
@@ -191,7 +193,8 @@ def _by_buffer(array: Any, is_output: bool) -> Place:
     dtype = _sized(_FORMATS[code], view.itemsize)
     _dense(view.c_contiguous)
     _writable(not (is_output and view.readonly))
-    return _from_buffer(view), view.nbytes // view.itemsize, dtype
+    # Not of the view: garbage collection that meets a view in use ends the process.
+    return _from_buffer(array), view.nbytes // view.itemsize, dtype
 
 
 def _describe(call: str, what: str, array: Any, is_output: bool) -> Place:
@@ -228,6 +231,13 @@ def shape(call: str, what: str, array: Any) -> tuple[int, ...]:
         except TypeError:
             raise TypeError(f"{call}: {what} ({type(array).__name__}) has no shape") from None
     return tuple(found)
+
+
+def is_root(comm: Any, call: str, root: int) -> bool:
+    """Whether this rank is the root; of one that comm does not have C tells."""
+    if not 0 <= root < 2**31:
+        raise ValueError(f"{call}: root is {root}; it is a rank, 0 or more")
+    return bool(comm.rank == root)
 
 
 def sizes(comm: Any, what: str, counts: Sequence[int]) -> Any:

@@ -36,7 +36,8 @@ class Comm(Collectives, Tensors, Messages, Objects, Elastic):
 
     def world_rank(self, rank: int) -> int:
         """The rank in the session's world of a rank of this communicator."""
-        found = lib.hoop_comm_world_rank(self._check(), rank)
+        comm = self._check()
+        found = lib.hoop_comm_world_rank(comm, rank) if 0 <= rank < self.size else lib.HOOP_NO_RANK
         if found == lib.HOOP_NO_RANK:
             raise ValueError(f"there is no rank {rank} among {self.size}")
         return int(found)

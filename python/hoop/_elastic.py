@@ -104,6 +104,8 @@ class Elastic(Works):
         hoop.Timeout: the text names who has not called; call it again. hoop.Aborted:
         this rank has been declared lost. hoop.Unavailable: there is no coordinator.
         """
+        if not 0 <= flags < 2**64:
+            raise ValueError(f"agree: flags are {flags}; they are 64 bits")
         out = ffi.new("uint64_t *", flags)
         ended(lib.hoop_comm_agree(self._check("agree"), out), "agree")
         return int(out[0])

@@ -81,7 +81,7 @@ class NotFound(Error, LookupError):
 
 
 class Refused(Error):
-    """The coordinator refused, e.g. since the job is full."""
+    """It is not in the state for that, e.g. the job is full, or a value of the store is no number."""
 
 
 class Exists(Refused):
@@ -101,7 +101,7 @@ class Exhausted(Error):
 
 
 class Aborted(Error):
-    """A race was lost, or the communicator was revoked."""
+    """Another rank gave the call up, as where Ctrl-C interrupted it; the communicator was revoked; a race was lost."""
 
 
 class OutOfRange(Error):

@@ -15,6 +15,9 @@ ANY_SOURCE = None
 
 _ANY = lib.HOOP_ANY_SOURCE
 _NULL = ffi.NULL
+_TAG_MAX = 2**62
+# More than any communicator has: of others C tells.
+_RANKS_MAX = 2**31
 _RECEIVED = ffi.typeof("struct hoop_received *")
 _new = ffi.new
 _send = lib.hoop_send
@@ -53,11 +56,11 @@ Message = Union[Send, Recv]
 
 def ends(call: str, what: str, rank: int | None, tag: int) -> int:
     """A peer as C has it; tag is only looked at."""
-    if tag < 0:
-        raise ValueError(f"{call}: tag is {tag}; it is 0 or more")
+    if not 0 <= tag <= _TAG_MAX:
+        raise ValueError(f"{call}: tag is {tag}; it is 0 to 2^62")
     if rank is None and what == "source":
         return _ANY  # type: ignore[no-any-return]
-    if rank is None or rank < 0:
+    if rank is None or not 0 <= rank < _RANKS_MAX:
         raise ValueError(f"{call}: {what} is {rank}; it is a rank, 0 or more")
     return rank
 
@@ -108,7 +111,7 @@ class Messages(Works):
         hoop.RankLost, hoop.Timeout: as the text says, who is at fault.
         """
         where, count, dtype = place("send", "buffer", buffer, False)
-        if dest < 0 or tag < 0:
+        if not (0 <= dest < _RANKS_MAX and 0 <= tag <= _TAG_MAX):
             ends("send", "dest", dest, tag)
         status = _send(where, count, dtype, dest, tag, self._comm or self._check("send"))
         if status or _raised or self._abandoned:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hoop._binding import ffi, lib
+from hoop._buffer import is_root
 from hoop._messages import ANY_SOURCE, ends
 from hoop._work import Work, Works, _raised
 
@@ -169,11 +170,11 @@ class Objects(Works):
         return self._broadcast_object(value, root, True)  # type: ignore[no-any-return]
 
     def _broadcast_object(self, value: object, root: int, is_started: bool) -> Any:
-        is_root = self.rank == root
-        message = dumps(value) if is_root else b""
+        is_own = is_root(self, "broadcast_object", root)
+        message = dumps(value) if is_own else b""
         got = _OneObject()
         given = (ffi.from_buffer(message), len(message), got.bytes, got.n_bytes, root)
-        finish = (lambda: value) if is_root else got.value
+        finish = (lambda: value) if is_own else got.value
         return self._run("broadcast_object", given, (given, got), finish, is_started)
 
     def gather_object(self, value: object, root: int = 0) -> list[Any] | None:
@@ -188,10 +189,10 @@ class Objects(Works):
         return self._gather_object(value, root, True)  # type: ignore[no-any-return]
 
     def _gather_object(self, value: object, root: int, is_started: bool) -> Any:
-        is_root = self.rank == root
+        is_own = is_root(self, "gather_object", root)
         message, got = dumps(value), _AllObjects()
-        given = (ffi.from_buffer(message), len(message), got.out if is_root else _NULL, root)
-        return self._run("gather_object", given, (given, got), got.value if is_root else lambda: None, is_started)
+        given = (ffi.from_buffer(message), len(message), got.out if is_own else _NULL, root)
+        return self._run("gather_object", given, (given, got), got.value if is_own else lambda: None, is_started)
 
     def allgather_object(self, value: object) -> list[Any]:
         """All ranks' values in a list, in rank order, on every rank. mpi4py's allgather().
@@ -224,7 +225,7 @@ class Objects(Works):
 
     def _scatter_object(self, values: Sequence[object] | None, root: int, is_started: bool) -> Any:
         messages, listed = [], _NULL
-        if self.rank == root:
+        if is_root(self, "scatter_object", root):
             if values is None or len(values) != self.size:
                 n = "no values" if values is None else f"{len(values)} values"
                 raise ValueError(f"scatter_object: root has {n}, the communicator {self.size} ranks")

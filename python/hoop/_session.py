@@ -195,7 +195,8 @@ def join(**settings: Unpack[Settings]) -> Session:
 
     A setting is given by its name in hoop(7) without HOOP_, in small letters, as
     coordinator="node0:4667", world_size=4, timeout=2.5; what is not given, or None,
-    comes from the environment. Times are seconds or timedelta, switches bool.
+    comes from the environment. Times are seconds or timedelta, switches bool. Beside
+    this file, hoop/_settings.py has them all, with what each is.
 
     Where nothing says a coordinator, a process that nobody launched is a world of one;
     of those that torchrun, srun or mpirun has launched rank 0 starts a coordinator, as

@@ -287,7 +287,8 @@ def spawn(
     job = f"spawn-{os.getpid()}-{next(_numbers)}"
     if settings.get("coordinator") and not (settings.get("job") or os.environ.get("HOOP_JOB")):
         raise ValueError("spawn: a coordinator is given, and no job")
-    coordinator = None if settings.get("coordinator") else _coordinator.start(environ=_options.environment(settings, os.environ))
+    environ = _options.environment(settings, os.environ)
+    coordinator = None if settings.get("coordinator") else _coordinator.start(environ=environ)
     processes: list[BaseProcess] = []
     links: list[Connection] = []
     ranks = _Ranks(processes, links)

@@ -108,6 +108,10 @@ def _read(value: Any) -> bytes | None:
     return None if value.bytes == ffi.NULL else bytes(ffi.buffer(value.bytes, value.n_bytes))
 
 
+def _ended(status: int, operation: str) -> None:
+    ended(status, operation, is_told=False)
+
+
 class Store(MutableMapping[str, bytes]):
     """The key-value store of a job, as a mapping of str to bytes.
 
@@ -166,7 +170,7 @@ class Store(MutableMapping[str, bytes]):
             if self._is_closed:
                 raise closed("store has been closed, or its session left", operation)
             watch()
-            ended(self._create(out), operation)
+            _ended(self._create(out), operation)
         return out[0]
 
     def _give(self, control: Any) -> None:
@@ -187,6 +191,11 @@ class Store(MutableMapping[str, bytes]):
         with self._lock:
             self._is_closed = True
         if self._pid == os.getpid():
+            self._release()
+
+    def __del__(self) -> None:
+        # Not where it has failed to begin, nor what is another process's.
+        if getattr(self, "_pid", None) == os.getpid():
             self._release()
 
     def __enter__(self) -> Store:
@@ -223,7 +232,7 @@ class Store(MutableMapping[str, bytes]):
             lib.hoop_control_set_timeout(control, timeout_ms)
             for i in range(0, len(c_keys), _BATCH):
                 batch = c_keys[i : i + _BATCH]
-                ended(call(control, batch, len(batch), out), operation)
+                _ended(call(control, batch, len(batch), out), operation)
                 found += [_read(out[0][j]) for j in range(len(batch))]
         finally:
             self._give(control)
@@ -257,7 +266,7 @@ class Store(MutableMapping[str, bytes]):
         c_key, (c_value, held) = _key(key), _value(value, ttl)
         control = self._take("set")
         try:
-            ended(lib.hoop_control_set(control, c_key, c_value), "set")
+            _ended(lib.hoop_control_set(control, c_key, c_value), "set")
         finally:
             self._give(control)
         del held
@@ -271,7 +280,7 @@ class Store(MutableMapping[str, bytes]):
         try:
             status = lib.hoop_control_delete(control, c_key)
             if status != Status.NOT_FOUND:
-                return ended(status, "delete")
+                return _ended(status, "delete")
         finally:
             self._give(control)
         raise KeyError(key)
@@ -285,7 +294,7 @@ class Store(MutableMapping[str, bytes]):
         c_key, out = _key(key), ffi.new("int64_t *")
         control = self._take("add")
         try:
-            ended(lib.hoop_control_add(control, c_key, n, _ttl(ttl), out), "add")
+            _ended(lib.hoop_control_add(control, c_key, n, _ttl(ttl), out), "add")
         finally:
             self._give(control)
         return int(out[0])
@@ -298,12 +307,13 @@ class Store(MutableMapping[str, bytes]):
         ttl: Seconds | None = None,
     ) -> CompareSet:
         """Write value if the key has the expected one; None: if it is not there."""
-        c_key, (c_value, held), (c_expected, _) = _key(key), _value(value, ttl), _value(b"" if expected is None else expected)
+        c_key, (c_value, held) = _key(key), _value(value, ttl)
+        c_expected, _kept = _value(b"" if expected is None else expected)
         out = ffi.new("struct hoop_control_exchange *")
         control = self._take("compare_set")
         try:
             given = ffi.NULL if expected is None else c_expected
-            ended(lib.hoop_control_compare_set(control, c_key, given, c_value, out), "compare_set")
+            _ended(lib.hoop_control_compare_set(control, c_key, given, c_value, out), "compare_set")
             if out.is_applied:
                 return CompareSet(True, bytes(ffi.buffer(held)))
             return CompareSet(False, _read(out.present))
@@ -355,7 +365,7 @@ class Store(MutableMapping[str, bytes]):
             scan = ffi.new("struct hoop_control_scan *", {"prefix": c_prefix, "after": after})
             control = self._take("keys")
             try:
-                ended(lib.hoop_control_list(control, scan, out), "keys")
+                _ended(lib.hoop_control_list(control, scan, out), "keys")
                 page = out[0]
                 keys = [_text(page.keys[i].key) for i in range(page.n_keys)]
                 n_more, revision = int(page.n_more), int(page.revision)
@@ -454,7 +464,7 @@ class StoreWatch(Iterator[StoreEvent]):
         control = self._store._take("watch")
         try:
             lib.hoop_control_set_timeout(control, ms)
-            ended(lib.hoop_control_watch(control, c_prefix, self._since, out), "watch")
+            _ended(lib.hoop_control_watch(control, c_prefix, self._since, out), "watch")
             found = out[0]
             for i in range(found.n_events):
                 event = found.events[i]

@@ -54,6 +54,7 @@ def _forget_in_child() -> None:
     global _MAIN
     _MAIN = get_ident()
     _raised.clear()
+    watch()
 
 
 os.register_at_fork(after_in_child=_forget_in_child)
@@ -65,21 +66,25 @@ def watch() -> None:
         lib.hoop_set_interrupt(lib.hoop_py_is_interrupted, ffi.NULL)
 
 
+# Another thread may be the one that joins.
+watch()
+
 # What counts as not called where it is interrupted, as hoop/interrupt.h says.
 _UNCALLED = {"join", "create", "agree", "shrink", "grow"}
 
 
-def ended(status: int, name: str, undo: Callable[[], object] | None = None) -> None:
+def ended(status: int, name: str, undo: Callable[[], object] | None = None, is_told: bool = True) -> None:
     """Raises what a call failed with, or what interrupted it.
 
     undo: of what the call has made, if it ended well just before the interruption.
+    is_told: whether a note says if the call counts; of split() that is not known.
     """
     if _raised and get_ident() == _MAIN:
         error = _raised.pop()
         _raised.clear()
         if undo is not None and not status:
             undo()
-        if hasattr(error, "add_note"):
+        if is_told and name != "split" and hasattr(error, "add_note"):
             counts = "not called" if status and name in _UNCALLED else "called"
             error.add_note(f"hoop: {name} was interrupted, and counts as {counts}")
         raise error

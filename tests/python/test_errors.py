@@ -133,3 +133,32 @@ def test_death_is_told_to_the_others():
         assert f"[{rank}] RankLost: barrier #1: rank 1 " in said
         assert f"[{rank}] by 1 barrier 1 " in said
     assert "exited with code 3" in said
+
+
+@on_ranks(2)
+def test_ranks_that_cannot_be_are_refused(session):
+    """By ValueError, before anything is sent; who is no member may name any."""
+    comm = session.world
+    x = np.ones(1)
+    for rank in (-1, 2, 1 << 33):
+        with pytest.raises(ValueError, match=f"no rank {rank} among 2"):
+            comm.world_rank(rank)
+        with pytest.raises(ValueError, match=f"no rank {rank} among 2"):
+            comm.create([rank])
+    for rank in (-1, 1 << 33):
+        for call in (comm.broadcast, comm.broadcast_start, comm.reduce, comm.broadcast_object, comm.gather_object):
+            with pytest.raises(ValueError, match=f"root is {rank}"):
+                call(x, root=rank)
+        with pytest.raises(ValueError, match=f"dest is {rank}"):
+            comm.send(x, rank)
+        with pytest.raises(ValueError, match=f"source is {rank}"):
+            comm.recv_start(x, rank)
+    for tag in (-1, 1 << 64):
+        with pytest.raises(ValueError, match=f"tag is {tag}"):
+            comm.send(x, 0, tag)
+    for flags in (-1, 1 << 64):
+        with pytest.raises(ValueError, match=f"flags are {flags}"):
+            comm.agree(flags)
+    with comm.split(None) as nobodys:
+        nobodys.broadcast(x, root=1)
+    comm.barrier()

@@ -6,6 +6,7 @@ Rank 0 is signalled when it is seen to wait: its main thread sleeps in the call,
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -215,3 +216,29 @@ def test_handler_that_does_not_raise(session):
     with Interrupt(), pytest.raises(hoop.Timeout):
         session.store.wait("never", timeout=1)
     assert calls == [1]
+
+
+JOINED_ELSEWHERE = """
+import hoop, threading
+from test_interrupt import interrupted
+made = []
+thread = threading.Thread(target=lambda: made.append(hoop.join()))
+thread.start()
+thread.join()
+interrupted(made[0].world.recv, bytearray(1), 0)
+made[0].leave()
+"""
+
+
+def test_main_thread_of_what_another_has_joined():
+    """It gets the signals all the same."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOOP_")}
+    command = [sys.executable, "-B", "-c", JOINED_ELSEWHERE]
+    subprocess.run(command, cwd=os.path.dirname(__file__), env={**kept, "HOOP_TIMEOUT": "20"}, check=True, timeout=60)
+
+
+@on_ranks(1)
+def test_no_note_where_it_is_not_known_whether_it_counts(session):
+    """As of the store's calls."""
+    error = interrupted(session.store.wait, "nobody's")
+    assert not getattr(error, "__notes__", [])

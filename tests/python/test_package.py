@@ -67,3 +67,11 @@ def test_programs_are_in_the_package(name):
     program = pathlib.Path(hoop.__file__).parent / "bin" / name
     said = subprocess.check_output([program, "--version"], text=True)
     assert said.split()[0] == name
+
+
+def test_version_is_what_pip_has_installed(monkeypatch):
+    """Where it has."""
+    monkeypatch.setattr("importlib.metadata.version", lambda name: f"{name} 1.2")
+    assert hoop.__version__ == "hoop 1.2"
+    with pytest.raises(AttributeError, match="no attribute 'allreduce'"):
+        _ = hoop.allreduce
