@@ -94,7 +94,7 @@ def _dtype(dtype: Any) -> int:
 def _dense(is_dense: bool) -> None:
     if not is_dense:
         raise ValueError(
-            "it is not C-contiguous; give a copy that is, as numpy.ascontiguousarray() or a tensor's contiguous() makes it"
+            "it is not C-contiguous; give a copy that is, by numpy.ascontiguousarray() or a tensor's contiguous()"
         )
 
 
