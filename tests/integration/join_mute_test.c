@@ -10,6 +10,7 @@
 #include "integration/crowd.h"
 #include "integration/daemon.h"
 #include "integration/workers.h"
+#include "letter.h"
 #include "net/address.h"
 #include "net/socket.h"
 
@@ -106,8 +107,10 @@ static int
 dial_body(const struct worker *worker, hoop_session_t *session)
 {
     const pid_t frozen = (pid_t)room_await(worker, PLACE_FROZEN);
-    const uint64_t begin_ns = clock_now_ns();
     float number = 1;
+
+    WORKER_CHECK(letter_await(frozen, 'T'));
+    const uint64_t begin_ns = clock_now_ns();
 
     const enum hoop_status status =
         hoop_send(&number, 1, HOOP_FLOAT32, FROZEN, 0, hoop_world(session));
