@@ -49,7 +49,8 @@ def killed(session, culprit):
         os.kill(os.getpid(), signal.SIGKILL)
     x = np.ones(4)
     error = expect(hoop.RankLost, lambda: comm.allreduce(x), [culprit], pids)
-    assert "killed by signal 9" in str(error)
+    # What the launcher says, or what is seen where that takes too long.
+    assert "killed by signal 9" in str(error) or "its process has ended" in str(error)
     smaller = comm.shrink()
     assert (smaller.size, smaller.rank) == (SIZE - 1, comm.rank - (comm.rank > culprit))
     x = np.ones(4)
