@@ -250,20 +250,29 @@ def test_race(comm, rank):
 """
 
 
-def test_jitter_finds_a_race_and_plays_it_again(ranks):
-    """Within 50 seeds; by the option and by the marker."""
+def seed_that_fails(ranks):
+    """The first of 50 by which the race is lost."""
     result = ranks("--jitter=50", tests=RACE.format(jitter=""))
     result.assert_outcomes(failed=1)
     found = re.search(
-        r"failed with seed (\d+); again by: pytest '(test_it.py::test_race)' --jitter-seed=\1\n", result.text
+        r"failed with seed (\d+); again by: pytest 'test_it.py::test_race' --jitter-seed=\1\n", result.text
     )
     assert found, result.text
     assert 1 <= int(found[1]) <= 50
-    again = ranks(f"--jitter-seed={found[1]}", found[2], tests=RACE.format(jitter=""))
-    again.assert_outcomes(failed=1)
-    marked = ranks(tests=RACE.format(jitter=f", jitter={found[1]}"))
-    marked.assert_outcomes(failed=1)
-    assert f"failed with seed {found[1]};" in marked.text
+    return found[1]
+
+
+def test_jitter_finds_a_race_and_plays_it_again(ranks):
+    """Within 50 seeds; by the option and by the marker."""
+    # On a busy machine a rank may be late by itself, which no seed plays again.
+    for _ in range(4):
+        seed = seed_that_fails(ranks)
+        again = ranks(f"--jitter-seed={seed}", "test_it.py::test_race", tests=RACE.format(jitter=""))
+        marked = ranks(tests=RACE.format(jitter=f", jitter={seed}"))
+        if f"failed with seed {seed};" in again.text and f"failed with seed {seed};" in marked.text:
+            again.assert_outcomes(failed=1)
+            return
+    raise AssertionError(marked.text)
 
 
 MANY = """
