@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 
 from hoop._binding import ffi, lib
 from hoop._collectives import Collectives
@@ -98,12 +97,7 @@ class Comm(Collectives, Tensors, Messages, Objects, Elastic):
     def __enter__(self) -> Comm:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.free()
 
     def __repr__(self) -> str:

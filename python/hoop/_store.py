@@ -10,7 +10,6 @@ import os
 from collections import deque
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, MutableMapping, ValuesView
 from threading import Lock
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union, overload
 
 from hoop._binding import ffi, lib
@@ -201,12 +200,7 @@ class Store(MutableMapping[str, bytes]):
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -14,23 +14,11 @@ from hypothesis import strategies as st
 import hoop
 from hoop import DType, ReduceOp
 from ranks import on_ranks
+from test_buffers import OnlyDLPack
 from test_collectives import NUMPY, call, combined, is_defined, same, values
 
 EXAMPLES = int(os.environ.get("HOOP_MATRIX_EXAMPLES", "60"))
 SEED = int(os.environ.get("HOOP_MATRIX_SEED", "0"))
-
-
-class OnlyDLPack:
-    """An array as libraries show theirs that have no other protocol."""
-
-    def __init__(self, of):
-        self.of = of
-
-    def __dlpack__(self, **rest):
-        return self.of.__dlpack__(**rest)
-
-    def __dlpack_device__(self):
-        return self.of.__dlpack_device__()
 
 
 class OnlyInterface:

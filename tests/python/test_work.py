@@ -2,7 +2,9 @@
 
 import gc
 import os
+import pathlib
 import signal
+import tempfile
 import threading
 import time
 import weakref
@@ -13,6 +15,9 @@ import pytest
 
 import hoop
 from ranks import on_ranks
+
+# For what is sure to come.
+DEADLINE_S = 60
 
 
 @on_ranks(2)
@@ -43,17 +48,24 @@ def test_wait_with_a_timeout_leaves_the_operation(session):
     assert (x == 3).all()
 
 
+def gate(rank):
+    """A file that no other run of this test has."""
+    return pathlib.Path(tempfile.gettempdir(), f"hoop-{os.environ['HOOP_JOB']}-{os.getppid()}-{rank}")
+
+
 def release(rank):
     """Let the process of that rank leave blocked()."""
-    open(f"/tmp/hoop-{os.environ['HOOP_JOB']}-{os.getppid()}-{rank}", "x").close()
+    gate(rank).touch(exist_ok=False)
 
 
 def blocked():
     """Wait for release(), without hoop."""
-    path = f"/tmp/hoop-{os.environ['HOOP_JOB']}-{os.getppid()}-{os.environ['HOOP_RANK']}"
-    while not os.path.exists(path):
+    path = gate(os.environ["HOOP_RANK"])
+    deadline = time.monotonic() + DEADLINE_S
+    while not path.exists():
+        assert time.monotonic() < deadline
         time.sleep(0.005)
-    os.unlink(path)
+    path.unlink()
 
 
 @on_ranks(4)
