@@ -190,6 +190,10 @@ def _describe(made: Error) -> None:
     made.elapsed = failure.elapsed_ms / 1000
     made.allowed = failure.allowed_ms / 1000
 
+# Tracebacks name them as programs do.
+for _class in {Error, *CLASSES.values()}:
+    _class.__module__ = "hoop"
+
 
 def error(status: int, operation: str) -> Error:
     """What this thread's last call of the library failed with."""
