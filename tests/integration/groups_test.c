@@ -37,10 +37,6 @@ order_body(const struct worker *worker)
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
     hoop_comm_t *comm = NULL;
-    char host[256];
-
-    if (worker->index == 2)
-        setenv("HOOP_NODE", "apart", 1);
 
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
     if (worker->index != 1) {
@@ -56,13 +52,6 @@ order_body(const struct worker *worker)
         WORKER_CHECK(hoop_comm_size(comm) == 3);
         WORKER_CHECK(hoop_comm_world_rank(comm, 0) == 3);
         WORKER_CHECK(hoop_comm_world_rank(comm, 3) == HOOP_NO_RANK);
-        WORKER_CHECK(gethostname(host, sizeof(host)) == 0);
-        WORKER_CHECK(strcmp(hoop_comm_host(comm, 2), host) == 0);
-        WORKER_CHECK(!hoop_comm_host(comm, 3));
-        /* Worker 2 says that it is on another node. */
-        WORKER_CHECK(hoop_comm_node(comm, 1) == 0);
-        WORKER_CHECK(hoop_comm_node(comm, 2) == 2);
-        WORKER_CHECK(hoop_comm_node(comm, 3) == HOOP_NO_RANK);
         WORKER_CHECK(hoop_send_start(&value, 1, HOOP_INT32, (rank + 1) % 3, 7,
                                      comm, &op) == HOOP_OK);
         int32_t other = -1;
@@ -84,6 +73,42 @@ comm_create_keeps_the_order_given(void **state)
 {
     (void)state;
     assert_int_equal(workers_run(hoopd.address, 4, order_body, NULL), 0);
+}
+
+/* Each worker says on which node it is: no memory between them is asked for. */
+static int
+places_body(const struct worker *worker)
+{
+    static const uint32_t ranks[] = {3, 0, 2};
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *comm = NULL;
+    char host[256];
+
+    setenv("HOOP_TRANSPORT", "auto", 1);
+    setenv("HOOP_NODE", worker->index == 2 ? "apart" : "together", 1);
+    WORKER_CHECK(gethostname(host, sizeof(host)) == 0);
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    if (worker->index != 1) {
+        WORKER_CHECK(hoop_comm_create(session, ranks, 3, &comm) == HOOP_OK);
+        WORKER_CHECK(strcmp(hoop_comm_host(comm, 2), host) == 0);
+        WORKER_CHECK(!hoop_comm_host(comm, 3));
+        WORKER_CHECK(hoop_comm_node(comm, 0) == 0);
+        WORKER_CHECK(hoop_comm_node(comm, 1) == 0);
+        WORKER_CHECK(hoop_comm_node(comm, 2) == 2);
+        WORKER_CHECK(hoop_comm_node(comm, 3) == HOOP_NO_RANK);
+        WORKER_CHECK(sum_is_right(comm) == 0);
+        hoop_comm_free(comm);
+    }
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+comm_says_where_its_members_are(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, places_body, NULL), 0);
 }
 
 /* Who is no member has no communicator, or one that does nothing. */
@@ -541,9 +566,12 @@ ranks_in_each_others_way_are_told_of_the_communicator(void **state)
 static char notices[TEMPORARY_PATH] = "hoop_groups.XXXXXX";
 
 /* As rank 1, until rank 0 has said that it waits for that: what stands before its
- * name, and behind it. */
+ * name, behind it, and later. How many bytes are awaited is for the path to say. */
 static int
-notice_await(const struct worker *worker, const char *waits, const char *what)
+notice_await(const struct worker *worker,
+             const char *waits,
+             const char *what,
+             const char *then)
 {
     const uint64_t deadline_ns = clock_deadline_ns(60000);
     char host[256] = "";
@@ -562,6 +590,7 @@ notice_await(const struct worker *worker, const char *waits, const char *what)
         close(fd);
         text[n_bytes > 0 ? n_bytes : 0] = '\0';
         const char *at = strstr(text, expected);
+        at = at ? strstr(at, then) : NULL;
         /* Where the call had to wait before, less is left. */
         if (at && (strstr(at, " s; HOOP_TIMEOUT allows 77 s)\n") ||
                    strstr(at, " s; the call's deadline allows ")))
@@ -594,24 +623,24 @@ notice_body(const struct worker *worker)
     }
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
     WORKER_CHECK(notice_await(worker, "waiting for",
-                              "create the same communicator, too; 1 of 2 are "
-                              "here (since ") == 0);
+                              "create the same communicator, too; ",
+                              "1 of 2 are here (since ") == 0);
     WORKER_CHECK(hoop_comm_create(session, ranks, 2, &comm) == HOOP_OK);
-    WORKER_CHECK(notice_await(worker, "waiting for",
-                              "agree, too; 1 of 2 are here (since ") == 0);
+    WORKER_CHECK(notice_await(worker, "waiting for", "agree, too; ",
+                              "1 of 2 are here (since ") == 0);
     WORKER_CHECK(hoop_comm_agree(comm, &flags) == HOOP_OK);
     WORKER_CHECK(notice_await(worker, "waiting for",
-                              "shrink the communicator, too; 1 of 2 are here "
-                              "(since ") == 0);
+                              "shrink the communicator, too; ",
+                              "1 of 2 are here (since ") == 0);
     WORKER_CHECK(hoop_comm_shrink(comm, &shrunk) == HOOP_OK);
     WORKER_CHECK(sum_is_right(shrunk) == 0);
     WORKER_CHECK(notice_await(worker, "hoop_comm_split() waits for",
-                              "send (0 of 16 bytes; it has not called this)") ==
-                 0);
+                              "send (0 of ",
+                              " bytes; it has not called this)") == 0);
     WORKER_CHECK(hoop_comm_split(shrunk, 0, 0, &part) == HOOP_OK);
     WORKER_CHECK(notice_await(worker, "hoop_state_sync() waits for",
-                              "send (0 of 40 bytes; it has not called this)") ==
-                 0);
+                              "send (0 of ",
+                              " bytes; it has not called this)") == 0);
     WORKER_CHECK(hoop_state_sync(&nothing, part, NULL) == HOOP_OK);
     hoop_leave(session);
     return 0;
@@ -635,6 +664,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comm_create_keeps_the_order_given),
+        cmocka_unit_test(comm_says_where_its_members_are),
         cmocka_unit_test(comm_without_us_succeeds_and_touches_nothing),
         cmocka_unit_test(comm_create_of_a_bad_list_is_refused),
         cmocka_unit_test(comm_split_orders_by_key_then_rank),
