@@ -2,6 +2,8 @@
 
 @on_ranks(4) makes of a function that takes a session a test that passes when the
 function returns on all ranks. ranks.py MODULE FUNCTION is what each of them runs.
+A test that can share its processes with others is marked @pytest.mark.ranks(4)
+instead, and takes much less time.
 """
 
 import functools
@@ -11,9 +13,12 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
+
+from suite import SETTINGS
 
 HERE = pathlib.Path(__file__).parent
 # Longer than any test takes; of what hangs hoop tells before.
@@ -31,10 +36,9 @@ def hooprun():
 
 def run(n, *command, options=(), cwd=HERE, **environment):
     """Run a command on n ranks, with options of hooprun; what it printed, and its exit code."""
-    settings = {"HOOP_TIMEOUT": "30", "HOOP_FAILURE_TIMEOUT": "10", "HOOP_WAIT_NOTICE": "0"}
     done = subprocess.run(
         [hooprun(), "-n", str(n), *options, sys.executable, "-B", *command],
-        env={**os.environ, **settings, **environment},
+        env={**os.environ, **SETTINGS, **environment},
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -46,7 +50,12 @@ def run(n, *command, options=(), cwd=HERE, **environment):
 
 
 def on_ranks(n, options=(), **environment):
-    """Run the function on n ranks, with these settings in the environment."""
+    """Run the function on n ranks, with these settings in the environment.
+
+    For tests that need processes of their own, which are new: since they end or fork
+    them, send them signals, give options or settings, or read what hooprun has put in
+    the environment. Others use the plugin's marker, and its session.
+    """
 
     def mark(function):
         @functools.wraps(function)
@@ -63,6 +72,25 @@ def on_ranks(n, options=(), **environment):
         return test
 
     return mark
+
+
+def _gate(rank):
+    """The file that rank waits for; ranks of a test have one parent."""
+    return pathlib.Path(tempfile.gettempdir(), f"hoop-test-{os.getppid()}-{rank}")
+
+
+def release(rank):
+    """Let the process of that rank leave blocked()."""
+    _gate(rank).touch(exist_ok=False)
+
+
+def blocked(comm):
+    """Wait for release(), without hoop."""
+    deadline = time.monotonic() + TIMEOUT_S / 2
+    while not _gate(comm.rank).exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    _gate(comm.rank).unlink()
 
 
 def arrive(comm, last, where):

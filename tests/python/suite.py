@@ -17,13 +17,17 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SKIPPED = 77
+# Of all ranks: what hangs is told in time, and what only waits for a processor is not.
+SETTINGS = {"HOOP_TIMEOUT": "30", "HOOP_FAILURE_TIMEOUT": "10", "HOOP_WAIT_NOTICE": "0"}
+# What is installed for this interpreter may register the plugin, too.
+PLUGIN = ("-p", "no:hoop", "-p", "hoop.pytest_plugin", "--ranks-timeout=100")
 NEEDED = {"pytest": ("pytest", "hypothesis", "numpy")}
 
 
 def commands(kind, package):
     """What is run for each kind, behind the interpreter's name."""
     return {
-        "pytest": ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")],
+        "pytest": ["-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN, "-c", str(ROOT / "pyproject.toml")],
         "mypy": ["-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", os.devnull],
         "pyright": ["-m", "pyright", "--pythonpath", sys.executable, f"{package}/hoop"],
         "ruff": ["-m", "ruff", "check", "--no-cache", str(ROOT)],
@@ -49,6 +53,10 @@ def main():
         print(f"{', '.join(absent)}: not installed for {sys.executable}; deploy/install-python.sh does")
         return 1 if os.environ.get("HOOP_REQUIRE_PYTHON") else SKIPPED
     environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+    for name, value in SETTINGS.items():
+        environment.setdefault(name, value)
+    # Hypothesis keeps nothing: there is no such folder, nor can there be.
+    environment["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(os.devnull, "none")
     preload = environment.pop("HOOP_TEST_PRELOAD", None)
     if preload:
         environment["LD_PRELOAD"] = preload

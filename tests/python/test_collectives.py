@@ -8,7 +8,6 @@ import pytest
 
 import hoop
 from hoop import DType, ReduceOp
-from ranks import on_ranks
 
 COUNT = 5
 NUMPY = {d: np.dtype(ml_dtypes.bfloat16 if d is DType.BFLOAT16 else d.name.lower()) for d in DType}
@@ -84,7 +83,7 @@ def reductions():
     return [(d, op) for d in DType for op in ReduceOp if is_defined(d, op)]
 
 
-@on_ranks(4)
+@pytest.mark.ranks(4)
 def test_reductions_of_all_dtypes_and_operators(session):
     """allreduce, reduce, reduce_scatter, scan, exscan."""
     comm, n = session.world, session.world.size
@@ -124,7 +123,7 @@ def test_reductions_of_all_dtypes_and_operators(session):
                 same(recv, combined(op, parts[: comm.rank]), "exscan", *what)
 
 
-@on_ranks(4)
+@pytest.mark.ranks(4)
 def test_movements_of_all_dtypes(session):
     """broadcast, allgather, gather, scatter, alltoall."""
     comm, n, root = session.world, session.world.size, 2
@@ -164,7 +163,7 @@ def test_movements_of_all_dtypes(session):
             same(recv, np.concatenate([whole[block] for whole in wholes]), "alltoall", *what)
 
 
-@on_ranks(4)
+@pytest.mark.ranks(4)
 def test_uneven_forms(session):
     """The v-forms, with a rank that has nothing."""
     comm, n = session.world, session.world.size
@@ -208,7 +207,7 @@ def test_uneven_forms(session):
         same(recv, np.concatenate([parts[other][comm.rank] for other in range(n)]), "alltoallv")
 
 
-@on_ranks(4)
+@pytest.mark.ranks(4)
 def test_split_create_free(session):
     """Communicators of some ranks, and what is said of those that are no more."""
     world = session.world
@@ -234,7 +233,7 @@ def test_split_create_free(session):
         world.barrier()
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_many_communicators_leave_nothing(session):
     """Created and freed ones do not pile up."""
     for _ in range(200):

@@ -43,7 +43,7 @@ def test_shrink_and_go_on(session):
     assert session.world.contributors() == [0, 1, 2, 3]
 
 
-@on_ranks(3)
+@pytest.mark.ranks(3)
 def test_revoke_interrupts_the_others(session):
     """Then they can agree and shrink, and all are left."""
     comm = session.world.split(0)
@@ -125,7 +125,7 @@ def test_grow_and_bring_the_state(session):
     world.barrier()
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_state_that_cannot_be_brought(session):
     """Each is told which tensor it is."""
     comm, x = session.world, np.zeros((2, 2))

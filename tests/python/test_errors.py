@@ -13,8 +13,7 @@ import hoop
 from hoop import Status
 from hoop._error import CLASSES
 from hoop._options import written
-from ranks import on_ranks, run
-from test_work import blocked, release
+from ranks import blocked, on_ranks, release, run
 
 
 def test_every_status_has_its_class():
@@ -101,7 +100,7 @@ def test_timeout_names_who_is_missing(session):
         assert (error.communicator, error.bytes, error.allowed) == ("of two", 0, 0.2)
         assert 0.2 <= error.elapsed < 30
     else:
-        blocked()
+        blocked(comm)
         # It is told when it calls; it has to wait for nobody.
         with pytest.raises(hoop.Timeout, match=r"rank 0 \(.*\) timed out") as caught:
             comm.barrier()

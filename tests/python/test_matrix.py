@@ -8,12 +8,12 @@ HOOP_MATRIX_SEED from which seed (0).
 import os
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import hoop
 from hoop import DType, ReduceOp
-from ranks import on_ranks
 from test_buffers import OnlyDLPack
 from test_collectives import NUMPY, call, combined, is_defined, same, values
 
@@ -249,8 +249,7 @@ CALLS = {
 }
 
 
-# It keeps nothing: there is no such folder, nor can there be.
-@on_ranks(3, HYPOTHESIS_STORAGE_DIRECTORY=os.path.join(os.devnull, "none"))
+@pytest.mark.ranks(3)
 def test_random_calls(session):
     """Each rank draws the same, and all of them the same results as numpy."""
     comm = session.world

@@ -9,7 +9,6 @@ import pytest
 import hoop
 from hoop import ANY_SOURCE, DType, Received, Recv, Send
 from hoop._work import Work
-from ranks import on_ranks
 
 LARGE = 100_000
 
@@ -19,7 +18,7 @@ def neighbours(comm):
     return (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
 
 
-@on_ranks(3)
+@pytest.mark.ranks(3)
 def test_messages_of_all_dtypes(session):
     """Each form, of few and of many elements, and a receive that asks for more than comes."""
     comm = session.world
@@ -64,7 +63,7 @@ def test_messages_of_all_dtypes(session):
     assert comm.batch([]) == comm.batch_start([]) == []
 
 
-@on_ranks(3)
+@pytest.mark.ranks(3)
 def test_order_and_tags(session):
     """Of one tag in the order they were sent; tags do not cross; any source takes from all."""
     comm = session.world
@@ -84,7 +83,7 @@ def test_order_and_tags(session):
             comm.send(np.array([i]), 0, tag=1)
 
 
-@on_ranks(1)
+@pytest.mark.ranks(1)
 def test_to_itself(session):
     """A small message may be sent before it is received."""
     comm, x = session.world, np.zeros(2)
@@ -97,7 +96,7 @@ def test_to_itself(session):
     assert big.all()
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_what_does_not_fit(session):
     """A longer message and another dtype are told to the receive, which loses that message alone."""
     comm = session.world
@@ -120,7 +119,7 @@ def test_what_does_not_fit(session):
         assert (x == 7).all()
 
 
-@on_ranks(1)
+@pytest.mark.ranks(1)
 def test_what_cannot_be(session):
     """Said before anything is sent, with the call and the argument."""
     comm, x = session.world, np.zeros(4)
@@ -148,7 +147,7 @@ def test_what_cannot_be(session):
         comm.batch_start([Send(x, None)])
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_no_member(session):
     """Calls on what this process is no member of return at once and touch nothing."""
     part = session.world.split(None)
@@ -161,7 +160,7 @@ def test_no_member(session):
     assert (x == 1).all()
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_threads_on_one_communicator(session):
     """Messages may be sent and received by several at once."""
     comm, peer, wrong = session.world, 1 - session.world.rank, []
@@ -183,7 +182,7 @@ def test_threads_on_one_communicator(session):
     assert not wrong
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_a_thousand_receives_in_flight(session):
     """Each with a buffer of its own that only the Work holds, ended in another order."""
     comm, peer = session.world, 1 - session.world.rank

@@ -9,7 +9,6 @@ import pytest
 
 import hoop
 from hoop._objects import dumps, loads
-from ranks import on_ranks
 
 
 class Point:
@@ -77,7 +76,7 @@ def test_buffers_lie_in_the_message():
     assert len(message) < x.nbytes + 1000
 
 
-@on_ranks(3)
+@pytest.mark.ranks(3)
 def test_every_call_brings_equal_objects(session):
     """Each form, of every kind of value."""
     comm = session.world
@@ -115,7 +114,7 @@ def test_every_call_brings_equal_objects(session):
         sent.wait()
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_root_keeps_its_own(session):
     """It gets the very object that it gave; others' arrays are theirs."""
     comm, x = session.world, np.zeros(10)
@@ -126,7 +125,7 @@ def test_root_keeps_its_own(session):
     assert (found == comm.rank).all()
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_arrays_outlive_call_and_session(session):
     """Their memory is freed with the last that uses it."""
     comm = session.world
@@ -137,7 +136,7 @@ def test_arrays_outlive_call_and_session(session):
         assert (array == i).all()
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_what_cannot_be(session):
     """Said before anything is sent."""
     comm = session.world
@@ -155,7 +154,7 @@ def test_what_cannot_be(session):
     assert comm.allgather_object(comm.rank) == [0, 1]
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_forgotten_receives_are_freed(session):
     """Whether an object comes for them or not."""
     comm, peer = session.world, 1 - session.world.rank

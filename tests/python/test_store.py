@@ -46,7 +46,7 @@ def test_store_without_a_coordinator():
     assert repr(store) == "<hoop.Store, closed>"
 
 
-@on_ranks(1)
+@pytest.mark.ranks(1)
 def test_mapping_is_as_a_dict(session):
     """Random calls, compared with a dict."""
     store, twin = session.store, {}
@@ -89,7 +89,7 @@ def test_mapping_is_as_a_dict(session):
     assert not len(store)
 
 
-@on_ranks(1)
+@pytest.mark.ranks(1)
 def test_many_keys_and_large_values(session):
     """More than one call of the C library takes, and hands out."""
     store = session.store
@@ -106,7 +106,7 @@ def test_many_keys_and_large_values(session):
         store["too large"] = bytes(2**20 + 1)
 
 
-@on_ranks(4)
+@pytest.mark.ranks(4)
 def test_counters_and_locks_count_everybody(session):
     """From two threads of each rank."""
     store, comm = session.store, session.world
@@ -138,7 +138,7 @@ def test_counters_and_locks_count_everybody(session):
             store.add("n")
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_wait_and_watch(session):
     """Rank 1 sees what rank 0 does, in its order, until it goes."""
     store, comm = session.store, session.world
@@ -219,7 +219,7 @@ def test_forked_child_has_its_own_connections(session):
         assert store["n"] == b"1"
 
 
-@on_ranks(3)
+@pytest.mark.ranks(3)
 def test_hosts(session):
     """All on this one, and of one node."""
     import socket

@@ -7,11 +7,10 @@ import pytest
 
 import hoop
 from hoop import ReduceOp
-from ranks import on_ranks
 from test_collectives import NUMPY, call, combined, is_defined, same, values
 
 
-@on_ranks(3)
+@pytest.mark.ranks(3)
 def test_along_each_dimension(session):
     """As numpy concatenates and splits, for all dtypes."""
     comm, n = session.world, session.world.size
@@ -38,7 +37,7 @@ def test_along_each_dimension(session):
         assert np.array_equal(recv.ravel()[24:], wholes[comm.rank].ravel()[24:])
 
 
-@on_ranks(3)
+@pytest.mark.ranks(3)
 def test_coalesced(session):
     """Of several shapes, in place and not; of no tensors."""
     comm, n = session.world, session.world.size
@@ -62,7 +61,7 @@ def test_coalesced(session):
     comm.allreduce_coalesced_start([]).wait()
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_torch(session):
     """Tensors with their shapes."""
     torch = pytest.importorskip("torch")
@@ -78,7 +77,7 @@ def test_torch(session):
     assert torch.equal(got[comm.rank], x)
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_what_does_not_fit(session):
     """Said before anything is sent."""
     comm = session.world

@@ -9,11 +9,10 @@ import pytest
 
 import hoop
 from hoop import Received
-from ranks import on_ranks
-from test_work import blocked, release
+from ranks import blocked, release
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_coroutines_wait_while_others_run(session):
     """The results are those of wait(), and the loop goes on meanwhile."""
     comm, peer = session.world, 1 - session.world.rank
@@ -33,7 +32,7 @@ def test_coroutines_wait_while_others_run(session):
             await ticking
             release(1)
         else:
-            blocked()
+            blocked(comm)
             work = comm.allreduce_start(x)
         assert await work is None
         assert await work is None
@@ -49,7 +48,7 @@ def test_coroutines_wait_while_others_run(session):
     asyncio.run(main())
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_a_thousand_awaited_at_once(session):
     """Each coroutine gets its own."""
     comm, peer = session.world, 1 - session.world.rank
@@ -69,7 +68,7 @@ def test_a_thousand_awaited_at_once(session):
     asyncio.run(main())
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_await_that_is_cancelled_leaves_the_work(session):
     """It can be awaited again; so can one that two await."""
     comm, peer, x = session.world, 1 - session.world.rank, np.zeros(1)
@@ -94,7 +93,7 @@ def test_await_that_is_cancelled_leaves_the_work(session):
     assert x[0] == 1
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_failures_are_raised_where_they_are_awaited(session):
     """And so is a session that has been left."""
     comm, x = session.world, np.zeros(4)
@@ -116,7 +115,7 @@ def test_failures_are_raised_where_they_are_awaited(session):
     asyncio.run(main())
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_descriptors_of_loops_are_closed(session):
     """As many loops as one likes."""
     comm, peer = session.world, 1 - session.world.rank
@@ -138,7 +137,7 @@ def test_descriptors_of_loops_are_closed(session):
     assert len(os.listdir("/proc/self/fd")) <= before
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_await_does_not_keep_the_processor_busy(session):
     """Who awaits sleeps."""
     comm, x = session.world, np.zeros(1)
@@ -155,11 +154,11 @@ def test_await_does_not_keep_the_processor_busy(session):
     if comm.rank == 0:
         asyncio.run(main())
     else:
-        blocked()
+        blocked(comm)
         comm.send(x, 0)
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_wait_all_and_any(session):
     """Results in order, the first failure, and timeouts."""
     comm, peer = session.world, 1 - session.world.rank

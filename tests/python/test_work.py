@@ -14,13 +14,10 @@ import numpy as np
 import pytest
 
 import hoop
-from ranks import on_ranks
-
-# For what is sure to come.
-DEADLINE_S = 60
+from ranks import blocked, on_ranks, release
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_wait_with_a_timeout_leaves_the_operation(session):
     """Pending is raised as often as one likes; then it ends well."""
     comm = session.world
@@ -40,7 +37,7 @@ def test_wait_with_a_timeout_leaves_the_operation(session):
         comm.create([0]).barrier()
         release(1)
     else:
-        blocked()
+        blocked(comm)
         work = comm.allreduce_start(x)
     work.wait()
     work.wait()
@@ -48,27 +45,7 @@ def test_wait_with_a_timeout_leaves_the_operation(session):
     assert (x == 3).all()
 
 
-def gate(rank):
-    """A file that no other run of this test has."""
-    return pathlib.Path(tempfile.gettempdir(), f"hoop-{os.environ['HOOP_JOB']}-{os.getppid()}-{rank}")
-
-
-def release(rank):
-    """Let the process of that rank leave blocked()."""
-    gate(rank).touch(exist_ok=False)
-
-
-def blocked():
-    """Wait for release(), without hoop."""
-    path = gate(os.environ["HOOP_RANK"])
-    deadline = time.monotonic() + DEADLINE_S
-    while not path.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    path.unlink()
-
-
-@on_ranks(4)
+@pytest.mark.ranks(4)
 def test_a_thousand_works_whose_buffers_are_dropped(session):
     """What is in flight lives, whoever else forgets it."""
     comm = session.world
@@ -83,7 +60,7 @@ def test_a_thousand_works_whose_buffers_are_dropped(session):
     assert not session._abandoned
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_a_dropped_work_keeps_its_buffer(session):
     """Until the operation has ended, and no longer."""
     comm = session.world
@@ -100,7 +77,7 @@ def test_a_dropped_work_keeps_its_buffer(session):
         gc.collect()
         assert alive() is None
     else:
-        blocked()
+        blocked(comm)
         comm.allreduce(x)
         comm.barrier()
         comm.barrier()
@@ -133,7 +110,7 @@ def test_interrupt_ends_a_blocking_call(session):
         release(1)
     else:
         if comm.rank == 1:
-            blocked()
+            blocked(comm)
         with pytest.raises(hoop.Aborted, match=r"barrier #1: it was given up by rank 0 \("):
             comm.barrier()
     comm.allreduce(x)
@@ -151,7 +128,7 @@ def test_interrupt_of_a_wait_leaves_the_work(session):
         release(1)
         work.wait()
     else:
-        blocked()
+        blocked(comm)
         comm.allreduce(x)
     assert (x == 2).all()
 
@@ -175,13 +152,13 @@ def test_another_handler_than_interrupt(session):
         assert len(calls) == 2
         release(1)
     else:
-        blocked()
+        blocked(comm)
         with pytest.raises(hoop.Aborted):
             comm.barrier()
     comm.barrier()
 
 
-@on_ranks(2)
+@pytest.mark.ranks(2)
 def test_threads_call_on_communicators_of_their_own(session):
     """The GIL is released, or these would wait for each other for ever."""
     comms = [session.world.split(0) for _ in range(3)]
