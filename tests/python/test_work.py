@@ -2,9 +2,7 @@
 
 import gc
 import os
-import pathlib
 import signal
-import tempfile
 import threading
 import time
 import weakref
