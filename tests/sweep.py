@@ -82,15 +82,15 @@ PATHS = {
 NOT_APPLICABLE = (
     ('hoopd_.*|hoopctl|hooprun.*|full_output|scale_check|hostile_check|'
      'hostile_member_check|coordinator_away|'
-     'join_notice_check|join_refused_check|exposure_check|http_check|'
+     'join_notice_check|join_refused_check|exposure_check|http_check|members|'
      'unsafe_names_check|private_files_check|full_disk_check|fence_check|'
      'data_damage_check|wall_clock_check', '.*',
      'of the coordinator and the starter: no path of payloads'),
     ('deadlines|retry_late', '.*', 'waits for what never comes'),
     ('hoop_sim|draw_schedule_check|redistribute_plan', '.*',
      'calculates, moves nothing'),
-    ('address_families_check|container_check|cut_off_check|forked|'
-     'join_settings|netns_check|'
+    ('address_families_check|container_check|cut_cable_check|cut_off_check|'
+     'doctor_check|forked|hosts_check|join_settings|netns_check|'
      'partition_check|pid_namespaces_check|rough_network_check|seal_check|'
      'streams_check|thread_cancel|tls_check', '.*',
      'chooses its paths itself'),

@@ -53,8 +53,11 @@ class Program:
             return log.read()
 
     def expect(self, words):
-        await_true(f'{self.name} logs "{words}"',
-                   lambda: words in self.text())
+        try:
+            await_true(f'{self.name} logs "{words}"',
+                       lambda: words in self.text())
+        except Wrong as error:
+            raise Wrong(f'{error}; its log ends:\n{self.text()[-4000:]}') from None
 
     def code(self):
         try:

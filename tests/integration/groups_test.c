@@ -75,7 +75,7 @@ comm_create_keeps_the_order_given(void **state)
     assert_int_equal(workers_run(hoopd.address, 4, order_body, NULL), 0);
 }
 
-/* Each worker says on which node it is: no memory between them is asked for. */
+/* Each worker says on which node it is, so that not all of them share memory. */
 static int
 places_body(const struct worker *worker)
 {
@@ -85,6 +85,7 @@ places_body(const struct worker *worker)
     hoop_comm_t *comm = NULL;
     char host[256];
 
+    unsetenv("HOOP_ALGORITHM");
     setenv("HOOP_TRANSPORT", "auto", 1);
     setenv("HOOP_NODE", worker->index == 2 ? "apart" : "together", 1);
     WORKER_CHECK(gethostname(host, sizeof(host)) == 0);
