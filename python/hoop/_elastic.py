@@ -54,6 +54,7 @@ class Elastic(Works):
         hoop_comm_revoke(), MPIX_Comm_revoke().
         """
         check(lib.hoop_comm_revoke(self._check("revoke")), "revoke")
+        self._session._is_broken |= self is self._session.world
 
     def shrink(self) -> Comm:
         """A communicator of those members that are left, in the same order; all that are left call it.

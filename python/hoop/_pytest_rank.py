@@ -106,7 +106,7 @@ class RankProcess:
                 self.fail(error)
                 quits = str(error)
             told_reports = [config.hook.pytest_report_to_serializable(config=config, report=r) for r in self.reports]
-            self.link.send(Done(told_reports, self.warnings, self._is_whole and not self._has_ended(), quits))
+            self.link.send(Done(told_reports, self.warnings, self._is_whole and not self._is_broken(), quits))
         self._teardown(None)
         for n in list(self._sessions):
             self.leave(n)
@@ -132,11 +132,18 @@ class RankProcess:
             made.world.barrier()
         return self._sessions[n][1]
 
-    def _has_ended(self) -> bool:
-        """Whether the test has left the session, or given it up."""
+    def _is_broken(self) -> bool:
+        """Whether what the test has left of its session is not fit for the next test."""
         assert self.run is not None
         kept = self._sessions.get(self.run.n)
-        return kept is not None and (kept[1]._session is None or kept[1]._is_aborted)
+        if kept is None:
+            return False
+        session = kept[1]
+        if session._session is None or session._is_broken or session.world.failed():
+            return True
+        session._reap()
+        # The others may not even have called what goes on here.
+        return bool(session._abandoned)
 
     def leave(self, n: int) -> None:
         """Leave the session of n ranks, if there is one."""

@@ -68,7 +68,8 @@ class Session:
         self._session = session
         # What there is to say where that is None.
         self._gone = "session has been left"
-        self._is_aborted = False
+        # This process has aborted it, or revoked its world.
+        self._is_broken = False
         self._abandoned: deque[tuple[Any, Any]] = deque()
         self._coordinator: Coordinator | None = None
         self._comms: set[Comm] = set()
@@ -107,7 +108,7 @@ class Session:
         knows, or after a second. A second time does nothing. C: hoop_abort().
         """
         if self._session is not None:
-            self._is_aborted = True
+            self._is_broken = True
             lib.hoop_abort(self._session, reason.encode("utf-8", "replace"))
             # Ctrl-C meanwhile is not a later call's.
             ended(0, "abort")

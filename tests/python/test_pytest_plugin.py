@@ -452,6 +452,18 @@ def test_gives_up(comm, rank, of_module):
         of_rank().session().abort("has had enough")
 
 @pytest.mark.ranks(2)
+def test_after_an_abort(comm, rank):
+    comm.barrier()
+    if rank == 0:
+        of_rank().session().world.revoke()
+
+@pytest.mark.ranks(2)
+def test_after_a_revocation(comm, rank):
+    comm.barrier()
+    if rank == 1:
+        of_rank().session().world.barrier_start()
+
+@pytest.mark.ranks(2)
 def test_after_those(comm, session):
     comm.barrier()
     assert session == "the project's own"
@@ -500,9 +512,9 @@ def of_rank():
 
 
 def test_what_a_test_leaves_behind_is_no_other_tests(ranks):
-    """A session that was left, a rank or a hoopd that has ended, a rank that was skipped."""
+    """A session left, aborted, revoked or with work undone; a rank or hoopd that has ended; a skipped rank."""
     result = ranks("-o", "ranks_timeout=20", tests=BETWEEN)
-    result.assert_outcomes(passed=9, xfailed=1, warnings=3)
+    result.assert_outcomes(passed=11, xfailed=1, warnings=3)
     assert re.search(r"RuntimeWarning: rank 1 has ended since its last test: .* was killed by SIGKILL; ", result.text)
     assert re.search(r"RuntimeWarning: hoopd \(pid \d+\) has ended since the last test", result.text)
     assert "OfTest: mine" in result.text
