@@ -645,6 +645,10 @@ told_body(const struct worker *worker)
     if (worker->index == 0)
         WORKER_CHECK(job_is_one(worker, 3, 0) == 0);
     WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
+    /* Whoever dies just after a barrier may take the others' end of it along. */
+    count(worker, PLACE_GROWN);
+    if (worker->index == 1)
+        room_await_count(worker, PLACE_GROWN, 3);
     if (worker_lose(worker, 1, world) != 0)
         return 1;
     /* The coordinator knows of the death in this world and in the first. */
