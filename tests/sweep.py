@@ -117,6 +117,8 @@ NOT_APPLICABLE = (
     ('last_words_check|retry|worker_join', 'direct',
      'some of its jobs are over TCP or play nodes, where nobody can read what '
      'the path forces; joining refuses it'),
+    ('last_words_check', 'spin.*',
+     'whoever spins takes the time in which the launcher tells how a rank ended'),
     ('dtensor_pairs|relay_pairs', 'full-check.*',
      'counts the bytes that are sent, of which checking sends some'),
     ('mappings_random', '[bf][fp]16.*',
