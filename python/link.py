@@ -1,44 +1,34 @@
 #!/usr/bin/env python3
-"""python/link.py - the package hoop in a build folder, as links to what it is made of
+"""python/link.py - a package in a build folder, as links to what it is made of
 
-link.py SOURCE BUILD PACKAGE BINDING: PACKAGE/hoop has the modules of SOURCE, what
-BUILD makes of the headers, BINDING, and the programs, which need not be built yet.
+link.py PACKAGE SOURCE NAME=FILE...: PACKAGE has the modules of SOURCE and, by their
+names, FILEs, which need not be built yet.
 """
 
 import pathlib
 import sys
 
-MADE = ("_collectives.py", "_enums.py", "_settings.py")
-PROGRAMS = (
-    "server/hoopd",
-    "tools/hoop-checkpoint/hoop-checkpoint",
-    "tools/hoop-perf/hoop-perf",
-    "tools/hoop-sim/hoop-sim",
-    "tools/hoopctl/hoopctl",
-    "tools/hooprun/hooprun",
-)
 
-
-def link(package: pathlib.Path, target: pathlib.Path) -> None:
+def link(link_path: pathlib.Path, target: pathlib.Path) -> None:
     """Makes the link, and the folder that it lies in."""
-    package.parent.mkdir(parents=True, exist_ok=True)
-    package.symlink_to(target)
+    link_path.parent.mkdir(parents=True, exist_ok=True)
+    link_path.symlink_to(target)
 
 
 def main() -> None:
     """Links anew what there is."""
-    source, build, package, binding = (pathlib.Path(argument) for argument in sys.argv[1:])
+    package, source = (pathlib.Path(argument) for argument in sys.argv[1:3])
     for old in package.rglob("*"):
         if old.is_symlink():
             old.unlink()
-    for file in source.rglob("*.py*"):
+    for file in [*source.rglob("*.py*"), source / "py.typed"]:
         if "__pycache__" not in file.parts:
-            link(package / "hoop" / file.relative_to(source), file)
-    link(package / "hoop" / "py.typed", source / "py.typed")
-    for made in [binding, *(build / "python" / name for name in MADE)]:
-        link(package / "hoop" / made.name, made)
-    for name in PROGRAMS:
-        link(package / "hoop" / "bin" / pathlib.Path(name).name, build / name)
+            target = package / file.relative_to(source)
+            if not target.is_symlink():
+                link(target, file)
+    for argument in sys.argv[3:]:
+        name, _, made = argument.partition("=")
+        link(package / name, pathlib.Path(made))
 
 
 if __name__ == "__main__":

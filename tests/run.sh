@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # tests/run.sh - install, build, run the suites; ends with "N passed, N failed"
 #
-# run.sh [--suite NAME]... [--sanitize address|thread] [--compiler clang] [--sweep all|TEXT] [--until build]
+# run.sh [--suite NAME]... [--torch] [--sanitize address|thread] [--compiler clang] [--sweep all|TEXT] [--until build]
 #
 # Without --suite every suite runs; under a sanitizer those where it can find
-# something. Each kind of build has a folder of its own. --sweep: instead of the
+# something. Each kind of build has a folder of its own. --torch: also the suite
+# torch, with PyTorch's own tests, which installs torch. --sweep: instead of the
 # suites once, tests/sweep.py, all of it or the part that TEXT chooses. --until
 # build: runs nothing, and has no such line.
 set -euo pipefail
@@ -20,7 +21,13 @@ sanitizer=
 compiler=gcc
 sweep=
 until=
+torch=disabled
 while [ $# -gt 0 ]; do
+  if [ "$1" = --torch ]; then
+    torch=enabled
+    shift
+    continue
+  fi
   [ $# -ge 2 ] || usage
   case $1 in
     --suite) suites+=("$2") ;;
@@ -105,18 +112,29 @@ if [ "$sanitizer" = thread ]; then
 elif ./deploy/install-python.sh $venv build; then
   PATH=$PWD/$venv/bin:$PATH
   python=enabled
+  # meson looks for torch.
+  for what in test ci; do
+    [ $torch = disabled ] || ./deploy/install-python.sh $venv $what
+  done
   ./deploy/install-python.sh $venv test &
   installing=$!
 else
   echo 'run.sh: cffi cannot be had from PyPI: the package hoop is neither built nor tested'
   [ -z "${HOOP_REQUIRE_PYTHON-}" ]
 fi
+if [ $python = disabled ] && [ $torch = enabled ]; then
+  echo 'run.sh: hoop_torch needs the package hoop, which is not built here' >&2
+  exit 1
+fi
 rm -f "$log"
 if [ ! -f "$build/build.ninja" ]; then
   env CC="$compiler" ${linker:+CC_LD="$linker"} \
-    meson setup "$build" -Dpython=$python ${setup[@]+"${setup[@]}"}
+    meson setup "$build" -Dpython=$python -Dtorch=$torch ${setup[@]+"${setup[@]}"}
 elif [ $python = enabled ] && ! grep -q python/_binding "$build/build.ninja"; then
   meson configure "$build" -Dpython=enabled
+fi
+if [ $torch = enabled ] && ! grep -q torch/src "$build/build.ninja"; then
+  meson configure "$build" -Dtorch=enabled
 fi
 ninja -C "$build" -j "$(nproc)"
 [ $python = disabled ] || wait "$installing" ||
@@ -142,6 +160,9 @@ fi
 meson test -C "$build" --no-rebuild --num-processes "$(($(nproc) + 1))" "${testing[@]}"
 if [ $python = disabled ] && [ "$sanitizer" != thread ]; then
   echo '{"name": "hoop:python", "result": "SKIP", "command": []}' >>"$log"
+fi
+if [ -z "$sanitizer" ] && ! grep -q torch/src "$build/build.ninja"; then
+  echo '{"name": "hoop:torch", "result": "SKIP", "command": []}' >>"$log"
 fi
 # Where all suites ran, the tests that promises name have run, too.
 if [ ${#suites[@]} -eq 0 ]; then

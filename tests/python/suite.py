@@ -1,6 +1,6 @@
 """tests/python/suite.py - one of the tests of the package, as meson runs it
 
-suite.py list             the names of pytest's files
+suite.py list FOLDER      the names of its files for pytest
 suite.py pytest FILE...   runs them
 suite.py mypy             and pyright, ruff: looks for what they find
 
@@ -14,8 +14,7 @@ import pathlib
 import shutil
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
 # Of all ranks: what hangs is told in time, and what only waits for a processor is not.
 SETTINGS = {"HOOP_TIMEOUT": "30", "HOOP_FAILURE_TIMEOUT": "10", "HOOP_WAIT_NOTICE": "0"}
@@ -46,7 +45,7 @@ def main():
     """Takes the place of this process, with what a sanitizer needs."""
     kind, *arguments = sys.argv[1:]
     if kind == "list":
-        print(*sorted(file.stem[len("test_") :] for file in HERE.glob("test_*.py")))
+        print(*sorted(file.stem[len("test_") :] for file in pathlib.Path(*arguments).glob("test_*.py")))
         return 0
     absent = missing(kind)
     if absent:

@@ -1,0 +1,41 @@
+"""python/torch/hoop_torch/_gloo.py - hoop in place of torch's ProcessGroupGloo"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import torch.distributed as dist
+from torch.distributed import distributed_c10d
+
+import hoop_torch
+from hoop_torch import _backend
+
+if TYPE_CHECKING:
+    from torch.distributed import Store
+
+_Gloo = distributed_c10d.ProcessGroupGloo
+
+
+class _Replaced(type):
+    """A class whose instances are backends of hoop."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, (_backend.Backend, _Gloo))
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(_Gloo, name)
+
+    def __call__(cls, store: Store, rank: int, size: int, timeout: timedelta | Any = timedelta(minutes=30)) -> Any:
+        limit = timeout if isinstance(timeout, timedelta) else timeout._timeout
+        return hoop_torch.create(store, rank, size, limit, "gloo")
+
+
+class ProcessGroupGloo(metaclass=_Replaced):
+    """What torch takes for its own class of that name."""
+
+
+def replace() -> None:
+    """Have every ProcessGroupGloo that Python makes from now on be one of hoop's."""
+    for module in (distributed_c10d, dist):
+        module.ProcessGroupGloo = ProcessGroupGloo  # type: ignore[attr-defined, misc, assignment]

@@ -1,0 +1,503 @@
+/* python/torch/src/backend.cpp - what a group is, apart from its collectives */
+
+#include "backend.hpp"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "error.hpp"
+#include "tensors.hpp"
+#include "titles.hpp"
+
+namespace hoop_torch
+{
+
+namespace
+{
+
+/* Tags of torch's are ints; those of a monitored barrier lie beyond. */
+constexpr int64_t monitored_tags = int64_t(1) << 40;
+/* A rank that is told why others failed waits so much longer than they do. */
+constexpr std::chrono::milliseconds answer_time(1000);
+
+int64_t
+milliseconds_of(std::chrono::milliseconds timeout)
+{
+    return std::clamp<int64_t>(timeout.count(), 1, INT32_MAX);
+}
+
+std::string
+listed(const std::vector<int> &ranks)
+{
+    std::ostringstream text;
+
+    for (size_t i = 0; i < ranks.size(); i++)
+        text << (i > 0 ? ", " : "") << ranks[i];
+    return text.str();
+}
+
+uint32_t
+place_in(const Session &session, const std::vector<uint32_t> &ranks)
+{
+    const auto found = std::find(ranks.begin(), ranks.end(), session.rank());
+
+    TORCH_CHECK_VALUE(found != ranks.end(), "hoop: this process, rank ",
+                      session.rank(), ", is no member of the group");
+    return uint32_t(found - ranks.begin());
+}
+
+} // namespace
+
+const Titles &
+titles_of(const std::string &backend)
+{
+    static std::mutex mutex;
+    static auto *const known = new std::map<std::string, Titles>();
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = known->find(backend);
+
+    if (found != known->end())
+        return found->second;
+    return known->emplace(backend, Titles(backend + ":")).first->second;
+}
+
+HoopBackend::HoopBackend(std::shared_ptr<Session> session,
+                         const std::vector<uint32_t> &ranks,
+                         const std::string &name,
+                         std::chrono::milliseconds timeout)
+    : c10d::Backend(int(place_in(*session, ranks)), int(ranks.size())),
+      session_(std::move(session)), ranks_(ranks),
+      options_(c10::make_intrusive<c10d::Backend::Options>(name, timeout)),
+      titles_(titles_of(name)),
+      status_(std::make_shared<std::atomic<hoop_status>>(HOOP_OK))
+{
+    const InterruptibleScope scope;
+
+    options_->global_ranks_in_group.assign(ranks.begin(), ranks.end());
+    check(hoop_comm_create(session_->handle(), ranks_.data(),
+                           uint32_t(ranks_.size()), &comm_));
+    use_timeout(timeout);
+    init();
+}
+
+HoopBackend::~HoopBackend()
+{
+    close();
+}
+
+void
+HoopBackend::close()
+{
+    /* Works that this ends may run callbacks of Python's. */
+    const GilRelease released;
+    const std::lock_guard<std::mutex> lock(order_);
+    if (comm_ && session_->is_of_this_process())
+        hoop_comm_free(comm_);
+    comm_ = nullptr;
+    session_.reset();
+}
+
+void
+HoopBackend::shutdown()
+{
+    close();
+}
+
+void
+HoopBackend::abort()
+{
+    check_usable();
+    check(hoop_comm_revoke(comm_));
+}
+
+hoop_status
+HoopBackend::status() const
+{
+    return status_->load();
+}
+
+bool
+HoopBackend::supportsSplitting() const
+{
+    return true;
+}
+
+bool
+HoopBackend::supportsCoalescing() const
+{
+    return true;
+}
+
+bool
+HoopBackend::supportsShrinking() const
+{
+    return true;
+}
+
+const std::string
+HoopBackend::getBackendName() const
+{
+    return options_->backend;
+}
+
+c10::intrusive_ptr<c10d::Backend::Options>
+HoopBackend::getBackendOptions()
+{
+    return options_;
+}
+
+void
+HoopBackend::setTimeout(std::chrono::milliseconds timeout)
+{
+    options_->timeout = timeout;
+}
+
+c10d::ErrorType
+HoopBackend::getError()
+{
+    switch (int(status_->load())) {
+    case HOOP_OK:
+        return c10d::ErrorType::SUCCESS;
+    case HOOP_E_TIMEOUT:
+        return c10d::ErrorType::TIMEOUT;
+    case HOOP_E_PEER_LOST:
+    case HOOP_E_RANK_FAILED:
+    case HOOP_E_ABORTED:
+        return c10d::ErrorType::REMOTE_ERROR;
+    default:
+        return c10d::ErrorType::COMM_ERROR;
+    }
+}
+
+void
+HoopBackend::setSequenceNumberForGroup()
+{
+    /* All begin with 0: a communicator's calls are the same on all ranks. */
+}
+
+uint64_t
+HoopBackend::getSequenceNumberForGroup()
+{
+    return sequence_;
+}
+
+void
+HoopBackend::enableCollectivesTiming()
+{
+}
+
+void
+HoopBackend::setGroupUid(const std::string &uid)
+{
+    c10d::Backend::setGroupUid(uid);
+    options_->group_name = uid;
+    /* Only for texts; a name that hoop does not take is left out. */
+    if (comm_)
+        (void)!hoop_comm_set_name(comm_, uid.substr(0, 63).c_str());
+}
+
+void
+HoopBackend::use_timeout(std::chrono::milliseconds timeout)
+{
+    const int64_t ms =
+        milliseconds_of(timeout > kNoTimeout ? timeout : options_->timeout);
+
+    if (timeout_in_use_.exchange(ms) != ms)
+        hoop_comm_set_timeout(comm_, uint32_t(ms));
+}
+
+void
+HoopBackend::check_rank(int64_t rank, const char *name) const
+{
+    TORCH_CHECK_VALUE(rank >= 0 && rank < size_, "hoop: ", name, " is ", rank,
+                      ", and the group has ranks 0 to ", size_ - 1);
+}
+
+void
+HoopBackend::check_usable() const
+{
+    TORCH_CHECK_WITH(DistBackendError, comm_,
+                     "hoop: the group has been shut down");
+    TORCH_CHECK_WITH(DistBackendError, session_->is_of_this_process(),
+                     "hoop: the group is that of the process that has forked; "
+                     "call init_process_group() in the child");
+}
+
+c10::intrusive_ptr<HoopWork>
+HoopBackend::new_work(c10d::OpType type,
+                      const std::string &title,
+                      const std::vector<at::Tensor> &inputs)
+{
+    check_usable();
+    auto work = c10::make_intrusive<HoopWork>(rank_, type, title.c_str(),
+                                              inputs, sequence_.load());
+
+    work->group_status = status_;
+    return work;
+}
+
+c10::intrusive_ptr<HoopWork>
+HoopBackend::submit(const c10::intrusive_ptr<HoopWork> &work)
+{
+    session_->completions().add(work);
+    if (is_coalescing_)
+        coalesced_.push_back(work);
+    return work;
+}
+
+void
+HoopBackend::startCoalescing()
+{
+    is_coalescing_ = true;
+}
+
+c10::intrusive_ptr<c10d::Work>
+HoopBackend::endCoalescing()
+{
+    is_coalescing_ = false;
+    return c10::make_intrusive<CoalescedWork>(std::move(coalesced_));
+}
+
+c10::intrusive_ptr<HoopBackend>
+HoopBackend::subgroup(const std::vector<uint32_t> &ranks,
+                      const c10::intrusive_ptr<c10d::Backend::Options> &options)
+{
+    check_usable();
+    return c10::make_intrusive<HoopBackend>(session_, ranks, options_->backend,
+                                            options ? options->timeout
+                                                    : options_->timeout);
+}
+
+c10::intrusive_ptr<c10d::Backend>
+HoopBackend::split(const c10::intrusive_ptr<c10d::Store> &,
+                   const std::vector<int> &ranks,
+                   const c10::intrusive_ptr<c10d::Backend::Options> &options)
+{
+    std::vector<uint32_t> members;
+
+    for (int rank : ranks) {
+        check_rank(rank, "a rank of split()");
+        members.push_back(ranks_[size_t(rank)]);
+    }
+    if (std::find(ranks.begin(), ranks.end(), rank_) == ranks.end())
+        return {};
+    return subgroup(members, options);
+}
+
+c10::intrusive_ptr<c10d::Backend>
+HoopBackend::shrink(const std::vector<int64_t> &excluded,
+                    int,
+                    const c10::intrusive_ptr<c10d::Backend::Options> &options)
+{
+    std::vector<uint32_t> members;
+
+    for (int64_t rank : excluded)
+        check_rank(rank, "a rank of shrink()");
+    for (int rank = 0; rank < size_; rank++)
+        if (std::find(excluded.begin(), excluded.end(), rank) == excluded.end())
+            members.push_back(ranks_[size_t(rank)]);
+    return subgroup(members, options);
+}
+
+c10::intrusive_ptr<c10d::Backend>
+HoopBackend::merge(const c10::intrusive_ptr<c10d::Store> &store,
+                   const c10::intrusive_ptr<c10d::Backend::Options> &options,
+                   const int &rank,
+                   const int &size)
+{
+    const std::string own =
+        session_->name() + " " + std::to_string(session_->rank());
+    std::vector<uint32_t> members;
+
+    store->set("hoop/" + std::to_string(rank),
+               std::vector<uint8_t>(own.begin(), own.end()));
+    for (int other = 0; other < size; other++) {
+        const auto bytes = store->get("hoop/" + std::to_string(other));
+        const std::string said(bytes.begin(), bytes.end());
+        const size_t space = said.find(' ');
+
+        TORCH_CHECK_VALUE(said.substr(0, space) == session_->name(),
+                          "hoop: rank ", other, " to be merged is of job ",
+                          said.substr(0, space), ", and rank ", rank, " of ",
+                          session_->name(),
+                          "; only ranks of one init_process_group() can be");
+        members.push_back(uint32_t(std::stoul(said.substr(space + 1))));
+    }
+    return subgroup(members, options);
+}
+
+c10::intrusive_ptr<HoopWork>
+HoopBackend::start_message(const c10::intrusive_ptr<HoopWork> &work,
+                           hoop_status status,
+                           hoop_op_t *op)
+{
+    check(status);
+    /* What is small is on its way already, and what came early has come. */
+    status = hoop_test(op);
+    if (status == HOOP_E_PENDING) {
+        work->ops.push_back(op);
+        return submit(work);
+    }
+    work->note(status);
+    work->complete();
+    if (is_coalescing_)
+        coalesced_.push_back(work);
+    return work;
+}
+
+c10::intrusive_ptr<HoopWork>
+HoopBackend::start_send(const std::vector<at::Tensor> &tensors,
+                        int64_t dest,
+                        int64_t tag)
+{
+    hoop_op_t *op = nullptr;
+
+    check_tensors(tensors, "send");
+    check_rank(dest, "the destination");
+    auto work = new_work(c10d::OpType::SEND, titles_.send, tensors);
+    const Element element = moved_element(tensors[0]);
+    use_timeout(options_->timeout);
+    const hoop_status status = hoop_send_start(
+        packed_input(*work, tensors), count_of(tensors) * element.per_element,
+        element.dtype, uint32_t(dest), tag, comm_, &op);
+    return start_message(work, status, op);
+}
+
+c10::intrusive_ptr<HoopWork>
+HoopBackend::start_receive(const std::vector<at::Tensor> &tensors,
+                           uint32_t source,
+                           int64_t tag)
+{
+    const bool is_from_any = source == HOOP_ANY_SOURCE;
+    hoop_op_t *op = nullptr;
+
+    check_tensors(tensors, "recv");
+    auto work = is_from_any
+                    ? new_work(c10d::OpType::RECVANYSOURCE,
+                               titles_.recv_any_source, tensors)
+                    : new_work(c10d::OpType::RECV, titles_.recv, tensors);
+    const Element element = moved_element(tensors[0]);
+    const size_t count = count_of(tensors) * element.per_element;
+    HoopWork *const own = work.get();
+
+    work->outputs = tensors;
+    work->epilogues.emplace_back([own, count, element] {
+        TORCH_CHECK_VALUE(own->received.count == count, "hoop: a message of ",
+                          own->received.count / element.per_element,
+                          " elements came from rank ", own->received.source,
+                          ", and the tensors to receive it have ",
+                          count / element.per_element);
+    });
+    void *const buffer = packed_output(*work, tensors);
+    use_timeout(options_->timeout);
+    const hoop_status status = hoop_recv_start(
+        buffer, count, element.dtype, source, tag, comm_, &work->received, &op);
+    return start_message(work, status, op);
+}
+
+c10::intrusive_ptr<c10d::Work>
+HoopBackend::send(std::vector<at::Tensor> &tensors, int dest, int tag)
+{
+    return start_send(tensors, dest, tag);
+}
+
+c10::intrusive_ptr<c10d::Work>
+HoopBackend::recv(std::vector<at::Tensor> &tensors, int source, int tag)
+{
+    check_rank(source, "the source");
+    return start_receive(tensors, uint32_t(source), tag);
+}
+
+c10::intrusive_ptr<c10d::Work>
+HoopBackend::recvAnysource(std::vector<at::Tensor> &tensors, int tag)
+{
+    return start_receive(tensors, HOOP_ANY_SOURCE, tag);
+}
+
+void
+HoopBackend::monitoredBarrier(const c10d::BarrierOptions &options,
+                              bool wait_all_ranks)
+{
+    const auto timeout = options.timeout == c10d::kUnsetTimeout
+                             ? options_->timeout
+                             : options.timeout;
+    const int64_t tag = monitored_tags + int64_t(n_monitored_++);
+
+    if (rank_ == 0)
+        collect_arrivals(tag, timeout, wait_all_ranks);
+    else
+        report_arrival(tag, timeout);
+}
+
+/* Rank 0's part: hears all, and tells who has come who has not. */
+void
+HoopBackend::collect_arrivals(int64_t tag,
+                              std::chrono::milliseconds timeout,
+                              bool wait_all_ranks)
+{
+    using clock = std::chrono::steady_clock;
+    const auto end = clock::now() + timeout;
+    std::vector<c10::intrusive_ptr<HoopWork>> arrivals;
+    std::vector<int> late;
+    std::ostringstream text;
+
+    TORCH_CHECK_WITH(DistBackendError, timeout > kNoTimeout,
+                     "[Rank 0]: Rank 0 timed out in monitoredBarrier after ",
+                     timeout.count(), " ms");
+    for (int rank = 1; rank < size_; rank++)
+        arrivals.push_back(
+            start_receive({at::empty({1}, at::kByte)}, uint32_t(rank), tag));
+    for (int rank = 1; rank < size_; rank++) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(end - clock::now());
+        try {
+            arrivals[size_t(rank) - 1]->wait(
+                std::max(left, std::chrono::milliseconds(1)));
+        } catch (const c10::DistBackendError &) {
+            late.push_back(rank);
+        }
+    }
+    if (late.size() > 1 && wait_all_ranks)
+        text << "[Rank 0]: Ranks " << listed(late);
+    else if (!late.empty())
+        text << "[Rank 0]: Rank " << late[0];
+    if (!late.empty())
+        text << " failed to pass monitoredBarrier in " << timeout.count()
+             << " ms";
+    if (late.size() > 1 && !wait_all_ranks)
+        text << "; so did ranks "
+             << listed(std::vector<int>(late.begin() + 1, late.end()));
+
+    const std::string told = text.str();
+    at::Tensor answer = at::zeros({256}, at::kByte);
+    std::copy_n(told.c_str(), std::min<size_t>(told.size(), 255),
+                answer.mutable_data_ptr<uint8_t>());
+    for (int rank = 1; rank < size_; rank++)
+        if (std::find(late.begin(), late.end(), rank) == late.end())
+            start_send({answer}, rank, tag)->wait();
+    TORCH_CHECK_WITH(DistBackendError, late.empty(), told);
+}
+
+/* The others' part. */
+void
+HoopBackend::report_arrival(int64_t tag, std::chrono::milliseconds timeout)
+{
+    at::Tensor answer = at::zeros({256}, at::kByte);
+    std::string why;
+
+    try {
+        start_send({at::zeros({1}, at::kByte)}, 0, tag)->wait();
+        start_receive({answer}, 0, tag)->wait(timeout + answer_time);
+        why = reinterpret_cast<const char *>(answer.const_data_ptr());
+    } catch (const c10::DistBackendError &error) {
+        why = error.what_without_backtrace();
+    }
+    TORCH_CHECK_WITH(DistBackendError, why.empty(), "[Rank ", rank_, "]: Rank ",
+                     rank_,
+                     " successfully reached monitoredBarrier, but received "
+                     "errors while waiting for send/recv from rank 0: ",
+                     why);
+}
+
+} // namespace hoop_torch

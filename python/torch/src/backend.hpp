@@ -1,0 +1,204 @@
+/* python/torch/src/backend.hpp - a group's collectives and messages, over hoop */
+
+#ifndef HOOP_TORCH_BACKEND_HPP
+#define HOOP_TORCH_BACKEND_HPP
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <vector>
+
+#include "hoop/hoop.h"
+
+#include "session.hpp"
+#include "work.hpp"
+
+namespace hoop_torch
+{
+
+/* The names of a backend's events in torch's profiler; they are never freed. */
+struct Titles;
+
+/*
+ * A communicator of hoop as torch's Backend. Collectives are started in the order
+ * in which they are called; messages go their own way. A call with asyncOp=false
+ * is done when it returns, by the calling thread alone.
+ */
+class HoopBackend : public c10d::Backend
+{
+  public:
+    /*
+     * Forms the group of these ranks of the session, in that order; all of them
+     * make it. name: what torch calls the backend. Throws Error.
+     */
+    HoopBackend(std::shared_ptr<Session> session,
+                const std::vector<uint32_t> &ranks,
+                const std::string &name,
+                std::chrono::milliseconds timeout);
+    ~HoopBackend() override;
+
+    /* Of the last call that failed, unless its arguments were wrong. */
+    hoop_status status() const;
+
+    bool supportsSplitting() const override;
+    bool supportsCoalescing() const override;
+    bool supportsShrinking() const override;
+    void setTimeout(std::chrono::milliseconds timeout) override;
+    const std::string getBackendName() const override;
+    c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() override;
+    c10d::ErrorType getError() override;
+    void setSequenceNumberForGroup() override;
+    uint64_t getSequenceNumberForGroup() override;
+    void enableCollectivesTiming() override;
+    void setGroupUid(const std::string &uid) override;
+    void abort() override;
+    void shutdown() override;
+
+    void startCoalescing() override;
+    c10::intrusive_ptr<c10d::Work> endCoalescing() override;
+    c10::intrusive_ptr<c10d::Backend> split(
+        const c10::intrusive_ptr<c10d::Store> &store,
+        const std::vector<int> &ranks,
+        const c10::intrusive_ptr<c10d::Backend::Options> &options) override;
+    c10::intrusive_ptr<c10d::Backend> merge(
+        const c10::intrusive_ptr<c10d::Store> &store,
+        const c10::intrusive_ptr<c10d::Backend::Options> &options,
+        const int &rank,
+        const int &size) override;
+    c10::intrusive_ptr<c10d::Backend> shrink(
+        const std::vector<int64_t> &excluded,
+        int flags,
+        const c10::intrusive_ptr<c10d::Backend::Options> &options) override;
+
+    c10::intrusive_ptr<c10d::Work> broadcast(
+        std::vector<at::Tensor> &tensors,
+        const c10d::BroadcastOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> allreduce(
+        std::vector<at::Tensor> &tensors,
+        const c10d::AllreduceOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> allreduce_sparse(
+        std::vector<at::Tensor> &tensors,
+        const c10d::AllreduceOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> allreduce_coalesced(
+        std::vector<at::Tensor> &tensors,
+        const c10d::AllreduceCoalescedOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> reduce(
+        std::vector<at::Tensor> &tensors,
+        const c10d::ReduceOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> allgather(
+        std::vector<std::vector<at::Tensor>> &outputs,
+        std::vector<at::Tensor> &inputs,
+        const c10d::AllgatherOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> _allgather_base(
+        at::Tensor &output,
+        at::Tensor &input,
+        const c10d::AllgatherOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> allgather_coalesced(
+        std::vector<std::vector<at::Tensor>> &outputs,
+        std::vector<at::Tensor> &inputs,
+        const c10d::AllgatherOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> allgather_into_tensor_coalesced(
+        std::vector<at::Tensor> &outputs,
+        std::vector<at::Tensor> &inputs,
+        const c10d::AllgatherOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> gather(
+        std::vector<std::vector<at::Tensor>> &outputs,
+        std::vector<at::Tensor> &inputs,
+        const c10d::GatherOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> scatter(
+        std::vector<at::Tensor> &outputs,
+        std::vector<std::vector<at::Tensor>> &inputs,
+        const c10d::ScatterOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> reduce_scatter(
+        std::vector<at::Tensor> &outputs,
+        std::vector<std::vector<at::Tensor>> &inputs,
+        const c10d::ReduceScatterOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> _reduce_scatter_base(
+        at::Tensor &output,
+        at::Tensor &input,
+        const c10d::ReduceScatterOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> reduce_scatter_tensor_coalesced(
+        std::vector<at::Tensor> &outputs,
+        std::vector<at::Tensor> &inputs,
+        const c10d::ReduceScatterOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> alltoall_base(
+        at::Tensor &output,
+        at::Tensor &input,
+        std::vector<int64_t> &output_splits,
+        std::vector<int64_t> &input_splits,
+        const c10d::AllToAllOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> alltoall(
+        std::vector<at::Tensor> &outputs,
+        std::vector<at::Tensor> &inputs,
+        const c10d::AllToAllOptions &options) override;
+    c10::intrusive_ptr<c10d::Work> barrier(
+        const c10d::BarrierOptions &options) override;
+    void monitoredBarrier(const c10d::BarrierOptions &options,
+                          bool wait_all_ranks) override;
+
+    c10::intrusive_ptr<c10d::Work> send(std::vector<at::Tensor> &tensors,
+                                        int dest,
+                                        int tag) override;
+    c10::intrusive_ptr<c10d::Work> recv(std::vector<at::Tensor> &tensors,
+                                        int source,
+                                        int tag) override;
+    c10::intrusive_ptr<c10d::Work> recvAnysource(
+        std::vector<at::Tensor> &tensors,
+        int tag) override;
+
+  private:
+    /* One collective from its start to its end, or to where others wait for it.
+     * It holds the lock that orders the group's collectives. */
+    class Collective;
+
+    void use_timeout(std::chrono::milliseconds timeout);
+    void check_rank(int64_t rank, const char *name) const;
+    void check_usable() const;
+    c10::intrusive_ptr<HoopWork> new_work(
+        c10d::OpType type,
+        const std::string &title,
+        const std::vector<at::Tensor> &inputs);
+    c10::intrusive_ptr<HoopWork> submit(
+        const c10::intrusive_ptr<HoopWork> &work);
+    c10::intrusive_ptr<HoopWork> start_message(
+        const c10::intrusive_ptr<HoopWork> &work,
+        hoop_status status,
+        hoop_op_t *op);
+    c10::intrusive_ptr<HoopWork> start_send(
+        const std::vector<at::Tensor> &tensors,
+        int64_t dest,
+        int64_t tag);
+    c10::intrusive_ptr<HoopWork> start_receive(
+        const std::vector<at::Tensor> &tensors,
+        uint32_t source,
+        int64_t tag);
+    c10::intrusive_ptr<HoopBackend> subgroup(
+        const std::vector<uint32_t> &ranks,
+        const c10::intrusive_ptr<c10d::Backend::Options> &options);
+    void collect_arrivals(int64_t tag,
+                          std::chrono::milliseconds timeout,
+                          bool wait_all_ranks);
+    void report_arrival(int64_t tag, std::chrono::milliseconds timeout);
+    void close();
+
+    std::shared_ptr<Session> session_;
+    const std::vector<uint32_t> ranks_; /* of the session */
+    const c10::intrusive_ptr<c10d::Backend::Options> options_;
+    const Titles &titles_;
+    hoop_comm_t *comm_ = nullptr;
+    std::mutex order_; /* of collectives */
+    std::atomic<int64_t> timeout_in_use_{-1};
+    std::atomic<uint64_t> sequence_{0};
+    std::atomic<uint64_t> n_monitored_{0};
+    /* Of the last work that failed; works outlive the group. */
+    const std::shared_ptr<std::atomic<hoop_status>> status_;
+    bool is_coalescing_ = false;
+    std::vector<c10::intrusive_ptr<HoopWork>> coalesced_;
+};
+
+} // namespace hoop_torch
+
+#endif

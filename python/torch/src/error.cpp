@@ -1,0 +1,82 @@
+/* python/torch/src/error.cpp - failures of hoop as exceptions that torch translates */
+
+#include "error.hpp"
+
+#include <memory>
+#include <torch/csrc/Exceptions.h>
+#include <unistd.h>
+
+namespace hoop_torch
+{
+
+namespace
+{
+
+/* What a handler raised while this thread waited. */
+thread_local std::unique_ptr<python_error> raised;
+
+/* Python runs handlers in its main thread only. */
+bool
+is_main_thread()
+{
+    static thread_local const bool is_main = gettid() == getpid();
+    return is_main;
+}
+
+bool
+run_signal_handlers(void *)
+{
+    if (!raised && Py_IsInitialized()) {
+        const PyGILState_STATE gil = PyGILState_Ensure();
+
+        if (PyErr_CheckSignals() != 0) {
+            raised = std::make_unique<python_error>();
+            raised->persist();
+        }
+        PyGILState_Release(gil);
+    }
+    return raised != nullptr;
+}
+
+} // namespace
+
+InterruptibleScope::InterruptibleScope()
+{
+    if (is_main_thread())
+        hoop_set_interrupt(run_signal_handlers, nullptr);
+}
+
+InterruptibleScope::~InterruptibleScope()
+{
+    if (is_main_thread())
+        hoop_set_interrupt(nullptr, nullptr);
+}
+
+std::exception_ptr
+failure_of(hoop_status status)
+{
+    const std::string text = hoop_error_text();
+
+    if (raised) {
+        const std::unique_ptr<python_error> error = std::move(raised);
+        return std::make_exception_ptr(std::move(*error));
+    }
+    if (status == HOOP_E_INVALID)
+        return std::make_exception_ptr(c10::ValueError(text, nullptr));
+    return std::make_exception_ptr(Error(text, *hoop_error_failure()));
+}
+
+void
+check(hoop_status status)
+{
+    if (status != HOOP_OK)
+        std::rethrow_exception(failure_of(status));
+}
+
+GilRelease::GilRelease()
+{
+    if (Py_IsInitialized() && PyGILState_Check())
+        released_.emplace();
+}
+
+} // namespace hoop_torch

@@ -1,0 +1,64 @@
+/* python/torch/src/error.hpp - failures of hoop as exceptions that torch translates */
+
+#ifndef HOOP_TORCH_ERROR_HPP
+#define HOOP_TORCH_ERROR_HPP
+
+#include <c10/util/Exception.h>
+#include <exception>
+#include <optional>
+#include <pybind11/pybind11.h>
+#include <string>
+
+#include "hoop/hoop.h"
+
+namespace hoop_torch
+{
+
+/* Becomes hoop_torch.Error in Python, a torch.distributed.DistBackendError. */
+class Error : public c10::DistBackendError
+{
+  public:
+    Error(const std::string &what, const hoop_failure &why)
+        : c10::DistBackendError(what, nullptr), text(what), failure(why)
+    {
+    }
+
+    const std::string text;
+    const hoop_failure failure;
+};
+
+/*
+ * The exception for the last failure of this thread: that of a signal handler
+ * that interrupted the call, ValueError for a wrong argument, else an Error.
+ */
+std::exception_ptr
+failure_of(hoop_status status);
+
+/* Throws failure_of() unless status is HOOP_OK. */
+void
+check(hoop_status status);
+
+/* While it lives, handlers of signals run in the main thread's calls of hoop,
+ * and end them if they raise. */
+class InterruptibleScope
+{
+  public:
+    InterruptibleScope();
+    ~InterruptibleScope();
+    InterruptibleScope(const InterruptibleScope &) = delete;
+    InterruptibleScope &operator=(const InterruptibleScope &) = delete;
+};
+
+/* While it lives this thread does not hold the GIL. */
+class GilRelease
+{
+  public:
+    GilRelease();
+
+  private:
+    std::optional<pybind11::gil_scoped_release> released_;
+};
+
+} // namespace hoop_torch
+
+#endif

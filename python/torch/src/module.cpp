@@ -1,0 +1,78 @@
+/* python/torch/src/module.cpp - hoop_torch._backend, what Python sees of all this */
+
+#include <pybind11/chrono.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include "backend.hpp"
+#include "error.hpp"
+
+namespace py = pybind11;
+
+namespace hoop_torch
+{
+
+namespace
+{
+
+/* Raises hoop_torch.Error, a class of Python's. It is never freed. */
+void
+raise_error(const Error &error)
+{
+    static const py::handle type =
+        py::object(py::module_::import("hoop_torch._error").attr("Error"))
+            .release();
+    const hoop_failure &failure = error.failure;
+    const bool is_known = failure.rank != HOOP_NO_RANK;
+    const py::object raised =
+        type(error.text, hoop_status_name(failure.status),
+             is_known ? py::object(py::int_(failure.rank)) : py::none(),
+             std::string(failure.host), std::string(failure.communicator));
+
+    PyErr_SetObject(type.ptr(), raised.ptr());
+}
+
+void
+translate(std::exception_ptr thrown)
+{
+    try {
+        if (thrown)
+            std::rethrow_exception(thrown);
+    } catch (const Error &error) {
+        raise_error(error);
+    }
+}
+
+} // namespace
+
+} // namespace hoop_torch
+
+using hoop_torch::HoopBackend;
+using hoop_torch::Session;
+
+PYBIND11_MODULE(_backend, module)
+{
+    py::register_exception_translator(hoop_torch::translate);
+
+    py::class_<Session, std::shared_ptr<Session>>(module, "Session")
+        .def(py::init<const std::string &, const std::vector<std::string> &>(),
+             py::arg("name"), py::arg("settings"),
+             py::call_guard<py::gil_scoped_release>())
+        .def_property_readonly("name", &Session::name)
+        .def_property_readonly("rank", &Session::rank)
+        .def_property_readonly("size", &Session::size)
+        .def("abort", &Session::abort, py::arg("reason"),
+             py::call_guard<py::gil_scoped_release>());
+    py::class_<HoopBackend, c10::intrusive_ptr<HoopBackend>, c10d::Backend>(
+        module, "Backend")
+        .def(py::init<const std::shared_ptr<Session> &,
+                      const std::vector<uint32_t> &, const std::string &,
+                      std::chrono::milliseconds>(),
+             py::arg("session"), py::arg("ranks"), py::arg("name"),
+             py::arg("timeout"), py::call_guard<py::gil_scoped_release>())
+        .def_property_readonly("options", &HoopBackend::getBackendOptions)
+        .def_property_readonly("status", [](const HoopBackend &backend) {
+            return hoop_status_name(backend.status());
+        });
+    module.def("set_world", &Session::set_world, py::arg("session"));
+    module.def("world", &Session::world);
+}

@@ -1,0 +1,392 @@
+/* python/torch/src/work.cpp - what torch waits for, and the thread that ends it */
+
+#include "work.hpp"
+
+#include <ATen/core/jit_type.h>
+#include <c10/util/thread_name.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "error.hpp"
+
+namespace hoop_torch
+{
+
+namespace
+{
+
+/* Null where there is nothing to tell the profiler of. */
+std::optional<std::vector<at::Tensor>>
+profiled(const std::vector<at::Tensor> &inputs)
+{
+    if (!at::hasCallbacks())
+        return std::nullopt;
+    return inputs;
+}
+
+} // namespace
+
+HoopWork::HoopWork(int rank,
+                   c10d::OpType type,
+                   const char *title,
+                   const std::vector<at::Tensor> &inputs,
+                   uint64_t sequence)
+    : c10d::Work(rank,
+                 type,
+                 at::hasCallbacks() ? title : nullptr,
+                 profiled(inputs)),
+      sequence_(sequence)
+{
+}
+
+bool
+HoopWork::wait(std::chrono::milliseconds timeout)
+{
+    const bool is_limited = timeout > kNoTimeout;
+
+    if (queue_ && queue_->claim(*this)) {
+        const InterruptibleScope scope;
+
+        if (!finish_operations(is_limited ? timeout.count()
+                                          : int64_t(HOOP_FOREVER)))
+            queue_->add(c10::intrusive_ptr<HoopWork>::reclaim_copy(this));
+    }
+
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!is_limited) {
+        cv_.wait(lock, [this] { return completed_; });
+    } else if (!cv_.wait_for(lock, timeout, [this] { return completed_; })) {
+        TORCH_CHECK_WITH(DistBackendError, false, "Operation timed out after ",
+                         timeout.count(), " ms; it goes on: wait for it again");
+    }
+    if (exception_)
+        std::rethrow_exception(exception_);
+    return true;
+}
+
+c10::intrusive_ptr<c10::ivalue::Future>
+HoopWork::getFuture()
+{
+    bool is_settled;
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+
+        if (future_)
+            return future_;
+        future_ = c10::make_intrusive<c10::ivalue::Future>(
+            c10::ListType::create(c10::TensorType::get()));
+        is_settled = is_settled_;
+    }
+    if (is_settled)
+        settle(*future_);
+    return future_;
+}
+
+std::vector<at::Tensor>
+HoopWork::result()
+{
+    return outputs;
+}
+
+int
+HoopWork::sourceRank() const
+{
+    return received.source == HOOP_NO_RANK ? -1 : int(received.source);
+}
+
+uint64_t
+HoopWork::getSequencenumber() const
+{
+    return sequence_;
+}
+
+bool
+HoopWork::finish_operations(int64_t timeout_ms)
+{
+    using clock = std::chrono::steady_clock;
+    const auto end = clock::now() + std::chrono::milliseconds(timeout_ms);
+
+    for (hoop_op_t *&op : ops) {
+        int64_t left = timeout_ms;
+
+        if (!op)
+            continue;
+        if (timeout_ms > 0)
+            left = std::max<int64_t>(
+                0,
+                std::chrono::ceil<std::chrono::milliseconds>(end - clock::now())
+                    .count());
+        const hoop_status status = hoop_wait(op, left);
+
+        if (status == HOOP_E_PENDING)
+            return false;
+        op = nullptr;
+        note(status);
+    }
+    complete();
+    return true;
+}
+
+void
+HoopWork::note(hoop_status status)
+{
+    if (status == HOOP_OK)
+        return;
+    if (status != HOOP_E_INVALID && status != HOOP_E_CANCELLED)
+        group_status->store(status);
+    if (!failure)
+        failure = failure_of(status);
+}
+
+void
+HoopWork::complete()
+{
+    c10::intrusive_ptr<c10::ivalue::Future> future;
+
+    try {
+        for (size_t i = 0; i < epilogues.size() && !failure; i++)
+            epilogues[i]();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    epilogues.clear();
+    kept.clear();
+    /* First of all: who is woken by the Future may stop the profiler. */
+    if (recordFunctionEndCallback_) {
+        recordFunctionEndCallback_();
+        recordFunctionEndCallback_ = nullptr;
+    }
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+
+        is_settled_ = true;
+        future = future_;
+    }
+    if (future)
+        settle(*future);
+    finish(failure);
+}
+
+void
+HoopWork::settle(c10::ivalue::Future &future)
+{
+    if (failure)
+        future.setError(failure);
+    else
+        future.markCompleted(at::IValue(outputs));
+}
+
+CoalescedWork::CoalescedWork(std::vector<c10::intrusive_ptr<HoopWork>> works)
+    : c10d::Work(-1, c10d::OpType::COALESCED), works_(std::move(works))
+{
+}
+
+bool
+CoalescedWork::isCompleted()
+{
+    return std::all_of(works_.begin(), works_.end(),
+                       [](const auto &work) { return work->isCompleted(); });
+}
+
+bool
+CoalescedWork::isSuccess() const
+{
+    return std::all_of(works_.begin(), works_.end(),
+                       [](const auto &work) { return work->isSuccess(); });
+}
+
+std::exception_ptr
+CoalescedWork::exception() const
+{
+    for (const auto &work : works_)
+        if (auto found = work->exception())
+            return found;
+    return nullptr;
+}
+
+bool
+CoalescedWork::wait(std::chrono::milliseconds timeout)
+{
+    for (const auto &work : works_)
+        work->wait(timeout);
+    return true;
+}
+
+c10::intrusive_ptr<c10::ivalue::Future>
+CoalescedWork::getFuture()
+{
+    const auto type = c10::ListType::create(c10::TensorType::get());
+    c10::List<c10::intrusive_ptr<c10::ivalue::Future>> futures(
+        c10::FutureType::create(type));
+
+    for (const auto &work : works_)
+        futures.push_back(work->getFuture());
+    return c10::collectAll(futures)->then(
+        [outputs = result()](c10::ivalue::Future &all) {
+            for (const at::IValue &each : all.value().toListRef())
+                each.toFuture()->value();
+            return at::IValue(outputs);
+        },
+        type);
+}
+
+std::vector<at::Tensor>
+CoalescedWork::result()
+{
+    std::vector<at::Tensor> outputs;
+
+    for (const auto &work : works_)
+        outputs.insert(outputs.end(), work->outputs.begin(),
+                       work->outputs.end());
+    return outputs;
+}
+
+CompletionQueue::CompletionQueue()
+    : event_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
+{
+    TORCH_CHECK(event_fd_ >= 0, "hoop: no descriptor is left for an eventfd");
+}
+
+CompletionQueue::~CompletionQueue()
+{
+    close(event_fd_);
+}
+
+void
+CompletionQueue::add(const c10::intrusive_ptr<HoopWork> &work)
+{
+    const std::lock_guard<std::mutex> lock(mutex_);
+
+    work->queue_ = shared_from_this();
+    pending_.push_back(work);
+    work->position_ = std::prev(pending_.end());
+    work->place_ = HoopWork::Place::PENDING;
+    for (hoop_op_t *op : work->ops)
+        if (op && hoop_op_notify(op, event_fd_) != HOOP_OK)
+            eventfd_write(event_fd_, 1);
+    if (work->ops.empty())
+        eventfd_write(event_fd_, 1);
+    /* A callback that starts a work may wait for it. */
+    if (leader_ == std::thread::id() || leader_ == std::this_thread::get_id())
+        lead_from_new_thread();
+}
+
+void
+CompletionQueue::lead_from_new_thread()
+{
+    leader_ = std::thread::id();
+    if (n_parked_ > 0)
+        leader_needed_.notify_one();
+    else
+        threads_.emplace_back([self = shared_from_this()] { self->run(); });
+}
+
+bool
+CompletionQueue::claim(HoopWork &work)
+{
+    const std::lock_guard<std::mutex> lock(mutex_);
+
+    if (work.place_ == HoopWork::Place::NONE)
+        return false;
+    (work.place_ == HoopWork::Place::PENDING ? pending_ : ended_)
+        .erase(work.position_);
+    work.place_ = HoopWork::Place::NONE;
+    return true;
+}
+
+void
+CompletionQueue::collect_ended()
+{
+    for (auto next = pending_.begin(); next != pending_.end();) {
+        const auto work = next++;
+        const auto &ops = (*work)->ops;
+
+        if (std::all_of(ops.begin(), ops.end(), [](hoop_op_t *op) {
+                return !op || hoop_op_has_ended(op);
+            })) {
+            (*work)->place_ = HoopWork::Place::ENDED;
+            ended_.splice(ended_.end(), pending_, work);
+        }
+    }
+}
+
+c10::intrusive_ptr<HoopWork>
+CompletionQueue::take_ended()
+{
+    if (ended_.empty())
+        collect_ended();
+    if (ended_.empty())
+        return {};
+    auto work = std::move(ended_.front());
+    ended_.pop_front();
+    work->place_ = HoopWork::Place::NONE;
+    return work;
+}
+
+void
+CompletionQueue::wait_for_end()
+{
+    pollfd waited = {event_fd_, POLLIN, 0};
+    eventfd_t count;
+
+    poll(&waited, 1, -1);
+    eventfd_read(event_fd_, &count);
+}
+
+void
+CompletionQueue::run()
+{
+    const auto self = std::this_thread::get_id();
+
+    c10::setThreadName("hoop_torch");
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!is_stopped_) {
+        if (leader_ == std::thread::id())
+            leader_ = self;
+        if (leader_ != self) {
+            n_parked_++;
+            leader_needed_.wait(lock, [this] {
+                return is_stopped_ || leader_ == std::thread::id();
+            });
+            n_parked_--;
+            continue;
+        }
+        auto work = take_ended();
+        lock.unlock();
+        if (work)
+            work->finish_operations(HOOP_FOREVER);
+        else
+            wait_for_end();
+        work.reset();
+        lock.lock();
+    }
+}
+
+void
+CompletionQueue::stop()
+{
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+
+        is_stopped_ = true;
+        leader_needed_.notify_all();
+        eventfd_write(event_fd_, 1);
+    }
+    for (std::thread &thread : threads_) {
+        if (thread.get_id() == std::this_thread::get_id())
+            thread.detach();
+        else
+            thread.join();
+    }
+    threads_.clear();
+    ended_.splice(ended_.end(), pending_);
+    while (!ended_.empty()) {
+        auto work = std::move(ended_.front());
+        ended_.pop_front();
+        work->place_ = HoopWork::Place::NONE;
+        work->finish_operations(HOOP_FOREVER);
+    }
+}
+
+} // namespace hoop_torch

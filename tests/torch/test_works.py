@@ -1,0 +1,237 @@
+"""tests/torch/test_works.py - works, messages and groups: order, lifetime, futures"""
+
+import gc
+import os
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+import torch.distributed as dist
+
+import torch
+from ranks import run
+
+
+def _many_works(rank, size):
+    works = []
+    for i in range(1000):
+        # Nobody but the work refers to every second tensor.
+        tensor = torch.full((3,), float(rank + i))
+        works.append((dist.all_reduce(tensor, async_op=True), tensor if i % 2 else None, i))
+    gc.collect()
+    for work, tensor, i in reversed(works):
+        work.wait()
+        expected = float(sum(r + i for r in range(size)))
+        result = work.get_future().value()[0] if tensor is None else tensor
+        assert torch.equal(result, torch.full((3,), expected)), i
+
+
+def test_a_thousand_works_in_flight_waited_for_in_reverse():
+    """Each has its own result, whoever keeps its tensor."""
+    run(2, _many_works)
+
+
+def _futures(rank, size):
+    seen = []
+    tensor = torch.tensor([float(rank)])
+    future = dist.all_reduce(tensor, async_op=True).get_future()
+    assert isinstance(future.wait(), list)
+    assert future.value()[0].item() == sum(range(size))
+
+    def chained(done):
+        # As PowerSGD's hook does: a collective of a callback, and its result there.
+        seen.append(threading.current_thread() is threading.main_thread())
+        inner = dist.all_reduce(done.value()[0].clone(), async_op=True).get_future().wait()[0]
+        return inner * 10
+
+    works = [dist.all_reduce(torch.tensor([1.0]), async_op=True).get_future().then(chained) for _ in range(1)]
+    assert [future.wait().item() for future in works] == [10.0 * size * size]
+    # A future that is asked for when the work is done.
+    work = dist.all_reduce(torch.tensor([1.0]), async_op=True)
+    work.wait()
+    assert work.get_future().value()[0].item() == size
+
+
+def test_futures_and_callbacks_that_wait_for_collectives():
+    """A callback may start a collective and wait for its future."""
+    run(3, _futures)
+
+
+def _messages_pass_collectives(rank, size):
+    # Rank 1 enters the collective only when it has the message that rank 0 sends behind it.
+    if rank == 0:
+        work = dist.all_reduce(torch.ones(1 << 18), async_op=True)
+        dist.send(torch.tensor([7]), 1, tag=3)
+        work.wait()
+    else:
+        got = torch.zeros(1, dtype=torch.int64)
+        dist.recv(got, 0, tag=3)
+        assert got.item() == 7
+        dist.all_reduce(torch.ones(1 << 18))
+
+
+def test_messages_are_not_behind_a_blocked_collective():
+    """A message goes its own way."""
+    run(2, _messages_pass_collectives)
+
+
+def _messages(rank, size):
+    if rank == 0:
+        for tag in (5, 4):
+            dist.send(torch.full((2, 2), float(tag)), 1, tag=tag)
+        dist.send(torch.arange(6).view(2, 3).t(), 1)
+        dist.send(torch.tensor([1.0, 2.0]).to(torch.float8_e4m3fn), 1)
+        dist.send(torch.zeros(0), 1)
+        dist.send(torch.zeros(3), 1)
+        requests = dist.batch_isend_irecv([dist.P2POp(dist.isend, torch.tensor([9.0]), 1)])
+    else:
+        for tag in (4, 5):
+            got = torch.zeros(2, 2)
+            assert dist.recv(got, 0, tag=tag) == 0
+            assert torch.equal(got, torch.full((2, 2), float(tag)))
+        got = torch.zeros(2, 3, dtype=torch.int64).t()
+        assert dist.recv(got) == 0, "from any"
+        assert torch.equal(got, torch.arange(6).view(2, 3).t())
+        got = torch.zeros(2, dtype=torch.float32).to(torch.float8_e4m3fn)
+        dist.recv(got, 0)
+        assert got.float().tolist() == [1.0, 2.0]
+        dist.recv(torch.zeros(0), 0)
+        with pytest.raises(ValueError, match="3 elements came from rank 0, and .* have 5"):
+            dist.recv(torch.zeros(5), 0)
+        got = torch.zeros(1)
+        requests = dist.batch_isend_irecv([dist.P2POp(dist.irecv, got, 0)])
+        for request in requests:
+            request.wait()
+        assert got.item() == 9.0
+    for request in requests:
+        request.wait()
+
+
+def test_messages_by_tag_from_any_and_of_every_layout():
+    """What came is told, and what is not as expected is refused."""
+    run(2, _messages)
+
+
+def _groups(rank, size):
+    pairs = [(a, b) for a in range(size) for b in range(a + 1, size)] * 8
+    groups = []
+    for a, b in pairs:
+        # Only members make it, in an order of their own.
+        if rank in (a, b):
+            ranks = [b, a] if (a + b) % 2 else [a, b]
+            groups.append((dist.new_group(ranks, use_local_synchronization=True), a, b))
+    for group, a, b in groups:
+        tensor = torch.tensor([rank])
+        dist.all_reduce(tensor, group=group)
+        assert tensor.item() == a + b
+    began = len(os.listdir("/proc/self/fd"))
+    for group, _, _ in groups:
+        dist.destroy_process_group(group)
+    assert len(os.listdir("/proc/self/fd")) <= began
+
+
+def test_overlapping_groups_made_by_their_members():
+    """Dozens of groups, each formed by its members alone."""
+    run(4, _groups)
+
+
+def _split_and_shrink(rank, size):
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    assert backend.supports_splitting and backend.supports_coalescing
+    half = dist.group.WORLD.split_group([0, 2] if rank % 2 == 0 else [1, 3])
+    tensor = torch.tensor([rank])
+    half.allreduce([tensor]).wait()
+    assert tensor.item() == (2 if rank % 2 == 0 else 4)
+    assert (half.rank(), half.size()) == (rank // 2, 2)
+
+
+def test_split():
+    """split() divides a group."""
+    run(4, _split_and_shrink)
+
+
+def _endurance(rank, size):
+    tensor = torch.ones(64)
+
+    def step():
+        works = [dist.all_reduce(tensor, async_op=True) for _ in range(4)]
+        for work in works:
+            work.wait()
+        tensor.fill_(1.0)
+
+    def used():
+        with open("/proc/self/status") as status:
+            fields = dict(line.split(":", 1) for line in status)
+        return int(fields["VmRSS"].split()[0]), int(fields["Threads"]), len(os.listdir("/proc/self/fd"))
+
+    for _ in range(200):
+        step()
+    before = used()
+    for _ in range(2000):
+        step()
+    after = used()
+    assert after[1:] == before[1:]
+    assert after[0] - before[0] < 4096, "kB of memory"
+
+
+def test_steps_leave_nothing_behind():
+    """Neither memory, nor threads, nor descriptors."""
+    run(2, _endurance)
+
+
+def _again(rank, size, path):
+    for turn in range(3):
+        if turn:
+            dist.init_process_group("hoop", init_method=f"file://{path}-{turn}", rank=rank, world_size=size)
+        tensor = torch.tensor([rank + turn])
+        dist.all_reduce(tensor)
+        assert tensor.item() == sum(r + turn for r in range(size))
+        dist.destroy_process_group()
+
+
+def test_init_and_destroy_again_in_one_process(tmp_path):
+    """Each init is a job of its own."""
+    run(2, _again, str(tmp_path / "store"))
+
+
+def _monitored(rank, size):
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    backend.monitored_barrier(timedelta(seconds=20))
+    if rank in (1, 3):
+        time.sleep(0)
+    else:
+        with pytest.raises(dist.DistBackendError, match="Ranks 1, 3 failed to pass monitoredBarrier"):
+            backend.monitored_barrier(timedelta(milliseconds=300), wait_all_ranks=True)
+    dist.barrier()
+
+
+def test_monitored_barrier_names_all_late_ranks():
+    """On every rank that has come."""
+    run(4, _monitored)
+
+
+def _threads(rank, size):
+    groups = [dist.new_group(list(range(size))) for _ in range(4)]
+    failures = []
+
+    def many(group, i):
+        try:
+            for turn in range(100):
+                tensor = torch.tensor([rank * i + turn])
+                dist.all_reduce(tensor, group=group)
+                assert tensor.item() == sum(r * i + turn for r in range(size))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=many, args=(group, i)) for i, group in enumerate(groups)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
+def test_groups_of_several_threads():
+    """Each thread has a group of its own."""
+    run(2, _threads)
