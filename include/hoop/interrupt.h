@@ -27,6 +27,7 @@ hoop_interrupt_check_t(void *context);
  *   collectives, messages, objects, hoop_state_sync(), hoop_wait() and the like
  *       with HOOP_FOREVER: the operation ends, here and on the ranks that it
  *       waits for, with HOOP_E_ABORTED there, and its buffers are the caller's.
+ *       Who has all that it needs by then may end with HOOP_OK.
  *       It counts as called: the communicator goes on with the next call.
  *   hoop_comm_create(), _shrink(), _agree(): it counts as not called. The others
  *       wait until it is called again, until this rank leaves, or for as long as

@@ -81,6 +81,13 @@ turn_pass(const struct worker *worker, uint32_t place)
     return 0;
 }
 
+/* Of who calls later: all that it needs may have come before it is told. */
+static bool
+is_aborted_or_done(enum hoop_status status)
+{
+    return status == HOOP_E_ABORTED || status == HOOP_OK;
+}
+
 static int
 sum_is_right(hoop_comm_t *comm)
 {
@@ -151,6 +158,7 @@ operations_body(const struct worker *worker)
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
     struct hoop_objects objects;
+    enum hoop_status status;
 
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
     hoop_comm_t *world = hoop_world(session);
@@ -159,9 +167,12 @@ operations_body(const struct worker *worker)
         WORKER_CHECK(interrupt_check(
                          hoop_allgather_object("a", 1, &objects, world)) == 0);
     WORKER_CHECK(turn_pass(worker, 0) == 0);
-    if (worker->index != 0)
-        WORKER_CHECK(hoop_allgather_object("b", 1, &objects, world) ==
-                     HOOP_E_ABORTED);
+    if (worker->index != 0) {
+        status = hoop_allgather_object("b", 1, &objects, world);
+        WORKER_CHECK(is_aborted_or_done(status));
+        if (status == HOOP_OK)
+            hoop_objects_free(&objects);
+    }
     WORKER_CHECK(sum_is_right(world) == 0);
 
     interrupt_arm(worker);
@@ -170,7 +181,8 @@ operations_body(const struct worker *worker)
                      0);
     WORKER_CHECK(turn_pass(worker, 1) == 0);
     if (worker->index != 0)
-        WORKER_CHECK(hoop_state_sync(&nothing, world, NULL) == HOOP_E_ABORTED);
+        WORKER_CHECK(
+            is_aborted_or_done(hoop_state_sync(&nothing, world, NULL)));
     WORKER_CHECK(sum_is_right(world) == 0);
     hoop_leave(session);
     return 0;
