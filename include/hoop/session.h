@@ -124,8 +124,9 @@ hoop_leave(hoop_session_t *session);
  *
  * reason: what this rank did or met, as a predicate, e.g. "raised ValueError: no
  * such file"; NULL or "": "has given up". Cut at 255 bytes. Returns when the coordinator
- * knows, or after a second without an answer. A second time, in a forked child, or after this rank was
- * declared lost it does nothing. session may be NULL.
+ * knows, or after a second without an answer, however many worlds the session has grown to, which it
+ * gives up, too. A second time it tells the coordinator what that has not heard; hoop_leave() does so
+ * at last. In a forked child, or after this rank was declared lost it does nothing. session may be NULL.
  *
  * MPI: MPI_Abort(), which ends the other processes, too. NCCL: ncclCommAbort(),
  * which tells nobody. For a communicator whose ranks all stay, hoop_comm_revoke().

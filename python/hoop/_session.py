@@ -105,7 +105,7 @@ class Session:
         reason: what this rank did or met, behind its name, as "ran out of disk
         space"; at most 255 bytes. Any thread may call it; what other threads wait
         for ends so, too. Only leave() is of use then. Returns when the coordinator
-        knows, or after a second. A second time does nothing. C: hoop_abort().
+        knows, or after a second. A second time it is told what it has not heard. C: hoop_abort().
         """
         if self._session is not None:
             self._is_broken = True

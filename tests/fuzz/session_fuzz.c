@@ -448,7 +448,8 @@ session_leave(struct session *session)
     standing_destroy(session->standing);
     session->standing = NULL;
     if (session->roster)
-        rendezvous_leave(&rendezvous, session->roster, "", LEAVE_MS);
+        rendezvous_leave(&rendezvous, session->roster, EVIDENCE_TOLD, "",
+                         LEAVE_MS);
     rpc_client_destroy(session->client);
     world_close(&session->world);
     tuner_destroy(session->tuner);

@@ -20,9 +20,14 @@
 enum {
     WORKERS = 3,
     CALLS = 50,
+
+    /* Of the room. */
+    PLACE_JOINED = 0,
+    PLACE_KILLED = 1,  /* 2: and back */
+    PLACE_UNHEARD = 2, /* 2: worker 1 has given up */
 };
 
-static char folder[TEMPORARY_PATH] = "hoopd-return.XXXXXX";
+static char folder[TEMPORARY_PATH];
 static char data[sizeof(folder) + 16];
 static struct daemon first;
 
@@ -101,15 +106,50 @@ return_body(const struct worker *worker)
     return 0;
 }
 
+/* Two give up while it is gone, and say so again when it is back: one does the
+ * same once more, the other leaves. */
+static int
+unheard_body(const struct worker *worker)
+{
+    static const char *const reasons[] = {"met a bad block",
+                                          "met a bad sector"};
+    hoop_session_t *session = NULL;
+    struct daemon second;
+
+    if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+        return 1;
+    if (worker->index == 0)
+        WORKER_CHECK(daemon_kill(&first) == 0);
+    room_set(worker, worker->index == 0 ? PLACE_KILLED : PLACE_UNHEARD, 1);
+    WORKER_CHECK(room_await(worker, PLACE_KILLED) == 1);
+    WORKER_CHECK(room_await(worker, PLACE_UNHEARD) == 1);
+    hoop_abort(session, reasons[worker->index]);
+    if (worker->index == 1) {
+        room_set(worker, PLACE_UNHEARD, 2);
+        WORKER_CHECK(room_await_count(worker, PLACE_KILLED, 2) == 2);
+        hoop_leave(session);
+        return 0;
+    }
+    WORKER_CHECK(room_await_count(worker, PLACE_UNHEARD, 2) == 2);
+    daemon_begin(&second, first.address);
+    room_set(worker, PLACE_KILLED, 2);
+    hoop_abort(session, "met another failure");
+    daemon_expect_log(&second, reasons[0]);
+    daemon_expect_log(&second, reasons[1]);
+    hoop_leave(session);
+    daemon_stop(&second);
+    return 0;
+}
+
 static void
-communicators_outlive_the_coordinator(void **state)
+coordinated_run(uint32_t n_workers, worker_fn *body)
 {
     char path[sizeof(data) + 16];
 
-    (void)state;
+    snprintf(folder, sizeof(folder), "hoopd-return.XXXXXX");
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     daemon_begin(&first, "127.0.0.1:0");
-    assert_int_equal(workers_run(first.address, WORKERS, return_body, NULL), 0);
+    assert_int_equal(workers_run(first.address, n_workers, body, NULL), 0);
     snprintf(path, sizeof(path), "%s/hoopd.mdb", folder);
     assert_int_equal(unlink(path), 0);
     snprintf(path, sizeof(path), "%s/hoopd.lock", folder);
@@ -118,11 +158,26 @@ communicators_outlive_the_coordinator(void **state)
     unlink(first.log_path);
 }
 
+static void
+communicators_outlive_the_coordinator(void **state)
+{
+    (void)state;
+    coordinated_run(WORKERS, return_body);
+}
+
+static void
+reason_that_was_not_heard_is_told_again(void **state)
+{
+    (void)state;
+    coordinated_run(2, unheard_body);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(communicators_outlive_the_coordinator),
+        cmocka_unit_test(reason_that_was_not_heard_is_told_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

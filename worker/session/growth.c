@@ -253,7 +253,7 @@ growth_abort(struct comm_family *family, const char *why)
     pthread_mutex_lock(&family->lock);
     LIST_FOREACH(grown, &family->grown, grown_link)
     {
-        hoop_abort(grown->session, why);
+        session_give_up(grown->session, why);
     }
     pthread_mutex_unlock(&family->lock);
 }

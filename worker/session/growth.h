@@ -17,7 +17,8 @@
 /* family's session is left: what it has grown to is left before. */
 void
 growth_end(struct comm_family *family);
-/* ... is aborted, for why: what it has grown to is aborted, too. */
+/* ... gives up, for why: so does what it has grown to, of which the coordinator is
+ * told by family's session. */
 void
 growth_abort(struct comm_family *family, const char *why);
 

@@ -3,6 +3,8 @@
 #ifndef SESSION_LIFETIME_H
 #define SESSION_LIFETIME_H
 
+#include <stdbool.h>
+
 #include "hoop/session.h"
 #include "hoop/status.h"
 
@@ -22,6 +24,11 @@ enum hoop_status
 session_create(const struct terms *terms,
                enum admission *out_admission,
                struct hoop_session **out_session);
+
+/* What waits for this rank ends, here and where it is connected; the coordinator is
+ * not told. False: it was lost before, not by its own word. Thread: any. */
+bool
+session_give_up(struct hoop_session *session, const char *why);
 
 /* On which it was made. */
 const struct terms *

@@ -536,6 +536,7 @@ rendezvous_roster(const struct terms *terms,
 void
 rendezvous_leave(const struct rendezvous *rendezvous,
                  const struct roster *roster,
+                 enum evidence evidence,
                  const char *why,
                  uint64_t timeout_ms)
 {
@@ -543,6 +544,7 @@ rendezvous_leave(const struct rendezvous *rendezvous,
         .reporter = {.epoch = roster->epoch, .incarnation = roster->credential},
         .rank = roster->rank,
         .incarnation = roster->members[roster->rank].incarnation,
+        .evidence = evidence,
     };
     const struct rpc_call call = {
         .method = method_of(why[0] ? METHOD_RENDEZVOUS_REPORT

@@ -10,6 +10,7 @@
 
 #include "hoop/status.h"
 
+#include "base/evidence.h"
 #include "net/loop.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/rpc_client.h"
@@ -51,10 +52,11 @@ rendezvous_roster(const struct terms *terms,
                   struct roster **out_roster);
 
 /* Tell the coordinator, for at most timeout_ms; failing is no harm. why: "", or
- * why this rank cannot be a member, which the others are told. */
+ * why this rank cannot be a member, which the others are told, by evidence. */
 void
 rendezvous_leave(const struct rendezvous *rendezvous,
                  const struct roster *roster,
+                 enum evidence evidence,
                  const char *why,
                  uint64_t timeout_ms);
 

@@ -72,8 +72,9 @@ struct hoop_session {
     struct world world;
     _Atomic bool has_joined;
     _Atomic bool falls_short; /* of descriptors or the like: connector.h */
-    char resigns_for[LIMIT_REASON]; /* a member, but it cannot join: why */
-    atomic_bool has_given_up;       /* the coordinator was told why */
+    char resigns_for[LIMIT_REASON]; /* a member, but it cannot go on: why */
+    atomic_bool has_given_up;       /* that is its own word */
+    atomic_bool is_abort_heard;     /* ... and the coordinator knows */
     bool has_thread;
     pthread_t thread; /* runs the loop */
 };
@@ -550,6 +551,15 @@ session_open(struct hoop_session *session)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* The coordinator has heard, or does from the session that has grown. */
+static bool
+is_known_to_give_up(const struct hoop_session *session)
+{
+    return atomic_load(&session->is_abort_heard) ||
+           (atomic_load(&session->has_given_up) &&
+            session->terms.membership != 0);
+}
+
 /* The peers first: they need not hear it from the coordinator. */
 static void
 goodbye_say(struct hoop_session *session)
@@ -569,11 +579,13 @@ goodbye_say(struct hoop_session *session)
     if (has_left)
         engine_leave_late(session->engine, clock_deadline_ns(GOODBYE_MS));
     background_destroy(STEAL(session->background));
-    if (session->roster && !atomic_load(&session->has_given_up)) {
+    if (session->roster && !is_known_to_give_up(session)) {
         const struct rendezvous rendezvous = rendezvous_of(session);
+        const bool has_given_up = atomic_load(&session->has_given_up);
 
-        rendezvous_leave(&rendezvous, session->roster, session->resigns_for,
-                         GOODBYE_MS);
+        rendezvous_leave(&rendezvous, session->roster,
+                         has_given_up ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD,
+                         session->resigns_for, GOODBYE_MS);
     }
 }
 
@@ -644,6 +656,16 @@ hoop_leave(hoop_session_t *session)
     session_destroy(session);
 }
 
+bool
+session_give_up(struct hoop_session *session, const char *why)
+{
+    if (engine_give_up(session->engine, why)) {
+        snprintf(session->resigns_for, sizeof(session->resigns_for), "%s", why);
+        atomic_store(&session->has_given_up, true);
+    }
+    return atomic_load(&session->has_given_up);
+}
+
 void
 hoop_abort(hoop_session_t *session, const char *reason)
 {
@@ -654,11 +676,12 @@ hoop_abort(hoop_session_t *session, const char *reason)
         return;
     escape_text(reason && reason[0] ? reason : "has given up", why,
                 sizeof(why));
+    const bool has_given_up = session_give_up(session, why);
     growth_abort(&session->world.family, why);
-    if (!engine_give_up(session->engine, why))
+    if (!has_given_up || atomic_load(&session->is_abort_heard))
         return;
-    atomic_store(&session->has_given_up, true);
-    standing_give_up(session->standing, why, GOODBYE_MS);
+    if (standing_give_up(session->standing, session->resigns_for, GOODBYE_MS))
+        atomic_store(&session->is_abort_heard, true);
 }
 
 hoop_comm_t *

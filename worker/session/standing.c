@@ -606,17 +606,19 @@ report_ask(struct standing *standing,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-void
+bool
 standing_give_up(struct standing *standing,
                  const char *why,
                  uint64_t timeout_ms)
 {
+    const uint64_t deadline_ns = clock_deadline_ns(timeout_ms);
     enum hoop_status status =
         report_ask(standing, EVIDENCE_GIVEN_UP, why, timeout_ms);
 
     /* An older coordinator knows no such evidence, but that it is lost. */
-    if (status == HOOP_E_INVALID)
-        status = report_ask(standing, EVIDENCE_TOLD, why, timeout_ms);
+    const int left_ms = clock_left_ms(deadline_ns);
+    if (status == HOOP_E_INVALID && left_ms > 0)
+        status = report_ask(standing, EVIDENCE_TOLD, why, (uint64_t)left_ms);
     if (status != HOOP_OK)
         log_debug("session",
                   "the coordinator may not know that this rank has "
@@ -624,6 +626,7 @@ standing_give_up(struct standing *standing,
                   error_text());
     standing_report(standing, standing->options.roster->rank, EVIDENCE_GIVEN_UP,
                     why);
+    return status == HOOP_OK;
 }
 
 void

@@ -13,6 +13,7 @@
 #ifndef SESSION_STANDING_H
 #define SESSION_STANDING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -65,9 +66,9 @@ standing_report(struct standing *standing,
                 enum evidence evidence,
                 const char *why);
 
-/* ... that this rank gives up, and wait until it has heard, for timeout_ms at most;
- * then as above. Thread: any but the loop's. */
-void
+/* ... that this rank gives up, in all worlds of its job, and wait until it has heard,
+ * for timeout_ms at most; then as above. Whether it has. Thread: any but the loop's. */
+bool
 standing_give_up(struct standing *standing,
                  const char *why,
                  uint64_t timeout_ms);
