@@ -167,6 +167,7 @@ struct cluster_seat_call {
     uint32_t n_ranks;
     const uint64_t *numbers; /* LEAVE: of its joins */
     size_t n_numbers;
+    bool is_withdrawal; /* LEAVE: what has formed stays joined */
 };
 
 /* Whom does the join, or the council call, of this number wait for? */

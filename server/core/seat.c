@@ -284,6 +284,9 @@ seat_leave(struct cluster *cluster,
 
         if (seat)
             waiter_replace(cluster, seat, "the join has been taken back");
+        /* What has formed has formed for all: whoever takes its join back is late. */
+        if (seat && is_formed(seat->group) && call->is_withdrawal)
+            continue;
         if (seat && is_formed(seat->group))
             seat_part(cluster, seat);
         else if (seat)

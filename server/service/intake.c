@@ -318,6 +318,7 @@ group_leave_read(struct intake *intake,
         .member = member_id(&intake->group_leave.member),
         .numbers = intake->group_leave.numbers,
         .n_numbers = intake->group_leave.n_numbers,
+        .is_withdrawal = intake->group_leave.is_withdrawal != 0,
     };
     return HOOP_OK;
 }

@@ -6,6 +6,7 @@
  */
 
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,12 @@ enum {
     LONG_MS = 60000,
     PROMPT_MS =
         10000, /* far below every timeout here, far above a slow machine */
+    LOOK_US = 500,
+
+    /* Of the room; the first are turn_pass()'s. */
+    PLACE_CALLED = 2,
+    PLACE_FORMED = 3,
+    PLACE_STATUS = 4, /* of worker 0, and of 1 */
 };
 
 static volatile sig_atomic_t was_signalled;
@@ -141,6 +148,120 @@ coordinated_body(const struct worker *worker)
     WORKER_CHECK(sum_is_right(shrunk) == 0);
     hoop_leave(session);
     return 0;
+}
+
+/* Until the communicator of both has formed. */
+static void
+formed_await(void *context)
+{
+    const struct worker *worker = context;
+    const struct hoop_control_options asking = {
+        .coordinator = worker->coordinator, .job = "test", .token = "secret"};
+    const struct hoop_control_group_list *groups = NULL;
+    const uint64_t deadline_ns = clock_deadline_ns(LONG_MS);
+    hoop_control_t *control = NULL;
+    bool has_formed = hoop_control_create(&asking, &control) != HOOP_OK;
+
+    while (!has_formed && !clock_is_past(deadline_ns) &&
+           hoop_control_groups(control, NULL, &groups) == HOOP_OK) {
+        has_formed = groups->n_groups == 1 && groups->groups[0].n_joined == 2;
+        usleep(LOOK_US);
+    }
+    hoop_control_destroy(control);
+    room_set(worker, PLACE_FORMED, has_formed);
+}
+
+static void *
+formed_tell(void *context)
+{
+    formed_await(context);
+    return NULL;
+}
+
+/* Once, or as often as it is asked. */
+static bool is_told_once;
+
+static bool
+is_interrupted_late(void *context)
+{
+    const struct worker *worker = context;
+
+    if (was_signalled)
+        return !is_told_once;
+    room_set(worker, PLACE_CALLED, 1);
+    was_signalled = room_await(worker, PLACE_FORMED) == 1;
+    return was_signalled;
+}
+
+/* All have it, and the coordinator knows. */
+static int
+formed_check(const struct worker *worker,
+             hoop_session_t *session,
+             hoop_comm_t *comm)
+{
+    const struct hoop_control_group_list *groups = NULL;
+    hoop_control_t *control = NULL;
+    uint64_t flags = 6 + worker->index;
+
+    WORKER_CHECK(sum_is_right(comm) == 0);
+    WORKER_CHECK(hoop_session_control(session, &control) == HOOP_OK);
+    WORKER_CHECK(hoop_control_groups(control, NULL, &groups) == HOOP_OK);
+    WORKER_CHECK(groups->n_groups == 1 && groups->groups[0].n_joined == 2);
+    hoop_control_destroy(control);
+    WORKER_CHECK(hoop_comm_agree(comm, &flags) == HOOP_OK);
+    WORKER_CHECK(flags == 6);
+    return 0;
+}
+
+/* Worker 0 is interrupted when the last has come, before it knows: the communicator
+ * is there for both; or, where it is told again on the way, perhaps for none. */
+static int
+late_body(const struct worker *worker)
+{
+    static const uint32_t ranks[] = {1, 0};
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *comm = NULL;
+    pthread_t thread;
+
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    if (worker->index == 0) {
+        was_signalled = 0;
+        hoop_set_interrupt(is_interrupted_late, (void *)(uintptr_t)worker);
+    } else {
+        WORKER_CHECK(room_await(worker, PLACE_CALLED) == 1);
+        WORKER_CHECK(pthread_create(&thread, NULL, formed_tell,
+                                    (void *)(uintptr_t)worker) == 0);
+    }
+    const enum hoop_status status = hoop_comm_create(session, ranks, 2, &comm);
+    hoop_set_interrupt(NULL, NULL);
+    WORKER_CHECK(worker->index == 0 || pthread_join(thread, NULL) == 0);
+    WORKER_CHECK(worker->index != 0 || was_signalled);
+    room_set(worker, PLACE_STATUS + worker->index, 1 + (uint64_t)status);
+    const uint64_t other =
+        room_await(worker, PLACE_STATUS + 1 - worker->index) - 1;
+    WORKER_CHECK((status == HOOP_OK) == (other == HOOP_OK));
+    if (status == HOOP_OK) {
+        WORKER_CHECK(formed_check(worker, session, comm) == 0);
+    } else {
+        WORKER_CHECK(!is_told_once);
+        WORKER_CHECK(status ==
+                     (worker->index == 0 ? HOOP_E_CANCELLED : HOOP_E_ABORTED));
+        WORKER_CHECK(hoop_comm_create(session, ranks, 2, &comm) == HOOP_OK);
+        WORKER_CHECK(sum_is_right(comm) == 0);
+    }
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+communicator_that_has_formed_is_there_for_all_or_for_none(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        is_told_once = i == 0;
+        assert_int_equal(workers_run(hoopd.address, 2, late_body, NULL), 0);
+    }
 }
 
 static void
@@ -414,6 +535,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             calls_to_the_coordinator_are_interrupted_and_made_again),
+        cmocka_unit_test(
+            communicator_that_has_formed_is_there_for_all_or_for_none),
         cmocka_unit_test(operations_are_interrupted_on_all_ranks),
         cmocka_unit_test(messages_are_interrupted_and_lose_nothing),
         cmocka_unit_test(growth_is_interrupted_while_newcomers_are_awaited),

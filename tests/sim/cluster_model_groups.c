@@ -156,6 +156,9 @@ group_leave_reply(struct model *model, const struct model_ticket *ticket)
     struct model_client *client = &model->clients[ticket->client];
     struct model_entry *entry = model_entry_find(client, ticket->number);
 
+    /* What has formed is not withdrawn. */
+    if (ticket->event.seat.is_withdrawal && entry && entry->state == ENTRY_IN)
+        return;
     if (client->epoch == ticket->event.seat.member.epoch && entry)
         entry_end(model, client->epoch, entry);
 }

@@ -76,6 +76,7 @@ group_leave_send(struct sim *sim, int index)
         .member = {client->epoch, client->incarnation},
         .numbers = &ticket->number,
         .n_numbers = 1,
+        .is_withdrawal = sim_random(sim, 3) == 0,
     };
     sim_step(sim, &ticket->event);
 }

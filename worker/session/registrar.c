@@ -149,6 +149,7 @@ wait_on_interrupt(void *owner)
     if (!registration)
         return;
     registration->number = wait->number;
+    registration->is_withdrawn = true;
     registrar_leave(wait->registrar, registration);
 }
 
@@ -426,22 +427,23 @@ leaves_on_answer(void *owner, const struct rpc_answer *answer)
         leaves_send(registrar);
 }
 
-/* Moves the first of those that part to those that are told. */
-static size_t
-leaves_take(struct registrar *registrar, uint64_t numbers[LIMIT_GROUP_NUMBERS])
+/* Moves the first of those that part, which part alike, to those that are told. */
+static void
+leaves_take(struct registrar *registrar, struct group_leave_request *request)
 {
     struct registration *registration;
-    size_t n_numbers = 0;
 
     pthread_mutex_lock(&registrar->lock);
-    while (n_numbers < LIMIT_GROUP_NUMBERS &&
-           (registration = STAILQ_FIRST(&registrar->parting))) {
+    while (request->n_numbers < LIMIT_GROUP_NUMBERS &&
+           (registration = STAILQ_FIRST(&registrar->parting)) &&
+           (request->n_numbers == 0 ||
+            registration->is_withdrawn == (request->is_withdrawal != 0))) {
         STAILQ_REMOVE_HEAD(&registrar->parting, link);
         STAILQ_INSERT_TAIL(&registrar->told, registration, link);
-        numbers[n_numbers++] = registration->number;
+        request->numbers[request->n_numbers++] = registration->number;
+        request->is_withdrawal = registration->is_withdrawn;
     }
     pthread_mutex_unlock(&registrar->lock);
-    return n_numbers;
 }
 
 static enum hoop_status
@@ -480,7 +482,7 @@ leaves_send(void *owner)
 
     if (!STAILQ_EMPTY(&registrar->told))
         return;
-    request.n_numbers = leaves_take(registrar, numbers);
+    leaves_take(registrar, &request);
     if (request.n_numbers > 0 && leaves_tell(registrar, &request) != HOOP_OK)
         leaves_retry(registrar, error_text());
 }

@@ -10,6 +10,7 @@
 #ifndef SESSION_REGISTRAR_H
 #define SESSION_REGISTRAR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -33,8 +34,9 @@ struct registrar_options {
 /* One communicator that was joined. */
 struct registration {
     STAILQ_ENTRY(registration) link;
-    uint64_t number; /* this member's own */
-    uint64_t id;     /* of the communicator, the same on all its members */
+    uint64_t number;   /* this member's own */
+    bool is_withdrawn; /* by whom it was interrupted, unless it has formed */
+    uint64_t id;       /* of the communicator, the same on all its members */
 };
 
 /* Thread: before the loop runs. */

@@ -161,12 +161,13 @@ void
 group_leave_request_encode(const struct group_leave_request *request,
                            struct pack *pack)
 {
-    pack_array(pack, GROUP_LEAVE_REQUEST_FIELDS);
+    pack_array(pack, GROUP_LEAVE_REQUEST_FIELDS + 1);
     pack_uint(pack, request->member.epoch);
     pack_uint(pack, request->member.incarnation);
     pack_array(pack, request->n_numbers);
     for (size_t i = 0; i < request->n_numbers; i++)
         pack_uint(pack, request->numbers[i]);
+    pack_uint(pack, request->is_withdrawal);
 }
 
 enum hoop_status
@@ -178,8 +179,7 @@ group_leave_request_decode(struct message_span in,
     struct message_items items;
     struct unpack unpack;
 
-    const size_t n_unknown =
-        message_open(&unpack, in, GROUP_LEAVE_REQUEST_FIELDS);
+    size_t n_unknown = message_open(&unpack, in, GROUP_LEAVE_REQUEST_FIELDS);
     request.member.epoch = message_u64(&unpack);
     request.member.incarnation = message_u64(&unpack);
 
@@ -193,6 +193,10 @@ group_leave_request_decode(struct message_span in,
     request.n_numbers = items.n_items;
     for (size_t i = 0; i < items.n_items; i++)
         request.numbers[i] = message_u64(&unpack);
+    if (n_unknown > 0) {
+        request.is_withdrawal = message_u32(&unpack);
+        n_unknown--;
+    }
     status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -44,6 +44,7 @@ struct group_leave_request {
     struct member_request member;
     size_t n_numbers;
     uint64_t *numbers;
+    uint32_t is_withdrawal; /* not 0: only what waits, none that has formed */
 };
 
 /* Awaited: by which join, or agreement, of the member. */

@@ -46,6 +46,22 @@ leave(struct fixture *f, uint64_t epoch, uint64_t worker, uint64_t number)
                            });
 }
 
+/* The call that joined was interrupted. */
+static void
+withdraw(struct fixture *f, uint64_t epoch, uint64_t worker, uint64_t number)
+{
+    const uint64_t ticket =
+        fixture_step(f, (struct cluster_event){
+                            .kind = CLUSTER_GROUP_LEAVE,
+                            .seat = {.member = {epoch, worker},
+                                     .numbers = &number,
+                                     .n_numbers = 1,
+                                     .is_withdrawal = true},
+                        });
+
+    assert_int_equal(fixture_reply(f, ticket)->status, HOOP_OK);
+}
+
 static size_t
 n_groups(struct fixture *f)
 {
@@ -83,6 +99,31 @@ join_of_the_last_tells_all_the_same_id(void **state)
     assert_int_equal(communicator(&f, second), 1);
     assert_int_equal(communicator(&f, third), 1);
     assert_int_equal(n_groups(&f), 1);
+    fixture_deinit(&f);
+}
+
+static void
+join_is_withdrawn_until_its_group_has_formed(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+    const uint64_t early = join(&f, epoch, (struct join){1, 1, pair, 2});
+    withdraw(&f, epoch, 1, 1);
+    fixture_refused(&f, early, HOOP_E_CANCELLED, "has been taken back");
+    assert_int_equal(n_groups(&f), 0);
+
+    const uint64_t first = join(&f, epoch, (struct join){1, 2, pair, 2});
+    const uint64_t second = join(&f, epoch, (struct join){2, 1, pair, 2});
+    assert_int_equal(communicator(&f, first), communicator(&f, second));
+    withdraw(&f, epoch, 1, 2);
+    /* Both are in it: it lives until the second has left. */
+    leave(&f, epoch, 2, 1);
+    assert_int_equal(n_groups(&f), 1);
+    leave(&f, epoch, 1, 2);
+    assert_int_equal(n_groups(&f), 0);
     fixture_deinit(&f);
 }
 
@@ -424,6 +465,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_of_the_last_tells_all_the_same_id),
+        cmocka_unit_test(join_is_withdrawn_until_its_group_has_formed),
         cmocka_unit_test(join_with_another_order_is_another_group),
         cmocka_unit_test(join_that_gave_up_is_told_from_one_that_never_came),
         cmocka_unit_test(join_of_the_same_list_again_is_another_generation),

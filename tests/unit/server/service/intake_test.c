@@ -232,11 +232,12 @@ seat_carries_its_member_and_numbers(void **state)
 
     fixture_init(&leaves);
     group_leave_request_encode(
-        &(struct group_leave_request){{5, 9}, 2, numbers}, &leaves.pack);
+        &(struct group_leave_request){{5, 9}, 2, numbers, 1}, &leaves.pack);
     assert_int_equal(fixture_read(&leaves, METHOD_GROUPS_LEAVE), HOOP_OK);
     assert_int_equal(leaves.event.kind, CLUSTER_GROUP_LEAVE);
     assert_int_equal(leaves.event.seat.member.incarnation, 9);
     assert_int_equal(leaves.event.seat.n_numbers, 2);
+    assert_true(leaves.event.seat.is_withdrawal);
     assert_int_equal(leaves.event.seat.numbers[1], 7);
 }
 

@@ -57,7 +57,7 @@ group_leave_request_beyond_the_limit_is_refused(void **state)
 
         pack_init(&pack, LIMIT_RPC_MESSAGE);
         group_leave_request_encode(
-            &(struct group_leave_request){{3, 9}, n, numbers}, &pack);
+            &(struct group_leave_request){{3, 9}, n, numbers, 0}, &pack);
         assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
         assert_int_equal(group_leave_request_decode(
                              (struct message_span){bytes, n_bytes}, &request),
@@ -84,7 +84,8 @@ group_bodies_hold_the_rules_of_bodies(void **state)
     group_join_reply_encode(&(struct group_join_reply){UINT64_MAX}, &pack);
     body_check("group_join_reply", &pack);
     group_leave_request_encode(
-        &(struct group_leave_request){{3, 9}, 2, (uint64_t[]){1, UINT64_MAX}},
+        &(struct group_leave_request){
+            {3, 9}, 2, (uint64_t[]){1, UINT64_MAX}, 1},
         &pack);
     body_check("group_leave_request", &pack);
     group_awaited_request_encode(
