@@ -49,15 +49,16 @@ HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms);
 
 /*
- * Have a number of 8 bytes written to fd, an eventfd or the end of a pipe that does
- * not block, when the operation has ended; now, if it has. For event loops, which
+ * Have a number of 8 bytes written to fd, an eventfd or the end of a pipe with
+ * O_NONBLOCK, when the operation has ended; now, if it has. For event loops, which
  * wait until the other end can be read. It may be written early or more than once,
  * and not at all where it would block, since then there is something to be read: who
  * reads it looks after all the operations that share fd, by hoop_op_has_ended(). The
  * session's thread moves the data meanwhile. fd is borrowed until the operation has
  * been waited for, -1: it is not any more. Nobody is told by hoop_leave().
+ * A pipe whose reader has gone is written to in vain, without a SIGPIPE.
  *
- * Handle: HOOP_E_INVALID (NULL), HOOP_E_CLOSED (a forked child). Thread: as
+ * Handle: HOOP_E_INVALID (NULL; fd may block, or cannot be written to), HOOP_E_CLOSED (a forked child). Thread: as
  * hoop_wait(), not while another waits.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status

@@ -1,5 +1,6 @@
 /* coll/wait.c - waiting for operations that have been started */
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -84,6 +85,27 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
     return HOOP_OK;
 }
 
+/* Whoever moves the data writes to it, and must not wait. */
+static enum hoop_status
+notified_check(int fd)
+{
+    const int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0)
+        return error_raise(HOOP_E_INVALID, "fd %d is not open", fd);
+    if ((flags & O_ACCMODE) == O_RDONLY)
+        return error_raise(HOOP_E_INVALID,
+                           "fd %d is open for reading only: give the end of "
+                           "the pipe that is written to",
+                           fd);
+    if (!(flags & O_NONBLOCK))
+        return error_raise(HOOP_E_INVALID,
+                           "a write to fd %d may block: set O_NONBLOCK, as "
+                           "pipe2() and eventfd() do",
+                           fd);
+    return HOOP_OK;
+}
+
 enum hoop_status
 hoop_op_notify(hoop_op_t *op, int fd)
 {
@@ -91,6 +113,10 @@ hoop_op_notify(hoop_op_t *op, int fd)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!op)
         return error_raise(HOOP_E_INVALID, "op is NULL");
+    const enum hoop_status status = fd < 0 ? HOOP_OK : notified_check(fd);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
     return engine_signal_end((struct op *)op, fd);
 }
 

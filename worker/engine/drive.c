@@ -10,7 +10,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -105,14 +107,25 @@ publish_own(struct engine *engine)
 }
 
 /* What reads the other end looks after all that it waits for, however many bytes
- * it finds: one that has no room is ready to be read. */
+ * it finds: one that has no room is ready to be read. A pipe whose reader has gone
+ * is no reason to end the process: its SIGPIPE is this thread's, and taken back, unless
+ * one waits already. */
 static void
 notify(int fd)
 {
     const uint64_t one = 1;
-    const ssize_t written = write(fd, &one, sizeof(one));
+    sigset_t broken;
+    sigset_t pending;
+    sigset_t before;
 
-    (void)written;
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &broken, &before);
+    if (write(fd, &one, sizeof(one)) < 0 && errno == EPIPE &&
+        !sigismember(&pending, SIGPIPE))
+        sigtimedwait(&broken, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void

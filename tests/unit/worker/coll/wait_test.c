@@ -1,7 +1,10 @@
 /* tests/unit/worker/coll/wait_test.c - coll/wait.c */
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -237,6 +240,62 @@ notify_that_finds_no_room_does_not_wait(void **state)
     assert_int_equal(hoop_wait(ops[0], 0), HOOP_OK);
 }
 
+static void
+notify_refuses_what_cannot_be_written_to_at_once(void **state)
+{
+    CLEANUP(pipe_close) int ends[2] = {-1, -1};
+    char byte = 0;
+    hoop_op_t *op = receive_on_0(&byte, 1);
+
+    (void)state;
+    assert_int_equal(pipe2(ends, 0), 0);
+    assert_int_equal(hoop_op_notify(op, ends[1]), HOOP_E_INVALID);
+    assert_non_null(strstr(hoop_error_text(), "may block: set O_NONBLOCK"));
+    assert_int_equal(hoop_op_notify(op, ends[0]), HOOP_E_INVALID);
+    assert_non_null(strstr(hoop_error_text(), "for reading only"));
+    assert_int_equal(hoop_op_notify(op, INT_MAX), HOOP_E_INVALID);
+    assert_non_null(strstr(hoop_error_text(), "is not open"));
+    send_from_1(1);
+    assert_int_equal(hoop_wait(op, 20000), HOOP_OK);
+}
+
+static volatile sig_atomic_t n_broken;
+
+static void
+on_broken(int number)
+{
+    (void)number;
+    n_broken++;
+}
+
+/* Neither where it ends meanwhile, nor where it has ended. */
+static void
+notify_of_a_pipe_without_a_reader_raises_no_signal(void **state)
+{
+    CLEANUP(pipe_close) int ends[2] = {-1, -1};
+    const struct sigaction counted = {.sa_handler = on_broken};
+    struct sigaction before;
+    char byte = 0;
+    hoop_op_t *op = receive_on_0(&byte, 1);
+
+    (void)state;
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    assert_int_equal(close(ends[0]), 0);
+    ends[0] = -1;
+    assert_int_equal(sigaction(SIGPIPE, &counted, &before), 0);
+    assert_int_equal(hoop_op_notify(op, ends[1]), HOOP_OK);
+    send_from_1(1);
+    while (!hoop_op_has_ended(op))
+        sched_yield();
+    assert_int_equal(hoop_op_notify(op, ends[1]), HOOP_OK);
+    assert_int_equal(hoop_wait(op, 0), HOOP_OK);
+    assert_int_equal(n_broken, 0);
+    /* One of the program's own still comes. */
+    assert_true(write(ends[1], "x", 1) < 0);
+    assert_int_equal(n_broken, 1);
+    assert_int_equal(sigaction(SIGPIPE, &before, NULL), 0);
+}
+
 int
 main(void)
 {
@@ -249,6 +308,8 @@ main(void)
         COUPLE_DRIVEN_TEST(notify_of_what_has_ended_tells_at_once),
         COUPLE_DRIVEN_TEST(notify_tells_of_the_end_of_both_halves),
         COUPLE_DRIVEN_TEST(notify_that_finds_no_room_does_not_wait),
+        COUPLE_DRIVEN_TEST(notify_refuses_what_cannot_be_written_to_at_once),
+        COUPLE_DRIVEN_TEST(notify_of_a_pipe_without_a_reader_raises_no_signal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
