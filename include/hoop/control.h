@@ -135,6 +135,9 @@ struct hoop_control_rank {
     const struct hoop_control_activity *activity;
     /* Of one that is lost: why; else "", as of an earlier coordinator. */
     const char *reason;
+    /* Of the job, when it was lost by its own word, hoop_abort(): who was first has
+     * the least. Else 0, as of an earlier coordinator. */
+    uint64_t given_up_revision;
 };
 
 /* What a rank is in: the call that has waited for longest. Texts are never NULL. */

@@ -68,6 +68,8 @@ struct cluster_member {
     uint64_t lease_left_ns; /* active: until it is lost without a renewal;
                                joining: until its join deadline */
     const char *reason;     /* lost: why; else "" */
+    uint64_t
+        given_up_revision; /* of the change: lost by its own word; else 0 */
 };
 
 /*

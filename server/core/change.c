@@ -46,7 +46,7 @@ change_add_formed(struct cluster *cluster, struct job *job)
 }
 
 void
-change_add_end(struct cluster *cluster, const struct member *member)
+change_add_end(struct cluster *cluster, struct member *member)
 {
     const bool is_lost = member->state == CLUSTER_MEMBER_LOST;
     struct cluster_change *change =
@@ -60,6 +60,7 @@ change_add_end(struct cluster *cluster, const struct member *member)
     if (member->reason)
         change->reason = member->reason;
     change->has_given_up = member->has_given_up;
+    member->lost_revision = is_lost ? change->revision : 0;
     chronicle_write_change(cluster, member->job, change);
     chronicle_write_job(cluster, member->job);
 }

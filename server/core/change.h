@@ -19,7 +19,7 @@ change_add_formed(struct cluster *cluster, struct job *job);
 
 /* A member has left, or is lost for the reason it carries. */
 void
-change_add_end(struct cluster *cluster, const struct member *member);
+change_add_end(struct cluster *cluster, struct member *member);
 
 /* Answer or park a CLUSTER_WATCH. */
 enum hoop_status

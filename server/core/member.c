@@ -173,5 +173,6 @@ member_view(const struct member *member, uint64_t now_ns)
                              ? end->deadline_ns - now_ns
                              : 0,
         .reason = member->reason ? member->reason : "",
+        .given_up_revision = member->has_given_up ? member->lost_revision : 0,
     };
 }

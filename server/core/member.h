@@ -48,6 +48,7 @@ struct member {
     const char *address;
     char *reason;             /* lost: why; owned */
     bool has_given_up;        /* ... as it has said itself */
+    uint64_t lost_revision;   /* ... of that change; 0: it is not */
     struct seat_list awaited; /* of groups that have not formed, by age */
     struct seat_list seats;   /* of those that have */
     TAILQ_ENTRY(member) arrival;

@@ -108,7 +108,7 @@ static enum hoop_status
 change_fill(struct job *job, struct cluster_change *change)
 {
     const bool is_lost = change->kind == CLUSTER_CHANGE_LOST;
-    const struct member *member = job_member(job, change->incarnation);
+    struct member *member = job_member(job, change->incarnation);
 
     change->host = "";
     change->reason = "";
@@ -123,6 +123,7 @@ change_fill(struct job *job, struct cluster_change *change)
     if (member->reason)
         change->reason = member->reason;
     change->has_given_up = member->has_given_up;
+    member->lost_revision = is_lost ? change->revision : 0;
     return HOOP_OK;
 }
 

@@ -350,6 +350,7 @@ member_copy(const struct cluster_member *from, struct job_member *to)
     to->lease_left_ms = from->lease_left_ns / CLOCK_NS_PER_MS;
     to->process_space = from->process_space;
     text_copy(to->reason, sizeof(to->reason), from->reason);
+    to->given_up_revision = from->given_up_revision;
 }
 
 static void

@@ -1,6 +1,9 @@
 """tests/python/test_abort.py - a rank that fails tells the others what it raised"""
 
+import contextlib
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -16,9 +19,9 @@ from ranks import HERE, on_ranks, pass_barrier, run
 TEXT = r"rank 1 \(.*:\d+\) raised ValueError: no such file;"
 
 
-def program(folder, n, name, *arguments, **environment):
-    """Run one of PROGRAMS below on n ranks."""
-    return run(n, "test_abort.py", name, *arguments, FOLDER=str(folder), **environment)
+def program(folder, n, name, *arguments, options=()):
+    """Run one of PROGRAMS below on n ranks, with options of hooprun."""
+    return run(n, "test_abort.py", name, *arguments, options=options, FOLDER=str(folder))
 
 
 def expect_failure(call, match=TEXT):
@@ -94,12 +97,27 @@ def exits(code):
         os._exit(0)
 
 
+def outlived():
+    """Rank 1 gives up, and ends when hooprun knows that rank 0 has, which had waited for it."""
+    session = hoop.join()
+    pass_barrier(session.world, 1)
+    if session.world.rank != 1:
+        session.world.barrier()
+    session.abort("met a bad block")
+    endings = pathlib.Path(os.environ["HOOP_ENDINGS"])
+    deadline = time.monotonic() + 30
+    while "rank 0 ended" not in endings.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    sys.exit(3)
+
+
 def alone(address):
     """Two of these, which nobody has launched."""
     raises(lambda: hoop.join(coordinator=address, job="alone", world_size=2))
 
 
-PROGRAMS = {function.__name__: function for function in (raises, uncaught, strangers, exits, alone)}
+PROGRAMS = {function.__name__: function for function in (raises, uncaught, strangers, exits, outlived, alone)}
 
 
 def test_exception_reaches_all(tmp_path):
@@ -184,13 +202,11 @@ def test_abort_ends_what_other_threads_wait_for(session):
             session.world.barrier()
 
 
-def test_without_a_launcher_and_what_hoopd_says(tmp_path):
-    """Its log, and hoopctl's list of ranks, tell the reason."""
-    log = tmp_path / "log"
+@contextlib.contextmanager
+def coordinator(log):
+    """A hoopd, which writes that log; its address."""
     with log.open("wb") as err:
-        hoopd = subprocess.Popen(
-            ["hoopd", "--listen", "127.0.0.1:0", "--http", "none"], stdout=subprocess.PIPE, stderr=err, text=True
-        )
+        hoopd = subprocess.Popen(["hoopd", "--listen", "127.0.0.1:0", "--http", "none"], stderr=err)
     try:
         deadline = time.monotonic() + 30
         address = None
@@ -198,6 +214,31 @@ def test_without_a_launcher_and_what_hoopd_says(tmp_path):
             assert time.monotonic() < deadline, log.read_text()
             address = address_of(log.read_text())
             time.sleep(0.01)
+        yield address
+    finally:
+        hoopd.terminate()
+        hoopd.wait()
+
+
+@pytest.mark.parametrize("is_embedded", [True, False])
+def test_hooprun_names_who_gave_up_first(is_embedded, tmp_path):
+    """Not the one that ended first, since it had waited for that; and it takes its exit code."""
+    with contextlib.ExitStack() as stack:
+        options = () if is_embedded else ("--coordinator", stack.enter_context(coordinator(tmp_path / "log")))
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        said, code = program(folder, 2, "outlived", options=options)
+    assert code == 3, said
+    told = [line for line in said.splitlines() if line.startswith("hooprun: ")]
+    first = r"hooprun: rank 1 \(pid \d+\) met a bad block; rank 0 \(pid \d+\) exited with code 1"
+    assert re.fullmatch(first, told[0]), said
+    assert re.fullmatch(r"hooprun: then rank 1 \(pid \d+\) exited with code 3", told[1]), said
+
+
+def test_without_a_launcher_and_what_hoopd_says(tmp_path):
+    """Its log, and hoopctl's list of ranks, tell the reason."""
+    log = tmp_path / "log"
+    with coordinator(log) as address:
         folder = tmp_path / "folder"
         folder.mkdir()
         settings = {"HOOP_WAIT_NOTICE": "0", "HOOP_TIMEOUT": "30", "FOLDER": str(folder)}
@@ -220,9 +261,6 @@ def test_without_a_launcher_and_what_hoopd_says(tmp_path):
         ).stdout
         assert shown.count("raised ValueError: no such file") == 1, shown
         assert "has given up: raised ValueError: no such file" in log.read_text()
-    finally:
-        hoopd.terminate()
-        hoopd.wait()
 
 
 def address_of(log):

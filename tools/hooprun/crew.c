@@ -181,6 +181,8 @@ worker_ended(struct crew *crew,
         crew_report_failure(crew);
         crew_fail(crew);
     } else if (crew->phase == CREW_FAILING) {
+        if (crew->culprit.reason && crew->culprit.rank == ending->rank)
+            crew->outcome.first = *ending;
         crew_report_later(crew, ending);
     }
 }
@@ -647,6 +649,7 @@ crew_run(struct worker_setup *setup,
 {
     struct crew crew = {
         .options = setup->options,
+        .setup = setup,
         .keeper = keeper,
         .phase = CREW_RUNNING,
         .phase_end_ms = NEVER_MS,

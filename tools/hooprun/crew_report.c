@@ -8,7 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
+#include "hoop/control.h"
+
+#include "clock_ms.h"
 #include "hooprun/crew_state.h"
 
 enum {
@@ -16,6 +20,9 @@ enum {
     LATER_MAX = 4,  /* failures after the first that have a line each */
     LIST_MAX = 200,
     CAUSE_MAX = 4 * LIST_MAX,
+    /* What the coordinator knows it is asked for so long, and so often. */
+    CULPRIT_MS = 200,
+    CULPRIT_LOOK_NS = 10 * 1000 * 1000,
 };
 
 /* "ranks 1, 2, 5" */
@@ -125,8 +132,11 @@ failure_describe(const struct crew *crew, char text[CAUSE_MAX])
 
     if (WIFEXITED(first->wait_status) && !first->is_lost)
         n = (size_t)silence_describe(crew, text);
-    if (n == 0 && WIFEXITED(first->wait_status) && stopped_find(crew, &stop)) {
-        outcome_describe(&stop, text, CAUSE_MAX - 2);
+    const struct ending *cause = &crew->culprit;
+    if (WIFEXITED(first->wait_status) && stopped_find(crew, &stop))
+        cause = &stop;
+    if (n == 0 && (cause == &stop || cause->reason)) {
+        outcome_describe(cause, text, CAUSE_MAX - 2);
         n = strlen(strcat(text, "; "));
     }
     outcome_describe(first, text + n, CAUSE_MAX - n);
@@ -143,12 +153,73 @@ last_words_read(struct crew *crew, uint32_t rank)
     output_clear_progress(&crew->output);
 }
 
+/* False: it is not known yet who gave up first, or how the one that failed was lost.
+ */
+static bool
+culprit_take(struct crew *crew, const struct hoop_control_roster *roster)
+{
+    const struct hoop_control_rank *first = NULL;
+    bool is_known = true;
+
+    for (size_t i = 0; i < roster->n_ranks; i++) {
+        const struct hoop_control_rank *rank = &roster->ranks[i];
+
+        if (rank->given_up_revision > 0 &&
+            (!first || rank->given_up_revision < first->given_up_revision))
+            first = rank;
+        if (rank->rank == crew->outcome.first.rank)
+            is_known = strcmp(rank->state, "active") != 0;
+    }
+    if (!first || first->rank >= crew->n_workers ||
+        !crew->workers[first->rank].is_running)
+        return first || is_known;
+    const struct worker *worker = &crew->workers[first->rank];
+
+    hoop_escape(first->reason, crew->culprit_reason, CREW_REASON_MAX);
+    crew->culprit = (struct ending){
+        .rank = worker->rank,
+        .pid = worker->pid,
+        .host = worker->host ? host_name(worker->host) : NULL,
+        .reason = crew->culprit_reason,
+    };
+    return true;
+}
+
+/* Others may have ended before the one they waited for, which gave up and writes its
+ * traceback yet. */
+static void
+culprit_find(struct crew *crew)
+{
+    const struct hoop_control_options options = {
+        .coordinator = crew->setup->coordinator,
+        .job = crew->options->job,
+        .token = crew->setup->token,
+        .timeout_ms = CULPRIT_MS,
+    };
+    const struct hoop_control_roster *roster = NULL;
+    const int64_t end_ms = now_ms() + CULPRIT_MS;
+    hoop_control_t *control = NULL;
+
+    if (hoop_control_create(&options, &control) != HOOP_OK)
+        return;
+    while (now_ms() < end_ms &&
+           hoop_control_ranks(control, &roster) == HOOP_OK &&
+           !culprit_take(crew, roster))
+        nanosleep(&(struct timespec){.tv_nsec = CULPRIT_LOOK_NS}, NULL);
+    hoop_control_destroy(control);
+}
+
 void
 crew_report_failure(struct crew *crew)
 {
     char text[CAUSE_MAX];
 
+    if (WIFEXITED(crew->outcome.first.wait_status) && crew->n_running > 0 &&
+        crew->setup->coordinator)
+        culprit_find(crew);
     failure_describe(crew, text);
+    if (crew->culprit.reason)
+        last_words_read(crew, crew->culprit.rank);
     last_words_read(crew, crew->outcome.first.rank);
     warnx("%s", text);
     crew->n_lines_then = crew->output.n_lines;
@@ -188,13 +259,15 @@ later_sum_up(struct crew *crew)
 static void
 failure_repeat(struct crew *crew)
 {
-    const uint32_t rank = crew->outcome.first.rank;
+    const struct ending *first =
+        crew->culprit.reason ? &crew->culprit : &crew->outcome.first;
+    const uint32_t rank = first->rank;
     char text[CAUSE_MAX];
 
     if (crew->n_lines_then == 0 || crew->output.last[rank].n_lines == 0 ||
         crew->output.n_lines < crew->n_lines_then + FAR_LINES)
         return;
-    outcome_describe(&crew->outcome.first, text, sizeof(text));
+    outcome_describe(first, text, sizeof(text));
     warnx("first of all %s; its last lines:", text);
     output_repeat_last(&crew->output, rank);
 }

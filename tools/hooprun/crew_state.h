@@ -16,6 +16,11 @@
 #include "hooprun/keeper.h"
 #include "hooprun/outcome.h"
 #include "hooprun/output.h"
+#include "hooprun/worker.h"
+
+enum {
+    CREW_REASON_MAX = 256,
+};
 
 enum crew_phase {
     CREW_RUNNING,
@@ -27,12 +32,15 @@ enum crew_phase {
 
 struct crew {
     const struct options *options;
+    const struct worker_setup *setup;
     struct keeper *keeper;
     uint32_t n_workers; /* started */
     uint32_t n_running;
     struct worker *workers;
     struct output output;
     struct outcome outcome;
+    struct ending culprit; /* for whom the first failed; no reason: itself */
+    char culprit_reason[CREW_REASON_MAX];
     struct exit_report exit_report;
     struct hosts *hosts; /* NULL: all workers are children of this process */
     int start_code;      /* with hosts: why no worker could be started */
@@ -56,7 +64,8 @@ crew_is_stopped(const struct crew *crew);
 void
 crew_report_stubborn(struct crew *crew, const char *what);
 
-/* The first failure. */
+/* The first failure; before it who gave up and was waited for, whom the coordinator
+ * knows, even where the process goes on for a while. */
 void
 crew_report_failure(struct crew *crew);
 

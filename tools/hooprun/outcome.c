@@ -46,6 +46,10 @@ outcome_describe(const struct ending *ending, char *out_text, size_t n_bytes)
     char whose[OUTCOME_RANK_BYTES];
 
     rank_describe(ending, whose, sizeof(whose));
+    if (ending->reason) {
+        snprintf(out_text, n_bytes, "%s %s", whose, ending->reason);
+        return;
+    }
     if (ending->is_lost) {
         snprintf(out_text, n_bytes, "%s is lost with its host", whose);
         return;

@@ -16,13 +16,14 @@ enum {
     OUTCOME_EXIT_NOT_FOUND = 127,
 };
 
-/* One worker that has ended, or stands still. */
+/* One worker that has ended, stands still, or has given up (hoop_abort()). */
 struct ending {
     uint32_t rank;
     pid_t pid;
-    int wait_status;  /* as waitpid() gives it */
-    const char *host; /* another one, on which it ran; NULL: this one */
-    bool is_lost;     /* its host is, and how it ended is not known */
+    int wait_status;    /* as waitpid() gives it */
+    const char *host;   /* another one, on which it ran; NULL: this one */
+    bool is_lost;       /* its host is, and how it ended is not known */
+    const char *reason; /* it gave up before, for this; NULL: it did not */
 };
 
 /* Zeroed memory is a run that went well so far. */
@@ -40,7 +41,8 @@ struct outcome {
 bool
 outcome_note(struct outcome *outcome, const struct ending *ending);
 
-/* "rank 2 (pid 1234) was killed by signal 9 (Killed)" */
+/* "rank 2 (pid 1234) was killed by signal 9 (Killed)", "... raised ValueError: no
+ * such file" */
 void
 outcome_describe(const struct ending *ending, char *out_text, size_t n_bytes);
 

@@ -95,6 +95,7 @@ rank_view(const struct job_member *member)
         .state = member->state,
         .lease_left_ms = member->lease_left_ms,
         .reason = member->reason,
+        .given_up_revision = member->given_up_revision,
     };
 }
 

@@ -14,7 +14,7 @@ enum {
     HEALTH_REPLY_FIELDS = 1,
     JOB_LINE_FIELDS = 8,
     JOBS_REPLY_FIELDS = 4, /* and one that may be missing */
-    JOB_MEMBER_FIELDS = 7, /* and one that may be missing */
+    JOB_MEMBER_FIELDS = 7, /* and three that may be missing */
     JOB_REQUEST_FIELDS = 2,
     JOB_REPLY_FIELDS = 8,
     JOB_FORMING_FIELDS = 3,  /* behind them, which may be missing, */
@@ -158,7 +158,7 @@ jobs_reply_deinit(struct jobs_reply *reply)
 static void
 job_member_encode(const struct job_member *member, struct pack *pack)
 {
-    pack_array(pack, JOB_MEMBER_FIELDS + 2);
+    pack_array(pack, JOB_MEMBER_FIELDS + 3);
     pack_uint(pack, member->rank);
     pack_uint(pack, member->pid);
     pack_uint(pack, member->incarnation);
@@ -168,6 +168,7 @@ job_member_encode(const struct job_member *member, struct pack *pack)
     pack_uint(pack, member->lease_left_ms);
     pack_uint(pack, member->process_space);
     pack_str(pack, member->reason);
+    pack_uint(pack, member->given_up_revision);
 }
 
 static void
@@ -188,6 +189,10 @@ job_member_read(struct unpack *unpack, struct job_member *member)
     }
     if (n_unknown > 0) {
         unpack_text(unpack, member->reason, sizeof(member->reason));
+        n_unknown--;
+    }
+    if (n_unknown > 0) {
+        member->given_up_revision = message_u64(unpack);
         n_unknown--;
     }
     unpack_skip(unpack, n_unknown);

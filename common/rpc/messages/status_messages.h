@@ -66,6 +66,8 @@ struct job_member {
     uint64_t lease_left_ms; /* joining: until its join deadline */
     uint64_t process_space; /* as in its join; an older coordinator says 0 */
     char reason[LIMIT_ERROR_TEXT]; /* lost: why; an older one says "" */
+    /* Of the job: of its loss by its own word; else 0, as of an older one. */
+    uint64_t given_up_revision;
 };
 
 /* What a rank is in, as it tells it itself. */

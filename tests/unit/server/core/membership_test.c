@@ -194,6 +194,14 @@ report_that_one_gives_up_is_told_in_its_words(void **state)
             &fixture_reply(&f, ticket)->changes.items[0];
         assert_int_equal(change->kind, CLUSTER_CHANGE_LOST);
         assert_true(change->has_given_up);
+        const uint64_t revision = change->revision;
+        const struct cluster_member *members =
+            fixture_reply(
+                &f,
+                fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOB}))
+                ->job.members;
+        assert_int_equal(members[1].given_up_revision, revision);
+        assert_int_equal(members[2].given_up_revision, 0);
         fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
                         HOOP_E_ABORTED, "\" raised ValueError: x");
         fixture_deinit(&f);

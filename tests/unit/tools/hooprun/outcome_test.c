@@ -17,6 +17,10 @@ static const struct ending killed = {.rank = 3,
                                      .pid = 33,
                                      .wait_status = W_EXITCODE(0, SIGKILL)};
 
+static const struct ending given_up = {.rank = 4,
+                                       .pid = 44,
+                                       .reason = "met a bad block"};
+
 static const struct ending stopped = {.rank = 1,
                                       .pid = 11,
                                       .wait_status = W_STOPCODE(SIGTSTP)};
@@ -112,6 +116,8 @@ outcome_text_names_rank_pid_and_reason(void **state)
     assert_string_equal(text, "rank 2 (pid 22) exited with code 3");
     outcome_describe(&stopped, text, sizeof(text));
     assert_string_equal(text, "rank 1 (pid 11) is stopped (SIGTSTP)");
+    outcome_describe(&given_up, text, sizeof(text));
+    assert_string_equal(text, "rank 4 (pid 44) met a bad block");
 }
 
 static void

@@ -9,9 +9,9 @@
 #include "wire/pack.h"
 
 static struct job_member sample_members[] = {
-    {0, 70, 1, "node-1", "10.0.0.1:7000", "active", 9000, 5, ""},
+    {0, 70, 1, "node-1", "10.0.0.1:7000", "active", 9000, 5, "", 0},
     {1, 71, 2, "node-2", "10.0.0.2:7000", "lost", 0, UINT64_MAX,
-     "raised ValueError"},
+     "raised ValueError", 5},
 };
 
 static struct rank_activity sample_activities[] = {
@@ -64,6 +64,7 @@ job_reply_travels_whole(void **state)
     assert_true(reply.members[1].process_space == UINT64_MAX);
     assert_string_equal(reply.members[0].reason, "");
     assert_string_equal(reply.members[1].reason, "raised ValueError");
+    assert_int_equal(reply.members[1].given_up_revision, 5);
     assert_int_equal(reply.size_min, 2);
     assert_string_equal(reply.missing, "ranks 0, 3");
     assert_string_equal(reply.hosts, "node-1, node-2");
