@@ -123,16 +123,16 @@ def _by_interface(array: Any, is_output: bool) -> Place:
     _dense(interface.get("strides") is None)
     address, is_readonly = interface["data"]
     _writable(not (is_output and is_readonly))
-    return _kept(address, (array, interface)), _count(interface["shape"]), dtype
+    return kept(address, (array, interface)), _count(interface["shape"]), dtype
 
 
-def _kept(address: int, owner: Any) -> Any:
-    """A pointer that owner lives as long as."""
+def kept(address: Any, owner: Any) -> Any:
+    """A pointer there, a number or another pointer; owner lives as long."""
 
     def release(_: Any, owner: Any = owner) -> None:
         del owner
 
-    return ffi.gc(ffi.cast("void *", address), release)
+    return ffi.gc(ffi.cast(_POINTER, address), release)
 
 
 def _by_dlpack(array: Any, is_output: bool) -> Place:
@@ -166,7 +166,7 @@ def _by_dlpack(array: Any, is_output: bool) -> Place:
     dtype = _sized(_DLPACK_KINDS.get(tensor.code, "opaque"), tensor.bits // 8)
     address = int(ffi.cast("uintptr_t", tensor.data)) + tensor.byte_offset
     # The capsule is not consumed: who made it frees what it holds when it goes.
-    return _kept(address, (array, capsule)), _count(shape), dtype
+    return kept(address, (array, capsule)), _count(shape), dtype
 
 
 def _by_torch(array: Any) -> Place | None:
@@ -193,8 +193,11 @@ def _by_buffer(array: Any, is_output: bool) -> Place:
     dtype = _sized(_FORMATS[code], view.itemsize)
     _dense(view.c_contiguous)
     _writable(not (is_output and view.readonly))
-    # Not of the view: garbage collection that meets a view in use ends the process.
-    return _from_buffer(array), view.nbytes // view.itemsize, dtype
+    where = _from_buffer(array)
+    if isinstance(array, memoryview):
+        # Garbage collection that meets a view whose buffer is in use ends the process: so it is view that lives on.
+        where = kept(where, view)
+    return where, view.nbytes // view.itemsize, dtype
 
 
 def _describe(call: str, what: str, array: Any, is_output: bool) -> Place:

@@ -190,6 +190,7 @@ def _describe(made: Error) -> None:
     made.elapsed = failure.elapsed_ms / 1000
     made.allowed = failure.allowed_ms / 1000
 
+
 # Tracebacks name them as programs do.
 for _class in {Error, *CLASSES.values()}:
     _class.__module__ = "hoop"

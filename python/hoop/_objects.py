@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hoop._binding import ffi, lib
-from hoop._buffer import is_root
+from hoop._buffer import is_root, kept
 from hoop._messages import ANY_SOURCE, ends
 from hoop._work import Work, Works, _raised
 
@@ -61,11 +61,7 @@ def loads(message: memoryview) -> Any:
 
 def _owned(address: Any, n_bytes: int, owner: Any) -> memoryview:
     """The bytes there, as long as which owner lives."""
-
-    def release(_: Any, owner: Any = owner) -> None:
-        del owner
-
-    return memoryview(ffi.buffer(ffi.gc(ffi.cast("char *", address), release), n_bytes))
+    return memoryview(ffi.buffer(kept(address, owner), n_bytes))
 
 
 def _free_object(out: Any) -> None:

@@ -1,6 +1,9 @@
 """tests/python/test_buffers.py - what may be given as a buffer, and what is said of what may not"""
 
 import array
+import gc
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -8,7 +11,8 @@ import pytest
 
 from hoop import DType
 from hoop._binding import ffi
-from hoop._buffer import IN_PLACE, even, operands
+from hoop._buffer import IN_PLACE, even, operands, place
+from ranks import HERE
 
 
 class OnlyDLPack:
@@ -116,6 +120,31 @@ def test_not_contiguous_is_refused(view, wrap):
         of(wrap(x))
     with pytest.raises(ValueError, match="C-contiguous"):
         even("allreduce", wrap(x), np.zeros(x.size, np.float32), 1, 1)
+
+
+def collected_in_use():
+    """What has a view, and what C has of it, goes in a cycle; its program releases another."""
+    whole = bytearray(b"a" * 64)
+    view = memoryview(whole)
+    where = place("send", "buffer", view, True)[0]
+    view.release()
+    with pytest.raises(BufferError):
+        whole.append(0)
+    assert ffi.buffer(where, 64)[:] == whole
+    cycle = {"view": memoryview(bytearray(8))}
+    cycle["self"], cycle["where"] = cycle, place("send", "buffer", cycle["view"], True)
+    del cycle
+    gc.collect()
+    print("collected")
+
+
+def test_view_in_use_may_be_collected():
+    """As one is of a call that was interrupted: that ended the process."""
+    code = "import test_buffers; test_buffers.collected_in_use()"
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code], cwd=HERE, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "collected\n", "")
 
 
 def test_fortran_order_is_refused():
