@@ -254,7 +254,7 @@ def method(text: str, name: str, is_started: bool) -> str:
         passed = [*arguments, f"self._comm or self._check({name!r})"]
         lines.append(f"status = _{name}({', '.join(passed)})")
         lines.append("if status or _raised or self._abandoned:")
-        lines.append(f"    self._ended(status, {name!r})")
+        lines.append(f"    self._check_call(status, {name!r})")
     return out + textwrap.indent("\n".join(lines) + "\n", "    ")
 
 
@@ -269,9 +269,9 @@ def calls(text: str) -> str:
     out += "from hoop._buffer import _CHARS, _MISSED, _dtypes, _from_buffer\n"
     out += "from hoop._buffer import Buffer, Op, even, is_root, operands, operator, sizes\n"
     out += "from hoop._enums import ReduceOp\n"
-    out += "from hoop._work import Work, Works, _raised\n\n"
+    out += "from hoop._work import Work, Operations, _raised\n\n"
     out += "".join(f"_{name} = lib.hoop_{name}\n" for name in TABLE) + "\n\n"
-    out += 'class Collectives(Works):\n    """The calls that all ranks of a communicator make."""\n'
+    out += 'class Collectives(Operations):\n    """The calls that all ranks of a communicator make."""\n'
     for name in TABLE:
         for is_started in (False, True):
             out += "\n" + textwrap.indent(method(text, name, is_started), "    ")

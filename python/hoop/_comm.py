@@ -11,7 +11,7 @@ from hoop._error import check
 from hoop._messages import Messages
 from hoop._objects import Objects
 from hoop._tensors import Tensors
-from hoop._work import Seconds, ended, milliseconds
+from hoop._work import Seconds, check_call, milliseconds
 
 
 class Comm(Collectives, Tensors, Messages, Objects, Elastic):
@@ -83,7 +83,7 @@ class Comm(Collectives, Tensors, Messages, Objects, Elastic):
         out = ffi.new("hoop_comm_t **")
         session = lib.hoop_comm_session(self._check("create"))
         status = lib.hoop_comm_create(session, world_ranks, len(world_ranks), out)
-        ended(status, "create", lambda: lib.hoop_comm_free(out[0]))
+        check_call(status, "create", lambda: lib.hoop_comm_free(out[0]))
         return self._session._add(out[0])
 
     def free(self) -> None:

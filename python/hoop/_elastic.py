@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hoop._binding import ffi, lib
 from hoop._buffer import Buffer, place, shape
 from hoop._error import check
-from hoop._work import Seconds, Works, ended, milliseconds
+from hoop._work import Operations, Seconds, check_call, milliseconds
 
 if TYPE_CHECKING:
     from hoop._comm import Comm
@@ -32,7 +32,7 @@ class StateReport(NamedTuple):
     bytes_moved: int
 
 
-class Elastic(Works):
+class Elastic(Operations):
     """Going on with those ranks that are left, or with more.
 
     A call that needs a rank that is lost raises hoop.RankLost on all who wait for it.
@@ -84,7 +84,7 @@ class Elastic(Works):
 
     def _made(self, name: str, call: Any, *arguments: int) -> Comm:
         out = ffi.new("hoop_comm_t **")
-        ended(call(self._check(name), *arguments, out), name, lambda: lib.hoop_comm_free(out[0]))
+        check_call(call(self._check(name), *arguments, out), name, lambda: lib.hoop_comm_free(out[0]))
         return self._session._add(out[0])
 
     @property
@@ -108,7 +108,7 @@ class Elastic(Works):
         if not 0 <= flags < 2**64:
             raise ValueError(f"agree: flags are {flags}; they are 64 bits")
         out = ffi.new("uint64_t *", flags)
-        ended(lib.hoop_comm_agree(self._check("agree"), out), "agree")
+        check_call(lib.hoop_comm_agree(self._check("agree"), out), "agree")
         return int(out[0])
 
     def failed(self) -> list[int]:
@@ -172,6 +172,6 @@ class Elastic(Works):
             kept.append((c_name, where))
         state = ffi.new("struct hoop_state *", (named, len(tensors), version, block_bytes))
         report = ffi.new("struct hoop_state_report *")
-        ended(lib.hoop_state_sync(state, self._check(call), report), call)
+        check_call(lib.hoop_state_sync(state, self._check(call), report), call)
         del kept
         return StateReport(*(int(getattr(report, name)) for name in StateReport._fields))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Optional, Union
 from hoop._binding import ffi, lib
 from hoop._buffer import Buffer, place
 from hoop._error import fail
-from hoop._work import Work, Works, _raised
+from hoop._work import Operations, Work, _raised
 
 ANY_SOURCE = None
 """As source of a receive: whoever's message arrived first."""
@@ -54,7 +54,7 @@ class Recv(NamedTuple):
 Message = Union[Send, Recv]
 
 
-def ends(call: str, what: str, rank: int | None, tag: int) -> int:
+def peer_of(call: str, what: str, rank: int | None, tag: int) -> int:
     """A peer as C has it; tag is only looked at."""
     if not 0 <= tag <= _TAG_MAX:
         raise ValueError(f"{call}: tag is {tag}; it is 0 to 2^62")
@@ -81,7 +81,7 @@ def _message(call: str, message: Message) -> tuple[Any, Any]:
     if not isinstance(message, (Send, Recv)):
         raise TypeError(f"{call}: a message is {type(message).__name__}; it is a hoop.Send or a hoop.Recv")
     what, rank = ("source", message.source) if isinstance(message, Recv) else ("dest", message.dest)
-    peer = ends(call, what, rank, message.tag)
+    peer = peer_of(call, what, rank, message.tag)
     where, count, dtype = place(call, "buffer", message.buffer, is_receive)
     received = new_received() if is_receive else _NULL
     kind = lib.HOOP_RECV if is_receive else lib.HOOP_SEND
@@ -89,7 +89,7 @@ def _message(call: str, message: Message) -> tuple[Any, Any]:
     return c_message, (message.buffer, where, received)
 
 
-class Messages(Works):
+class Messages(Operations):
     """What two ranks of a communicator say to each other.
 
     Messages from one rank to another with one tag arrive in the order in which they
@@ -112,15 +112,15 @@ class Messages(Works):
         """
         where, count, dtype = place("send", "buffer", buffer, False)
         if not (0 <= dest < _RANKS_MAX and 0 <= tag <= _TAG_MAX):
-            ends("send", "dest", dest, tag)
+            peer_of("send", "dest", dest, tag)
         status = _send(where, count, dtype, dest, tag, self._comm or self._check("send"))
         if status or _raised or self._abandoned:
-            self._ended(status, "send")
+            self._check_call(status, "send")
 
     def send_start(self, buffer: Buffer, dest: int, tag: int = 0) -> Work[None]:
         """send() that returns at once; buffer is hoop's until the Work has ended. MPI_Isend()."""
         where, count, dtype = place("send", "buffer", buffer, False)
-        dest = ends("send", "dest", dest, tag)
+        dest = peer_of("send", "dest", dest, tag)
         return self._start("send", lib.hoop_send_start, (where, count, dtype, dest, tag), (buffer, where))
 
     def recv(self, buffer: Buffer, source: int | None = ANY_SOURCE, tag: int = 0) -> Received:
@@ -135,17 +135,17 @@ class Messages(Works):
         hoop.RankLost, hoop.Timeout: as the text says, who is at fault.
         """
         where, count, dtype = place("recv", "buffer", buffer, True)
-        source = ends("recv", "source", source, tag)
+        source = peer_of("recv", "source", source, tag)
         out = new_received()
         status = _recv(where, count, dtype, source, tag, self._comm or self._check("recv"), out)
         if status or _raised or self._abandoned:
-            self._ended(status, "recv")
+            self._check_call(status, "recv")
         return received_of(out)
 
     def recv_start(self, buffer: Buffer, source: int | None = ANY_SOURCE, tag: int = 0) -> Work[Received]:
         """recv() that returns at once; buffer is hoop's until the Work has ended. MPI_Irecv()."""
         where, count, dtype = place("recv", "buffer", buffer, True)
-        source = ends("recv", "source", source, tag)
+        source = peer_of("recv", "source", source, tag)
         out = new_received()
 
         def begin(*arguments: Any) -> int:
@@ -175,7 +175,7 @@ class Messages(Works):
         status = lib.hoop_sendrecv(c_send, c_recv, self._comm or self._check("sendrecv"), out)
         del kept
         if status or _raised or self._abandoned:
-            self._ended(status, "sendrecv")
+            self._check_call(status, "sendrecv")
         return received_of(out)
 
     def sendrecv_start(
@@ -211,7 +211,7 @@ class Messages(Works):
         listed = ffi.new("struct hoop_message[]", [message for message, _ in given])
         status = lib.hoop_batch(listed, len(given), self._comm or self._check("batch"))
         if status or _raised or self._abandoned:
-            self._ended(status, "batch")
+            self._check_call(status, "batch")
         return [received_of(kept[2]) if kept[2] else None for _, kept in given]
 
     def batch_start(self, messages: Sequence[Message]) -> list[Work[Received | None]]:

@@ -14,8 +14,8 @@ from typing import Any
 
 from hoop._binding import ffi, lib
 from hoop._buffer import is_root, kept
-from hoop._messages import ANY_SOURCE, ends
-from hoop._work import Work, Works, _raised
+from hoop._messages import ANY_SOURCE, peer_of
+from hoop._work import Operations, Work, _raised
 
 _NULL = ffi.NULL
 _ALIGNMENT = 64
@@ -99,7 +99,7 @@ class _AllObjects:
         return loads(message if is_aligned else memoryview(bytearray(message)))
 
 
-class Objects(Works):
+class Objects(Operations):
     """Objects between the ranks of a communicator: whatever can be pickled.
 
     They are pickled by protocol 5: the bytes of numpy's arrays and the like are not
@@ -117,16 +117,16 @@ class Objects(Works):
         hoop_send_object(), torch's send_object_list().
         """
         message = dumps(value)
-        dest = ends("send_object", "dest", dest, tag)
+        dest = peer_of("send_object", "dest", dest, tag)
         comm = self._comm or self._check("send_object")
         status = lib.hoop_send_object(ffi.from_buffer(message), len(message), dest, tag, comm)
         if status or _raised or self._abandoned:
-            self._ended(status, "send_object")
+            self._check_call(status, "send_object")
 
     def send_object_start(self, value: object, dest: int, tag: int = 0) -> Work[None]:
         """send_object() that returns at once; value is pickled by then. mpi4py's isend()."""
         message = ffi.from_buffer(dumps(value))
-        dest = ends("send_object", "dest", dest, tag)
+        dest = peer_of("send_object", "dest", dest, tag)
         return self._start("send_object", lib.hoop_send_object_start, (message, len(message), dest, tag), message)
 
     def recv_object(self, source: int | None = ANY_SOURCE, tag: int = 0) -> Any:
@@ -135,16 +135,16 @@ class Objects(Works):
         source: None, which is hoop.ANY_SOURCE: whoever's arrived first.
         hoop_recv_object(), torch's recv_object_list().
         """
-        source = ends("recv_object", "source", source, tag)
+        source = peer_of("recv_object", "source", source, tag)
         got, comm = _OneObject(), self._comm or self._check("recv_object")
         status = lib.hoop_recv_object(got.bytes, got.n_bytes, source, tag, comm, _NULL)
         if status or _raised or self._abandoned:
-            self._ended(status, "recv_object")
+            self._check_call(status, "recv_object")
         return got.value()
 
     def recv_object_start(self, source: int | None = ANY_SOURCE, tag: int = 0) -> Work[Any]:
         """recv_object() that returns at once; the Work's wait() returns the object. mpi4py's irecv()."""
-        source = ends("recv_object", "source", source, tag)
+        source = peer_of("recv_object", "source", source, tag)
         got = _OneObject()
 
         def begin(comm: Any, out_op: Any) -> int:

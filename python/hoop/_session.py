@@ -16,7 +16,7 @@ from hoop._error import closed
 from hoop._options import Setting, environment, listed, seconds_of
 from hoop._store import Store
 from hoop._waiting import session_left
-from hoop._work import _PENDING, ended, watch
+from hoop._work import _PENDING, check_call, watch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -111,7 +111,7 @@ class Session:
             self._is_broken = True
             lib.hoop_abort(self._session, reason.encode("utf-8", "replace"))
             # Ctrl-C meanwhile is not a later call's.
-            ended(0, "abort")
+            check_call(0, "abort")
 
     def leave(self) -> None:
         """Take leave of the job; what still runs is dropped. A second time does nothing."""
@@ -233,6 +233,6 @@ def _join(settings: Mapping[str, Setting]) -> Session:
     options = ffi.new("struct hoop_join_options *", {"settings": items})
     out = ffi.new("hoop_session_t **")
     watch()
-    ended(lib.hoop_join(options, out), "join", lambda: lib.hoop_leave(out[0]))
+    check_call(lib.hoop_join(options, out), "join", lambda: lib.hoop_leave(out[0]))
     del borrowed
     return Session(out[0])

@@ -16,7 +16,7 @@ from hoop._binding import ffi, lib
 from hoop._enums import Status
 from hoop._error import Exhausted, OutOfRange, Timeout, closed
 from hoop._options import Setting, listed
-from hoop._work import Seconds, ended, milliseconds, seconds, watch
+from hoop._work import Seconds, check_call, milliseconds, seconds, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,8 +107,8 @@ def _read(value: Any) -> bytes | None:
     return None if value.bytes == ffi.NULL else bytes(ffi.buffer(value.bytes, value.n_bytes))
 
 
-def _ended(status: int, operation: str) -> None:
-    ended(status, operation, is_told=False)
+def _check_call(status: int, operation: str) -> None:
+    check_call(status, operation, adds_note=False)
 
 
 class Store(MutableMapping[str, bytes]):
@@ -169,7 +169,7 @@ class Store(MutableMapping[str, bytes]):
             if self._is_closed:
                 raise closed("store has been closed, or its session left", operation)
             watch()
-            _ended(self._create(out), operation)
+            _check_call(self._create(out), operation)
         return out[0]
 
     def _give(self, control: Any) -> None:
@@ -226,7 +226,7 @@ class Store(MutableMapping[str, bytes]):
             lib.hoop_control_set_timeout(control, timeout_ms)
             for i in range(0, len(c_keys), _BATCH):
                 batch = c_keys[i : i + _BATCH]
-                _ended(call(control, batch, len(batch), out), operation)
+                _check_call(call(control, batch, len(batch), out), operation)
                 found += [_read(out[0][j]) for j in range(len(batch))]
         finally:
             self._give(control)
@@ -260,7 +260,7 @@ class Store(MutableMapping[str, bytes]):
         c_key, (c_value, held) = _key(key), _value(value, ttl)
         control = self._take("set")
         try:
-            _ended(lib.hoop_control_set(control, c_key, c_value), "set")
+            _check_call(lib.hoop_control_set(control, c_key, c_value), "set")
         finally:
             self._give(control)
         del held
@@ -274,7 +274,7 @@ class Store(MutableMapping[str, bytes]):
         try:
             status = lib.hoop_control_delete(control, c_key)
             if status != Status.NOT_FOUND:
-                return _ended(status, "delete")
+                return _check_call(status, "delete")
         finally:
             self._give(control)
         raise KeyError(key)
@@ -288,7 +288,7 @@ class Store(MutableMapping[str, bytes]):
         c_key, out = _key(key), ffi.new("int64_t *")
         control = self._take("add")
         try:
-            _ended(lib.hoop_control_add(control, c_key, n, _ttl(ttl), out), "add")
+            _check_call(lib.hoop_control_add(control, c_key, n, _ttl(ttl), out), "add")
         finally:
             self._give(control)
         return int(out[0])
@@ -307,7 +307,7 @@ class Store(MutableMapping[str, bytes]):
         control = self._take("compare_set")
         try:
             given = ffi.NULL if expected is None else c_expected
-            _ended(lib.hoop_control_compare_set(control, c_key, given, c_value, out), "compare_set")
+            _check_call(lib.hoop_control_compare_set(control, c_key, given, c_value, out), "compare_set")
             if out.is_applied:
                 return CompareSet(True, bytes(ffi.buffer(held)))
             return CompareSet(False, _read(out.present))
@@ -359,7 +359,7 @@ class Store(MutableMapping[str, bytes]):
             scan = ffi.new("struct hoop_control_scan *", {"prefix": c_prefix, "after": after})
             control = self._take("keys")
             try:
-                _ended(lib.hoop_control_list(control, scan, out), "keys")
+                _check_call(lib.hoop_control_list(control, scan, out), "keys")
                 page = out[0]
                 keys = [_text(page.keys[i].key) for i in range(page.n_keys)]
                 n_more, revision = int(page.n_more), int(page.revision)
@@ -458,7 +458,7 @@ class StoreWatch(Iterator[StoreEvent]):
         control = self._store._take("watch")
         try:
             lib.hoop_control_set_timeout(control, ms)
-            _ended(lib.hoop_control_watch(control, c_prefix, self._since, out), "watch")
+            _check_call(lib.hoop_control_watch(control, c_prefix, self._since, out), "watch")
             found = out[0]
             for i in range(found.n_events):
                 event = found.events[i]

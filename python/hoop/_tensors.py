@@ -8,7 +8,7 @@ from typing import Any
 from hoop._binding import ffi, lib
 from hoop._buffer import IN_PLACE, Buffer, Op, operator, place, shape
 from hoop._enums import DType, ReduceOp
-from hoop._work import Work, Works
+from hoop._work import Operations, Work
 
 
 def _c_shape(call: str, sizes: tuple[int, ...]) -> Any:
@@ -62,7 +62,7 @@ def _pieces(call: str, send: Sequence[Buffer], recv: Sequence[Buffer] | None) ->
     return pieces, dtypes.pop()
 
 
-class Tensors(Works):
+class Tensors(Operations):
     """Collectives that look at the shape of a tensor, or take many of them."""
 
     def allgather_dim(self, send: Buffer | None, recv: Buffer, *, dim: int) -> None:

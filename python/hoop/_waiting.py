@@ -84,7 +84,7 @@ _loops: WeakKeyDictionary[AbstractEventLoop, _Loop] = WeakKeyDictionary()
 os.register_at_fork(after_in_child=_loops.clear)
 
 
-async def ended(work: Work[Any]) -> None:
+async def wait_async(work: Work[Any]) -> None:
     """Return when work has ended, or its session."""
     import asyncio
 

@@ -73,18 +73,18 @@ watch()
 _UNCALLED = {"join", "create", "agree", "shrink", "grow"}
 
 
-def ended(status: int, name: str, undo: Callable[[], object] | None = None, is_told: bool = True) -> None:
+def check_call(status: int, name: str, undo: Callable[[], object] | None = None, adds_note: bool = True) -> None:
     """Raises what a call failed with, or what interrupted it.
 
     undo: of what the call has made, if it ended well just before the interruption.
-    is_told: whether a note says if the call counts; of split() that is not known.
+    adds_note: whether a note says if the call counts; of split() that is not known.
     """
     if _raised and get_ident() == _MAIN:
         error = _raised.pop()
         _raised.clear()
         if undo is not None and not status:
             undo()
-        if is_told and name != "split" and hasattr(error, "add_note"):
+        if adds_note and name != "split" and hasattr(error, "add_note"):
             counts = "not called" if status and name in _UNCALLED else "called"
             error.add_note(f"hoop: {name} was interrupted, and counts as {counts}")
         raise error
@@ -201,9 +201,9 @@ class Work(Generic[T]):
 
     def __await__(self) -> Generator[Any, None, T]:
         if not self.test():
-            from hoop._waiting import ended
+            from hoop._waiting import wait_async
 
-            yield from ended(self).__await__()
+            yield from wait_async(self).__await__()
         return self.wait()
 
     def __del__(self) -> None:
@@ -211,7 +211,7 @@ class Work(Generic[T]):
             self._session._abandoned.append((self._op, self._kept))
 
 
-class Works:
+class Operations:
     """What starts operations: a communicator."""
 
     _session: Session
@@ -273,13 +273,13 @@ class Works:
             return self._start(name, getattr(lib, f"hoop_{name}_start"), given, kept, finish)
         status = getattr(lib, f"hoop_{name}")(*given, self._comm or self._check(name))
         if status or _raised or self._abandoned:
-            self._ended(status, name)
+            self._check_call(status, name)
         return finish() if finish is not None else None
 
-    def _ended(self, status: int, name: str) -> None:
+    def _check_call(self, status: int, name: str) -> None:
         """Behind a blocking call that failed, or where something else is to be done."""
         try:
-            ended(status, name)
+            check_call(status, name)
         finally:
             if self._abandoned:
                 self._session._reap()
