@@ -5,6 +5,8 @@
  */
 
 #include <jansson.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +176,49 @@ ranks_of_a_job_that_forms_say_who_is_missing(void **state)
     crowd_close(&crowd);
 }
 
+/* It may begin late: a key is set until it has said so. */
+static void
+store_watch_tells_what_happens(void **state)
+{
+    const char *arguments[] = {hoopctl, "store", "watch", "seen/", NULL};
+    struct program *watch = program_start(arguments, NULL);
+    struct pollfd said = {.fd = watch->out.fd, .events = POLLIN};
+
+    (void)state;
+    while (poll(&said, 1, 0) == 0)
+        assert_says("store set seen/1 x", 0, "");
+    program_await(watch, "set seen/1\n");
+    assert_says("store set unseen x", 0, "");
+    assert_says("store set seen/2 x", 0, "");
+    assert_says("store delete seen/1", 0, "");
+    program_await(watch, "set seen/2\ndeleted seen/1\n");
+    assert_null(strstr(watch->out.text, "unseen"));
+    kill(watch->pid, SIGTERM);
+    assert_int_equal(program_wait(watch), PROGRAM_KILLED + SIGTERM);
+    program_destroy(watch);
+    assert_says("store delete seen/2", 0, "");
+    assert_says("store delete unseen", 0, "");
+}
+
+/* Of a reader that goes, and of a disk that is full, it learns by the next event. */
+static void
+store_watch_that_nobody_reads_ends(void **state)
+{
+    const char *arguments[] = {"/bin/sh", "-c",
+                               "exec \"$0\" --json store watch > /dev/full",
+                               hoopctl, NULL};
+    struct program *watch = program_start(arguments, NULL);
+    struct pollfd end = {.fd = watch->err.fd, .events = POLLIN};
+
+    (void)state;
+    while (poll(&end, 1, 0) == 0)
+        assert_says("store set seen x", 0, "");
+    assert_int_equal(program_wait(watch), 1);
+    assert_non_null(strstr(watch->err.text, "cannot write standard output"));
+    program_destroy(watch);
+    assert_says("store delete seen", 0, "");
+}
+
 static void
 store_values_go_in_and_out(void **state)
 {
@@ -275,6 +320,8 @@ main(int argc, char **argv)
         cmocka_unit_test(ranks_show_every_member),
         cmocka_unit_test(ranks_of_a_job_that_forms_say_who_is_missing),
         cmocka_unit_test(store_values_go_in_and_out),
+        cmocka_unit_test(store_watch_tells_what_happens),
+        cmocka_unit_test(store_watch_that_nobody_reads_ends),
         cmocka_unit_test(groups_and_health_answer),
         cmocka_unit_test(tokens_that_allow_less_are_made_and_refused_more),
         cmocka_unit_test(errors_are_told_with_their_reason),

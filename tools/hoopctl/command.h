@@ -12,7 +12,7 @@
 
 enum command_format {
     COMMAND_TABLE, /* for people */
-    COMMAND_JSON,  /* one object, for programs */
+    COMMAND_JSON,  /* one object, for programs; of a watch one for each event */
 };
 
 struct command_call {
@@ -39,6 +39,7 @@ command_fn store_wait_run;
 command_fn store_set_run;
 command_fn store_add_run;
 command_fn store_list_run;
+command_fn store_watch_run;
 command_fn store_delete_run;
 command_fn token_run;
 /* Says itself what is wrong; HOOP_E_INTERNAL is that something is. */

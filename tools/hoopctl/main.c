@@ -42,6 +42,8 @@ static const struct command commands[] = {
     {"store", "add", 1, 2, "store add KEY [N]", store_add_run, COMMAND_ASKS},
     {"store", "list", 0, 1, "store list [PREFIX]", store_list_run,
      COMMAND_ASKS},
+    {"store", "watch", 0, 1, "store watch [PREFIX]", store_watch_run,
+     COMMAND_ASKS},
     {"store", "delete", 1, 1, "store delete KEY", store_delete_run,
      COMMAND_ASKS},
     {"token", NULL, 1, 1, "token ROLE", token_run, COMMAND_ALONE},

@@ -25,6 +25,7 @@ static const char description[] =
     "  store get KEY           print a value\n"
     "  store set KEY VALUE     write a value\n"
     "  store list [PREFIX]     print keys\n"
+    "  store watch [PREFIX]    print what happens to them from now on\n"
     "  store delete KEY        remove a key\n"
     "  health                  exit code 0 if the coordinator serves\n"
     "  doctor                  what on this host is wrong for workers\n"

@@ -1,4 +1,4 @@
-/* hoopctl/store.c - hoopctl store get, wait, set, add, list, delete */
+/* hoopctl/store.c - hoopctl store get, wait, set, add, list, watch, delete */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -154,4 +154,41 @@ store_list_run(const struct command_call *call)
                              hoop_control_job_name(call->control), "keys",
                              all));
     return HOOP_OK;
+}
+
+static void
+event_show(const struct command_call *call,
+           const struct hoop_control_event *event)
+{
+    struct shown shown;
+
+    if (call->format == COMMAND_TABLE)
+        printf("%s %s\n", event->kind, show(event->key, &shown));
+    else
+        json_print(json_pack("{ss so so}", "kind", event->kind, "key",
+                             json_text(event->key), "revision",
+                             json_number(event->revision)));
+}
+
+/* Until it is ended, or nobody reads it any more. */
+enum hoop_status
+store_watch_run(const struct command_call *call)
+{
+    const char *prefix = call->n_arguments > 0 ? call->arguments[0] : NULL;
+    const struct hoop_control_scan scan = {.prefix = prefix};
+    const struct hoop_control_events *events = NULL;
+    const struct hoop_control_keys *page = NULL;
+    enum hoop_status status = hoop_control_list(call->control, &scan, &page);
+    uint64_t since = status == HOOP_OK ? page->revision : 0;
+
+    while (status == HOOP_OK && !ferror(stdout)) {
+        status = hoop_control_watch(call->control, prefix, since, &events);
+        if (status != HOOP_OK)
+            break;
+        since = events->revision;
+        for (size_t i = 0; i < events->n_events; i++)
+            event_show(call, &events->events[i]);
+        fflush(stdout);
+    }
+    return status;
 }
