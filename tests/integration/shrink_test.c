@@ -18,8 +18,9 @@ enum {
 
     /* Of the room. */
     PLACE_READY = 0,
-    PLACE_JOINED = 1, /* how many have */
-    PLACE_TOLD = 2,   /* who was stopped knows */
+    PLACE_JOINED = 1,  /* how many have */
+    PLACE_TOLD = 2,    /* who was stopped knows */
+    PLACE_CREATED = 3, /* how many have all of their communicators */
 };
 
 /* Values that are not exact in a sum: the order of additions shows. */
@@ -340,8 +341,9 @@ threads_body(const struct worker *worker)
     for (int i = 0; i < N_COMMS; i++)
         WORKER_CHECK(
             pthread_create(&threads[i], NULL, strand_main, &strands[i]) == 0);
+    __atomic_fetch_add(&worker->room[PLACE_CREATED], 1, __ATOMIC_SEQ_CST);
     if (worker->index == 3) {
-        usleep(20000);
+        WORKER_CHECK(room_await_count(worker, PLACE_CREATED, 4) == 4);
         kill(getpid(), SIGKILL);
     }
     for (int i = 0; i < N_COMMS; i++) {
