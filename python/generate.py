@@ -269,7 +269,7 @@ def calls(text: str) -> str:
     out += "from hoop._buffer import _CHARS, _MISSED, _dtypes, _from_buffer\n"
     out += "from hoop._buffer import Buffer, Op, even, is_root, operands, operator, sizes\n"
     out += "from hoop._enums import ReduceOp\n"
-    out += "from hoop._work import Work, Operations, _raised\n\n"
+    out += "from hoop._work import Operations, Work, _raised\n\n"
     out += "".join(f"_{name} = lib.hoop_{name}\n" for name in TABLE) + "\n\n"
     out += 'class Collectives(Operations):\n    """The calls that all ranks of a communicator make."""\n'
     for name in TABLE:

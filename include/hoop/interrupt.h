@@ -31,9 +31,10 @@ hoop_interrupt_check_t(void *context);
  *       It counts as called: the communicator goes on with the next call.
  *   hoop_comm_create(), _shrink(), _agree(): it counts as not called. The others
  *       wait until it is called again, until this rank leaves, or for as long as
- *       they may; where the last has come just then, it ends for all, with
- *       HOOP_E_ABORTED on them. The same holds for hoop_comm_grow(), whose others wait, once
- *       all have called it, for as long as it allows newcomers to come.
+ *       they may; where the last has come just then, it ends on them, too,
+ *       with HOOP_E_ABORTED, or what they call first on it does. The same holds
+ *       for hoop_comm_grow(), whose others wait, once all have called it, for as
+ *       long as it allows newcomers to come.
  *   hoop_comm_split(): one or the other, so that it is to be called again by all
  *       once it has failed on all.
  *   hoop_join(): it has not joined; *out_session is not written.

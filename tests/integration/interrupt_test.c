@@ -30,7 +30,6 @@ enum {
     /* Of the room; the first are turn_pass()'s. */
     PLACE_CALLED = 2,
     PLACE_FORMED = 3,
-    PLACE_STATUS = 4, /* of worker 0, and of 1 */
 };
 
 static volatile sig_atomic_t was_signalled;
@@ -178,16 +177,14 @@ formed_tell(void *context)
     return NULL;
 }
 
-/* Once, or as often as it is asked. */
-static bool is_told_once;
-
+/* Once: on the way to what has formed it waits for more. */
 static bool
 is_interrupted_late(void *context)
 {
     const struct worker *worker = context;
 
     if (was_signalled)
-        return !is_told_once;
+        return false;
     room_set(worker, PLACE_CALLED, 1);
     was_signalled = room_await(worker, PLACE_FORMED) == 1;
     return was_signalled;
@@ -214,7 +211,7 @@ formed_check(const struct worker *worker,
 }
 
 /* Worker 0 is interrupted when the last has come, before it knows: the communicator
- * is there for both; or, where it is told again on the way, perhaps for none. */
+ * is there for both. */
 static int
 late_body(const struct worker *worker)
 {
@@ -237,31 +234,17 @@ late_body(const struct worker *worker)
     hoop_set_interrupt(NULL, NULL);
     WORKER_CHECK(worker->index == 0 || pthread_join(thread, NULL) == 0);
     WORKER_CHECK(worker->index != 0 || was_signalled);
-    room_set(worker, PLACE_STATUS + worker->index, 1 + (uint64_t)status);
-    const uint64_t other =
-        room_await(worker, PLACE_STATUS + 1 - worker->index) - 1;
-    WORKER_CHECK((status == HOOP_OK) == (other == HOOP_OK));
-    if (status == HOOP_OK) {
-        WORKER_CHECK(formed_check(worker, session, comm) == 0);
-    } else {
-        WORKER_CHECK(!is_told_once);
-        WORKER_CHECK(status ==
-                     (worker->index == 0 ? HOOP_E_CANCELLED : HOOP_E_ABORTED));
-        WORKER_CHECK(hoop_comm_create(session, ranks, 2, &comm) == HOOP_OK);
-        WORKER_CHECK(sum_is_right(comm) == 0);
-    }
+    WORKER_CHECK(status == HOOP_OK);
+    WORKER_CHECK(formed_check(worker, session, comm) == 0);
     hoop_leave(session);
     return 0;
 }
 
 static void
-communicator_that_has_formed_is_there_for_all_or_for_none(void **state)
+communicator_that_has_formed_is_not_taken_back(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        is_told_once = i == 0;
-        assert_int_equal(workers_run(hoopd.address, 2, late_body, NULL), 0);
-    }
+    assert_int_equal(workers_run(hoopd.address, 2, late_body, NULL), 0);
 }
 
 static void
@@ -535,8 +518,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             calls_to_the_coordinator_are_interrupted_and_made_again),
-        cmocka_unit_test(
-            communicator_that_has_formed_is_there_for_all_or_for_none),
+        cmocka_unit_test(communicator_that_has_formed_is_not_taken_back),
         cmocka_unit_test(operations_are_interrupted_on_all_ranks),
         cmocka_unit_test(messages_are_interrupted_and_lose_nothing),
         cmocka_unit_test(growth_is_interrupted_while_newcomers_are_awaited),
