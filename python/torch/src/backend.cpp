@@ -67,8 +67,8 @@ HoopBackend::HoopBackend(std::shared_ptr<Session> session,
                          const std::string &name,
                          std::chrono::milliseconds timeout)
     : c10d::Backend(int(place_in(*session, ranks)), int(ranks.size())),
-      session_(std::move(session)), ranks_(ranks),
-      options_(c10::make_intrusive<c10d::Backend::Options>(name, timeout)),
+      session_(std::move(session)),
+      options_(c10::make_intrusive<Options>(name, timeout)), ranks_(ranks),
       titles_(titles_of(name)),
       status_(std::make_shared<std::atomic<hoop_status>>(HOOP_OK))
 {

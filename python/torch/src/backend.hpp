@@ -30,6 +30,15 @@ struct Titles;
 class HoopBackend : public c10d::Backend
 {
   public:
+    /* DDP's logger takes whatever is named gloo for a ProcessGroupGloo, and reads
+     * how many threads that has where this class has the same members. */
+    struct Options : c10d::Backend::Options {
+        using c10d::Backend::Options::Options;
+
+        const std::vector<std::shared_ptr<void>> devices;
+        const int threads = 2;
+    };
+
     /*
      * Forms the group of these ranks of the session, in that order; all of them
      * make it. name: what torch calls the backend. Throws Error.
@@ -184,9 +193,10 @@ class HoopBackend : public c10d::Backend
     void report_arrival(int64_t tag, std::chrono::milliseconds timeout);
     void close();
 
+    /* These two are where a ProcessGroupGloo has its store and options. */
     std::shared_ptr<Session> session_;
+    const c10::intrusive_ptr<Options> options_;
     const std::vector<uint32_t> ranks_; /* of the session */
-    const c10::intrusive_ptr<c10d::Backend::Options> options_;
     const Titles &titles_;
     hoop_comm_t *comm_ = nullptr;
     std::mutex order_; /* of collectives */

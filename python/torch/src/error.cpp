@@ -55,12 +55,16 @@ InterruptibleScope::~InterruptibleScope()
 std::exception_ptr
 failure_of(hoop_status status)
 {
-    const std::string text = hoop_error_text();
+    std::string text = hoop_error_text();
 
     if (raised) {
         const std::unique_ptr<python_error> error = std::move(raised);
         return std::make_exception_ptr(std::move(*error));
     }
+    /* Programs look for these words in what Gloo says. */
+    if (status == HOOP_E_TIMEOUT)
+        text = "hoop: Timed out waiting " +
+               std::to_string(hoop_error_failure()->allowed_ms) + "ms: " + text;
     if (status == HOOP_E_INVALID)
         return std::make_exception_ptr(c10::ValueError(text, nullptr));
     return std::make_exception_ptr(Error(text, *hoop_error_failure()));
