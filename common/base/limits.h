@@ -226,7 +226,7 @@ enum {
     LIMIT_ECHOES = 16,
 
     /* Operations of a communicator known to fail before they are called. */
-    LIMIT_FORETOLD = 1024,
+    LIMIT_EARLY_VERDICTS = 1024,
 
     /* Communicators that are known to have been closed: what comes late for
      * them comes soon after. */

@@ -92,7 +92,7 @@ channel_create(struct engine *engine, const struct channel_options *options)
     channel->n_unheard = UNHEARD_LOOKS;
     TAILQ_INIT(&channel->residues.list);
     TAILQ_INIT(&channel->flats);
-    TAILQ_INIT(&channel->foretold);
+    TAILQ_INIT(&channel->early_verdicts);
     TAILQ_INIT(&channel->farewells);
     TAILQ_INIT(&channel->failed_sends);
     return channel;
@@ -158,15 +158,15 @@ void
 channel_destroy(struct channel *channel)
 {
     struct engine *engine = channel->engine;
-    struct foretold *foretold;
+    struct early_verdict *early;
 
     pthread_mutex_lock(&engine->gate);
     TAILQ_REMOVE(&engine->channels, channel, link);
     engine->gone[engine->n_gone++ % COUNT_OF(engine->gone)] = channel->id;
     pthread_mutex_unlock(&engine->gate);
-    while ((foretold = TAILQ_FIRST(&channel->foretold))) {
-        TAILQ_REMOVE(&channel->foretold, foretold, link);
-        free(foretold);
+    while ((early = TAILQ_FIRST(&channel->early_verdicts))) {
+        TAILQ_REMOVE(&channel->early_verdicts, early, link);
+        free(early);
     }
     inquiry_forget(channel);
     shortage_forget(channel);

@@ -304,7 +304,8 @@ messages_answered(struct channel *channel,
 static void
 farewell_keep(struct channel *channel, uint32_t peer, const struct frame *frame)
 {
-    if (channel->engine->is_leaving || channel->n_farewells == LIMIT_FORETOLD)
+    if (channel->engine->is_leaving ||
+        channel->n_farewells == LIMIT_EARLY_VERDICTS)
         return;
     struct farewell *farewell = malloc(sizeof(*farewell));
     if (!farewell)

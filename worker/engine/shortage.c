@@ -157,8 +157,9 @@ failed_send_keep(struct channel *channel,
             return;
         }
     }
-    failed = channel->n_failed_sends < LIMIT_FORETOLD ? malloc(sizeof(*failed))
-                                                      : NULL;
+    failed = channel->n_failed_sends < LIMIT_EARLY_VERDICTS
+                 ? malloc(sizeof(*failed))
+                 : NULL;
     if (!failed) {
         log_warning(
             "engine",

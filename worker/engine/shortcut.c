@@ -70,7 +70,7 @@ shortcut_enter(struct channel *channel, const struct call *call)
 
     pthread_mutex_lock(&engine->gate);
     const bool is_free =
-        channel_is_quiet(channel) && channel->n_foretold == 0 &&
+        channel_is_quiet(channel) && channel->n_early_verdicts == 0 &&
         channel->n_farewells == 0 && (has_root || channel->n_unheard_flat == 0);
     if (is_free)
         channel->quick->number = atomic_fetch_add(&channel->op_next, 1);

@@ -74,13 +74,13 @@ enum {
 };
 
 /* A verdict on an operation that has not begun here. */
-struct foretold {
-    TAILQ_ENTRY(foretold) link;
+struct early_verdict {
+    TAILQ_ENTRY(early_verdict) link;
     uint64_t op;
     struct verdict verdict;
 };
 
-TAILQ_HEAD(foretold_list, foretold);
+TAILQ_HEAD(early_verdict_list, early_verdict);
 
 /* What a rank that left had called, and this one has not yet. */
 struct farewell {
@@ -128,8 +128,8 @@ struct channel {
     bool is_quick_plain; /* what it called last had no counts */
     unsigned n_turnless; /* shortcuts' rounds since sockets were looked at */
     /* A verdict is passed on once: see verdict_on_past(). */
-    struct foretold_list foretold;
-    unsigned n_foretold;
+    struct early_verdict_list early_verdicts;
+    unsigned n_early_verdicts;
     struct farewell_list farewells;
     unsigned n_farewells;
     struct failed_send_list failed_sends;
@@ -411,7 +411,7 @@ verdict_tell(struct engine *engine,
 void
 verdict_part(struct engine *engine, uint32_t peer);
 /* The one on operation number that came before it began, to be freed; or NULL. */
-struct foretold *
+struct early_verdict *
 verdict_take(struct channel *channel, uint64_t number);
 /* A verdict on operation number, which has ended here: pass it on if it is
  * new. A mismatch is told by the next call of channel that ends. */

@@ -334,11 +334,11 @@ refuse(struct op *op)
         return true;
     if (!TAILQ_EMPTY(&op->channel->failed_sends) && shortage_refuse(op))
         return true;
-    struct foretold *foretold =
+    struct early_verdict *early =
         op->is_message ? NULL : verdict_take(op->channel, op->number);
-    if (foretold) {
-        op_fail_told(op, &foretold->verdict);
-        free(foretold);
+    if (early) {
+        op_fail_told(op, &early->verdict);
+        free(early);
         return true;
     }
     return false;

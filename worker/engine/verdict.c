@@ -231,29 +231,29 @@ verdict_tell(struct engine *engine,
                        lost_describe_to_others(engine, verdict->why, told));
 }
 
-static struct foretold *
-foretold_find(const struct channel *channel, uint64_t number)
+static struct early_verdict *
+early_verdict_find(const struct channel *channel, uint64_t number)
 {
-    struct foretold *foretold;
+    struct early_verdict *early;
 
-    TAILQ_FOREACH(foretold, &channel->foretold, link)
+    TAILQ_FOREACH(early, &channel->early_verdicts, link)
     {
-        if (foretold->op == number)
+        if (early->op == number)
             break;
     }
-    return foretold;
+    return early;
 }
 
-struct foretold *
+struct early_verdict *
 verdict_take(struct channel *channel, uint64_t number)
 {
-    struct foretold *foretold = foretold_find(channel, number);
+    struct early_verdict *early = early_verdict_find(channel, number);
 
-    if (foretold) {
-        TAILQ_REMOVE(&channel->foretold, foretold, link);
-        channel->n_foretold--;
+    if (early) {
+        TAILQ_REMOVE(&channel->early_verdicts, early, link);
+        channel->n_early_verdicts--;
     }
-    return foretold;
+    return early;
 }
 
 /* For an operation that has not begun. Returns whether it is new, and kept. */
@@ -262,15 +262,16 @@ verdict_keep(struct channel *channel,
              uint64_t number,
              const struct verdict *verdict)
 {
-    if (channel->n_foretold == LIMIT_FORETOLD || foretold_find(channel, number))
+    if (channel->n_early_verdicts == LIMIT_EARLY_VERDICTS ||
+        early_verdict_find(channel, number))
         return false;
-    struct foretold *foretold = malloc(sizeof(*foretold));
-    if (!foretold)
+    struct early_verdict *early = malloc(sizeof(*early));
+    if (!early)
         return false;
-    foretold->op = number;
-    foretold->verdict = *verdict;
-    TAILQ_INSERT_TAIL(&channel->foretold, foretold, link);
-    channel->n_foretold++;
+    early->op = number;
+    early->verdict = *verdict;
+    TAILQ_INSERT_TAIL(&channel->early_verdicts, early, link);
+    channel->n_early_verdicts++;
     return true;
 }
 

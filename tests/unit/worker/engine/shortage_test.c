@@ -234,7 +234,7 @@ static void
 failed_sends_of_one_tag_all_fail_their_receives(void **state)
 {
     struct side *side = &couple.sides[0];
-    const uint64_t n = 2 * LIMIT_FORETOLD;
+    const uint64_t n = 2 * LIMIT_EARLY_VERDICTS;
 
     (void)state;
     for (uint64_t number = 1; number <= n; number++)
