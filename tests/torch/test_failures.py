@@ -95,6 +95,28 @@ def test_control_c_ends_a_wait():
     assert results[0][1] < PROMISED_S
 
 
+def _aborted(rank, size):
+    group = dist.new_group(list(range(size)))
+    if rank == 0:
+        # The others do not call: nothing else ends this.
+        timer = threading.Timer(0.3, group.abort)
+        timer.start()
+        with pytest.raises(hoop_torch.Error):
+            dist.all_reduce(torch.ones(1), group=group)
+        timer.join()
+    dist.barrier()
+    with pytest.raises(hoop_torch.Error):
+        dist.all_reduce(torch.ones(1), group=group)
+    tensor = torch.tensor([rank])
+    dist.all_reduce(tensor)
+    assert tensor.item() == sum(range(size))
+
+
+def test_abort_ends_what_others_wait_for():
+    """On all ranks, and of that group alone."""
+    run(3, _aborted)
+
+
 def _wait_with_timeout(rank, size):
     from datetime import timedelta
 

@@ -136,19 +136,41 @@ def test_overlapping_groups_made_by_their_members():
     run(4, _groups)
 
 
-def _split_and_shrink(rank, size):
-    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
-    assert backend.supports_splitting and backend.supports_coalescing
+def _split_and_merge(rank, size):
     half = dist.group.WORLD.split_group([0, 2] if rank % 2 == 0 else [1, 3])
     tensor = torch.tensor([rank])
     half.allreduce([tensor]).wait()
     assert tensor.item() == (2 if rank % 2 == 0 else 4)
     assert (half.rank(), half.size()) == (rank // 2, 2)
+    store = dist.PrefixStore("merge", dist.group.WORLD.get_group_store())
+    merged = half.merge_remote_group(store, size, timedelta(seconds=20))
+    tensor = torch.tensor([rank])
+    merged.allreduce([tensor]).wait()
+    assert tensor.item() == sum(range(size))
 
 
-def test_split():
-    """split() divides a group."""
-    run(4, _split_and_shrink)
+def test_groups_are_split_and_merged():
+    """By their members, into groups of the same job."""
+    run(4, _split_and_merge)
+
+
+def _checked(rank, size):
+    tensor = torch.tensor([rank])
+    dist.all_reduce(tensor)
+    assert tensor.item() == sum(range(size))
+    with pytest.raises(RuntimeError, match="mismatch between collectives"):
+        dist.all_reduce(torch.ones(2 + rank))
+
+
+def test_torchs_own_checks_of_collectives(monkeypatch):
+    """TORCH_DISTRIBUTED_DEBUG=DETAIL wraps the backend."""
+    monkeypatch.setenv("TORCH_DISTRIBUTED_DEBUG", "DETAIL")
+    dist.set_debug_level_from_env()
+    try:
+        run(2, _checked)
+    finally:
+        monkeypatch.undo()
+        dist.set_debug_level_from_env()
 
 
 def _endurance(rank, size):
