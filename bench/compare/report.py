@@ -163,11 +163,12 @@ def main():
         with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
             file.write(svg)
     text = '\n'.join(document(results, names))
-    # Written by bench/python/run.py, if it was.
-    python = os.path.join(folder, 'python.md')
-    if os.path.exists(python):
-        with open(python, encoding='utf-8') as file:
-            text += '\n\n' + file.read()
+    # Written by bench/python/run.py and bench/torch/run.py, if they were.
+    for name in ('python.md', 'torch.md'):
+        section = os.path.join(folder, name)
+        if os.path.exists(section):
+            with open(section, encoding='utf-8') as file:
+                text += '\n\n' + file.read()
     with open(folder + '.md', 'w', encoding='utf-8') as file:
         file.write(re.sub(r'\n{3,}', '\n\n', text).rstrip('\n') + '\n')
 
