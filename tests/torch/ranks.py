@@ -2,15 +2,17 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import tempfile
 import time
 import traceback
 from datetime import timedelta
 
+import torch
 import torch.distributed as dist
 
 import hoop_torch  # noqa: F401, registers the backend
-import torch
 
 _CONTEXT = multiprocessing.get_context("fork")
 
@@ -77,3 +79,10 @@ def run(size, function, *arguments, backend="hoop", deadline_s=60.0):
         if not result[0]:
             raise AssertionError(f"rank {rank}: {result[1]}")
     return [result[1] for result in results]
+
+
+def torchrun(n, program):
+    """The lines that a program prints on n ranks, which the launcher of torch starts."""
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(n), str(program)]
+    done = subprocess.run([sys.executable, *command], stdout=subprocess.PIPE, text=True, timeout=100, check=True)
+    return done.stdout.splitlines()

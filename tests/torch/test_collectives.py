@@ -3,9 +3,9 @@
 import itertools
 
 import pytest
+import torch
 import torch.distributed as dist
 
-import torch
 from ranks import run
 
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]

@@ -6,10 +6,10 @@ import threading
 import time
 
 import pytest
+import torch
 import torch.distributed as dist
 
 import hoop_torch
-import torch
 from ranks import finish, run, start
 
 PROMISED_S = 10.0

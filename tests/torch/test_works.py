@@ -7,9 +7,9 @@ import time
 from datetime import timedelta
 
 import pytest
+import torch
 import torch.distributed as dist
 
-import torch
 from ranks import run
 
 

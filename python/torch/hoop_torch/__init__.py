@@ -8,9 +8,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import torch
 import torch.distributed as dist
 
-import torch
 from hoop_torch._built import TORCH
 
 if torch.__version__ != TORCH:
