@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -154,3 +156,11 @@ def _forked(rank, size):
 def test_a_forked_child_is_told_so():
     """And what it does is not the parent's."""
     run(2, _forked)
+
+
+def test_another_torch_is_refused():
+    """With both versions, instead of a symbol that is missing."""
+    program = "import torch; torch.__version__ = '9.9.9'; import hoop_torch"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode != 0
+    assert f"built for torch {torch.__version__}, and this is torch 9.9.9" in ended.stderr
