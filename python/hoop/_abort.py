@@ -7,17 +7,15 @@ until their deadline. So it says what it raised before it goes.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from typing import Any
 
 from hoop._error import RankLost
 
-if TYPE_CHECKING:
-    from hoop._session import Session
-
-# What sys.excepthook was before, and the sessions of this process; empty: it has not been replaced.
-_hooks: list[tuple[Any, WeakSet[Session]]] = []
+# What sys.excepthook was before; empty: it has not been replaced.
+_hooks: list[Any] = []
+_tellers: list[Callable[[BaseException], None]] = []
 
 
 def reason(error: BaseException) -> str | None:
@@ -41,16 +39,17 @@ def reason(error: BaseException) -> str | None:
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """As sys.excepthook: say it before the traceback is shown, which may wait for a debugger."""
-    hook, sessions = _hooks[0]
     # At a prompt the program goes on.
     if not sys.flags.interactive and not hasattr(sys, "ps1"):
-        for session in list(sessions):
-            session._fail(error)
-    hook(kind, error, trace)
+        for tell in _tellers:
+            tell(error)
+    _hooks[0](kind, error, trace)
 
 
-def watch(sessions: WeakSet[Session]) -> None:
-    """Tell the ranks of these sessions of an exception that nobody catches in the main thread."""
+def watch(tell: Callable[[BaseException], None]) -> None:
+    """Call tell with an exception that nobody catches in the main thread. A second time does nothing."""
+    if tell not in _tellers:
+        _tellers.append(tell)
     if not _hooks:
-        _hooks.append((sys.excepthook, sessions))
+        _hooks.append(sys.excepthook)
         sys.excepthook = _uncaught

@@ -48,6 +48,11 @@ def _forget_in_child() -> None:
         session._forget_in_child()
 
 
+def _fail_all(error: BaseException) -> None:
+    for session in list(_sessions):
+        session._fail(error)
+
+
 os.register_at_fork(after_in_child=_forget_in_child)
 
 
@@ -76,7 +81,7 @@ class Session:
         self._world = self._add(lib.hoop_world(session))
         self._store: Store | None = None
         _sessions.add(self)
-        _abort.watch(_sessions)
+        _abort.watch(_fail_all)
 
     @property
     def world(self) -> Comm:
