@@ -1,73 +1,97 @@
 """python/torch/hoop_torch/__init__.py - hoop as a backend of torch.distributed
 
-import hoop_torch, then torch.distributed.init_process_group("hoop").
+import hoop_torch, then torch.distributed.init_process_group("hoop"). An installed
+hoop_torch is imported by torch itself, so that all but the names is loaded when the
+first group is made.
 """
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import register_rendezvous_handler
 
-from hoop_torch._built import TORCH
-
-if torch.__version__ != TORCH:
-    raise ImportError(
-        f"hoop_torch was built for torch {TORCH}, and this is torch {torch.__version__}: "
-        "install that one, or build hoop-torch anew with this one"
-    )
-
-from hoop_torch import _backend
 from hoop_torch._error import Error
 
 if TYPE_CHECKING:
-    from torch.distributed import Store
+    from torch._C._distributed_c10d import Store
+
+    from hoop_torch._backend import Backend
 
 __all__ = ["Error", "create", "register", "replace_gloo"]
 
 
+def _check_torch() -> None:
+    from hoop_torch._built import TORCH
+
+    if torch.__version__ != TORCH:
+        raise ImportError(
+            f"hoop_torch was built for torch {TORCH}, and this is torch {torch.__version__}: "
+            "install that one, or build hoop-torch anew with this one"
+        )
+
+
+# Where torch itself imports this, it is to be of use without it: then the first group is refused.
+if not getattr(torch.__spec__, "_initializing", False):
+    _check_torch()
+
+
+def _loaded(module: str) -> Any:
+    """A module of this package that needs the compiled one."""
+    _check_torch()
+    return importlib.import_module(f"hoop_torch.{module}")
+
+
 def create(
     store: Store, rank: int, size: int, timeout: timedelta = timedelta(minutes=30), name: str = "hoop"
-) -> _backend.Backend:
+) -> Backend:
     """The backend of a group of those who share store, size ranks.
 
     Where all of them are in one job already, the group is one of that job; else they
     join one of their own. name: what torch calls the backend. hoop_torch.Error: not
     all have come.
     """
-    from hoop_torch import _bootstrap
+    session, ranks = _loaded("_bootstrap").meet(store, rank, size, timeout)
+    made: Backend = _loaded("_backend").Backend(session, ranks, name, timeout)
+    return made
 
-    session, ranks = _bootstrap.meet(store, rank, size, timeout)
-    return _backend.Backend(session, ranks, name, timeout)
 
-
-def _create(options: Any, _: object) -> _backend.Backend:
-    """What torch calls for each group of the backend."""
-    from hoop_torch import _bootstrap
-
+def _create(options: Any, _: object) -> Any:
+    """What torch calls for each group of the backend, of its members only."""
+    bootstrap, backend = _loaded("_bootstrap"), _loaded("_backend")
     ranks = list(options.global_ranks_in_group)
-    session = _backend.world() if ranks else None
+    session = backend.world() if ranks else None
     if session is None:
-        is_default = not ranks
-        session, ranks = _bootstrap.meet(options.store, options.group_rank, options.group_size, options.timeout)
-        if is_default:
-            _backend.set_world(session)
-    return _backend.Backend(session, ranks, "hoop", options.timeout)
+        # That of the default group, or of one whose default group has another backend.
+        session = bootstrap.session_of(options.store, options.group_rank, options.group_size, options.timeout)
+        if not ranks:
+            backend.set_world(session)
+        ranks = list(range(options.group_size))
+    return backend.Backend(session, ranks, "hoop", options.timeout)
+
+
+def _meet(url: str, **options: Any) -> Iterator[Any]:
+    """What torch calls for an init_method that begins with hoop://."""
+    met: Iterator[Any] = _loaded("_store").rendezvous(url, **options)
+    return met
 
 
 def replace_gloo() -> None:
     """Have every ProcessGroupGloo that Python makes from now on be one of hoop's."""
-    from hoop_torch import _gloo
-
-    _gloo.replace()
+    _loaded("_gloo").replace()
 
 
 def register() -> None:
-    """Make torch.distributed know the backend "hoop"; importing hoop_torch does so."""
-    if not hasattr(dist.Backend, "HOOP"):
-        dist.Backend.register_backend("hoop", _create, extended_api=True, devices=["cpu"])
+    """Make torch.distributed know the backend "hoop" and hoop://; importing hoop_torch does so."""
+    if hasattr(dist.Backend, "HOOP"):
+        return
+    dist.Backend.register_backend("hoop", _create, extended_api=True, devices=["cpu"])
+    register_rendezvous_handler("hoop", _meet)  # type: ignore[no-untyped-call]
 
 
 register()

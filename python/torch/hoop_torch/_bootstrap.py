@@ -1,67 +1,185 @@
-"""python/torch/hoop_torch/_bootstrap.py - how ranks that share a store of torch's find their coordinator"""
+"""python/torch/hoop_torch/_bootstrap.py - how the ranks of a process group find their coordinator
+
+Rank 0 says in torch's store where it is: that of HOOP_COORDINATOR, or else one that it
+starts. A store may outlive a group, as that of torchrun's agent does, so that what it
+says may be of an earlier group: rank 0 deletes it when all have come, and nobody
+takes what it has used before, or a coordinator that does not listen any more.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
+import time
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hoop import _coordinator
-from hoop_torch import _backend
+import hoop
+from hoop import _coordinator, _launched
+from hoop_torch._backend import Session, set_world, world
+from hoop_torch._error import Error
+from hoop_torch._uncaught import watch
 
 if TYPE_CHECKING:
-    from torch.distributed import Store
+    from torch._C._distributed_c10d import Store
 
-_KEY = "hoop/coordinator"
+_LOOK_S = 0.01
+_CONNECT_S = 5.0
+# How long a coordinator waits for the first rank where it does not see this process.
+_LIMIT_S = 300
+# The jobs that this process has joined.
+_used: set[str] = set()
 
 
-def join(
-    store: Store, rank: int, size: int, timeout: timedelta, environ: Mapping[str, str] = os.environ
-) -> _backend.Session:
+class Place(NamedTuple):
+    """Where a group meets: its coordinator, its job, and the token; "": none."""
+
+    address: str
+    job: str
+    token: str
+
+
+def settings_of(place: Place, rank: int, size: int, timeout: timedelta) -> list[str]:
+    """What hoop_join() takes."""
+    limit = f"{max(1, round(timeout.total_seconds() * 1000))}ms"
+    settings = {
+        "coordinator": place.address,
+        "job": place.job,
+        "rank": rank,
+        "world_size": size,
+        "timeout": limit,
+        "join_timeout": limit,
+        **({"token": place.token} if place.token else {}),
+    }
+    return [f"{name}={value}" for name, value in settings.items()]
+
+
+def _is_loopback(host: str) -> bool:
+    return host == "localhost" or host == "::1" or host.startswith("127.")
+
+
+def _inner(store: Any) -> Any:
+    """Without the prefixes that torch puts around it."""
+    while hasattr(store, "underlying_store"):
+        store = store.underlying_store
+    return store
+
+
+def _host_of(store: Store, size: int, environ: Mapping[str, str]) -> str | None:
+    """By which name all ranks reach rank 0's host; None: they are on one host."""
+    launch = _launched.launch_of(environ)
+    if launch is not None and launch.size == launch.local_size == size:
+        return None
+    host = getattr(_inner(store), "host", None) or environ.get("MASTER_ADDR") or "localhost"
+    return None if _is_loopback(host) else host
+
+
+def _job(size: int, environ: Mapping[str, str]) -> str:
+    """The launcher's, whose members it watches, or else one that nobody has."""
+    job = environ.get("HOOP_JOB", "")
+    if job and job not in _used and environ.get("HOOP_WORLD_SIZE") == str(size):
+        return job
+    return f"torch-{os.urandom(8).hex()}"
+
+
+def _open(store: Store, size: int, environ: Mapping[str, str]) -> tuple[Place, _coordinator.Coordinator | None]:
+    """Rank 0's part: where all meet, and the coordinator if it has started one."""
+    job = _job(size, environ)
+    address = environ.get("HOOP_COORDINATOR", "")
+    if address:
+        return Place(address, job, _coordinator.token_of(environ) or ""), None
+    host = _host_of(store, size, environ)
+    listen = "127.0.0.1:0" if host is None else "0.0.0.0:0"
+    try:
+        started = _coordinator.start(listen, limit_s=_LIMIT_S, environ=environ)
+    except hoop.Error as error:
+        raise Error(str(error), error.status.name) from None
+    found = started.address if host is None else f"{host}:{started.address.rpartition(':')[2]}"
+    return Place(found, job, started.token), started
+
+
+def _listens(address: str) -> bool:
+    """Whether there may be a coordinator; what is wrong with an address the C library says."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
+    except ConnectionRefusedError:
+        return False
+    except (OSError, ValueError):
+        pass
+    return True
+
+
+def _find(store: Store, key: str, rank: int, timeout: timedelta) -> Place:
+    """The others' part: what rank 0 says."""
+    end = time.monotonic() + timeout.total_seconds()
+    while True:
+        left = max(0.001, end - time.monotonic())
+        try:
+            store.wait([key], timedelta(seconds=left))
+            place = Place(*store.get(key).decode().split(" "))
+            if place.job not in _used and _listens(place.address):
+                return place
+        except RuntimeError as error:
+            # The key may be deleted between wait() and get().
+            if time.monotonic() < end and "timeout" not in str(error).lower():
+                raise Error(f"init_process_group: rank {rank} cannot read the store: {error}", "UNAVAILABLE") from error
+        if time.monotonic() >= end:
+            text = (
+                f"init_process_group: rank 0 has not said to rank {rank} where the coordinator is within "
+                f"{timeout.total_seconds():g} s: it has not come, or its store is another"
+            )
+            raise Error(text, "TIMEOUT", rank=0)
+        time.sleep(_LOOK_S)
+
+
+def join(store: Store, rank: int, size: int, timeout: timedelta, environ: Mapping[str, str] = os.environ) -> Session:
     """Join the job of those who share store: as rank, of size ranks.
 
-    Rank 0 tells where the coordinator is: that of HOOP_COORDINATOR, or else one
-    that it starts. hoop_torch.Error: not all have come.
+    hoop_torch.Error: not all have come within timeout, or there is no coordinator.
     """
+    key = f"hoop/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
     started = None
-    if rank == 0:
-        job = f"torch-{os.urandom(8).hex()}"
-        address, token = environ.get("HOOP_COORDINATOR", ""), _coordinator.token_of(environ) or ""
-        if not address:
-            started = _coordinator.start("127.0.0.1:0", limit_s=300, environ=environ)
-            address, token = started.address, started.token
-        store.set(_KEY, f"{address} {job} {token}")
-    address, job, token = store.get(_KEY).decode().split(" ")
-    seconds = timeout.total_seconds()
-    settings = {
-        "coordinator": address,
-        "job": job,
-        "rank": str(rank),
-        "world_size": str(size),
-        "timeout": f"{max(1, round(seconds * 1000))}ms",
-        "join_timeout": f"{max(1, round(seconds * 1000))}ms",
-        **({"token": token} if token else {}),
-    }
     try:
-        return _backend.Session(job, [f"{name}={value}" for name, value in settings.items()])
+        if rank == 0:
+            place, started = _open(store, size, environ)
+            store.set(key, " ".join(place))
+        else:
+            place = _find(store, key, rank, timeout)
+        session = Session(place.job, settings_of(place, rank, size, timeout))
     finally:
+        if rank == 0:
+            # The store may be gone, of which the next call tells.
+            with contextlib.suppress(RuntimeError):
+                store.delete_key(key)
         if started is not None:
             started.close()
+    _used.add(place.job)
+    watch()
+    return session
 
 
-def meet(store: Store, rank: int, size: int, timeout: timedelta) -> tuple[_backend.Session, list[int]]:
+def session_of(store: Store, rank: int, size: int, timeout: timedelta) -> Session:
+    """That of those who share store: joined where hoop:// has made it, or else now."""
+    take = getattr(_inner(store), "take_session", None)
+    session: Session | None = take() if take else None
+    return session or join(store, rank, size, timeout)
+
+
+def meet(store: Store, rank: int, size: int, timeout: timedelta) -> tuple[Session, list[int]]:
     """The session of those who share store, and their ranks in it.
 
     That of the default group where all of them have it; else they join a job of
     their own, whose session becomes the default group's if there is none.
     """
-    world = _backend.world()
-    store.set(f"hoop/world/{rank}", f"{world.name} {world.rank}" if world else "none 0")
+    default = world()
+    store.set(f"hoop/world/{rank}", f"{default.name} {default.rank}" if default else "none 0")
     places = [store.get(f"hoop/world/{other}").decode().split(" ") for other in range(size)]
-    if world and all(name == world.name for name, _ in places):
-        return world, [int(place) for _, place in places]
+    if default and all(name == default.name for name, _ in places):
+        return default, [int(place) for _, place in places]
     session = join(store, rank, size, timeout)
-    if world is None:
-        _backend.set_world(session)
+    if default is None:
+        set_world(session)
     return session, list(range(size))

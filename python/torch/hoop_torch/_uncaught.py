@@ -1,0 +1,43 @@
+"""python/torch/hoop_torch/_uncaught.py - an exception that ends this rank's program reaches the other ranks"""
+
+from __future__ import annotations
+
+import os
+import sys
+from multiprocessing import util
+
+from hoop import _abort
+from hoop_torch._backend import world
+from hoop_torch._error import Error
+
+# The process that has asked for it.
+_watched: list[int] = []
+
+
+def _tell(error: BaseException) -> None:
+    """Unless it is the failure of another rank that is lost, which all know."""
+    said = None if isinstance(error, Error) and error.status in ("PEER_LOST", "RANK_FAILED") else _abort.reason(error)
+    session = world()
+    if said is not None and session is not None:
+        session.abort(said)
+
+
+def _at_exit() -> None:
+    """At the end of a child of multiprocessing: what ends it passes no excepthook.
+
+    torch.multiprocessing.spawn() exits with code 1 then, in the handler of the
+    exception.
+    """
+    error = sys.exc_info()[1]
+    if isinstance(error, SystemExit) and error.code and error.__context__ is not None:
+        error = error.__context__
+    if error is not None:
+        _tell(error)
+
+
+def watch() -> None:
+    """Tell the other ranks of the default group of what ends this process's program."""
+    _abort.watch(_tell)
+    if os.getpid() not in _watched:
+        _watched[:] = [os.getpid()]
+        util.Finalize(None, _at_exit, exitpriority=100)
