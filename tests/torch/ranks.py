@@ -30,6 +30,9 @@ def _rank(function, rank, size, path, out, backend, arguments):
         out.send((True, result))
     except BaseException:
         out.send((False, traceback.format_exc()))
+        out.close()
+        # Its end is that of any process that fails.
+        raise
     out.close()
     os._exit(0)
 

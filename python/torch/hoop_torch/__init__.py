@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import DebugLevel, get_debug_level
 from torch.distributed.rendezvous import register_rendezvous_handler
 
 from hoop_torch._error import Error
@@ -64,6 +65,8 @@ def create(
 def _create(options: Any, _: object) -> Any:
     """What torch calls for each group of the backend, of its members only."""
     bootstrap, backend = _loaded("_bootstrap"), _loaded("_backend")
+    if get_debug_level() == DebugLevel.DETAIL:
+        _loaded("_gloo").check_by_hoop()
     ranks = list(options.global_ranks_in_group)
     session = backend.world() if ranks else None
     if session is None:

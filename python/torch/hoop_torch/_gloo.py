@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import hoop_torch
 from hoop_torch import _backend
 
 if TYPE_CHECKING:
-    from torch.distributed import Store
+    from torch._C._distributed_c10d import Store
 
 _Gloo = distributed_c10d.ProcessGroupGloo
 
@@ -38,4 +39,26 @@ class ProcessGroupGloo(metaclass=_Replaced):
 def replace() -> None:
     """Have every ProcessGroupGloo that Python makes from now on be one of hoop's."""
     for module in (distributed_c10d, dist):
-        module.ProcessGroupGloo = ProcessGroupGloo  # type: ignore[attr-defined, misc, assignment]
+        module.ProcessGroupGloo = ProcessGroupGloo  # type: ignore[attr-defined]
+
+
+def check_by_hoop() -> None:
+    """Have the calls of groups of hoop be compared over hoop, too, where TORCH_DISTRIBUTED_DEBUG=DETAIL.
+
+    torch compares them over Gloo, which does not tell who is lost.
+    """
+    torchs: Any = distributed_c10d
+    wrap = torchs._create_process_group_wrapper
+    if hasattr(wrap, "__wrapped__"):
+        return
+
+    @functools.wraps(wrap)
+    def wrapped(
+        wrapped_pg: object, store_prefix: str, store: Store, rank: int, world_size: int, timeout: timedelta
+    ) -> Any:
+        if not isinstance(wrapped_pg, _backend.Backend):
+            return wrap(wrapped_pg, store_prefix, store, rank, world_size, timeout)
+        checking = hoop_torch.create(torchs.PrefixStore("checked", store), rank, world_size, timeout)
+        return torchs._ProcessGroupWrapper(wrapped_pg, checking)
+
+    torchs._create_process_group_wrapper = wrapped

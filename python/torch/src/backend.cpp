@@ -3,6 +3,7 @@
 #include "backend.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <sstream>
 
@@ -21,6 +22,20 @@ constexpr int64_t monitored_tags = int64_t(1) << 40;
 /* A rank that is told why others failed waits so much longer than they do. */
 constexpr std::chrono::milliseconds answer_time(1000);
 
+/* What rank 0 tells who has come to a monitored barrier. All ranks run the same
+ * build. */
+struct Answer {
+    hoop_failure failure; /* of a rank that is lost */
+    char text[512];       /* "": all have come */
+};
+
+bool
+is_loss(const Error &error)
+{
+    return error.failure.status == HOOP_E_PEER_LOST ||
+           error.failure.status == HOOP_E_RANK_FAILED;
+}
+
 int64_t
 milliseconds_of(std::chrono::milliseconds timeout)
 {
@@ -34,6 +49,27 @@ listed(const std::vector<int> &ranks)
 
     for (size_t i = 0; i < ranks.size(); i++)
         text << (i > 0 ? ", " : "") << ranks[i];
+    return text.str();
+}
+
+/* In the words that torch uses; "": nobody is late. */
+std::string
+late_text(const std::vector<int> &late,
+          std::chrono::milliseconds timeout,
+          bool wait_all_ranks)
+{
+    std::ostringstream text;
+
+    if (late.empty())
+        return {};
+    if (late.size() > 1 && wait_all_ranks)
+        text << "[Rank 0]: Ranks " << listed(late);
+    else
+        text << "[Rank 0]: Rank " << late[0];
+    text << " failed to pass monitoredBarrier in " << timeout.count() << " ms";
+    if (late.size() > 1 && !wait_all_ranks)
+        text << "; so did ranks "
+             << listed(std::vector<int>(late.begin() + 1, late.end()));
     return text.str();
 }
 
@@ -424,10 +460,15 @@ HoopBackend::monitoredBarrier(const c10d::BarrierOptions &options,
                              : options.timeout;
     const int64_t tag = monitored_tags + int64_t(n_monitored_++);
 
-    if (rank_ == 0)
-        collect_arrivals(tag, timeout, wait_all_ranks);
-    else
-        report_arrival(tag, timeout);
+    try {
+        if (rank_ == 0)
+            collect_arrivals(tag, timeout, wait_all_ranks);
+        else
+            report_arrival(tag, timeout);
+    } catch (const Error &) {
+        /* torch calls it in backward passes, too, where it checks calls. */
+        std::rethrow_exception(as_python(std::current_exception()));
+    }
 }
 
 /* Rank 0's part: hears all, and tells who has come who has not. */
@@ -440,7 +481,9 @@ HoopBackend::collect_arrivals(int64_t tag,
     const auto end = clock::now() + timeout;
     std::vector<c10::intrusive_ptr<HoopWork>> arrivals;
     std::vector<int> late;
-    std::ostringstream text;
+    Answer answer = {};
+    std::exception_ptr loss;
+    std::string loss_text;
 
     TORCH_CHECK_WITH(DistBackendError, timeout > kNoTimeout,
                      "[Rank 0]: Rank 0 timed out in monitoredBarrier after ",
@@ -454,28 +497,28 @@ HoopBackend::collect_arrivals(int64_t tag,
         try {
             arrivals[size_t(rank) - 1]->wait(
                 std::max(left, std::chrono::milliseconds(1)));
+        } catch (const Error &error) {
+            late.push_back(rank);
+            if (!loss && is_loss(error)) {
+                loss = std::current_exception();
+                answer.failure = error.failure;
+                loss_text = error.text;
+            }
         } catch (const c10::DistBackendError &) {
             late.push_back(rank);
         }
     }
-    if (late.size() > 1 && wait_all_ranks)
-        text << "[Rank 0]: Ranks " << listed(late);
-    else if (!late.empty())
-        text << "[Rank 0]: Rank " << late[0];
-    if (!late.empty())
-        text << " failed to pass monitoredBarrier in " << timeout.count()
-             << " ms";
-    if (late.size() > 1 && !wait_all_ranks)
-        text << "; so did ranks "
-             << listed(std::vector<int>(late.begin() + 1, late.end()));
-
-    const std::string told = text.str();
-    at::Tensor answer = at::zeros({256}, at::kByte);
-    std::copy_n(told.c_str(), std::min<size_t>(told.size(), 255),
-                answer.mutable_data_ptr<uint8_t>());
+    const std::string told =
+        loss ? loss_text : late_text(late, timeout, wait_all_ranks);
+    at::Tensor bytes = at::empty({sizeof(answer)}, at::kByte);
+    std::copy_n(told.c_str(), std::min(told.size(), sizeof(answer.text) - 1),
+                answer.text);
+    std::memcpy(bytes.mutable_data_ptr(), &answer, sizeof(answer));
     for (int rank = 1; rank < size_; rank++)
         if (std::find(late.begin(), late.end(), rank) == late.end())
-            start_send({answer}, rank, tag)->wait();
+            start_send({bytes}, rank, tag)->wait();
+    if (loss)
+        std::rethrow_exception(loss);
     TORCH_CHECK_WITH(DistBackendError, late.empty(), told);
 }
 
@@ -483,16 +526,26 @@ HoopBackend::collect_arrivals(int64_t tag,
 void
 HoopBackend::report_arrival(int64_t tag, std::chrono::milliseconds timeout)
 {
-    at::Tensor answer = at::zeros({256}, at::kByte);
+    at::Tensor bytes = at::zeros({sizeof(Answer)}, at::kByte);
+    Answer answer = {};
     std::string why;
 
     try {
         start_send({at::zeros({1}, at::kByte)}, 0, tag)->wait();
-        start_receive({answer}, 0, tag)->wait(timeout + answer_time);
-        why = reinterpret_cast<const char *>(answer.const_data_ptr());
+        start_receive({bytes}, 0, tag)->wait(timeout + answer_time);
+        std::memcpy(&answer, bytes.const_data_ptr(), sizeof(answer));
+        why = answer.text;
+    } catch (const Error &error) {
+        if (is_loss(error))
+            throw;
+        why = error.text;
     } catch (const c10::DistBackendError &error) {
         why = error.what_without_backtrace();
     }
+    /* Of another process: this pointer says nothing here. */
+    answer.failure.operation = nullptr;
+    if (answer.failure.status != HOOP_OK)
+        throw Error(why, answer.failure);
     TORCH_CHECK_WITH(DistBackendError, why.empty(), "[Rank ", rank_, "]: Rank ",
                      rank_,
                      " successfully reached monitoredBarrier, but received "

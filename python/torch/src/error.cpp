@@ -6,6 +6,8 @@
 #include <torch/csrc/Exceptions.h>
 #include <unistd.h>
 
+namespace py = pybind11;
+
 namespace hoop_torch
 {
 
@@ -21,6 +23,17 @@ is_main_thread()
 {
     static thread_local const bool is_main = gettid() == getpid();
     return is_main;
+}
+
+/* Then no other thread gets the GIL any more. */
+bool
+is_finalizing()
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    return Py_IsFinalizing();
+#else
+    return _Py_IsFinalizing();
+#endif
 }
 
 bool
@@ -75,6 +88,42 @@ check(hoop_status status)
 {
     if (status != HOOP_OK)
         std::rethrow_exception(failure_of(status));
+}
+
+void
+raise_in_python(const Error &error)
+{
+    /* It is never freed. */
+    static const py::handle type =
+        py::object(py::module_::import("hoop_torch._error").attr("Error"))
+            .release();
+    const hoop_failure &failure = error.failure;
+    const bool is_known = failure.rank != HOOP_NO_RANK;
+    const py::object raised =
+        type(error.text, hoop_status_name(failure.status),
+             is_known ? py::object(py::int_(failure.rank)) : py::none(),
+             std::string(failure.host), std::string(failure.communicator));
+
+    PyErr_SetObject(type.ptr(), raised.ptr());
+}
+
+std::exception_ptr
+as_python(std::exception_ptr failure)
+{
+    try {
+        std::rethrow_exception(failure);
+    } catch (const Error &error) {
+        if (!Py_IsInitialized() || is_finalizing())
+            return failure;
+        const py::gil_scoped_acquire gil;
+        python_error thrown;
+
+        raise_in_python(error);
+        thrown.persist();
+        return std::make_exception_ptr(std::move(thrown));
+    } catch (...) {
+        return failure;
+    }
 }
 
 GilRelease::GilRelease()

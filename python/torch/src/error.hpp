@@ -38,6 +38,15 @@ failure_of(hoop_status status);
 void
 check(hoop_status status);
 
+/* Sets Python's error indicator to hoop_torch.Error. The caller has the GIL. */
+void
+raise_in_python(const Error &error);
+
+/* The same failure as an exception of Python's: autograd's engine passes on which
+ * class that is, and of DistBackendError only that it is one. */
+std::exception_ptr
+as_python(std::exception_ptr failure);
+
 /* While it lives, handlers of signals run in the main thread's calls of hoop,
  * and end them if they raise. */
 class InterruptibleScope

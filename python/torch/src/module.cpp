@@ -14,23 +14,6 @@ namespace hoop_torch
 namespace
 {
 
-/* Raises hoop_torch.Error, a class of Python's. It is never freed. */
-void
-raise_error(const Error &error)
-{
-    static const py::handle type =
-        py::object(py::module_::import("hoop_torch._error").attr("Error"))
-            .release();
-    const hoop_failure &failure = error.failure;
-    const bool is_known = failure.rank != HOOP_NO_RANK;
-    const py::object raised =
-        type(error.text, hoop_status_name(failure.status),
-             is_known ? py::object(py::int_(failure.rank)) : py::none(),
-             std::string(failure.host), std::string(failure.communicator));
-
-    PyErr_SetObject(type.ptr(), raised.ptr());
-}
-
 void
 translate(std::exception_ptr thrown)
 {
@@ -38,7 +21,7 @@ translate(std::exception_ptr thrown)
         if (thrown)
             std::rethrow_exception(thrown);
     } catch (const Error &error) {
-        raise_error(error);
+        raise_in_python(error);
     }
 }
 

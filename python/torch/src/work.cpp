@@ -172,7 +172,7 @@ void
 HoopWork::settle(c10::ivalue::Future &future)
 {
     if (failure)
-        future.setError(failure);
+        future.setError(as_python(failure));
     else
         future.markCompleted(at::IValue(outputs));
 }
