@@ -27,6 +27,7 @@ static const char *const others[] = {
     "HOOP_LOCAL_RANK", /* hooprun tells its workers */
     "HOOP_PROGRESS",   /* hooprun, to hoop-perf and the examples */
     "HOOP_RSH",        /* to hooprun */
+    "HOOP_TORCH_AS",   /* to hoop_torch */
 };
 
 /* Of the tests and measurements of hoop itself. */

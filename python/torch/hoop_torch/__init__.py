@@ -8,6 +8,7 @@ first group is made.
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -90,11 +91,19 @@ def replace_gloo() -> None:
 
 
 def register() -> None:
-    """Make torch.distributed know the backend "hoop" and hoop://; importing hoop_torch does so."""
+    """Make torch.distributed know the backend "hoop" and hoop://; importing hoop_torch does so.
+
+    Where HOOP_TORCH_AS names backends, hoop takes their place.
+    """
     if hasattr(dist.Backend, "HOOP"):
         return
     dist.Backend.register_backend("hoop", _create, extended_api=True, devices=["cpu"])
     register_rendezvous_handler("hoop", _meet)  # type: ignore[no-untyped-call]
+    names = os.environ.get("HOOP_TORCH_AS")
+    if names:
+        from hoop_torch import _replace
+
+        _replace.replace(names)
 
 
 register()

@@ -1,0 +1,161 @@
+"""python/torch/hoop_torch/_replace.py - hoop in place of the backends that a script asks for
+
+The names stay: get_backend() says "nccl" where the script said so. What a script asks
+of CUDA goes to the CPU where that makes sense; the first time it is told in one line.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from datetime import timedelta
+from typing import Any, Callable
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d
+
+NAMES = ("nccl", "gloo")
+# Much of it is not for others, and has no types.
+c10d: Any = distributed_c10d
+# Those that hoop takes the place of.
+_names: set[str] = set()
+_is_told = False
+
+
+def parse(names: str) -> list[str]:
+    """The names of "nccl,gloo". ValueError: one that hoop does not replace."""
+    found = [name.strip().lower() for name in names.split(",") if name.strip()]
+    for name in found or [names]:
+        if name not in NAMES:
+            raise ValueError(f"{name!r}: hoop takes the place of {' and '.join(NAMES)}, as in nccl,gloo")
+    return found
+
+
+def _tell(what: str) -> None:
+    """Once: of the first thing that has no meaning here; not on each rank."""
+    global _is_told
+    if not _is_told and os.environ.get("RANK", "0") == "0":
+        print(f"hoop_torch: {what} has no meaning here: everything runs on the CPU, over hoop", file=sys.stderr)
+    _is_told = True
+
+
+def _is_cuda(device: Any) -> bool:
+    """Whether a device is asked for that is not there; a number is one of CUDA's."""
+    if isinstance(device, torch.device):
+        return device.type == "cuda"
+    return (isinstance(device, str) and device.partition(":")[0] == "cuda") or type(device) is int
+
+
+def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    original = getattr(owner, name)
+    setattr(owner, name, functools.wraps(original)(make(original)))
+
+
+def _replace_groups() -> None:
+    def config(original: Callable[..., Any]) -> Callable[..., Any]:
+        def init(self: Any, backend: Any) -> None:
+            original(self, backend)
+            asked = self.device_backend_map
+            if any(str(name) in _names for name in asked.values()):
+                made = {device: "hoop" if str(name) in _names else name for device, name in asked.items()}
+                # Tensors of a script for GPUs are on the CPU.
+                self.device_backend_map = {"cpu": "hoop", **made}
+
+        return init
+
+    def helper(original: Callable[..., Any]) -> Callable[..., Any]:
+        def make(*arguments: Any, **named: Any) -> Any:
+            group, store = original(*arguments, **named)
+            if isinstance(group, dist.ProcessGroup):
+                device = torch.device("cpu")
+                if device in group._device_types and group._get_backend(device).name() == "hoop":
+                    group._set_default_backend(dist.ProcessGroup.BackendType.CUSTOM)
+            return group, store
+
+        return make
+
+    def with_device(original: Callable[..., Any]) -> Callable[..., Any]:
+        def init(*arguments: Any, **named: Any) -> None:
+            if _is_cuda(named.get("device_id")):
+                _tell("init_process_group(device_id=...)")
+                named["device_id"] = None
+            original(*arguments, **named)
+
+        return init
+
+    _wrap(c10d.BackendConfig, "__init__", config)
+    _wrap(c10d, "_new_process_group_helper", helper)
+    _wrap(c10d, "init_process_group", with_device)
+    dist.init_process_group = c10d.init_process_group
+
+
+def _replace_cuda() -> None:
+    def without_effect(what: str) -> Callable[..., Any]:
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*arguments: Any, **named: Any) -> None:
+                _tell(what)
+
+            return call
+
+        return make
+
+    def stay(what: str) -> Callable[..., Any]:
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def call(self: Any, *arguments: Any, **named: Any) -> Any:
+                _tell(what)
+                return self
+
+            return call
+
+        return make
+
+    def to_cpu(what: str) -> Callable[..., Any]:
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def call(self: Any, *arguments: Any, **named: Any) -> Any:
+                if (arguments and _is_cuda(arguments[0])) or _is_cuda(named.get("device")):
+                    _tell(what)
+                    arguments = ("cpu", *arguments[1:]) if arguments and _is_cuda(arguments[0]) else arguments
+                    if "device" in named:
+                        named["device"] = "cpu"
+                return original(self, *arguments, **named)
+
+            return call
+
+        return make
+
+    def without_ids(original: Callable[..., Any]) -> Callable[..., Any]:
+        def init(self: Any, module: Any, device_ids: Any = None, output_device: Any = None, **named: Any) -> None:
+            if device_ids or output_device is not None:
+                _tell("DistributedDataParallel(device_ids=...)")
+            original(self, module, **named)
+
+        return init
+
+    _wrap(torch.cuda, "set_device", without_effect("torch.cuda.set_device()"))
+    _wrap(torch.cuda, "synchronize", without_effect("torch.cuda.synchronize()"))
+    _wrap(torch.Tensor, "cuda", stay("Tensor.cuda()"))
+    _wrap(torch.nn.Module, "cuda", stay("Module.cuda()"))
+    _wrap(torch.Tensor, "to", to_cpu('Tensor.to("cuda")'))
+    _wrap(torch.nn.Module, "to", to_cpu('Module.to("cuda")'))
+    _wrap(torch.nn.parallel.DistributedDataParallel, "__init__", without_ids)
+
+
+def replace(names: str) -> None:
+    """Have hoop take the place of these backends, as "nccl,gloo", in this process.
+
+    ValueError: a name that hoop does not replace.
+    """
+    new = set(parse(names)) - _names
+    if not _names:
+        _replace_groups()
+    if "nccl" in new:
+        if c10d.default_pg_nccl_timeout is None:
+            # What torch has where it knows NCCL.
+            c10d.default_pg_nccl_timeout = timedelta(minutes=10)
+        if not torch.cuda.is_available():
+            _replace_cuda()
+    for name in new:
+        _names.add(name)
+        c10d.Backend.backend_type_map[name] = dist.ProcessGroup.BackendType.CUSTOM
