@@ -98,7 +98,7 @@ def register() -> None:
     if hasattr(dist.Backend, "HOOP"):
         return
     dist.Backend.register_backend("hoop", _create, extended_api=True, devices=["cpu"])
-    register_rendezvous_handler("hoop", _meet)  # type: ignore[no-untyped-call]
+    register_rendezvous_handler("hoop", _meet)
     names = os.environ.get("HOOP_TORCH_AS")
     if names:
         from hoop_torch import _replace
