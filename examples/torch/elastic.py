@@ -3,7 +3,7 @@
 hooprun -n 4 --on-exit continue python examples/torch/elastic.py
 
 A rank kills itself in the middle of a backward, which raises
-DistBackendError on the others. They shrink the process group, take weights and
+hoop_torch.Error on the others. They shrink the process group, take weights and
 moments of whoever has made the most steps, and cut the batches among fewer. The
 losses are those of a training that lost nobody.
 """
@@ -45,17 +45,6 @@ def batch(step: int) -> tuple[Tensor, Tensor]:
     return x, x[:, :3].sum(1, keepdim=True).sin()
 
 
-def lost_rank() -> int:
-    """Who was lost, as any call says from then on; what backward raises has nothing but a text."""
-    try:
-        dist.barrier()
-    except hoop_torch.Error as error:
-        if error.rank is None:
-            raise
-        return error.rank
-    raise RuntimeError("all ranks are here")
-
-
 class Training:
     """A model, its optimizer, and the loss of each step made."""
 
@@ -66,7 +55,7 @@ class Training:
         self.losses: list[float] = []
 
     def step(self) -> None:
-        """Make one; DistBackendError: a rank is lost, and none of it counts."""
+        """Make one; hoop_torch.Error: a rank is lost, and none of it counts."""
         rank, size = dist.get_rank(), dist.get_world_size()
         x, y = (tensor[rank::size] for tensor in batch(len(self.losses)))
         self.optimizer.zero_grad()
@@ -103,8 +92,10 @@ def train(steps: int) -> list[float]:
     while len(training.losses) < steps:
         try:
             training.step()
-        except dist.DistBackendError as error:
-            training.go_on(lost_rank())
+        except hoop_torch.Error as error:
+            if error.rank is None:
+                raise
+            training.go_on(error.rank)
             if dist.get_rank() == 0:
                 print(f"step {len(training.losses)}: {error}", f"{dist.get_world_size()} ranks go on", sep="\n")
     return training.losses
