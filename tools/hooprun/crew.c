@@ -529,12 +529,11 @@ crew_turn(struct crew *crew)
 static enum hoop_status
 children_start(struct crew *crew, const struct worker_setup *setup)
 {
-    const enum hoop_status status = workers_start(
-        setup, 0, setup->options->n_workers, crew->workers, &crew->n_workers);
+    const enum hoop_status status =
+        workers_start(setup, 0, setup->options->n_workers, crew->workers,
+                      &crew->ends, &crew->n_workers);
 
     crew->n_running = crew->n_workers;
-    for (uint32_t rank = 0; rank < crew->n_workers; rank++)
-        ends_add(&crew->ends, rank, crew->workers[rank].pid);
     return status;
 }
 

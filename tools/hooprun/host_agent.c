@@ -243,7 +243,7 @@ children_start(struct host_agent *agent)
     const struct host_place *place = &agent->run.place;
     const enum hoop_status status =
         workers_start(agent->setup, place->first_rank, place->n_ranks,
-                      agent->workers, &agent->n_started);
+                      agent->workers, &agent->ends, &agent->n_started);
 
     agent->n_running = agent->n_started;
     for (uint32_t i = 0; i < agent->n_started; i++) {
@@ -251,7 +251,6 @@ children_start(struct host_agent *agent)
 
         fcntl(worker->out_fd, F_SETFL, O_NONBLOCK);
         fcntl(worker->err_fd, F_SETFL, O_NONBLOCK);
-        ends_add(&agent->ends, i, worker->pid);
         /* Otherwise what is said of the failure were no reason, but a line. */
         if (status == HOOP_OK)
             link_send_number(&agent->link, FRAME_STARTED, worker->rank,
@@ -430,11 +429,14 @@ worker_reap(struct host_agent *agent, struct worker *worker)
 static struct worker *
 ended_next(struct host_agent *agent)
 {
-    int64_t i;
+    int64_t rank;
 
-    while ((i = ends_next(&agent->ends)) >= 0) {
-        if (agent->workers[i].is_running)
-            return &agent->workers[i];
+    while ((rank = ends_next(&agent->ends)) >= 0) {
+        struct worker *worker =
+            &agent->workers[rank - agent->run.place.first_rank];
+
+        if (worker->is_running)
+            return worker;
     }
     return NULL;
 }

@@ -290,6 +290,7 @@ workers_fork(const struct worker_setup *setup,
              uint32_t first_rank,
              uint32_t n_workers,
              struct worker *workers,
+             const struct ends *ends,
              uint32_t *n_started)
 {
     enum hoop_status status = HOOP_OK;
@@ -299,9 +300,12 @@ workers_fork(const struct worker_setup *setup,
         warn("no pipe for rank %u; raise ulimit -n", first_rank);
         return HOOP_E_EXHAUSTED;
     }
-    for (uint32_t i = 0; i < n_workers && status == HOOP_OK; i++) {
+    for (uint32_t i = 0; i < n_workers; i++) {
         status = worker_fork(setup, first_rank + i, failure[1], &workers[i]);
-        *n_started += status == HOOP_OK;
+        if (status != HOOP_OK)
+            break;
+        ends_add(ends, workers[i].rank, workers[i].pid);
+        ++*n_started;
     }
     close(failure[1]);
     const enum hoop_status executed = exec_await(setup, failure[0]);
@@ -314,16 +318,17 @@ workers_start(const struct worker_setup *setup,
               uint32_t first_rank,
               uint32_t n_workers,
               struct worker *workers,
+              const struct ends *ends,
               uint32_t *out_n_started)
 {
     *out_n_started = 0;
     if (n_workers == 0)
         return HOOP_OK;
     enum hoop_status status =
-        workers_fork(setup, first_rank, 1, workers, out_n_started);
+        workers_fork(setup, first_rank, 1, workers, ends, out_n_started);
     if (status == HOOP_OK)
         status = workers_fork(setup, first_rank + 1, n_workers - 1, workers + 1,
-                              out_n_started);
+                              ends, out_n_started);
     return status;
 }
 

@@ -11,6 +11,7 @@
 #include "hoop/status.h"
 
 #include "hooprun/agent.h"
+#include "hooprun/ends.h"
 #include "hooprun/options.h"
 
 struct host;
@@ -59,7 +60,7 @@ struct worker {
  * executed by all. The first goes alone: where the program cannot be run, it is
  * told of once, on stderr. out_n_started are children of this process now, the
  * first ones of workers, whatever is returned; one that has not been executed
- * ends with 127.
+ * ends with 127. Each is added to ends, by its rank, before the next is forked.
  *
  * Handle: HOOP_E_NOT_FOUND and HOOP_E_DENIED (the program), HOOP_E_EXHAUSTED.
  * Thread: the process must have one only.
@@ -69,6 +70,7 @@ workers_start(const struct worker_setup *setup,
               uint32_t first_rank,
               uint32_t n_workers,
               struct worker *workers,
+              const struct ends *ends,
               uint32_t *out_n_started);
 
 /* To its whole group, if it has one. Only while it is running, and of this
