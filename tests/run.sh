@@ -130,11 +130,10 @@ rm -f "$log"
 if [ ! -f "$build/build.ninja" ]; then
   env CC="$compiler" ${linker:+CC_LD="$linker"} \
     meson setup "$build" -Dpython=$python -Dtorch=$torch ${setup[@]+"${setup[@]}"}
-elif [ $python = enabled ] && ! grep -q python/_binding "$build/build.ninja"; then
-  meson configure "$build" -Dpython=enabled
-fi
-if [ $torch = enabled ] && ! grep -q torch/src "$build/build.ninja"; then
-  meson configure "$build" -Dtorch=enabled
+elif { [ $python = enabled ] && ! grep -q python/_binding "$build/build.ninja"; } ||
+  { [ $torch = enabled ] && ! grep -q torch/src "$build/build.ninja"; }; then
+  # The folder may be older than the options.
+  meson setup --reconfigure "$build" -Dpython=$python -Dtorch=$torch
 fi
 ninja -C "$build" -j "$(nproc)"
 [ $python = disabled ] || wait "$installing" ||
