@@ -159,11 +159,14 @@ forked_body(const struct worker *worker)
     }
     hoop_comm_t *world = hoop_world(session);
     WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
-    if (worker->index == 0)
+    if (worker->index == 0) {
+        room_await(worker, PLACE_READY);
         hoop_abort(session, NULL);
-    else
+    } else {
+        room_set(worker, PLACE_READY, 1);
         WORKER_CHECK(failure_check(hoop_barrier(world), "rank 0 (",
                                    "has given up") == 0);
+    }
     hoop_leave(session);
     return 0;
 }
@@ -230,6 +233,10 @@ grown_join(const struct worker *worker,
         return 1;
     for (int i = 0; out_worlds[i]; i++)
         WORKER_CHECK(hoop_barrier(out_worlds[i]) == HOOP_OK);
+    /* Who gives up just after a barrier may take the others' end of it along. */
+    __atomic_fetch_add(&worker->room[PLACE_READY], 1, __ATOMIC_SEQ_CST);
+    if (worker->index == 0)
+        room_await_count(worker, PLACE_READY, worker->n_workers);
     return 0;
 }
 
