@@ -529,9 +529,8 @@ crew_turn(struct crew *crew)
 static enum hoop_status
 children_start(struct crew *crew, const struct worker_setup *setup)
 {
-    const enum hoop_status status =
-        workers_start(setup, 0, setup->options->n_workers, crew->workers,
-                      &crew->ends, &crew->n_workers);
+    const enum hoop_status status = workers_start(
+        setup, 0, setup->options->n_workers, crew->workers, &crew->n_workers);
 
     crew->n_running = crew->n_workers;
     return status;
@@ -661,6 +660,7 @@ crew_run(struct worker_setup *setup,
 
     exit_report_open(&crew.exit_report);
     ends_open(&crew.ends);
+    setup->ends = &crew.ends;
     setup->endings = crew.exit_report.path;
     if (setup->options->timeout_s > 0 && setup->run_end_ms == 0)
         setup->run_end_ms =

@@ -243,7 +243,7 @@ children_start(struct host_agent *agent)
     const struct host_place *place = &agent->run.place;
     const enum hoop_status status =
         workers_start(agent->setup, place->first_rank, place->n_ranks,
-                      agent->workers, &agent->ends, &agent->n_started);
+                      agent->workers, &agent->n_started);
 
     agent->n_running = agent->n_started;
     for (uint32_t i = 0; i < agent->n_started; i++) {
@@ -629,6 +629,7 @@ agent_open(struct host_agent *agent)
     agent->polls = calloc(POLL_OTHERS, sizeof(*agent->polls));
     exit_report_open(&agent->exit_report);
     ends_open(&agent->ends);
+    agent->setup->ends = &agent->ends;
     agent->link.in_fd = STDIN_FILENO;
     agent->link.out_fd = STDOUT_FILENO;
     agent->input_fd = -1;

@@ -290,7 +290,6 @@ workers_fork(const struct worker_setup *setup,
              uint32_t first_rank,
              uint32_t n_workers,
              struct worker *workers,
-             const struct ends *ends,
              uint32_t *n_started)
 {
     enum hoop_status status = HOOP_OK;
@@ -304,7 +303,7 @@ workers_fork(const struct worker_setup *setup,
         status = worker_fork(setup, first_rank + i, failure[1], &workers[i]);
         if (status != HOOP_OK)
             break;
-        ends_add(ends, workers[i].rank, workers[i].pid);
+        ends_add(setup->ends, workers[i].rank, workers[i].pid);
         ++*n_started;
     }
     close(failure[1]);
@@ -318,17 +317,16 @@ workers_start(const struct worker_setup *setup,
               uint32_t first_rank,
               uint32_t n_workers,
               struct worker *workers,
-              const struct ends *ends,
               uint32_t *out_n_started)
 {
     *out_n_started = 0;
     if (n_workers == 0)
         return HOOP_OK;
     enum hoop_status status =
-        workers_fork(setup, first_rank, 1, workers, ends, out_n_started);
+        workers_fork(setup, first_rank, 1, workers, out_n_started);
     if (status == HOOP_OK)
         status = workers_fork(setup, first_rank + 1, n_workers - 1, workers + 1,
-                              ends, out_n_started);
+                              out_n_started);
     return status;
 }
 

@@ -30,6 +30,7 @@ struct worker_setup {
     const struct agent_front *front;
     const char *coordinator; /* with hosts: addresses of it, to be tried */
     const char *endings;     /* the path of an exit_report; "": there is none */
+    const struct ends *ends; /* in which order they end */
     const char *token;       /* NULL: leave what the environment has */
     uint32_t n_restarts;     /* so far, of all workers */
     const struct worker_node
@@ -60,7 +61,7 @@ struct worker {
  * executed by all. The first goes alone: where the program cannot be run, it is
  * told of once, on stderr. out_n_started are children of this process now, the
  * first ones of workers, whatever is returned; one that has not been executed
- * ends with 127. Each is added to ends, by its rank, before the next is forked.
+ * ends with 127. Each is added to setup's ends, by its rank, before the next is forked.
  *
  * Handle: HOOP_E_NOT_FOUND and HOOP_E_DENIED (the program), HOOP_E_EXHAUSTED.
  * Thread: the process must have one only.
@@ -70,7 +71,6 @@ workers_start(const struct worker_setup *setup,
               uint32_t first_rank,
               uint32_t n_workers,
               struct worker *workers,
-              const struct ends *ends,
               uint32_t *out_n_started);
 
 /* To its whole group, if it has one. Only while it is running, and of this
