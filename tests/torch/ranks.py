@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,10 @@ import torch.distributed as dist
 import hoop_torch  # noqa: F401, registers the backend
 
 _CONTEXT = multiprocessing.get_context("fork")
+
+# A shell's background process ignores it, and so would all that are begun here.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _rank(function, rank, size, path, out, backend, arguments):

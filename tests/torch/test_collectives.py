@@ -323,7 +323,11 @@ def test_sparse_all_reduce():
 
 
 def _refused(rank, size):
+    memory = torch.full((4 * size,), -1.0)
     for call, words in (
+        (lambda: dist.all_to_all_single(memory[:size], torch.zeros(2 * size)), "are needed"),
+        (lambda: dist.all_to_all_single(memory, torch.zeros(2 * size)), "are needed"),
+        (lambda: dist.all_to_all_single(torch.tensor(1.0), torch.tensor(2.0)), "0 rows"),
         (lambda: dist.all_reduce(torch.zeros(2, dtype=torch.complex64), op=dist.ReduceOp.MAX), "complex"),
         (lambda: dist.all_reduce(torch.zeros(2), op=dist.ReduceOp.BAND), "float32"),
         (lambda: dist.all_reduce(torch.zeros(2).to(torch.float8_e5m2)), "Float8_e5m2"),
@@ -333,6 +337,7 @@ def _refused(rank, size):
         with pytest.raises((ValueError, RuntimeError), match=words):
             call()
     # Nothing of these has been called: the next one is right.
+    assert memory.tolist() == [-1.0] * (4 * size)
     tensor = torch.tensor([rank])
     dist.all_reduce(tensor)
     assert tensor.item() == sum(range(size))

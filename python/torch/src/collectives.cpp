@@ -139,7 +139,7 @@ counts_of_splits(const at::Tensor &tensor,
     int64_t n_rows = 0;
 
     if (splits.empty()) {
-        TORCH_CHECK_VALUE(tensor.dim() == 0 ||
+        TORCH_CHECK_VALUE(tensor.dim() > 0 &&
                               size_t(tensor.size(0)) % n_ranks == 0,
                           "hoop: ", tensor.dim() == 0 ? 0 : tensor.size(0),
                           " rows of alltoall cannot be divided among ", n_ranks,
@@ -653,6 +653,9 @@ HoopBackend::alltoall_base(at::Tensor &output,
     check_tensors({input}, "the input of alltoall");
     check_tensors({output}, "the output of alltoall");
     check_same_dtype(input, output);
+    if (input_splits.empty() && output_splits.empty())
+        check_count(size_t(output.numel()), size_t(input.numel()),
+                    "elements in the output of alltoall");
     const Element element = moved_element(input);
     const auto send_counts =
         counts_of_splits(input, input_splits, size_t(size_), element);
