@@ -13,7 +13,7 @@ import hoop
 from hoop import Status
 from hoop._error import CLASSES
 from hoop._options import written
-from ranks import blocked, on_ranks, release, run
+from ranks import arrive, blocked, on_ranks, release, run
 
 
 def test_every_status_has_its_class():
@@ -111,6 +111,7 @@ def test_timeout_names_who_is_missing(session):
 
 def lost(session):
     """Rank 1 ends without a word."""
+    arrive(session.world, 1, "joined")
     if session.world.rank == 1:
         os._exit(3)
     try:
@@ -124,12 +125,12 @@ def lost(session):
 lost.on_rank = lost
 
 
-def test_death_is_told_to_the_others():
+def test_death_is_told_to_the_others(tmp_path):
     """With how it died."""
-    said, code = run(3, "ranks.py", "test_errors", "lost")
+    said, code = run(3, "ranks.py", "test_errors", "lost", FOLDER=str(tmp_path))
     assert code == 3
     for rank in (0, 2):
-        assert f"[{rank}] RankLost: barrier #1: rank 1 " in said
+        assert f"[{rank}] RankLost: barrier #1: rank 1 " in said, said
         assert f"[{rank}] by 1 barrier 1 " in said
     assert "exited with code 3" in said
 

@@ -244,7 +244,8 @@ assert_all_refused(struct fixture *f, uint64_t epoch, const char *words)
     const struct cluster_event events[] = {
         {.kind = CLUSTER_GROUP_CREATE, .group = {{epoch, 1}, "g", ranks, 2}},
         {.kind = CLUSTER_GROUP_JOIN,
-         .seat = {{epoch, 1}, 1, ranks, 2, NULL, 0}},
+         .seat =
+             {.member = {epoch, 1}, .number = 1, .ranks = ranks, .n_ranks = 2}},
         {.kind = CLUSTER_COUNCIL,
          .council = {.member = {epoch, 1},
                      .kind = CLUSTER_COUNCIL_AGREE,
