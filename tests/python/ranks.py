@@ -35,17 +35,21 @@ def hooprun():
 
 
 def run(n, *command, options=(), cwd=HERE, **environment):
-    """Run a command on n ranks, with options of hooprun; what it printed, and its exit code."""
-    done = subprocess.run(
-        [hooprun(), "-n", str(n), *options, sys.executable, "-B", *command],
-        env={**os.environ, **SETTINGS, **environment},
-        cwd=cwd,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    """Run a command on n ranks, with options of hooprun; what it printed, and its exit code.
+
+    They have a FOLDER in the environment, of their own where the caller names none.
+    """
+    with tempfile.TemporaryDirectory(prefix="hoop-test-") as folder:
+        done = subprocess.run(
+            [hooprun(), "-n", str(n), *options, sys.executable, "-B", *command],
+            env={**os.environ, **SETTINGS, "FOLDER": folder, **environment},
+            cwd=cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
     return done.stdout, done.returncode
 
 
@@ -94,10 +98,7 @@ def blocked(comm):
 
 
 def arrive(comm, last, where):
-    """Rank last returns when all others have been here, which return at once; without hoop.
-
-    The environment names a FOLDER, where that is told.
-    """
+    """Rank last returns when all others have been here, which return at once; without hoop."""
     folder = pathlib.Path(os.environ["FOLDER"])
     if comm.rank != last:
         (folder / f"{where}-{comm.rank}").touch()

@@ -19,9 +19,9 @@ from ranks import HERE, on_ranks, pass_barrier, run
 TEXT = r"rank 1 \(.*:\d+\) raised ValueError: no such file;"
 
 
-def program(folder, n, name, *arguments, options=()):
+def program(n, name, *arguments, options=()):
     """Run one of PROGRAMS below on n ranks, with options of hooprun."""
-    return run(n, "test_abort.py", name, *arguments, options=options, FOLDER=str(folder))
+    return run(n, "test_abort.py", name, *arguments, options=options)
 
 
 def expect_failure(call, match=TEXT):
@@ -120,25 +120,25 @@ def alone(address):
 PROGRAMS = {function.__name__: function for function in (raises, uncaught, strangers, exits, outlived, alone)}
 
 
-def test_exception_reaches_all(tmp_path):
+def test_exception_reaches_all():
     """Its own traceback is shown as ever."""
-    said, code = program(tmp_path, 4, "raises")
+    said, code = program(4, "raises")
     assert code == 1, said
     assert said.count("] told") == 3, said
     assert "[1] ValueError: no such file\n[1] and what else it says" in said
 
 
-def test_uncaught_exception_reaches_all(tmp_path):
+def test_uncaught_exception_reaches_all():
     """By sys.excepthook, which then does what it did."""
-    said, code = program(tmp_path, 3, "uncaught")
+    said, code = program(3, "uncaught")
     assert code == 1, said
     assert said.count("] told") == 2, said
     assert "[1] ValueError: no such file" in said
 
 
-def test_exception_reaches_who_is_not_connected(tmp_path):
+def test_exception_reaches_who_is_not_connected():
     """By way of other ranks, or of the coordinator."""
-    said, code = program(tmp_path, 6, "strangers")
+    said, code = program(6, "strangers")
     assert code == 1, said
     assert said.count("] told") == 5, said
 
@@ -151,9 +151,9 @@ def test_exception_reaches_who_is_not_connected(tmp_path):
         ("0", ") has left the job"),
     ],
 )
-def test_exit_is_told_unless_it_is_well(code, told, tmp_path):
+def test_exit_is_told_unless_it_is_well(code, told):
     """What a shell would take for success is no failure."""
-    said, _ = program(tmp_path, 2, "exits", code)
+    said, _ = program(2, "exits", code)
     assert told in said, said
 
 
@@ -225,9 +225,7 @@ def test_hooprun_names_who_gave_up_first(is_embedded, tmp_path):
     """Not the one that ended first, since it had waited for that; and it takes its exit code."""
     with contextlib.ExitStack() as stack:
         options = () if is_embedded else ("--coordinator", stack.enter_context(coordinator(tmp_path / "log")))
-        folder = tmp_path / "folder"
-        folder.mkdir()
-        said, code = program(folder, 2, "outlived", options=options)
+        said, code = program(2, "outlived", options=options)
     assert code == 3, said
     told = [line for line in said.splitlines() if line.startswith("hooprun: ")]
     first = r"hooprun: rank 1 \(pid \d+\) met a bad block; rank 0 \(pid \d+\) exited with code 1"

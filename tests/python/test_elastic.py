@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hoop
-from ranks import HERE, on_ranks
+from ranks import HERE, arrive, on_ranks, pass_barrier
 
 GOES_ON = ("--on-exit", "continue")
 
@@ -25,6 +25,7 @@ def test_shrink_and_go_on(session):
     comm.barrier()
     survivors = [0, 1, 2, 3]
     for victim in (0, 2):
+        arrive(comm, survivors.index(victim), f"before the end of {victim}")
         if session.world.rank == victim:
             os._exit(0)
         survivors.remove(victim)
@@ -66,7 +67,7 @@ def test_revoke_interrupts_the_others(session):
 def test_contributors_of_calls_that_are_retried(session):
     """The communicator stands for those that are left."""
     comm = session.world
-    comm.barrier()
+    pass_barrier(comm, 1)
     if comm.rank == 1:
         os._exit(0)
     while comm.size == 4:

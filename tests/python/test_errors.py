@@ -125,9 +125,9 @@ def lost(session):
 lost.on_rank = lost
 
 
-def test_death_is_told_to_the_others(tmp_path):
+def test_death_is_told_to_the_others():
     """With how it died."""
-    said, code = run(3, "ranks.py", "test_errors", "lost", FOLDER=str(tmp_path))
+    said, code = run(3, "ranks.py", "test_errors", "lost")
     assert code == 3
     for rank in (0, 2):
         assert f"[{rank}] RankLost: barrier #1: rank 1 " in said, said

@@ -100,7 +100,7 @@ PROGRAMS = {function.__name__: function for function in (killed, late, differs)}
     ("name", "culprit", "transport"),
     [("killed", 0, "auto"), ("killed", 2, "tcp"), ("late", 1, "auto"), ("differs", 3, "tcp")],
 )
-def test_failure_is_alike_on_all_ranks(name, culprit, transport, tmp_path):
+def test_failure_is_alike_on_all_ranks(name, culprit, transport):
     """Each that lives says so at its end."""
     said, _ = run(
         SIZE,
@@ -108,7 +108,6 @@ def test_failure_is_alike_on_all_ranks(name, culprit, transport, tmp_path):
         name,
         str(culprit),
         options=["--on-exit", "continue"],
-        FOLDER=str(tmp_path),
         HOOP_TRANSPORT=transport,
     )
     assert said.count("as expected") == SIZE - (name == "killed"), said

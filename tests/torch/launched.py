@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 
 import hoop_torch
+from ranks import arrive
 
 LIMIT = timedelta(seconds=60)
 # How a child ends that has been told of another's exception.
@@ -146,6 +147,7 @@ def second_round():
     """Rank 1 fails in the first round of torchrun; in the second all meet at once."""
     dist.init_process_group("hoop", timeout=LIMIT)
     check_group()
+    arrive(1)
     if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
         if dist.get_rank() == 1:
             os._exit(3)
@@ -160,6 +162,7 @@ def fail():
     """Rank 1's program ends by an exception, in no with statement; the others print what they learn."""
     dist.init_process_group("hoop", timeout=LIMIT)
     check_group()
+    arrive(1)
     if dist.get_rank() == 1:
         raise ValueError("no such sample")
     try:
@@ -173,6 +176,7 @@ def fail_in_child(rank, size, port):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(size))
     dist.init_process_group("hoop", timeout=LIMIT)
     check_group()
+    arrive(1)
     if rank == 1:
         raise ValueError("no such sample")
     try:

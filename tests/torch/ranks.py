@@ -22,6 +22,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def arrive(last):
+    """Rank last returns when all others have been here, which return at once; by torch's store.
+
+    A rank that ends or fails just after a collective would end that of the others.
+    """
+    store = dist.distributed_c10d._get_default_store()
+    if dist.get_rank() != last:
+        store.set(f"arrived/{dist.get_rank()}", "")
+    else:
+        others = [rank for rank in range(dist.get_world_size()) if rank != last]
+        store.wait([f"arrived/{rank}" for rank in others], timedelta(seconds=30))
+
+
 def _rank(function, rank, size, path, out, backend, arguments):
     # A fork has none of the parent's threads, which OpenMP would wait for.
     torch.set_num_threads(1)

@@ -12,13 +12,14 @@ import torch
 import torch.distributed as dist
 
 import hoop_torch
-from ranks import finish, run, start
+from ranks import arrive, finish, run, start
 
 PROMISED_S = 10.0
 
 
 def _dies(rank, size, is_async):
     dist.all_reduce(torch.ones(1))
+    arrive(1)
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     began = time.monotonic()
@@ -52,6 +53,7 @@ def test_a_rank_that_dies_is_named_on_every_other(is_async):
 
 def _future_of_the_dead(rank, size):
     dist.all_reduce(torch.ones(1))
+    arrive(1)
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     future = dist.all_reduce(torch.ones(1 << 16), async_op=True).get_future()
