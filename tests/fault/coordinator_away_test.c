@@ -41,7 +41,7 @@ coordinator_stop(const struct worker *worker)
     __atomic_add_fetch(&worker->room[PLACE_HERE], 1, __ATOMIC_SEQ_CST);
     if (worker->index == 0) {
         room_await_count(worker, PLACE_HERE, WORKERS);
-        kill(hoopd.pid, SIGSTOP);
+        daemon_freeze(&hoopd);
         room_set(worker, PLACE_AWAY, 1);
     }
     room_await(worker, PLACE_AWAY);

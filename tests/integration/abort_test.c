@@ -308,7 +308,7 @@ unheard_abort(hoop_session_t *session, hoop_comm_t *const worlds[4])
 
     WORKER_CHECK(hoop_comm_create(session, alone, 1, &meanwhile.part) ==
                  HOOP_OK);
-    WORKER_CHECK(kill(away.pid, SIGSTOP) == 0);
+    WORKER_CHECK(daemon_freeze(&away));
     WORKER_CHECK(pthread_create(&thread, NULL, meanwhile_free, &meanwhile) ==
                  0);
     while (!atomic_load(&meanwhile.has_begun))

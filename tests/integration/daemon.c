@@ -3,6 +3,7 @@
 #include "integration/daemon.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -231,6 +232,54 @@ daemon_stop(struct daemon *daemon)
         fail_msg("hoopd ended with %#x:\n%s", (unsigned)state, log);
     }
     unlink(daemon->log_path);
+}
+
+static bool
+thread_is_stopped(const char *stat_path)
+{
+    char text[512] = "";
+    FILE *file = fopen(stat_path, "r");
+    const char *end = NULL;
+
+    if (!file)
+        return false;
+    if (fgets(text, sizeof(text), file))
+        end = strrchr(text, ')');
+    fclose(file);
+    return end && strncmp(end, ") T", 3) == 0;
+}
+
+/* Each thread goes on until it is told to stop itself. */
+static bool
+threads_are_stopped(pid_t pid)
+{
+    glob_t paths = {0};
+    char pattern[64];
+    bool are_stopped = false;
+
+    snprintf(pattern, sizeof(pattern), "/proc/%d/task/*/stat", (int)pid);
+    if (glob(pattern, 0, NULL, &paths) == 0) {
+        are_stopped = true;
+        for (size_t i = 0; i < paths.gl_pathc; i++)
+            are_stopped &= thread_is_stopped(paths.gl_pathv[i]);
+    }
+    globfree(&paths);
+    return are_stopped;
+}
+
+bool
+daemon_freeze(const struct daemon *daemon)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(WAIT_MS);
+
+    if (kill(daemon->pid, SIGSTOP) != 0)
+        return false;
+    while (!threads_are_stopped(daemon->pid)) {
+        if (clock_is_past(deadline_ns))
+            return false;
+        usleep(LOOK_US);
+    }
+    return true;
 }
 
 int

@@ -9,6 +9,7 @@
 #ifndef TESTS_DAEMON_H
 #define TESTS_DAEMON_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/limits.h"
@@ -33,6 +34,11 @@ daemon_expect_log(const struct daemon *daemon, const char *text);
 /* SIGTERM; fails the test if it does not exit with 0 within some seconds. */
 void
 daemon_stop(struct daemon *daemon);
+
+/* SIGSTOP; it does nothing any more when this returns. Any process of the test may
+ * call it. False: it could not be stopped within some seconds. */
+bool
+daemon_freeze(const struct daemon *daemon);
 
 /* Exit code of `hoopd --check ADDRESS`. */
 int
