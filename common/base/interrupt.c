@@ -10,23 +10,24 @@ enum {
 };
 
 static _Thread_local struct {
-    hoop_interrupt_check_t *check;
-    void *context;
+    struct hoop_interrupt asked;
     bool was_told; /* to stop, when it was asked last */
 } interrupt;
 
-void
+struct hoop_interrupt
 interrupt_set(hoop_interrupt_check_t *check, void *context)
 {
-    interrupt.check = check;
-    interrupt.context = context;
+    const struct hoop_interrupt before = interrupt.asked;
+
+    interrupt.asked = (struct hoop_interrupt){check, context};
     interrupt.was_told = false;
+    return before;
 }
 
 uint64_t
 interrupt_due_ns(void)
 {
-    if (!interrupt.check)
+    if (!interrupt.asked.check)
         return CLOCK_NEVER;
     return clock_deadline_ns(interrupt.was_told ? 0 : PAUSE_MS);
 }
@@ -34,7 +35,9 @@ interrupt_due_ns(void)
 bool
 interrupt_ask(void)
 {
-    interrupt.was_told = interrupt.check && interrupt.check(interrupt.context);
+    const struct hoop_interrupt asked = interrupt.asked;
+
+    interrupt.was_told = asked.check && asked.check(asked.context);
     return interrupt.was_told;
 }
 

@@ -15,8 +15,8 @@
 #include "hoop/interrupt.h"
 #include "hoop/status.h"
 
-/* NULL: nobody is asked. context is borrowed. */
-void
+/* NULL: nobody is asked. context is borrowed. Returns what was set before. */
+struct hoop_interrupt
 interrupt_set(hoop_interrupt_check_t *check, void *context);
 
 /* When to ask next, for one who waits from now on: at once where the last answer

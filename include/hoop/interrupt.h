@@ -17,6 +17,12 @@ HOOP_BEGIN
 typedef bool
 hoop_interrupt_check_t(void *context);
 
+/* Whom a thread asks, and with what; nobody where check is NULL. */
+struct hoop_interrupt {
+    hoop_interrupt_check_t *check;
+    void *context;
+};
+
 /*
  * From now on check is called every 50 ms while this thread waits in a call of
  * hoop's without a timeout of its own. Where it returns true the call ends with
@@ -46,10 +52,11 @@ hoop_interrupt_check_t(void *context);
  * hoop_leave(), and hoop_wait() and others with a timeout of theirs, are not
  * interrupted.
  *
- * context is borrowed until the next hoop_set_interrupt() of this thread.
+ * context is borrowed until the next hoop_set_interrupt() of this thread, which
+ * returns what is set now: who sets a check for one call gives that back.
  * Thread: any, each has its own.
  */
-HOOP_API void
+HOOP_API struct hoop_interrupt
 hoop_set_interrupt(hoop_interrupt_check_t *check, void *context);
 
 HOOP_END

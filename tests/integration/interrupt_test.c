@@ -69,7 +69,9 @@ interrupt_arm(const struct worker *worker)
 static int
 interrupt_check(enum hoop_status status)
 {
-    hoop_set_interrupt(NULL, NULL);
+    const struct hoop_interrupt before = hoop_set_interrupt(NULL, NULL);
+
+    WORKER_CHECK(before.check == is_interrupted && !before.context);
     WORKER_CHECK(status == HOOP_E_CANCELLED);
     WORKER_CHECK(signalled_ns > 0);
     WORKER_CHECK(clock_now_ns() - signalled_ns < PROMPT_MS * CLOCK_NS_PER_MS);

@@ -171,6 +171,23 @@ def fail():
         say(error.rank, str(error).partition("raised ")[2].partition(";")[0])
 
 
+def leave_callbacks(how="well"):
+    """Ends without destroying the group, while Python's callbacks run; with an exception if asked to."""
+    dist.init_process_group("hoop", timeout=LIMIT)
+
+    def add(future):
+        total = 0
+        for i in range(2000):
+            total += i
+        return future.value()[0]
+
+    kept = [dist.all_reduce(torch.ones(1000), async_op=True).get_future().then(add) for _ in range(200)]
+    kept.append(dist.irecv(torch.ones(5), 1 - dist.get_rank()).get_future().then(add))
+    say(f"rank {dist.get_rank()} ends")
+    if how == "fail":
+        raise ValueError("no such sample")
+
+
 def fail_in_child(rank, size, port):
     """A child of torch.multiprocessing.spawn(), in which no excepthook is called."""
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(size))

@@ -1,11 +1,13 @@
 """tests/torch/test_failures.py - what others' ends and mistakes look like"""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 import threading
 import time
+from datetime import timedelta
 
 import pytest
 import torch
@@ -122,8 +124,6 @@ def test_abort_ends_what_others_wait_for():
 
 
 def _wait_with_timeout(rank, size):
-    from datetime import timedelta
-
     if rank == 0:
         tensor = torch.tensor([1.0])
         work = dist.all_reduce(tensor, async_op=True)
@@ -140,6 +140,171 @@ def _wait_with_timeout(rank, size):
 def test_a_wait_that_times_out_may_be_made_again():
     """The work goes on meanwhile."""
     run(2, _wait_with_timeout)
+
+
+def _await_sleep(tid):
+    """Until that thread of this process sleeps whenever it is looked at: it waits in a call."""
+    stat = pathlib.Path(f"/proc/self/task/{tid}/stat")
+    end = time.monotonic() + 30
+    seen = 0
+    while seen < 20:
+        assert time.monotonic() < end
+        seen = seen + 1 if stat.read_text("ascii").rpartition(")")[2].split()[0] == "S" else 0
+        time.sleep(0.005)
+
+
+def _signal_when_blocked(number):
+    """Send it to this process once the calling thread waits."""
+    tid = threading.get_native_id()
+
+    def send():
+        _await_sleep(tid)
+        os.kill(os.getpid(), number)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    return thread
+
+
+def _blocked(ended):
+    """A thread that is in a collective which nobody else makes; ended gets its error."""
+
+    def reduce():
+        try:
+            dist.all_reduce(torch.ones(1))
+        except dist.DistBackendError as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=reduce)
+    thread.start()
+    _await_sleep(thread.native_id)
+    return thread
+
+
+def _handler(rank, size, action, is_over):
+    """Rank 0 gets SIGTERM within a collective that the others make when is_over is set, if ever."""
+    other = dist.new_group(list(range(size)))
+    store = dist.distributed_c10d._get_default_store()
+    done = []
+    if rank == 0:
+        signal.signal(signal.SIGTERM, lambda *_: done.append(action(other)) or store.set("handled", ""))
+        thread = _signal_when_blocked(signal.SIGTERM)
+        if is_over:
+            dist.all_reduce(torch.ones(1))
+        else:
+            with pytest.raises((hoop_torch.Error, SystemExit)):
+                dist.all_reduce(torch.ones(1))
+        thread.join()
+        return done
+    if action is _reduces_in_another:
+        dist.all_reduce(torch.ones(1), group=other)
+    store.wait(["handled"], timedelta(seconds=30))
+    if is_over:
+        dist.all_reduce(torch.ones(1))
+    return None
+
+
+def _destroys(other):
+    dist.destroy_process_group()
+    return "destroyed"
+
+
+def _reduces_in_another(other):
+    total = torch.ones(1)
+    dist.all_reduce(total, group=other)
+    return total.item()
+
+
+def _reduces(other):
+    with pytest.raises(dist.DistBackendError, match="a signal handler has called a collective of the group") as caught:
+        dist.all_reduce(torch.ones(1))
+    return caught.type.__name__
+
+
+@pytest.mark.parametrize(
+    ("action", "is_over", "result"),
+    [(_destroys, False, "destroyed"), (_reduces_in_another, True, 2.0), (_reduces, True, "DistBackendError")],
+)
+def test_signal_handler_may_call_the_backend(action, is_over, result):
+    """Within a call of the group: to destroy it, or for another group; else it is told so, and nothing hangs."""
+    assert run(2, _handler, action, is_over)[0] == [result]
+
+
+def _interrupted_behind_a_handler(rank, size):
+    """A handler that calls hoop has returned when Ctrl-C comes, within the same call."""
+    other = dist.new_group(list(range(size)))
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 1:
+        dist.all_reduce(torch.ones(1), group=other)
+        store.wait(["interrupted"], timedelta(seconds=30))
+        return None
+    threads = []
+
+    def handle(*_):
+        _reduces_in_another(other)
+        threads.append(_signal_when_blocked(signal.SIGINT))
+
+    signal.signal(signal.SIGUSR1, handle)
+    threads.append(_signal_when_blocked(signal.SIGUSR1))
+    with pytest.raises(KeyboardInterrupt):
+        dist.all_reduce(torch.ones(1))
+    store.set("interrupted", "")
+    for thread in threads:
+        thread.join()
+    return len(threads)
+
+
+def test_control_c_ends_a_wait_behind_a_handler():
+    """What the handler called has not taken the check of signals away."""
+    results = finish(start(_interrupted_behind_a_handler, 2), 25.0)
+    assert results[0] == (True, 2), results
+
+
+def _destroyed_meanwhile(rank, size):
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 1:
+        store.wait(["destroyed"], timedelta(seconds=30))
+        return None
+    ended = []
+    thread = _blocked(ended)
+    began = time.monotonic()
+    dist.destroy_process_group()
+    took = time.monotonic() - began
+    thread.join()
+    store.set("destroyed", "")
+    assert len(ended) == 1
+    return took
+
+
+def test_group_is_destroyed_while_a_thread_waits_in_it():
+    """Which ends its call, instead of the group's timeout."""
+    assert run(2, _destroyed_meanwhile)[0] < PROMISED_S
+
+
+def _forked_meanwhile(rank, size):
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 1:
+        store.wait(["forked"], timedelta(seconds=30))
+        dist.all_reduce(torch.ones(1))
+        return None
+    ended = []
+    thread = _blocked(ended)
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)
+        with pytest.raises(dist.DistBackendError, match="forked"):
+            dist.all_reduce(torch.ones(1))
+        dist.destroy_process_group()
+        os._exit(0)
+    how = os.waitpid(pid, 0)[1]
+    store.set("forked", "")
+    thread.join()
+    return how, ended
+
+
+def test_child_forked_while_a_thread_waits_destroys_its_copy():
+    """Whose locks nobody gives back."""
+    assert run(2, _forked_meanwhile)[0] == (0, [])
 
 
 def _forked(rank, size):

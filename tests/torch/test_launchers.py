@@ -96,6 +96,13 @@ def test_spawn(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["0", "1"]
 
 
+@pytest.mark.parametrize(("arguments", "code"), [((), 0), (("fail",), 1)], ids=["well", "by an exception"])
+def test_program_that_ends_while_callbacks_run_has_its_own_exit_code(arguments, code):
+    """Not that of a signal: threads that run Python may not outlive it."""
+    said = launch(by_hooprun(2), "leave_callbacks", *arguments, codes=(code,))
+    assert "rank 0 ends" in said or "rank 1 ends" in said
+
+
 def test_exception_of_a_child_reaches_the_others(tmp_path):
     """Though torch.multiprocessing.spawn() catches it there."""
     arguments = (2, free_port())

@@ -55,10 +55,10 @@ hoop_error_path(void)
     return error_path();
 }
 
-void
+struct hoop_interrupt
 hoop_set_interrupt(hoop_interrupt_check_t *check, void *context)
 {
-    interrupt_set(check, context);
+    return interrupt_set(check, context);
 }
 
 const struct hoop_failure *

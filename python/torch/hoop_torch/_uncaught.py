@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from multiprocessing import util
 
 from hoop import _abort
-from hoop_torch._backend import world
+from hoop_torch._backend import retire, world
 from hoop_torch._error import Error
 
 # The process that has asked for it.
@@ -36,8 +37,13 @@ def _at_exit() -> None:
 
 
 def watch() -> None:
-    """Tell the other ranks of the default group of what ends this process's program."""
+    """Tell the other ranks of the default group of what ends this process's program.
+
+    And run no callbacks while Python ends, which would end the process by SIGABRT.
+    """
     _abort.watch(_tell)
     if os.getpid() not in _watched:
+        if not _watched:
+            atexit.register(retire)
         _watched[:] = [os.getpid()]
         util.Finalize(None, _at_exit, exitpriority=100)

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <sstream>
+#include <unistd.h>
 
 #include "error.hpp"
 #include "tensors.hpp"
@@ -105,7 +106,7 @@ HoopBackend::HoopBackend(std::shared_ptr<Session> session,
     : c10d::Backend(int(place_in(*session, ranks)), int(ranks.size())),
       session_(std::move(session)),
       options_(c10::make_intrusive<Options>(name, timeout)), ranks_(ranks),
-      titles_(titles_of(name)),
+      titles_(titles_of(name)), pid_(getpid()),
       status_(std::make_shared<std::atomic<hoop_status>>(HOOP_OK))
 {
     const InterruptibleScope scope;
@@ -122,27 +123,51 @@ HoopBackend::~HoopBackend()
     close();
 }
 
+bool
+HoopBackend::is_in_call_of_this_thread() const
+{
+    return blocking_thread_.load() == std::this_thread::get_id();
+}
+
 void
 HoopBackend::close()
 {
+    /* There a lock may have been held by a thread that is not. */
+    if (is_copy_in_child())
+        return;
     /* Works that this ends may run callbacks of Python's. */
     const GilRelease released;
-    const std::lock_guard<std::mutex> lock(order_);
-    if (comm_ && session_->is_of_this_process())
+    const std::scoped_lock lock(order_, freeing_);
+    if (comm_)
         hoop_comm_free(comm_);
     comm_ = nullptr;
     session_.reset();
 }
 
+/* Ends a blocking call that is under way; if it is one of this thread's, whose
+ * signal handler this is, that closes the group as it returns. */
 void
 HoopBackend::shutdown()
 {
-    close();
+    is_shut_down_ = true;
+    if (is_copy_in_child())
+        return;
+    if (blocking_thread_.load() != std::thread::id()) {
+        const std::lock_guard<std::mutex> lock(freeing_);
+
+        if (comm_)
+            (void)!hoop_comm_revoke(comm_);
+    }
+    if (!is_in_call_of_this_thread())
+        close();
 }
 
 void
 HoopBackend::abort()
 {
+    check_process();
+    const std::lock_guard<std::mutex> lock(freeing_);
+
     check_usable();
     check(hoop_comm_revoke(comm_));
 }
@@ -253,9 +278,21 @@ HoopBackend::check_rank(int64_t rank, const char *name) const
 void
 HoopBackend::check_usable() const
 {
-    TORCH_CHECK_WITH(DistBackendError, comm_,
+    TORCH_CHECK_WITH(DistBackendError, comm_ && !is_shut_down_,
                      "hoop: the group has been shut down");
-    TORCH_CHECK_WITH(DistBackendError, session_->is_of_this_process(),
+    check_process();
+}
+
+bool
+HoopBackend::is_copy_in_child() const
+{
+    return getpid() != pid_;
+}
+
+void
+HoopBackend::check_process() const
+{
+    TORCH_CHECK_WITH(DistBackendError, !is_copy_in_child(),
                      "hoop: the group is that of the process that has forked; "
                      "call init_process_group() in the child");
 }

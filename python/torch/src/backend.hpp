@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
@@ -159,12 +160,14 @@ class HoopBackend : public c10d::Backend
         int tag) override;
 
   private:
-    /* One collective from its start to its end, or to where others wait for it.
-     * It holds the lock that orders the group's collectives. */
+    class Turn;
+    /* One collective from its start to its end, or to where others wait for it. */
     class Collective;
 
     void use_timeout(std::chrono::milliseconds timeout);
     void check_rank(int64_t rank, const char *name) const;
+    bool is_copy_in_child() const;
+    void check_process() const;
     void check_usable() const;
     c10::intrusive_ptr<HoopWork> new_work(
         c10d::OpType type,
@@ -191,6 +194,7 @@ class HoopBackend : public c10d::Backend
                           std::chrono::milliseconds timeout,
                           bool wait_all_ranks);
     void report_arrival(int64_t tag, std::chrono::milliseconds timeout);
+    bool is_in_call_of_this_thread() const;
     void close();
 
     /* These two are where a ProcessGroupGloo has its store and options. */
@@ -198,8 +202,13 @@ class HoopBackend : public c10d::Backend
     const c10::intrusive_ptr<Options> options_;
     const std::vector<uint32_t> ranks_; /* of the session */
     const Titles &titles_;
+    const int pid_; /* that made it */
     hoop_comm_t *comm_ = nullptr;
-    std::mutex order_; /* of collectives */
+    std::mutex freeing_; /* who frees comm_ or revokes it */
+    std::mutex order_;   /* of collectives */
+    /* Which of them blocks, whose signal handlers may come back here. */
+    std::atomic<std::thread::id> blocking_thread_{};
+    std::atomic<bool> is_shut_down_{false};
     std::atomic<int64_t> timeout_in_use_{-1};
     std::atomic<uint64_t> sequence_{0};
     std::atomic<uint64_t> n_monitored_{0};

@@ -13,6 +13,37 @@ namespace hoop_torch
 
 using Tensors = std::vector<at::Tensor>;
 
+/* While it lives no other collective of the group begins. */
+class HoopBackend::Turn
+{
+  public:
+    Turn(HoopBackend &backend, bool is_blocking) : backend_(backend)
+    {
+        backend.check_process();
+        TORCH_CHECK_WITH(
+            DistBackendError, !backend.is_in_call_of_this_thread(),
+            "hoop: a signal handler has called a collective of the group in "
+            "whose call it runs, which goes on when the handler has returned");
+        backend.order_.lock();
+        if (is_blocking)
+            backend.blocking_thread_ = std::this_thread::get_id();
+    }
+
+    ~Turn()
+    {
+        backend_.blocking_thread_ = std::thread::id();
+        backend_.order_.unlock();
+        if (backend_.is_shut_down_)
+            backend_.close();
+    }
+
+    Turn(const Turn &) = delete;
+    Turn &operator=(const Turn &) = delete;
+
+  private:
+    HoopBackend &backend_;
+};
+
 class HoopBackend::Collective
 {
   public:
@@ -23,8 +54,8 @@ class HoopBackend::Collective
                const Tensors &outputs,
                std::chrono::milliseconds timeout,
                bool is_async)
-        : backend_(backend), lock_(backend.order_),
-          is_blocking_(!is_async && !backend.is_coalescing_),
+        : backend_(backend), is_blocking_(!is_async && !backend.is_coalescing_),
+          turn_(backend, is_blocking_),
           work_(backend.new_work(type, title, inputs))
     {
         work_->outputs = outputs;
@@ -76,8 +107,8 @@ class HoopBackend::Collective
 
   private:
     HoopBackend &backend_;
-    const std::lock_guard<std::mutex> lock_;
     const bool is_blocking_;
+    const Turn turn_;
     const c10::intrusive_ptr<HoopWork> work_;
     bool is_ended_ = false;
 };

@@ -53,16 +53,16 @@ run_signal_handlers(void *)
 
 } // namespace
 
-InterruptibleScope::InterruptibleScope()
+InterruptibleScope::InterruptibleScope() : is_main_(is_main_thread())
 {
-    if (is_main_thread())
-        hoop_set_interrupt(run_signal_handlers, nullptr);
+    if (is_main_)
+        before_ = hoop_set_interrupt(run_signal_handlers, nullptr);
 }
 
 InterruptibleScope::~InterruptibleScope()
 {
-    if (is_main_thread())
-        hoop_set_interrupt(nullptr, nullptr);
+    if (is_main_)
+        hoop_set_interrupt(before_.check, before_.context);
 }
 
 std::exception_ptr

@@ -48,7 +48,7 @@ std::exception_ptr
 as_python(std::exception_ptr failure);
 
 /* While it lives, handlers of signals run in the main thread's calls of hoop,
- * and end them if they raise. */
+ * and end them if they raise. What they call of hoop has a scope of its own. */
 class InterruptibleScope
 {
   public:
@@ -56,6 +56,10 @@ class InterruptibleScope
     ~InterruptibleScope();
     InterruptibleScope(const InterruptibleScope &) = delete;
     InterruptibleScope &operator=(const InterruptibleScope &) = delete;
+
+  private:
+    const bool is_main_;
+    hoop_interrupt before_ = {}; /* that of the package hoop, too */
 };
 
 /* While it lives this thread does not hold the GIL. */

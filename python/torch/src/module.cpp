@@ -58,4 +58,6 @@ PYBIND11_MODULE(_backend, module)
         });
     module.def("set_world", &Session::set_world, py::arg("session"));
     module.def("world", &Session::world);
+    module.def("retire", &hoop_torch::CompletionQueue::retire_all,
+               py::call_guard<py::gil_scoped_release>());
 }

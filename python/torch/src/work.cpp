@@ -25,6 +25,54 @@ profiled(const std::vector<at::Tensor> &inputs)
     return inputs;
 }
 
+/* What the threads of all queues do with works; never freed. */
+struct Retirement {
+    std::mutex mutex;
+    std::condition_variable changed;
+    size_t n_ending = 0;
+    bool has_begun = false;
+};
+
+Retirement &
+retirement()
+{
+    static auto *const all = new Retirement();
+    return *all;
+}
+
+constexpr std::chrono::seconds retirement_time(1);
+
+bool
+is_retired()
+{
+    Retirement &all = retirement();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    return all.has_begun;
+}
+
+/* Whether this thread may end works, until end_ending(). */
+bool
+begin_ending()
+{
+    Retirement &all = retirement();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    if (!all.has_begun)
+        all.n_ending++;
+    return !all.has_begun;
+}
+
+void
+end_ending()
+{
+    Retirement &all = retirement();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    all.n_ending--;
+    all.changed.notify_all();
+}
+
 } // namespace
 
 HoopWork::HoopWork(int rank,
@@ -80,7 +128,19 @@ HoopWork::getFuture()
     }
     if (is_settled)
         settle(*future_);
+    else if (is_retired())
+        end_here();
     return future_;
+}
+
+/* Nobody else does; who waits for the Future is told how. */
+void
+HoopWork::end_here()
+{
+    try {
+        wait();
+    } catch (const std::exception &) {
+    }
 }
 
 std::vector<at::Tensor>
@@ -352,13 +412,17 @@ CompletionQueue::run()
             n_parked_--;
             continue;
         }
+        if (!begin_ending())
+            return;
         auto work = take_ended();
         lock.unlock();
+        const bool is_none = !work;
         if (work)
             work->finish_operations(HOOP_FOREVER);
-        else
-            wait_for_end();
         work.reset();
+        end_ending();
+        if (is_none)
+            wait_for_end();
         lock.lock();
     }
 }
@@ -381,12 +445,29 @@ CompletionQueue::stop()
     }
     threads_.clear();
     ended_.splice(ended_.end(), pending_);
+    const bool may_end = begin_ending();
     while (!ended_.empty()) {
         auto work = std::move(ended_.front());
         ended_.pop_front();
         work->place_ = HoopWork::Place::NONE;
-        work->finish_operations(HOOP_FOREVER);
+        if (may_end)
+            work->finish_operations(HOOP_FOREVER);
+        else /* nor is what its callbacks hold freed */
+            new c10::intrusive_ptr<HoopWork>(std::move(work));
     }
+    if (may_end)
+        end_ending();
+}
+
+void
+CompletionQueue::retire_all()
+{
+    Retirement &all = retirement();
+    std::unique_lock<std::mutex> lock(all.mutex);
+
+    all.has_begun = true;
+    all.changed.wait_for(lock, retirement_time,
+                         [&] { return all.n_ending == 0; });
 }
 
 } // namespace hoop_torch

@@ -65,6 +65,7 @@ class HoopWork : public c10d::Work
     friend class CompletionQueue;
 
     void settle(c10::ivalue::Future &future);
+    void end_here();
 
     /* Guarded by the queue's lock. */
     enum class Place {
@@ -119,6 +120,11 @@ class CompletionQueue : public std::enable_shared_from_this<CompletionQueue>
 
     /* Ends all works, whose communicators are freed, and the threads. */
     void stop();
+
+    /* Python ends: from now on no thread of any queue ends works, since their
+     * callbacks may be Python's. Returns when those that run have returned, or
+     * after a second. Called without the GIL. */
+    static void retire_all();
 
   private:
     void insert(const c10::intrusive_ptr<HoopWork> &work);
