@@ -41,10 +41,16 @@ wait_notice_format(const struct wait_notice *notice,
                    const char *what,
                    char out_text[LIMIT_ERROR_TEXT])
 {
-    snprintf(out_text, LIMIT_ERROR_TEXT,
-             "%.900s (since %.1f s; %s allows %g s)", what,
-             (double)(now_ns - notice->began_ns) / (double)CLOCK_NS_PER_S,
-             notice->bound, (double)notice->allowed_ms / 1000);
+    const double since =
+        (double)(now_ns - notice->began_ns) / (double)CLOCK_NS_PER_S;
+
+    if (!notice->bound)
+        snprintf(out_text, LIMIT_ERROR_TEXT, "%.900s (since %.1f s)", what,
+                 since);
+    else
+        snprintf(out_text, LIMIT_ERROR_TEXT,
+                 "%.900s (since %.1f s; %s allows %g s)", what, since,
+                 notice->bound, (double)notice->allowed_ms / 1000);
 }
 
 void

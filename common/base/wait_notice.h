@@ -4,7 +4,7 @@
  * A wait begins a notice, asks it when the next line is due, and says then what
  * it waits for: first after HOOP_WAIT_NOTICE, then after twice the last pause,
  * up to a minute. Each line tells since when, until when, and what bounds the
- * wait. Thread: one at a time.
+ * wait, if anything does. Thread: one at a time.
  */
 
 #ifndef BASE_WAIT_NOTICE_H
@@ -22,7 +22,8 @@ struct wait_notice {
     const char *bound;   /* what allows it: "HOOP_JOIN_TIMEOUT"; static */
 };
 
-/* The wait begins now. first_ms: until the first line; 0: there is none. */
+/* The wait begins now. first_ms: until the first line; 0: there is none. bound
+ * NULL: nothing ends the wait, and allowed_ms says nothing. */
 void
 wait_notice_begin(struct wait_notice *notice,
                   uint32_t first_ms,

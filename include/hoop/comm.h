@@ -67,7 +67,7 @@ hoop_comm_node(const hoop_comm_t *comm, uint32_t rank);
 /*
  * Deadline of the operations started on comm from now on, from their start; at
  * most the session's (HOOP_TIMEOUT), with which every communicator begins. 0: that
- * again. Thread: any.
+ * again. Of hoop_world() it is that of forming others, too. Thread: any.
  */
 HOOP_API void
 hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms);
@@ -96,7 +96,7 @@ hoop_comm_set_name(hoop_comm_t *comm, const char *name);
  * MPI_Comm_create_group(); torch: new_group() in a given order.
  *
  * Handle: HOOP_E_INVALID (no ranks, one out of range or twice, the caller not
- * among them), HOOP_E_TIMEOUT (the session's; the text names who has not
+ * among them), HOOP_E_TIMEOUT (the world's; the text names who has not
  * called), HOOP_E_PEER_LOST and HOOP_E_PRECONDITION (a member is lost, or has
  * left), HOOP_E_UNAVAILABLE (no coordinator). Thread: any.
  */

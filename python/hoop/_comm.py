@@ -59,7 +59,10 @@ class Comm(Collectives, Tensors, Messages, Objects, Elastic):
         return [numbers[rank] for rank in lowest]
 
     def set_timeout(self, timeout: Seconds | None) -> None:
-        """How long operations that are called from now on may take, in seconds; None: as the session's."""
+        """How long operations that are called from now on may take, in seconds; None: as the session's.
+
+        Of the world it is how long forming others may take, too.
+        """
         ms = 0 if timeout is None else max(1, milliseconds(timeout))
         lib.hoop_comm_set_timeout(self._check(), ms)
 

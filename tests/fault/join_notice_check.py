@@ -21,7 +21,7 @@ HOST = socket.gethostname()
 LINE = re.compile(r'^\S+Z hoop warning wait: (.*) '
                   r'\(since (\d+\.\d) s; HOOP_JOIN_TIMEOUT allows 77 s\)$')
 MEMBER_LINE = re.compile(r'^\S+Z (?:hoop|rank 1) warning wait: (?:(.*) \(since '
-                         r'(\d+\.\d) s; HOOP_(?:JOIN_)?TIMEOUT allows \d\d s\)|'
+                         r'(\d+\.\d) s(?:; HOOP_JOIN_TIMEOUT allows \d\d s)?\)|'
                          r'(.* is back after) (\d+\.\d) s)$')
 NO_SIZE = ('nobody has given a world size yet: set HOOP_WORLD_SIZE, or world_size '
            'in the options of hoop_join(), for one rank at least, or start hoopd '

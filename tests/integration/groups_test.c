@@ -492,9 +492,11 @@ static int
 deadline_body(const struct worker *worker)
 {
     static const uint32_t ranks[] = {0, 1};
+    static const uint32_t turned[] = {1, 0};
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
     hoop_comm_t *comms[2] = {NULL};
+    hoop_comm_t *third = NULL;
     int32_t value = 0;
 
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
@@ -502,6 +504,14 @@ deadline_body(const struct worker *worker)
         WORKER_CHECK(hoop_comm_create(session, ranks, 2, &comms[i]) == HOOP_OK);
     hoop_comm_set_timeout(comms[0], 200);
     if (worker->index == 0) {
+        const uint64_t began_ns = clock_now_ns();
+
+        /* That of the world's is that of forming others; the session has 20 s. */
+        hoop_comm_set_timeout(hoop_world(session), 300);
+        WORKER_CHECK(hoop_comm_create(session, turned, 2, &third) ==
+                     HOOP_E_TIMEOUT);
+        WORKER_CHECK(clock_now_ns() - began_ns < 15 * CLOCK_NS_PER_S);
+        hoop_comm_set_timeout(hoop_world(session), 0);
         WORKER_CHECK(hoop_recv(&value, 1, HOOP_INT32, 1, 3, comms[0], NULL) ==
                      HOOP_E_TIMEOUT);
         WORKER_CHECK(strstr(hoop_error_text(), "rank 1 ("));

@@ -124,7 +124,7 @@ junction_form(struct junction *junction, const hoop_comm_t *world)
     for (uint32_t i = 0; i < junction->n_ranks; i++) {
         if (junction->ranks[i] == here)
             return comm_form(family, &list,
-                             clock_deadline_ns(family->timeout_ms),
+                             clock_deadline_ns(family->forming_timeout_ms),
                              &junction->comm);
     }
     return comm_form_without_us(family, &junction->comm);

@@ -320,7 +320,8 @@ line_form(struct hoop_mesh *mesh, struct line *line)
         ranks[i] = mesh->ranks[grid_line_place(&mesh->grid, &line->axes,
                                                mesh->here, i)];
     const struct registrar_list list = {ranks, n_ranks};
-    return comm_form(family, &list, clock_deadline_ns(family->timeout_ms),
+    return comm_form(family, &list,
+                     clock_deadline_ns(family->forming_timeout_ms),
                      &line->comm);
 }
 

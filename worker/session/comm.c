@@ -78,10 +78,12 @@ hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms)
     if (!hoop_comm_is_member(comm))
         return;
     const uint32_t most_ms = comm->session_timeout_ms;
+    const uint32_t used_ms =
+        timeout_ms > 0 && timeout_ms < most_ms ? timeout_ms : most_ms;
 
-    channel_set_timeout(comm->channel, timeout_ms > 0 && timeout_ms < most_ms
-                                           ? timeout_ms
-                                           : most_ms);
+    channel_set_timeout(comm->channel, used_ms);
+    if (comm->is_world)
+        comm->family->forming_timeout_ms = used_ms;
 }
 
 enum hoop_status
@@ -288,8 +290,9 @@ hoop_comm_create(hoop_session_t *session,
     if (status == HOOP_OK)
         status = caller_check(family->roster, &list);
     if (status == HOOP_OK)
-        status = comm_form(family, &list, clock_deadline_ns(family->timeout_ms),
-                           out_comm);
+        status =
+            comm_form(family, &list,
+                      clock_deadline_ns(family->forming_timeout_ms), out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

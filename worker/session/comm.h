@@ -44,6 +44,8 @@ struct comm_family {
     struct registrar *registrar;
     struct hall_modes modes;
     uint32_t timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
+    /* Of forming others: that of the world's communicator. */
+    _Atomic uint32_t forming_timeout_ms;
     enum comm_remedy on_failure;
     pthread_mutex_t lock;
     struct comm_list comms;       /* all but the world's, under the lock */

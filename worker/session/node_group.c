@@ -196,7 +196,8 @@ part_form_ranks(struct hoop_group *group,
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    return comm_form(family, list, clock_deadline_ns(family->timeout_ms),
+    return comm_form(family, list,
+                     clock_deadline_ns(family->forming_timeout_ms),
                      &group->parts[part].comm);
 }
 

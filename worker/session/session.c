@@ -408,7 +408,6 @@ standing_open(struct hoop_session *session, const struct join_reply *reply)
         .revision = reply->revision,
         .coordinator = session->terms.coordinator,
         .wait_notice_ms = session->terms.wait_notice_ms,
-        .timeout_ms = session->terms.op_timeout_ms,
         .on_lost = on_condemned,
         .on_asked = on_asked,
         .on_activity_query = on_activity_query,

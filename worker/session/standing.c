@@ -168,8 +168,7 @@ wait_begin(struct standing *standing)
         return;
     standing->is_waiting = true;
     standing->has_told = false;
-    wait_notice_begin(&standing->wait, options->wait_notice_ms, "HOOP_TIMEOUT",
-                      options->timeout_ms);
+    wait_notice_begin(&standing->wait, options->wait_notice_ms, NULL, 0);
     notice_plan(standing);
 }
 

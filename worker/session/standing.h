@@ -33,7 +33,6 @@ struct standing_options {
     uint64_t revision;       /* of the last change known */
     const char *coordinator; /* its address, for the user; borrowed for life */
     uint32_t wait_notice_ms; /* base/wait_notice.h; 0: none */
-    uint32_t timeout_ms;     /* HOOP_TIMEOUT */
     /* The coordinator's verdict: rank, which may be this one, is dead
      * (EVIDENCE_TOLD), or has given up. Once per rank. */
     void (*on_lost)(void *owner,

@@ -36,6 +36,7 @@ family_init(const struct world_options *options, struct comm_family *family)
                 .attaching = options->terms->attaching,
             },
         .timeout_ms = options->terms->op_timeout_ms,
+        .forming_timeout_ms = options->terms->op_timeout_ms,
         .on_failure = options->terms->on_failure,
     };
     pthread_mutex_init(&family->lock, NULL);

@@ -44,6 +44,9 @@ wait_notice_tells_since_when_and_until_when(void **state)
     wait_notice_format(&notice, notice.began_ns + 90 * CLOCK_NS_PER_S, "x",
                        text);
     assert_string_equal(text, "x (since 90.0 s; HOOP_TIMEOUT allows 2.5 s)");
+    wait_notice_begin(&notice, 50, NULL, 0);
+    wait_notice_format(&notice, notice.began_ns + CLOCK_NS_PER_S, "x", text);
+    assert_string_equal(text, "x (since 1.0 s)");
 }
 
 static void
