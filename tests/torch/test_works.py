@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 import torch
 import torch.distributed as dist
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from ranks import run
 
@@ -257,3 +258,121 @@ def _threads(rank, size):
 def test_groups_of_several_threads():
     """Each thread has a group of its own."""
     run(2, _threads)
+
+
+def _late(rank, name):
+    """Rank 1 comes later than rank 0, by the store."""
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 0:
+        store.set(name, "")
+    else:
+        store.wait([name], timedelta(seconds=30))
+        time.sleep(0.2)
+
+
+def _coalesced(rank, size):
+    cpu, other = torch.device("cpu"), 1 - rank
+    # torch makes one call of these.
+    tensors = [torch.full((3,), float(rank + i)) for i in range(5)]
+    with dist._coalescing_manager(device=cpu, async_ops=True) as held:
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+    held.wait()
+    assert [tensor.tolist() for tensor in tensors] == [[2.0 * i + 1] * 3 for i in range(5)]
+    # These it calls at once.
+    got, gotten = torch.zeros(1), [torch.tensor([float(rank)]) for _ in range(3)]
+    _late(rank, "mixed")
+    with dist._coalescing_manager(device=cpu, async_ops=True) as held:
+        # dist.broadcast() would wait for its work.
+        tensor, options = torch.tensor([float(rank)]), dist.BroadcastOptions()
+        options.rootRank, options.asyncOp = 1, False
+        assert dist.group.WORLD.broadcast([tensor], options).is_completed()
+        assert tensor.item() == 1.0, "before the call returns"
+        dist.irecv(got, other)
+        dist.isend(torch.tensor([10.0 + rank]), other)
+        for each in gotten:
+            dist.broadcast(each, 1, async_op=True)
+    (work,) = held.works
+    assert work.get_future().wait() == []
+    assert work.is_completed() and work.is_success() and work.result() == []
+    assert got.item() == 10.0 + other
+    assert [each.item() for each in gotten] == [1.0] * 3
+
+
+def test_coalescing_changes_no_call():
+    """Its work ends with all that was started meanwhile."""
+    run(2, _coalesced)
+
+
+def _coalescing_fails(rank, size):
+    group = dist.group.WORLD
+    got = torch.zeros(1)
+    with pytest.raises(ZeroDivisionError), dist._coalescing_manager(device=torch.device("cpu"), async_ops=True):
+        work = dist.irecv(got, 1 - rank, tag=5)
+        raise ZeroDivisionError
+    # torch itself would go on to hold back all_reduce().
+    dist.distributed_c10d._world.pg_coalesce_state.pop(group)
+    with pytest.raises(NotImplementedError):
+        dist.batch_isend_irecv([dist.P2POp(dist.isend, torch.ones(2).to_sparse(), 1 - rank)])
+    _late(rank, "failed")
+    tensor = torch.tensor([1.0 + rank])
+    dist.all_reduce(tensor)
+    assert tensor.item() == 3.0, "before the call returns"
+
+    kept = []
+    for is_async in [False, True] * 20:
+        tensor = torch.ones(4)
+        kept.append(StorageWeakRef(tensor.untyped_storage()))
+        work_again = dist.all_reduce(tensor, async_op=is_async)
+        if work_again:
+            work_again.wait()
+    del tensor, work_again
+    assert sum(not ref.expired() for ref in kept) < 4
+    # The next one knows nothing of it.
+    group._start_coalescing(torch.device("cpu"))
+    assert group._end_coalescing(torch.device("cpu")).is_completed()
+    dist.send(torch.ones(1), 1 - rank, tag=5)
+    work.wait()
+
+
+def test_an_exception_while_coalescing_changes_no_later_call():
+    """Nor is kept what ends later."""
+    run(2, _coalescing_fails)
+
+
+def _coalescing_threads(rank, size):
+    group, cpu, other = dist.group.WORLD, torch.device("cpu"), 1 - rank
+    failures, works = [], []
+
+    def many():
+        try:
+            for i in range(300):
+                got = torch.zeros(4)
+                sent = dist.P2POp(dist.isend, torch.full((4,), float(i)), other, tag=1)
+                for work in dist.batch_isend_irecv([sent, dist.P2POp(dist.irecv, got, other, tag=1)]):
+                    work.wait()
+                assert got.tolist() == [float(i)] * 4
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=many)
+    thread.start()
+    for i in range(300):
+        tensor = torch.full((1000,), float(rank + i))
+        dist.all_reduce(tensor)
+        assert tensor[-1].item() == 2.0 * i + 1
+    thread.join()
+    assert not failures, failures
+    # What another thread has started is not waited for.
+    group._start_coalescing(cpu)
+    thread = threading.Thread(target=lambda: works.append(dist.irecv(torch.zeros(1), other, tag=2)))
+    thread.start()
+    thread.join()
+    assert group._end_coalescing(cpu).is_completed()
+    dist.send(torch.ones(1), other, tag=2)
+    works[0].wait()
+
+
+def test_coalescing_is_of_one_thread():
+    """Another may call of the same group meanwhile."""
+    run(2, _coalescing_threads)

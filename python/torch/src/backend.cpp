@@ -193,7 +193,8 @@ HoopBackend::supportsCoalescing() const
 bool
 HoopBackend::supportsShrinking() const
 {
-    return true;
+    /* torch would hold back what all threads call of the group meanwhile. */
+    return false;
 }
 
 const std::string
@@ -314,22 +315,51 @@ c10::intrusive_ptr<HoopWork>
 HoopBackend::submit(const c10::intrusive_ptr<HoopWork> &work)
 {
     session_->completions().add(work);
-    if (is_coalescing_)
-        coalesced_.push_back(work);
+    gather(work);
     return work;
 }
 
 void
 HoopBackend::startCoalescing()
 {
-    is_coalescing_ = true;
+    const std::lock_guard<std::mutex> lock(coalesced_lock_);
+
+    /* An exception may have left some. */
+    coalesced_[std::this_thread::get_id()].clear();
+    n_coalescing_ = coalesced_.size();
 }
 
 c10::intrusive_ptr<c10d::Work>
 HoopBackend::endCoalescing()
 {
-    is_coalescing_ = false;
-    return c10::make_intrusive<CoalescedWork>(std::move(coalesced_));
+    const std::lock_guard<std::mutex> lock(coalesced_lock_);
+    auto own = coalesced_.extract(std::this_thread::get_id());
+
+    n_coalescing_ = coalesced_.size();
+    return c10::make_intrusive<CoalescedWork>(
+        own ? std::move(own.mapped())
+            : std::vector<c10::intrusive_ptr<HoopWork>>());
+}
+
+void
+HoopBackend::gather(const c10::intrusive_ptr<HoopWork> &work)
+{
+    if (n_coalescing_ == 0)
+        return;
+    const std::lock_guard<std::mutex> lock(coalesced_lock_);
+    const auto own = coalesced_.find(std::this_thread::get_id());
+    if (own == coalesced_.end())
+        return;
+    auto &works = own->second;
+    /* Before they need more memory: nobody may ask for them any more. */
+    if (works.size() == works.capacity())
+        works.erase(std::remove_if(works.begin(), works.end(),
+                                   [](const auto &ended) {
+                                       return ended->isCompleted() &&
+                                              ended->isSuccess();
+                                   }),
+                    works.end());
+    works.push_back(work);
 }
 
 c10::intrusive_ptr<HoopBackend>
@@ -414,8 +444,8 @@ HoopBackend::start_message(const c10::intrusive_ptr<HoopWork> &work,
     }
     work->note(status);
     work->complete();
-    if (is_coalescing_)
-        coalesced_.push_back(work);
+    if (work->failure)
+        gather(work);
     return work;
 }
 

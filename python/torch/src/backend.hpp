@@ -4,6 +4,7 @@
 #define HOOP_TORCH_BACKEND_HPP
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -67,6 +68,8 @@ class HoopBackend : public c10d::Backend
     void abort() override;
     void shutdown() override;
 
+    /* Calls between the two do what they do elsewhere. endCoalescing() returns
+     * one work for those of this thread that have not ended well. */
     void startCoalescing() override;
     c10::intrusive_ptr<c10d::Work> endCoalescing() override;
     c10::intrusive_ptr<c10d::Backend> split(
@@ -175,6 +178,7 @@ class HoopBackend : public c10d::Backend
         const std::vector<at::Tensor> &inputs);
     c10::intrusive_ptr<HoopWork> submit(
         const c10::intrusive_ptr<HoopWork> &work);
+    void gather(const c10::intrusive_ptr<HoopWork> &work);
     c10::intrusive_ptr<HoopWork> start_message(
         const c10::intrusive_ptr<HoopWork> &work,
         hoop_status status,
@@ -214,8 +218,11 @@ class HoopBackend : public c10d::Backend
     std::atomic<uint64_t> n_monitored_{0};
     /* Of the last work that failed; works outlive the group. */
     const std::shared_ptr<std::atomic<hoop_status>> status_;
-    bool is_coalescing_ = false;
-    std::vector<c10::intrusive_ptr<HoopWork>> coalesced_;
+    /* Works since startCoalescing(), by thread; the number is that of threads. */
+    std::mutex coalesced_lock_;
+    std::map<std::thread::id, std::vector<c10::intrusive_ptr<HoopWork>>>
+        coalesced_;
+    std::atomic<size_t> n_coalescing_{0};
 };
 
 } // namespace hoop_torch

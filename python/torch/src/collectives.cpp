@@ -54,7 +54,7 @@ class HoopBackend::Collective
                const Tensors &outputs,
                std::chrono::milliseconds timeout,
                bool is_async)
-        : backend_(backend), is_blocking_(!is_async && !backend.is_coalescing_),
+        : backend_(backend), is_blocking_(!is_async),
           turn_(backend, is_blocking_),
           work_(backend.new_work(type, title, inputs))
     {

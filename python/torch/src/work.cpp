@@ -283,10 +283,10 @@ CoalescedWork::getFuture()
     for (const auto &work : works_)
         futures.push_back(work->getFuture());
     return c10::collectAll(futures)->then(
-        [outputs = result()](c10::ivalue::Future &all) {
+        [](c10::ivalue::Future &all) {
             for (const at::IValue &each : all.value().toListRef())
                 each.toFuture()->value();
-            return at::IValue(outputs);
+            return at::IValue(std::vector<at::Tensor>());
         },
         type);
 }
@@ -294,12 +294,7 @@ CoalescedWork::getFuture()
 std::vector<at::Tensor>
 CoalescedWork::result()
 {
-    std::vector<at::Tensor> outputs;
-
-    for (const auto &work : works_)
-        outputs.insert(outputs.end(), work->outputs.begin(),
-                       work->outputs.end());
-    return outputs;
+    return {};
 }
 
 CompletionQueue::CompletionQueue()

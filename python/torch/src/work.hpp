@@ -82,7 +82,8 @@ class HoopWork : public c10d::Work
     const uint64_t sequence_;
 };
 
-/* Works that were started between startCoalescing() and endCoalescing(). */
+/* Works that were started between startCoalescing() and endCoalescing(); its
+ * value is no tensors, as NCCL's. */
 class CoalescedWork : public c10d::Work
 {
   public:
