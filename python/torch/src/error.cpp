@@ -90,6 +90,13 @@ check(hoop_status status)
         std::rethrow_exception(failure_of(status));
 }
 
+py::object
+status_name(hoop_status status)
+{
+    /* Those of hoop_status_name() are gRPC's. */
+    return py::module_::import("hoop").attr("Status")(int(status)).attr("name");
+}
+
 void
 raise_in_python(const Error &error)
 {
@@ -100,7 +107,7 @@ raise_in_python(const Error &error)
     const hoop_failure &failure = error.failure;
     const bool is_known = failure.rank != HOOP_NO_RANK;
     const py::object raised =
-        type(error.text, hoop_status_name(failure.status),
+        type(error.text, status_name(failure.status),
              is_known ? py::object(py::int_(failure.rank)) : py::none(),
              std::string(failure.host), std::string(failure.communicator));
 

@@ -38,6 +38,10 @@ failure_of(hoop_status status);
 void
 check(hoop_status status);
 
+/* As in hoop.Status: "TIMEOUT". The caller has the GIL. */
+pybind11::object
+status_name(hoop_status status);
+
 /* Sets Python's error indicator to hoop_torch.Error. The caller has the GIL. */
 void
 raise_in_python(const Error &error);

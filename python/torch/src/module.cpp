@@ -54,7 +54,7 @@ PYBIND11_MODULE(_backend, module)
              py::arg("timeout"), py::call_guard<py::gil_scoped_release>())
         .def_property_readonly("options", &HoopBackend::getBackendOptions)
         .def_property_readonly("status", [](const HoopBackend &backend) {
-            return hoop_status_name(backend.status());
+            return hoop_torch::status_name(backend.status());
         });
     module.def("set_world", &Session::set_world, py::arg("session"));
     module.def("world", &Session::world);
