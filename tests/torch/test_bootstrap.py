@@ -54,6 +54,22 @@ def test_coordinator_of_an_earlier_group_is_not_joined(tmp_path):
     run(2, _finds_what_is_stale, str(tmp_path / "store"), f"127.0.0.1:{port} torch-before token")
 
 
+def _longest(rank, size, path):
+    dist.destroy_process_group()
+    # What LLaMA-Factory's documents have.
+    longest = timedelta(seconds=180_000_000)
+    dist.init_process_group("hoop", init_method=f"file://{path}", rank=rank, world_size=size, timeout=longest)
+    for group in (None, dist.new_group(list(range(size)), timeout=longest)):
+        total = torch.tensor([rank])
+        dist.all_reduce(total, group=group)
+        assert total.item() == sum(range(size))
+
+
+def test_timeouts_of_years_mean_the_longest(tmp_path):
+    """Instead of being refused."""
+    run(2, _longest, str(tmp_path / "store"))
+
+
 def _members_only(rank, size):
     # Ranks make other groups, in another order and as often as they like.
     for times in range(3 + rank):

@@ -17,6 +17,7 @@ import hoop_torch
 from ranks import arrive, finish, run, start
 
 PROMISED_S = 10.0
+LIMIT = timedelta(seconds=60)
 
 
 def _dies(rank, size, is_async):
@@ -305,6 +306,56 @@ def _forked_meanwhile(rank, size):
 def test_child_forked_while_a_thread_waits_destroys_its_copy():
     """Whose locks nobody gives back."""
     assert run(2, _forked_meanwhile)[0] == (0, [])
+
+
+def _allowed(rank, size, path):
+    """Rank 1 comes when rank 0 has said that it waits."""
+    store = dist.distributed_c10d._get_default_store()
+    longer = timedelta(seconds=77)
+    if rank == 1:
+        store.wait(["group"], LIMIT)
+        group = dist.new_group([0, 1], timeout=longer, use_local_synchronization=True)
+        store.wait(["call"], LIMIT)
+        dist.all_reduce(torch.ones(1), group=group)
+        arrive(1)
+        return
+    os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+
+    def said():
+        with open(path) as file:
+            return file.read()
+
+    def tell():
+        for what, key in (
+            ("s; the call's deadline allows 77 s)", "group"),
+            ("s of the 77 s that its communicator allows", "call"),
+        ):
+            end = time.monotonic() + 20.0
+            while what not in said() and time.monotonic() < end:
+                time.sleep(0.01)
+            heard.append(what in said())
+            store.set(key, "")
+
+    heard = []
+    thread = threading.Thread(target=tell)
+    thread.start()
+    group = dist.new_group([0, 1], timeout=longer, use_local_synchronization=True)
+    dist.all_reduce(torch.ones(1), group=group)
+    thread.join()
+    assert heard == [True, True], said()
+    # A group whose others do not come.
+    with pytest.raises(hoop_torch.Error) as caught:
+        dist.new_group([0, 1], timeout=timedelta(milliseconds=300), use_local_synchronization=True)
+    assert caught.value.status == "TIMEOUT"
+    assert "604800" not in said() + str(caught.value)
+    arrive(1)
+
+
+def test_a_group_may_wait_longer_than_the_first(tmp_path, monkeypatch):
+    """And its members for less until they have made it; what is said names its timeout."""
+    monkeypatch.setenv("HOOP_WAIT_NOTICE", "0.2")
+    monkeypatch.setenv("HOOP_LATE_WARNING", "0.2")
+    run(2, _allowed, str(tmp_path / "said"))
 
 
 def _forked(rank, size):

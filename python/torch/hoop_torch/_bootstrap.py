@@ -29,6 +29,8 @@ _LOOK_S = 0.01
 _CONNECT_S = 5.0
 # How long a coordinator waits for the first rank where it does not see this process.
 _LIMIT_S = 300
+# The most that hoop allows, as the session does: each group has a timeout of its own.
+LONGEST = timedelta(weeks=1)
 # The jobs that this process has joined.
 _used: set[str] = set()
 
@@ -49,8 +51,8 @@ def settings_of(place: Place, rank: int, size: int, timeout: timedelta) -> list[
         "job": place.job,
         "rank": rank,
         "world_size": size,
-        "timeout": limit,
-        "join_timeout": limit,
+        "timeout": f"{LONGEST.total_seconds():g}s",
+        "join_timeout": f"{max(1, round(min(timeout, LONGEST).total_seconds() * 1000))}ms",
         **({"token": place.token} if place.token else {}),
     }
     return [f"{name}={value}" for name, value in settings.items()]
@@ -140,6 +142,7 @@ def join(store: Store, rank: int, size: int, timeout: timedelta, environ: Mappin
 
     hoop_torch.Error: not all have come within timeout, or there is no coordinator.
     """
+    timeout = min(timeout, LONGEST)
     key = f"hoop/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
     started = None
     try:

@@ -112,6 +112,9 @@ HoopBackend::HoopBackend(std::shared_ptr<Session> session,
     const InterruptibleScope scope;
 
     options_->global_ranks_in_group.assign(ranks.begin(), ranks.end());
+    /* The session allows what any group may; this is read when forming begins. */
+    hoop_comm_set_timeout(hoop_world(session_->handle()),
+                          uint32_t(milliseconds_of(timeout)));
     check(hoop_comm_create(session_->handle(), ranks_.data(),
                            uint32_t(ranks_.size()), &comm_));
     use_timeout(timeout);
