@@ -1,5 +1,6 @@
 """tests/torch/test_bootstrap.py - how ranks find their coordinator by torch's store"""
 
+import os
 import socket
 from datetime import timedelta
 
@@ -68,6 +69,23 @@ def _longest(rank, size, path):
 def test_timeouts_of_years_mean_the_longest(tmp_path):
     """Instead of being refused."""
     run(2, _longest, str(tmp_path / "store"))
+
+
+@pytest.mark.parametrize("host", ["2001:db8::1", "node0"])
+def test_address_and_token_are_told_as_they_are(host, monkeypatch):
+    """IPv6 in brackets, and a token with a space."""
+    monkeypatch.setattr(_bootstrap, "_host_of", lambda *_: host)
+    monkeypatch.setattr(_bootstrap, "_listens", lambda _: True)
+    store = dist.HashStore()
+    place, started = _bootstrap._open(store, 2, {**os.environ, "HOOP_TOKEN": "one two"})
+    try:
+        store.set("hoop/0", " ".join(place))
+        found = _bootstrap._find(store, "hoop/0", 1, LIMIT)
+    finally:
+        started.close()
+    assert found == place
+    assert found.token == "one two"
+    assert found.address.rpartition(":")[0] == ("[2001:db8::1]" if ":" in host else host)
 
 
 def _members_only(rank, size):

@@ -45,7 +45,6 @@ class Place(NamedTuple):
 
 def settings_of(place: Place, rank: int, size: int, timeout: timedelta) -> list[str]:
     """What hoop_join() takes."""
-    limit = f"{max(1, round(timeout.total_seconds() * 1000))}ms"
     settings = {
         "coordinator": place.address,
         "job": place.job,
@@ -93,12 +92,14 @@ def _open(store: Store, size: int, environ: Mapping[str, str]) -> tuple[Place, _
     if address:
         return Place(address, job, _coordinator.token_of(environ) or ""), None
     host = _host_of(store, size, environ)
-    listen = "127.0.0.1:0" if host is None else "0.0.0.0:0"
+    is_numeric_6 = host is not None and ":" in host
+    listen = "127.0.0.1:0" if host is None else "[::]:0" if is_numeric_6 else "0.0.0.0:0"
     try:
         started = _coordinator.start(listen, limit_s=_LIMIT_S, environ=environ)
     except hoop.Error as error:
         raise Error(str(error), error.status.name) from None
-    found = started.address if host is None else f"{host}:{started.address.rpartition(':')[2]}"
+    port = started.address.rpartition(":")[2]
+    found = started.address if host is None else f"[{host}]:{port}" if is_numeric_6 else f"{host}:{port}"
     return Place(found, job, started.token), started
 
 
@@ -121,7 +122,7 @@ def _find(store: Store, key: str, rank: int, timeout: timedelta) -> Place:
         left = max(0.001, end - time.monotonic())
         try:
             store.wait([key], timedelta(seconds=left))
-            place = Place(*store.get(key).decode().split(" "))
+            place = Place(*store.get(key).decode().split(" ", 2))
             if place.job not in _used and _listens(place.address):
                 return place
         except RuntimeError as error:
