@@ -83,6 +83,19 @@ def test_a_mismatch_is_told_and_the_group_goes_on():
     run(2, _mismatch)
 
 
+def _splits_on_some(rank, size):
+    splits = [2] * size if rank == 0 else None
+    with pytest.raises(hoop_torch.Error, match="needs split sizes on all ranks, or on none") as caught:
+        dist.all_to_all_single(torch.zeros(2 * size), torch.zeros(2 * size), splits, splits)
+        dist.barrier()
+    assert caught.value.status == "MISMATCH"
+
+
+def test_split_sizes_on_some_ranks_are_told():
+    """In words of torch."""
+    run(2, _splits_on_some)
+
+
 def _interrupted(rank, size):
     if rank == 1:
         time.sleep(1.0)

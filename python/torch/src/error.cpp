@@ -78,6 +78,10 @@ failure_of(hoop_status status)
     if (status == HOOP_E_TIMEOUT)
         text = "hoop: Timed out waiting " +
                std::to_string(hoop_error_failure()->allowed_ms) + "ms: " + text;
+    if (status == HOOP_E_MISMATCH && has(text, "called alltoall ") &&
+        has(text, "called alltoallv "))
+        text += "; all_to_all_single() needs split sizes on all ranks, or on "
+                "none";
     if (status == HOOP_E_INVALID)
         return std::make_exception_ptr(c10::ValueError(text, nullptr));
     return std::make_exception_ptr(Error(text, *hoop_error_failure()));
