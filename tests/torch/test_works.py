@@ -234,6 +234,25 @@ def test_monitored_barrier_names_all_late_ranks():
     run(4, _monitored)
 
 
+def _monitored_for_longer(rank, size):
+    backend = dist.new_group([0, 1])._get_backend(torch.device("cpu"))
+    backend.set_timeout(timedelta(milliseconds=300))
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 1:
+        store.wait(["begun"], timedelta(seconds=30))
+        # Longer than the group's.
+        time.sleep(0.8)
+    else:
+        store.set("begun", "")
+    backend.monitored_barrier(timedelta(seconds=30))
+    dist.barrier()
+
+
+def test_monitored_barrier_may_wait_longer_than_its_group():
+    """Its own timeout counts."""
+    run(2, _monitored_for_longer)
+
+
 def _threads(rank, size):
     groups = [dist.new_group(list(range(size))) for _ in range(4)]
     failures = []

@@ -190,14 +190,14 @@ HoopBackend::supportsSplitting() const
 bool
 HoopBackend::supportsCoalescing() const
 {
-    return true;
+    /* torch would hold back what all threads call of the group meanwhile. */
+    return false;
 }
 
 bool
 HoopBackend::supportsShrinking() const
 {
-    /* torch would hold back what all threads call of the group meanwhile. */
-    return false;
+    return true;
 }
 
 const std::string
@@ -455,7 +455,8 @@ HoopBackend::start_message(const c10::intrusive_ptr<HoopWork> &work,
 c10::intrusive_ptr<HoopWork>
 HoopBackend::start_send(const std::vector<at::Tensor> &tensors,
                         int64_t dest,
-                        int64_t tag)
+                        int64_t tag,
+                        std::chrono::milliseconds timeout)
 {
     hoop_op_t *op = nullptr;
 
@@ -463,7 +464,7 @@ HoopBackend::start_send(const std::vector<at::Tensor> &tensors,
     check_rank(dest, "the destination");
     auto work = new_work(c10d::OpType::SEND, titles_.send, tensors);
     const Element element = moved_element(tensors[0]);
-    use_timeout(options_->timeout);
+    use_timeout(timeout);
     const hoop_status status = hoop_send_start(
         packed_input(*work, tensors), count_of(tensors) * element.per_element,
         element.dtype, uint32_t(dest), tag, comm_, &op);
@@ -473,7 +474,8 @@ HoopBackend::start_send(const std::vector<at::Tensor> &tensors,
 c10::intrusive_ptr<HoopWork>
 HoopBackend::start_receive(const std::vector<at::Tensor> &tensors,
                            uint32_t source,
-                           int64_t tag)
+                           int64_t tag,
+                           std::chrono::milliseconds timeout)
 {
     const bool is_from_any = source == HOOP_ANY_SOURCE;
     hoop_op_t *op = nullptr;
@@ -496,7 +498,7 @@ HoopBackend::start_receive(const std::vector<at::Tensor> &tensors,
                           count / element.per_element);
     });
     void *const buffer = packed_output(*work, tensors);
-    use_timeout(options_->timeout);
+    use_timeout(timeout);
     const hoop_status status = hoop_recv_start(
         buffer, count, element.dtype, source, tag, comm_, &work->received, &op);
     return start_message(work, status, op);
@@ -559,8 +561,8 @@ HoopBackend::collect_arrivals(int64_t tag,
                      "[Rank 0]: Rank 0 timed out in monitoredBarrier after ",
                      timeout.count(), " ms");
     for (int rank = 1; rank < size_; rank++)
-        arrivals.push_back(
-            start_receive({at::empty({1}, at::kByte)}, uint32_t(rank), tag));
+        arrivals.push_back(start_receive({at::empty({1}, at::kByte)},
+                                         uint32_t(rank), tag, timeout));
     for (int rank = 1; rank < size_; rank++) {
         const auto left =
             std::chrono::ceil<std::chrono::milliseconds>(end - clock::now());
@@ -601,8 +603,8 @@ HoopBackend::report_arrival(int64_t tag, std::chrono::milliseconds timeout)
     std::string why;
 
     try {
-        start_send({at::zeros({1}, at::kByte)}, 0, tag)->wait();
-        start_receive({bytes}, 0, tag)->wait(timeout + answer_time);
+        start_send({at::zeros({1}, at::kByte)}, 0, tag, timeout)->wait();
+        start_receive({bytes}, 0, tag, timeout + answer_time)->wait();
         std::memcpy(&answer, bytes.const_data_ptr(), sizeof(answer));
         why = answer.text;
     } catch (const Error &error) {

@@ -167,6 +167,7 @@ class HoopBackend : public c10d::Backend
     /* One collective from its start to its end, or to where others wait for it. */
     class Collective;
 
+    /* Of what is started next; kNoTimeout: the group's. */
     void use_timeout(std::chrono::milliseconds timeout);
     void check_rank(int64_t rank, const char *name) const;
     bool is_copy_in_child() const;
@@ -186,11 +187,13 @@ class HoopBackend : public c10d::Backend
     c10::intrusive_ptr<HoopWork> start_send(
         const std::vector<at::Tensor> &tensors,
         int64_t dest,
-        int64_t tag);
+        int64_t tag,
+        std::chrono::milliseconds timeout = kNoTimeout);
     c10::intrusive_ptr<HoopWork> start_receive(
         const std::vector<at::Tensor> &tensors,
         uint32_t source,
-        int64_t tag);
+        int64_t tag,
+        std::chrono::milliseconds timeout = kNoTimeout);
     c10::intrusive_ptr<HoopBackend> subgroup(
         const std::vector<uint32_t> &ranks,
         const c10::intrusive_ptr<c10d::Backend::Options> &options);
