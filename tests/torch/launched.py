@@ -96,12 +96,18 @@ def meet_by_hoop():
             assert store.compare_set("sum", "no", "yes") == str(size * (size + 1) // 2).encode()
             assert store.compare_set("new", "", "yes") == b"yes"
             assert store.delete_key("new") and not store.delete_key("new")
-            try:
-                store.wait(["none"], timedelta(milliseconds=20))
-            except dist.DistStoreError:
-                pass
-            else:
-                raise AssertionError("nobody has set it")
+            store.set("empty", "")
+            assert store.compare_set("empty", "", "full") == store.get("empty") == b"full"
+            limit = timedelta(milliseconds=20)
+            store.set_timeout(limit)
+            for wait, asked in ((store.wait, (["none"], limit)), (store.wait, (["none"],)), (store.get, ("none",))):
+                try:
+                    wait(*asked)
+                except dist.DistStoreError:
+                    pass
+                else:
+                    raise AssertionError("nobody has set it")
+            store.set_timeout(LIMIT)
         half = dist.new_group([0, size - 1])
         if rank in (0, size - 1):
             total = torch.tensor([rank])

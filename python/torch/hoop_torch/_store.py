@@ -27,11 +27,14 @@ _stores: list[JobStore] = []
 class JobStore(Store):
     """The key-value store that the coordinator keeps for a job, which this process has joined."""
 
+    # How long get() and wait() wait: torch keeps it, whose PrefixStore sets it without a call of Python's.
+    timeout: timedelta
+
     def __init__(self, session: Session, store: hoop.Store, timeout: timedelta) -> None:
         super().__init__()
         self._session: Session | None = session
         self._store = store
-        self._limit = timeout
+        self.set_timeout(timeout)
 
     def take_session(self) -> Session | None:
         """The session, which lives as long as its groups; None: another group has it."""
@@ -41,15 +44,6 @@ class JobStore(Store):
     def close(self) -> None:
         """Close its connections."""
         self._store.close()
-
-    @property
-    def timeout(self) -> timedelta:
-        """How long get() and wait() wait."""
-        return self._limit
-
-    def set_timeout(self, timeout: timedelta) -> None:
-        """How long get() and wait() wait from now on."""
-        self._limit = timeout
 
     def set(self, key: str, value: Any) -> None:
         """Write it."""
@@ -69,6 +63,9 @@ class JobStore(Store):
         expected = expected.encode() if isinstance(expected, str) else bytes(expected)
         desired = desired if isinstance(desired, str) else bytes(desired)
         found = self._store.compare_set(key, expected or None, desired).value
+        if found == expected == b"":
+            # There is a key, whose value is "".
+            found = self._store.compare_set(key, expected, desired).value
         return expected if found is None else found
 
     def delete_key(self, key: str) -> bool:
@@ -85,14 +82,13 @@ class JobStore(Store):
 
     def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
         """Until all are there."""
-        limit = self._limit if timeout is None else timeout
+        limit = self.timeout if timeout is None else timeout
         try:
-            self._store.wait(keys, timeout=limit)
+            self._store.wait(keys, timeout=min(limit, _bootstrap.LONGEST))
         except hoop.Timeout as error:
             raise dist.DistStoreError(str(error)) from None
 
     # As C++ calls them.
-    setTimeout = set_timeout  # noqa: N815
     compareSet = compare_set  # noqa: N815
     deleteKey = delete_key  # noqa: N815
     getNumKeys = num_keys  # noqa: N815
