@@ -4,6 +4,7 @@ asks_for_cuda.py BACKEND [spawn]. Each rank prints its loss; with spawn they are
 torch.multiprocessing.
 """
 
+import io
 import os
 import sys
 
@@ -26,6 +27,13 @@ def train(backend):
         loss = model(x.to("cuda")).square().mean()
         loss.backward()
         optimizer.step()
+    # Its arguments by their places, and a checkpoint that is meant for a GPU.
+    again = DistributedDataParallel(torch.nn.Linear(4, 1).cuda(), [local_rank], local_rank, 0, False)
+    saved = io.BytesIO()
+    torch.save({"module.weight": again.module.weight}, saved)
+    for places in ("cuda:0", {"cpu": "cuda:0"}, torch.device("cuda", torch.cuda.current_device())):
+        saved.seek(0)
+        assert torch.load(saved, map_location=places)["module.weight"].equal(again.module.weight)
     group = dist.new_group([0])
     if dist.get_rank() == 0:
         dist.barrier(group=group)

@@ -101,6 +101,13 @@ def _replace_cuda() -> None:
 
         return make
 
+    def first(original: Callable[..., Any]) -> Callable[..., Any]:
+        def current_device() -> int:
+            _tell("torch.cuda.current_device()")
+            return 0
+
+        return current_device
+
     def stay(what: str) -> Callable[..., Any]:
         def make(original: Callable[..., Any]) -> Callable[..., Any]:
             def call(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -126,19 +133,33 @@ def _replace_cuda() -> None:
         return make
 
     def without_ids(original: Callable[..., Any]) -> Callable[..., Any]:
-        def init(self: Any, module: Any, device_ids: Any = None, output_device: Any = None, **named: Any) -> None:
+        def init(
+            self: Any, module: Any, device_ids: Any = None, output_device: Any = None, *more: Any, **named: Any
+        ) -> None:
             if device_ids or output_device is not None:
                 _tell("DistributedDataParallel(device_ids=...)")
-            original(self, module, **named)
+            original(self, module, None, None, *more, **named)
 
         return init
 
+    def load_to_cpu(original: Callable[..., Any]) -> Callable[..., Any]:
+        def load(f: Any, map_location: Any = None, *arguments: Any, **named: Any) -> Any:
+            if isinstance(map_location, dict):
+                map_location = {saved: "cpu" if _is_cuda(to) else to for saved, to in map_location.items()}
+            elif _is_cuda(map_location):
+                map_location = "cpu"
+            return original(f, map_location, *arguments, **named)
+
+        return load
+
     _wrap(torch.cuda, "set_device", without_effect("torch.cuda.set_device()"))
+    _wrap(torch.cuda, "current_device", first)
     _wrap(torch.cuda, "synchronize", without_effect("torch.cuda.synchronize()"))
     _wrap(torch.Tensor, "cuda", stay("Tensor.cuda()"))
     _wrap(torch.nn.Module, "cuda", stay("Module.cuda()"))
     _wrap(torch.Tensor, "to", to_cpu('Tensor.to("cuda")'))
     _wrap(torch.nn.Module, "to", to_cpu('Module.to("cuda")'))
+    _wrap(torch, "load", load_to_cpu)
     _wrap(torch.nn.parallel.DistributedDataParallel, "__init__", without_ids)
 
 

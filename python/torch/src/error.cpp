@@ -51,6 +51,12 @@ run_signal_handlers(void *)
     return raised != nullptr;
 }
 
+bool
+has(const std::string &text, const char *part)
+{
+    return text.find(part) != std::string::npos;
+}
+
 } // namespace
 
 InterruptibleScope::InterruptibleScope() : is_main_(is_main_thread())
