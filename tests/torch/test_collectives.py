@@ -101,7 +101,11 @@ def same(got, expected, context):
         raw = [torch.empty(each.numel(), dtype=each.dtype).copy_(each.reshape(-1)) for each in (got, expected)]
         assert torch.equal(raw[0].view(torch.uint8), raw[1].view(torch.uint8)), context
     elif got.dtype in FLOATS + COMPLEX:
-        assert torch.allclose(got, expected, rtol=1e-2 if got.element_size() == 2 else 1e-6, atol=0), context
+        assert torch.allclose(got, expected, rtol=1e-2 if got.element_size() == 2 else 1e-6, atol=0), (
+            context,
+            got,
+            expected,
+        )
     else:
         assert torch.equal(got, expected), (context, got, expected)
 
