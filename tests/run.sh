@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # tests/run.sh - install, build, run the suites; ends with "N passed, N failed"
 #
-# run.sh [--suite NAME]... [--torch] [--sanitize address|thread] [--compiler clang] [--sweep all|TEXT] [--until build]
+# run.sh [--suite NAME]... [--torch [all]] [--sanitize address|thread] [--compiler clang] [--sweep all|TEXT] [--until build]
 #
 # Without --suite every suite runs; under a sanitizer those where it can find
 # something. Each kind of build has a folder of its own. --torch: also the suite
-# torch, with PyTorch's own tests, which installs torch. --sweep: instead of the
-# suites once, tests/sweep.py, all of it or the part that TEXT chooses. --until
-# build: runs nothing, and has no such line.
+# torch, with PyTorch's own tests on 2 ranks, which installs torch. --torch all:
+# that suite alone, on 2, 3 and 4, and more of what it draws and repeats: an hour.
+# --sweep: instead of the suites once, tests/sweep.py, all of it or the part that
+# TEXT chooses. --until build: runs nothing, and has no such line.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,10 +23,16 @@ compiler=gcc
 sweep=
 until=
 torch=disabled
+whole_torch=
 while [ $# -gt 0 ]; do
   if [ "$1" = --torch ]; then
     torch=enabled
     shift
+    if [ "${1-}" = all ]; then
+      whole_torch=1
+      suites+=(torch)
+      shift
+    fi
     continue
   fi
   [ $# -ge 2 ] || usage
@@ -78,6 +85,10 @@ if [ -n "$setup_name" ]; then
   testing+=(--setup "$setup_name")
 else
   testing+=(--timeout-multiplier 3)
+fi
+if [ -n "$whole_torch" ]; then
+  export UPSTREAM_RANKS=2,3,4 MATRIX_EXAMPLES=300 ENDURANCE_STEPS=10000
+  testing+=(--timeout-multiplier 15)
 fi
 for suite in ${suites[@]+"${suites[@]}"}; do
   testing+=(--suite "$suite")

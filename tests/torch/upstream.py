@@ -1,7 +1,8 @@
 """tests/torch/upstream.py - PyTorch's own tests of backends, run with hoop
 
-upstream.py [--as plugin|gloo|mpi|none] [--world-size N] [-k TEXT]: the class of tests in
+upstream.py [--as plugin|gloo|mpi|none] [--world-size N,...] [-k TEXT]: the class of tests in
 torch/testing/_internal/distributed/distributed_test.py of the torch that is installed.
+N is UPSTREAM_RANKS's, or 2.
 
 plugin: as the backend "hoop". gloo: as every ProcessGroupGloo that the tests make.
 mpi: as the backend "hoop", those of all-to-alls, which torch has for MPI alone.
@@ -9,21 +10,31 @@ none: Gloo itself, to compare with. -k: only tests whose name has TEXT. Prints o
 line a test; ends with 1 if one failed that may not, was skipped for a reason that is
 not listed here, or if fewer passed than is said here; with 77 where expecttest, which
 they import, is not installed.
+
+upstream.py --pytorch DIR [-k TEXT] [FILE...]: files of test/distributed in a checkout of
+PyTorch, of the version that is installed: once with Gloo itself, and once with hoop as
+every ProcessGroupGloo, also of processes that they spawn. Ends with 1 if a test that
+passes with Gloo does not with hoop, but for those that compare Gloo's words.
 """
 
 import argparse
+import contextlib
 import importlib.util
+import json
 import logging
 import multiprocessing
 import os
+import pathlib
 import re
+import signal
+import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
 # How many pass, by how they are run and the number of ranks.
-PASSED = {("plugin", 2): 65, ("gloo", 2): 91, ("gloo", 4): 94, ("mpi", 2): 9}
+PASSED = {("plugin", 2): 65, ("plugin", 4): 66, ("gloo", 2): 91, ("gloo", 4): 94, ("mpi", 2): 9}
 # What the reasons say for which a test may be skipped, and what that means.
 SKIPPED = {
     "CUDA|NCCL|Nccl [^&]|'nccl'": "needs a GPU",
@@ -36,6 +47,31 @@ SKIPPED = {
 # What may fail, by how they are run, and why.
 FAILED = {
     "plugin": {"test_ddp_logging_data_cpu": "torch calls every plug-in custom there"},
+}
+# Files of a checkout that are run, and how long each may take.
+FILES = (
+    "test_c10d_collectives.py",
+    "test_c10d_common.py",
+    "test_c10d_functional_native.py",
+    "test_c10d_gloo.py",
+    "test_c10d_object_collectives.py",
+    "test_c10d_pypg.py",
+    "test_device_mesh.py",
+    "test_functional_api.py",
+    "_composable/fsdp/test_*.py",
+    "_composable/test_replicate*.py",
+    "checkpoint/test_*.py",
+    "pipelining/test_*.py",
+    "tensor/test_*.py",
+    "tensor/parallel/test_*.py",
+)
+FILE_S = 3600
+# What may fail there with hoop alone, and why.
+DIFFERENT = {
+    "test_c10d_gloo": {
+        "_checks$": "compares the words in which Gloo refuses",
+        "GlooFRTest|GlooLazyInit": "asks for Gloo's own records and options",
+    }
 }
 
 
@@ -92,8 +128,9 @@ def made_class(mode):
 class Result(unittest.TestResult):
     """Prints outcomes as they come."""
 
-    def __init__(self):
+    def __init__(self, is_short=True):
         super().__init__()
+        self._is_short = is_short
         self.outcomes = {}
         self._began = 0.0
 
@@ -103,7 +140,7 @@ class Result(unittest.TestResult):
         self._began = time.monotonic()
 
     def _tell(self, test, outcome, text=""):
-        name = test.id().rpartition(".")[2]
+        name = test.id().rpartition(".")[2] if self._is_short else test.id()
         self.outcomes[name] = (outcome, text)
         print(f"{outcome} {time.monotonic() - self._began:.1f} {name} {text}".rstrip(), flush=True)
 
@@ -123,6 +160,23 @@ class Result(unittest.TestResult):
         """The same, outside the ranks."""
         self.addFailure(test, error)
 
+    def addSubTest(self, test, subtest, error):  # noqa: N802
+        """A part of one; nothing else tells that it failed."""
+        if error:
+            self.addFailure(test, error)
+
+    def addExpectedFailure(self, test, error):  # noqa: N802
+        """As torch has it."""
+        self._tell(test, "passed")
+
+    def count(self, kind):
+        """How many ended so."""
+        return sum(outcome == kind for outcome, _ in self.outcomes.values())
+
+    def total(self):
+        """In words."""
+        return ", ".join(f"{self.count(kind)} {kind}" for kind in ("passed", "failed", "skipped"))
+
 
 def judged(outcomes, mode, size, is_whole):
     """What is not as it has to be, one line each."""
@@ -137,34 +191,136 @@ def judged(outcomes, mode, size, is_whole):
         yield f"{passed} tests passed, and {least} have to"
 
 
+def run_class(mode, size, text):
+    """Runs the wheel's tests and says what is wrong."""
+    prepared(mode, size)
+    registered(mode)
+    tests = made_class(mode)
+    chosen = text or ("all_to_all" if mode == "mpi" else "")
+    names = [name for name in unittest.TestLoader().getTestCaseNames(tests) if chosen in name]
+    result = Result()
+    unittest.TestSuite(tests(name) for name in names).run(result)
+    print(f"as {mode}, {size} ranks: {result.total()}")
+    wrong = [] if mode == "none" else list(judged(result.outcomes, mode, size, not text))
+    print(*wrong, sep="\n")
+    return 1 if wrong else 0
+
+
+def flattened(suite):
+    """The tests of a suite of suites."""
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from flattened(test)
+        else:
+            yield test
+
+
+def run_file(file, text, outcomes):
+    """In a process of its own: runs the tests of a file and writes how they ended into another."""
+    sys.path.insert(0, str(file.parent))
+    sys.argv = [str(file)]
+    from torch.testing._internal import common_utils
+
+    common_utils.parse_cmd_line_args()
+    result = Result(is_short=False)
+    # Processes that are spawned import it by this name.
+    module = importlib.import_module(file.stem)
+    suite = unittest.TestLoader().loadTestsFromModule(module)
+    unittest.TestSuite(test for test in flattened(suite) if text in test.id()).run(result)
+    outcomes.write_text(json.dumps(result.outcomes))
+    print(f"{file.name}: {result.total()}", flush=True)
+
+
+def with_gloo_replaced(environment, folder):
+    """Have torch find hoop as it finds an installed plug-in, in every Python that is started."""
+    found = folder / "hoop_upstream-0.dist-info"
+    found.mkdir()
+    (found / "METADATA").write_text("Metadata-Version: 2.1\nName: hoop-upstream\nVersion: 0\n")
+    (found / "entry_points.txt").write_text("[torch.backends]\nhoop_upstream = hoop_torch:replace_gloo\n")
+    return dict(environment, PYTHONPATH=f"{folder}{os.pathsep}{environment['PYTHONPATH']}")
+
+
+def outcomes_of(file, text, mode):
+    """How the tests of a file end, by their names; a file that does not end has none."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="hoop-upstream-"))
+    environment = dict(os.environ, DISTRIBUTED_TESTS_DEFAULT_TIMEOUT="100", OMP_NUM_THREADS="1")
+    if mode == "gloo":
+        environment = with_gloo_replaced(environment, folder)
+    outcomes = folder / "outcomes"
+    print(f"-- {file.name} {'with Gloo' if mode == 'none' else 'with hoop as Gloo'}", flush=True)
+    command = [sys.executable, "-B", __file__, "--file", str(file), "--outcomes", str(outcomes), "-k", text]
+    with subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True) as process:
+        try:
+            process.wait(FILE_S)
+        except subprocess.TimeoutExpired:
+            print(f"{file.name} was not done after {FILE_S} s", flush=True)
+        finally:
+            # With all that it has started.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return json.loads(outcomes.read_text()) if outcomes.exists() else {}
+
+
+def difference_reason(name):
+    """Why a test may fail with hoop; None: it may not."""
+    module = name.partition(".")[0]
+    for pattern, reason in DIFFERENT.get(module, {}).items():
+        if re.search(pattern, name):
+            return reason
+    return None
+
+
+def run_checkout(checkout, text, files):
+    """Runs files with Gloo and with hoop, and says what passes with Gloo alone."""
+    folder = pathlib.Path(checkout, "test", "distributed").resolve()
+    found = [file for pattern in files or FILES for file in sorted(folder.glob(pattern))]
+    wrong = [] if found else [f"{folder} has none of these files"]
+    rows = []
+    for file in found:
+        by_gloo, by_hoop = outcomes_of(file, text, "none"), outcomes_of(file, text, "gloo")
+        counts = [
+            [sum(outcome[0] == kind for outcome in outcomes.values()) for kind in ("passed", "failed", "skipped")]
+            for outcomes in (by_gloo, by_hoop)
+        ]
+        rows.append(f"{file.relative_to(folder)}: Gloo {counts[0]}, hoop {counts[1]}")
+        for name, (outcome, _) in by_gloo.items():
+            got = by_hoop.get(name, ("not run", ""))[0]
+            if outcome == "passed" and got != "passed":
+                reason = difference_reason(name)
+                line = f"{name}: {got} with hoop" + (f": {reason}" if reason else "")
+                (rows if reason else wrong).append(line)
+    print("passed, failed and skipped:", *rows, *wrong, sep="\n")
+    return 1 if wrong else 0
+
+
 def main():
     """Runs the tests and says what is wrong."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--as", dest="mode", choices=("plugin", "gloo", "mpi", "none"), default="plugin")
-    parser.add_argument("--world-size", type=int, default=2)
+    parser.add_argument("--world-size", default=os.environ.get("UPSTREAM_RANKS", "2"))
     parser.add_argument("-k", default="")
+    parser.add_argument("--pytorch")
+    parser.add_argument("--file", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--outcomes", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("files", nargs="*", metavar="FILE")
     options = parser.parse_args()
     if not importlib.util.find_spec("expecttest"):
         print("expecttest is not installed; deploy/install-python.sh does")
         return 1 if os.environ.get("HOOP_REQUIRE_PYTHON") else 77
     logging.disable(logging.INFO)
-    prepared(options.mode, options.world_size)
-    registered(options.mode)
-    tests = made_class(options.mode)
-    chosen = options.k or ("all_to_all" if options.mode == "mpi" else "")
-    names = [name for name in unittest.TestLoader().getTestCaseNames(tests) if chosen in name]
-    result = Result()
-    unittest.TestSuite(tests(name) for name in names).run(result)
-    counts = {
-        kind: sum(outcome == kind for outcome, _ in result.outcomes.values())
-        for kind in ("passed", "failed", "skipped")
-    }
-    print(f"as {options.mode}, {options.world_size} ranks: " + ", ".join(f"{n} {kind}" for kind, n in counts.items()))
-    if options.mode == "none":
-        return 0
-    wrong = list(judged(result.outcomes, options.mode, options.world_size, not options.k))
-    print(*wrong, sep="\n")
-    return 1 if wrong else 0
+    if options.pytorch:
+        # Else what is started here would go on.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        return run_checkout(options.pytorch, options.k, options.files)
+    if options.file:
+        return run_file(options.file, options.k, options.outcomes)
+    first, *others = options.world_size.split(",")
+    # What the tests read of the environment they read once.
+    codes = [
+        subprocess.call([sys.executable, "-B", __file__, "--as", options.mode, "--world-size", n, "-k", options.k])
+        for n in others
+    ]
+    return max(*codes, run_class(options.mode, int(first), options.k), 0)
 
 
 if __name__ == "__main__":
