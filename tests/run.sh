@@ -64,7 +64,10 @@ case $sanitizer in
     build=$build-asan
     setup=(-Db_sanitize=address,undefined "${quick[@]}")
     setup_name=asan
-    [ ${#suites[@]} -gt 0 ] || suites=(unit sim integration fault fuzz python)
+    if [ ${#suites[@]} -eq 0 ]; then
+      suites=(unit sim integration fault fuzz python)
+      [ $torch = disabled ] || suites+=(torch)
+    fi
     ;;
   thread)
     build=$build-tsan
