@@ -241,7 +241,7 @@ def with_gloo_replaced(environment, folder):
 
 
 def outcomes_of(file, text, mode):
-    """How the tests of a file end, by their names; a file that does not end has none."""
+    """How the tests of a file end, by their names; None: the process does not end well."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hoop-upstream-"))
     environment = dict(os.environ, DISTRIBUTED_TESTS_DEFAULT_TIMEOUT="100", OMP_NUM_THREADS="1")
     if mode == "gloo":
@@ -258,7 +258,10 @@ def outcomes_of(file, text, mode):
             # With all that it has started.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    return json.loads(outcomes.read_text()) if outcomes.exists() else {}
+    if outcomes.exists():
+        return json.loads(outcomes.read_text())
+    # Files end so that are for GPUs alone.
+    return {} if process.returncode == 0 else None
 
 
 def difference_reason(name):
@@ -270,6 +273,17 @@ def difference_reason(name):
     return None
 
 
+def compared(by_gloo, by_hoop):
+    """What passes with Gloo alone: what may, and what may not."""
+    known, wrong = [], []
+    for name, (outcome, _) in by_gloo.items():
+        got = by_hoop.get(name, ("not run", ""))[0]
+        if outcome == "passed" and got != "passed":
+            reason = difference_reason(name)
+            (known if reason else wrong).append(f"{name}: {got} with hoop" + (f": {reason}" if reason else ""))
+    return known, wrong
+
+
 def run_checkout(checkout, text, files):
     """Runs files with Gloo and with hoop, and says what passes with Gloo alone."""
     folder = pathlib.Path(checkout, "test", "distributed").resolve()
@@ -277,18 +291,20 @@ def run_checkout(checkout, text, files):
     wrong = [] if found else [f"{folder} has none of these files"]
     rows = []
     for file in found:
-        by_gloo, by_hoop = outcomes_of(file, text, "none"), outcomes_of(file, text, "gloo")
+        outcomes = [outcomes_of(file, text, mode) for mode in ("none", "gloo")]
         counts = [
-            [sum(outcome[0] == kind for outcome in outcomes.values()) for kind in ("passed", "failed", "skipped")]
-            for outcomes in (by_gloo, by_hoop)
+            "did not end"
+            if each is None
+            else [sum(outcome == kind for outcome, _ in each.values()) for kind in ("passed", "failed", "skipped")]
+            for each in outcomes
         ]
         rows.append(f"{file.relative_to(folder)}: Gloo {counts[0]}, hoop {counts[1]}")
-        for name, (outcome, _) in by_gloo.items():
-            got = by_hoop.get(name, ("not run", ""))[0]
-            if outcome == "passed" and got != "passed":
-                reason = difference_reason(name)
-                line = f"{name}: {got} with hoop" + (f": {reason}" if reason else "")
-                (rows if reason else wrong).append(line)
+        if outcomes[0] is None:
+            wrong.append(f"{file.name} did not end with Gloo, either: nothing is compared")
+            continue
+        known, unknown = compared(outcomes[0], outcomes[1] or {})
+        rows += known
+        wrong += unknown
     print("passed, failed and skipped:", *rows, *wrong, sep="\n")
     return 1 if wrong else 0
 
