@@ -245,7 +245,7 @@ def _endurance(rank, size, n_steps):
     after = used()
     assert after[1] <= before[1], "threads"
     assert after[2] <= before[2], "descriptors"
-    assert HAS_ASAN or after[0] - before[0] < 2048, f"{after[0] - before[0]} kB more after {n_steps} steps"
+    assert HAS_ASAN or after[0] - before[0] < 512, f"{after[0] - before[0]} kB more after {n_steps} steps"
     return after[0] - before[0]
 
 
