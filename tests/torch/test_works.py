@@ -364,6 +364,7 @@ def _coalesced(rank, size):
             dist.broadcast(each, 1, async_op=True)
     (work,) = held.works
     assert work.get_future().wait() == []
+    work.wait()
     assert work.is_completed() and work.is_success() and work.result() == []
     assert got.item() == 10.0 + other
     assert [each.item() for each in gotten] == [1.0] * 3
