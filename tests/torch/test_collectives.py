@@ -32,7 +32,8 @@ OPERATORS = {
 def laid_out(values, layout):
     """The same values in memory of another layout."""
     if layout == "transposed" and values.dim() > 1:
-        return values.transpose(0, -1).contiguous().transpose(0, -1)
+        # A copy even where the layout is the same, as it is with a dimension of 1.
+        return values.transpose(0, -1).clone(memory_format=torch.contiguous_format).transpose(0, -1)
     if layout == "strided" and values.dim() > 0:
         wide = torch.empty(*values.shape[:-1], values.shape[-1] * 2, dtype=values.dtype)
         wide[..., ::2] = values

@@ -129,8 +129,8 @@ class Played:
         if self.dtype not in UNSIGNED:
             return reduced(self.op, inputs)
         stacked = np.stack([tensor.numpy() for tensor in inputs])
-        result = np.asarray(UNSIGNED_OPERATORS[self.op].reduce(stacked, dtype=stacked.dtype))
-        return torch.from_numpy(result // self.size if self.op == "avg" else result)
+        result = UNSIGNED_OPERATORS[self.op].reduce(stacked, dtype=stacked.dtype)
+        return torch.from_numpy(np.asarray(result // self.size if self.op == "avg" else result))
 
     def call(self, function, *arguments, **named):
         """Starts it: what is to be waited for, or None if it has been."""
