@@ -196,6 +196,106 @@ def test_groups_are_split_and_merged():
     run(4, _split_and_merge)
 
 
+def _completion_hook(rank, size):
+    world = dist.group.WORLD
+    ended = []
+
+    def hook(info):
+        ended.append((info.op_type, info.seq))
+        taken = info.time_finished - info.time_started
+        assert timedelta(0) <= taken
+        assert abs(taken - info.active_duration) < timedelta(milliseconds=1)
+        if len(ended) == 1:
+            # It may call what it is told of: no lock is held.
+            dist.barrier()
+
+    assert not world._has_hooks()
+    dist.all_reduce(torch.ones(1))
+    world._register_on_completion_hook(hook)
+    assert world._has_hooks()
+    with pytest.raises(dist.DistBackendError, match="has a completion hook already"):
+        world._register_on_completion_hook(hook)
+    dist.all_reduce(torch.ones(2))
+    kinds = torch._C._distributed_c10d.OpType
+    assert ended == [(kinds.ALLREDUCE, 2), (kinds.BARRIER, 3)]
+    if rank == 0:
+        dist.send(torch.ones(2), 1)
+    else:
+        dist.recv(torch.ones(2), 0)
+    # Another thread may have seen its end, and is about to tell.
+    world._wait_for_pending_works()
+    assert ended[2][0] == (kinds.SEND if rank == 0 else kinds.RECV)
+    # Nobody waits for these; then the hook has been told of all of them.
+    for _ in range(50):
+        dist.broadcast(torch.ones(3), 0, async_op=True)
+    world._wait_for_pending_works()
+    assert sorted(ended[3:]) == sorted((kinds.BROADCAST, 4 + i) for i in range(50))
+    # One that fails ends, too.
+    with pytest.raises(dist.DistBackendError):
+        dist.all_reduce(torch.ones(3 + rank))
+    assert ended[-1] == (kinds.ALLREDUCE, 54)
+    # What it raises ends nothing.
+    fails = dist.new_group([0, 1])
+    fails._register_on_completion_hook(lambda info: 1 / 0)
+    dist.barrier(fails)
+    dist.all_reduce(torch.ones(1), group=fails, async_op=True)
+    fails._wait_for_pending_works()
+
+
+def test_completion_hook_is_told_of_every_work():
+    """Also of those that nobody waits for; torch has it of NCCL alone."""
+    run(2, _completion_hook)
+
+
+def _durations(rank, size, delay_s):
+    work = dist.all_reduce(torch.ones(1), async_op=True)
+    work.wait()
+    with pytest.raises(RuntimeError, match="the work is not timed"):
+        work._get_duration()
+    dist.group.WORLD._enable_collectives_timing()
+    if rank == 1:
+        dist.recv(torch.ones(1), 0)
+        end = time.monotonic() + delay_s
+        while time.monotonic() < end:
+            time.sleep(delay_s / 10)
+    began = time.monotonic()
+    work = dist.all_reduce(torch.ones(1), async_op=True)
+    if rank == 0:
+        with pytest.raises(RuntimeError, match="has not ended"):
+            work._get_duration()
+        dist.send(torch.ones(1), 1)
+    work.wait()
+    longest = (time.monotonic() - began) * 1e3
+    assert (delay_s * 1e3 if rank == 0 else 0) <= work._get_duration() <= longest
+
+
+def test_durations_are_from_the_call_to_its_end():
+    """That of the rank that comes first holds the time that it waited."""
+    run(2, _durations, 0.1)
+
+
+def _results(rank, size):
+    kinds = torch._C._distributed_c10d.WorkResult
+    work = dist.all_reduce(torch.ones(1), async_op=True)
+    before = work.get_future_result()
+    work.wait()
+    assert before.wait() == work.get_future_result().value() == kinds.SUCCESS.value
+    work = dist.all_reduce(torch.ones(1 + rank), async_op=True)
+    assert work.get_future_result().wait() == kinds.COMM_ERROR.value
+    if rank == 0:
+        backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+        backend.set_timeout(timedelta(milliseconds=50))
+        work = dist.irecv(torch.ones(1), 1)
+        assert work.get_future_result().wait() == kinds.TIMEOUT.value
+        backend.set_timeout(timedelta(seconds=30))
+    dist.barrier()
+
+
+def test_futures_of_how_a_work_ended():
+    """Success, a time-out, or another failure, as numbers of torch."""
+    run(2, _results)
+
+
 def _checked(rank, size):
     tensor = torch.tensor([rank])
     dist.all_reduce(tensor)

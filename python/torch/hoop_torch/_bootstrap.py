@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hoop
 from hoop import _coordinator, _launched
+from hoop_torch import _recorder
 from hoop_torch._backend import Session, set_world, world
 from hoop_torch._error import Error
 from hoop_torch._uncaught import watch
@@ -33,6 +34,8 @@ _LIMIT_S = 300
 LONGEST = timedelta(weeks=1)
 # The jobs that this process has joined.
 _used: set[str] = set()
+
+_recorder.install()
 
 
 class Place(NamedTuple):

@@ -23,6 +23,15 @@ constexpr int64_t monitored_tags = int64_t(1) << 40;
 /* A rank that is told why others failed waits so much longer than they do. */
 constexpr std::chrono::milliseconds answer_time(1000);
 
+/* A group's, in this process. */
+size_t
+next_id()
+{
+    static std::atomic<size_t> n_groups{0};
+
+    return n_groups++;
+}
+
 /* What rank 0 tells who has come to a monitored barrier. All ranks run the same
  * build. */
 struct Answer {
@@ -107,7 +116,11 @@ HoopBackend::HoopBackend(std::shared_ptr<Session> session,
       session_(std::move(session)),
       options_(c10::make_intrusive<Options>(name, timeout)), ranks_(ranks),
       titles_(titles_of(name)), pid_(getpid()),
-      status_(std::make_shared<std::atomic<hoop_status>>(HOOP_OK))
+      state_(std::make_shared<GroupState>()),
+      recorder_(FlightRecorder::get()), recorded_{next_id(),
+                                                  "",
+                                                  "",
+                                                  {ranks.begin(), ranks.end()}}
 {
     const InterruptibleScope scope;
 
@@ -178,7 +191,7 @@ HoopBackend::abort()
 hoop_status
 HoopBackend::status() const
 {
-    return status_->load();
+    return state_->status.load();
 }
 
 bool
@@ -221,7 +234,7 @@ HoopBackend::setTimeout(std::chrono::milliseconds timeout)
 c10d::ErrorType
 HoopBackend::getError()
 {
-    switch (int(status_->load())) {
+    switch (int(state_->status.load())) {
     case HOOP_OK:
         return c10d::ErrorType::SUCCESS;
     case HOOP_E_TIMEOUT:
@@ -250,6 +263,25 @@ HoopBackend::getSequenceNumberForGroup()
 void
 HoopBackend::enableCollectivesTiming()
 {
+    state_->is_timed = true;
+}
+
+void
+HoopBackend::registerOnCompletionHook(CompletionHook &&hook)
+{
+    TORCH_CHECK_WITH(DistBackendError, !onCompletionHook_,
+                     "hoop: the group has a completion hook already");
+    state_->set_hook(std::move(hook));
+    onCompletionHook_ = [state =
+                             state_](std::shared_ptr<c10d::WorkInfo> ended) {
+        state->call_hook(ended);
+    };
+}
+
+void
+HoopBackend::waitForPendingWorks()
+{
+    state_->wait_for_pending();
 }
 
 void
@@ -304,19 +336,26 @@ HoopBackend::check_process() const
 c10::intrusive_ptr<HoopWork>
 HoopBackend::new_work(c10d::OpType type,
                       const std::string &title,
-                      const std::vector<at::Tensor> &inputs)
+                      const std::vector<at::Tensor> &inputs,
+                      uint64_t sequence)
 {
     check_usable();
-    auto work = c10::make_intrusive<HoopWork>(rank_, type, title.c_str(),
-                                              inputs, sequence_.load());
+    return c10::make_intrusive<HoopWork>(rank_, type, title.c_str(), inputs,
+                                         sequence, state_);
+}
 
-    work->group_status = status_;
-    return work;
+const RecordedGroup &
+HoopBackend::recorded()
+{
+    recorded_.name = pg_uid_;
+    recorded_.description = pg_desc_;
+    return recorded_;
 }
 
 c10::intrusive_ptr<HoopWork>
 HoopBackend::submit(const c10::intrusive_ptr<HoopWork> &work)
 {
+    state_->add_pending();
     session_->completions().add(work);
     gather(work);
     return work;
@@ -447,6 +486,7 @@ HoopBackend::start_message(const c10::intrusive_ptr<HoopWork> &work,
     }
     work->note(status);
     work->complete();
+    work->call_hook();
     if (work->failure)
         gather(work);
     return work;
@@ -462,7 +502,7 @@ HoopBackend::start_send(const std::vector<at::Tensor> &tensors,
 
     check_tensors(tensors, "send");
     check_rank(dest, "the destination");
-    auto work = new_work(c10d::OpType::SEND, titles_.send, tensors);
+    auto work = new_work(c10d::OpType::SEND, titles_.send, tensors, sequence_);
     const Element element = moved_element(tensors[0]);
     use_timeout(timeout);
     const hoop_status status = hoop_send_start(
@@ -481,10 +521,11 @@ HoopBackend::start_receive(const std::vector<at::Tensor> &tensors,
     hoop_op_t *op = nullptr;
 
     check_tensors(tensors, "recv");
-    auto work = is_from_any
-                    ? new_work(c10d::OpType::RECVANYSOURCE,
-                               titles_.recv_any_source, tensors)
-                    : new_work(c10d::OpType::RECV, titles_.recv, tensors);
+    auto work =
+        is_from_any
+            ? new_work(c10d::OpType::RECVANYSOURCE, titles_.recv_any_source,
+                       tensors, sequence_)
+            : new_work(c10d::OpType::RECV, titles_.recv, tensors, sequence_);
     const Element element = moved_element(tensors[0]);
     const size_t count = count_of(tensors) * element.per_element;
     HoopWork *const own = work.get();

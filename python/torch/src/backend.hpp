@@ -15,6 +15,7 @@
 
 #include "hoop/hoop.h"
 
+#include "recorder.hpp"
 #include "session.hpp"
 #include "work.hpp"
 
@@ -64,6 +65,10 @@ class HoopBackend : public c10d::Backend
     void setSequenceNumberForGroup() override;
     uint64_t getSequenceNumberForGroup() override;
     void enableCollectivesTiming() override;
+    /* The hook is called by the thread that sees the end of a work: one that
+     * waits for it, or that of the session. */
+    void registerOnCompletionHook(CompletionHook &&hook) override;
+    void waitForPendingWorks() override;
     void setGroupUid(const std::string &uid) override;
     void abort() override;
     void shutdown() override;
@@ -173,10 +178,12 @@ class HoopBackend : public c10d::Backend
     bool is_copy_in_child() const;
     void check_process() const;
     void check_usable() const;
-    c10::intrusive_ptr<HoopWork> new_work(
-        c10d::OpType type,
-        const std::string &title,
-        const std::vector<at::Tensor> &inputs);
+    c10::intrusive_ptr<HoopWork> new_work(c10d::OpType type,
+                                          const std::string &title,
+                                          const std::vector<at::Tensor> &inputs,
+                                          uint64_t sequence);
+    /* With the names that torch has given it by now. */
+    const RecordedGroup &recorded();
     c10::intrusive_ptr<HoopWork> submit(
         const c10::intrusive_ptr<HoopWork> &work);
     void gather(const c10::intrusive_ptr<HoopWork> &work);
@@ -219,8 +226,9 @@ class HoopBackend : public c10d::Backend
     std::atomic<int64_t> timeout_in_use_{-1};
     std::atomic<uint64_t> sequence_{0};
     std::atomic<uint64_t> n_monitored_{0};
-    /* Of the last work that failed; works outlive the group. */
-    const std::shared_ptr<std::atomic<hoop_status>> status_;
+    const std::shared_ptr<GroupState> state_;
+    FlightRecorder *const recorder_; /* null: nothing is recorded */
+    RecordedGroup recorded_;         /* guarded by order_ */
     /* Works since startCoalescing(), by thread; the number is that of threads. */
     std::mutex coalesced_lock_;
     std::map<std::thread::id, std::vector<c10::intrusive_ptr<HoopWork>>>

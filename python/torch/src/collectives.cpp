@@ -54,13 +54,19 @@ class HoopBackend::Collective
                const Tensors &outputs,
                std::chrono::milliseconds timeout,
                bool is_async)
-        : backend_(backend), is_blocking_(!is_async),
-          turn_(backend, is_blocking_),
-          work_(backend.new_work(type, title, inputs))
+        : backend_(backend),
+          stack_(backend.recorder_ ? backend.recorder_->stack() : nullptr),
+          is_blocking_(!is_async), turn_(backend, is_blocking_),
+          work_(backend.new_work(type, title, inputs, ++backend.sequence_))
     {
         work_->outputs = outputs;
-        backend_.sequence_++;
         backend_.use_timeout(timeout);
+        if (backend_.recorder_)
+            work_->record = backend_.recorder_->begin(
+                {backend_.recorded(), type, title, backend_.sequence_,
+                 std::chrono::milliseconds(backend_.timeout_in_use_), inputs,
+                 outputs},
+                std::move(stack_));
     }
 
     /* Where an exception comes between two calls hoop goes on with the first. */
@@ -68,6 +74,8 @@ class HoopBackend::Collective
     {
         if (!is_ended_ && !work_->ops.empty())
             backend_.submit(work_);
+        else if (!is_ended_ && work_->record != 0)
+            backend_.recorder_->end(work_->record, false);
     }
 
     HoopWork &work()
@@ -100,13 +108,27 @@ class HoopBackend::Collective
         if (!work_->ops.empty())
             return backend_.submit(work_);
         work_->complete();
+        hook_call_.work = work_;
         if (work_->failure)
             std::rethrow_exception(work_->failure);
         return work_;
     }
 
   private:
+    /* The hook of a work that is done, when the lock is free: it may call. */
+    struct HookCall {
+        c10::intrusive_ptr<HoopWork> work;
+
+        ~HookCall()
+        {
+            if (work)
+                work->call_hook();
+        }
+    };
+
     HoopBackend &backend_;
+    HookCall hook_call_;
+    FlightRecorder::Stack stack_;
     const bool is_blocking_;
     const Turn turn_;
     const c10::intrusive_ptr<HoopWork> work_;

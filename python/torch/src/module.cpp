@@ -56,6 +56,15 @@ PYBIND11_MODULE(_backend, module)
         .def_property_readonly("status", [](const HoopBackend &backend) {
             return hoop_torch::status_name(backend.status());
         });
+    module.def(
+        "recorded",
+        [](bool with_stacks) -> py::object {
+            hoop_torch::FlightRecorder *const recorder =
+                hoop_torch::FlightRecorder::get();
+            return recorder ? py::object(recorder->dump(with_stacks))
+                            : py::none();
+        },
+        py::arg("with_stacks"));
     module.def("set_world", &Session::set_world, py::arg("session"));
     module.def("world", &Session::world);
     module.def("retire", &hoop_torch::CompletionQueue::retire_all,

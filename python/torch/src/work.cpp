@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "error.hpp"
+#include "recorder.hpp"
 
 namespace hoop_torch
 {
@@ -75,17 +76,66 @@ end_ending()
 
 } // namespace
 
+void
+GroupState::set_hook(CompletionHook hook)
+{
+    hook_ = std::move(hook);
+    has_hook_ = true;
+    is_timed = true;
+}
+
+void
+GroupState::call_hook(const std::shared_ptr<c10d::WorkInfo> &ended) const
+{
+    if (!has_hook_)
+        return;
+    try {
+        hook_(ended);
+    } catch (const std::exception &error) {
+        /* Nobody waits in the thread that has seen the end. */
+        TORCH_WARN("hoop: the completion hook failed: ", error.what());
+    }
+}
+
+void
+GroupState::add_pending()
+{
+    const std::lock_guard<std::mutex> lock(mutex_);
+
+    n_pending_++;
+}
+
+void
+GroupState::remove_pending()
+{
+    const std::lock_guard<std::mutex> lock(mutex_);
+
+    if (--n_pending_ == 0)
+        none_pending_.notify_all();
+}
+
+void
+GroupState::wait_for_pending()
+{
+    std::unique_lock<std::mutex> lock(mutex_);
+
+    none_pending_.wait(lock, [this] { return n_pending_ == 0; });
+}
+
 HoopWork::HoopWork(int rank,
                    c10d::OpType type,
                    const char *title,
                    const std::vector<at::Tensor> &inputs,
-                   uint64_t sequence)
+                   uint64_t sequence,
+                   std::shared_ptr<GroupState> group)
     : c10d::Work(rank,
                  type,
                  at::hasCallbacks() ? title : nullptr,
                  profiled(inputs)),
-      sequence_(sequence)
+      sequence_(sequence), group_(std::move(group)), is_timed_(group_->is_timed)
 {
+    if (is_timed_)
+        started_ = Clock::now();
 }
 
 bool
@@ -114,23 +164,49 @@ HoopWork::wait(std::chrono::milliseconds timeout)
 }
 
 c10::intrusive_ptr<c10::ivalue::Future>
-HoopWork::getFuture()
+HoopWork::future_of(c10::intrusive_ptr<c10::ivalue::Future> &kept_future,
+                    c10::TypePtr type,
+                    void (HoopWork::*settle_it)(c10::ivalue::Future &))
 {
     bool is_settled;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
 
-        if (future_)
-            return future_;
-        future_ = c10::make_intrusive<c10::ivalue::Future>(
-            c10::ListType::create(c10::TensorType::get()));
+        if (kept_future)
+            return kept_future;
+        kept_future = c10::make_intrusive<c10::ivalue::Future>(std::move(type));
         is_settled = is_settled_;
     }
     if (is_settled)
-        settle(*future_);
+        (this->*settle_it)(*kept_future);
     else if (is_retired())
         end_here();
-    return future_;
+    return kept_future;
+}
+
+c10::intrusive_ptr<c10::ivalue::Future>
+HoopWork::getFuture()
+{
+    return future_of(future_, c10::ListType::create(c10::TensorType::get()),
+                     &HoopWork::settle);
+}
+
+c10::intrusive_ptr<c10::ivalue::Future>
+HoopWork::getFutureResult()
+{
+    return future_of(result_future_, c10::IntType::get(),
+                     &HoopWork::settle_result);
+}
+
+float
+HoopWork::getDuration() const
+{
+    const std::lock_guard<std::mutex> lock(mutex_);
+
+    TORCH_CHECK(is_timed_, "hoop: the work is not timed: call "
+                           "_enable_collectives_timing() of its group before");
+    TORCH_CHECK(completed_, "hoop: the work has not ended");
+    return std::chrono::duration<float, std::milli>(ended_ - started_).count();
 }
 
 /* Nobody else does; who waits for the Future is told how. */
@@ -185,6 +261,8 @@ HoopWork::finish_operations(int64_t timeout_ms)
         note(status);
     }
     complete();
+    call_hook();
+    group_->remove_pending();
     return true;
 }
 
@@ -194,7 +272,7 @@ HoopWork::note(hoop_status status)
     if (status == HOOP_OK)
         return;
     if (status != HOOP_E_INVALID && status != HOOP_E_CANCELLED)
-        group_status->store(status);
+        group_->status.store(status);
     if (!failure)
         failure = failure_of(status);
 }
@@ -202,7 +280,7 @@ HoopWork::note(hoop_status status)
 void
 HoopWork::complete()
 {
-    c10::intrusive_ptr<c10::ivalue::Future> future;
+    c10::intrusive_ptr<c10::ivalue::Future> future, result_future;
 
     try {
         for (size_t i = 0; i < epilogues.size() && !failure; i++)
@@ -212,6 +290,10 @@ HoopWork::complete()
     }
     epilogues.clear();
     kept.clear();
+    if (is_timed_)
+        ended_ = Clock::now();
+    if (record != 0)
+        FlightRecorder::get()->end(record, !failure);
     /* First of all: who is woken by the Future may stop the profiler. */
     if (recordFunctionEndCallback_) {
         recordFunctionEndCallback_();
@@ -222,10 +304,21 @@ HoopWork::complete()
 
         is_settled_ = true;
         future = future_;
+        result_future = result_future_;
     }
     if (future)
         settle(*future);
+    if (result_future)
+        settle_result(*result_future);
     finish(failure);
+}
+
+void
+HoopWork::call_hook() const
+{
+    if (is_timed_)
+        group_->call_hook(std::make_shared<c10d::WorkInfo>(
+            opType_, sequence_, started_, ended_, ended_ - started_));
 }
 
 void
@@ -235,6 +328,24 @@ HoopWork::settle(c10::ivalue::Future &future)
         future.setError(as_python(failure));
     else
         future.markCompleted(at::IValue(outputs));
+}
+
+void
+HoopWork::settle_result(c10::ivalue::Future &future)
+{
+    c10d::WorkResult result = c10d::WorkResult::SUCCESS;
+
+    try {
+        if (failure)
+            std::rethrow_exception(failure);
+    } catch (const Error &error) {
+        result = error.failure.status == HOOP_E_TIMEOUT
+                     ? c10d::WorkResult::TIMEOUT
+                     : c10d::WorkResult::COMM_ERROR;
+    } catch (...) {
+        result = c10d::WorkResult::UNKNOWN;
+    }
+    future.markCompleted(at::IValue(int64_t(result)));
 }
 
 CoalescedWork::CoalescedWork(std::vector<c10::intrusive_ptr<HoopWork>> works)

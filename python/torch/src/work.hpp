@@ -27,6 +27,33 @@ namespace hoop_torch
 
 class CompletionQueue;
 
+using CompletionHook = std::function<void(std::shared_ptr<c10d::WorkInfo>)>;
+
+/* What a group's works tell it, and it them. They outlive it. */
+class GroupState
+{
+  public:
+    std::atomic<hoop_status> status{HOOP_OK}; /* of the last work that failed */
+    std::atomic<bool> is_timed{false};
+
+    /* Once. */
+    void set_hook(CompletionHook hook);
+    /* Nothing where there is no hook; its exceptions are told as warnings. */
+    void call_hook(const std::shared_ptr<c10d::WorkInfo> &ended) const;
+
+    void add_pending();
+    void remove_pending();
+    /* Until none is left of those that were pending, and of later ones. */
+    void wait_for_pending();
+
+  private:
+    CompletionHook hook_; /* set before has_hook_, and never again */
+    std::atomic<bool> has_hook_{false};
+    std::mutex mutex_;
+    std::condition_variable none_pending_;
+    size_t n_pending_ = 0;
+};
+
 class HoopWork : public c10d::Work
 {
   public:
@@ -34,13 +61,17 @@ class HoopWork : public c10d::Work
              c10d::OpType type,
              const char *title,
              const std::vector<at::Tensor> &inputs,
-             uint64_t sequence);
+             uint64_t sequence,
+             std::shared_ptr<GroupState> group);
 
     bool wait(std::chrono::milliseconds timeout = kNoTimeout) override;
     c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+    c10::intrusive_ptr<c10::ivalue::Future> getFutureResult() override;
     std::vector<at::Tensor> result() override;
     int sourceRank() const override;
     uint64_t getSequencenumber() const override;
+    /* In milliseconds, from when it was called until its end was seen. */
+    float getDuration() const override;
 
     /* For who makes it, before anybody else sees it. */
     std::vector<hoop_op_t *> ops;
@@ -48,11 +79,11 @@ class HoopWork : public c10d::Work
     std::vector<at::Tensor> kept;                 /* memory that hoop borrows */
     std::vector<std::function<void()>> epilogues; /* after success, in turn */
     std::exception_ptr failure; /* of the first operation to fail */
-    std::shared_ptr<std::atomic<hoop_status>> group_status;
+    uint64_t record = 0;        /* its number in the flight recorder */
     hoop_received received = {HOOP_NO_RANK, 0};
 
-    /* Waits for its operations, which this thread has to have claimed, and ends
-     * it. False: timeout_ms have passed before. */
+    /* Waits for its operations, which this thread has to have claimed, ends it
+     * and calls the group's hook. False: timeout_ms have passed before. */
     bool finish_operations(int64_t timeout_ms);
 
     /* Remembers the failure of an operation, if it is the first. */
@@ -61,11 +92,21 @@ class HoopWork : public c10d::Work
     /* Ends it, with its failure if there is one. Its operations have ended. */
     void complete();
 
+    /* Tells the group's hook of its end. The caller holds no lock. */
+    void call_hook() const;
+
   private:
     friend class CompletionQueue;
 
+    using Clock = std::chrono::steady_clock;
+
     void settle(c10::ivalue::Future &future);
     void end_here();
+    void settle_result(c10::ivalue::Future &future);
+    c10::intrusive_ptr<c10::ivalue::Future> future_of(
+        c10::intrusive_ptr<c10::ivalue::Future> &kept_future,
+        c10::TypePtr type,
+        void (HoopWork::*settle_it)(c10::ivalue::Future &));
 
     /* Guarded by the queue's lock. */
     enum class Place {
@@ -77,9 +118,15 @@ class HoopWork : public c10d::Work
     std::list<c10::intrusive_ptr<HoopWork>>::iterator position_;
     std::shared_ptr<CompletionQueue> queue_;
 
+    /* Guarded by mutex_. */
     c10::intrusive_ptr<c10::ivalue::Future> future_;
-    bool is_settled_ = false; /* guarded by mutex_, as the one above */
+    c10::intrusive_ptr<c10::ivalue::Future> result_future_;
+    bool is_settled_ = false;
+
     const uint64_t sequence_;
+    const std::shared_ptr<GroupState> group_;
+    const bool is_timed_;
+    Clock::time_point started_, ended_; /* only if it is timed */
 };
 
 /* Works that were started between startCoalescing() and endCoalescing(); its
