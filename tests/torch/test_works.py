@@ -296,6 +296,65 @@ def test_futures_of_how_a_work_ended():
     run(2, _results)
 
 
+def _reconfigured(rank, size):
+    handles = [None] * size
+    dist.all_gather_object(handles, dist._get_reconfigure_handle())
+    assert dist._supports_reconfigure()
+    if rank == 3:
+        return
+    # It orders them where torch leaves that to it.
+    dist._reconfigure(1, {handles[2], handles[0], handles[1]}).wait()
+    assert (dist.get_rank(), dist.get_world_size()) == (rank, 3)
+    gathered = [None] * 3
+    dist.all_gather_object(gathered, rank)
+    assert gathered == [0, 1, 2]
+    if rank == 1:
+        with pytest.raises(ValueError, match="rank 1, is no member of the group"):
+            dist._reconfigure(2, [handles[2], handles[0]])
+        return
+    dist._reconfigure(2, [handles[2], handles[0]]).wait()
+    assert (dist.get_rank(), dist.get_world_size()) == (0 if rank == 2 else 1, 2)
+    tensor = torch.full((2,), float(rank))
+    dist.all_reduce(tensor)
+    assert tensor.tolist() == [2.0, 2.0]
+    dist.broadcast(tensor.fill_(rank), 0)
+    assert tensor.tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match="a rank of job elsewhere cannot be"):
+        dist._reconfigure(3, ["elsewhere 1"])
+
+
+needs_2_14 = pytest.mark.skipif(not hasattr(dist, "_reconfigure"), reason="torch has it since 2.14")
+
+
+@needs_2_14
+def test_a_group_is_reconfigured():
+    """Without the rank that has failed, and in another order."""
+    run(4, _reconfigured)
+
+
+def _gathered_and_aborted(rank, size):
+    output = torch.zeros(size, 2) if rank == 1 else torch.zeros(0)
+    options = dist.GatherOptions()
+    options.rootRank = 1
+    dist.group.WORLD.gather_single(output, torch.full((2,), float(rank)), options).wait()
+    if rank == 1:
+        assert output.tolist() == [[float(each)] * 2 for each in range(size)]
+    told = []
+    alone = dist.new_group([rank], use_local_synchronization=True)
+    backend = alone._get_backend(torch.device("cpu"))
+    for name in "ab":
+        backend.register_abort_hook(ord(name), lambda name=name: told.append(name))
+    backend.unregister_abort_hook(ord("a"))
+    backend.abort()
+    assert told == ["b"]
+
+
+@needs_2_14
+def test_gathers_into_one_tensor_and_abort_hooks():
+    """Both have come with torch 2.14."""
+    run(3, _gathered_and_aborted)
+
+
 def _checked(rank, size):
     tensor = torch.tensor([rank])
     dist.all_reduce(tensor)

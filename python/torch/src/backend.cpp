@@ -23,15 +23,6 @@ constexpr int64_t monitored_tags = int64_t(1) << 40;
 /* A rank that is told why others failed waits so much longer than they do. */
 constexpr std::chrono::milliseconds answer_time(1000);
 
-/* A group's, in this process. */
-size_t
-next_id()
-{
-    static std::atomic<size_t> n_groups{0};
-
-    return n_groups++;
-}
-
 /* What rank 0 tells who has come to a monitored barrier. All ranks run the same
  * build. */
 struct Answer {
@@ -83,6 +74,8 @@ late_text(const std::vector<int> &late,
     return text.str();
 }
 
+} // namespace
+
 uint32_t
 place_in(const Session &session, const std::vector<uint32_t> &ranks)
 {
@@ -93,7 +86,13 @@ place_in(const Session &session, const std::vector<uint32_t> &ranks)
     return uint32_t(found - ranks.begin());
 }
 
-} // namespace
+size_t
+next_id()
+{
+    static std::atomic<size_t> n_groups{0};
+
+    return n_groups++;
+}
 
 const Titles &
 titles_of(const std::string &backend)
@@ -182,6 +181,8 @@ void
 HoopBackend::abort()
 {
     check_process();
+    for (const auto &[id, hook] : abort_hooks_)
+        hook();
     const std::lock_guard<std::mutex> lock(freeing_);
 
     check_usable();
@@ -445,29 +446,41 @@ HoopBackend::shrink(const std::vector<int64_t> &excluded,
     return subgroup(members, options);
 }
 
+std::string
+HoopBackend::handle() const
+{
+    return session_->name() + " " + std::to_string(session_->rank());
+}
+
+uint32_t
+HoopBackend::rank_of_handle(const std::string &said) const
+{
+    const size_t space = said.find(' ');
+
+    TORCH_CHECK_VALUE(
+        space != std::string::npos && said.substr(0, space) == session_->name(),
+        "hoop: a rank of job ", said.substr(0, space),
+        " cannot be in a group with rank ", session_->rank(), " of ",
+        session_->name(), "; only ranks of one init_process_group() can");
+    return uint32_t(std::stoul(said.substr(space + 1)));
+}
+
 c10::intrusive_ptr<c10d::Backend>
 HoopBackend::merge(const c10::intrusive_ptr<c10d::Store> &store,
                    const c10::intrusive_ptr<c10d::Backend::Options> &options,
                    const int &rank,
                    const int &size)
 {
-    const std::string own =
-        session_->name() + " " + std::to_string(session_->rank());
+    const std::string own = handle();
     std::vector<uint32_t> members;
 
     store->set("hoop/" + std::to_string(rank),
                std::vector<uint8_t>(own.begin(), own.end()));
     for (int other = 0; other < size; other++) {
         const auto bytes = store->get("hoop/" + std::to_string(other));
-        const std::string said(bytes.begin(), bytes.end());
-        const size_t space = said.find(' ');
 
-        TORCH_CHECK_VALUE(said.substr(0, space) == session_->name(),
-                          "hoop: rank ", other, " to be merged is of job ",
-                          said.substr(0, space), ", and rank ", rank, " of ",
-                          session_->name(),
-                          "; only ranks of one init_process_group() can be");
-        members.push_back(uint32_t(std::stoul(said.substr(space + 1))));
+        members.push_back(
+            rank_of_handle(std::string(bytes.begin(), bytes.end())));
     }
     return subgroup(members, options);
 }

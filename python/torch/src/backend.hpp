@@ -4,6 +4,7 @@
 #define HOOP_TORCH_BACKEND_HPP
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,6 +26,14 @@ namespace hoop_torch
 /* The names of a backend's events in torch's profiler; they are never freed. */
 struct Titles;
 
+/* Of this process among ranks of the session. Throws ValueError: it is none. */
+uint32_t
+place_in(const Session &session, const std::vector<uint32_t> &ranks);
+
+/* The next group's number in this process. */
+size_t
+next_id();
+
 /*
  * A communicator of hoop as torch's Backend. Collectives are started in the order
  * in which they are called; messages go their own way. A call with asyncOp=false
@@ -40,6 +49,9 @@ class HoopBackend : public c10d::Backend
 
         const std::vector<std::shared_ptr<void>> devices;
         const int threads = 2;
+#ifdef HOOP_TORCH_RECONFIGURE
+        c10::intrusive_ptr<c10d::Backend::Options> clone() const override;
+#endif
     };
 
     /*
@@ -90,6 +102,22 @@ class HoopBackend : public c10d::Backend
         const std::vector<int64_t> &excluded,
         int flags,
         const c10::intrusive_ptr<c10d::Backend::Options> &options) override;
+
+#ifdef HOOP_TORCH_RECONFIGURE
+    /* Handles are of members of the session. The group that there was is freed
+     * when the new one has been formed. */
+    bool supportsReconfigure() const override;
+    c10d::ReconfigureHandle get_reconfigure_handle() const override;
+    c10::intrusive_ptr<c10d::Work> reconfigure(
+        const c10d::ReconfigureOptions &options) override;
+    /* Before abort(), in the order of their ids. */
+    void registerAbortHook(int64_t id, c10d::AbortHook hook) override;
+    void unregisterAbortHook(int64_t id) override;
+    c10::intrusive_ptr<c10d::Work> gather_single(
+        at::Tensor &output,
+        at::Tensor &input,
+        const c10d::GatherOptions &options) override;
+#endif
 
     c10::intrusive_ptr<c10d::Work> broadcast(
         std::vector<at::Tensor> &tensors,
@@ -204,6 +232,9 @@ class HoopBackend : public c10d::Backend
     c10::intrusive_ptr<HoopBackend> subgroup(
         const std::vector<uint32_t> &ranks,
         const c10::intrusive_ptr<c10d::Backend::Options> &options);
+    /* This rank for others to name, and what it is in the session. */
+    std::string handle() const;
+    uint32_t rank_of_handle(const std::string &said) const;
     void collect_arrivals(int64_t tag,
                           std::chrono::milliseconds timeout,
                           bool wait_all_ranks);
@@ -214,7 +245,7 @@ class HoopBackend : public c10d::Backend
     /* These two are where a ProcessGroupGloo has its store and options. */
     std::shared_ptr<Session> session_;
     const c10::intrusive_ptr<Options> options_;
-    const std::vector<uint32_t> ranks_; /* of the session */
+    std::vector<uint32_t> ranks_; /* of the session */
     const Titles &titles_;
     const int pid_; /* that made it */
     hoop_comm_t *comm_ = nullptr;
@@ -229,6 +260,7 @@ class HoopBackend : public c10d::Backend
     const std::shared_ptr<GroupState> state_;
     FlightRecorder *const recorder_; /* null: nothing is recorded */
     RecordedGroup recorded_;         /* guarded by order_ */
+    std::map<int64_t, std::function<void()>> abort_hooks_;
     /* Works since startCoalescing(), by thread; the number is that of threads. */
     std::mutex coalesced_lock_;
     std::map<std::thread::id, std::vector<c10::intrusive_ptr<HoopWork>>>
