@@ -73,6 +73,15 @@ as_lists(const std::vector<std::vector<int64_t>> &sizes)
     return lists;
 }
 
+/* As it was when it first called: to ask is a call of the system. */
+const std::string &
+name_of_this_thread()
+{
+    static thread_local const std::string name = c10::getThreadName();
+
+    return name;
+}
+
 py::object
 time_or_none(int64_t ns)
 {
@@ -152,7 +161,8 @@ FlightRecorder::get()
 FlightRecorder::Stack
 FlightRecorder::stack() const
 {
-    return torch::CapturedTraceback::gather(true, true, has_cpp_stacks_);
+    /* That of TorchScript takes as long as all the rest. */
+    return torch::CapturedTraceback::gather(true, false, has_cpp_stacks_);
 }
 
 uint64_t
@@ -177,7 +187,7 @@ FlightRecorder::begin(const RecordedCall &call, Stack stack)
     entry.outputs.assign(call.outputs, has_output_of_each_rank(call.type));
     entry.stack = std::move(stack);
     entry.thread = std::this_thread::get_id();
-    entry.thread_name = c10::getThreadName();
+    entry.thread_name = name_of_this_thread();
     entry.created_ns = c10::getTime();
     entry.ended_ns = 0;
     entry.is_retired = false;
