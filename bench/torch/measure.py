@@ -145,16 +145,29 @@ def step(model: nn.Module, loss_of: Callable[[nn.Module], Tensor], losses: list[
     losses.append(loss.detach())
 
 
+def silent(_: object, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
+    """A hook of DDP that communicates nothing."""
+    done: torch.futures.Future[Tensor] = torch.futures.Future()
+    done.set_result(bucket.buffer())
+    return done
+
+
+# DDP looks at the types themselves.
+silent.__annotations__ = {"bucket": dist.GradBucket, "return": torch.futures.Future[Tensor]}
+
+
 def steps(name: str, groups: dict[str, Group], inner: int, batches: int) -> dict[str, float]:
-    """{backend or "alone": us of a step}."""
+    """{backend, "alone" or "silent", which is DDP that communicates nothing: us of a step}."""
     torch.manual_seed(0)
     module, loss_of = MODELS[name]()
-    losses: dict[str, list[Tensor]] = {kind: [] for kind in ("alone", *BACKENDS)}
+    losses: dict[str, list[Tensor]] = {kind: [] for kind in ("alone", "silent", *BACKENDS)}
     calls: dict[str, Call] = {}
     for kind, found in losses.items():
-        group: Group | None = groups.get(kind)
-        copied = copy.deepcopy(module)
-        model = DistributedDataParallel(copied, process_group=group) if group else copied
+        model = copy.deepcopy(module)
+        if kind != "alone":
+            model = DistributedDataParallel(model, process_group=groups.get(kind))
+        if kind == "silent":
+            model.register_comm_hook(None, silent)
         calls[kind] = functools.partial(step, model, loss_of, found)
     times = in_turns(calls, inner, batches, groups["gloo"])
     ours, theirs = (torch.stack(losses[backend]) for backend in BACKENDS)

@@ -89,13 +89,16 @@ def collectives(n, medians):
 
 def steps(found):
     """Markdown of what DDP adds, of {n: medians}."""
-    yield "\n| a step of DDP, ms | alone | hoop | Gloo | hoop adds | Gloo adds | hoop's / Gloo's |"
-    yield "|---|" + "---:|" * 6
+    yield "\n| a step of DDP, ms | alone | silent | hoop | Gloo | hoop adds | Gloo adds | hoop's / Gloo's | beyond silent |"
+    yield "|---|" + "---:|" * 8
     for name, title in MODELS.items():
         for n, medians in found.items():
-            alone, ours, theirs = (medians[name, who, 0] / 1000 for who in ("alone", "hoop", "gloo"))
-            cells = [*map(text, (alone, ours, theirs, ours - alone, theirs - alone))]
-            yield f"| {title}, {n} ranks | {' | '.join(cells)} | **{(ours - alone) / (theirs - alone):.2f}** |"
+            alone, mute, ours, theirs = (
+                medians[name, who, 0] / 1000 for who in ("alone", "silent", "hoop", "gloo")
+            )
+            cells = [*map(text, (alone, mute, ours, theirs, ours - alone, theirs - alone))]
+            ratios = [f"**{(ours - least) / (theirs - least):.2f}**" for least in (alone, mute)]
+            yield f"| {title}, {n} ranks | {' | '.join(cells + ratios)} |"
 
 
 def overhead(found):
@@ -118,8 +121,8 @@ def section(found, rounds, load, torch_version):
     yield TITLE
     yield "\nThe backend `hoop` beside Gloo, of float32 between ranks that share memory, one thread each: both in the same"
     yield "processes, in turns, medians over rounds of medians over batches, each as long as its slowest rank. Bytes are"
-    yield "those of the larger buffer. What DDP adds is a step less the step of the model alone, in the same turns; the"
-    yield "losses are compared. `bench/torch/run.py` writes it."
+    yield "those of the larger buffer. What DDP adds is a step less the step of the model alone, in the same turns; silent"
+    yield "is DDP with a hook that communicates nothing. The losses are compared. `bench/torch/run.py` writes it."
     for n, medians in found.items():
         yield from collectives(n, medians)
     yield from steps(found)
