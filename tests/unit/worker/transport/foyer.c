@@ -15,6 +15,9 @@
 
 enum {
     PATIENCE_MS = 20000,
+    /* Room for a crowd that connects faster than it is accepted: who finds none
+     * tries again after a second. */
+    BACKLOG = 4096,
 };
 
 static void
@@ -97,7 +100,7 @@ static void
 booth_open(struct booth *booth, struct address *out_address)
 {
     assert_int_equal(address_parse("127.0.0.1:0", out_address), HOOP_OK);
-    assert_int_equal(socket_listen(out_address, 128, &booth->listen_fd),
+    assert_int_equal(socket_listen(out_address, BACKLOG, &booth->listen_fd),
                      HOOP_OK);
     assert_int_equal(socket_local_address(booth->listen_fd, out_address),
                      HOOP_OK);
