@@ -50,11 +50,19 @@ HoopBackend::reconfigure(const c10d::ReconfigureOptions &options)
         std::sort(members.begin(), members.end());
     }
     const size_t place = place_in(*session_, members);
-    const InterruptibleScope scope;
-    const std::scoped_lock lock(order_, freeing_);
+    /* No lock is held: a signal handler may end the group meanwhile. */
+    const auto session = session_;
+    {
+        const InterruptibleScope scope;
 
-    check(hoop_comm_create(session_->handle(), members.data(),
-                           uint32_t(members.size()), &formed));
+        check(hoop_comm_create(session->handle(), members.data(),
+                               uint32_t(members.size()), &formed));
+    }
+    const std::scoped_lock lock(order_, freeing_);
+    if (is_shut_down_) {
+        hoop_comm_free(formed);
+        check_usable();
+    }
     std::swap(comm_, formed);
     hoop_comm_free(formed);
     ranks_ = members;
