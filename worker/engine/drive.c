@@ -30,8 +30,10 @@ enum {
     LOOKS_PER_POLL = 16,
     /* Longest sleep, so that nothing missed is missed for long. */
     SLEEP_MAX_MS = 100,
-    IDLE_TURNS_MAX = 64,
 };
+
+/* How long the background drives before it does what else it has to do. */
+static const uint64_t IDLE_TURN_NS = 1000000;
 
 /*
  * All that op waits for has come. What other ranks have sent before may lie in
@@ -576,15 +578,60 @@ engine_has_ended(struct op *op)
     return is_done;
 }
 
+/* Nothing has moved. False: the background is to sleep until something does. */
+static bool
+endure_idle(struct engine *engine, struct endurance *endurance)
+{
+    const enum endurance_advice advice =
+        endurance_advise(endurance, engine_endurance(engine), 0);
+
+    /* Without the processor that callers have for themselves. */
+    if (advice == ENDURANCE_YIELD)
+        sched_yield();
+    return advice != ENDURANCE_SLEEP;
+}
+
+static bool
+has_waiters(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->gate);
+    const bool has_waiters = !TAILQ_EMPTY(&engine->waiters);
+    pthread_mutex_unlock(&engine->gate);
+    return has_waiters;
+}
+
+/*
+ * Drive on behalf of those who do not wait in a call. Whoever waits for the end
+ * of an operation elsewhere, as at a descriptor, waits for each of its pieces:
+ * between two of them this looks for as long as a caller would. It stops early
+ * for a caller, who takes the right over. Returns whether the last look moved
+ * something, so that there may be more.
+ */
+static bool
+drive_idle(struct engine *engine)
+{
+    const uint64_t end_ns = clock_now_ns() + IDLE_TURN_NS;
+    struct wait wait = {.deadline_ns = end_ns};
+    bool has_moved = engine_turn(engine, 0);
+    bool is_awaited = has_moved;
+
+    while (is_awaited && !has_waiters(engine) && !clock_is_past(end_ns)) {
+        has_moved = look(engine, &wait);
+        if (has_moved)
+            endurance_renew(&wait.endurance);
+        else
+            is_awaited = !TAILQ_EMPTY(&engine->running) &&
+                         endure_idle(engine, &wait.endurance);
+    }
+    return has_moved;
+}
+
 enum engine_idle
 engine_turn_idle(struct engine *engine)
 {
-    bool has_moved = true;
-
     if (!engine_seize(engine))
         return ENGINE_DRIVEN;
-    for (unsigned i = 0; has_moved && i < IDLE_TURNS_MAX; i++)
-        has_moved = engine_turn(engine, 0);
+    bool has_moved = drive_idle(engine);
     has_moved |= !transport_rest(engine->transport);
     has_moved |= !assembly_rest(engine);
 
