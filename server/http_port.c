@@ -1,8 +1,4 @@
-/*
- * http_port.c - the HTTP port of a coordinator, or of one that stands by
- *
- * No test of its own: http_check asks real ones.
- */
+/* http_port.c - the HTTP port of a coordinator, or of one that stands by */
 
 #include "http_port.h"
 

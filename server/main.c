@@ -1,8 +1,4 @@
-/*
- * main.c - hoopd, the coordinator as a program
- *
- * No test of its own: hoopd_life runs the program.
- */
+/* main.c - hoopd, the coordinator as a program */
 
 #include <errno.h>
 #include <pthread.h>

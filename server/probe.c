@@ -1,8 +1,4 @@
-/*
- * probe.c - ask a coordinator whether it serves: a container's health check
- *
- * No test of its own: those of the coordinator and hoopd_life ask with it.
- */
+/* probe.c - ask a coordinator whether it serves: a container's health check */
 
 #include "probe.h"
 

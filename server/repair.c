@@ -3,8 +3,6 @@
  *
  * Each job is tried alone, with what belongs to none: a start with what is left
  * must not fail for one that has lost too much.
- *
- * No test of its own: data_damage_check repairs damaged data with it.
  */
 
 #include "repair.h"

@@ -5,8 +5,6 @@
  * holder dies, and to one. Nobody guesses from silence that another is dead, so
  * there are never two. It is asked again and again, since a thread that sleeps
  * for a lock hears no signal.
- *
- * No test of its own: standby_check has one take over.
  */
 
 #include "standby.h"

@@ -1,8 +1,4 @@
-/*
- * tests/certificate.c - a certificate, made
- *
- * No test of its own: tests/unit/common/net/tls_test.c uses what it makes.
- */
+/* tests/certificate.c - a certificate, made */
 
 #include "certificate.h"
 

@@ -1,8 +1,4 @@
-/*
- * help_options.c - -h and -v of every program, beside --help and --version
- *
- * No test of its own: full_output asks each program.
- */
+/* help_options.c - -h and -v of every program, beside --help and --version */
 
 #include "help_options.h"
 

@@ -1,9 +1,4 @@
-/*
- * standard_output.c - a program whose output was not written has failed
- *
- * No test of its own: full_output runs each tool with a full device as its
- * standard output.
- */
+/* standard_output.c - a program whose output was not written has failed */
 
 #include "standard_output.h"
 

@@ -5,7 +5,7 @@
  * classes that a random network gives to random inputs, by AdamW, 128 inputs a
  * step; then writes the gradients of RANKS different batches at that step, as
  * ranks would compute them, to PREFIX.0, PREFIX.1, ...: 1583114 float32s each.
- * Some tens of seconds; no test of its own.
+ * Some tens of seconds.
  */
 
 #include <math.h>

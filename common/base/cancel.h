@@ -7,8 +7,7 @@
  *     CLEANUP(cancel_release) const int held = cancel_hold();
  *
  * A request that comes meanwhile stays pending, and is served at the thread's
- * next cancellation point after the scope. Holds nest. No test of its own:
- * tests/integration/thread_cancel_test.c cancels threads within calls.
+ * next cancellation point after the scope. Holds nest.
  */
 
 #ifndef BASE_CANCEL_H

@@ -1,8 +1,4 @@
-/*
- * base/digest_elements.c - XXH3 of each element of an array
- *
- * No test of its own: tests/unit/common/base/digest_test.c takes elements, too.
- */
+/* base/digest_elements.c - XXH3 of each element of an array */
 
 #include "base/digest.h"
 

@@ -1,8 +1,4 @@
-/*
- * base/setting_choices.c - the words of settings that are a choice
- *
- * No test of its own: those of who uses a setting read its words.
- */
+/* base/setting_choices.c - the words of settings that are a choice */
 
 #include "base/setting_choices.h"
 

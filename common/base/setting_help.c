@@ -1,8 +1,4 @@
-/*
- * base/setting_help.c - a row of base/settings.h in words
- *
- * No test of its own: tests/unit/common/base/setting_table_test.c reads them.
- */
+/* base/setting_help.c - a row of base/settings.h in words */
 
 #include <stdio.h>
 

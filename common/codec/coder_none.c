@@ -1,8 +1,4 @@
-/*
- * codec/coder_none.c - payloads as they are; encoding never pays
- *
- * No test of its own: codec_test.c drives it by its id.
- */
+/* codec/coder_none.c - payloads as they are; encoding never pays */
 
 #include <string.h>
 

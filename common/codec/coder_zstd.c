@@ -4,8 +4,6 @@
  * The size that the zstd frame claims is never asked for: decompression goes
  * into exactly the bytes that the frame's header announced, which zstd does
  * not overrun, and must fill them.
- *
- * No test of its own: codec_test.c drives it by its id.
  */
 
 #include <string.h>

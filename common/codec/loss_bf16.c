@@ -1,8 +1,4 @@
-/*
- * codec/loss_bf16.c - the upper halves of floats
- *
- * No test of its own: loss_test.c drives it.
- */
+/* codec/loss_bf16.c - the upper halves of floats */
 
 #include "codec/loss_kernels.h"
 

@@ -3,8 +3,6 @@
  *
  * Without branches, so that it vectorises. Subnormals are rounded by the
  * processor: 0.5 is added, whose last bit weighs what theirs does.
- *
- * No test of its own: loss_test.c drives it.
  */
 
 #include "codec/loss_kernels.h"

@@ -6,8 +6,6 @@
  * or 63.5 rounded to it, and whoever stores the block again finds the same
  * power and the same bytes. Only where 64 times the power is no float any more,
  * bytes end at 63, and come again as 126 of half of it.
- *
- * No test of its own: loss_test.c drives it.
  */
 
 #include <stdbool.h>

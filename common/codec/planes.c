@@ -1,8 +1,4 @@
-/*
- * codec/planes.c - which kernel takes words of a size apart
- *
- * No test of its own: coder_planes_test.c drives all of them.
- */
+/* codec/planes.c - which kernel takes words of a size apart */
 
 #include "codec/planes.h"
 

@@ -2,7 +2,6 @@
  * codec/planes.tmpl.c - planes of words T, compiled once for each size
  *
  * Loops for the vectoriser; where it does nothing they are slow, not wrong.
- * No test of its own: coder_planes_test.c drives all sizes.
  */
 
 #include "codec/planes.h"

@@ -1,8 +1,4 @@
-/*
- * codec/tier.tmpl.c - the kernels of one tier, compiled once for each
- *
- * No test of its own: tier_test.c compares all tiers.
- */
+/* codec/tier.tmpl.c - the kernels of one tier, compiled once for each */
 
 #include "codec/tier.h"
 

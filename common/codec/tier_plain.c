@@ -1,8 +1,4 @@
-/*
- * codec/tier_plain.c - where nobody has looked what the processor can do
- *
- * No test of its own: tier_test.c compares all tiers.
- */
+/* codec/tier_plain.c - where nobody has looked what the processor can do */
 
 #include "codec/tier.h"
 

@@ -1,8 +1,4 @@
-/*
- * codec/tier_x86.c - which tiers this x86-64 processor runs
- *
- * No test of its own: tier_test.c compares all tiers.
- */
+/* codec/tier_x86.c - which tiers this x86-64 processor runs */
 
 #include "base/cleanup.h"
 #include "codec/tier.h"

@@ -1,8 +1,4 @@
-/*
- * dtype/kernel_bool.tmpl.c - bytes that are 0 or not 0; results are 0 or 1
- *
- * No test of its own: reduction_test.c compares every kernel.
- */
+/* dtype/kernel_bool.tmpl.c - bytes that are 0 or not 0; results are 0 or 1 */
 
 #include "dtype/kernel_loop.h"
 #include "dtype/kernels.h"

@@ -4,8 +4,6 @@
  * Sums and quotients are those of twice as many numbers. NaNs as in
  * kernel_float.tmpl.c. A product is the schoolbook's: no repair of infinities
  * (C's annex G), which would cost more than the product.
- *
- * No test of its own: reduction_test.c compares every kernel.
  */
 
 #include <math.h>

@@ -4,8 +4,6 @@
  * A NaN leaves as the one quiet NaN: which of two payloads survives an addition
  * depends on how the compiler ordered the operands, and the NaN that inf - inf
  * makes has another sign on another processor.
- *
- * No test of its own: reduction_test.c compares every kernel.
  */
 
 #include <math.h>

@@ -4,8 +4,6 @@
  * FORMAT is the header that knows their bits: how arrays of them are combined
  * and scaled by a function of floats. MIN and MAX need no floats
  * (dtype/half_extremes.h).
- *
- * No test of its own: reduction_test.c compares every kernel.
  */
 
 #include "dtype/kernel_loop.h"

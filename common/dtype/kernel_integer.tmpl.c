@@ -4,8 +4,6 @@
  * Unsigned arithmetic of at least 32 bits wraps where T would overflow (or,
  * promoted to int, overflow: two uint16_t multiplied). Nothing divides:
  * QUOTIENT is the header that knows what to multiply with instead.
- *
- * No test of its own: reduction_test.c compares every kernel.
  */
 
 #include "dtype/kernel_loop.h"

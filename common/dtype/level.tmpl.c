@@ -2,8 +2,6 @@
  * dtype/level.tmpl.c - the rows of one level; ROW(dtype) names them
  *
  * The build compiles this once per level, as it does the kernels.
- *
- * No test of its own: reduction_test.c looks every row up.
  */
 
 #include "dtype/kernels.h"

@@ -1,8 +1,4 @@
-/*
- * dtype/levels_plain.c - the levels of processors other than x86-64: one
- *
- * No test of its own: reduction_test.c asks it where it is built.
- */
+/* dtype/levels_plain.c - the levels of processors other than x86-64: one */
 
 #include "dtype/kernels.h"
 

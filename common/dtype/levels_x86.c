@@ -4,8 +4,6 @@
  * Found out once: in a virtual machine the CPUID instruction traps, and asking
  * took 7 us, as long as to combine 256 KiB. Threads that come first together
  * find the same.
- *
- * No test of its own: reduction_test.c runs every level that it offers.
  */
 
 #include <cpuid.h>

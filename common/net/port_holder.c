@@ -3,9 +3,6 @@
  *
  * The kernel's table of sockets has the inode of the one with the port; a
  * descriptor of the process that holds it is a link to that inode.
- *
- * No test of its own: tests/unit/worker/session/advertise_test.c asks for the
- * holders of ports that are in use.
  */
 
 #include "net/port_holder.h"

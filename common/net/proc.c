@@ -1,8 +1,4 @@
-/*
- * net/proc.c - this process, as others of its host see it
- *
- * No test of its own: bell_test.c and segment_test.c find each other by it.
- */
+/* net/proc.c - this process, as others of its host see it */
 
 #include "net/proc.h"
 

@@ -4,8 +4,6 @@
  * The key of a connection is the context's, hashed with the identity that the
  * client names. It enters TLS 1.3 as an external pre-shared key together with
  * an exchange of fresh ones: who learns it later cannot read what was sent.
- *
- * No test of its own: tests/unit/common/net/tls_test.c makes them all.
  */
 
 #include "net/tls_context.h"

@@ -1,8 +1,4 @@
-/*
- * rpc/client_call.c - one call of a client, from its start to its answer
- *
- * No test of its own: all of rpc_client_test.c goes through it.
- */
+/* rpc/client_call.c - one call of a client, from its start to its answer */
 
 #include "rpc/client_call.h"
 

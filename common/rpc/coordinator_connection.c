@@ -3,8 +3,6 @@
  *
  * Nobody is called back from within a reply: what the socket does not take is
  * written in a turn of the loop of its own.
- *
- * No test of its own: rpc_listener_test.c has clients of all kinds.
  */
 
 #include "rpc/coordinator_connection.h"

@@ -5,8 +5,6 @@
  * a waiter whose loop is stuck may leave, and a client may be destroyed as
  * soon as the answer is on the note. A waiter that is interrupted leaves its
  * note once more, for the loop to give up the call.
- *
- * No test of its own: rpc_client_test.c calls it from several threads.
  */
 
 #include "rpc/rpc_inbox.h"

@@ -1,8 +1,4 @@
-/*
- * rpc/rpc_request.c - a request as the server keeps it while it is parked
- *
- * No test of its own: all of rpc_server_test.c goes through it.
- */
+/* rpc/rpc_request.c - a request as the server keeps it while it is parked */
 
 #include "rpc/rpc_request.h"
 

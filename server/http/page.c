@@ -1,9 +1,4 @@
-/*
- * http/page.c - what is answered to a request, and to whom
- *
- * No test of its own: http_test.c asks for all pages over sockets, http_check
- * with all tokens, from this host and another.
- */
+/* http/page.c - what is answered to a request, and to whom */
 
 #include "http/page.h"
 

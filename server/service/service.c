@@ -3,8 +3,6 @@
  *
  * A request's address is its ticket: it is the handler's until it is
  * answered, so no two unanswered ones share it.
- *
- * No test of its own: hoopd_join, hoopd_life and hoopd_store are.
  */
 
 #include "service/service.h"

@@ -1,8 +1,4 @@
-/*
- * hoop-perf/explain.c - which algorithm would do it, and how fast
- *
- * No test of its own: tests/integration/hoop_perf_test.c reads its rows.
- */
+/* hoop-perf/explain.c - which algorithm would do it, and how fast */
 
 #include "hoop-perf/explain.h"
 

@@ -1,8 +1,4 @@
-/*
- * hoop-perf/rivals.c - all algorithms of an operation, measured in turns
- *
- * No test of its own: tests/integration/hoop_perf_test.c reads its rows.
- */
+/* hoop-perf/rivals.c - all algorithms of an operation, measured in turns */
 
 #include "hoop-perf/rivals.h"
 

@@ -1,8 +1,4 @@
-/*
- * hoopctl/doctor_facts.c - what a worker on this host would find
- *
- * No test of its own: doctor_check.py puts hosts into each state.
- */
+/* hoopctl/doctor_facts.c - what a worker on this host would find */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,6 @@
  * CLOCK", the other one answers "hoop-doctor 1 VERSION CLOCK". The first sends
  * DOCTOR_PROBE_BYTES. The other counts them, connects to the port, says
  * "COUNT ERROR" (- if it could), and sends as much on that connection.
- *
- * No test of its own: doctor_check.py has two hosts, and what is between them.
  */
 
 #include <errno.h>

@@ -1,8 +1,4 @@
-/*
- * hooprun/agent.c - the process that stands between hooprun and its workers
- *
- * No test of its own: hooprun_signals_test.c kills either of the two.
- */
+/* hooprun/agent.c - the process that stands between hooprun and its workers */
 
 #include "hooprun/agent.h"
 

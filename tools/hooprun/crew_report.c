@@ -1,8 +1,4 @@
-/*
- * hooprun/crew_report.c - what hooprun says of failures, stops and limits
- *
- * No test of its own: hooprun_test.c and hooprun_exit_test.c read what it says.
- */
+/* hooprun/crew_report.c - what hooprun says of failures, stops and limits */
 
 #include <err.h>
 #include <stdio.h>

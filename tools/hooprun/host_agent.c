@@ -3,8 +3,6 @@
  *
  * It never waits for anything but in poll(). Where its output is not taken it
  * reads its workers no further, as if they wrote to a pipe that is full.
- *
- * No test of its own: hosts_check.py runs it with a real sshd.
  */
 
 #include "hooprun/host_agent.h"

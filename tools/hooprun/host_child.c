@@ -1,7 +1,5 @@
 /*
  * hooprun/host_child.c - the processes through which hooprun reaches its agents
- *
- * No test of its own: hosts_check.py runs it with a real sshd.
  */
 
 #include "hooprun/host_child.h"

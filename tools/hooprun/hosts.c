@@ -6,8 +6,6 @@
  * and from each of them to GONE, when ssh has ended. A signal of the clock sends
  * a ping to each agent also while hooprun waits for whoever reads its output, so
  * that an agent that hears nothing knows that hooprun's host is gone.
- *
- * No test of its own: hosts_check.py runs it with a real sshd.
  */
 
 #include "hooprun/hosts.h"

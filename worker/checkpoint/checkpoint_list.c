@@ -1,9 +1,4 @@
-/*
- * checkpoint/checkpoint_list.c - what a folder's checkpoint holds
- *
- * No test of its own: tests/integration/checkpoint_*_test.c list what they have
- * saved.
- */
+/* checkpoint/checkpoint_list.c - what a folder's checkpoint holds */
 
 #include "hoop/checkpoint.h"
 

@@ -4,9 +4,6 @@
  * The first rank reads the index and gives it to the others, so that all load
  * from the same checkpoint. A save may replace it meanwhile and remove its
  * files: when a load fails, and the index is another by now, it begins again.
- *
- * No test of its own: tests/integration/checkpoint_*_test.c load on real
- * processes.
  */
 
 #include <stdio.h>

@@ -8,9 +8,6 @@
  * first rank commits. Files that no checkpoint will name are removed at once
  * only where all ranks know that; a rank that has lost the others cannot tell,
  * and leaves its file to the next save.
- *
- * No test of its own: tests/integration/checkpoint_*_test.c save on real
- * processes, and kill them.
  */
 
 #include <stdbool.h>

@@ -3,8 +3,6 @@
  *
  * A save may replace the checkpoint meanwhile: what was found counts only if
  * the index is still the same.
- *
- * No test of its own: tests/integration/checkpoint_errors_test.c damages files.
  */
 
 #include <inttypes.h>

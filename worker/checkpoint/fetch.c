@@ -1,9 +1,4 @@
-/*
- * checkpoint/fetch.c - this rank's parts of some tensors, out of the files
- *
- * No test of its own: tests/integration/checkpoint_meshes_test.c loads tensors
- * by chance.
- */
+/* checkpoint/fetch.c - this rank's parts of some tensors, out of the files */
 
 #include "checkpoint/fetch.h"
 

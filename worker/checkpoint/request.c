@@ -1,8 +1,4 @@
-/*
- * checkpoint/request.c - tensors that a caller wants saved or loaded
- *
- * No test of its own: tests/integration/checkpoint_errors_test.c has wrong ones.
- */
+/* checkpoint/request.c - tensors that a caller wants saved or loaded */
 
 #include "checkpoint/request.h"
 

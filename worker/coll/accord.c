@@ -1,9 +1,4 @@
-/*
- * coll/accord.c - one outcome for all ranks
- *
- * No test of its own: tests/integration/checkpoint_errors_test.c has ranks that
- * fail alone.
- */
+/* coll/accord.c - one outcome for all ranks */
 
 #include "coll/accord.h"
 

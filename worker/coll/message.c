@@ -1,8 +1,4 @@
-/*
- * coll/message.c - the part of every message that is the same
- *
- * No test of its own: p2p_test.c, batch_test.c and sendrecv_test.c hold it.
- */
+/* coll/message.c - the part of every message that is the same */
 
 #include "coll/message.h"
 

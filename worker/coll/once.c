@@ -1,7 +1,5 @@
 /*
  * coll/once.c - collectives of the library's own, which are never done again
- *
- * No test of its own: tests/integration/retry_test.c, and all that agree.
  */
 
 #include "coll/once.h"

@@ -1,8 +1,4 @@
-/*
- * coll/presence.c - who takes part: the first question of every call
- *
- * No test of its own: collective_test.c and p2p_test.c ask it.
- */
+/* coll/presence.c - who takes part: the first question of every call */
 
 #include "coll/presence.h"
 

@@ -1,8 +1,4 @@
-/*
- * coll/reprise.c - a call that can be made again, among fewer ranks
- *
- * No test of its own: tests/integration/retry_test.c kills ranks in each call.
- */
+/* coll/reprise.c - a call that can be made again, among fewer ranks */
 
 #include "coll/reprise.h"
 

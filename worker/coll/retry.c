@@ -1,8 +1,4 @@
-/*
- * coll/retry.c - a call that ends well though ranks are lost
- *
- * No test of its own: tests/integration/retry_test.c kills ranks.
- */
+/* coll/retry.c - a call that ends well though ranks are lost */
 
 #include "coll/retry.h"
 

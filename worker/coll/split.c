@@ -3,8 +3,6 @@
  *
  * Everybody learns everybody's color and key, and picks its own part out: all
  * who share a color find the same list, which comm_form() makes one.
- *
- * No test of its own: tests/integration/groups_test.c divides communicators.
  */
 
 #include <stdlib.h>

@@ -2,8 +2,7 @@
  * coll/tensor_message.c - tensors as messages
  *
  * Every call is a batch, of one if need be: each message is checked and, when
- * it is to be received, given its memory, then all are started together. No
- * test of its own: tensor_p2p_test.c and tensor_batch_test.c hold it.
+ * it is to be received, given its memory, then all are started together.
  */
 
 #include "coll/tensor_message.h"

@@ -8,8 +8,6 @@
  * is published, and where nothing comes of it, it is written again. When the
  * others have read this round's post it may lie there: no plan of these fetches
  * that itself.
- *
- * No test of its own: rounds_test.c posts what it has made.
  */
 
 #include "engine/state.h"

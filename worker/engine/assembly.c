@@ -4,8 +4,6 @@
  * Of each channel only the first may move. Nothing comes by a socket for them:
  * whoever drives looks into the halls, and who is about to sleep says so in
  * them, so that the others ring.
- *
- * No test of its own: rounds_test.c waits, sleeps and is woken.
  */
 
 #include "base/error.h"

@@ -3,8 +3,6 @@
  *
  * The text (engine/verdict.c, engine/awaited.c) and this are made at one place
  * of the same facts: a program that reacts to a failure must not read texts.
- *
- * No test of its own: verdict_test.c compares both.
  */
 
 #include <stdio.h>

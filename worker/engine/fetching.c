@@ -3,8 +3,6 @@
  *
  * All that it reads has been published: fetches what others posted, combines and
  * copies, in the order of the steps.
- *
- * No test of its own: rounds_test.c runs it.
  */
 
 #include "base/copy.h"

@@ -1,9 +1,4 @@
-/*
- * engine/message_op.c - messages from rank to rank as operations
- *
- * No test of its own: submit_test.c, delivery_test.c and
- * shortcut_message_test.c send and receive.
- */
+/* engine/message_op.c - messages from rank to rank as operations */
 
 #include "engine/message_op.h"
 

@@ -1,8 +1,4 @@
-/*
- * engine/residue.c - what a tensor lost on its way, for its next call
- *
- * No test of its own: tests/integration/residue_test.c.
- */
+/* engine/residue.c - what a tensor lost on its way, for its next call */
 
 #include "engine/residue.h"
 

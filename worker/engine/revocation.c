@@ -5,8 +5,6 @@
  * pass it on: what runs on it ends, what is called on it later fails with the
  * same text. So all come to where they decide what to do, also those who wait
  * for somebody who waits elsewhere, and those who have noticed nothing.
- *
- * No test of its own: tests/integration/shrink_test.c revokes.
  */
 
 #include "base/error.h"

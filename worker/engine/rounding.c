@@ -1,8 +1,4 @@
-/*
- * engine/rounding.c - collectives whose floats lose bits on their way
- *
- * No test of its own: tests/integration/lossy_test.c.
- */
+/* engine/rounding.c - collectives whose floats lose bits on their way */
 
 #include "engine/rounding.h"
 

@@ -9,8 +9,6 @@
  * nobody can come; then with the drive right. Whatever is out of the ordinary,
  * also that the others take their time, makes it an ordinary one, which goes on
  * from the round where this was.
- *
- * No test of its own: rounds_test.c takes it and has to leave it.
  */
 
 #include "engine/shortcut.h"

@@ -3,8 +3,6 @@
  *
  * With their plan, their scratch, which stays touched, and their flows: what
  * is called again allocates nothing.
- *
- * No test of its own: submit_test.c and drive_test.c use them again.
  */
 
 #include <stdlib.h>

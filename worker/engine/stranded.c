@@ -3,8 +3,6 @@
  *
  * A rank that leaves in good order has ended its own operations; whoever still
  * waits for it waits in vain. Why it left may be known here, and is said, too.
- *
- * No test of its own: verdict_test.c and inquiry_test.c have ranks that leave.
  */
 
 #include <stdio.h>

@@ -4,8 +4,6 @@
  * What the action is, is parallel/action.c's. Here it is done: a copy, or one
  * collective between blocks that are sorted before it and put in their places
  * behind it, where they interleave.
- *
- * No test of its own: tests/integration runs each pattern between processes.
  */
 
 #include "hoop/comm_spec.h"

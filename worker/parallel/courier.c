@@ -1,9 +1,4 @@
-/*
- * parallel/courier.c - a stage's messages while a schedule runs
- *
- * No test of its own: tests/integration/schedule_run_test.c and
- * schedule_loss_test.c run schedules.
- */
+/* parallel/courier.c - a stage's messages while a schedule runs */
 
 #include "parallel/courier.h"
 

@@ -1,8 +1,6 @@
 /*
  * parallel/crossing.c - what one rank gives and gets in a step of a
  * redistribution
- *
- * No test of its own: tests/integration/relay_pairs_test.c has all of them.
  */
 
 #include "parallel/crossing.h"

@@ -3,9 +3,6 @@
  *
  * How it comes to be, by label or by copy, is parallel/dtensor_from.c's, how it
  * moves parallel/dtensor_move.c's.
- *
- * No test of its own: tests/integration/dtensor_*_test.c have them on real
- * processes.
  */
 
 #include "parallel/dtensor.h"

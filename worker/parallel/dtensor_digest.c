@@ -3,8 +3,6 @@
  *
  * Each element is hashed with its place in the whole, and a sum does not ask in
  * which order. Along axes that cut nothing the first rank speaks for all.
- *
- * No test of its own: tests/integration/dtensor_meshes_test.c compares layouts.
  */
 
 #include <string.h>

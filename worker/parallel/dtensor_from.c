@@ -2,9 +2,6 @@
  * parallel/dtensor_from.c - parts that are here become a distributed tensor
  *
  * By label, or by a copy out of the whole: neither asks another rank.
- *
- * No test of its own: tests/integration/dtensor_from_test.c has every placement
- * on real processes.
  */
 
 #include <string.h>

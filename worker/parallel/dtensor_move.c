@@ -1,9 +1,4 @@
-/*
- * parallel/dtensor_move.c - the calls that lay distributed tensors out anew
- *
- * No test of its own: tests/integration/dtensor_*_test.c move tensors between
- * real processes.
- */
+/* parallel/dtensor_move.c - the calls that lay distributed tensors out anew */
 
 #include <stddef.h>
 

@@ -1,8 +1,5 @@
 /*
  * parallel/group_mesh.c - the meshes that a process group's tensors lie over
- *
- * No test of its own: tests/integration/dtensor_group_test.c lays tensors over
- * groups of real processes.
  */
 
 #include "parallel/group_mesh.h"

@@ -3,9 +3,6 @@
  *
  * The group's rows are axis 0; what a row's sharding says of its axes is said
  * of those behind it. A tensor knows its group by its mesh.
- *
- * No test of its own: tests/integration/dtensor_group_test.c lays tensors over
- * groups of real processes.
  */
 
 #include "hoop/dtensor.h"

@@ -2,8 +2,6 @@
  * parallel/junction.c - communicators of the ranks of two meshes
  *
  * A target that has no rank of its own needs none: the source's do.
- *
- * No test of its own: tests/integration/dtensor_meshes_test.c forms them.
  */
 
 #include "parallel/junction.h"

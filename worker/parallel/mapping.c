@@ -4,8 +4,6 @@
  * The backward of a move is its transpose, where each rank's gradient is a part
  * of a sum; where all ranks have the same gradient already, a sum would count
  * it n times, so that it is cut, or copied.
- *
- * No test of its own: the vectors in tests/integration go through each row.
  */
 
 #include "parallel/mapping.h"

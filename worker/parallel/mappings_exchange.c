@@ -2,8 +2,6 @@
  * parallel/mappings_exchange.c - mappings in which every rank sends to every other
  *
  * Only what each is called; the rest is the table in parallel/mapping.c.
- *
- * No test of its own: the vectors in tests/integration call each function.
  */
 
 #include "parallel/mapping.h"

@@ -4,8 +4,6 @@
  * The grid's arithmetic is parallel/grid.h's. A line of the grid has one
  * communicator, found by its axes of more than one place: members meet by their
  * list, and axes of one place do not change it.
- *
- * No test of its own: tests/integration/mesh_test.c forms its communicators.
  */
 
 #include "parallel/mesh.h"

@@ -1,9 +1,4 @@
-/*
- * parallel/param_dtensor.c - parameters that lie over ranks
- *
- * No test of its own: tests/integration/param_spec_test.c has them on real
- * processes.
- */
+/* parallel/param_dtensor.c - parameters that lie over ranks */
 
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -1,9 +1,4 @@
-/*
- * parallel/parcel.c - one tensor of a transfer, on its way
- *
- * No test of its own: pipe_test.c has wrong ones, and
- * tests/integration/pipe_vectors_test.c those that arrive.
- */
+/* parallel/parcel.c - one tensor of a transfer, on its way */
 
 #include "parallel/parcel.h"
 

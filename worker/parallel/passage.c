@@ -3,9 +3,6 @@
  *
  * A tensor that changes in place is swapped with what has arrived, when all of
  * it has: until then, and after a failure, it is as it was.
- *
- * No test of its own: tests/integration/dtensor_meshes_test.c goes between all
- * kinds of meshes.
  */
 
 #include "parallel/passage.h"

@@ -1,9 +1,4 @@
-/*
- * parallel/patience.c - how long to wait for what may never come
- *
- * No test of its own: tests/integration/pipe_lists_test.c and
- * schedule_loss_test.c wait in vain.
- */
+/* parallel/patience.c - how long to wait for what may never come */
 
 #include "parallel/patience.h"
 

@@ -3,9 +3,6 @@
  *
  * The arithmetic is parallel/degrees.h's. Two meshes of the same ranks, rows by
  * columns, have the communicators: the group's own, and the second pair.
- *
- * No test of its own: tests/integration/process_group_test.c makes groups of
- * real processes.
  */
 
 #include "parallel/process_group.h"

@@ -1,9 +1,4 @@
-/*
- * parallel/redistribute.c - what a redistribution would do
- *
- * No test of its own: tests/integration/redistribute_plan_test.c asks on real
- * meshes; the steps are redistribution_test.c's.
- */
+/* parallel/redistribute.c - what a redistribution would do */
 
 #include "hoop/redistribute.h"
 

@@ -1,6 +1,4 @@
 /* parallel/redistribute_explain.c - a redistribution as a table for people
- *
- * No test of its own: tests/integration/redistribute_plan_test.c reads one.
  */
 
 #include <stdio.h>

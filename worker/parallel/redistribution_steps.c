@@ -1,8 +1,4 @@
-/*
- * parallel/redistribution_steps.c - the steps of a redistribution, found
- *
- * No test of its own: redistribution_test.c goes through all of it.
- */
+/* parallel/redistribution_steps.c - the steps of a redistribution, found */
 
 #include "parallel/redistribution_steps.h"
 

@@ -1,8 +1,4 @@
-/*
- * parallel/ring_forward.c - every rank's tensor moves on by one
- *
- * No test of its own: tests/integration/ring_forward_vectors_test.c.
- */
+/* parallel/ring_forward.c - every rank's tensor moves on by one */
 
 #include "hoop/pipeline.h"
 

@@ -10,9 +10,6 @@
  * it sends its distress in place of every tensor it owes, and takes what it is
  * sent. So every stage hears of it where it waits, does the same, and nothing
  * is left behind on the communicator.
- *
- * No test of its own: tests/integration/schedule_run_test.c and
- * schedule_loss_test.c run schedules.
  */
 
 #include "hoop/schedule_run.h"

@@ -5,8 +5,6 @@
  * once, in any order. Every tensor that was to come is exchanged by all ranks,
  * also one that is not cut, as nothing: ranks may differ in that, by a mistake,
  * and a share that is left behind would be taken for one of the next transfer.
- *
- * No test of its own: tests/integration/pipe_share_test.c gathers.
  */
 
 #include "parallel/share_gather.h"

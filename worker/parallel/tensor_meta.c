@@ -1,8 +1,4 @@
-/*
- * parallel/tensor_meta.c - the shape of a tensor to come, as two messages
- *
- * No test of its own: tests/integration/tensor_meta_vectors_test.c.
- */
+/* parallel/tensor_meta.c - the shape of a tensor to come, as two messages */
 
 #include "base/error.h"
 #include "coll/tags.h"

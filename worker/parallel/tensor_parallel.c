@@ -2,8 +2,6 @@
  * parallel/tensor_parallel.c - the moves that tensor parallelism is made of
  *
  * Only what each is called; the rest is parallel/move.c.
- *
- * No test of its own: the vectors in tests/integration call each function.
  */
 
 #include "hoop/tensor_parallel.h"

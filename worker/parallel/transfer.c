@@ -4,9 +4,6 @@
  * All parcels are prepared, started together and waited for one by one; then
  * the shares that came are gathered, and the senders told how that ended: they
  * wait for their lists' closings. One failure, and nothing is handed out.
- *
- * No test of its own: tests/integration/pipe_vectors_test.c moves tensors,
- * pipe_test.c holds the errors.
  */
 
 #include "parallel/transfer.h"

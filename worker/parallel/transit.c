@@ -1,9 +1,4 @@
-/*
- * parallel/transit.c - a tensor on its way from one mesh to another
- *
- * No test of its own: tests/integration/dtensor_meshes_test.c goes between all
- * kinds of meshes.
- */
+/* parallel/transit.c - a tensor on its way from one mesh to another */
 
 #include "parallel/transit.h"
 

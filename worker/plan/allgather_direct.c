@@ -5,8 +5,6 @@
  *     read       part 0  part 1        nothing: all are awaited
  *
  * Cost: a copy of n-1 blocks, none of the own one for others; two waits.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

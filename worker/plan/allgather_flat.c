@@ -4,8 +4,6 @@
  * Blocks larger than a slot go in parts, each round a part of every block.
  *
  * Cost: a post of the own block, n-1 fetches; one wait a slot.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

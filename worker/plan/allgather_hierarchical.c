@@ -8,8 +8,6 @@
  *
  * Cost: (nodes-1) * (alpha + bytes/nodes * beta) between, bytes being the whole
  * output, and bytes * beta' inside.
- *
- * No test of its own: hierarchy_test.c counts what crosses the network.
  */
 
 #include "plan/algorithms.h"

@@ -6,8 +6,6 @@
  *
  * Cost: ceil(log2 nodes) * alpha + bytes * beta between, and as many messages
  * inside as a node has ranks, and ceil(log2) of it.
- *
- * No test of its own: hierarchy_test.c counts what crosses the network.
  */
 
 #include "plan/algorithms.h"

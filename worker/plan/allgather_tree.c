@@ -16,8 +16,6 @@
  * 2 ceil(log2 n) one after another; bytes * log2 n at the root, bytes being the
  * whole output. Bruck's has n log2 n messages, over as many connections. For
  * small blocks of many ranks that share processors.
- *
- * No test of its own: tree_test.c.
  */
 
 #include <assert.h>

@@ -14,8 +14,6 @@
  *
  * Cost: reads of 2 (n-1)/n of the bytes, and the combination of half of them; a
  * wait for each part and two more.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

@@ -11,9 +11,6 @@
  *
  * Cost, with N nodes of m ranks: 2 ceil(log2 m) * alpha' + 2 bytes * beta'
  * inside, and 2 ceil(log2 N) * alpha + 2 bytes/m * beta between.
- *
- * No test of its own: the two halves are tested with Rabenseifner's, the rest
- * is that of allreduce_hierarchical.c.
  */
 
 #include "plan/algorithms.h"

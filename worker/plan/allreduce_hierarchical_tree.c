@@ -8,8 +8,6 @@
  *
  * Cost: ceil(log2 nodes) * (alpha + bytes * (beta + gamma)) between, and twice
  * ceil(log2 ranks of a node) * (alpha' + bytes * beta') inside.
- *
- * No test of its own: hierarchy_test.c counts what crosses the network.
  */
 
 #include "plan/algorithms.h"

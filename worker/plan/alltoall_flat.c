@@ -8,8 +8,6 @@
  * Blocks must be equal: all ranks must know how many rounds there are.
  *
  * Cost: a post and a fetch of n-1 blocks; one wait a slot.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

@@ -2,8 +2,6 @@
  * plan/barrier_flat.c - barrier: all publish an empty slot, all await it
  *
  * Cost: a cache line to each.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

@@ -19,8 +19,6 @@
  * 2 ceil(log2 n) one after another. Dissemination has n log2 n, over as many, and
  * log2 n: for ranks that share a processor what counts is how much all of them
  * do.
- *
- * No test of its own: tree_test.c.
  */
 
 #include <assert.h>

@@ -2,8 +2,6 @@
  * plan/broadcast_direct.c - broadcast: the root shows all, the others read it
  *
  * Cost: a copy of all bytes, everywhere but at the root at the same time.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

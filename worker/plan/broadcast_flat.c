@@ -5,8 +5,6 @@
  * slot while the others empty the other one.
  *
  * Cost: a post at the root, then a fetch everywhere, which overlap.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

@@ -7,8 +7,6 @@
  * as they come, so that both chains are under way at once.
  *
  * Cost: as broadcast_chain.c, with the slow links that there must be.
- *
- * No test of its own: hierarchy_test.c counts what crosses the network.
  */
 
 #include "plan/algorithms.h"

@@ -5,8 +5,6 @@
  *
  * Cost: ceil(log2 nodes) * (alpha + bytes * beta) between them, and ceil(log2
  * ranks of a node) * (alpha' + bytes * beta') inside.
- *
- * No test of its own: hierarchy_test.c counts what crosses the network.
  */
 
 #include "plan/algorithms.h"

@@ -2,8 +2,6 @@
  * plan/reduce_direct.c - reduce: all others show, the root reads and combines
  *
  * Cost: n-1 reads and combinations at the root, nothing elsewhere.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

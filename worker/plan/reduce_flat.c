@@ -2,8 +2,6 @@
  * plan/reduce_flat.c - reduce: all others post, the root combines
  *
  * Cost: a post everywhere but at the root, then n-1 combinations there.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

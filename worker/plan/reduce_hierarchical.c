@@ -5,8 +5,6 @@
  * go along a chain to the root. plan/hierarchy.h tells the order of operands.
  *
  * Cost: as reduce_chain.c, with the slow links that there must be.
- *
- * No test of its own: hierarchy_test.c counts what crosses the network.
  */
 
 #include "plan/algorithms.h"

@@ -6,8 +6,6 @@
  * scratch, and copied in the last round, which awaits all.
  *
  * Cost: n-1 reads and combinations of a block; two waits.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

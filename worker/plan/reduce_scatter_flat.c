@@ -11,8 +11,6 @@
  * posted; so it is made in scratch.
  *
  * Cost: posts and combinations of n-1 blocks; one wait a slot.
- *
- * No test of its own: plan_check_flat_test.c proves it.
  */
 
 #include <assert.h>

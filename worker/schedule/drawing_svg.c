@@ -4,8 +4,6 @@
  * Blue is forward, green backward, the paler the later the chunk; grey is
  * idle. Bars are as wide as the picture allows, and numbered where a number
  * has room.
- *
- * No test of its own: drawing_test.c draws.
  */
 
 #include "schedule/drawing.h"

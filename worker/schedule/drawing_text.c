@@ -3,8 +3,6 @@
  *
  * A forward is the last digit of its micro-batch, a backward that letter; where
  * a stage has several chunks, a line below says which.
- *
- * No test of its own: drawing_test.c draws.
  */
 
 #include <stdlib.h>

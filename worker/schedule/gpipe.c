@@ -5,8 +5,6 @@
  * until the end of the forwards. Backwards go in the order of the forwards, as
  * in the other kinds, so that gradients are summed in one order whatever the
  * kind.
- *
- * No test of its own: pattern_test.c lists all kinds.
  */
 
 #include "schedule/pattern.h"

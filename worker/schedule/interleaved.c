@@ -11,8 +11,6 @@
  * computation to arrive. Megatron wants groups that are alike. Here those that
  * are left over make groups larger by as few as can be: a smaller one would
  * have to wait for itself to come round.
- *
- * No test of its own: pattern_test.c lists all kinds.
  */
 
 #include <stdbool.h>

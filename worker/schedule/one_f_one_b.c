@@ -4,8 +4,6 @@
  * As long as GPipe's, but a stage keeps only what is between it and the end of
  * the pipeline: the first backward comes back after as many forwards as there
  * are stages from here on.
- *
- * No test of its own: pattern_test.c lists all kinds.
  */
 
 #include "schedule/pattern.h"

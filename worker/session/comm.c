@@ -4,8 +4,6 @@
  * An id is the same on all members and never used twice; until all have
  * joined, nobody knows it. What a faster member sends on it is kept here from
  * before the answer may have come until the channel is open.
- *
- * No test of its own: tests/integration/groups_test.c forms and frees.
  */
 
 #include "session/comm.h"

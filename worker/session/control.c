@@ -2,8 +2,6 @@
  * session/control.c - a client of the coordinator that is no member
  *
  * The loop is run by the caller's thread, for the length of a call.
- *
- * No test of its own: hoopctl_test asks all it can.
  */
 
 #include "session/control.h"

@@ -1,8 +1,4 @@
-/*
- * session/control_status.c - what operators ask about jobs and their ranks
- *
- * No test of its own: hoopctl_test asks all it can.
- */
+/* session/control_status.c - what operators ask about jobs and their ranks */
 
 #include <stdio.h>
 

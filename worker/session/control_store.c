@@ -1,8 +1,4 @@
-/*
- * session/control_store.c - the store of a job, for who is no member of it
- *
- * No test of its own: hoopctl_test asks all it can.
- */
+/* session/control_store.c - the store of a job, for who is no member of it */
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /*
  * session/growth.c - members and newcomers meet in a world that their job grows by
- *
- * No test of its own: tests/integration/grow_test.c replaces ranks.
  */
 
 #include "session/growth.h"

@@ -7,8 +7,6 @@
  * No lock, which a thread that forks could leave taken in the child: only who
  * has made it JOINING or LEAVING writes the two pointers, until it makes it
  * READY or NONE. What one thread frees in LEAVING no other has taken.
- *
- * No test of its own: tests/integration/init_test.c does it for real.
  */
 
 #include "hoop/init.h"

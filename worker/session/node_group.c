@@ -3,9 +3,6 @@
  *
  * Which ranks a communicator has is decided here, from the nodes of the world,
  * alike on all its members; forming it is comm_form()'s.
- *
- * No test of its own: tests/integration/nodes_test.c has machines that play
- * several nodes.
  */
 
 #include <pthread.h>

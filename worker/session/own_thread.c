@@ -1,8 +1,4 @@
-/*
- * session/own_thread.c - the one thread of a session, which runs its loop
- *
- * No test of its own: every session has one.
- */
+/* session/own_thread.c - the one thread of a session, which runs its loop */
 
 #include "session/own_thread.h"
 

@@ -6,8 +6,6 @@
  * then; and they open that, which takes messages among them, and may fail for
  * some when one more dies. So they tell the coordinator how it went, and go on
  * only if it went well for all; else they drop it and shrink again.
- *
- * No test of its own: tests/integration/shrink_test.c loses ranks for real.
  */
 
 #include "session/recovery.h"

@@ -4,8 +4,6 @@
  *
  * A join whose answer was lost may have been granted all the same: whatever
  * goes wrong, its number is left.
- *
- * No test of its own: tests/integration/groups_test.c forms and frees.
  */
 
 #include "session/registrar.h"

@@ -4,8 +4,6 @@
  * Until the world has formed, the caller runs the control loop itself; then
  * everything that lives on the loop is made, and only then the background
  * thread takes it over. Leaving is the same in reverse.
- *
- * No test of its own: tests/integration/worker_join_test.c joins for real.
  */
 
 #include "hoop/session.h"

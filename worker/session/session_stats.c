@@ -1,8 +1,4 @@
-/*
- * session/session_stats.c - what a rank has moved so far
- *
- * No test of its own: the engine counts, and its tests look.
- */
+/* session/session_stats.c - what a rank has moved so far */
 
 #include "hoop/session.h"
 

@@ -3,8 +3,6 @@
  *
  *   GOOD -> OVER   the coordinator does not know this membership any more: the
  *                  job goes on over its connections, and nothing is renewed
- *
- * No test of its own: tests/integration/worker_loss_test.c lets leases run.
  */
 
 #include "session/standing.h"

@@ -1,7 +1,5 @@
 /*
  * session/world.c - the communicator of all members, and what all others share
- *
- * No test of its own: tests/integration/worker_join_test.c joins for real.
  */
 
 #include "session/world.h"

@@ -1,8 +1,4 @@
-/*
- * state/haul.c - the blocks' messages, a few at a time
- *
- * No test of its own: tests/integration/state_sync_test.c counts its bytes.
- */
+/* state/haul.c - the blocks' messages, a few at a time */
 
 #include "state/haul.h"
 

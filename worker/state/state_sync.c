@@ -10,8 +10,6 @@
  *
  * What can fail on one rank alone is done before an accord, so that no rank
  * waits for one that has given up.
- *
- * No test of its own: tests/integration/state_sync_test.c has real processes.
  */
 
 #include <stdio.h>

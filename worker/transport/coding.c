@@ -4,9 +4,7 @@
  * What may lose bits always does: the receiver counts on it. Beyond that, a
  * codec that was asked for is tried on everything, and CODEC_AUTO where it
  * pays: never inside a host, elsewhere as the peer's judge says, who is shown
- * a sample of a block and how the link does. No test of its own:
- * tests/unit/worker/transport/tcp_send_test.c sends by it, codec/judge.h has
- * what is decided.
+ * a sample of a block and how the link does.
  */
 
 #include <string.h>

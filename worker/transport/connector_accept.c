@@ -10,9 +10,6 @@
  * One descriptor is kept in reserve. Where there is no other left, the next
  * connection is accepted with it, and a peer is told that, and why, instead of
  * waiting for an answer in vain.
- *
- * No test of its own: tests/unit/worker/transport/connector_test.c comes in
- * crowds, and without descriptors.
  */
 
 #include <assert.h>

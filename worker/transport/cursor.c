@@ -1,8 +1,4 @@
-/*
- * transport/cursor.c - a place in a list of spans of bytes
- *
- * No test of its own: tests/unit/worker/transport/bundle_test.c sends by it.
- */
+/* transport/cursor.c - a place in a list of spans of bytes */
 
 #include "transport/cursor.h"
 

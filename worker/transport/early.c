@@ -1,8 +1,4 @@
-/*
- * transport/early.c - what came before it was wanted: found, and forgotten
- *
- * No test of its own: tests/unit/worker/transport/match_early_test.c has both.
- */
+/* transport/early.c - what came before it was wanted: found, and forgotten */
 
 #include "transport/early.h"
 

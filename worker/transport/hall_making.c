@@ -1,8 +1,4 @@
-/*
- * transport/hall_making.c - halls are made, found by others, and given back
- *
- * No test of its own: hall_test.c makes and opens them.
- */
+/* transport/hall_making.c - halls are made, found by others, and given back */
 
 #include <stdlib.h>
 #include <string.h>

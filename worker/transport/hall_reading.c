@@ -1,8 +1,4 @@
-/*
- * transport/hall_reading.c - ranks of a hall read each other's buffers
- *
- * No test of its own: direct_test.c reads, attach_test.c is refused.
- */
+/* transport/hall_reading.c - ranks of a hall read each other's buffers */
 
 #include <stdlib.h>
 

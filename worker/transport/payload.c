@@ -3,8 +3,6 @@
  *
  * Read to where they go, or used where they were read to, if they are to be
  * combined and whole elements lie there.
- *
- * No test of its own: tcp_receive_test.c and shm_stream_test.c receive.
  */
 
 #include "transport/payload.h"

@@ -1,8 +1,4 @@
-/*
- * transport/peer.c - one peer's connection: its states, from new to lost
- *
- * No test of its own: tests/unit/worker/transport/transport_test.c sees each.
- */
+/* transport/peer.c - one peer's connection: its states, from new to lost */
 
 #include "transport/peer.h"
 

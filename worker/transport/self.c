@@ -3,8 +3,7 @@
  *
  * There is no connection, but the same order of things: a message meets its
  * posted receive, or a copy of it waits in the window, or, when it is too
- * large for that, it is announced and stays where it is. No test of its own:
- * tests/integration/messages_test.c sends to itself in every way.
+ * large for that, it is announced and stays where it is.
  */
 
 #include <stdlib.h>

@@ -1,8 +1,4 @@
-/*
- * transport/shared_memory.c - memory of one process that others can open
- *
- * No test of its own: segment_test.c and hall_test.c make and open it.
- */
+/* transport/shared_memory.c - memory of one process that others can open */
 
 #include "transport/shared_memory.h"
 

@@ -4,8 +4,6 @@
  * A frame is tampered with when it has been cut and all before it are with the
  * kernel: so what was sent is known. Its bytes count as handed, whatever
  * becomes of them: nobody who sends knows what becomes of them.
- *
- * No test of its own: tests/fault/fault_matrix.c has each fault strike.
  */
 
 #include <string.h>

@@ -4,8 +4,6 @@
  * A turn drains early arrivals, writes what is queued and reads what came. What
  * its callbacks do must not begin another: a peer that is lost in that would
  * have its memory go while it is being read.
- *
- * No test of its own: transport_test.c takes turns.
  */
 
 #include "transport/match.h"

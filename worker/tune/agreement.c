@@ -1,8 +1,4 @@
-/*
- * tune/agreement.c - the table of a channel's rank 0 becomes everybody's
- *
- * No test of its own: tuning_test.c agrees, and on nonsense.
- */
+/* tune/agreement.c - the table of a channel's rank 0 becomes everybody's */
 
 #include "tune/agreement.h"
 

@@ -3,9 +3,6 @@
  *
  * Two all-gathers: of the places of the hall and of all bells, and where others
  * may read in a rank's memory; then of how much of that each rank has found.
- *
- * No test of its own: collectives_tuned and failures_tuned form halls, and
- * those with HOOP_TRANSPORT=tcp do not.
  */
 
 #include "tune/hall_forming.h"

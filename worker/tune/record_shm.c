@@ -1,7 +1,7 @@
 /*
  * tune/record_shm.c - what was fastest, up to which size, in many jobs
  *
- * Written by bench/selection/record.py. No test of its own: record_test.c.
+ * Written by bench/selection/record.py.
  */
 
 #include "base/cleanup.h"
