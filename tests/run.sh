@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # tests/run.sh - install, build, run the suites; ends with "N passed, N failed"
 #
-# run.sh [--suite NAME]... [--torch [all]] [--sanitize address|thread] [--compiler clang] [--sweep all|TEXT] [--until build]
+# run.sh [--suite NAME]... [--torch [all]] [--sanitize address|thread] [--compiler clang] [--coverage] [--sweep all|TEXT] [--until build]
 #
 # Without --suite every suite runs; under a sanitizer those where it can find
 # something. Each kind of build has a folder of its own. --torch: also the suite
 # torch, with PyTorch's own tests on 2 ranks, which installs torch. --torch all:
 # that suite alone, on 2, 3 and 4, and more of what it draws and repeats: an hour.
+# --coverage: the suites unit, sim and integration, and whether they run as many lines
+# of each folder as docs/coverage.md says.
 # --sweep: instead of the suites once, tests/sweep.py, all of it or the part that
 # TEXT chooses. --until build: runs nothing, and has no such line.
 set -euo pipefail
@@ -24,7 +26,13 @@ sweep=
 until=
 torch=disabled
 whole_torch=
+coverage=
 while [ $# -gt 0 ]; do
+  if [ "$1" = --coverage ]; then
+    coverage=1
+    shift
+    continue
+  fi
   if [ "$1" = --torch ]; then
     torch=enabled
     shift
@@ -77,6 +85,11 @@ case $sanitizer in
     ;;
   *) usage ;;
 esac
+if [ -n "$coverage" ]; then
+  build=build-coverage
+  setup=(-Db_coverage=true "${quick[@]}")
+  suites=(unit sim integration)
+fi
 # Hundreds of programs with all that a sanitizer adds: another linker takes half
 # the time. What users get is linked as they link it.
 linker=
@@ -123,6 +136,8 @@ venv=build-venv
 python=disabled
 if [ "$sanitizer" = thread ]; then
   :
+elif [ -n "$coverage" ]; then
+  ./deploy/install-python.sh $venv coverage
 elif ./deploy/install-python.sh $venv build; then
   PATH=$PWD/$venv/bin:$PATH
   python=enabled
@@ -171,13 +186,14 @@ if [ -n "$sweep" ]; then
 fi
 # They wait as much as they compute.
 meson test -C "$build" --no-rebuild --num-processes "$(($(nproc) + 1))" "${testing[@]}"
-if [ $python = disabled ] && [ "$sanitizer" != thread ]; then
+if [ $python = disabled ] && [ "$sanitizer" != thread ] && [ -z "$coverage" ]; then
   echo '{"name": "hoop:python", "result": "SKIP", "command": []}' >>"$log"
 fi
-if [ -z "$sanitizer" ] && ! grep -q torch/src "$build/build.ninja"; then
+if [ -z "$sanitizer$coverage" ] && ! grep -q torch/src "$build/build.ninja"; then
   echo '{"name": "hoop:torch", "result": "SKIP", "command": []}' >>"$log"
 fi
 # Where all suites ran, the tests that promises name have run, too.
 if [ ${#suites[@]} -eq 0 ]; then
   /usr/bin/env python3 -B tests/promised.py . "$build" "$log"
 fi
+[ -z "$coverage" ] || $venv/bin/python3 -B tests/coverage.py "$build"
