@@ -24,7 +24,7 @@
 #include "http_port.h"
 #include "net/address.h"
 #include "net/loop.h"
-#include "rpc/seal.h"
+#include "rpc/rpc_tls.h"
 #include "service/service.h"
 #include "version.h"
 
@@ -36,7 +36,7 @@ enum {
 static const char DEFAULT_LISTEN[] = "127.0.0.1:0";
 
 struct hoop_coordinator {
-    struct seal *seal; /* NULL: no TLS */
+    struct rpc_tls *rpc_tls; /* NULL: no TLS */
     struct loop *loop;
     struct service *service;
     struct http_port *http; /* NULL: none */
@@ -126,7 +126,7 @@ seal_begin(struct hoop_coordinator *coordinator,
                            "TLS of the coordinator is on or off, not '%s'",
                            options->tls);
     const enum hoop_status status =
-        seal_create_server(&files, options->token, &coordinator->seal);
+        rpc_tls_create_server(&files, options->token, &coordinator->rpc_tls);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -142,7 +142,7 @@ service_begin(struct hoop_coordinator *coordinator,
     status = service_create(
         &(struct service_options){
             .loop = coordinator->loop,
-            .seal = coordinator->seal,
+            .rpc_tls = coordinator->rpc_tls,
             .address = options->listen,
             .version = version_text,
             .data_dir = options->durability == HOOP_DURABLE_MEMORY
@@ -279,7 +279,7 @@ hoop_coordinator_destroy(hoop_coordinator_t *coordinator)
     http_port_close(coordinator->http);
     service_destroy(coordinator->service);
     loop_destroy(coordinator->loop);
-    seal_destroy(coordinator->seal);
+    rpc_tls_destroy(coordinator->rpc_tls);
     free(coordinator);
 }
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/settings.h"
 #include "check.h"
-#include "transport/sharing.h"
+#include "transport/shm_negotiation.h"
 
 static struct settings *
 settings_of_worker(void)
@@ -30,7 +30,7 @@ is_tuned(const struct settings *settings)
     const char *text = getenv("HOOP_TEST_TUNED");
 
     return text ? strcmp(text, "0") != 0
-                : settings_number(settings, SETTING_TRANSPORT) == SHARING_AUTO;
+                : settings_number(settings, SETTING_TRANSPORT) == SHM_MODE_AUTO;
 }
 
 void

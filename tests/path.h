@@ -6,7 +6,7 @@
  * runs them once for each. Beside the settings count
  *
  *   HOOP_TEST_NODES=N  ranks play N nodes, as evenly as they can, in order
- *   HOOP_TEST_TUNED=1  a table of algorithms, and halls, as sessions have them;
+ *   HOOP_TEST_TUNED=1  a table of algorithms, and shared regions, as sessions have them;
  *                      0: the first of each collective. Without it: 1, unless
  *                      HOOP_TRANSPORT is shm or tcp
  */

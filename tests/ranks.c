@@ -180,7 +180,7 @@ machine_start(struct machine *machine, const struct world *world)
         .roster = world->roster,
         .token = "secret",
         .listen_fd = world->listeners[world->roster->rank],
-        .sharing = segments_mode(),
+        .shm_negotiation = segments_mode(),
         .tls = segments_encrypted() ? &by_token : NULL,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
@@ -237,7 +237,7 @@ comm_tune(struct hoop_comm *comm,
         .link = "latency=1us",
         .loss = path->loss,
     };
-    const struct hall_modes modes = {.sharing = segments_mode()};
+    const struct hall_modes modes = {.shm_negotiation = segments_mode()};
     const uint64_t deadline_ns = clock_deadline_ns(20000);
     struct tuner *tuner = NULL;
 

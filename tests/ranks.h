@@ -3,7 +3,7 @@
  *
  * Every rank is a process with its own engine, connector and control thread,
  * on loopback sockets that the parent has bound. What is tested is all of
- * worker/ but the session. Collectives are done as a session would, in halls
+ * worker/ but the session. Collectives are done as a session would, in shared regions
  * mostly; or else by the first algorithm of their kind. More of that in path.h.
  */
 

@@ -10,7 +10,7 @@
 #include "base/settings.h"
 #include "check.h"
 
-enum sharing_mode
+enum shm_mode
 segments_mode(void)
 {
     const struct setting *row = setting_row(SETTING_TRANSPORT);
@@ -20,10 +20,10 @@ segments_mode(void)
         text = row->default_text;
     for (unsigned i = 0; row->choices[i]; i++) {
         if (strcmp(row->choices[i], text) == 0)
-            return (enum sharing_mode)i;
+            return (enum shm_mode)i;
     }
     fail_msg("%s=%s", row->environment, text);
-    return SHARING_NEVER;
+    return SHM_MODE_NEVER;
 }
 
 unsigned
@@ -45,16 +45,16 @@ segments_encrypted(void)
 void
 segments_open(struct segment *out_ends[2])
 {
-    struct memory_place place;
+    struct memory_handle place;
 
     out_ends[0] = NULL;
     out_ends[1] = NULL;
-    if (segments_mode() == SHARING_NEVER)
+    if (segments_mode() == SHM_MODE_NEVER)
         return;
     assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &out_ends[0]),
                      HOOP_OK);
     assert_int_equal(segment_open(&place, &out_ends[1]), HOOP_OK);
-    segment_seal_off(out_ends[0]);
+    segment_unlink(out_ends[0]);
 }
 
 void

@@ -9,10 +9,10 @@
 #ifndef TESTS_SEGMENTS_H
 #define TESTS_SEGMENTS_H
 
-#include "transport/sharing.h"
+#include "transport/shm_negotiation.h"
 
 /* The setting, or its default. */
-enum sharing_mode
+enum shm_mode
 segments_mode(void);
 
 /* What HOOP_STREAMS says; 0: auto, or nothing. */

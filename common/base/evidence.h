@@ -32,7 +32,7 @@ enum evidence {
     EVIDENCE_KINDS = 7,
 };
 
-enum evidence_judge {
+enum evidence_decider {
     EVIDENCE_FINAL,        /* who concluded is past doubt */
     EVIDENCE_ALONE,        /* whoever sees it */
     EVIDENCE_COORDINATOR,  /* after what all ranks say that are connected */
@@ -41,7 +41,7 @@ enum evidence_judge {
 
 struct evidence_row {
     const char *name;
-    enum evidence_judge judge;
+    enum evidence_decider decider;
     /* All survivors know so soon after the event, where is_waited is set after
      * the failure timeout (EVIDENCE_LEASE: the lease) has passed. */
     uint32_t within_ms;

@@ -113,8 +113,8 @@ enum {
     LIMIT_RPC_OPERATOR_BYTES = 64 << 20,
     LIMIT_RPC_METRICS_CONNECTION_BYTES = 1 << 20,
     LIMIT_RPC_METRICS_BYTES = 32 << 20,
-    LIMIT_RPC_STRANGER_CONNECTION_BYTES = 96 * 1024,
-    LIMIT_RPC_STRANGER_BYTES = 32 << 20,
+    LIMIT_RPC_UNAUTH_CONNECTION_BYTES = 96 * 1024,
+    LIMIT_RPC_UNAUTH_BYTES = 32 << 20,
     LIMIT_RPC_BYTES = 512 << 20, /* the shares of all roles */
     /* Connections: of all members there can be, and as many again; of those of
      * one address that have shown no token, which may be that of a rack behind
@@ -133,8 +133,8 @@ enum {
     LIMIT_ACCEPT_PAUSE_MS = 100,
     LIMIT_ACCEPT_LOG_MS = 60000,
     /* Lines of a log that strangers cause: so many in this time, of a kind. */
-    LIMIT_STRANGER_LINES = 20,
-    LIMIT_STRANGER_MS = 10000,
+    LIMIT_UNAUTHENTICATED_LINES = 20,
+    LIMIT_UNAUTHENTICATED_MS = 10000,
     LIMIT_RPC_CALLS = 1024,  /* of one client, not answered yet */
     LIMIT_RPC_METADATA = 16, /* pairs in one request */
     LIMIT_RPC_ADDRESSES = 8, /* of one name, tried in turn */
@@ -192,9 +192,9 @@ enum {
      * free. Of larger ones more would be copied where they come too early. */
     LIMIT_EAGER_WHOLE = 256 * 1024,
     /* Messages a peer may announce and we have not matched yet. */
-    LIMIT_ANNOUNCED = 300000,
+    LIMIT_UNEXPECTED = 300000,
     /* ... and what a sender announces at a time; the rest waits for it. */
-    LIMIT_ASKED = 262144,
+    LIMIT_RENDEZVOUS_PENDING = 262144,
 
     /* Bytes that wait for a peer to read them beside its messages: answers,
      * signs of life, news of failures. */
@@ -212,10 +212,10 @@ enum {
 
     /* Shared memory of all ranks of a communicator: of a slot, of which each
      * has four; of all slots; and of what all communicators of a process use. */
-    LIMIT_HALL_SLOT_MAX = 256 * 1024,
-    LIMIT_HALL_SLOT_MIN = 32 * 1024,
-    LIMIT_HALL = 8 * 1024 * 1024,
-    LIMIT_HALLS = 64 * 1024 * 1024,
+    LIMIT_SHM_REGION_SLOT_MAX = 256 * 1024,
+    LIMIT_SHM_REGION_SLOT_MIN = 32 * 1024,
+    LIMIT_SHM_REGION = 8 * 1024 * 1024,
+    LIMIT_SHM_REGIONS = 64 * 1024 * 1024,
 
     /* Connections to one peer that carry payloads beside the first: descriptors
      * of a rank, and what more of them ever brought. */
@@ -223,7 +223,7 @@ enum {
 
     /* Coded payloads that are kept for a flow to send them again: as far as one
      * peer may be behind another. */
-    LIMIT_ECHOES = 16,
+    LIMIT_ENCODED_PAYLOADS = 16,
 
     /* Operations of a communicator known to fail before they are called. */
     LIMIT_EARLY_VERDICTS = 1024,
@@ -252,8 +252,8 @@ enum {
 
     /* Connections that have not proved themselves yet, and not more than a
      * quarter of the files that the process may open. */
-    LIMIT_GREETINGS = 1024,
-    LIMIT_GREETING_MS = 5000,
+    LIMIT_HANDSHAKES = 1024,
+    LIMIT_HANDSHAKE_MS = 5000,
     /* TLS: what it reads ahead on a connection, and what it keeps until the
      * socket takes it; a few records each way, for large calls. And bytes of
      * certificates that somebody may show. */

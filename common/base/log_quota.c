@@ -13,7 +13,8 @@ static bool
 period_is_over(const struct log_quota *quota, uint64_t now_ns)
 {
     return !quota->since_ns ||
-           now_ns >= quota->since_ns + LIMIT_STRANGER_MS * CLOCK_NS_PER_MS;
+           now_ns >=
+               quota->since_ns + LIMIT_UNAUTHENTICATED_MS * CLOCK_NS_PER_MS;
 }
 
 void
@@ -34,7 +35,7 @@ log_quota_take(struct log_quota *quota, const char *subject, uint64_t now_ns)
     log_quota_tell(quota, subject, now_ns);
     if (period_is_over(quota, now_ns))
         *quota = (struct log_quota){.since_ns = now_ns};
-    if (quota->n_said < LIMIT_STRANGER_LINES) {
+    if (quota->n_said < LIMIT_UNAUTHENTICATED_LINES) {
         quota->n_said++;
         return true;
     }

@@ -33,10 +33,10 @@ const char *const setting_choices_switches[] = {"off", "on", NULL};
 /* Odd ones are true. For a setting that is an option without a value, too. */
 const char *const setting_choices_flags[] = {"off", "on", "0", "1", NULL};
 
-/* In the order of enum sharing_mode (transport/sharing.h). */
+/* In the order of enum shm_mode (transport/shm_negotiation.h). */
 const char *const setting_choices_transports[] = {"auto", "tcp", "shm", NULL};
 
-/* In the order of enum attach_mode (transport/attach.h). */
+/* In the order of enum cma_mode (transport/cma.h). */
 const char *const setting_choices_attaching[] = {"auto", "off", "on", NULL};
 
 _Static_assert(LIMIT_STREAMS == 8, "the greatest of these choices");

@@ -187,9 +187,9 @@ deed_do(const struct fault_deed *deed)
 }
 
 struct fault_deed
-faults_strike(struct faults *faults,
-              uint32_t rules,
-              const struct fault_event *event)
+faults_trigger(struct faults *faults,
+               uint32_t rules,
+               const struct fault_event *event)
 {
     struct fault_deed deed = {.action = FAULT_NOTHING};
     struct fault_deed jitter = {.action = FAULT_JITTER};
@@ -252,6 +252,6 @@ faults_begin(struct faults *faults, const char *op)
     }
     pthread_mutex_unlock(&faults->lock);
     if (rules)
-        faults_strike(faults, rules, &event);
+        faults_trigger(faults, rules, &event);
     return rules;
 }

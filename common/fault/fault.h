@@ -73,8 +73,8 @@ struct fault_deed {
 /* What is to happen to the process, does, jitter beside all else; a frame is the
  * caller's. */
 struct fault_deed
-faults_strike(struct faults *faults,
-              uint32_t rules,
-              const struct fault_event *event);
+faults_trigger(struct faults *faults,
+               uint32_t rules,
+               const struct fault_event *event);
 
 #endif

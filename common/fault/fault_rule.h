@@ -75,7 +75,7 @@ struct fault_rule {
 /* Something at which a rule may strike. */
 struct fault_event {
     enum fault_point point;
-    uint32_t peer;  /* FAULT_ANY_RANK: all, of a hall */
+    uint32_t peer;  /* FAULT_ANY_RANK: all, of a shared region */
     uint64_t round; /* from 1 */
     bool is_frame;  /* there is one to be tampered with */
 };

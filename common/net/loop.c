@@ -2,7 +2,7 @@
  * net/loop.c - the control loop: one thread, libevent behind it
  *
  * The base is touched by the loop's thread alone, so libevent needs no locks.
- * Other threads leave a post in a queue and ring a bell (an eventfd), which
+ * Other threads leave a post in a queue and signal a wakeup (an eventfd), which
  * also carries the wish to stop.
  */
 
@@ -41,7 +41,7 @@ STAILQ_HEAD(loop_posts, loop_post);
 struct loop {
     struct event_base *base;
     struct event *on_bell;
-    int bell_fd;
+    int wakeup_fd;
     atomic_bool is_stopping;
     pthread_mutex_t lock; /* of posts */
     struct loop_posts posts;
@@ -72,7 +72,7 @@ loop_ring(struct loop *loop)
     const uint64_t one = 1;
 
     /* Fails only when the counter is full: then it rings already. */
-    if (write(loop->bell_fd, &one, sizeof(one)) < 0)
+    if (write(loop->wakeup_fd, &one, sizeof(one)) < 0)
         return;
 }
 
@@ -122,7 +122,7 @@ posts_drop(struct loop_posts *posts, const void *owner)
 }
 
 static void
-loop_on_bell(evutil_socket_t fd, short what, void *owner)
+loop_on_wakeup(evutil_socket_t fd, short what, void *owner)
 {
     struct loop *loop = owner;
     uint64_t rings;
@@ -161,19 +161,19 @@ loop_open(struct loop *loop)
 {
     char why[RESOURCE_LIMIT_TEXT];
 
-    loop->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (loop->bell_fd < 0)
+    loop->wakeup_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->wakeup_fd < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
                            resource_describe(RESOURCE_DESCRIPTOR, errno, why));
-    descriptor_track(loop->bell_fd);
+    descriptor_track(loop->wakeup_fd);
 
     loop->base = base_create();
     if (!loop->base)
         return error_raise(HOOP_E_EXHAUSTED, "no event loop: %s",
                            resource_describe(RESOURCE_DESCRIPTOR, errno, why));
 
-    loop->on_bell = event_new(loop->base, loop->bell_fd, EV_READ | EV_PERSIST,
-                              loop_on_bell, loop);
+    loop->on_bell = event_new(loop->base, loop->wakeup_fd, EV_READ | EV_PERSIST,
+                              loop_on_wakeup, loop);
     if (!loop->on_bell || event_add(loop->on_bell, NULL) != 0)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an event");
     return HOOP_OK;
@@ -186,7 +186,7 @@ loop_create(struct loop **out_loop)
 
     if (!loop)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an event loop");
-    loop->bell_fd = -1;
+    loop->wakeup_fd = -1;
     pthread_mutex_init(&loop->lock, NULL);
     STAILQ_INIT(&loop->posts);
     STAILQ_INIT(&loop->running);
@@ -210,7 +210,7 @@ loop_destroy(struct loop *loop)
         event_free(loop->on_bell);
     if (loop->base)
         event_base_free(loop->base);
-    descriptor_close(loop->bell_fd);
+    descriptor_close(loop->wakeup_fd);
     pthread_mutex_destroy(&loop->lock);
     free(loop);
 }
@@ -218,7 +218,7 @@ loop_destroy(struct loop *loop)
 void
 loop_run(struct loop *loop)
 {
-    /* The bell's event is always pending, so this returns by loopbreak. */
+    /* The wakeup's event is always pending, so this returns by loopbreak. */
     event_base_dispatch(loop->base);
     atomic_store(&loop->is_stopping, false);
 }
@@ -251,7 +251,7 @@ loop_post(struct loop *loop, loop_fn *fn, void *owner)
 }
 
 void
-loop_forget(struct loop *loop, const void *owner)
+loop_cancel_posts(struct loop *loop, const void *owner)
 {
     pthread_mutex_lock(&loop->lock);
     posts_drop(&loop->posts, owner);
@@ -357,7 +357,7 @@ asking_on_timer(void *owner)
 }
 
 enum hoop_status
-loop_run_asking(struct loop *loop)
+loop_run_interruptible(struct loop *loop)
 {
     struct asking asking = {.loop = loop};
 

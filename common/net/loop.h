@@ -43,7 +43,7 @@ loop_run(struct loop *loop);
 /* The same, where the thread's program may interrupt it (base/interrupt.h).
  * Handle: HOOP_E_CANCELLED (it has); else it was loop_stop(). */
 enum hoop_status
-loop_run_asking(struct loop *loop);
+loop_run_interruptible(struct loop *loop);
 
 /* Thread: any. Repeatable, also before loop_run(). */
 void
@@ -59,7 +59,7 @@ loop_post(struct loop *loop, loop_fn *fn, void *owner);
 /* Drops what was posted for owner and has not been called: whoever posts for
  * an owner forgets it before freeing it. */
 void
-loop_forget(struct loop *loop, const void *owner);
+loop_cancel_posts(struct loop *loop, const void *owner);
 
 /* One-shot timers; start replaces an earlier start. destroy may be called
  * from the timer's own callback. NULL is fine. */

@@ -195,7 +195,7 @@ probe_start(struct probe *probe, const struct address *listener)
     probe->state = PROBE_NONE;
     if (listener->n_bytes > 0 &&
         socket_connect(listener, &probe->fd) == HOOP_OK)
-        probe->state = PROBE_UNHEARD;
+        probe->state = PROBE_UNREACHED;
     else
         probe->fd = -1;
 }
@@ -213,12 +213,12 @@ probe_connected(struct probe *probe)
 }
 
 enum probe_state
-probe_look(struct probe *probe)
+probe_poll(struct probe *probe)
 {
     struct pollfd polled = {.fd = probe->fd, .events = POLLOUT};
     char byte;
 
-    if (probe->state == PROBE_UNHEARD && poll(&polled, 1, 0) > 0)
+    if (probe->state == PROBE_UNREACHED && poll(&polled, 1, 0) > 0)
         probe_connected(probe);
     if (probe->state == PROBE_REACHED) {
         const ssize_t n = recv(probe->fd, &byte, 1, MSG_DONTWAIT);

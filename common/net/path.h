@@ -76,10 +76,10 @@ bool
 path_loses(const struct path *path);
 
 enum probe_state {
-    PROBE_NONE,    /* not begun, or it cannot be */
-    PROBE_UNHEARD, /* not even the kernel has answered */
-    PROBE_REACHED, /* the kernel has */
-    PROBE_ANSWERED /* the process has */
+    PROBE_NONE,      /* not begun, or it cannot be */
+    PROBE_UNREACHED, /* not even the kernel has answered */
+    PROBE_REACHED,   /* the kernel has */
+    PROBE_ANSWERED   /* the process has */
 };
 
 struct probe {
@@ -93,7 +93,7 @@ probe_start(struct probe *probe, const struct address *listener);
 
 /* How far it has come by now. */
 enum probe_state
-probe_look(struct probe *probe);
+probe_poll(struct probe *probe);
 
 /* Ends it; its state stays. */
 void

@@ -1,4 +1,4 @@
-/* net/poller.c - the data sockets' own epoll, and a bell to wake who waits */
+/* net/poller.c - the data sockets' own epoll, and a wakeup for whoever waits */
 
 #include "net/poller.h"
 
@@ -19,7 +19,7 @@ enum {
 
 struct poller {
     int epoll_fd;
-    int bell[2];
+    int wakeup[2];
 };
 
 DEFINE_CLEANUP(struct poller *, poller_destroy)
@@ -62,10 +62,10 @@ poller_open(struct poller *poller)
                            resource_describe(RESOURCE_DESCRIPTOR, errno, why));
 
     descriptor_track(poller->epoll_fd);
-    const enum hoop_status status = bell_open(poller->bell);
+    const enum hoop_status status = wakeup_open(poller->wakeup);
     if (status != HOOP_OK)
         return error_pass(status);
-    return poller_add(poller, poller->bell[0],
+    return poller_add(poller, poller->wakeup[0],
                       (struct poller_interest){.reads = true}, poller);
 }
 
@@ -78,8 +78,8 @@ poller_create(struct poller **out_poller)
     if (!poller)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a poller");
     poller->epoll_fd = -1;
-    poller->bell[0] = -1;
-    poller->bell[1] = -1;
+    poller->wakeup[0] = -1;
+    poller->wakeup[1] = -1;
 
     const enum hoop_status status = poller_open(poller);
     if (status != HOOP_OK)
@@ -94,7 +94,7 @@ poller_destroy(struct poller *poller)
 {
     if (!poller)
         return;
-    bell_close(poller->bell);
+    wakeup_close(poller->wakeup);
     descriptor_close(poller->epoll_fd);
     free(poller);
 }
@@ -137,7 +137,7 @@ poller_wait(struct poller *poller,
     struct epoll_event ready[POLLER_BATCH];
     size_t n_events = 0;
 
-    /* One more than asked for, so that the bell takes nobody's place. */
+    /* One more than asked for, so that the wakeup takes nobody's place. */
     const int n_wanted =
         n_max < POLLER_BATCH - 1 ? (int)n_max + 1 : POLLER_BATCH;
     const int n_ready =
@@ -145,7 +145,7 @@ poller_wait(struct poller *poller,
 
     for (int i = 0; i < n_ready; i++) {
         if (ready[i].data.ptr == poller) {
-            bell_silence(poller->bell[0]);
+            wakeup_clear(poller->wakeup[0]);
             continue;
         }
         if (n_events == n_max)
@@ -162,13 +162,14 @@ poller_wait(struct poller *poller,
 void
 poller_wake(struct poller *poller)
 {
-    bell_ring(poller->bell[1]);
+    wakeup_signal(poller->wakeup[1]);
 }
 
 enum hoop_status
-poller_bell(const struct poller *poller, struct bell_place *out_place)
+poller_wakeup_handle(const struct poller *poller,
+                     struct wakeup_handle *out_place)
 {
-    return bell_locate(poller->bell, out_place);
+    return wakeup_export(poller->wakeup, out_place);
 }
 
 int

@@ -1,5 +1,5 @@
 /*
- * net/poller.h - the data sockets' own epoll, and a bell to wake who waits
+ * net/poller.h - the data sockets' own epoll, and a wakeup for whoever waits
  *
  * Level-triggered. Thread: one at a time (the engine's drive lock), except
  * poller_wake(), which any thread may call.
@@ -13,7 +13,7 @@
 
 #include "hoop/status.h"
 
-#include "net/bell.h"
+#include "net/wakeup.h"
 
 struct poller;
 
@@ -61,7 +61,8 @@ poller_wake(struct poller *poller);
 /* ... also of other processes, who find it there.
  * Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
-poller_bell(const struct poller *poller, struct bell_place *out_place);
+poller_wakeup_handle(const struct poller *poller,
+                     struct wakeup_handle *out_place);
 
 /* Readable when events wait: for a loop_watch. */
 int

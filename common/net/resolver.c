@@ -2,7 +2,7 @@
  * net/resolver.c - look up a name without holding up the loop
  *
  * The thread and the resolver share a lookup that the last of them frees. The
- * thread rings the lookup's bell, an eventfd that the loop watches.
+ * thread signals the lookup's wakeup, an eventfd that the loop watches.
  */
 
 #include "net/resolver.h"
@@ -26,17 +26,17 @@
 
 struct lookup {
     atomic_int n_refs;
-    int bell_fd;
+    int wakeup_fd;
     char text[LIMIT_ADDRESS];
     struct address addresses[LIMIT_RPC_ADDRESSES];
-    enum hoop_status status;    /* of address_resolve_all(), and */
-    size_t n_addresses;         /* written before the bell rings, as is ... */
+    enum hoop_status status; /* of address_resolve_all(), and */
+    size_t n_addresses; /* written before the wakeup is signalled, as is ... */
     char why[LIMIT_ERROR_TEXT]; /* ... why there are none */
 };
 
 struct resolver {
     struct lookup *lookup;
-    struct loop_watch *bell;
+    struct loop_watch *wakeup;
     resolver_fn *on_resolved;
     void *owner;
 };
@@ -48,8 +48,8 @@ lookup_unref(struct lookup *lookup)
 {
     if (!lookup || atomic_fetch_sub(&lookup->n_refs, 1) > 1)
         return;
-    if (lookup->bell_fd >= 0)
-        close(lookup->bell_fd);
+    if (lookup->wakeup_fd >= 0)
+        close(lookup->wakeup_fd);
     free(lookup);
 }
 
@@ -62,7 +62,7 @@ lookup_create(const char *text, struct lookup **out_lookup)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to look up '%s'", text);
     atomic_init(&lookup->n_refs, 1);
     snprintf(lookup->text, sizeof(lookup->text), "%s", text);
-    lookup->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    lookup->wakeup_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     *out_lookup = lookup;
     return HOOP_OK;
 }
@@ -83,7 +83,7 @@ lookup_run(void *owner)
     lookup->n_addresses = n;
 
     /* Cannot fail: it is rung this once. */
-    if (write(lookup->bell_fd, &one, sizeof(one)) < 0)
+    if (write(lookup->wakeup_fd, &one, sizeof(one)) < 0)
         lookup->n_addresses = 0;
     lookup_unref(lookup);
     return NULL;
@@ -117,14 +117,14 @@ lookup_start(struct lookup *lookup)
 }
 
 static void
-resolver_on_bell(void *owner, enum loop_interest ready)
+resolver_on_wakeup(void *owner, enum loop_interest ready)
 {
     struct resolver *resolver = owner;
     uint64_t rings;
 
     (void)ready;
-    loop_watch_set(resolver->bell, LOOP_NOTHING);
-    if (read(resolver->lookup->bell_fd, &rings, sizeof(rings)) < 0)
+    loop_watch_set(resolver->wakeup, LOOP_NOTHING);
+    if (read(resolver->lookup->wakeup_fd, &rings, sizeof(rings)) < 0)
         return;
 
     /* The callback may destroy the resolver: keep what it reads. */
@@ -153,15 +153,15 @@ resolver_start(struct loop *loop,
     enum hoop_status status = lookup_create(text, &resolver->lookup);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (resolver->lookup->bell_fd < 0)
+    if (resolver->lookup->wakeup_fd < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no descriptor to look up '%s'",
                            text);
 
-    status = loop_watch_create(loop, resolver->lookup->bell_fd,
-                               resolver_on_bell, resolver, &resolver->bell);
+    status = loop_watch_create(loop, resolver->lookup->wakeup_fd,
+                               resolver_on_wakeup, resolver, &resolver->wakeup);
     if (status != HOOP_OK)
         return error_pass(status);
-    loop_watch_set(resolver->bell, LOOP_READ);
+    loop_watch_set(resolver->wakeup, LOOP_READ);
 
     status = lookup_start(resolver->lookup);
     if (status != HOOP_OK)
@@ -175,7 +175,7 @@ resolver_destroy(struct resolver *resolver)
 {
     if (!resolver)
         return;
-    loop_watch_destroy(resolver->bell);
+    loop_watch_destroy(resolver->wakeup);
     lookup_unref(resolver->lookup);
     free(resolver);
 }
@@ -208,7 +208,7 @@ resolver_wait(struct loop *loop,
     enum hoop_status status =
         resolver_start(loop, text, wait_on_resolved, loop, &resolver);
     if (status == HOOP_OK)
-        status = loop_run_asking(loop);
+        status = loop_run_interruptible(loop);
     if (status != HOOP_OK)
         return error_pass(status);
 

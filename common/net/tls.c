@@ -38,7 +38,7 @@ enum {
 };
 
 struct tls {
-    struct tls_party party;
+    struct tls_connection party;
     SSL *ssl;
     int fd;
     bool has_ended; /* the socket said so */
@@ -154,7 +154,7 @@ tls_bio_ctrl(BIO *bio, int command, long number, void *pointer)
 }
 
 bool
-tls_owes(const struct tls *tls)
+tls_has_unsent(const struct tls *tls)
 {
     return tls->out_end > tls->out_first;
 }
@@ -163,7 +163,7 @@ tls_owes(const struct tls *tls)
 static bool
 flush(struct tls *tls)
 {
-    while (tls_owes(tls)) {
+    while (tls_has_unsent(tls)) {
         const ssize_t n =
             send(tls->fd, tls->out + tls->out_first,
                  tls->out_end - tls->out_first, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -207,7 +207,7 @@ note_why(struct tls *tls)
 }
 
 const char *
-tls_why(const struct tls *tls)
+tls_error_text(const struct tls *tls)
 {
     return tls->why;
 }
@@ -280,7 +280,7 @@ tls_destroy(struct tls *tls)
 }
 
 static enum hoop_status
-shake_fail(struct tls *tls)
+tls_handshake_fail(struct tls *tls)
 {
     if (tls->error || tls->has_ended)
         return error_raise(HOOP_E_UNAVAILABLE,
@@ -297,7 +297,7 @@ shake_fail(struct tls *tls)
 }
 
 enum hoop_status
-tls_shake(struct tls *tls)
+tls_handshake(struct tls *tls)
 {
     ERR_clear_error();
     const int result = SSL_do_handshake(tls->ssl);
@@ -308,14 +308,14 @@ tls_shake(struct tls *tls)
     if (!flush(tls) && errno != EAGAIN && errno != EWOULDBLOCK)
         tls->error = errno;
     if (tls->error || (result != 1 && !is_pending))
-        return shake_fail(tls);
+        return tls_handshake_fail(tls);
     /* A certificate, shown instead of knowing the key, is nobody's. */
     if (result == 1 && tls_context_has_key(tls->party.context) &&
         !SSL_session_reused(tls->ssl))
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "no TLS with the other side: it shows a certificate "
                            "instead of knowing the job's token");
-    return is_pending || tls_owes(tls) ? HOOP_E_PENDING : HOOP_OK;
+    return is_pending || tls_has_unsent(tls) ? HOOP_E_PENDING : HOOP_OK;
 }
 
 int
@@ -344,7 +344,7 @@ tls_identity(const struct tls *tls)
 }
 
 enum hoop_status
-tls_stream(struct tls *tls)
+tls_allow_read_ahead(struct tls *tls)
 {
     if (!tls->in)
         tls->in = malloc(LIMIT_TLS_BUFFER);

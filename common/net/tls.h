@@ -4,7 +4,7 @@
  * A context says who is believed: by certificates, which both sides have, or
  * by a key that both know. A tls is one connection; bytes that the socket does
  * not take wait in it, so that what was given once need not be given again.
- * Until tls_stream() no byte behind the record that was asked for is read: the
+ * Until tls_allow_read_ahead() no byte behind the record that was asked for is read: the
  * socket may go on without the tls.
  *
  * An end of the stream is whatever the socket says; who must know that nothing
@@ -98,12 +98,12 @@ tls_destroy(struct tls *tls);
 /*
  * Go on with the handshake. A client has not heard yet that its certificate was
  * taken: its first tls_receive() tells.
- * Handle: HOOP_E_PENDING (wait for the socket: to write, if tls_owes()),
+ * Handle: HOOP_E_PENDING (wait for the socket: to write, if tls_has_unsent()),
  * HOOP_E_UNAUTHENTICATED (one of the two does not believe the other),
  * HOOP_E_UNAVAILABLE (the connection has ended).
  */
 enum hoop_status
-tls_shake(struct tls *tls);
+tls_handshake(struct tls *tls);
 
 /* Of what the other side said; -1: nothing. Who knows no TLS says something else
  * than TLS_ALERT or TLS_HANDSHAKE. */
@@ -121,16 +121,16 @@ tls_identity(const struct tls *tls);
 
 /* From now on it may read ahead. */
 enum hoop_status
-tls_stream(struct tls *tls);
+tls_allow_read_ahead(struct tls *tls);
 
 /* As sendmsg(2) on the socket, not to be repeated: what is taken is on its way,
- * at the latest by the next call while tls_owes(). No spans: only that. */
+ * at the latest by the next call while tls_has_unsent(). No spans: only that. */
 ssize_t
 tls_send(struct tls *tls, const struct iovec *spans, size_t n_spans);
 bool
-tls_owes(const struct tls *tls);
+tls_has_unsent(const struct tls *tls);
 
-/* As readv(2). EPROTO: no TLS, or no more, for the reason of tls_why(). Less
+/* As readv(2). EPROTO: no TLS, or no more, for the reason of tls_error_text(). Less
  * than asked for does not mean that nothing is there: see tls_is_ready(). */
 ssize_t
 tls_receive(struct tls *tls, const struct iovec *spans, size_t n_spans);
@@ -140,6 +140,6 @@ tls_is_ready(const struct tls *tls);
 
 /* Never NULL. */
 const char *
-tls_why(const struct tls *tls);
+tls_error_text(const struct tls *tls);
 
 #endif

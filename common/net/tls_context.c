@@ -60,7 +60,7 @@ openssl_reason(void)
 }
 
 static bool
-key_make(const struct tls_party *party, uint8_t out_key[TLS_KEY_BYTES])
+key_make(const struct tls_connection *party, uint8_t out_key[TLS_KEY_BYTES])
 {
     const struct tls_context *context = party->context;
     const struct hmac_span parts[] = {
@@ -81,7 +81,7 @@ key_make(const struct tls_party *party, uint8_t out_key[TLS_KEY_BYTES])
 
 /* A session that never was, which is how OpenSSL takes a key from outside. */
 static SSL_SESSION *
-session_of(SSL *ssl, const struct tls_party *party)
+session_of(SSL *ssl, const struct tls_connection *party)
 {
     uint8_t key[TLS_KEY_BYTES];
 
@@ -106,7 +106,7 @@ on_key_wanted(SSL *ssl,
               size_t *out_n_identity,
               SSL_SESSION **out_session)
 {
-    struct tls_party *party = SSL_get_app_data(ssl);
+    struct tls_connection *party = SSL_get_app_data(ssl);
 
     *out_session = NULL;
     /* Asked once more for another hash: there is none. */
@@ -124,7 +124,7 @@ on_key_named(SSL *ssl,
              size_t n_identity,
              SSL_SESSION **out_session)
 {
-    struct tls_party *party = SSL_get_app_data(ssl);
+    struct tls_connection *party = SSL_get_app_data(ssl);
 
     *out_session = NULL;
     if (n_identity >= sizeof(party->identity) ||
@@ -276,7 +276,7 @@ on_verified(int is_good, X509_STORE_CTX *store)
          error == X509_V_ERR_CERT_NOT_YET_VALID)) {
         SSL *ssl = X509_STORE_CTX_get_ex_data(
             store, SSL_get_ex_data_X509_STORE_CTX_idx());
-        struct tls_party *party = SSL_get_app_data(ssl);
+        struct tls_connection *party = SSL_get_app_data(ssl);
 
         tls_dates_format(certificate, party->dates);
     }
@@ -464,7 +464,7 @@ tls_context_destroy(struct tls_context *context)
 }
 
 SSL *
-tls_context_open(struct tls_party *party)
+tls_context_open(struct tls_connection *party)
 {
     SSL *ssl = SSL_new(party->context->ssl);
 

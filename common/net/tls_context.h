@@ -18,7 +18,7 @@ enum {
 };
 
 /* What a connection of the context knows of itself; its SSL's app data. */
-struct tls_party {
+struct tls_connection {
     struct tls_context *context;
     char identity[LIMIT_NAME];
     /* Of a certificate that is not valid now, by one of both clocks; "": none. */
@@ -36,7 +36,7 @@ tls_context_ref(struct tls_context *context);
 
 /* party is borrowed for the SSL's life. NULL: no memory. */
 SSL *
-tls_context_open(struct tls_party *party);
+tls_context_open(struct tls_connection *party);
 BIO *
 tls_context_bio(struct tls_context *context, void *owner);
 /* ... and nothing else is believed. */

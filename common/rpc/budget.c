@@ -18,14 +18,14 @@ static const struct budget_limits closed_limits[BUDGET_ROLES] = {
     [ROLE_METRICS] = {LIMIT_RPC_SMALL_MESSAGE,
                       LIMIT_RPC_METRICS_CONNECTION_BYTES,
                       LIMIT_RPC_METRICS_BYTES},
-    [BUDGET_STRANGER] = {LIMIT_RPC_SMALL_MESSAGE,
-                         LIMIT_RPC_STRANGER_CONNECTION_BYTES,
-                         LIMIT_RPC_STRANGER_BYTES},
+    [BUDGET_UNAUTHENTICATED] = {LIMIT_RPC_SMALL_MESSAGE,
+                                LIMIT_RPC_UNAUTH_CONNECTION_BYTES,
+                                LIMIT_RPC_UNAUTH_BYTES},
 };
 
 _Static_assert((int)LIMIT_RPC_WORKER_BYTES + (int)LIMIT_RPC_OPERATOR_BYTES +
                        (int)LIMIT_RPC_METRICS_BYTES +
-                       (int)LIMIT_RPC_STRANGER_BYTES ==
+                       (int)LIMIT_RPC_UNAUTH_BYTES ==
                    (int)LIMIT_RPC_BYTES,
                "the shares of the roles are the limit in all");
 
@@ -40,8 +40,8 @@ void
 budget_init_open(struct budget *budget)
 {
     budget_init(budget);
-    budget->limits[BUDGET_STRANGER].message = LIMIT_RPC_MESSAGE;
-    budget->limits[BUDGET_STRANGER].connection =
+    budget->limits[BUDGET_UNAUTHENTICATED].message = LIMIT_RPC_MESSAGE;
+    budget->limits[BUDGET_UNAUTHENTICATED].connection =
         LIMIT_RPC_OPERATOR_CONNECTION_BYTES;
 }
 
@@ -60,7 +60,7 @@ budget_account_init(struct budget_account *account, struct budget *budget)
 {
     *account = (struct budget_account){
         .budget = budget,
-        .role = (enum role)BUDGET_STRANGER,
+        .role = (enum role)BUDGET_UNAUTHENTICATED,
     };
 }
 
@@ -73,7 +73,8 @@ budget_account_limits(const struct budget_account *account)
 static const char *
 role_words(enum role role)
 {
-    return role == (enum role)BUDGET_STRANGER ? "no token" : role_name(role);
+    return role == (enum role)BUDGET_UNAUTHENTICATED ? "no token"
+                                                     : role_name(role);
 }
 
 enum hoop_status

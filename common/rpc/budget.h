@@ -23,7 +23,7 @@
 #include "base/role.h"
 
 enum {
-    BUDGET_STRANGER = ROLE_ANYBODY, /* has shown no token yet */
+    BUDGET_UNAUTHENTICATED = ROLE_ANYBODY, /* has shown no token yet */
     BUDGET_ROLES = ROLE_ANYBODY + 1,
 };
 

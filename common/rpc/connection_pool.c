@@ -28,7 +28,7 @@
 
 enum {
     CLASSES = 8 * sizeof(size_t),
-    CROWD_PART = 4,
+    NETWORK_PART = 4,
 };
 
 TAILQ_HEAD(pool_list, pool_entry);
@@ -37,7 +37,7 @@ TAILQ_HEAD(network_list, pool_network);
 struct pool_network {
     struct address_network key;
     bool is_loopback;
-    size_t n_strangers;
+    size_t n_unauthenticated;
     struct pool_list strangers;     /* the longest silent first */
     TAILQ_ENTRY(pool_network) link; /* of its class */
     UT_hash_handle hh;
@@ -47,7 +47,7 @@ struct connection_pool {
     struct loop_timer *patience; /* with the oldest stranger */
     struct connection_pool_limits limits;
     pool_close_fn *close;
-    size_t n_strangers;
+    size_t n_unauthenticated;
     size_t n_known[ROLE_ANYBODY];
     uint64_t n_closed;
     struct pool_network *networks;
@@ -157,7 +157,7 @@ connection_pool_destroy(struct connection_pool *pool)
 static size_t
 connections_count(const struct connection_pool *pool)
 {
-    size_t n = pool->n_strangers;
+    size_t n = pool->n_unauthenticated;
 
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++)
         n += pool->n_known[role];
@@ -185,11 +185,12 @@ connection_pool_close_silent(struct connection_pool *pool,
 }
 
 static bool
-is_of_crowd(const struct connection_pool *pool, const struct pool_entry *entry)
+is_of_full_network(const struct connection_pool *pool,
+                   const struct pool_entry *entry)
 {
-    const size_t n = entry->network->n_strangers;
+    const size_t n = entry->network->n_unauthenticated;
 
-    return n > 1 && n >= pool->n_strangers / CROWD_PART;
+    return n > 1 && n >= pool->n_unauthenticated / NETWORK_PART;
 }
 
 struct pool_entry *
@@ -197,9 +198,10 @@ connection_pool_first_to_go(const struct connection_pool *pool,
                             struct pool_entry *first,
                             struct pool_entry *second)
 {
-    if (!first || is_of_crowd(pool, first) < is_of_crowd(pool, second))
+    if (!first ||
+        is_of_full_network(pool, first) < is_of_full_network(pool, second))
         return second;
-    if (is_of_crowd(pool, first) > is_of_crowd(pool, second))
+    if (is_of_full_network(pool, first) > is_of_full_network(pool, second))
         return first;
     return second->active_ns < first->active_ns ? second : first;
 }
@@ -212,7 +214,7 @@ connection_pool_make_room(struct connection_pool *pool)
     struct pool_network *network;
 
     for (size_t i = CLASSES - 1;
-         i > 0 && pool->n_strangers >> i >> 1 < CROWD_PART; i--) {
+         i > 0 && pool->n_unauthenticated >> i >> 1 < NETWORK_PART; i--) {
         TAILQ_FOREACH(network, &pool->classes[i], link)
         {
             first = connection_pool_first_to_go(
@@ -256,19 +258,19 @@ static struct network_list *
 network_class(struct connection_pool *pool, const struct pool_network *network)
 {
     return &pool->classes[CLASSES - 1 -
-                          (size_t)__builtin_clzl(network->n_strangers)];
+                          (size_t)__builtin_clzl(network->n_unauthenticated)];
 }
 
 /* The network may be freed when it has none left. */
 static void
 network_count(struct connection_pool *pool,
               struct pool_network *network,
-              size_t n_strangers)
+              size_t n_unauthenticated)
 {
-    if (network->n_strangers > 0)
+    if (network->n_unauthenticated > 0)
         TAILQ_REMOVE(network_class(pool, network), network, link);
-    network->n_strangers = n_strangers;
-    if (n_strangers > 0) {
+    network->n_unauthenticated = n_unauthenticated;
+    if (n_unauthenticated > 0) {
         TAILQ_INSERT_TAIL(network_class(pool, network), network, link);
         return;
     }
@@ -283,7 +285,7 @@ network_make_room(struct connection_pool *pool, struct pool_network *network)
     const size_t n_max = network->is_loopback ? pool->limits.n_loopback_max
                                               : pool->limits.n_network_max;
 
-    if (network->n_strangers < n_max)
+    if (network->n_unauthenticated < n_max)
         return HOOP_OK;
 
     struct pool_entry *silent =
@@ -296,7 +298,7 @@ network_make_room(struct connection_pool *pool, struct pool_network *network)
     return error_raise(HOOP_E_EXHAUSTED,
                        "%zu connections of its address (or its 64 bits of "
                        "IPv6) have not shown a token yet, as many as may be",
-                       network->n_strangers);
+                       network->n_unauthenticated);
 }
 
 enum hoop_status
@@ -319,7 +321,7 @@ connection_pool_enter(struct connection_pool *pool,
     if (!network)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
 
-    entry->state = POOL_ENTRY_STRANGER;
+    entry->state = POOL_ENTRY_UNAUTHENTICATED;
     entry->since_ns = clock_now_ns();
     entry->active_ns = entry->since_ns - silent_ms * CLOCK_NS_PER_MS;
     entry->network = network;
@@ -331,31 +333,31 @@ connection_pool_enter(struct connection_pool *pool,
         TAILQ_INSERT_TAIL(&pool->by_activity, entry, by_activity);
         TAILQ_INSERT_TAIL(&network->strangers, entry, by_activity_in_network);
     }
-    network_count(pool, network, network->n_strangers + 1);
-    if (++pool->n_strangers == 1)
+    network_count(pool, network, network->n_unauthenticated + 1);
+    if (++pool->n_unauthenticated == 1)
         patience_arm(pool);
     return HOOP_OK;
 }
 
 static void
-stranger_forget(struct connection_pool *pool, struct pool_entry *entry)
+unauthenticated_remove(struct connection_pool *pool, struct pool_entry *entry)
 {
     struct pool_network *network = entry->network;
 
     TAILQ_REMOVE(&pool->by_age, entry, by_age);
     TAILQ_REMOVE(&pool->by_activity, entry, by_activity);
     TAILQ_REMOVE(&network->strangers, entry, by_activity_in_network);
-    pool->n_strangers--;
-    network_count(pool, network, network->n_strangers - 1);
+    pool->n_unauthenticated--;
+    network_count(pool, network, network->n_unauthenticated - 1);
     entry->network = NULL;
 }
 
 void
 connection_pool_leave(struct connection_pool *pool, struct pool_entry *entry)
 {
-    if (entry->state == POOL_ENTRY_STRANGER)
-        stranger_forget(pool, entry);
-    if (entry->state == POOL_ENTRY_KNOWN)
+    if (entry->state == POOL_ENTRY_UNAUTHENTICATED)
+        unauthenticated_remove(pool, entry);
+    if (entry->state == POOL_ENTRY_AUTHENTICATED)
         pool->n_known[entry->role]--;
     entry->state = POOL_ENTRY_NONE;
 }
@@ -363,7 +365,7 @@ connection_pool_leave(struct connection_pool *pool, struct pool_entry *entry)
 void
 connection_pool_hear(struct connection_pool *pool, struct pool_entry *entry)
 {
-    if (entry->state != POOL_ENTRY_STRANGER)
+    if (entry->state != POOL_ENTRY_UNAUTHENTICATED)
         return;
     entry->active_ns = clock_now_ns();
     TAILQ_REMOVE(&pool->by_activity, entry, by_activity);
@@ -383,15 +385,15 @@ connection_pool_admit(struct connection_pool *pool,
                                              : (pool->limits.n_all_max + 3) / 4;
 
     assert(role < ROLE_ANYBODY);
-    if (entry->state != POOL_ENTRY_STRANGER)
+    if (entry->state != POOL_ENTRY_UNAUTHENTICATED)
         return HOOP_OK;
     if (pool->n_known[role] >= n_max)
         return error_raise(HOOP_E_EXHAUSTED,
                            "%zu connections of role %s are open, as many as "
                            "may be",
                            n_max, role_name(role));
-    stranger_forget(pool, entry);
-    entry->state = POOL_ENTRY_KNOWN;
+    unauthenticated_remove(pool, entry);
+    entry->state = POOL_ENTRY_AUTHENTICATED;
     entry->role = role;
     pool->n_known[role]++;
     return HOOP_OK;

@@ -41,8 +41,8 @@ pool_close_fn(struct pool_entry *entry, const char *reason);
 
 enum pool_entry_state {
     POOL_ENTRY_NONE, /* has not entered, or has left */
-    POOL_ENTRY_STRANGER,
-    POOL_ENTRY_KNOWN,
+    POOL_ENTRY_UNAUTHENTICATED,
+    POOL_ENTRY_AUTHENTICATED,
 };
 
 /* A part of a connection. Zeroed before it enters. */

@@ -19,7 +19,7 @@
 #include "net/loop.h"
 #include "net/socket.h"
 #include "net/tls.h"
-#include "rpc/seal.h"
+#include "rpc/rpc_tls.h"
 
 enum {
     /* Reads of one turn, so that the loop's others get theirs. */
@@ -30,8 +30,8 @@ enum {
 };
 
 static const struct sm_state connection_states[] = {
-    [CONNECTION_SECURING] = {"securing", SM_TO(CONNECTION_GREETING)},
-    [CONNECTION_GREETING] = {"greeting", SM_TO(CONNECTION_READY)},
+    [CONNECTION_TLS_HANDSHAKE] = {"securing", SM_TO(CONNECTION_HELLO)},
+    [CONNECTION_HELLO] = {"greeting", SM_TO(CONNECTION_READY)},
     [CONNECTION_READY] = {"ready", 0},
 };
 
@@ -47,16 +47,17 @@ connection_move(struct coordinator_connection *connection,
 
 /* What a client that knows no TLS can make something of: a fatal alert. */
 static enum hoop_status
-stranger_answer(const struct coordinator_connection *connection)
+send_plain_alert(const struct coordinator_connection *connection)
 {
     static const uint8_t alert[] = {TLS_ALERT, 3, 3, 0, 2, 2, 40};
     uint8_t rest[4 * SP_HELLO_BYTES];
 
     /* What is not read when it is closed would take the alert with it. */
-    if (recv(connection->carrier.fd, rest, sizeof(rest), MSG_DONTWAIT) >= 0)
-        (void)!send(connection->carrier.fd, alert, sizeof(alert),
+    if (recv(connection->control_stream.fd, rest, sizeof(rest), MSG_DONTWAIT) >=
+        0)
+        (void)!send(connection->control_stream.fd, alert, sizeof(alert),
                     MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (tls_first_byte(connection->carrier.tls) == sp_hello_request[0])
+    if (tls_first_byte(connection->control_stream.tls) == sp_hello_request[0])
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "it does not speak TLS: set HOOP_TLS=on there, or "
                            "start hoopd with --tls off");
@@ -66,18 +67,19 @@ stranger_answer(const struct coordinator_connection *connection)
 static enum hoop_status
 connection_secure(struct coordinator_connection *connection)
 {
-    const enum hoop_status status = tls_shake(connection->carrier.tls);
+    const enum hoop_status status =
+        tls_handshake(connection->control_stream.tls);
 
     if (status == HOOP_E_PENDING)
         return status;
     if (status != HOOP_OK) {
-        const int first = tls_first_byte(connection->carrier.tls);
+        const int first = tls_first_byte(connection->control_stream.tls);
 
         return first < 0 || first == TLS_ALERT || first == TLS_HANDSHAKE
                    ? error_pass(status)
-                   : stranger_answer(connection);
+                   : send_plain_alert(connection);
     }
-    connection_move(connection, CONNECTION_GREETING);
+    connection_move(connection, CONNECTION_HELLO);
     sp_writer_hello(&connection->writer, sp_hello_reply);
     return HOOP_OK;
 }
@@ -129,7 +131,7 @@ frame_refuse(struct coordinator_connection *connection, size_t n_bytes)
     error_raise(HOOP_E_EXHAUSTED,
                 "a request of %zu bytes, but %zu are the most %s", n_bytes,
                 budget_account_limits(account)->message,
-                account->role == (enum role)BUDGET_STRANGER
+                account->role == (enum role)BUDGET_UNAUTHENTICATED
                     ? "before a token has been shown on the connection"
                     : "for a token of this role");
     return frame_skip(connection);
@@ -165,7 +167,7 @@ is_held_back(const struct coordinator_connection *connection)
 static enum hoop_status
 connection_take_frames(struct coordinator_connection *connection)
 {
-    if (connection->state == CONNECTION_GREETING) {
+    if (connection->state == CONNECTION_HELLO) {
         enum hoop_status status = sp_reader_hello_client(&connection->reader);
 
         if (status == HOOP_OK)
@@ -197,7 +199,8 @@ connection_read(struct coordinator_connection *connection)
         status = sp_reader_room(&connection->reader, &bytes, &n_room);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = carrier_receive(&connection->carrier, bytes, n_room, &n_bytes);
+    status = control_stream_receive(&connection->control_stream, bytes, n_room,
+                                    &n_bytes);
     if (status != HOOP_OK)
         return status == HOOP_E_PENDING ? status : error_pass(status);
     sp_reader_add(&connection->reader, n_bytes);
@@ -214,9 +217,9 @@ connection_receive(struct coordinator_connection *connection)
     /* What was held back before. */
     if (connection->state == CONNECTION_READY)
         status = connection_take_frames(connection);
-    for (int turn = 0;
-         status == HOOP_E_PENDING && !is_held_back(connection) &&
-         (turn < READS_MAX || carrier_is_ready(&connection->carrier));
+    for (int turn = 0; status == HOOP_E_PENDING && !is_held_back(connection) &&
+                       (turn < READS_MAX ||
+                        control_stream_is_ready(&connection->control_stream));
          turn++) {
         status = connection_read(connection);
         if (status == HOOP_E_PENDING)
@@ -237,7 +240,7 @@ connection_send(struct coordinator_connection *connection)
 {
     for (;;) {
         const enum hoop_status status =
-            sp_writer_send(&connection->writer, &connection->carrier);
+            sp_writer_send(&connection->writer, &connection->control_stream);
         if (status != HOOP_OK)
             return status;
         if (connection->leaving) {
@@ -258,10 +261,10 @@ connection_send(struct coordinator_connection *connection)
 static void
 connection_arm(struct coordinator_connection *connection)
 {
-    const bool has_output = !sp_writer_is_idle(&connection->writer) ||
-                            connection->leaving ||
-                            !STAILQ_EMPTY(&connection->replies) ||
-                            carrier_owes(&connection->carrier);
+    const bool has_output =
+        !sp_writer_is_idle(&connection->writer) || connection->leaving ||
+        !STAILQ_EMPTY(&connection->replies) ||
+        control_stream_has_unsent(&connection->control_stream);
     const bool reads = !is_held_back(connection);
 
     loop_watch_set(connection->watch,
@@ -275,7 +278,7 @@ connection_on_ready(void *owner, enum loop_interest ready)
     struct coordinator_connection *connection = owner;
     enum hoop_status status = HOOP_OK;
 
-    if (connection->state == CONNECTION_SECURING)
+    if (connection->state == CONNECTION_TLS_HANDSHAKE)
         status = connection_secure(connection);
     else if (ready & LOOP_READ)
         status = connection_receive(connection);
@@ -307,7 +310,7 @@ coordinator_connection_reply(struct coordinator_connection *connection,
         sp_writer_take_frame(&connection->writer, exchange->frame_id,
                              STEAL(exchange->reply), exchange->n_reply);
         /* If it fails, so it does again when the loop comes to it. */
-        (void)sp_writer_send(&connection->writer, &connection->carrier);
+        (void)sp_writer_send(&connection->writer, &connection->control_stream);
     } else {
         STAILQ_INSERT_TAIL(&connection->replies, exchange, queued);
     }
@@ -317,7 +320,7 @@ coordinator_connection_reply(struct coordinator_connection *connection,
 void
 coordinator_connection_cut(const struct coordinator_connection *connection)
 {
-    shutdown(connection->carrier.fd, SHUT_RDWR);
+    shutdown(connection->control_stream.fd, SHUT_RDWR);
 }
 
 static enum hoop_status
@@ -326,15 +329,16 @@ connection_open(struct coordinator_connection *connection,
 {
     enum hoop_status status = HOOP_OK;
 
-    if (connection->seal) {
-        status = seal_accept(connection->seal, connection->carrier.fd,
-                             &connection->carrier.tls);
+    if (connection->rpc_tls) {
+        status =
+            rpc_tls_accept(connection->rpc_tls, connection->control_stream.fd,
+                           &connection->control_stream.tls);
     } else {
-        connection->state = CONNECTION_GREETING;
+        connection->state = CONNECTION_HELLO;
         sp_writer_hello(&connection->writer, sp_hello_reply);
     }
     if (status == HOOP_OK)
-        status = loop_watch_create(options->loop, connection->carrier.fd,
+        status = loop_watch_create(options->loop, connection->control_stream.fd,
                                    connection_on_ready, connection,
                                    &connection->watch);
     if (status != HOOP_OK)
@@ -359,8 +363,8 @@ coordinator_connection_create(const struct connection_options *options,
     }
     connection->listener = options->listener;
     connection->events = options->events;
-    connection->seal = options->seal;
-    connection->carrier.fd = fd;
+    connection->rpc_tls = options->rpc_tls;
+    connection->control_stream.fd = fd;
     LIST_INIT(&connection->exchanges);
     STAILQ_INIT(&connection->replies);
     budget_account_init(&connection->account, options->budget);
@@ -381,7 +385,7 @@ coordinator_connection_destroy(struct coordinator_connection *connection)
     if (!connection)
         return;
     loop_watch_destroy(connection->watch);
-    carrier_close(&connection->carrier);
+    control_stream_close(&connection->control_stream);
     sp_reader_deinit(&connection->reader);
     sp_writer_deinit(&connection->writer);
     /* Exchanges have released theirs. */

@@ -19,8 +19,8 @@
 
 #include "rpc/authentication.h"
 #include "rpc/budget.h"
-#include "rpc/carrier.h"
 #include "rpc/connection_pool.h"
+#include "rpc/control_stream.h"
 #include "rpc/rpc_exchange.h"
 #include "rpc/sp_stream.h"
 #include "rpc/sp_writer.h"
@@ -28,21 +28,21 @@
 struct coordinator_connection;
 struct loop;
 struct loop_watch;
-struct seal;
+struct rpc_tls;
 
 enum {
     PEER_TEXT = 96, /* an IPv6 address with its interface, and a port */
 };
 
 /*
- * SECURING -> GREETING -> READY
+ * TLS_HANDSHAKE -> HELLO -> READY
  *
- * Without TLS it begins at GREETING. Whatever goes wrong ends the connection,
+ * Without TLS it begins at HELLO. Whatever goes wrong ends the connection,
  * and with it this.
  */
 enum connection_state {
-    CONNECTION_SECURING,
-    CONNECTION_GREETING,
+    CONNECTION_TLS_HANDSHAKE,
+    CONNECTION_HELLO,
     CONNECTION_READY,
 };
 
@@ -69,9 +69,9 @@ struct coordinator_connection {
     uint32_t id; /* 0: not READY */
     struct rpc_listener *listener;
     const struct connection_events *events;
-    struct seal *seal; /* NULL: plain */
+    struct rpc_tls *rpc_tls; /* NULL: plain */
     enum connection_state state;
-    struct carrier carrier;
+    struct control_stream control_stream;
     struct loop_watch *watch;
     struct sp_reader reader;
     size_t n_room_charged; /* of reader */
@@ -92,7 +92,7 @@ struct coordinator_connection {
 
 struct connection_options {
     struct loop *loop;
-    struct seal *seal;
+    struct rpc_tls *rpc_tls;
     struct budget *budget;
     struct rpc_listener *listener;
     const struct connection_events *events; /* static */

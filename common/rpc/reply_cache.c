@@ -291,7 +291,7 @@ due_extend(struct cache_client *client, const struct reply_cache_key *key)
         client->term_ms = key->term_ms;
 }
 
-static enum reply_cache_verdict
+static enum reply_cache_result
 entry_add(struct reply_cache *cache,
           struct cache_client *client,
           uint64_t id,
@@ -352,7 +352,7 @@ cache_evict(struct reply_cache *cache)
         client_evict_oldest(cache, client);
 }
 
-enum reply_cache_verdict
+enum reply_cache_result
 reply_cache_begin(struct reply_cache *cache,
                   const struct reply_cache_key *key,
                   void *owner,
@@ -377,7 +377,7 @@ reply_cache_begin(struct reply_cache *cache,
     if (!entry && key->id <= client->floor)
         return REPLY_CACHE_LOST;
     if (!entry) {
-        const enum reply_cache_verdict verdict =
+        const enum reply_cache_result verdict =
             entry_add(cache, client, key->id, owner);
 
         cache_evict(cache);
@@ -447,8 +447,8 @@ reply_cache_forget(struct reply_cache *cache, const struct reply_cache_key *key)
 }
 
 void
-reply_cache_follow(struct reply_cache *cache,
-                   const struct reply_cache_journal *journal)
+reply_cache_set_journal(struct reply_cache *cache,
+                        const struct reply_cache_journal *journal)
 {
     cache->journal = *journal;
 }
@@ -501,10 +501,10 @@ floor_revive(struct cache_client *client,
 }
 
 enum hoop_status
-reply_cache_revive(struct reply_cache *cache,
-                   struct message_span key,
-                   struct message_span value,
-                   uint64_t now_ms)
+reply_cache_restore(struct reply_cache *cache,
+                    struct message_span key,
+                    struct message_span value,
+                    uint64_t now_ms)
 {
     struct reply_cache_key request;
     struct journal_key stored;

@@ -26,7 +26,7 @@
 
 struct reply_cache;
 
-enum reply_cache_verdict {
+enum reply_cache_result {
     REPLY_CACHE_NEW,     /* apply it, then finish or forget */
     REPLY_CACHE_RUNNING, /* attach to it: *out_running is its owner */
     REPLY_CACHE_DONE,    /* repeat *out_reply */
@@ -74,8 +74,8 @@ reply_cache_destroy(struct reply_cache *cache);
 
 /* journal is copied. Before the first request. */
 void
-reply_cache_follow(struct reply_cache *cache,
-                   const struct reply_cache_journal *journal);
+reply_cache_set_journal(struct reply_cache *cache,
+                        const struct reply_cache_journal *journal);
 
 /*
  * What was put and not erased, while nobody follows. A reply, and what is known
@@ -84,10 +84,10 @@ reply_cache_follow(struct reply_cache *cache,
  * and a reply that is dropped too early lets its request be applied twice. Handle: HOOP_E_DATA_LOSS, HOOP_E_EXHAUSTED.
  */
 enum hoop_status
-reply_cache_revive(struct reply_cache *cache,
-                   struct message_span key,
-                   struct message_span value,
-                   uint64_t now_ms);
+reply_cache_restore(struct reply_cache *cache,
+                    struct message_span key,
+                    struct message_span value,
+                    uint64_t now_ms);
 
 /* Whether the request came before: it is running, or its reply is kept. */
 bool
@@ -102,7 +102,7 @@ reply_cache_knows(const struct reply_cache *cache,
 
 /* owner is borrowed until the entry is finished or forgotten. *out_found is
  * written for RUNNING and DONE. */
-enum reply_cache_verdict
+enum reply_cache_result
 reply_cache_begin(struct reply_cache *cache,
                   const struct reply_cache_key *key,
                   void *owner,

@@ -40,8 +40,9 @@ rpc_answer_send(struct rpc_server *server,
         return;
     }
     server->counters.replies++;
-    rpc_held_send(&server->held, exchange, answer->bytes, number,
-                  answer->effect == METHOD_READS ? HELD_READ : HELD_CHANGE);
+    rpc_deferred_send(&server->deferred, exchange, answer->bytes, number,
+                      answer->effect == METHOD_READS ? DEFERRED_READ
+                                                     : DEFERRED_CHANGE);
 }
 
 void

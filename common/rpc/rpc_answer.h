@@ -12,7 +12,7 @@
 
 #include "base/log_quota.h"
 #include "rpc/authentication.h"
-#include "rpc/rpc_held.h"
+#include "rpc/rpc_deferred.h"
 #include "rpc/rpc_listener.h"
 #include "rpc/rpc_request.h"
 #include "rpc/rpc_server.h"
@@ -33,7 +33,7 @@ struct rpc_server {
     uint64_t swept_ns; /* when it was last looked through for old ones */
     struct requests requests;
     struct rpc_request *handling; /* whose on_request runs; NULL: none */
-    struct rpc_held held;
+    struct rpc_deferred deferred;
     struct auth_keys keys;
     struct rpc_server_counters counters;
 

@@ -23,9 +23,9 @@
 #include "rpc/authentication.h"
 #include "rpc/client_call.h"
 #include "rpc/envelope.h"
-#include "rpc/rpc_inbox.h"
+#include "rpc/rpc_call_queue.h"
 #include "rpc/rpc_link.h"
-#include "rpc/seal.h"
+#include "rpc/rpc_tls.h"
 
 enum client_stage {
     CLIENT_OPEN,
@@ -49,9 +49,9 @@ struct rpc_client {
     struct client_calls finished;
     size_t n_calls; /* queued and sent */
 
-    struct seal *seal; /* NULL: plain */
+    struct rpc_tls *rpc_tls; /* NULL: plain */
     struct rpc_link *link;
-    struct rpc_inbox *inbox;
+    struct rpc_call_queue *call_queue;
     struct loop_timer *deliver;
     struct loop_timer *deadline;
     uint64_t deadline_ns; /* for which it is started, or CLOCK_NEVER */
@@ -80,8 +80,8 @@ client_free(struct rpc_client *client)
     loop_timer_destroy(client->deliver);
     loop_timer_destroy(client->deadline);
     rpc_link_destroy(client->link);
-    seal_destroy(client->seal);
-    rpc_inbox_destroy(client->inbox);
+    rpc_tls_destroy(client->rpc_tls);
+    rpc_call_queue_destroy(client->call_queue);
     auth_keys_deinit(&client->keys);
     free(client);
 }
@@ -127,7 +127,7 @@ rpc_client_destroy(struct rpc_client *client)
     const enum client_stage stage = client->stage;
     client->stage = CLIENT_DESTROYED;
 
-    rpc_inbox_close(client->inbox);
+    rpc_call_queue_close(client->call_queue);
     calls_finish(client,
                  &(struct rpc_answer){
                      .status = HOOP_E_CANCELLED,
@@ -424,15 +424,15 @@ static enum hoop_status
 link_open(struct rpc_client *client, const struct rpc_client_options *options)
 {
     if (options->tls) {
-        const enum hoop_status status =
-            seal_create_client(options->tls, options->token, &client->seal);
+        const enum hoop_status status = rpc_tls_create_client(
+            options->tls, options->token, &client->rpc_tls);
         if (status != HOOP_OK)
             return error_pass(status);
     }
     const struct rpc_link_options link = {
         .loop = options->loop,
         .address = options->address,
-        .seal = client->seal,
+        .rpc_tls = client->rpc_tls,
         .keys = &client->keys,
         .client = client->id,
         .events =
@@ -466,7 +466,7 @@ client_open(struct rpc_client *client, const struct rpc_client_options *options)
                                &client->deadline);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = rpc_inbox_create(options->loop, client, &client->inbox);
+    status = rpc_call_queue_create(options->loop, client, &client->call_queue);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -609,10 +609,10 @@ rpc_client_call_wait(struct rpc_client *client,
                      uint8_t **out_body,
                      size_t *out_n_bytes)
 {
-    struct rpc_inbox_answer answer = {0};
+    struct rpc_call_queue_answer answer = {0};
 
     const enum hoop_status status =
-        rpc_inbox_call(client->inbox, call, &answer);
+        rpc_call_queue_call(client->call_queue, call, &answer);
     if (status != HOOP_OK)
         return error_pass(status);
     if (out_body) {

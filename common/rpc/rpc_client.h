@@ -33,7 +33,7 @@ struct rpc_client_options {
     const char *address;         /* "host:port"; all that follows is copied */
     const char *job;             /* NULL: none */
     const char *token;           /* NULL: none */
-    const struct tls_files *tls; /* rpc/seal.h; NULL: none */
+    const struct tls_files *tls; /* rpc/rpc_tls.h; NULL: none */
 };
 
 struct rpc_answer {

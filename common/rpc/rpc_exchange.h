@@ -38,7 +38,7 @@ struct rpc_exchange {
         message;    /* borrowed while on_exchange runs; then none */
     uint8_t *reply; /* from the reply on */
     size_t n_reply;
-    uint64_t number; /* that the reply waits for: rpc/rpc_held.h */
+    uint64_t number; /* that the reply waits for: rpc/rpc_deferred.h */
     bool is_read;    /* ... unless reads may pass */
     LIST_ENTRY(rpc_exchange) link; /* of its connection, or orphans */
     STAILQ_ENTRY(rpc_exchange) queued;

@@ -81,7 +81,7 @@ rpc_fault_takes(struct rpc_exchange *exchange, enum fault_point point)
         faults_are_due(rpc_listener_faults(exchange->listener), exchange->rules,
                        &event))
         linger();
-    const struct fault_deed deed = faults_strike(
+    const struct fault_deed deed = faults_trigger(
         rpc_listener_faults(exchange->listener), exchange->rules, &event);
     if (deed.action == FAULT_RESET)
         rpc_exchange_cut(exchange);

@@ -29,9 +29,9 @@
 #include "net/socket.h"
 #include "net/tls.h"
 #include "rpc/authentication.h"
-#include "rpc/carrier.h"
+#include "rpc/control_stream.h"
 #include "rpc/method.h"
-#include "rpc/seal.h"
+#include "rpc/rpc_tls.h"
 #include "rpc/sp_writer.h"
 #include "wire/pack.h"
 
@@ -45,15 +45,15 @@ enum {
 };
 
 /*
- * IDLE -> WAITING -> CONNECTING -> GREETING -> CHALLENGING -> PROVING -> READY
+ * IDLE -> WAITING -> CONNECTING -> HELLO -> CHALLENGING -> PROVING -> READY
  *          |  ^        |   ^  |      ^  | `------------------------------^ |
- *          |  |        |   |  `-> SECURING                                 |
+ *          |  |        |   |  `-> TLS_HANDSHAKE                            |
  *          |  `--------+---|---------+--+--------------------+-------------'
  *          v               |                                          lost
  *      LOOKING_UP ---------'
  *
  * WAITING is the back-off, and the rest while nobody wants anything sent.
- * Under TLS, SECURING is its handshake. With a token, CHALLENGING waits for the
+ * Under TLS, TLS_HANDSHAKE is its handshake. With a token, CHALLENGING waits for the
  * proof that the other side knows it, PROVING until our own has been believed.
  */
 enum link_state {
@@ -61,8 +61,8 @@ enum link_state {
     LINK_WAITING,
     LINK_LOOKING_UP,
     LINK_CONNECTING,
-    LINK_SECURING,
-    LINK_GREETING,
+    LINK_TLS_HANDSHAKE,
+    LINK_HELLO,
     LINK_CHALLENGING,
     LINK_PROVING,
     LINK_READY,
@@ -74,12 +74,13 @@ static const struct sm_state link_states[] = {
                       SM_TO(LINK_CONNECTING) | SM_TO(LINK_LOOKING_UP)},
     [LINK_LOOKING_UP] = {"looking up",
                          SM_TO(LINK_CONNECTING) | SM_TO(LINK_WAITING)},
-    [LINK_CONNECTING] = {"connecting", SM_TO(LINK_SECURING) |
-                                           SM_TO(LINK_GREETING) |
+    [LINK_CONNECTING] = {"connecting", SM_TO(LINK_TLS_HANDSHAKE) |
+                                           SM_TO(LINK_HELLO) |
                                            SM_TO(LINK_WAITING)},
-    [LINK_SECURING] = {"securing", SM_TO(LINK_GREETING) | SM_TO(LINK_WAITING)},
-    [LINK_GREETING] = {"greeting", SM_TO(LINK_CHALLENGING) | SM_TO(LINK_READY) |
-                                       SM_TO(LINK_WAITING)},
+    [LINK_TLS_HANDSHAKE] = {"securing",
+                            SM_TO(LINK_HELLO) | SM_TO(LINK_WAITING)},
+    [LINK_HELLO] = {"greeting", SM_TO(LINK_CHALLENGING) | SM_TO(LINK_READY) |
+                                    SM_TO(LINK_WAITING)},
     [LINK_CHALLENGING] = {"challenging",
                           SM_TO(LINK_PROVING) | SM_TO(LINK_WAITING)},
     [LINK_PROVING] = {"proving", SM_TO(LINK_READY) | SM_TO(LINK_WAITING)},
@@ -88,7 +89,7 @@ static const struct sm_state link_states[] = {
 
 struct rpc_link {
     struct loop *loop;
-    struct seal *seal; /* NULL: plain */
+    struct rpc_tls *rpc_tls; /* NULL: plain */
     const struct auth_keys *keys;
     struct envelope_client client;
     struct rpc_link_events events;
@@ -108,7 +109,7 @@ struct rpc_link {
     uint64_t backoff_ms;
     bool is_wanted; /* rpc_link_wake() while waiting */
 
-    struct carrier carrier;
+    struct control_stream control_stream;
     struct loop_watch *watch;
     struct sp_reader reader;
     struct sp_writer writer;
@@ -131,7 +132,7 @@ static void
 link_close(struct rpc_link *link)
 {
     loop_watch_destroy(STEAL(link->watch));
-    carrier_close(&link->carrier);
+    control_stream_close(&link->control_stream);
     sp_reader_deinit(&link->reader);
     sp_writer_deinit(&link->writer);
     free(link->pending.bytes);
@@ -184,10 +185,10 @@ silence_of(enum link_state state)
     case LINK_CONNECTING:
         return "nothing answers a connection there: is there a route, or a "
                "firewall between?";
-    case LINK_SECURING:
+    case LINK_TLS_HANDSHAKE:
         return "it accepts connections but does not answer: is HOOP_TLS on at "
                "the coordinator, too?";
-    case LINK_GREETING:
+    case LINK_HELLO:
         return "it accepts connections but does not say hello: is a hoop "
                "coordinator there?";
     case LINK_CHALLENGING:
@@ -255,7 +256,7 @@ link_arm(struct rpc_link *link)
 {
     const bool has_output = !sp_writer_is_idle(&link->writer) ||
                             link->state == LINK_CONNECTING ||
-                            carrier_owes(&link->carrier);
+                            control_stream_has_unsent(&link->control_stream);
 
     loop_watch_set(link->watch,
                    has_output ? LOOP_READ | LOOP_WRITE : LOOP_READ);
@@ -266,7 +267,8 @@ static enum hoop_status
 link_send(struct rpc_link *link)
 {
     for (;;) {
-        enum hoop_status status = sp_writer_send(&link->writer, &link->carrier);
+        enum hoop_status status =
+            sp_writer_send(&link->writer, &link->control_stream);
         if (status != HOOP_OK)
             return status;
 
@@ -288,7 +290,7 @@ link_become_ready(struct rpc_link *link)
 {
     loop_timer_stop(link->timer);
     link->has_local =
-        socket_local_address(link->carrier.fd, &link->local) == HOOP_OK;
+        socket_local_address(link->control_stream.fd, &link->local) == HOOP_OK;
     link_move(link, LINK_READY);
 }
 
@@ -300,7 +302,7 @@ auth_ask(struct rpc_link *link, enum method_id method, struct pack *pack)
     size_t n_body = 0;
     struct envelope_request request = {
         .client = link->client,
-        .deadline_ms = LIMIT_GREETING_MS,
+        .deadline_ms = LIMIT_HANDSHAKE_MS,
     };
 
     enum hoop_status status = pack_take(pack, &body, &n_body);
@@ -322,8 +324,8 @@ link_challenge(struct rpc_link *link)
     enum hoop_status status = HOOP_OK;
 
     pack_init(&pack, LIMIT_RPC_BODY);
-    if (link->carrier.tls) {
-        status = tls_binding(link->carrier.tls, link->auth.binding);
+    if (link->control_stream.tls) {
+        status = tls_binding(link->control_stream.tls, link->auth.binding);
         link->auth.n_binding = TLS_BINDING_BYTES;
     }
     if (status == HOOP_OK)
@@ -401,7 +403,7 @@ link_take_proof(struct rpc_link *link)
 static enum hoop_status
 link_take_frames(struct rpc_link *link)
 {
-    if (link->state == LINK_GREETING) {
+    if (link->state == LINK_HELLO) {
         enum hoop_status status = sp_reader_hello(&link->reader);
         if (status == HOOP_OK && auth_keys_are_known(link->keys))
             status = link_challenge(link);
@@ -432,8 +434,9 @@ link_take_frames(struct rpc_link *link)
 static enum hoop_status
 link_receive(struct rpc_link *link)
 {
-    for (int turn = 0;
-         turn < LINK_READS_MAX || carrier_is_ready(&link->carrier); turn++) {
+    for (int turn = 0; turn < LINK_READS_MAX ||
+                       control_stream_is_ready(&link->control_stream);
+         turn++) {
         uint8_t *bytes;
         size_t n_room;
         size_t n_bytes;
@@ -442,7 +445,8 @@ link_receive(struct rpc_link *link)
             sp_reader_room(&link->reader, &bytes, &n_room);
         if (status != HOOP_OK)
             return error_pass(status);
-        status = carrier_receive(&link->carrier, bytes, n_room, &n_bytes);
+        status = control_stream_receive(&link->control_stream, bytes, n_room,
+                                        &n_bytes);
         if (status != HOOP_OK)
             return status == HOOP_E_PENDING ? status : error_pass(status);
 
@@ -457,29 +461,30 @@ link_receive(struct rpc_link *link)
 static enum hoop_status
 link_secure(struct rpc_link *link)
 {
-    const enum hoop_status status = seal_shake(link->carrier.tls);
+    const enum hoop_status status = rpc_tls_handshake(link->control_stream.tls);
 
     if (status != HOOP_OK)
         return status;
-    link_move(link, LINK_GREETING);
+    link_move(link, LINK_HELLO);
     sp_writer_hello(&link->writer, sp_hello_request);
     return HOOP_OK;
 }
 
 static enum hoop_status
-link_greet(struct rpc_link *link)
+link_send_hello(struct rpc_link *link)
 {
-    enum hoop_status status = socket_connected(link->carrier.fd);
-    if (status == HOOP_OK && link->seal)
-        status = seal_call(link->seal, link->carrier.fd, &link->carrier.tls);
+    enum hoop_status status = socket_connected(link->control_stream.fd);
+    if (status == HOOP_OK && link->rpc_tls)
+        status = rpc_tls_connect(link->rpc_tls, link->control_stream.fd,
+                                 &link->control_stream.tls);
     if (status != HOOP_OK)
         return error_pass(status);
-    loop_timer_start(link->timer, LIMIT_GREETING_MS);
-    if (link->seal) {
-        link_move(link, LINK_SECURING);
+    loop_timer_start(link->timer, LIMIT_HANDSHAKE_MS);
+    if (link->rpc_tls) {
+        link_move(link, LINK_TLS_HANDSHAKE);
         return link_secure(link);
     }
-    link_move(link, LINK_GREETING);
+    link_move(link, LINK_HELLO);
     sp_writer_hello(&link->writer, sp_hello_request);
     return HOOP_OK;
 }
@@ -490,7 +495,7 @@ static enum hoop_status
 link_hear_out(struct rpc_link *link, enum hoop_status status)
 {
     if (status != HOOP_E_UNAVAILABLE ||
-        (link->state != LINK_GREETING && link->state != LINK_CHALLENGING &&
+        (link->state != LINK_HELLO && link->state != LINK_CHALLENGING &&
          link->state != LINK_PROVING))
         return status;
 
@@ -505,8 +510,8 @@ link_on_ready(void *owner, enum loop_interest ready)
     enum hoop_status status = HOOP_OK;
 
     if (link->state == LINK_CONNECTING)
-        status = link_greet(link);
-    else if (link->state == LINK_SECURING)
+        status = link_send_hello(link);
+    else if (link->state == LINK_TLS_HANDSHAKE)
         status = link_secure(link);
     else if (ready == LOOP_READ)
         status = link_receive(link);
@@ -522,12 +527,12 @@ link_on_ready(void *owner, enum loop_interest ready)
 static enum hoop_status
 link_open(struct rpc_link *link)
 {
-    enum hoop_status status =
-        socket_connect(&link->addresses[link->next_address], &link->carrier.fd);
+    enum hoop_status status = socket_connect(
+        &link->addresses[link->next_address], &link->control_stream.fd);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = loop_watch_create(link->loop, link->carrier.fd, link_on_ready,
-                               link, &link->watch);
+    status = loop_watch_create(link->loop, link->control_stream.fd,
+                               link_on_ready, link, &link->watch);
     if (status != HOOP_OK)
         return error_pass(status);
     if (link->shortage != HOOP_OK)
@@ -535,7 +540,7 @@ link_open(struct rpc_link *link)
     link->shortage = HOOP_OK;
     link_arm(link);
     loop_timer_start(link->timer,
-                     link->n_addresses > 1 ? CONNECT_MS : LIMIT_GREETING_MS);
+                     link->n_addresses > 1 ? CONNECT_MS : LIMIT_HANDSHAKE_MS);
     return HOOP_OK;
 }
 
@@ -608,8 +613,8 @@ link_on_timer(void *owner)
             link_retry(link);
         break;
     case LINK_CONNECTING:
-    case LINK_SECURING:
-    case LINK_GREETING:
+    case LINK_TLS_HANDSHAKE:
+    case LINK_HELLO:
     case LINK_CHALLENGING:
     case LINK_PROVING:
         link_lose(link,
@@ -627,12 +632,12 @@ rpc_link_create(const struct rpc_link_options *options,
     if (!link)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
     link->loop = options->loop;
-    link->seal = options->seal;
+    link->rpc_tls = options->rpc_tls;
     link->keys = options->keys;
     link->client = options->client;
     link->events = options->events;
     link->owner = options->owner;
-    link->carrier.fd = -1;
+    link->control_stream.fd = -1;
     link->backoff_ms = BACKOFF_MIN_MS;
     snprintf(link->text, sizeof(link->text), "%s", options->address);
 
@@ -679,8 +684,8 @@ rpc_link_wake(struct rpc_link *link)
         break;
     case LINK_LOOKING_UP:
     case LINK_CONNECTING:
-    case LINK_SECURING:
-    case LINK_GREETING:
+    case LINK_TLS_HANDSHAKE:
+    case LINK_HELLO:
     case LINK_CHALLENGING:
     case LINK_PROVING:
         break;

@@ -23,7 +23,7 @@
 struct auth_keys;
 struct loop;
 struct rpc_link;
-struct seal;
+struct rpc_tls;
 
 /* What to send; the link takes bytes, which malloc() made. */
 struct rpc_link_frame {
@@ -49,9 +49,9 @@ struct rpc_link_events {
 };
 
 struct rpc_link_options {
-    struct loop *loop;   /* borrowed; must outlive the link */
-    const char *address; /* copied */
-    struct seal *seal;   /* likewise borrowed; NULL: plain */
+    struct loop *loop;       /* borrowed; must outlive the link */
+    const char *address;     /* copied */
+    struct rpc_tls *rpc_tls; /* likewise borrowed; NULL: plain */
     const struct auth_keys
         *keys; /* likewise; what is proved, if any is known */
     struct envelope_client client;

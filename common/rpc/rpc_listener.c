@@ -58,10 +58,10 @@ struct rpc_listener {
     struct loop_timer *patience; /* with the first that greets */
     struct loop_timer *notice;   /* a reply went nowhere: see on_sent */
 
-    struct connection_list greeting; /* not READY */
+    struct connection_list in_hello; /* not READY */
     struct connection_list ready;
     struct rpc_exchanges orphans; /* of connections that are gone */
-    size_t n_greeting;
+    size_t n_hello;
     size_t n_ready;
     size_t n_exchanges;
     size_t n_sending;
@@ -242,7 +242,7 @@ rpc_exchange_admit(struct rpc_exchange *exchange, enum role role)
 {
     struct coordinator_connection *connection = exchange->connection;
 
-    if (!connection || connection->entry.state != POOL_ENTRY_STRANGER)
+    if (!connection || connection->entry.state != POOL_ENTRY_UNAUTHENTICATED)
         return HOOP_OK;
     const enum hoop_status status = connection_pool_admit(
         exchange->listener->pool, &connection->entry, role);
@@ -259,7 +259,7 @@ rpc_exchange_reserve(struct rpc_exchange *exchange, size_t n_bytes)
 }
 
 enum hoop_status
-rpc_exchange_hold(struct rpc_exchange *exchange, struct message_span bytes)
+rpc_exchange_defer(struct rpc_exchange *exchange, struct message_span bytes)
 {
     uint8_t *reply = exchange->connection ? malloc(bytes.n_bytes + 1) : NULL;
 
@@ -274,7 +274,7 @@ rpc_exchange_hold(struct rpc_exchange *exchange, struct message_span bytes)
 }
 
 void
-rpc_exchange_send_held(struct rpc_exchange *exchange)
+rpc_exchange_send_deferred(struct rpc_exchange *exchange)
 {
     struct rpc_listener *listener = exchange->listener;
 
@@ -303,9 +303,9 @@ rpc_exchange_reply(struct rpc_exchange *exchange, struct message_span bytes)
         exchange->connection->n_uncharged++;
     }
     /* Without memory it is as if the connection had been lost. */
-    if (rpc_exchange_hold(exchange, bytes) != HOOP_OK)
+    if (rpc_exchange_defer(exchange, bytes) != HOOP_OK)
         rpc_exchange_cut(exchange);
-    rpc_exchange_send_held(exchange);
+    rpc_exchange_send_deferred(exchange);
 }
 
 void
@@ -346,9 +346,9 @@ rpc_listener_faults(struct rpc_listener *listener)
 /* ---- Connections. */
 
 static void
-stranger_log(struct rpc_listener *listener,
-             const struct coordinator_connection *connection,
-             enum hoop_status status)
+unauthenticated_log(struct rpc_listener *listener,
+                    const struct coordinator_connection *connection,
+                    enum hoop_status status)
 {
     if (status == HOOP_E_UNAVAILABLE)
         log_debug("rpc", "%s has left: %s", connection->peer, error_text());
@@ -399,7 +399,7 @@ static void
 patience_arm(struct rpc_listener *listener)
 {
     const struct coordinator_connection *first =
-        TAILQ_FIRST(&listener->greeting);
+        TAILQ_FIRST(&listener->in_hello);
 
     if (first)
         loop_timer_start(listener->patience,
@@ -422,9 +422,9 @@ on_end(struct coordinator_connection *connection, enum hoop_status status)
         listener->events.on_disconnect(listener->owner, connection->id);
         exchanges_orphan(listener, connection);
     } else {
-        stranger_log(listener, connection, status);
-        TAILQ_REMOVE(&listener->greeting, connection, link);
-        listener->n_greeting--;
+        unauthenticated_log(listener, connection, status);
+        TAILQ_REMOVE(&listener->in_hello, connection, link);
+        listener->n_hello--;
         patience_arm(listener);
     }
     connection_pool_leave(listener->pool, &connection->entry);
@@ -458,10 +458,10 @@ connection_bind(struct coordinator_connection *connection)
 {
     struct authentication *auth = &connection->auth;
 
-    if (!connection->carrier.tls)
+    if (!connection->control_stream.tls)
         return HOOP_OK;
     const enum hoop_status status =
-        tls_binding(connection->carrier.tls, auth->binding);
+        tls_binding(connection->control_stream.tls, auth->binding);
     if (status != HOOP_OK)
         return error_pass(status);
     auth->n_binding = TLS_BINDING_BYTES;
@@ -476,8 +476,8 @@ on_ready(struct coordinator_connection *connection)
     const enum hoop_status status = connection_bind(connection);
     if (status != HOOP_OK)
         return error_pass(status);
-    TAILQ_REMOVE(&listener->greeting, connection, link);
-    listener->n_greeting--;
+    TAILQ_REMOVE(&listener->in_hello, connection, link);
+    listener->n_hello--;
     patience_arm(listener);
     TAILQ_INSERT_TAIL(&listener->ready, connection, link);
     listener->n_ready++;
@@ -493,13 +493,13 @@ on_patience(void *owner)
 {
     struct rpc_listener *listener = owner;
     const char *what =
-        listener->options.seal ? "TLS handshake and hello" : "hello";
+        listener->options.rpc_tls ? "TLS handshake and hello" : "hello";
     struct coordinator_connection *first;
 
-    while ((first = TAILQ_FIRST(&listener->greeting)) &&
+    while ((first = TAILQ_FIRST(&listener->in_hello)) &&
            clock_is_past(first->deadline_ns))
         on_end(first, error_raise(HOOP_E_TIMEOUT, "no %s within %d ms", what,
-                                  LIMIT_GREETING_MS));
+                                  LIMIT_HANDSHAKE_MS));
     patience_arm(listener);
 }
 
@@ -517,14 +517,14 @@ listener_admit(struct rpc_listener *listener,
     status = connection_pool_enter(listener->pool, &connection->entry, peer,
                                    socket_silence_before_accept(fd));
     if (status != HOOP_OK) {
-        stranger_log(listener, connection, status);
+        unauthenticated_log(listener, connection, status);
         coordinator_connection_destroy(connection);
         return HOOP_OK;
     }
-    connection->deadline_ns = clock_deadline_ns(LIMIT_GREETING_MS);
-    TAILQ_INSERT_TAIL(&listener->greeting, connection, link);
-    listener->n_greeting++;
-    if (listener->n_greeting == 1)
+    connection->deadline_ns = clock_deadline_ns(LIMIT_HANDSHAKE_MS);
+    TAILQ_INSERT_TAIL(&listener->in_hello, connection, link);
+    listener->n_hello++;
+    if (listener->n_hello == 1)
         patience_arm(listener);
     return HOOP_OK;
 }
@@ -545,26 +545,26 @@ listener_pause(struct rpc_listener *listener, uint64_t pause_ms)
 
 /* Handshakes of TLS take much memory: fewer may be under way. */
 static bool
-greeting_is_full(const struct rpc_listener *listener)
+hello_queue_is_full(const struct rpc_listener *listener)
 {
-    return listener->options.seal && listener->n_greeting >= LIMIT_GREETINGS;
+    return listener->options.rpc_tls && listener->n_hello >= LIMIT_HANDSHAKES;
 }
 
 static bool
 listener_is_full(const struct rpc_listener *listener)
 {
     return connection_pool_is_full(listener->pool) ||
-           greeting_is_full(listener);
+           hello_queue_is_full(listener);
 }
 
 static bool
-greeting_make_room(struct rpc_listener *listener)
+hello_queue_make_room(struct rpc_listener *listener)
 {
     struct connection_pool *pool = listener->pool;
     struct pool_entry *first = NULL;
     struct coordinator_connection *each;
 
-    TAILQ_FOREACH(each, &listener->greeting, link)
+    TAILQ_FOREACH(each, &listener->in_hello, link)
     {
         first = connection_pool_first_to_go(pool, first, &each->entry);
     }
@@ -578,8 +578,8 @@ listener_make_room(struct rpc_listener *listener)
     bool has_closed = true;
 
     while (has_closed && listener_is_full(listener))
-        has_closed = greeting_is_full(listener)
-                         ? greeting_make_room(listener)
+        has_closed = hello_queue_is_full(listener)
+                         ? hello_queue_make_room(listener)
                          : connection_pool_make_room(listener->pool);
     return has_closed;
 }
@@ -665,7 +665,7 @@ rpc_listener_destroy(struct rpc_listener *listener)
 
     if (!listener)
         return;
-    connections_end(listener, &listener->greeting);
+    connections_end(listener, &listener->in_hello);
     connections_end(listener, &listener->ready);
     while ((exchange = LIST_FIRST(&listener->orphans)))
         rpc_exchange_drop(exchange);
@@ -762,7 +762,7 @@ rpc_listener_create(const struct rpc_listener_options *options,
     listener->owner = options->owner;
     listener->options = (struct connection_options){
         .loop = options->loop,
-        .seal = options->seal,
+        .rpc_tls = options->rpc_tls,
         .budget = &listener->budget,
         .listener = listener,
         .events = &connection_events,
@@ -771,7 +771,7 @@ rpc_listener_create(const struct rpc_listener_options *options,
         budget_init(&listener->budget);
     else
         budget_init_open(&listener->budget);
-    TAILQ_INIT(&listener->greeting);
+    TAILQ_INIT(&listener->in_hello);
     TAILQ_INIT(&listener->ready);
     LIST_INIT(&listener->orphans);
 

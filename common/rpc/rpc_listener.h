@@ -24,7 +24,7 @@
 struct loop;
 struct rpc_exchange;
 struct rpc_listener;
-struct seal;
+struct rpc_tls;
 
 struct rpc_listener_events {
     /* The owner replies or drops, now or later. The message is there until it
@@ -43,8 +43,8 @@ struct rpc_listener_events {
 
 struct rpc_listener_options {
     struct loop *loop;
-    const char *address; /* "host:port"; borrowed for the call */
-    struct seal *seal;   /* a coordinator's, must outlive it; NULL: plain */
+    const char *address;     /* "host:port"; borrowed for the call */
+    struct rpc_tls *rpc_tls; /* a coordinator's, must outlive it; NULL: plain */
     struct connection_pool_limits limits;
     bool knows_token; /* so that strangers can show that they know it, too */
     struct rpc_listener_events events;
@@ -108,10 +108,10 @@ rpc_exchange_reserve(struct rpc_exchange *exchange, size_t n_bytes);
 /* Keep a reply, to be sent later; bytes are copied. Without a connection
  * nothing is kept. Handle: HOOP_E_EXHAUSTED (no memory). */
 enum hoop_status
-rpc_exchange_hold(struct rpc_exchange *exchange, struct message_span bytes);
+rpc_exchange_defer(struct rpc_exchange *exchange, struct message_span bytes);
 /* Takes exchange. Goes nowhere if the connection is gone. */
 void
-rpc_exchange_send_held(struct rpc_exchange *exchange);
+rpc_exchange_send_deferred(struct rpc_exchange *exchange);
 /* Both in one. */
 void
 rpc_exchange_reply(struct rpc_exchange *exchange, struct message_span bytes);

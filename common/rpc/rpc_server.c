@@ -38,13 +38,13 @@ DEFINE_CLEANUP(struct rpc_server *, rpc_server_destroy)
 void
 rpc_server_release(struct rpc_server *server, uint64_t number)
 {
-    rpc_held_release(&server->held, number);
+    rpc_deferred_release(&server->deferred, number);
 }
 
 void
-rpc_server_pass_reads(struct rpc_server *server, enum held_reads reads)
+rpc_server_pass_reads(struct rpc_server *server, enum deferred_reads reads)
 {
-    rpc_held_pass(&server->held, reads);
+    rpc_deferred_pass(&server->deferred, reads);
 }
 
 struct reply_cache *
@@ -61,7 +61,7 @@ exchange_unavailable(struct rpc_server *server,
     const struct envelope_reply reply = rpc_answer_of(
         id, HOOP_E_UNAVAILABLE, "the coordinator is stopping; try again later");
 
-    if (server->options.parting == RPC_PARTING_SILENT) {
+    if (server->options.drain_mode == RPC_DRAIN_SILENT) {
         rpc_exchange_drop(exchange);
         return;
     }
@@ -390,7 +390,7 @@ server_on_sent(void *owner)
     struct rpc_server *server = owner;
 
     if (server->stage != SERVER_DRAINING || !server->on_drained ||
-        !rpc_held_is_empty(&server->held) ||
+        !rpc_deferred_is_empty(&server->deferred) ||
         rpc_listener_counters(server->listener).n_sending > 0)
         return;
     const int linger_ms = rpc_listener_counters(server->listener).n_ready > 0
@@ -453,7 +453,7 @@ server_open(struct rpc_server *server)
     const struct rpc_listener_options listener = {
         .loop = options->loop,
         .address = options->address,
-        .seal = options->seal,
+        .rpc_tls = options->rpc_tls,
         .limits = options->limits,
         .knows_token = auth_keys_are_known(&server->keys),
         .events = {server_on_exchange, server_on_refused, server_on_disconnect,
@@ -487,7 +487,7 @@ rpc_server_create(const struct rpc_server_options *options,
     if (server->options.n_requests_max == 0)
         server->options.n_requests_max = LIMIT_RPC_REQUESTS;
     LIST_INIT(&server->requests);
-    rpc_held_init(&server->held);
+    rpc_deferred_init(&server->deferred);
 
     enum hoop_status status =
         auth_keys_init_coordinator(&server->keys, options->secret);

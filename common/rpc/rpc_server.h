@@ -26,13 +26,13 @@
 #include "rpc/envelope.h"
 #include "rpc/messages/message.h"
 #include "rpc/method.h"
-#include "rpc/rpc_held.h"
+#include "rpc/rpc_deferred.h"
 
 struct loop;
 struct reply_cache;
 struct rpc_request;
 struct rpc_server;
-struct seal;
+struct rpc_tls;
 
 /* The handler owns the request until rpc_reply() or rpc_request_drop(). The
  * body is there until the handler returns: what is parked has none. */
@@ -56,15 +56,15 @@ typedef uint64_t
 rpc_barrier_fn(void *owner);
 
 /* What becomes of requests that are parked when the server drains. */
-enum rpc_parting {
-    RPC_PARTING_REFUSED, /* answered UNAVAILABLE, as are those that still come */
-    RPC_PARTING_SILENT,  /* not answered: clients will ask a successor */
+enum rpc_drain_mode {
+    RPC_DRAIN_REFUSE, /* answered UNAVAILABLE, as are those that still come */
+    RPC_DRAIN_SILENT, /* not answered: clients will ask a successor */
 };
 
 struct rpc_server_options {
     struct loop *loop;   /* borrowed; must outlive the server */
     const char *address; /* host:port, port 0 for any; borrowed for create */
-    struct seal *seal;   /* as loop; NULL: no TLS */
+    struct rpc_tls *rpc_tls; /* as loop; NULL: no TLS */
     rpc_handler_fn *on_request;
     /*
      * Nobody waits for this parked request any more: its connection has
@@ -78,7 +78,7 @@ struct rpc_server_options {
     rpc_barrier_fn *barrier;          /* NULL: no reply waits */
     rpc_allowed_fn *is_allowed; /* else the reply is not kept; NULL: always */
     void *owner;                /* of all */
-    enum rpc_parting parting;
+    enum rpc_drain_mode drain_mode;
     size_t n_requests_max; /* parked at once; 0: LIMIT_RPC_REQUESTS */
     struct connection_pool_limits limits; /* of connections */
     const char *secret; /* the token of all jobs, borrowed for create; NULL or
@@ -116,11 +116,11 @@ rpc_server_release(struct rpc_server *server, uint64_t number);
 /* Whether replies of methods that only read wait for their barriers, as at
  * first, or leave at once, those that wait included. */
 void
-rpc_server_pass_reads(struct rpc_server *server, enum held_reads reads);
+rpc_server_pass_reads(struct rpc_server *server, enum deferred_reads reads);
 
 /*
  * From now on no request is served; what those are told that are parked says
- * options.parting. The handler still owns them, but its reply goes nowhere.
+ * options.drain_mode. The handler still owns them, but its reply goes nowhere.
  * Replies that wait for a release are waited for. Calls
  * on_drained on the loop when all replies have been sent, after timeout_ms
  * at the latest. Repeating it replaces the call.

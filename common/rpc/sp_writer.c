@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "rpc/carrier.h"
+#include "rpc/control_stream.h"
 
 void
 sp_writer_deinit(struct sp_writer *writer)
@@ -51,7 +51,7 @@ sp_writer_take_frame(struct sp_writer *writer,
 }
 
 enum hoop_status
-sp_writer_send(struct sp_writer *writer, struct carrier *carrier)
+sp_writer_send(struct sp_writer *writer, struct control_stream *control_stream)
 {
     while (writer->n_sent < writer->n_header + writer->n_bytes) {
         const bool in_header = writer->n_sent < writer->n_header;
@@ -64,12 +64,12 @@ sp_writer_send(struct sp_writer *writer, struct carrier *carrier)
         };
         size_t n_taken;
 
-        const enum hoop_status status =
-            carrier_send(carrier, parts, COUNT_OF(parts), &n_taken);
+        const enum hoop_status status = control_stream_send(
+            control_stream, parts, COUNT_OF(parts), &n_taken);
         if (status != HOOP_OK)
             return status == HOOP_E_PENDING ? status : error_pass(status);
         writer->n_sent += n_taken;
     }
     sp_writer_deinit(writer);
-    return carrier_flush(carrier);
+    return control_stream_flush(control_stream);
 }

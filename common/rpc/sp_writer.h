@@ -15,7 +15,7 @@
 
 #include "rpc/sp_stream.h"
 
-struct carrier;
+struct control_stream;
 
 struct sp_writer {
     uint8_t header[SP_HEADER_BYTES];
@@ -46,6 +46,6 @@ sp_writer_take_frame(struct sp_writer *writer,
 /* HOOP_OK: it is idle, and nothing is owed. Handle: HOOP_E_PENDING; others end
  * the connection. */
 enum hoop_status
-sp_writer_send(struct sp_writer *writer, struct carrier *carrier);
+sp_writer_send(struct sp_writer *writer, struct control_stream *control_stream);
 
 #endif

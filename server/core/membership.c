@@ -277,7 +277,7 @@ static enum hoop_status
 evidence_check(const struct cluster_report *report)
 {
     if (report->evidence < EVIDENCE_KINDS &&
-        evidence_rows[report->evidence].judge != EVIDENCE_UNLESS_HEARD)
+        evidence_rows[report->evidence].decider != EVIDENCE_UNLESS_HEARD)
         return HOOP_OK;
     return error_raise(HOOP_E_INVALID,
                        "a rank has no evidence of kind %u of another's loss",
@@ -309,7 +309,7 @@ report_take(struct cluster *cluster,
     struct sentence sentence = {0};
     char reason[LIMIT_REASON];
 
-    if (evidence_rows[report->evidence].judge == EVIDENCE_COORDINATOR &&
+    if (evidence_rows[report->evidence].decider == EVIDENCE_COORDINATOR &&
         suspicion_complain(cluster, reporter, accused, report))
         return;
     membership_reason(report->reason, sizeof(reason), reason);

@@ -205,7 +205,7 @@ connection_send(struct connection *connection,
 static bool
 connection_owes(const struct connection *connection)
 {
-    return connection->tls && tls_owes(connection->tls);
+    return connection->tls && tls_has_unsent(connection->tls);
 }
 
 static bool
@@ -237,10 +237,10 @@ request_answer(struct connection *connection,
 static enum hoop_status
 handshake_step(struct connection *connection)
 {
-    enum hoop_status status = tls_shake(connection->tls);
+    enum hoop_status status = tls_handshake(connection->tls);
 
     if (status == HOOP_OK)
-        status = tls_stream(connection->tls);
+        status = tls_allow_read_ahead(connection->tls);
     if (status == HOOP_E_PENDING)
         return status;
     connection->state = CONNECTION_READING;

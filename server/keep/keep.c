@@ -479,7 +479,7 @@ writer_stop(struct keep *keep)
     pthread_cond_broadcast(&keep->stir);
     pthread_mutex_unlock(&keep->lock);
     pthread_join(keep->writer, NULL);
-    loop_forget(keep->options.loop, keep);
+    loop_cancel_posts(keep->options.loop, keep);
 }
 
 void

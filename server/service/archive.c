@@ -73,10 +73,10 @@ reply_take(void *owner, struct keep_bytes key, struct keep_bytes value)
 {
     struct reply_cache *replies = owner;
 
-    return reply_cache_revive(replies,
-                              (struct message_span){key.bytes, key.n_bytes},
-                              (struct message_span){value.bytes, value.n_bytes},
-                              clock_now_ns() / CLOCK_NS_PER_MS);
+    return reply_cache_restore(
+        replies, (struct message_span){key.bytes, key.n_bytes},
+        (struct message_span){value.bytes, value.n_bytes},
+        clock_now_ns() / CLOCK_NS_PER_MS);
 }
 
 static void
@@ -101,10 +101,10 @@ archive_read_replies(struct keep *keep, struct reply_cache *replies)
 
     if (status != HOOP_OK)
         return archive_refuse(status);
-    reply_cache_follow(replies, &(struct reply_cache_journal){
-                                    .put = reply_put,
-                                    .erase = reply_erase,
-                                    .owner = keep,
-                                });
+    reply_cache_set_journal(replies, &(struct reply_cache_journal){
+                                         .put = reply_put,
+                                         .erase = reply_erase,
+                                         .owner = keep,
+                                     });
     return HOOP_OK;
 }

@@ -386,7 +386,7 @@ on_health(void *owner)
     const bool is_well = keep_is_well(service->keep);
 
     rpc_server_pass_reads(service->server,
-                          is_well ? HELD_READS_WAIT : HELD_READS_PASS);
+                          is_well ? DEFERRED_READS_WAIT : DEFERRED_READS_PASS);
     metrics_set_disk(service->metrics,
                      is_well ? METRICS_DISK_TAKES : METRICS_DISK_TAKES_NOTHING);
 }
@@ -454,14 +454,14 @@ parts_create(struct service *service, const struct service_options *options)
         &(struct rpc_server_options){
             .loop = options->loop,
             .address = options->address,
-            .seal = options->seal,
+            .rpc_tls = options->rpc_tls,
             .on_request = on_request,
             .on_abandon = on_abandon,
             .on_disconnect = on_disconnect,
             .barrier = on_barrier,
             .is_allowed = request_is_allowed,
             .owner = service,
-            .parting = service->keep ? RPC_PARTING_SILENT : RPC_PARTING_REFUSED,
+            .drain_mode = service->keep ? RPC_DRAIN_SILENT : RPC_DRAIN_REFUSE,
             .secret = options->cluster.token,
             .limits = {.n_network_max = options->n_origin_max},
         },

@@ -22,12 +22,12 @@
 #include "keep/claim.h"
 
 struct loop;
-struct seal;
+struct rpc_tls;
 struct service;
 
 struct service_options {
     struct loop *loop;              /* borrowed; must outlive the service */
-    struct seal *seal;              /* likewise; NULL: no TLS */
+    struct rpc_tls *rpc_tls;        /* likewise; NULL: no TLS */
     const char *address;            /* host:port; borrowed for the call */
     const char *version;            /* told to operators; borrowed */
     struct cluster_options cluster; /* borrowed for the call */

@@ -25,7 +25,7 @@ WORKERS = 2
 TOKEN = 'a-token-that-nobody-guesses'
 JOB = 'a-job-with-a-name'
 SECRETS = [JOB.encode(), b'hoop.v1.']
-STALLED_S = 5  # LIMIT_GREETING_MS
+STALLED_S = 5  # LIMIT_HANDSHAKE_MS
 PATIENCE_S = 40  # of hoopctl, which is told at once and not at its end
 
 

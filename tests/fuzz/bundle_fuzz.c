@@ -14,7 +14,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
-#include "transport/bundle.h"
+#include "transport/stream_group.h"
 
 enum {
     STREAMS = 3, /* the first, and two beside it; others are not there */
@@ -42,17 +42,17 @@ record_add(struct input *input)
     struct wire *wire = &wires[what % STREAMS];
     size_t n_bytes = input_byte(input);
 
-    if (wire->n_bytes + BUNDLE_MARK + 1 > STREAM_BYTES)
+    if (wire->n_bytes + STREAM_GROUP_MARK + 1 > STREAM_BYTES)
         return;
     if (what % STREAMS == 0 && what & 0x80) {
         uint8_t *mark = wire->bytes + wire->n_bytes;
 
         /* Mostly one of those that are there, and of some length. */
-        memset(mark, 0, BUNDLE_MARK);
+        memset(mark, 0, STREAM_GROUP_MARK);
         mark[0] = what & 0x40 ? input_byte(input) : (what >> 2 & 7) % STREAMS;
         mark[4] = (uint8_t)n_bytes;
         mark[5] = what & 0x20 ? input_byte(input) : 0;
-        wire->n_bytes += BUNDLE_MARK;
+        wire->n_bytes += STREAM_GROUP_MARK;
         return;
     }
     const struct input part = input_part(input, n_bytes);
@@ -79,14 +79,14 @@ oracle(size_t *out_n_bytes)
     size_t n_out = 0;
 
     *out_n_bytes = 0;
-    while (first->n_bytes - first->n_read >= BUNDLE_MARK) {
+    while (first->n_bytes - first->n_read >= STREAM_GROUP_MARK) {
         const uint8_t *mark = first->bytes + first->n_read;
         const uint32_t stream = number_at(mark);
         size_t n_bytes = number_at(mark + 4);
 
         if (stream > LIMIT_STREAMS || n_bytes == 0)
             return 1;
-        first->n_read += BUNDLE_MARK;
+        first->n_read += STREAM_GROUP_MARK;
         if (stream >= STREAMS)
             return 0; /* Its connection may come yet. */
         struct wire *wire = &wires[stream];
@@ -128,7 +128,7 @@ feed(const int fds[STREAMS], struct input *input)
 
 /* Until nothing more is here. Returns whether a mark was refused. */
 static int
-drain(struct bundle *bundle, struct input *input, size_t *n_found)
+drain(struct stream_group *stream_group, struct input *input, size_t *n_found)
 {
     for (;;) {
         const size_t n_wanted = 1 + (size_t)input_byte(input) % READ_MAX;
@@ -136,7 +136,7 @@ drain(struct bundle *bundle, struct input *input, size_t *n_found)
         const struct iovec spans[2] = {
             {room, n_wanted / 2},
             {room + n_wanted / 2, n_wanted - n_wanted / 2}};
-        const ssize_t n = bundle_receive(bundle, spans, 2);
+        const ssize_t n = stream_group_receive(stream_group, spans, 2);
 
         if (n < 0 && errno == EBADMSG)
             return 1;
@@ -155,7 +155,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
     struct input input = {bytes, n_bytes};
     struct input records = input_part(&input, n_bytes - n_bytes / 4);
-    struct bundle *bundle = bundle_create();
+    struct stream_group *stream_group = stream_group_create();
     int far[STREAMS];
     int first = -1;
     size_t n_expected;
@@ -163,7 +163,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     int is_refused = 0;
     int is_more = 1;
 
-    fuzz_require(bundle);
+    fuzz_require(stream_group);
     for (int i = 0; i < STREAMS; i++) {
         int fds[2];
 
@@ -172,23 +172,23 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
                      0);
         far[i] = fds[1];
         if (i == 0)
-            first = bundle->fds[0] = fds[0];
+            first = stream_group->fds[0] = fds[0];
         else
-            fuzz_require(bundle_add(bundle, (unsigned)i, fds[0]));
+            fuzz_require(stream_group_add(stream_group, (unsigned)i, fds[0]));
     }
     while (records.n_bytes > 0)
         record_add(&records);
     const int must_refuse = oracle(&n_expected);
 
-    bundle_receive_first(bundle, NULL, 0);
+    stream_group_receive_first(stream_group, NULL, 0);
     while (is_more && !is_refused) {
         is_more = feed(far, &input);
-        is_refused = drain(bundle, &input, &n_found);
+        is_refused = drain(stream_group, &input, &n_found);
     }
     fuzz_require(is_refused == must_refuse);
     fuzz_require(n_found == n_expected);
     fuzz_require(memcmp(found, expected, n_found) == 0);
-    bundle_destroy(bundle);
+    stream_group_destroy(stream_group);
     close(first);
     for (int i = 0; i < STREAMS; i++)
         close(far[i]);

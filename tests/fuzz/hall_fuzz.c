@@ -1,12 +1,12 @@
 /*
  * tests/fuzz/hall_fuzz.c - a rank that writes anything into the memory of all
  *
- * Rank 1 of two shares a hall with this rank, whose engine has collectives under
+ * Rank 1 of two shares a shared region with this rank, whose engine has collectives under
  * way in it, and between two turns of that does what the input says: it writes
  * any bytes at any place, posts as a rank does, nearly or quite, says that it has
  * read or left. With the first byte from 128 on, there is no engine, but what it
- * does with a hall is done one by one. Nothing is read or written outside of the
- * hall and the buffers; and when rank 1 is lost, everything that was begun ends,
+ * does with a shared region is done one by one. Nothing is read or written outside of the
+ * shared region and the buffers; and when rank 1 is lost, everything that was begun ends,
  * or can be cancelled where it says that it has left.
  */
 
@@ -18,9 +18,9 @@
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
 #include "plan/algorithms.h"
-#include "transport/hall.h"
-#include "transport/hall_parts.h"
-#include "transport/stamp.h"
+#include "transport/sequence.h"
+#include "transport/shm_region.h"
+#include "transport/shm_region_layout.h"
 
 enum {
     SLOT = 4096,
@@ -39,13 +39,13 @@ struct running {
 };
 
 static struct running ops[OPS_MAX];
-static struct hall *near;
-static struct hall *far;
+static struct shm_region *near;
+static struct shm_region *far;
 
-static struct hall_desk *
+static struct shm_region_rank_control *
 far_desk(void)
 {
-    return &near->page->desks[1];
+    return &near->control->rank_controls[1];
 }
 
 static size_t
@@ -61,14 +61,14 @@ number_take(struct input *input)
 static void
 post_copy(struct input *input, uint8_t how)
 {
-    struct hall_header header = near->last;
+    struct shm_region_header header = near->last;
     const size_t n_bytes = number_take(input) % (SLOT + 1);
     const uint64_t word = (uint64_t)number_take(input) << (how & 0x30);
     uint32_t late;
 
     switch (how & 15) {
     case 0:
-        header.stamp ^= word;
+        header.sequence ^= word;
         break;
     case 1:
         header.signature ^= word;
@@ -91,19 +91,20 @@ post_copy(struct input *input, uint8_t how)
         header.signature ^= 1;
         break;
     case 6:
-        header.stamp = stamp_next(header.stamp);
+        header.sequence = sequence_next(header.sequence);
         break;
     default:
         break;
     }
-    if (header.stamp == 0 || !hall_is_free(far, header.stamp, n_bytes, &late))
+    if (header.sequence == 0 ||
+        !shm_region_is_free(far, header.sequence, n_bytes, &late))
         return;
-    uint8_t *place = hall_place(far, header.stamp, n_bytes);
+    uint8_t *place = shm_region_reserve(far, header.sequence, n_bytes);
     const struct input part = input_part(input, how >> 4);
     if (!place)
         return;
     memcpy(place, part.bytes, part.n_bytes < n_bytes ? part.n_bytes : n_bytes);
-    hall_publish(far, &header, n_bytes);
+    shm_region_publish(far, &header, n_bytes);
 }
 
 static void
@@ -113,13 +114,13 @@ far_step(struct input *input, uint8_t what)
 
     switch (what & 7) {
     case 0: {
-        /* Of its own desk, where its lines, its word and its board are. */
+        /* Of its own control block, where its lines, its word and its departure are. */
         const struct input part = input_part(input, input_byte(input));
-        uint8_t *desk = (uint8_t *)far_desk();
-        const size_t place = at % sizeof(struct hall_desk);
-        const size_t n_left = sizeof(struct hall_desk) - place;
+        uint8_t *rank_control = (uint8_t *)far_desk();
+        const size_t place = at % sizeof(struct shm_region_rank_control);
+        const size_t n_left = sizeof(struct shm_region_rank_control) - place;
 
-        memcpy(desk + place, part.bytes,
+        memcpy(rank_control + place, part.bytes,
                part.n_bytes < n_left ? part.n_bytes : n_left);
         return;
     }
@@ -138,24 +139,24 @@ far_step(struct input *input, uint8_t what)
         return;
     case 4:
         atomic_store(&far_desk()->finished,
-                     what & 8 ? stamp_end(at) : near->last.stamp);
+                     what & 8 ? sequence_end(at) : near->last.sequence);
         return;
     case 5:
-        far_desk()->lines[at % HALL_ALL_LINES].where = what >> 3;
+        far_desk()->lines[at % SHM_REGION_ALL_LINES].where = what >> 3;
         return;
     case 6:
-        atomic_store(&far->page->sleepers, (uint64_t)at << (what >> 3));
+        atomic_store(&far->control->sleepers, (uint64_t)at << (what >> 3));
         return;
     default: {
-        struct hall_board *board = &far_desk()->board;
+        struct shm_region_departure *departure = &far_desk()->departure;
 
-        board->n_calls = what >> 3;
-        board->failed_op = at & 15;
-        board->failed_status = at >> 4;
-        memset(board->failed_text, 'x', sizeof(board->failed_text));
+        departure->n_calls = what >> 3;
+        departure->failed_op = at & 15;
+        departure->failed_status = at >> 4;
+        memset(departure->failed_text, 'x', sizeof(departure->failed_text));
         if (what & 128)
-            memset(board->calls, what, sizeof(board->calls));
-        atomic_store(&board->has_left, 1);
+            memset(departure->calls, what, sizeof(departure->calls));
+        atomic_store(&departure->has_left, 1);
         return;
     }
     }
@@ -246,7 +247,7 @@ ops_end(struct engine *engine)
 {
     engine_condemn(engine, 1, "it was killed");
     turns_take(engine);
-    const bool has_left = atomic_load(&far_desk()->board.has_left);
+    const bool has_left = atomic_load(&far_desk()->departure.has_left);
     for (int i = 0; i < OPS_MAX; i++) {
         fuzz_require(!ops[i].op || has_left);
         if (ops[i].op)
@@ -261,8 +262,8 @@ static void
 engine_play(struct input *input, uint8_t kind)
 {
     static struct couple couple;
-    struct bell_place bell;
-    struct attach_place place;
+    struct wakeup_handle bell;
+    struct cma_address place;
 
     couple_open_checking(&couple,
                          kind & 1 ? ENGINE_CHECK_FIRST : ENGINE_CHECK_FRAMES);
@@ -271,8 +272,8 @@ engine_play(struct input *input, uint8_t kind)
     fuzz_require(engine_bell(couple.sides[1].engine, &bell) == HOOP_OK);
     fuzz_require(engine_reach_bell(engine, 1, &bell) == HOOP_OK);
     if (kind & 2 && engine_offer(couple.sides[1].engine, &place) == HOOP_OK &&
-        hall_attach(near, 1, (uint32_t)getpid(), &place) == HOOP_OK)
-        fuzz_require(hall_open_up(near) == HOOP_OK);
+        shm_region_cma_attach(near, 1, (uint32_t)getpid(), &place) == HOOP_OK)
+        fuzz_require(shm_region_enable_cma(near) == HOOP_OK);
     channel_enter(channel, near);
     for (int i = 0; i < STEPS_MAX && input->n_bytes > 0; i++) {
         const uint8_t what = input_byte(input);
@@ -296,7 +297,7 @@ bytes_check(struct input *input)
 {
     const size_t offset = number_take(input);
     const size_t n_bytes = number_take(input) % (2 * SLOT);
-    const volatile uint8_t *found = hall_bytes(near, 1, offset, n_bytes);
+    const volatile uint8_t *found = shm_region_bytes(near, 1, offset, n_bytes);
 
     if (!found)
         return;
@@ -307,62 +308,64 @@ bytes_check(struct input *input)
 }
 
 static void
-near_post(struct input *input, uint64_t stamp)
+near_post(struct input *input, uint64_t sequence)
 {
-    const struct hall_header header = {.stamp = stamp, .signature = 7};
+    const struct shm_region_header header = {.sequence = sequence,
+                                             .signature = 7};
     const size_t n_bytes = number_take(input) % (SLOT + 1);
     uint32_t late = 0;
 
-    if (!hall_is_free(near, stamp, n_bytes, &late)) {
+    if (!shm_region_is_free(near, sequence, n_bytes, &late)) {
         fuzz_require(late == 1);
         return;
     }
-    uint8_t *place = hall_place(near, stamp, n_bytes);
+    uint8_t *place = shm_region_reserve(near, sequence, n_bytes);
     fuzz_require(place && place >= near->base);
     fuzz_require(place + n_bytes <= near->base + near->n_mapped);
     memset(place, 1, n_bytes);
-    hall_publish(near, &header, n_bytes);
+    shm_region_publish(near, &header, n_bytes);
 }
 
 static void
 near_step(struct input *input, uint8_t what)
 {
     static uint64_t number;
-    const uint64_t stamp =
-        stamp_of(1 + (number & 0xff), what >> 6, what >> 4 & 3);
-    struct hall_header header;
+    const uint64_t sequence =
+        sequence_of(1 + (number & 0xff), what >> 6, what >> 4 & 3);
+    struct shm_region_header header;
 
     switch (what & 7) {
     case 0:
         number = input_byte(input);
         return;
     case 1:
-        near_post(input, stamp);
+        near_post(input, sequence);
         return;
     case 2:
-        if (hall_look(near, 1, stamp))
-            fuzz_require(hall_header_of(near, 1)->stamp == stamp);
+        if (shm_region_poll(near, 1, sequence))
+            fuzz_require(shm_region_header_of(near, 1)->sequence == sequence);
         return;
     case 3:
         bytes_check(input);
         return;
     case 4:
-        for (int i = 0; i < 2 && hall_look_back(near, 1, &header); i++)
-            fuzz_require(header.stamp != 0);
+        for (int i = 0; i < 2 && shm_region_poll_previous(near, 1, &header);
+             i++)
+            fuzz_require(header.sequence != 0);
         return;
     case 5:
-        hall_finish(near, stamp);
+        shm_region_finish(near, sequence);
         return;
     case 6:
-        hall_rest(near);
-        fuzz_require((hall_sleepers(near) & ~(uint64_t)2) == 0);
-        hall_rouse(near);
+        shm_region_arm(near);
+        fuzz_require((shm_region_sleepers(near) & ~(uint64_t)2) == 0);
+        shm_region_disarm(near);
         return;
     default:
         if (what & 8)
-            hall_withdraw(near, stamp_number(stamp));
+            shm_region_retract(near, sequence_number(sequence));
         else
-            hall_forgo(near, stamp_number(stamp));
+            shm_region_skip(near, sequence_number(sequence));
         return;
     }
 }
@@ -378,7 +381,7 @@ hall_play(struct input *input)
         else
             near_step(input, input_byte(input));
     }
-    hall_destroy(near);
+    shm_region_destroy(near);
 }
 
 int
@@ -386,11 +389,11 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
     struct input input = {bytes, n_bytes};
     const uint8_t kind = input_byte(&input);
-    struct memory_place place;
+    struct memory_handle place;
 
-    fuzz_require(hall_create(2, SLOT, &place, &near) == HOOP_OK);
-    fuzz_require(hall_open(&place, 1, 2, &far) == HOOP_OK);
-    hall_seal_off(near);
+    fuzz_require(shm_region_create(2, SLOT, &place, &near) == HOOP_OK);
+    fuzz_require(shm_region_open(&place, 1, 2, &far) == HOOP_OK);
+    shm_region_unlink(near);
     for (int i = 0; i < OPS_MAX; i++) {
         ops[i].op = NULL;
         for (int k = 0; k < 2 * GUARD_COUNT + COUNT_MAX; k++)
@@ -400,6 +403,6 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         engine_play(&input, kind);
     else
         hall_play(&input);
-    hall_destroy(far);
+    shm_region_destroy(far);
     return 0;
 }

@@ -190,10 +190,10 @@ static void
 play(struct station *station, struct input *input)
 {
     struct sink sink = {.bytes = rooms[PIECES] + GUARD_BYTES};
-    struct inflow inflows[PLACES] = {
+    struct recv_request inflows[PLACES] = {
         [COLLECTIVE] =
-            inflow_collective(1, rooms[COLLECTIVE] + GUARD_BYTES, TOTAL),
-        [PIECES] = inflow_collective(1, NULL, TOTAL),
+            recv_request_collective(1, rooms[COLLECTIVE] + GUARD_BYTES, TOTAL),
+        [PIECES] = recv_request_collective(1, NULL, TOTAL),
         [MESSAGE] = {.key = {.comm = STATION_COMM,
                              .peer = FLOW_ANY_PEER,
                              .kind = FLOW_MESSAGE},
@@ -202,7 +202,8 @@ play(struct station *station, struct input *input)
                      .element_size = 1,
                      .total = TOTAL},
     };
-    struct outflow outflow = outflow_collective(1, leaving, LONG);
+    struct send_request send_request =
+        send_request_collective(1, leaving, LONG);
     uint64_t n_sent = 0;
 
     inflows[PIECES].key.step = 3;
@@ -210,7 +211,7 @@ play(struct station *station, struct input *input)
     inflows[PIECES].owner = &sink;
     for (int i = 0; i < PLACES; i++)
         transport_receive(station->transport, &inflows[i]);
-    transport_send(station->transport, &outflow);
+    transport_send(station->transport, &send_request);
     for (unsigned i = 0;
          i < RECORDS_MAX && input->n_bytes > 0 && station->n_lost == 0; i++) {
         n_frames++;
@@ -221,15 +222,15 @@ play(struct station *station, struct input *input)
     fuzz_require(station->n_lost == 0 || station->text[0]);
     for (int i = 0; i < PLACES; i++)
         transport_receive_cancel(station->transport, &inflows[i]);
-    transport_send_cancel(station->transport, &outflow);
+    transport_send_cancel(station->transport, &send_request);
     rooms_check();
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
-    static const enum transport_fate fates[] = {TRANSPORT_KEEP, TRANSPORT_DROP,
-                                                TRANSPORT_MISMATCH};
+    static const enum transport_unexpected_action fates[] = {
+        TRANSPORT_KEEP, TRANSPORT_DROP, TRANSPORT_MISMATCH};
     struct input input = {bytes, n_bytes};
     struct station station;
 
@@ -240,7 +241,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     memset(rooms, GUARD, sizeof(rooms));
     station_open(&station, 0, CODEC_NONE);
     station_attach(&station, 1);
-    station.fate = fates[input_byte(&input) % 3];
+    station.action = fates[input_byte(&input) % 3];
     play(&station, &input);
     station_close(&station);
     return 0;

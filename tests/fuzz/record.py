@@ -277,18 +277,18 @@ def record_ranks(corpus, build):
 
 
 PAGE = 4096
-HALL_DESKS, HALL_LINES, HALL_LINE = 256, 68, 128
+HALL_DESKS, SHM_REGION_LINES, SHM_REGION_LINE = 256, 68, 128
 RING_PIECE = 64 << 10
 
 
 def hall_input(memory, kind):
     """What rank 0 had posted, each line by the hand of rank 1."""
     out = bytes([kind, 0, 2, 1])
-    for line in range(HALL_LINES):
-        text = memory[HALL_DESKS + line * HALL_LINE:][:HALL_LINE]
+    for line in range(SHM_REGION_LINES):
+        text = memory[HALL_DESKS + line * SHM_REGION_LINE:][:SHM_REGION_LINE]
         if any(text[:8]) and len(out) < INPUT_MAX - 200:
-            out += bytes([96]) + struct.pack(">H", line * HALL_LINE)
-            out += bytes([HALL_LINE]) + text + bytes([line % 4])
+            out += bytes([96]) + struct.pack(">H", line * SHM_REGION_LINE)
+            out += bytes([SHM_REGION_LINE]) + text + bytes([line % 4])
     return out if len(out) > INPUT_MAX // 4 else None
 
 

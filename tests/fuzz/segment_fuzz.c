@@ -14,7 +14,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
-#include "net/bell.h"
+#include "net/wakeup.h"
 #include "station.h"
 #include "transport/segment.h"
 
@@ -99,12 +99,14 @@ step(struct segment *far, struct input *input, uint64_t *n_sent)
 static void
 play(struct station *station, struct segment *far, struct input *input)
 {
-    struct inflow inflow = inflow_collective(1, room + GUARD_BYTES, TOTAL);
-    struct outflow outflow = outflow_collective(1, leaving, TOTAL);
+    struct recv_request recv_request =
+        recv_request_collective(1, room + GUARD_BYTES, TOTAL);
+    struct send_request send_request =
+        send_request_collective(1, leaving, TOTAL);
     uint64_t n_sent = 0;
 
-    transport_receive(station->transport, &inflow);
-    transport_send(station->transport, &outflow);
+    transport_receive(station->transport, &recv_request);
+    transport_send(station->transport, &send_request);
     for (unsigned i = 0;
          i < STEPS_MAX && input->n_bytes > 0 && station->n_lost == 0; i++) {
         step(far, input, &n_sent);
@@ -112,8 +114,8 @@ play(struct station *station, struct segment *far, struct input *input)
     }
     fuzz_require(station->n_lost <= 1);
     fuzz_require(station->n_lost == 0 || station->text[0]);
-    transport_receive_cancel(station->transport, &inflow);
-    transport_send_cancel(station->transport, &outflow);
+    transport_receive_cancel(station->transport, &recv_request);
+    transport_send_cancel(station->transport, &send_request);
     for (int at = 0; at < GUARD_BYTES; at++) {
         fuzz_require(room[at] == GUARD);
         fuzz_require(room[GUARD_BYTES + TOTAL + at] == GUARD);
@@ -126,14 +128,14 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     struct input input = {bytes, n_bytes};
     struct segment *near = NULL;
     struct segment *far = NULL;
-    struct memory_place place;
+    struct memory_handle place;
     struct station station;
     int fds[2];
 
     if (segment_create(LIMIT_RING_MIN, &place, &near) != HOOP_OK)
         return 0;
     fuzz_require(segment_open(&place, &far) == HOOP_OK);
-    segment_seal_off(near);
+    segment_unlink(near);
     memset(room, GUARD, sizeof(room));
     fuzz_require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0);
     station_open(&station, 0, CODEC_NONE);

@@ -430,7 +430,7 @@ session_open(struct session *session)
         .join_timeout_ms = JOIN_MS,
         .op_timeout_ms = OP_MS,
         .failure_timeout_ms = OP_MS,
-        .sharing = SHARING_NEVER,
+        .shm_negotiation = SHM_MODE_NEVER,
     };
     fuzz_require(loop_create(&session->loop) == HOOP_OK);
     fuzz_require(

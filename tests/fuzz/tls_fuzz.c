@@ -110,12 +110,12 @@ side_go_on(int which)
             receive_some(which);
         return;
     }
-    const enum hoop_status status = tls_shake(side->tls);
+    const enum hoop_status status = tls_handshake(side->tls);
     side->has_failed = status != HOOP_OK && status != HOOP_E_PENDING;
     side->has_shaken = status == HOOP_OK;
     if (side->has_shaken)
-        fuzz_require(tls_stream(side->tls) == HOOP_OK);
-    (void)tls_why(side->tls);
+        fuzz_require(tls_allow_read_ahead(side->tls) == HOOP_OK);
+    (void)tls_error_text(side->tls);
     (void)tls_first_byte(side->tls);
 }
 

@@ -170,7 +170,7 @@ loop_run(struct loop *loop)
 
 /* Nobody interrupts. */
 enum hoop_status
-loop_run_asking(struct loop *loop)
+loop_run_interruptible(struct loop *loop)
 {
     loop_run(loop);
     return HOOP_OK;
@@ -195,7 +195,7 @@ loop_post(struct loop *loop, loop_fn *fn, void *owner)
 }
 
 void
-loop_forget(struct loop *loop, const void *owner)
+loop_cancel_posts(struct loop *loop, const void *owner)
 {
     struct post *next;
 

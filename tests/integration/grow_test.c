@@ -198,7 +198,7 @@ one_that_is_left_grows_twice(void **state)
 /* How many workers wait for the world that job "test" grows by, as the log tells.
  */
 static int
-arrivals_await(unsigned n_arrivals, const char *text)
+arrivals_await(unsigned n_unexpected_messages, const char *text)
 {
     const uint64_t deadline_ns = clock_deadline_ns(GROW_MS);
     char line[1024];
@@ -211,7 +211,7 @@ arrivals_await(unsigned n_arrivals, const char *text)
         while (fgets(line, sizeof(line), log))
             n_found += strstr(line, text) != NULL;
         fclose(log);
-        if (n_found >= n_arrivals)
+        if (n_found >= n_unexpected_messages)
             return 0;
         usleep(LOOK_US);
     }

@@ -170,7 +170,7 @@ by_all(struct rank *rank, const char *collective)
         /* Whichever is chosen, blocks go one way. */
         if (a > 1 && ((const struct job *)rank->input)->loss == LOSS_INT8)
             break;
-        /* Sends nothing, and there is no hall here. */
+        /* Sends nothing, and there is no shared region here. */
         if (strncmp(hoop_algorithm_name(collective, a), "flat", 4) == 0 ||
             strcmp(hoop_algorithm_name(collective, a), "direct") == 0)
             continue;

@@ -359,7 +359,7 @@ retrying_body(const struct worker *worker)
     return difference_is_told(&options, phrases);
 }
 
-/* Where no hall makes it wait, rank 0 learns it when the others have left. */
+/* Where no shared region makes it wait, rank 0 learns it when the others have left. */
 static int
 retrying_apart_body(const struct worker *worker)
 {

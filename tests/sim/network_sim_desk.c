@@ -85,17 +85,17 @@ cache_wake_up(struct desk *desk)
         abort();
     while ((row = disk_next(&desk->disk, DISK_REPLIES, &index)))
         net_expect(desk->net,
-                   reply_cache_revive(
+                   reply_cache_restore(
                        desk->cache,
                        (struct message_span){row->key + 1, row->n_key - 1},
                        (struct message_span){row->value, row->n_value},
                        0) == HOOP_OK,
                    "a reply that cannot be read");
-    reply_cache_follow(desk->cache, &(struct reply_cache_journal){
-                                        .put = reply_put,
-                                        .erase = reply_erase,
-                                        .owner = &desk->disk,
-                                    });
+    reply_cache_set_journal(desk->cache, &(struct reply_cache_journal){
+                                             .put = reply_put,
+                                             .erase = reply_erase,
+                                             .owner = &desk->disk,
+                                         });
 }
 
 void

@@ -296,9 +296,9 @@ mtu_of(int fd)
 
 /* "host:port", "[fd00::1]:port" */
 static bool
-peer_cut(const char *peer,
-         char out_host[static HOST_BYTES],
-         char out_port[static PORT_BYTES])
+peer_packetize(const char *peer,
+               char out_host[static HOST_BYTES],
+               char out_port[static PORT_BYTES])
 {
     const char *colon = strrchr(peer, ':');
     const char *end = NULL;
@@ -387,7 +387,7 @@ doctor_peer_is_named(const char *peer)
     char host[HOST_BYTES];
     char port[PORT_BYTES];
 
-    return peer_cut(peer, host, port);
+    return peer_packetize(peer, host, port);
 }
 
 void
@@ -403,7 +403,7 @@ doctor_peer_try(const char *peer, struct doctor_peer *out_peer)
              VERSION_TEXT);
     if (range_listen(NULL, out_peer->listen_error, &listener) != HOOP_OK)
         return;
-    peer_cut(peer, host, port);
+    peer_packetize(peer, host, port);
     const int fd = host_connect(host, port, out_peer->connect_error);
     if (fd >= 0) {
         connection_try(fd, listener, out_peer);

@@ -204,7 +204,7 @@ shape_of(const struct collective *collective, const hoop_comm_t *comm)
     const bool is_barrier = collective->parts & COLL_NO_BUFFERS;
     const size_t element_size = is_barrier ? 1 : dtype_size(collective->dtype);
     const size_t granule = GRANULE_BYTES / element_size;
-    const struct plan_hall hall = channel_hall(comm->channel);
+    const struct plan_hall shm_region = channel_hall(comm->channel);
 
     return (struct plan_shape){
         .rank = channel_rank(comm->channel),
@@ -215,8 +215,8 @@ shape_of(const struct collective *collective, const hoop_comm_t *comm)
         .recv_counts = collective->recv_counts,
         .granule = granule > 0 ? granule : 1,
         .nodes = tuning_nodes(comm->tuning),
-        .n_slot = hall.n_slot / element_size,
-        .is_open = hall.is_open,
+        .n_slot = shm_region.n_slot / element_size,
+        .is_open = shm_region.is_open,
     };
 }
 

@@ -15,7 +15,7 @@
 #include "plan/catalog.h"
 #include "plan/nodes.h"
 #include "plan/simulation.h"
-#include "transport/hall.h"
+#include "transport/shm_region.h"
 
 DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
 
@@ -167,8 +167,9 @@ shape_make(const struct hoop_simulation *simulation,
         shape.count = 0;
     /* All on one host, and few enough to share memory. */
     if (simulation->n_per_node >= simulation->n_ranks &&
-        simulation->n_ranks > 1 && simulation->n_ranks <= HALL_RANKS)
-        shape.n_slot = hall_slot_bytes(simulation->n_ranks) / element_size;
+        simulation->n_ranks > 1 && simulation->n_ranks <= SHM_REGION_RANKS)
+        shape.n_slot =
+            shm_region_slot_bytes(simulation->n_ranks) / element_size;
     shape.is_open = shape.n_slot > 0;
     return shape;
 }

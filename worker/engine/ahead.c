@@ -11,8 +11,8 @@
  */
 
 #include "engine/state.h"
-#include "transport/hall.h"
-#include "transport/stamp.h"
+#include "transport/sequence.h"
+#include "transport/shm_region.h"
 
 static bool
 is_same_span(const struct plan_span *a, const struct plan_span *b)
@@ -72,9 +72,10 @@ ahead_find(struct op *op)
 void
 ahead_prepare(struct op *op)
 {
-    struct hall *hall = op->channel->hall;
+    struct shm_region *shm_region = op->channel->shm_region;
     struct rounds *rounds = &op->rounds;
-    const uint64_t stamp = stamp_of(op->number, op->stage, rounds->round + 1);
+    const uint64_t sequence =
+        sequence_of(op->number, op->stage, rounds->round + 1);
     uint32_t late;
 
     plan_clear(&rounds->next);
@@ -82,6 +83,6 @@ ahead_prepare(struct op *op)
     rounds->is_planned = true;
     const size_t n_bytes = ahead_find(op) * op->element_size;
     if (rounds->ahead_combine < rounds->plan.n_steps &&
-        hall_is_free(hall, stamp, n_bytes, &late))
-        rounds->ahead = hall_place(hall, stamp, n_bytes);
+        shm_region_is_free(shm_region, sequence, n_bytes, &late))
+        rounds->ahead = shm_region_reserve(shm_region, sequence, n_bytes);
 }

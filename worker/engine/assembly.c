@@ -1,15 +1,15 @@
 /*
- * engine/assembly.c - the flat operations of channels that have a hall
+ * engine/assembly.c - the flat operations of channels that have a shared region
  *
  * Of each channel only the first may move. Nothing comes by a socket for them:
- * whoever drives looks into the halls, and who is about to sleep says so in
+ * whoever drives looks into the shared regions, and who is about to sleep says so in
  * them, so that the others ring.
  */
 
 #include "base/error.h"
 #include "engine/state.h"
 #include "net/descriptor.h"
-#include "transport/hall.h"
+#include "transport/shm_region.h"
 
 struct op *
 assembly_first(const struct channel *channel)
@@ -23,7 +23,7 @@ assembly_join(struct op *op)
     struct channel *channel = op->channel;
     struct engine *engine = op->engine;
 
-    if (!channel->hall || (!op->algorithm->is_flat && !op->stages.next))
+    if (!channel->shm_region || (!op->algorithm->is_flat && !op->stages.next))
         return;
     if (TAILQ_EMPTY(&channel->flats))
         TAILQ_INSERT_TAIL(&engine->assembled, channel, assembled_link);
@@ -45,7 +45,7 @@ assembly_leave(struct op *op)
     TAILQ_REMOVE(&channel->flats, op, flat_link);
     if (TAILQ_EMPTY(&channel->flats)) {
         TAILQ_REMOVE(&op->engine->assembled, channel, assembled_link);
-        hall_rouse(channel->hall);
+        shm_region_disarm(channel->shm_region);
         return;
     }
     op_touch(assembly_first(channel));
@@ -78,7 +78,7 @@ assembly_look(struct engine *engine)
 
     TAILQ_FOREACH(channel, &engine->assembled, assembled_link)
     {
-        hall_rouse(channel->hall);
+        shm_region_disarm(channel->shm_region);
     }
     assembly_touch(engine);
 }
@@ -90,7 +90,7 @@ assembly_rest(struct engine *engine)
 
     TAILQ_FOREACH(channel, &engine->assembled, assembled_link)
     {
-        hall_rest(channel->hall);
+        shm_region_arm(channel->shm_region);
         if (can_move(channel))
             return false;
     }
@@ -105,50 +105,50 @@ assembly_forgo(const struct op *op)
     if (channel->past.failed_newest <= channel->forgone)
         return;
     channel->forgone = op->number - 1;
-    hall_forgo(channel->hall, op->number);
+    shm_region_skip(channel->shm_region, op->number);
     assembly_wake(channel);
 }
 
 void
 assembly_wake(const struct channel *channel)
 {
-    uint64_t sleepers = hall_sleepers(channel->hall);
+    uint64_t sleepers = shm_region_sleepers(channel->shm_region);
 
     while (sleepers > 0) {
         const unsigned rank = (unsigned)__builtin_ctzll(sleepers);
 
         sleepers &= sleepers - 1;
-        bell_ring(atomic_load(&channel->engine->bells[channel->ranks[rank]]));
+        wakeup_signal(
+            atomic_load(&channel->engine->bells[channel->ranks[rank]]));
     }
 }
 
 enum hoop_status
-engine_offer(struct engine *engine, struct attach_place *out_place)
+engine_offer(struct engine *engine, struct cma_address *out_place)
 {
     pthread_mutex_lock(&engine->gate);
-    const enum hoop_status status =
-        attach_offer(&engine->attach_word, out_place);
+    const enum hoop_status status = cma_publish(&engine->cma_cookie, out_place);
     pthread_mutex_unlock(&engine->gate);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-engine_bell(const struct engine *engine, struct bell_place *out_place)
+engine_bell(const struct engine *engine, struct wakeup_handle *out_place)
 {
-    return transport_bell(engine->transport, out_place);
+    return transport_wakeup_handle(engine->transport, out_place);
 }
 
 enum hoop_status
 engine_reach_bell(struct engine *engine,
                   uint32_t rank,
-                  const struct bell_place *place)
+                  const struct wakeup_handle *place)
 {
     int none = -1;
     int fd = -1;
 
     if (atomic_load(&engine->bells[rank]) >= 0)
         return HOOP_OK;
-    const enum hoop_status status = bell_reach(place, &fd);
+    const enum hoop_status status = wakeup_import(place, &fd);
     if (status != HOOP_OK)
         return error_pass(status);
     /* In a container of its own it would have another. */
@@ -161,12 +161,12 @@ engine_reach_bell(struct engine *engine,
 }
 
 void
-channel_enter(struct channel *channel, struct hall *hall)
+channel_enter(struct channel *channel, struct shm_region *shm_region)
 {
     channel->quick = quick_create(channel);
     /* Whoever drives may be looking for who has left: engine/parting.c. */
     pthread_mutex_lock(&channel->engine->gate);
-    channel->hall = hall;
+    channel->shm_region = shm_region;
     pthread_mutex_unlock(&channel->engine->gate);
 }
 
@@ -175,12 +175,13 @@ channel_hall(const struct channel *channel)
 {
     return (struct plan_hall){
         .n_slot = channel_slot_bytes(channel),
-        .is_open = channel->hall && hall_is_open(channel->hall),
+        .is_open =
+            channel->shm_region && shm_region_has_cma(channel->shm_region),
     };
 }
 
 size_t
 channel_slot_bytes(const struct channel *channel)
 {
-    return channel->hall ? hall_n_slot(channel->hall) : 0;
+    return channel->shm_region ? shm_region_n_slot(channel->shm_region) : 0;
 }

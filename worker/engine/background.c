@@ -111,7 +111,7 @@ background_destroy(struct background *background)
 {
     if (!background)
         return;
-    loop_forget(background->loop, background);
+    loop_cancel_posts(background->loop, background);
     loop_watch_destroy(background->watch);
     loop_timer_destroy(background->timer);
     free(background);

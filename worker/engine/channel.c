@@ -18,7 +18,7 @@
 #include "engine/closing.h"
 #include "engine/residue.h"
 #include "engine/state.h"
-#include "transport/hall.h"
+#include "transport/shm_region.h"
 
 void
 channel_expect(struct engine *engine)
@@ -173,7 +173,7 @@ channel_destroy(struct channel *channel)
     residue_clear(channel);
     if (channel->quick)
         op_destroy(channel->quick);
-    hall_destroy(channel->hall);
+    shm_region_destroy(channel->shm_region);
     channel_free(channel);
 }
 

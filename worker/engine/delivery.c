@@ -70,7 +70,7 @@ delivery_begin(struct op *op,
                const struct frame *frame,
                const struct frame_tensor *tensor)
 {
-    struct inflow *in = &op->message.in;
+    struct recv_request *in = &op->message.in;
     const enum hoop_status status = allocate(op, frame, tensor);
 
     if (status != HOOP_OK) {

@@ -12,10 +12,11 @@
 
 #include "base/error.h"
 #include "engine/state.h"
-#include "transport/hall.h"
-#include "transport/stamp.h"
+#include "transport/sequence.h"
+#include "transport/shm_region.h"
 
-_Static_assert((size_t)DIRECT_LINE_BYTES <= (size_t)HALL_INLINE, "they fit");
+_Static_assert((size_t)DIRECT_LINE_BYTES <= (size_t)SHM_REGION_INLINE_BYTES,
+               "they fit");
 
 size_t
 direct_show(const struct op *op, uint8_t *line)
@@ -41,8 +42,8 @@ static uint64_t
 address_of(const struct op *op, const struct plan_step *step)
 {
     uint64_t addresses[PLAN_SHOWN] = {0};
-    const uint8_t *line =
-        hall_bytes(op->channel->hall, step->peer, 0, sizeof(addresses));
+    const uint8_t *line = shm_region_bytes(op->channel->shm_region, step->peer,
+                                           0, sizeof(addresses));
 
     if (line)
         memcpy(addresses, line, sizeof(addresses));
@@ -75,15 +76,17 @@ fetch_read(const struct fetch *fetch,
            size_t n_bytes)
 {
     struct op *op = fetch->op;
-    struct hall *hall = op->channel->hall;
+    struct shm_region *shm_region = op->channel->shm_region;
     const uint32_t peer = fetch->step->peer;
-    const uint64_t stamp = stamp_of(op->number, op->stage, op->rounds.round);
-    const enum hoop_status status =
-        hall_read(hall, peer, fetch->address + offset, to, n_bytes);
+    const uint64_t sequence =
+        sequence_of(op->number, op->stage, op->rounds.round);
+    const enum hoop_status status = shm_region_cma_read(
+        shm_region, peer, fetch->address + offset, to, n_bytes);
 
     /* The line must not be looked at before what was read. */
     atomic_thread_fence(memory_order_acquire);
-    if (status == HOOP_E_PEER_LOST || !hall_has(hall, peer, stamp)) {
+    if (status == HOOP_E_PEER_LOST ||
+        !shm_region_has_posted(shm_region, peer, sequence)) {
         op->rounds.is_torn = true;
         op->rounds.torn_by = peer;
         return HOOP_OK;
@@ -96,13 +99,13 @@ static enum hoop_status
 fetch_combine(const struct fetch *fetch, const uint8_t *own)
 {
     const struct op *op = fetch->op;
-    uint8_t *piece = hall_piece(op->channel->hall);
+    uint8_t *piece = shm_region_cma_buffer(op->channel->shm_region);
     struct plan_step tile = *fetch->step;
     size_t n_left = tile.to.count;
     size_t offset = 0;
 
     while (n_left > 0) {
-        const size_t n_most = HALL_PIECE / op->element_size;
+        const size_t n_most = SHM_REGION_CMA_BUFFER / op->element_size;
 
         tile.to.count = n_left < n_most ? n_left : n_most;
         const size_t n_bytes = tile.to.count * op->element_size;

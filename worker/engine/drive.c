@@ -49,7 +49,7 @@ static bool
 must_look(const struct op *op)
 {
     if (op->is_message || call_has_root(&op->call) ||
-        transport_is_amid(op->engine->transport))
+        transport_is_in_progress(op->engine->transport))
         return false;
     return op->is_flat ? op->channel->n_unheard_flat > 0
                        : op->engine->may_look && op->channel->size > 2 &&
@@ -63,7 +63,7 @@ op_conclude(struct op *op)
 
     if (must_look(op)) {
         engine->may_look = false;
-        transport_turn(engine->transport, 0);
+        transport_progress(engine->transport, 0);
     }
     if (op->state == OP_RUNNING)
         op_complete(op);
@@ -162,11 +162,11 @@ static bool
 turn_transport(struct engine *engine, int timeout_ms)
 {
     if (timeout_ms == 0)
-        return transport_turn(engine->transport, 0);
+        return transport_progress(engine->transport, 0);
     atomic_store(&engine->is_sleeping, true);
     if (atomic_load(&engine->has_mail) || !assembly_rest(engine))
         timeout_ms = 0;
-    const bool has_moved = transport_turn(engine->transport, timeout_ms);
+    const bool has_moved = transport_progress(engine->transport, timeout_ms);
     atomic_store(&engine->is_sleeping, false);
     return has_moved;
 }
@@ -244,7 +244,7 @@ engine_release(struct engine *engine)
     engine_advance(engine);
     engine_publish(engine);
     if (engine->has_rest)
-        engine->has_rest = transport_has_rest(engine->transport);
+        engine->has_rest = transport_has_unsent(engine->transport);
     /* The driver's own: nobody changes it between here and the gate. */
     const bool has_running =
         !TAILQ_EMPTY(&engine->running) || !is_flushed || engine->has_rest;
@@ -632,7 +632,7 @@ engine_turn_idle(struct engine *engine)
     if (!engine_seize(engine))
         return ENGINE_DRIVEN;
     bool has_moved = drive_idle(engine);
-    has_moved |= !transport_rest(engine->transport);
+    has_moved |= !transport_arm(engine->transport);
     has_moved |= !assembly_rest(engine);
 
     /* As engine_release(), but the background itself is the last resort. */

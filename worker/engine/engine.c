@@ -17,7 +17,7 @@
 #include "engine/reason.h"
 #include "engine/state.h"
 #include "net/descriptor.h"
-#include "net/headcount.h"
+#include "net/host_ranks.h"
 #include "net/socket.h"
 
 enum {
@@ -52,7 +52,7 @@ engine_look_round(struct engine *engine)
 
     if (n_ranks > BRIEF_RANKS * n_processors)
         rule = ENDURANCE_YIELDS_BRIEFLY;
-    else if (n_ranks > n_processors || headcount_count() > n_processors)
+    else if (n_ranks > n_processors || host_ranks_count() > n_processors)
         rule = ENDURANCE_YIELDS;
     atomic_store(&engine->crowd_rule, rule);
 }
@@ -132,9 +132,9 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     TAILQ_INIT(&engine->running);
     TAILQ_INIT(&engine->dirty);
     TAILQ_INIT(&engine->ended);
-    engine->perch.place = roster_local_place(engine->roster);
-    engine->perch.n_ranks = roster_local_ranks(engine->roster);
-    engine->headcount_fd = headcount_enter();
+    engine->perch.place = roster_local_rank(engine->roster);
+    engine->perch.n_ranks = roster_local_size(engine->roster);
+    engine->headcount_fd = host_ranks_register();
     engine_look_round(engine);
 
     enum hoop_status status = faults_create(

@@ -23,16 +23,16 @@
 #include "codec/codec.h"
 #include "engine/call.h"
 #include "engine/stages.h"
-#include "net/bell.h"
+#include "net/wakeup.h"
 #include "plan/plan.h"
-#include "transport/attach.h"
+#include "transport/cma.h"
 #include "transport/connector.h"
 #include "transport/roster.h"
 #include "transport/transport.h"
 
 struct engine;
 struct channel;
-struct hall;
+struct shm_region;
 struct op;
 
 /* When ranks find out that they call different things. All have the same. */
@@ -326,11 +326,11 @@ enum engine_mode {
 /*
  * Memory that all of the channel's members share: from now on algorithms that
  * are flat may be used, with slots of channel_slot_bytes() (0: there is none).
- * hall is taken. Before, engine_reach_bell() of all others. By all members, or
+ * shared region is taken. Before, engine_reach_bell() of all others. By all members, or
  * none, and before the first flat operation.
  */
 void
-channel_enter(struct channel *channel, struct hall *hall);
+channel_enter(struct channel *channel, struct shm_region *shm_region);
 size_t
 channel_slot_bytes(const struct channel *channel);
 /* What they share; is_open: algorithms that are direct may be used, too. */
@@ -340,17 +340,17 @@ channel_hall(const struct channel *channel);
 /* Where others may read this process's memory, as long as the engine is there.
  * Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
-engine_offer(struct engine *engine, struct attach_place *out_place);
+engine_offer(struct engine *engine, struct cma_address *out_place);
 
 /* What wakes this engine, for the others of its host.
  * Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
-engine_bell(const struct engine *engine, struct bell_place *out_place);
+engine_bell(const struct engine *engine, struct wakeup_handle *out_place);
 /* ... and rank's, which is kept. Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
 engine_reach_bell(struct engine *engine,
                   uint32_t rank,
-                  const struct bell_place *place);
+                  const struct wakeup_handle *place);
 
 /* A collective: what was called, and the plan that does it. */
 struct engine_collective {

@@ -7,7 +7,7 @@
 #include "engine/state.h"
 
 static void
-on_handed(void *owner, struct outflow *out, uint64_t n_bytes)
+on_bytes_sent(void *owner, struct send_request *out, uint64_t n_bytes)
 {
     struct step_flow *flow = out->owner;
 
@@ -17,14 +17,14 @@ on_handed(void *owner, struct outflow *out, uint64_t n_bytes)
         return;
     if (!flow->op->is_message)
         executor_handed(flow, n_bytes);
-    else if (outflow_is_done(out))
+    else if (send_request_is_done(out))
         op_touch(flow->op);
 }
 
 static void
 message_arrived(struct op *op)
 {
-    const struct inflow *in = &op->message.in;
+    const struct recv_request *in = &op->message.in;
 
     if (op->received) {
         const struct channel *channel = op->channel;
@@ -49,11 +49,14 @@ flow_strike(const struct step_flow *flow)
         .round = flow->op->is_message ? 1 : flow->track->round + 1,
     };
 
-    faults_strike(flow->op->engine->faults, flow->op->label.faults, &event);
+    faults_trigger(flow->op->engine->faults, flow->op->label.faults, &event);
 }
 
 static void
-on_arrived(void *owner, struct inflow *in, const uint8_t *piece, size_t n_bytes)
+on_arrived(void *owner,
+           struct recv_request *in,
+           const uint8_t *piece,
+           size_t n_bytes)
 {
     struct step_flow *flow = in->owner;
 
@@ -67,18 +70,18 @@ on_arrived(void *owner, struct inflow *in, const uint8_t *piece, size_t n_bytes)
 }
 
 static void
-on_coded(void *owner, void *flow_owner, const struct coded *coded)
+on_encoded(void *owner, void *flow_owner, const struct encoded *encoded)
 {
     struct step_flow *flow = flow_owner;
 
     (void)owner;
     if (!flow->op->is_message)
-        executor_coded(flow, coded);
+        executor_coded(flow, encoded);
 }
 
 static void
 on_matched(void *owner,
-           struct inflow *in,
+           struct recv_request *in,
            const struct frame *frame,
            const struct frame_tensor *tensor)
 {
@@ -90,7 +93,7 @@ on_matched(void *owner,
 }
 
 static void
-on_withdrawn(void *owner, struct inflow *in)
+on_retracted(void *owner, struct recv_request *in)
 {
     const struct engine *engine = owner;
     const struct step_flow *flow = in->owner;
@@ -110,7 +113,7 @@ on_withdrawn(void *owner, struct inflow *in)
 }
 
 /* Of an operation, or a stage of one, that has ended. */
-static enum transport_fate
+static enum transport_unexpected_action
 fate_of_late(const struct frame *frame, const uint64_t signatures[STAGES_MAX])
 {
     const uint32_t stage = frame->step >> STAGE_SHIFT;
@@ -126,7 +129,7 @@ fate_of_late(const struct frame *frame, const uint64_t signatures[STAGES_MAX])
                : TRANSPORT_MISMATCH;
 }
 
-static enum transport_fate
+static enum transport_unexpected_action
 fate_of_running(const struct frame *frame, const struct op *op)
 {
     const uint32_t stage = frame->step >> STAGE_SHIFT;
@@ -141,7 +144,7 @@ fate_of_running(const struct frame *frame, const struct op *op)
                : TRANSPORT_MISMATCH;
 }
 
-static enum transport_fate
+static enum transport_unexpected_action
 on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
 {
     struct engine *engine = owner;
@@ -183,7 +186,7 @@ static void
 on_mismatch(void *owner,
             uint32_t peer,
             const struct frame *frame,
-            struct inflow *in)
+            struct recv_request *in)
 {
     struct channel *channel = engine_channel(owner, frame->comm);
 
@@ -193,10 +196,10 @@ on_mismatch(void *owner,
 }
 
 static void
-on_unfit(void *owner,
-         struct inflow *in,
-         const struct frame *frame,
-         const struct frame_tensor *tensor)
+on_receive_mismatch(void *owner,
+                    struct recv_request *in,
+                    const struct frame *frame,
+                    const struct frame_tensor *tensor)
 {
     const struct step_flow *flow = in->owner;
 
@@ -205,19 +208,19 @@ on_unfit(void *owner,
 }
 
 static void
-on_stray(void *owner,
-         uint32_t peer,
-         const struct frame *frame,
-         const struct frame_tensor *tensor)
+on_extra_tensor(void *owner,
+                uint32_t peer,
+                const struct frame *frame,
+                const struct frame_tensor *tensor)
 {
     refusal_of_stray(owner, peer, frame, tensor);
 }
 
 static void
-on_overdue(void *owner,
-           struct inflow *in,
-           const struct frame *frame,
-           const struct frame_tensor *tensor)
+on_list_ended(void *owner,
+              struct recv_request *in,
+              const struct frame *frame,
+              const struct frame_tensor *tensor)
 {
     const struct step_flow *flow = in->owner;
 
@@ -227,7 +230,10 @@ on_overdue(void *owner,
 
 /* The calls are the same, the lengths are not. */
 static void
-on_misfit(void *owner, uint32_t peer, const struct frame *frame, uint64_t total)
+on_size_mismatch(void *owner,
+                 uint32_t peer,
+                 const struct frame *frame,
+                 uint64_t total)
 {
     struct channel *channel = engine_channel(owner, frame->comm);
     const bool is_sent = frame->kind == FRAME_GRANT;
@@ -244,10 +250,10 @@ on_misfit(void *owner, uint32_t peer, const struct frame *frame, uint64_t total)
 }
 
 static void
-on_verdict(void *owner,
-           uint32_t peer,
-           const struct frame *frame,
-           const char *text)
+on_failure_notice(void *owner,
+                  uint32_t peer,
+                  const struct frame *frame,
+                  const char *text)
 {
     struct engine *engine = owner;
 
@@ -283,7 +289,7 @@ on_lost(void *owner, uint32_t peer, const char *why)
 
 /* Both ends live, and only this one knows what is wrong. */
 static void
-on_damaged(void *owner, uint32_t peer, const char *why)
+on_corrupted(void *owner, uint32_t peer, const char *why)
 {
     engine_lose(owner, peer, EVIDENCE_CLOSED, why);
 }
@@ -306,7 +312,7 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 }
 
 static void
-on_parting(void *owner, uint32_t peer)
+on_leaving(void *owner, uint32_t peer)
 {
     /* First why: who was connected since has not heard of it. */
     verdict_part(owner, peer);
@@ -347,7 +353,7 @@ on_left(void *owner, uint32_t peer)
 }
 
 static void
-on_gone(void *owner, uint32_t peer)
+on_closed(void *owner, uint32_t peer)
 {
     struct engine *engine = owner;
 
@@ -373,24 +379,24 @@ on_stream_needed(void *owner, uint32_t peer, unsigned stream)
 }
 
 const struct transport_events engine_events = {
-    .on_handed = on_handed,
+    .on_bytes_sent = on_bytes_sent,
     .on_arrived = on_arrived,
-    .on_coded = on_coded,
+    .on_encoded = on_encoded,
     .on_matched = on_matched,
-    .on_withdrawn = on_withdrawn,
+    .on_retracted = on_retracted,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
-    .on_unfit = on_unfit,
-    .on_stray = on_stray,
-    .on_overdue = on_overdue,
-    .on_misfit = on_misfit,
-    .on_verdict = on_verdict,
+    .on_receive_mismatch = on_receive_mismatch,
+    .on_extra_tensor = on_extra_tensor,
+    .on_list_ended = on_list_ended,
+    .on_size_mismatch = on_size_mismatch,
+    .on_failure_notice = on_failure_notice,
     .on_heartbeat = on_heartbeat,
-    .on_parting = on_parting,
+    .on_leaving = on_leaving,
     .on_lost = on_lost,
-    .on_damaged = on_damaged,
+    .on_corrupted = on_corrupted,
     .on_left = on_left,
-    .on_gone = on_gone,
+    .on_closed = on_closed,
     .on_needed = on_needed,
     .on_stream_needed = on_stream_needed,
 };

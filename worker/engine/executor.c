@@ -16,7 +16,7 @@
 #include "engine/rounding.h"
 #include "engine/state.h"
 #include "plan/algorithms.h"
-#include "transport/echo.h"
+#include "transport/encoded_payload.h"
 
 /* What of a message is ready leaves at once, but not of one so little: a frame
  * costs more than the whole would be late. Where ranks share processors it
@@ -72,8 +72,8 @@ op_flow_take(struct op *op)
     if (!flow)
         return NULL;
     flow->track = NULL;
-    flow->in = (struct inflow){.owner = NULL};
-    flow->out = (struct outflow){.owner = NULL};
+    flow->in = (struct recv_request){.owner = NULL};
+    flow->out = (struct send_request){.owner = NULL};
     return flow;
 }
 
@@ -125,7 +125,7 @@ open_send(struct op *op, struct step_flow *flow)
 {
     const struct track *track = flow->track;
 
-    flow->out = (struct outflow){
+    flow->out = (struct send_request){
         .key = step_key(op, &track->step),
         .label = &op->label,
         .bytes = op_span(op, &track->step.from),
@@ -144,7 +144,7 @@ open_receive(struct op *op, struct step_flow *flow)
     const struct track *track = flow->track;
 
     flow->is_receive = true;
-    flow->in = (struct inflow){
+    flow->in = (struct recv_request){
         .key = step_key(op, &track->step),
         .label = &op->label,
         .place = track->step.kind == PLAN_STORE ? op_span(op, &track->step.to)
@@ -443,15 +443,15 @@ is_changed_by_others(const struct op *op,
 static struct track_range
 range_of(const struct op *op,
          const struct track *track,
-         const struct coded *coded)
+         const struct encoded *encoded)
 {
     const bool is_send = track->step.kind == PLAN_SEND;
     const struct plan_span *span =
         is_send ? &track->step.from : &track->step.to;
     const uint64_t begin = (is_send ? track->reads : track->writes).begin +
-                           (uint64_t)(coded->raw - op_span(op, span));
+                           (uint64_t)(encoded->raw - op_span(op, span));
 
-    return (struct track_range){span->buffer, begin, begin + coded->n_raw};
+    return (struct track_range){span->buffer, begin, begin + encoded->n_raw};
 }
 
 /*
@@ -460,10 +460,10 @@ range_of(const struct op *op,
  * writes there is still to come.
  */
 void
-executor_coded(struct step_flow *flow, const struct coded *coded)
+executor_coded(struct step_flow *flow, const struct encoded *encoded)
 {
     struct op *op = flow->op;
-    const struct track_range range = range_of(op, flow->track, coded);
+    const struct track_range range = range_of(op, flow->track, encoded);
     struct step_flow *other;
 
     TAILQ_FOREACH(other, &op->flows, link)
@@ -475,7 +475,7 @@ executor_coded(struct step_flow *flow, const struct coded *coded)
             continue;
         if (is_changed_by_others(op, flow->track, &range))
             return;
-        transport_lend(op->engine->transport, &other->out, coded);
+        transport_cache_encoded(op->engine->transport, &other->out, encoded);
     }
 }
 

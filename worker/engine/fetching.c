@@ -8,7 +8,7 @@
 #include "base/copy.h"
 #include "base/error.h"
 #include "engine/state.h"
-#include "transport/hall.h"
+#include "transport/shm_region.h"
 
 enum {
     CACHES_BYTES = 16 << 20, /* half of a third-level cache */
@@ -21,9 +21,9 @@ step_source(const struct op *op, const struct plan_step *step)
 {
     if (!rounds_fetches(step))
         return op_span(op, &step->from);
-    return hall_bytes(op->channel->hall, step->peer,
-                      step->from.first * op->element_size,
-                      step->from.count * op->element_size);
+    return shm_region_bytes(op->channel->shm_region, step->peer,
+                            step->from.first * op->element_size,
+                            step->from.count * op->element_size);
 }
 
 /* to = own (op) arrived, by side. */

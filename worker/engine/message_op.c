@@ -30,7 +30,7 @@ message_label(const struct channel *channel,
     };
 }
 
-struct outflow
+struct send_request
 message_outflow(const struct channel *channel,
                 const struct engine_message *message,
                 const struct flow_label *label)
@@ -38,7 +38,7 @@ message_outflow(const struct channel *channel,
     const uint64_t n_bytes =
         message->call.count * dtype_size(message->call.dtype);
 
-    return (struct outflow){
+    return (struct send_request){
         .key = {.comm = channel->id,
                 .peer = channel->ranks[message->peer],
                 .kind = FLOW_MESSAGE},
@@ -49,7 +49,7 @@ message_outflow(const struct channel *channel,
     };
 }
 
-struct inflow
+struct recv_request
 message_inflow(const struct channel *channel,
                const struct engine_message *message,
                const struct flow_label *label)
@@ -57,7 +57,7 @@ message_inflow(const struct channel *channel,
     const bool is_any = message->peer == HOOP_ANY_SOURCE;
     const size_t element_size = dtype_size(message->call.dtype);
 
-    return (struct inflow){
+    return (struct recv_request){
         .key = {.comm = channel->id,
                 .peer = is_any ? FLOW_ANY_PEER : channel->ranks[message->peer],
                 .kind = FLOW_MESSAGE},

@@ -19,11 +19,11 @@ message_label(const struct channel *channel,
 
 /* What it is to the transport: without its number and its owner. label is
  * borrowed. */
-struct outflow
+struct send_request
 message_outflow(const struct channel *channel,
                 const struct engine_message *message,
                 const struct flow_label *label);
-struct inflow
+struct recv_request
 message_inflow(const struct channel *channel,
                const struct engine_message *message,
                const struct flow_label *label);

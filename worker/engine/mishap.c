@@ -41,5 +41,5 @@ mishap_strike(struct engine *engine,
     };
 
     if (FAULT_IS_BUILT && rules)
-        faults_strike(engine->faults, rules, &event);
+        faults_trigger(engine->faults, rules, &event);
 }

@@ -212,7 +212,7 @@ find_other(const struct op *op,
            struct frame *out_frame)
 {
     const uint32_t step_first = stage << STAGE_SHIFT;
-    const struct transport_early wanted = {
+    const struct transport_unexpected wanted = {
         .comm = op->channel->id,
         .op = op->number,
         .step_first = step_first,
@@ -220,8 +220,8 @@ find_other(const struct op *op,
         .except = op->label.signature,
     };
 
-    return transport_find_early(op->engine->transport, &wanted, out_peer,
-                                out_frame);
+    return transport_find_unexpected(op->engine->transport, &wanted, out_peer,
+                                     out_frame);
 }
 
 void
@@ -230,7 +230,7 @@ mismatch_early(struct op *op)
     uint32_t peer;
     struct frame frame;
 
-    if (!transport_has_early(op->engine->transport, op->number))
+    if (!transport_has_unexpected(op->engine->transport, op->number))
         return;
     /* Later stages may differ from the first. */
     if (find_other(op, 0, &peer, &frame) ||
@@ -241,10 +241,10 @@ mismatch_early(struct op *op)
 bool
 mismatch_surplus(struct op *op)
 {
-    if (!transport_has_early(op->engine->transport, op->number))
+    if (!transport_has_unexpected(op->engine->transport, op->number))
         return false;
 
-    const struct transport_early wanted = {
+    const struct transport_unexpected wanted = {
         .comm = op->channel->id,
         .op = op->number,
         .step_last = UINT32_MAX,
@@ -252,7 +252,8 @@ mismatch_surplus(struct op *op)
     uint32_t peer;
     struct frame frame;
 
-    if (!transport_find_early(op->engine->transport, &wanted, &peer, &frame))
+    if (!transport_find_unexpected(op->engine->transport, &wanted, &peer,
+                                   &frame))
         return false;
     mismatch_calls(op->channel, peer, &frame);
     return true;

@@ -32,8 +32,8 @@ struct step_flow {
     bool is_busy;           /* ... or not, and is in another call */
     uint64_t n_seen;        /* bytes done when it was last looked after */
     struct frame busy_with; /* op: its number */
-    struct outflow out;
-    struct inflow in;
+    struct send_request out;
+    struct recv_request in;
 };
 
 TAILQ_HEAD(step_flow_list, step_flow);
@@ -201,10 +201,10 @@ void
 executor_handed(struct step_flow *flow, uint64_t n_bytes);
 void
 executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes);
-/* What came by flow, or leaves by it, is coded so: give it to those of the same
+/* What came by flow, or leaves by it, is encoded so: give it to those of the same
  * operation that will send it, too. */
 void
-executor_coded(struct step_flow *flow, const struct coded *coded);
+executor_coded(struct step_flow *flow, const struct encoded *encoded);
 /* The world rank of rank of the plan that is under way. */
 uint32_t
 op_member(const struct op *op, uint32_t rank);
@@ -221,7 +221,7 @@ op_flow_take(struct op *op);
 void
 op_flow_give_back(struct step_flow *flow);
 
-/* rounds.c: collectives through a hall. All by the driver, as above. */
+/* rounds.c: collectives through a shared region. All by the driver, as above. */
 
 enum hoop_status
 rounds_begin(struct op *op);
@@ -298,7 +298,7 @@ direct_run(struct op *op, size_t *out_n_fetched);
 
 /* shortcut.c */
 
-/* The operation that a channel with a hall keeps. NULL: no memory. */
+/* The operation that a channel with a shared region keeps. NULL: no memory. */
 struct op *
 quick_create(struct channel *channel);
 

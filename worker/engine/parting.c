@@ -1,7 +1,7 @@
 /*
- * engine/parting.c - what a rank that leaves writes into its halls
+ * engine/parting.c - what a rank that leaves writes into its shared regions
  *
- * Ranks that share a hall need not be connected: nobody says goodbye to them,
+ * Ranks that share a shared region need not be connected: nobody says goodbye to them,
  * or answers them afterwards (engine/inquiry.c). So who leaves says so there,
  * too, with what it had called. Whoever cannot connect to it, or takes the end of
  * a connection for its death, looks there first; not who is about to connect: a
@@ -12,16 +12,17 @@
 #include <string.h>
 
 #include "engine/state.h"
-#include "transport/hall.h"
-#include "transport/stamp.h"
+#include "transport/sequence.h"
+#include "transport/shm_region.h"
 
 static void
 board_write(const struct channel *channel)
 {
-    struct hall_board *board = hall_board(channel->hall, channel->rank);
+    struct shm_region_departure *board =
+        shm_region_departure(channel->shm_region, channel->rank);
     char told[LIMIT_ERROR_TEXT];
     const uint64_t next = channel->begin_next;
-    uint64_t number = next > HALL_CALLS ? next - HALL_CALLS : 1;
+    uint64_t number = next > SHM_REGION_CALLS ? next - SHM_REGION_CALLS : 1;
     uint32_t n_calls = 0;
 
     for (; number < next; number++) {
@@ -29,8 +30,8 @@ board_write(const struct channel *channel)
 
         if (!past || past->has_failed)
             continue;
-        board->calls[n_calls++] = (struct hall_header){
-            .stamp = stamp_of(number, 0, 0),
+        board->calls[n_calls++] = (struct shm_region_header){
+            .sequence = sequence_of(number, 0, 0),
             .signature = past->signatures[0],
             .count = past->call.count,
             .root = past->call.root,
@@ -58,7 +59,7 @@ parting_write(struct engine *engine)
     pthread_mutex_lock(&engine->gate);
     TAILQ_FOREACH(channel, &engine->channels, link)
     {
-        if (channel->hall)
+        if (channel->shm_region)
             board_write(channel);
     }
     pthread_mutex_unlock(&engine->gate);
@@ -76,34 +77,35 @@ channel_after(struct engine *engine, struct channel *channel)
 }
 
 /* It may just be formed by another thread. */
-static const struct hall *
+static const struct shm_region *
 hall_of(const struct channel *channel)
 {
     pthread_mutex_lock(&channel->engine->gate);
-    const struct hall *hall = channel->hall;
+    const struct shm_region *shm_region = channel->shm_region;
     pthread_mutex_unlock(&channel->engine->gate);
-    return hall;
+    return shm_region;
 }
 
-/* What world_rank left in the channel's hall; NULL: it has not left. */
-static const struct hall_board *
+/* What world_rank left in the channel's shared region; NULL: it has not left. */
+static const struct shm_region_departure *
 board_of(const struct channel *channel, uint32_t world_rank)
 {
-    const struct hall *hall = hall_of(channel);
+    const struct shm_region *shm_region = hall_of(channel);
     uint32_t rank = 0;
 
     while (rank < channel->size && channel->ranks[rank] != world_rank)
         rank++;
-    if (!hall || rank == channel->size)
+    if (!shm_region || rank == channel->size)
         return NULL;
-    const struct hall_board *board = hall_board(hall, rank);
+    const struct shm_region_departure *board =
+        shm_region_departure(shm_region, rank);
     return atomic_load_explicit(&board->has_left, memory_order_acquire) ? board
                                                                         : NULL;
 }
 
 /* Others were told, but only who was connected. */
 static void
-failure_read(struct channel *channel, const struct hall_board *board)
+failure_read(struct channel *channel, const struct shm_region_departure *board)
 {
     const struct frame verdict = {.kind = FRAME_VERDICT,
                                   .comm = channel->id,
@@ -121,12 +123,12 @@ failure_read(struct channel *channel, const struct hall_board *board)
 static void
 board_read(struct channel *channel,
            uint32_t world_rank,
-           const struct hall_board *board)
+           const struct shm_region_departure *board)
 {
     const uint32_t n_calls = board->n_calls;
 
-    for (uint32_t i = 0; i < n_calls && i < HALL_CALLS; i++) {
-        const struct hall_header header = board->calls[i];
+    for (uint32_t i = 0; i < n_calls && i < SHM_REGION_CALLS; i++) {
+        const struct shm_region_header header = board->calls[i];
         struct frame answer = rounds_frame(channel, &header);
 
         answer.kind = FRAME_HEARTBEAT;
@@ -154,7 +156,7 @@ parting_read(struct engine *engine, uint32_t rank)
     struct channel *channel = NULL;
 
     while ((channel = channel_after(engine, channel))) {
-        const struct hall_board *board = board_of(channel, rank);
+        const struct shm_region_departure *board = board_of(channel, rank);
 
         if (board)
             board_read(channel, rank, board);

@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 
 enum {
-    /* More than a rank gets ahead in a hall of the one it calls with; through
+    /* More than a rank gets ahead in a shared region of the one it calls with; through
      * sockets it may get further, if what it sends is little. */
     PAST_OPS = 128,
 };

@@ -73,7 +73,7 @@ static bool
 is_here(const struct engine *engine, uint32_t rank)
 {
     return engine->roster->members[rank].is_visible &&
-           roster_is_near(engine->roster, rank);
+           roster_is_same_node(engine->roster, rank);
 }
 
 static struct process_share
@@ -138,7 +138,7 @@ weigh(struct engine *engine, uint32_t rank)
 static bool
 is_hindered(struct engine *engine, uint32_t rank)
 {
-    return probe_look(&engine->pulses[rank].probe) == PROBE_ANSWERED &&
+    return probe_poll(&engine->pulses[rank].probe) == PROBE_ANSWERED &&
            transport_path_loses(engine->transport, rank, engine->looked_ns);
 }
 
@@ -189,7 +189,7 @@ has_been_silent(struct engine *engine, uint32_t rank)
 
     if (!pulse->is_weighed && pulse->silent_ns >= timeout_ns / 2)
         weigh(engine, rank);
-    probe_look(&pulse->probe);
+    probe_poll(&pulse->probe);
     if (pulse->silent_ns >= timeout_ns)
         return !reprieve(engine, rank, timeout_ns);
     return pulse->silent_ns > 0 && is_survived(engine, rank);
@@ -200,7 +200,7 @@ static bool
 pulse_take(struct engine *engine, uint32_t rank, uint64_t n_ns)
 {
     struct pulse *pulse = &engine->pulses[rank];
-    const uint64_t n_heard = transport_heard(engine->transport, rank);
+    const uint64_t n_heard = transport_activity(engine->transport, rank);
 
     if (pulse->n_looks == engine->n_looks ||
         !transport_is_connected(engine->transport, rank))

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "codec/carry.h"
+#include "codec/error_feedback.h"
 #include "engine/state.h"
 #include "plan/topology.h"
 
@@ -120,8 +120,8 @@ give(const struct op *op, struct residue *residue)
             memcpy(residue->given + at, op->input + at,
                    block.count * sizeof(float));
         else
-            carry_over(op->loss, op->input + at, block.count,
-                       residue->given + at);
+            error_feedback_apply(op->loss, op->input + at, block.count,
+                                 residue->given + at);
     }
 }
 
@@ -157,7 +157,7 @@ residue_settle(const struct op *op, uint8_t *to, size_t count)
 
     if (residue->n_made == 0)
         return;
-    carry_over(op->loss, to, count, residue->made + at);
+    error_feedback_apply(op->loss, to, count, residue->made + at);
     loss_round(op->loss, residue->made + at, count, to);
 }
 

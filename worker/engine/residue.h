@@ -3,7 +3,7 @@
  *
  * Of a collective in 8-bit blocks a rank rounds two things: what it gives to
  * the owners of blocks, and, of an allreduce, the block that it owns, when that
- * is finished. Both are kept as they were before (codec/carry.h), from one call
+ * is finished. Both are kept as they were before (codec/error_feedback.h), from one call
  * to the next of the same tensor: the same call by name, place in memory and
  * signature, on the same channel. What is given is made when the operation
  * begins, and takes the place of its input.

@@ -1,5 +1,5 @@
 /*
- * engine/rounds.c - does the rounds of a flat plan, through the channel's hall
+ * engine/rounds.c - does the rounds of a flat plan, through the channel's shared region
  *
  * For each round: when nobody reads any more what lies in the slot, post what
  * the plan posts; when all whose posts it fetches have published theirs, and
@@ -22,8 +22,8 @@
 #include "base/copy.h"
 #include "base/error.h"
 #include "engine/state.h"
-#include "transport/hall.h"
-#include "transport/stamp.h"
+#include "transport/sequence.h"
+#include "transport/shm_region.h"
 
 enum {
     /* More takes longer to read than others may be left asleep for nothing. */
@@ -35,14 +35,15 @@ enum {
     BYTE_NS = 1,
 };
 
-_Static_assert((int)STAGES_MAX < STAMP_STAGES, "stages fit");
-_Static_assert((int)PAST_OPS > HALL_AHEAD, "what a rank is ahead is known");
+_Static_assert((int)STAGES_MAX < SEQUENCE_STAGES, "stages fit");
+_Static_assert((int)PAST_OPS > SHM_REGION_AHEAD,
+               "what a rank is ahead is known");
 
 /* Of the round under way. */
 static uint64_t
 op_stamp(const struct op *op)
 {
-    return stamp_of(op->number, op->stage, op->rounds.round);
+    return sequence_of(op->number, op->stage, op->rounds.round);
 }
 
 /* Posts stand first. */
@@ -63,7 +64,7 @@ steps_count(struct rounds *rounds)
     }
 }
 
-/* Bytes that go into the hall. */
+/* Bytes that go into the shared region. */
 static size_t
 post_bytes(const struct op *op)
 {
@@ -99,7 +100,7 @@ rounds_begin(struct op *op)
 {
     struct rounds *rounds = &op->rounds;
 
-    assert(op->channel->hall);
+    assert(op->channel->shm_region);
     rounds->n_rounds = op->algorithm->n_rounds(&op->shape);
     rounds->round = rounds->n_before;
     rounds->n_before = 0;
@@ -156,13 +157,13 @@ posts_copy(struct op *op, uint8_t *to)
 }
 
 static enum hoop_status
-round_post(struct op *op, uint64_t stamp)
+round_post(struct op *op, uint64_t sequence)
 {
-    struct hall *hall = op->channel->hall;
+    struct shm_region *shm_region = op->channel->shm_region;
     struct rounds *rounds = &op->rounds;
     const size_t n_bytes = post_bytes(op);
-    const struct hall_header header = {
-        .stamp = stamp,
+    const struct shm_region_header header = {
+        .sequence = sequence,
         .signature = op->label.signature,
         .count = op->call.count,
         .failed = op->channel->past.failed_newest,
@@ -173,14 +174,14 @@ round_post(struct op *op, uint64_t stamp)
         .flags = (uint8_t)(op->label.flags & FRAME_CHECKED),
     };
 
-    assert(n_bytes <= hall_n_slot(hall));
+    assert(n_bytes <= shm_region_n_slot(shm_region));
     if (FAULT_IS_BUILT && op->label.faults)
         op_strike(op, FAULT_AT_SEND, op->rounds.round);
-    uint8_t *place = hall_place(hall, stamp, n_bytes);
+    uint8_t *place = shm_region_reserve(shm_region, sequence, n_bytes);
     if (!place)
         return error_pass(HOOP_E_EXHAUSTED);
     const size_t n_given = posts_copy(op, place);
-    hall_publish(hall, &header, n_bytes);
+    shm_region_publish(shm_region, &header, n_bytes);
     transport_count(op->engine->transport, n_given, 0);
     rounds->is_posted = true;
     rounds->is_untold = true;
@@ -190,14 +191,15 @@ round_post(struct op *op, uint64_t stamp)
 }
 
 struct frame
-rounds_frame(const struct channel *channel, const struct hall_header *header)
+rounds_frame(const struct channel *channel,
+             const struct shm_region_header *header)
 {
     return (struct frame){
         .kind = FRAME_COLLECTIVE,
         .flags = header->flags & FRAME_CHECKED,
         .comm = channel->id,
-        .op = stamp_number(header->stamp),
-        .step = stamp_stage(header->stamp) << STAGE_SHIFT,
+        .op = sequence_number(header->sequence),
+        .step = sequence_stage(header->sequence) << STAGE_SHIFT,
         .signature = header->signature,
         .call =
             {
@@ -214,7 +216,7 @@ rounds_frame(const struct channel *channel, const struct hall_header *header)
 static void
 round_differs(struct channel *channel,
               uint32_t rank,
-              const struct hall_header *header)
+              const struct shm_region_header *header)
 {
     const struct frame frame = rounds_frame(channel, header);
 
@@ -226,12 +228,12 @@ round_differs(struct channel *channel,
 static void
 look_back(struct channel *channel, uint32_t rank)
 {
-    struct hall_header header;
+    struct shm_region_header header;
 
-    if (!hall_look_back(channel->hall, rank, &header))
+    if (!shm_region_poll_previous(channel->shm_region, rank, &header))
         return;
-    const uint64_t number = stamp_number(header.stamp);
-    const uint32_t stage = stamp_stage(header.stamp);
+    const uint64_t number = sequence_number(header.sequence);
+    const uint32_t stage = sequence_stage(header.sequence);
     const struct past_op *past = past_find(&channel->past, number);
     if (past && !past->has_failed && stage < STAGES_MAX &&
         past->signatures[stage] != header.signature)
@@ -243,14 +245,16 @@ static bool
 is_even(struct op *op, uint32_t rank)
 {
     struct channel *channel = op->channel;
-    const struct hall_header *header = hall_brief_of(channel->hall, rank);
+    const struct shm_region_header *header =
+        shm_region_brief(channel->shm_region, rank);
 
     if (header->signature != op->label.signature) {
         if (!op->is_quick)
-            round_differs(channel, rank, hall_header_of(channel->hall, rank));
+            round_differs(channel, rank,
+                          shm_region_header_of(channel->shm_region, rank));
         return false;
     }
-    if (op->is_hasty && hall_has_more(channel->hall, rank))
+    if (op->is_hasty && shm_region_has_previous(channel->shm_region, rank))
         return false;
     look_back(channel, rank);
     /* Its verdict is on the way by a socket: first that, then this. */
@@ -261,9 +265,9 @@ is_even(struct op *op, uint32_t rank)
 /* Whether all whose posts are fetched have published them, and called the
  * same; op may have ended. */
 static bool
-round_meet(struct op *op, uint64_t stamp)
+round_meet(struct op *op, uint64_t sequence)
 {
-    struct hall *hall = op->channel->hall;
+    struct shm_region *shm_region = op->channel->shm_region;
     struct rounds *rounds = &op->rounds;
 
     for (; rounds->n_met < rounds->plan.n_steps; rounds->n_met++) {
@@ -271,7 +275,7 @@ round_meet(struct op *op, uint64_t stamp)
 
         if (!rounds_fetches(step))
             continue;
-        if (!hall_look(hall, step->peer, stamp))
+        if (!shm_region_poll(shm_region, step->peer, sequence))
             return false;
         if (!is_even(op, step->peer)) {
             rounds->is_odd = true;
@@ -283,17 +287,18 @@ round_meet(struct op *op, uint64_t stamp)
 
 /* Whether the round can be posted. out_rank, if not: who is in the way. */
 static bool
-is_free(const struct op *op, uint64_t stamp, uint32_t *out_rank)
+is_free(const struct op *op, uint64_t sequence, uint32_t *out_rank)
 {
-    return hall_is_free(op->channel->hall, stamp, post_bytes(op), out_rank);
+    return shm_region_is_free(op->channel->shm_region, sequence, post_bytes(op),
+                              out_rank);
 }
 
 enum hoop_status
 rounds_try(struct op *op, bool *out_is_done)
 {
     struct rounds *rounds = &op->rounds;
-    struct hall *hall = op->channel->hall;
-    const uint64_t stamp = op_stamp(op);
+    struct shm_region *shm_region = op->channel->shm_region;
+    const uint64_t sequence = op_stamp(op);
     enum hoop_status status = HOOP_OK;
     uint32_t late;
 
@@ -302,13 +307,13 @@ rounds_try(struct op *op, bool *out_is_done)
         return HOOP_OK;
     if (!rounds->is_posted) {
         assembly_forgo(op);
-        if (!is_free(op, stamp, &late))
+        if (!is_free(op, sequence, &late))
             return HOOP_OK;
-        status = round_post(op, stamp);
+        status = round_post(op, sequence);
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    if (!round_meet(op, stamp) || (op->is_quick && op->channel->is_owed))
+    if (!round_meet(op, sequence) || (op->is_quick && op->channel->is_owed))
         return HOOP_OK;
     if (rounds->round + 1 < rounds->n_rounds)
         ahead_prepare(op);
@@ -317,7 +322,7 @@ rounds_try(struct op *op, bool *out_is_done)
         return error_pass(status);
     if (rounds->is_torn)
         return HOOP_OK;
-    hall_finish(hall, stamp);
+    shm_region_finish(shm_region, sequence);
     rounds->is_untold = true;
     rounds_tell(op);
     rounds->round++;
@@ -371,8 +376,9 @@ rounds_can_move(const struct op *op)
     if (!rounds->is_posted)
         return is_free(op, op_stamp(op), &late);
     assert(rounds->n_met < rounds->plan.n_steps);
-    return hall_look(op->channel->hall, rounds->plan.steps[rounds->n_met].peer,
-                     op_stamp(op));
+    return shm_region_poll(op->channel->shm_region,
+                           rounds->plan.steps[rounds->n_met].peer,
+                           op_stamp(op));
 }
 
 /* All do about as much as this rank. */
@@ -386,8 +392,8 @@ void
 rounds_abort(struct op *op)
 {
     /* Who comes later must not find that it went well. */
-    hall_withdraw(op->channel->hall, op->number);
-    hall_finish(op->channel->hall, stamp_end(op->number));
+    shm_region_retract(op->channel->shm_region, op->number);
+    shm_region_finish(op->channel->shm_region, sequence_end(op->number));
     assembly_wake(op->channel);
 }
 
@@ -414,7 +420,7 @@ is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
             *out_n_bytes += step->from.count * op->element_size;
         else
             continue;
-        if (hall_has(op->channel->hall, rank, op_stamp(op)))
+        if (shm_region_has_posted(op->channel->shm_region, rank, op_stamp(op)))
             return false;
         late = UINT32_MAX;
     }

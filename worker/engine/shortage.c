@@ -132,7 +132,7 @@ engine_shortage(struct engine *engine,
 static bool
 op_receives(const struct op *op, uint32_t source, uint64_t tag)
 {
-    const struct inflow *in = &op->message.in;
+    const struct recv_request *in = &op->message.in;
 
     return op->is_message && op->message.is_receive && !in->is_matched &&
            op->label.tag == tag &&
@@ -346,7 +346,7 @@ shortage_came(struct engine *engine,
     const char *why = news_blame(engine, peer, frame);
 
     if (why)
-        transport_give_up(engine->transport, peer, why);
+        transport_fail_later(engine->transport, peer, why);
     else if (frame->step != engine->roster->rank &&
              news_are_new(&engine->lost[frame->step], frame->offset))
         news_tell(engine, peer, frame, text);

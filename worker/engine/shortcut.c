@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "fault/fault.h"
-#include "transport/hall.h"
+#include "transport/shm_region.h"
 
 /* All but the numbers of what is copied here is the same for all calls of one
  * channel. */

@@ -58,10 +58,10 @@ message_send(struct channel *channel,
     struct engine *engine = channel->engine;
     bool has_rest = false;
     const struct flow_label label = message_label(channel, message);
-    struct outflow flow = message_outflow(channel, message, &label);
+    struct send_request flow = message_outflow(channel, message, &label);
 
     flow.key.op = number;
-    if (!transport_send_at_once(engine->transport, &flow, &has_rest))
+    if (!transport_send_inline(engine->transport, &flow, &has_rest))
         return false;
     engine->has_rest |= has_rest;
     channel->n_unheard_flat = UNHEARD_LOOKS;
@@ -77,17 +77,17 @@ n_looks(const struct engine *engine)
 
 /* False: it takes too long, or something else has come. */
 static bool
-message_await(struct engine *engine, struct inflow *flow)
+message_await(struct engine *engine, struct recv_request *flow)
 {
     struct transport *transport = engine->transport;
 
     for (unsigned i = n_looks(engine); i > 0; i--) {
-        switch (transport_take_at_once(transport, flow)) {
-        case TRANSPORT_FOUND:
+        switch (transport_receive_inline(transport, flow)) {
+        case TRANSPORT_INLINE_DONE:
             return true;
-        case TRANSPORT_FOUND_OTHER:
+        case TRANSPORT_INLINE_OTHER:
             return false;
-        case TRANSPORT_FOUND_NONE:
+        case TRANSPORT_INLINE_NONE:
             break;
         }
         if (i % LOOKS_PER_ADVICE > 0)
@@ -104,10 +104,11 @@ message_receive(struct channel *channel, const struct engine_message *message)
 {
     struct engine *engine = channel->engine;
 
-    if (!transport_can_take(engine->transport, channel->ranks[message->peer]))
+    if (!transport_can_receive_inline(engine->transport,
+                                      channel->ranks[message->peer]))
         return false;
     const struct flow_label label = message_label(channel, message);
-    struct inflow flow = message_inflow(channel, message, &label);
+    struct recv_request flow = message_inflow(channel, message, &label);
     if (!message_await(engine, &flow))
         return false;
     if (message->received) {

@@ -18,7 +18,7 @@
 #include "engine/reason.h"
 #include "net/path.h"
 
-struct hall_header;
+struct shm_region_header;
 
 TAILQ_HEAD(op_list, op);
 TAILQ_HEAD(waiter_list, waiter);
@@ -120,11 +120,11 @@ struct channel {
     /* Sockets may hold what others have sent for another call than the last:
      * looks at all of them after which they do not, and flat ones' looks. */
     unsigned n_unheard, n_unheard_flat;
-    struct hall *hall;    /* NULL: there is none */
+    struct shm_region *shm_region; /* NULL: there is none */
     uint64_t forgone;     /* up to which operation failures were told there */
     struct op_list flats; /* begun, and to be done one after another */
     TAILQ_ENTRY(channel) assembled_link; /* while there are any */
-    struct op *quick;    /* of shortcut.c; NULL: without a hall */
+    struct op *quick;    /* of shortcut.c; NULL: without a shared region */
     bool is_quick_plain; /* what it called last had no counts */
     unsigned n_turnless; /* shortcuts' rounds since sockets were looked at */
     /* A verdict is passed on once: see verdict_on_past(). */
@@ -241,7 +241,7 @@ struct engine {
      * the same again does not need the gate for it. */
     _Atomic(struct op *) kept;
 
-    struct attach_word attach_word; /* others find it before they read */
+    struct cma_cookie cma_cookie; /* others find it before they read */
     _Atomic int *bells; /* [world rank]: those that were reached, or -1 */
 
     atomic_bool has_mail;
@@ -539,7 +539,7 @@ inquiry_forget(struct channel *channel);
 
 /* parting.c, by the driver. */
 
-/* This rank leaves: say so in its halls. */
+/* This rank leaves: say so in its shared regions. */
 void
 parting_write(struct engine *engine);
 /* Whether rank has said so in one that it shares with this one. */
@@ -553,7 +553,8 @@ parting_read(struct engine *engine, uint32_t rank);
 
 /* What the header tells, as a frame would. */
 struct frame
-rounds_frame(const struct channel *channel, const struct hall_header *header);
+rounds_frame(const struct channel *channel,
+             const struct shm_region_header *header);
 
 struct channel *
 engine_channel(struct engine *engine, uint64_t id);

@@ -39,7 +39,7 @@ op_strike(const struct op *op, enum fault_point point, uint32_t round)
         .round = round + 1,
     };
 
-    faults_strike(op->engine->faults, op->label.faults, &event);
+    faults_trigger(op->engine->faults, op->label.faults, &event);
 }
 
 static void

@@ -282,7 +282,7 @@ is_duel(const struct engine *engine)
     return engine->roster->size - engine->n_lost - engine->n_left == 2;
 }
 
-/* The one in a hall, where what comes has no time. NULL: there is none. */
+/* The one in a shared region, where what comes has no time. NULL: there is none. */
 static struct op *
 flat_op_with(const struct engine *engine, uint32_t rank)
 {

@@ -73,7 +73,7 @@ channel_hear(struct channel *channel, const struct op *op)
     if (op->status != HOOP_OK || !op->is_flat || call_has_root(&op->call))
         channel->n_unheard_flat = UNHEARD_LOOKS;
     else if (channel->n_unheard_flat > 0 &&
-             !transport_is_amid(channel->engine->transport))
+             !transport_is_in_progress(channel->engine->transport))
         channel->n_unheard_flat--;
 }
 
@@ -116,7 +116,7 @@ op_close_flows(struct op *op)
         if (op->status != HOOP_OK)
             transport_forget(transport, op->channel->id, op->number);
         else
-            transport_forget_grants(transport, op->channel->id, op->number);
+            transport_drop_early_grants(transport, op->channel->id, op->number);
     } else if (op->message.is_receive) {
         transport_receive_cancel(transport, &op->message.in);
     } else {

@@ -222,7 +222,7 @@ line_simulate(const struct fares *fares, struct fare_kept *kept)
 {
     const struct simulation_machine machine =
         machine_share(&fares->machine, kept->line->n_lines);
-    /* Not all ranks take part: no hall. */
+    /* Not all ranks take part: no shared region. */
     const struct estimate_place place = {.nodes = kept->line->nodes,
                                          .machine = &machine};
     size_t n_entries;

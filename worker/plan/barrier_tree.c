@@ -47,10 +47,10 @@ n_heard(const struct plan_shape *shape, uint32_t end)
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
-    const size_t n_arrivals = n_heard(shape, binomial_depth(shape)) +
-                              (shape->rank == shape->root ? 0 : 1);
+    const size_t n_unexpected_messages = n_heard(shape, binomial_depth(shape)) +
+                                         (shape->rank == shape->root ? 0 : 1);
 
-    return shape->size == 1 ? 0 : n_arrivals + 1;
+    return shape->size == 1 ? 0 : n_unexpected_messages + 1;
 }
 
 static void

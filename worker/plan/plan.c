@@ -151,8 +151,9 @@ plan_status(const struct plan *plan)
 }
 
 bool
-plan_hall_suits(const struct plan_hall *hall, const struct algorithm *algorithm)
+plan_hall_suits(const struct plan_hall *shm_region,
+                const struct algorithm *algorithm)
 {
-    return (hall->n_slot > 0 || !algorithm->is_flat) &&
-           (hall->is_open || !algorithm->is_direct);
+    return (shm_region->n_slot > 0 || !algorithm->is_flat) &&
+           (shm_region->is_open || !algorithm->is_direct);
 }

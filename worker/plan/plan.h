@@ -9,7 +9,7 @@
  * with each other; a receive may wait for earlier rounds, never for its own.
  *
  * A flat plan is another kind, for ranks that share one segment of memory (a
- * hall), in which each has two slots, used in turn by the rounds. Its rounds
+ * shared region), in which each has two slots, used in turn by the rounds. Its rounds
  * are gone through strictly in order, and the steps of a round in the order
  * they are listed: first all posts, one behind the other into the rank's slot
  * of this round, which is published then, also when it is empty; then the rest,
@@ -112,8 +112,10 @@ struct plan_shape {
     const size_t *recv_firsts;
     size_t granule; /* cut blocks on multiples of this many elements */
     const struct plan_nodes *nodes; /* who shares a host; NULL: all do */
-    size_t n_slot; /* elements that a slot of the hall holds; 0: no hall */
-    bool is_open;  /* they may read each other's memory, and have a hall */
+    size_t
+        n_slot; /* elements that a slot of the shared region holds; 0: no shared region */
+    bool
+        is_open; /* they may read each other's memory, and have a shared region */
 };
 
 /* Steps of one round. The first failure (memory) is latched. */
@@ -175,7 +177,7 @@ struct algorithm {
 
 /* Whether ranks that share this can run it. */
 bool
-plan_hall_suits(const struct plan_hall *hall,
+plan_hall_suits(const struct plan_hall *shm_region,
                 const struct algorithm *algorithm);
 
 #endif

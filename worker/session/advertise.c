@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/resource_limit.h"
-#include "net/port_holder.h"
+#include "net/port_owner.h"
 #include "net/socket.h"
 
 enum {
@@ -175,7 +175,7 @@ holders_describe(struct port_range ports,
             return;
         }
         address_set_port(&address, (uint16_t)port);
-        const bool is_held = port_holder(&address, holder);
+        const bool is_held = port_owner(&address, holder);
         n_text += (size_t)snprintf(out_text + n_text, LIMIT_REASON - n_text,
                                    "%s%u is %s%.60s", n_text > 0 ? ", " : "",
                                    port, is_held ? "held by " : "not free:",

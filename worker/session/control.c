@@ -385,7 +385,7 @@ control_call(struct hoop_control *control,
 
     /* Arguments may be borrowed from the last answer: they are sent now. */
     answer_deinit(&control->answer);
-    status = loop_run_asking(control->loop);
+    status = loop_run_interruptible(control->loop);
     if (status != HOOP_OK) {
         rpc_client_cancel(control->client, id);
         return error_pass(status);

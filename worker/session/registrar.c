@@ -518,7 +518,7 @@ registrar_destroy(struct registrar *registrar)
 {
     if (!registrar)
         return;
-    loop_forget(registrar->options.loop, registrar);
+    loop_cancel_posts(registrar->options.loop, registrar);
     loop_timer_destroy(registrar->retry);
     registrations_free(&registrar->parting);
     registrations_free(&registrar->told);

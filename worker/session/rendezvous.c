@@ -96,7 +96,7 @@ errand_run(struct errand *errand,
         loop_run(errand->loop);
         return errand->status;
     }
-    status = loop_run_asking(errand->loop);
+    status = loop_run_interruptible(errand->loop);
     if (status != HOOP_OK) {
         rpc_client_cancel(rendezvous->client, errand->call);
         snprintf(errand->text, sizeof(errand->text), "%s", error_text());
@@ -301,7 +301,7 @@ join_pause(struct loop *loop, uint64_t deadline_ns, char text[LIMIT_ERROR_TEXT])
 
     if (status == HOOP_OK) {
         loop_timer_start(timer, rendezvous_pause_ms(left_ms));
-        status = loop_run_asking(loop);
+        status = loop_run_interruptible(loop);
     }
     loop_timer_destroy(timer);
     if (status != HOOP_OK)

@@ -46,7 +46,7 @@ enum {
      * than the connector, which tells all whom it could not reach. Who gives
      * up before that, and leaves, would be named instead. */
     TELLING_MS = 1000,
-    CONNECT_MS = CONNECTOR_PATIENCE_MS + TELLING_MS,
+    CONNECT_MS = CONNECTOR_UNREACHABLE_MS + TELLING_MS,
     GOODBYE_MS = 1000, /* to the peers, and to the coordinator */
 };
 
@@ -380,7 +380,7 @@ connector_open(struct hoop_session *session)
         .forming_until_ns =
             session->forming_until_ns - TELLING_MS * CLOCK_NS_PER_MS,
         .wait_notice_ms = terms->wait_notice_ms,
-        .sharing = terms->sharing,
+        .shm_negotiation = terms->shm_negotiation,
         .tls = terms->is_encrypted ? &files : NULL,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
@@ -442,8 +442,9 @@ tuner_open(struct hoop_session *session)
         .loss = session->terms.loss,
         .is_coded = session->terms.codec != CODEC_NONE,
         .races = session->roster->rank == 0 ? session->terms.tuning : "",
-        .must_read = session->terms.attaching == ATTACH_ALWAYS,
-        .transport = session->terms.sharing == SHARING_NEVER ? "tcp" : "shm",
+        .must_read = session->terms.attaching == CMA_ALWAYS,
+        .transport =
+            session->terms.shm_negotiation == SHM_MODE_NEVER ? "tcp" : "shm",
     };
     const enum hoop_status status = tuner_create(&options, &session->tuner);
 

@@ -364,7 +364,7 @@ report_on_answer(void *owner, const struct rpc_answer *answer)
 static bool
 is_verdict(const struct report *report)
 {
-    return evidence_rows[report->evidence].judge != EVIDENCE_COORDINATOR;
+    return evidence_rows[report->evidence].decider != EVIDENCE_COORDINATOR;
 }
 
 static void
@@ -737,7 +737,7 @@ standing_destroy(struct standing *standing)
         rpc_client_cancel(standing->options.client, standing->renewals[i]);
     rpc_client_cancel(standing->options.client, standing->watch_call);
     rpc_client_watch(standing->options.client, NULL, NULL);
-    loop_forget(standing->options.loop, standing);
+    loop_cancel_posts(standing->options.loop, standing);
     while ((report = report_take(standing)))
         report_free(report);
     loop_timer_destroy(standing->renewal);

@@ -218,9 +218,9 @@ numbers_take(const struct settings *settings, struct terms *terms)
         (enum codec_loss)settings_number(settings, SETTING_WIRE_DTYPE);
     terms->checking =
         (enum engine_checking)settings_number(settings, SETTING_CHECK);
-    terms->sharing =
-        (enum sharing_mode)settings_number(settings, SETTING_TRANSPORT);
-    terms->attaching = (enum attach_mode)settings_number(settings, SETTING_CMA);
+    terms->shm_negotiation =
+        (enum shm_mode)settings_number(settings, SETTING_TRANSPORT);
+    terms->attaching = (enum cma_mode)settings_number(settings, SETTING_CMA);
     terms->is_encrypted = settings_number(settings, SETTING_TLS) != 0;
     terms->is_summing = settings_number(settings, SETTING_CHECKSUM) != 0;
     terms->n_streams = (unsigned)settings_number(settings, SETTING_STREAMS);

@@ -22,8 +22,8 @@
 #include "net/tls.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "session/comm.h"
-#include "transport/attach.h"
-#include "transport/sharing.h"
+#include "transport/cma.h"
+#include "transport/shm_negotiation.h"
 
 struct terms {
     char coordinator[LIMIT_ADDRESS];
@@ -57,8 +57,8 @@ struct terms {
     enum codec_id codec;
     enum codec_loss loss; /* counts on rank 0 of the job */
     enum engine_checking checking;
-    enum sharing_mode sharing;
-    enum attach_mode attaching;
+    enum shm_mode shm_negotiation;
+    enum cma_mode attaching;
     bool is_encrypted; /* HOOP_TLS; the paths: "": not said */
     char tls_cert[LIMIT_SETTING];
     char tls_key[LIMIT_SETTING];

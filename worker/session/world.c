@@ -26,11 +26,12 @@ family_init(const struct world_options *options, struct comm_family *family)
         .roster = options->roster,
         .engine = options->engine,
         .tuner = options->tuner,
-        /* Nobody sums what goes through a hall. */
+        /* Nobody sums what goes through a shared region. */
         .modes =
             {
-                .sharing = options->terms->is_summing ? SHARING_NEVER
-                                                      : options->terms->sharing,
+                .shm_negotiation = options->terms->is_summing
+                                       ? SHM_MODE_NEVER
+                                       : options->terms->shm_negotiation,
                 .attaching = options->terms->attaching,
             },
         .timeout_ms = options->terms->op_timeout_ms,

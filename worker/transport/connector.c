@@ -1,7 +1,7 @@
 /*
  * transport/connector.c - dials peers and accepts them, on the control loop
  *
- * A link is what is wanted of one rank; a greeting (transport/greeting.h) is
+ * A link is what is wanted of one rank; a handshaker (transport/handshaker.h) is
  * one try at it, by a dial of ours or by a stranger who came.
  */
 
@@ -114,16 +114,16 @@ link_retry(struct link *link, enum hoop_status status, bool has_answered)
 }
 
 void
-connector_forget(struct connector *connector, struct greeting *greeting)
+connector_forget(struct connector *connector, struct handshaker *handshaker)
 {
-    struct link *link = &connector->links[greeting->handshake.peer];
+    struct link *link = &connector->links[handshaker->handshake.peer];
 
-    TAILQ_REMOVE(&connector->greetings, greeting, link);
-    if (!greeting_is_dialer(greeting))
+    TAILQ_REMOVE(&connector->handshakers, handshaker, link);
+    if (!handshaker_is_dialer(handshaker))
         connector->n_accepted--;
-    if (link->dial == greeting)
+    if (link->dial == handshaker)
         link->dial = NULL;
-    greeting_destroy(greeting);
+    handshaker_destroy(handshaker);
     (void)connector_refill(connector);
 }
 
@@ -131,7 +131,7 @@ connector_forget(struct connector *connector, struct greeting *greeting)
 static enum hoop_status
 dial_raise(const struct link *link,
            enum hoop_status status,
-           enum greeting_state state)
+           enum handshaker_state state)
 {
     char why[LIMIT_ERROR_TEXT];
 
@@ -141,27 +141,27 @@ dial_raise(const struct link *link,
                                 .rank = link->rank,
                                 .status = status,
                                 .why = why,
-                                .was_connected = state != DIALING,
+                                .was_connected = state != HANDSHAKER_DIALING,
                             });
 }
 
 static void
 dial_failed(struct connector *connector,
-            struct greeting *greeting,
+            struct handshaker *handshaker,
             enum hoop_status status)
 {
-    struct link *link = &connector->links[greeting->handshake.peer];
+    struct link *link = &connector->links[handshaker->handshake.peer];
 
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
-        (void)dial_raise(link, status, greeting->state);
-    const unsigned stream = greeting->handshake.stream;
+        (void)dial_raise(link, status, handshaker->state);
+    const unsigned stream = handshaker->handshake.stream;
     /* Not after the proof: nobody else's connection displaces it then. */
-    const bool has_answered =
-        greeting->state == SEND_HELLO || greeting->state == AWAIT_CHALLENGE;
+    const bool has_answered = handshaker->state == HANDSHAKER_SEND_HELLO ||
+                              handshaker->state == HANDSHAKER_AWAIT_CHALLENGE;
 
     log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
-    link->broke_in_tls |= greeting->state == SECURE_DIAL;
-    connector_forget(connector, greeting);
+    link->broke_in_tls |= handshaker->state == HANDSHAKER_CLIENT_TLS;
+    connector_forget(connector, handshaker);
     if (stream > 0) {
         connector_stream_failed(link, stream, status);
         return;
@@ -176,14 +176,14 @@ dial_failed(struct connector *connector,
 }
 
 static void
-on_failed(void *owner, struct greeting *greeting, enum hoop_status status)
+on_failed(void *owner, struct handshaker *handshaker, enum hoop_status status)
 {
     struct connector *connector = owner;
 
-    if (greeting_is_dialer(greeting))
-        dial_failed(connector, greeting, status);
+    if (handshaker_is_dialer(handshaker))
+        dial_failed(connector, handshaker, status);
     else
-        connector_turn_away(connector, greeting, status);
+        connector_refuse(connector, handshaker, status);
 }
 
 /* It has been accepted with the last descriptor: may it stay? */
@@ -201,10 +201,10 @@ has_room_for(struct connector *connector, struct link *link)
 
 /* May the verified stranger be this rank's connection to it? */
 static enum handshake_answer
-on_verified(void *owner, struct greeting *greeting)
+on_verified(void *owner, struct handshaker *handshaker)
 {
     struct connector *connector = owner;
-    const struct handshake *handshake = &greeting->handshake;
+    const struct handshake *handshake = &handshaker->handshake;
     const uint32_t peer = handshake->peer;
     struct link *link = &connector->links[peer];
 
@@ -216,31 +216,31 @@ on_verified(void *owner, struct greeting *greeting)
         return HANDSHAKE_DUPLICATE;
     if (link->state == LINK_DIALED && connector->options.roster->rank < peer)
         return HANDSHAKE_DUPLICATE;
-    return greeting->shortage[0] && !has_room_for(connector, link)
+    return handshaker->shortage[0] && !has_room_for(connector, link)
                ? HANDSHAKE_EXHAUSTED
                : HANDSHAKE_WELCOME;
 }
 
 void
-connector_hand_over(struct connector *connector,
-                    struct greeting *greeting,
-                    struct segment *segment)
+connector_deliver(struct connector *connector,
+                  struct handshaker *handshaker,
+                  struct segment *segment)
 {
     const struct connector_options *options = &connector->options;
-    const uint32_t rank = greeting->handshake.peer;
-    const unsigned stream = greeting->handshake.stream;
+    const uint32_t rank = handshaker->handshake.peer;
+    const unsigned stream = handshaker->handshake.stream;
     struct tls *tls = NULL;
 
-    /* Only bells follow where memory is shared: they go without. */
-    if (!segment && greeting_take_tls(greeting, &tls) != HOOP_OK) {
+    /* Only wakeups follow where memory is shared: they go without. */
+    if (!segment && handshaker_take_tls(handshaker, &tls) != HOOP_OK) {
         if (stream == 0)
             connector->links[rank].state = LINK_WANTED;
         link_fail(&connector->links[rank], error_text());
-        connector_forget(connector, greeting);
+        connector_forget(connector, handshaker);
         return;
     }
-    const int fd = greeting_take_fd(greeting);
-    connector_forget(connector, greeting);
+    const int fd = handshaker_take_fd(handshaker);
+    connector_forget(connector, handshaker);
     socket_outlast_timeouts(fd);
     if (tls)
         options->on_encrypted(options->owner, rank, stream, fd, tls);
@@ -252,13 +252,13 @@ connector_hand_over(struct connector *connector,
 
 /* Proven, but one of the two has no descriptor for it. */
 static void
-tell_exhausted(struct link *link, const struct greeting *greeting)
+tell_exhausted(struct link *link, const struct handshaker *handshaker)
 {
-    const bool is_dialer = greeting_is_dialer(greeting);
+    const bool is_dialer = handshaker_is_dialer(handshaker);
     char why[HANDSHAKE_OFFER + 1];
 
     snprintf(why, sizeof(why), "%.*s", HANDSHAKE_OFFER,
-             (const char *)greeting->handshake.offer);
+             (const char *)handshaker->handshake.offer);
     for (char *at = why; *at; at++) {
         if (*at < ' ' || *at > '~')
             *at = '?';
@@ -275,31 +275,33 @@ tell_exhausted(struct link *link, const struct greeting *greeting)
 
 /* Proven: the first connection. */
 static void
-hand_over(struct connector *connector, struct greeting *greeting)
+deliver_first(struct connector *connector, struct handshaker *handshaker)
 {
-    struct link *link = &connector->links[greeting->handshake.peer];
-    struct segment *segment = greeting_take_segment(greeting);
+    struct link *link = &connector->links[handshaker->handshake.peer];
+    struct segment *segment = handshaker_take_segment(handshaker);
 
     log_debug("peer", "rank %u: %s%s", link->rank,
-              segment ? "shared memory" : sharing_why(&greeting->sharing),
-              connector->secures ? ", under TLS" : "");
-    if (link->dial && link->dial != greeting)
+              segment ? "shared memory"
+                      : shm_negotiation_text(&handshaker->shm_negotiation),
+              connector->tls_context ? ", under TLS" : "");
+    if (link->dial && link->dial != handshaker)
         connector_forget(connector, link->dial);
     loop_timer_stop(link->retry);
     link->state = LINK_CONNECTED;
-    connector_hand_over(connector, greeting, segment);
+    connector_deliver(connector, handshaker, segment);
 }
 
 /* One of the two insists on what cannot be. */
 static void
-link_fail_unshared(struct link *link, const struct greeting *greeting)
+link_fail_unshared(struct link *link, const struct handshaker *handshaker)
 {
-    const struct sharing *sharing = &greeting->sharing;
-    const bool is_dialer = greeting_is_dialer(greeting);
+    const struct shm_negotiation *shm_negotiation =
+        &handshaker->shm_negotiation;
+    const bool is_dialer = handshaker_is_dialer(handshaker);
     char why[LIMIT_NAME];
 
     /* The dialer makes the memory. */
-    if (sharing->obstacle == SHARING_UNMADE) {
+    if (shm_negotiation->obstacle == SHM_OBSTACLE_NO_MEMORY) {
         connector_tell_shortage(
             link,
             &(struct connector_shortage){
@@ -307,7 +309,7 @@ link_fail_unshared(struct link *link, const struct greeting *greeting)
                 .of = is_dialer ? link->connector->options.roster->rank
                                 : link->rank,
                 .status = HOOP_E_EXHAUSTED,
-                .why = is_dialer ? sharing->why
+                .why = is_dialer ? shm_negotiation->why
                                  : "HOOP_TRANSPORT=shm, and its host gives it "
                                    "no memory to share",
             });
@@ -316,37 +318,37 @@ link_fail_unshared(struct link *link, const struct greeting *greeting)
     snprintf(why, sizeof(why),
              "HOOP_TRANSPORT=shm, but ranks %u and %u share no memory: %s",
              link->connector->options.roster->rank, link->rank,
-             sharing_why(sharing));
+             shm_negotiation_text(shm_negotiation));
     link_fail(link, why);
 }
 
 static void
-on_answered(void *owner, struct greeting *greeting)
+on_answered(void *owner, struct handshaker *handshaker)
 {
     struct connector *connector = owner;
-    struct link *link = &connector->links[greeting->handshake.peer];
-    const bool is_dialer = greeting_is_dialer(greeting);
+    struct link *link = &connector->links[handshaker->handshake.peer];
+    const bool is_dialer = handshaker_is_dialer(handshaker);
 
-    if (greeting->handshake.stream > 0) {
-        connector_stream_answered(connector, greeting);
+    if (handshaker->handshake.stream > 0) {
+        connector_stream_answered(connector, handshaker);
         return;
     }
-    if (greeting->answer == HANDSHAKE_WELCOME) {
-        hand_over(connector, greeting);
+    if (handshaker->answer == HANDSHAKE_WELCOME) {
+        deliver_first(connector, handshaker);
         return;
     }
-    if (greeting->answer == HANDSHAKE_UNSHARED) {
-        link_fail_unshared(link, greeting);
-        connector_forget(connector, greeting);
+    if (handshaker->answer == HANDSHAKE_NO_SHM) {
+        link_fail_unshared(link, handshaker);
+        connector_forget(connector, handshaker);
         return;
     }
-    if (greeting->answer == HANDSHAKE_EXHAUSTED) {
-        tell_exhausted(link, greeting);
-        connector_forget(connector, greeting);
+    if (handshaker->answer == HANDSHAKE_EXHAUSTED) {
+        tell_exhausted(link, handshaker);
+        connector_forget(connector, handshaker);
         return;
     }
-    const enum handshake_answer answer = greeting->answer;
-    connector_forget(connector, greeting);
+    const enum handshake_answer answer = handshaker->answer;
+    connector_forget(connector, handshaker);
     if (!is_dialer)
         return;
     if (answer == HANDSHAKE_REFUSED) {
@@ -360,36 +362,36 @@ on_answered(void *owner, struct greeting *greeting)
 }
 
 enum hoop_status
-connector_greet(struct connector *connector,
-                int fd,
-                const struct address *address,
-                struct greeting **out_greeting)
+connector_handshake(struct connector *connector,
+                    int fd,
+                    const struct address *address,
+                    struct handshaker **out_handshaker)
 {
-    const struct greeting content = {
+    const struct handshaker content = {
         .loop = connector->options.loop,
         .fd = fd,
-        .state = out_greeting         ? DIALING
-                 : connector->secures ? AWAIT_FIRST
-                                      : AWAIT_HELLO,
-        .secures = connector->secures,
+        .state = out_handshaker           ? HANDSHAKER_DIALING
+                 : connector->tls_context ? HANDSHAKER_AWAIT_FIRST
+                                          : HANDSHAKER_AWAIT_HELLO,
+        .tls_context = connector->tls_context,
         .address = *address,
         .handshake = {.key = &connector->key,
                       .roster = connector->options.roster},
-        .sharing = {.mode = connector->options.sharing},
+        .shm_negotiation = {.mode = connector->options.shm_negotiation},
         .until_ns = connector->options.forming_until_ns,
         .owner = connector,
         .on_verified = on_verified,
         .on_answered = on_answered,
         .on_failed = on_failed,
     };
-    struct greeting *greeting = NULL;
+    struct handshaker *handshaker = NULL;
 
-    const enum hoop_status status = greeting_create(&content, &greeting);
+    const enum hoop_status status = handshaker_create(&content, &handshaker);
     if (status != HOOP_OK)
         return error_pass(status);
-    TAILQ_INSERT_TAIL(&connector->greetings, greeting, link);
-    if (out_greeting)
-        *out_greeting = greeting;
+    TAILQ_INSERT_TAIL(&connector->handshakers, handshaker, link);
+    if (out_handshaker)
+        *out_handshaker = handshaker;
     else
         connector->n_accepted++;
     return HOOP_OK;
@@ -399,12 +401,13 @@ connector_greet(struct connector *connector,
 static bool
 is_calling(const struct connector *connector, const struct link *link)
 {
-    const struct greeting *greeting;
+    const struct handshaker *handshaker;
 
-    TAILQ_FOREACH(greeting, &connector->greetings, link)
+    TAILQ_FOREACH(handshaker, &connector->handshakers, link)
     {
-        if (!greeting_is_dialer(greeting) && greeting_is_known(greeting) &&
-            greeting->handshake.peer == link->rank)
+        if (!handshaker_is_dialer(handshaker) &&
+            handshaker_is_identified(handshaker) &&
+            handshaker->handshake.peer == link->rank)
             return true;
     }
     return false;
@@ -427,12 +430,13 @@ link_try(void *owner)
     if (status == HOOP_E_EXHAUSTED && connector_evict(connector))
         status = socket_connect(&member->address, &fd);
     if (status == HOOP_OK)
-        status = connector_greet(connector, fd, &member->address, &link->dial);
+        status =
+            connector_handshake(connector, fd, &member->address, &link->dial);
     if (status == HOOP_OK) {
         link->state = LINK_DIALED;
         link->dial->handshake.peer = link->rank;
     } else if (status == HOOP_E_UNAVAILABLE) {
-        link_retry(link, dial_raise(link, status, DIALING), false);
+        link_retry(link, dial_raise(link, status, HANDSHAKER_DIALING), false);
     } else if (is_calling(connector, link)) {
         link_retry(link, status, false);
     } else {
@@ -455,7 +459,8 @@ link_unanswered(const struct connector *connector)
     for (uint32_t rank = 0; rank < connector->options.roster->size; rank++) {
         const struct link *link = &connector->links[rank];
 
-        if (link->state == LINK_DIALED && link->dial->state == DIALING &&
+        if (link->state == LINK_DIALED &&
+            link->dial->state == HANDSHAKER_DIALING &&
             (!oldest || began_ns(link) < began_ns(oldest)))
             oldest = link;
     }
@@ -540,11 +545,11 @@ static void
 forming_end(void *owner)
 {
     struct connector *connector = owner;
-    struct greeting *greeting;
+    struct handshaker *handshaker;
 
     connector->options.forming_until_ns = 0;
-    TAILQ_FOREACH(greeting, &connector->greetings, link)
-    greeting_shorten(greeting);
+    TAILQ_FOREACH(handshaker, &connector->handshakers, link)
+    handshaker_shorten_timeout(handshaker);
 }
 
 enum hoop_status
@@ -580,8 +585,8 @@ links_create(struct connector *connector)
 /* Without a token there is nothing to make a key of. A CA alone is for the
  * coordinator's certificate. */
 static enum hoop_status
-secures_create(struct connector *connector,
-               const struct connector_options *options)
+tls_context_make(struct connector *connector,
+                 const struct connector_options *options)
 {
     uint8_t key[TLS_KEY_BYTES];
 
@@ -596,7 +601,7 @@ secures_create(struct connector *connector,
         .files = has_own ? *files : (struct tls_files){0},
         .key = *options->token ? key : NULL,
     };
-    status = tls_context_create(&tls, &connector->secures);
+    status = tls_context_create(&tls, &connector->tls_context);
     explicit_bzero(key, sizeof(key));
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -613,11 +618,11 @@ connector_create(const struct connector_options *options,
     connector->options.token = NULL;
     connector->options.tls = NULL;
     connector->reserve_fd = -1;
-    TAILQ_INIT(&connector->greetings);
+    TAILQ_INIT(&connector->handshakers);
     enum hoop_status status =
         handshake_key_init(&connector->key, options->token, options->roster);
     if (status == HOOP_OK && options->tls)
-        status = secures_create(connector, options);
+        status = tls_context_make(connector, options);
     if (status == HOOP_OK)
         status = links_create(connector);
     if (status == HOOP_OK && options->wait_notice_ms > 0)
@@ -633,31 +638,31 @@ connector_create(const struct connector_options *options,
     return HOOP_OK;
 }
 
-static struct greeting *
+static struct handshaker *
 find_answer_due(const struct connector *connector)
 {
-    struct greeting *greeting;
+    struct handshaker *handshaker;
 
-    TAILQ_FOREACH(greeting, &connector->greetings, link)
+    TAILQ_FOREACH(handshaker, &connector->handshakers, link)
     {
-        if (greeting->state == AWAIT_WELCOME)
+        if (handshaker->state == HANDSHAKER_AWAIT_WELCOME)
             break;
     }
-    return greeting;
+    return handshaker;
 }
 
 void
 connector_finish(struct connector *connector)
 {
     const uint64_t deadline_ns = clock_deadline_ns(FINISH_MS);
-    struct greeting *greeting;
+    struct handshaker *handshaker;
 
-    while (connector && (greeting = find_answer_due(connector))) {
-        struct pollfd ready = {.fd = greeting->fd, .events = POLLIN};
+    while (connector && (handshaker = find_answer_due(connector))) {
+        struct pollfd ready = {.fd = handshaker->fd, .events = POLLIN};
 
         if (poll(&ready, 1, clock_left_ms(deadline_ns)) <= 0)
             return;
-        greeting_go_on(greeting);
+        handshaker_progress(handshaker);
     }
 }
 
@@ -666,20 +671,20 @@ connector_destroy(struct connector *connector)
 {
     if (!connector)
         return;
-    loop_forget(connector->options.loop, connector);
-    while (!TAILQ_EMPTY(&connector->greetings))
-        connector_forget(connector, TAILQ_FIRST(&connector->greetings));
+    loop_cancel_posts(connector->options.loop, connector);
+    while (!TAILQ_EMPTY(&connector->handshakers))
+        connector_forget(connector, TAILQ_FIRST(&connector->handshakers));
     loop_watch_destroy(connector->listener);
-    loop_timer_destroy(connector->breather);
+    loop_timer_destroy(connector->accept_pause);
     loop_timer_destroy(connector->notice_timer);
     descriptor_close(connector->reserve_fd);
     for (uint32_t rank = 0;
          connector->links && rank < connector->options.roster->size; rank++) {
-        loop_forget(connector->options.loop, &connector->links[rank]);
+        loop_cancel_posts(connector->options.loop, &connector->links[rank]);
         loop_timer_destroy(connector->links[rank].retry);
     }
     free(connector->links);
-    tls_context_destroy(connector->secures);
+    tls_context_destroy(connector->tls_context);
     explicit_bzero(&connector->key, sizeof(connector->key));
     free(connector);
 }

@@ -3,7 +3,7 @@
  *
  * A connection is handed on only when both sides have proved themselves
  * (transport/handshake.h). Whoever needs one dials; when two dial each other
- * at once, the lower rank's dial stays. Strangers cost a bounded greeting each
+ * at once, the lower rank's dial stays. Strangers cost a bounded handshake each
  * and are named in the log: transport/connector_accept.c.
  *
  * Thread: the loop's, except connector_dial() and connector_formed().
@@ -20,14 +20,14 @@
 #include "net/loop.h"
 #include "net/tls.h"
 #include "transport/roster.h"
-#include "transport/sharing.h"
+#include "transport/shm_negotiation.h"
 
 enum {
     /* Silence may be a busy network ... */
     CONNECTOR_SILENT_MS = 10000,
     /* ... and the last try that is made then takes its time. So much later,
      * and a little, on_unreachable() has said so. */
-    CONNECTOR_PATIENCE_MS = CONNECTOR_SILENT_MS + LIMIT_GREETING_MS,
+    CONNECTOR_UNREACHABLE_MS = CONNECTOR_SILENT_MS + LIMIT_HANDSHAKE_MS,
 };
 
 struct connector;
@@ -53,7 +53,7 @@ struct connector_options {
     /* After so long it says which dial is not answered (base/wait_notice.h); 0: it
      * does not. */
     uint32_t wait_notice_ms;
-    enum sharing_mode sharing;
+    enum shm_mode shm_negotiation;
     /* HOOP_TLS: on; NULL: off. Borrowed for the call. */
     const struct tls_files *tls;
     /* fd is handed over, proven, and what both sides share beside it; NULL:

@@ -4,7 +4,7 @@
  * Anybody can open connections, so few of them may wait. Who has said which
  * rank it is waits apart from who has not: the second kind only makes room for
  * its like. Within a kind it is the address with the most connections that
- * gives one up, and which of them is drawn by lot: were it always the oldest,
+ * gives one up, and which of them is drawn at random: were it always the oldest,
  * strangers who come faster than a round trip would end all others.
  *
  * One descriptor is kept in reserve. Where there is no other left, the next
@@ -33,42 +33,42 @@
 enum {
     ACCEPTS_PER_EVENT = 32,
     /* Without a descriptor to accept with, until others are closed. */
-    BREATHER_MS = 20,
+    ACCEPT_PAUSE_MS = 20,
     /* What a peer says first comes with its connection, or a little later. */
     MOMENT_MS = 20,
     /* Of the files that this process may open, its strangers have a quarter. */
     FILES_PART = 4,
     /* Of those, who has said nothing yet has at least a quarter. */
     UNKNOWN_PART = 4,
-    CROWDS = 256,      /* of addresses; two of them may share one */
+    BUCKETS = 256,     /* of addresses; two of them may share one */
     NETWORK_BYTES = 8, /* of an IPv6 address: a /64 */
 };
 
 void
-connector_turn_away(struct connector *connector,
-                    struct greeting *greeting,
-                    enum hoop_status status)
+connector_refuse(struct connector *connector,
+                 struct handshaker *handshaker,
+                 enum hoop_status status)
 {
     char address[LIMIT_ADDRESS];
 
-    address_format(&greeting->address, address);
+    address_format(&handshaker->address, address);
     /* A peer whose dial came second ends it here: nothing to worry about. */
     const bool is_peers_choice = status == HOOP_E_UNAVAILABLE &&
-                                 greeting->state != AWAIT_HELLO &&
-                                 greeting->state != AWAIT_FIRST;
+                                 handshaker->state != HANDSHAKER_AWAIT_HELLO &&
+                                 handshaker->state != HANDSHAKER_AWAIT_FIRST;
     /* Nor who wants to know whether anybody is here (net/path.h). */
     const bool is_probe = status == HOOP_E_UNAVAILABLE && !is_peers_choice &&
-                          greeting->n_bytes == 0;
+                          handshaker->n_bytes == 0;
     log_at(is_peers_choice || is_probe ? LOG_DEBUG : LOG_WARNING, "peer",
            "refused a connection from %s: %s", address, error_text());
-    connector_forget(connector, greeting);
+    connector_forget(connector, handshaker);
 }
 
 /* Without its port; of IPv6 the network, whose every address one host can have. */
 static unsigned
-crowd_of(const struct greeting *greeting)
+bucket_of(const struct handshaker *handshaker)
 {
-    const struct sockaddr_storage *storage = &greeting->address.storage;
+    const struct sockaddr_storage *storage = &handshaker->address.storage;
     const bool is_ipv6 = storage->ss_family == AF_INET6;
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)storage;
     const struct sockaddr_in *four = (const struct sockaddr_in *)storage;
@@ -77,11 +77,11 @@ crowd_of(const struct greeting *greeting)
                                            : (const void *)&four->sin_addr,
                                    is_ipv6 ? NETWORK_BYTES
                                            : sizeof(four->sin_addr)) %
-                      CROWDS);
+                      BUCKETS);
 }
 
 static uint64_t
-lot(uint64_t n)
+random_below(uint64_t n)
 {
     uint64_t number = 0;
 
@@ -96,57 +96,57 @@ struct kind {
 };
 
 static bool
-is_of_kind(const struct greeting *greeting, const struct kind *kind)
+is_of_kind(const struct handshaker *handshaker, const struct kind *kind)
 {
-    return !greeting_is_dialer(greeting) &&
-           greeting_is_known(greeting) == kind->is_known &&
-           greeting->begun_ns <= kind->until_ns;
+    return !handshaker_is_dialer(handshaker) &&
+           handshaker_is_identified(handshaker) == kind->is_known &&
+           handshaker->begun_ns <= kind->until_ns;
 }
 
 /* One of a kind, of the address that has the most of it. NULL: there is none. */
-static struct greeting *
-greeting_draw(struct connector *connector, const struct kind *kind)
+static struct handshaker *
+handshaker_pick(struct connector *connector, const struct kind *kind)
 {
-    unsigned counts[CROWDS] = {0};
+    unsigned counts[BUCKETS] = {0};
     unsigned largest = 0;
-    struct greeting *greeting;
+    struct handshaker *handshaker;
 
-    TAILQ_FOREACH(greeting, &connector->greetings, link)
+    TAILQ_FOREACH(handshaker, &connector->handshakers, link)
     {
-        if (is_of_kind(greeting, kind))
-            counts[crowd_of(greeting)]++;
+        if (is_of_kind(handshaker, kind))
+            counts[bucket_of(handshaker)]++;
     }
-    for (unsigned i = 1; i < CROWDS; i++) {
+    for (unsigned i = 1; i < BUCKETS; i++) {
         if (counts[i] > counts[largest])
             largest = i;
     }
-    uint64_t n_before = counts[largest] > 0 ? lot(counts[largest]) : 0;
-    TAILQ_FOREACH(greeting, &connector->greetings, link)
+    uint64_t n_before = counts[largest] > 0 ? random_below(counts[largest]) : 0;
+    TAILQ_FOREACH(handshaker, &connector->handshakers, link)
     {
-        if (is_of_kind(greeting, kind) && crowd_of(greeting) == largest &&
+        if (is_of_kind(handshaker, kind) && bucket_of(handshaker) == largest &&
             n_before-- == 0)
             break;
     }
-    return greeting;
+    return handshaker;
 }
 
 static unsigned
 count_known(const struct connector *connector)
 {
     const struct kind known = {true, CLOCK_NEVER};
-    const struct greeting *greeting;
+    const struct handshaker *handshaker;
     unsigned n = 0;
 
-    TAILQ_FOREACH(greeting, &connector->greetings, link)
-    n += is_of_kind(greeting, &known);
+    TAILQ_FOREACH(handshaker, &connector->handshakers, link)
+    n += is_of_kind(handshaker, &known);
     return n;
 }
 
 static void
-greeting_evict(struct connector *connector, struct greeting *greeting)
+handshaker_evict(struct connector *connector, struct handshaker *handshaker)
 {
-    connector_turn_away(
-        connector, greeting,
+    connector_refuse(
+        connector, handshaker,
         error_raise(HOOP_E_EXHAUSTED,
                     "more than %u connections wait for their handshake",
                     connector->n_accepted_max));
@@ -157,11 +157,11 @@ connector_evict(struct connector *connector)
 {
     const struct kind silent = {false,
                                 clock_now_ns() - MOMENT_MS * CLOCK_NS_PER_MS};
-    struct greeting *greeting = greeting_draw(connector, &silent);
+    struct handshaker *handshaker = handshaker_pick(connector, &silent);
 
-    if (greeting)
-        greeting_evict(connector, greeting);
-    return greeting;
+    if (handshaker)
+        handshaker_evict(connector, handshaker);
+    return handshaker;
 }
 
 /* Room for a newcomer, who has not said anything yet. */
@@ -176,10 +176,10 @@ make_room(struct connector *connector)
         .is_known = count_known(connector) > n_max - n_max / UNKNOWN_PART,
         .until_ns = CLOCK_NEVER,
     };
-    struct greeting *greeting = greeting_draw(connector, &kind);
+    struct handshaker *handshaker = handshaker_pick(connector, &kind);
 
-    assert(greeting);
-    greeting_evict(connector, greeting);
+    assert(handshaker);
+    handshaker_evict(connector, handshaker);
 }
 
 bool
@@ -249,12 +249,12 @@ accept_one(struct connector *connector)
     if (status != HOOP_OK)
         return status;
     make_room(connector);
-    status = connector_greet(connector, fd, &address, NULL);
+    status = connector_handshake(connector, fd, &address, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
-    struct greeting *greeting =
-        TAILQ_LAST(&connector->greetings, greeting_list);
-    memcpy(greeting->shortage, shortage, HANDSHAKE_OFFER);
+    struct handshaker *handshaker =
+        TAILQ_LAST(&connector->handshakers, handshaker_list);
+    memcpy(handshaker->shortage, shortage, HANDSHAKE_OFFER);
     return HOOP_OK;
 }
 
@@ -270,19 +270,19 @@ accept_ready(void *owner, enum loop_interest ready)
         if (status == HOOP_E_PENDING)
             return;
         if (status != HOOP_OK) {
-            log_at(connector->is_starved ? LOG_DEBUG : LOG_WARNING, "peer",
-                   "cannot accept: %s", error_text());
-            connector->is_starved = true;
+            log_at(connector->has_accept_failed ? LOG_DEBUG : LOG_WARNING,
+                   "peer", "cannot accept: %s", error_text());
+            connector->has_accept_failed = true;
             loop_watch_set(connector->listener, LOOP_NOTHING);
-            loop_timer_start(connector->breather, BREATHER_MS);
+            loop_timer_start(connector->accept_pause, ACCEPT_PAUSE_MS);
             return;
         }
-        connector->is_starved = false;
+        connector->has_accept_failed = false;
     }
 }
 
 static void
-breather_over(void *owner)
+accept_pause_over(void *owner)
 {
     struct connector *connector = owner;
 
@@ -298,8 +298,8 @@ count_max(void)
     struct rlimit files;
 
     if (getrlimit(RLIMIT_NOFILE, &files) != 0 ||
-        files.rlim_cur / FILES_PART > LIMIT_GREETINGS)
-        return LIMIT_GREETINGS;
+        files.rlim_cur / FILES_PART > LIMIT_HANDSHAKES)
+        return LIMIT_HANDSHAKES;
     return files.rlim_cur / FILES_PART < UNKNOWN_PART
                ? UNKNOWN_PART
                : (unsigned)files.rlim_cur / FILES_PART;
@@ -312,7 +312,7 @@ connector_listen(struct connector *connector)
 
     connector->n_accepted_max = count_max();
     enum hoop_status status = loop_timer_create(
-        options->loop, breather_over, connector, &connector->breather);
+        options->loop, accept_pause_over, connector, &connector->accept_pause);
     if (status == HOOP_OK)
         status =
             loop_watch_create(options->loop, options->listen_fd, accept_ready,

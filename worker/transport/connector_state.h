@@ -13,9 +13,9 @@
 
 #include "base/wait_notice.h"
 #include "transport/connector.h"
-#include "transport/greeting.h"
+#include "transport/handshaker.h"
 
-TAILQ_HEAD(greeting_list, greeting);
+TAILQ_HEAD(handshaker_list, handshaker);
 
 /*
  * IDLE -> WANTED <-> DIALED -> CONNECTED
@@ -35,7 +35,7 @@ struct link {
     struct connector *connector;
     uint32_t rank;
     enum link_state state;
-    struct greeting *dial;
+    struct handshaker *dial;
     struct loop_timer *retry;
     uint64_t refused_until_ns;
     uint64_t silent_until_ns;
@@ -49,36 +49,36 @@ struct link {
 struct connector {
     struct connector_options options;
     struct handshake_key key;
-    struct tls_context *secures; /* NULL: connections are plain */
+    struct tls_context *tls_context; /* NULL: connections are plain */
     struct loop_watch *listener;
-    struct loop_timer *breather;
+    struct loop_timer *accept_pause;
     struct loop_timer *notice_timer; /* NULL: nothing is said */
     struct wait_notice notice;
     /* Kept to accept one more when there is no other descriptor left; -1: it is
      * in use, or there is none. */
     int reserve_fd;
-    bool is_starved; /* the last connection could not be accepted */
-    struct greeting_list greetings; /* oldest first */
-    unsigned n_accepted;            /* of them, not dialed by us */
+    bool has_accept_failed; /* the last connection could not be accepted */
+    struct handshaker_list handshakers; /* oldest first */
+    unsigned n_accepted;                /* of them, not dialed by us */
     unsigned n_accepted_max;
     struct link *links; /* [rank] */
 };
 
 void
-connector_forget(struct connector *connector, struct greeting *greeting);
-/* The descriptor, proven, changes hands; greeting is gone. segment: NULL where
+connector_forget(struct connector *connector, struct handshaker *handshaker);
+/* The descriptor, proven, changes hands; handshaker is gone. segment: NULL where
  * nothing is shared. */
 void
-connector_hand_over(struct connector *connector,
-                    struct greeting *greeting,
-                    struct segment *segment);
-/* Takes fd. out_greeting: a dial of ours, whose handshake's peer is to be set;
+connector_deliver(struct connector *connector,
+                  struct handshaker *handshaker,
+                  struct segment *segment);
+/* Takes fd. out_handshaker: a dial of ours, whose handshake's peer is to be set;
  * NULL: a stranger's. */
 enum hoop_status
-connector_greet(struct connector *connector,
-                int fd,
-                const struct address *address,
-                struct greeting **out_greeting);
+connector_handshake(struct connector *connector,
+                    int fd,
+                    const struct address *address,
+                    struct handshaker **out_handshaker);
 
 /* One of the two has something no more; the link may be tried again. */
 void
@@ -95,12 +95,12 @@ connector_evict(struct connector *connector);
 /* Have a descriptor in reserve again. False: there is none to be had. */
 bool
 connector_refill(struct connector *connector);
-/* A greeting of somebody else has failed, or has been ended; the text is this
+/* A handshake of somebody else has failed, or has been ended; the text is this
  * thread's last error. */
 void
-connector_turn_away(struct connector *connector,
-                    struct greeting *greeting,
-                    enum hoop_status status);
+connector_refuse(struct connector *connector,
+                 struct handshaker *handshaker,
+                 enum hoop_status status);
 
 /* connector_stream.c */
 
@@ -112,7 +112,7 @@ connector_stream_answer(const struct connector *connector,
 /* The handshake of one is over. */
 void
 connector_stream_answered(struct connector *connector,
-                          struct greeting *greeting);
+                          struct handshaker *handshaker);
 /* The dial of one came to nothing. */
 void
 connector_stream_failed(struct link *link,

@@ -30,17 +30,17 @@ connector_stream_answer(const struct connector *connector,
 
 void
 connector_stream_answered(struct connector *connector,
-                          struct greeting *greeting)
+                          struct handshaker *handshaker)
 {
-    if (greeting->answer == HANDSHAKE_WELCOME) {
-        connector->links[greeting->handshake.peer].streams |=
-            1u << greeting->handshake.stream;
-        connector_hand_over(connector, greeting, NULL);
+    if (handshaker->answer == HANDSHAKE_WELCOME) {
+        connector->links[handshaker->handshake.peer].streams |=
+            1u << handshaker->handshake.stream;
+        connector_deliver(connector, handshaker, NULL);
         return;
     }
-    log_debug("peer", "rank %u wants no stream %u", greeting->handshake.peer,
-              greeting->handshake.stream);
-    connector_forget(connector, greeting);
+    log_debug("peer", "rank %u wants no stream %u", handshaker->handshake.peer,
+              handshaker->handshake.stream);
+    connector_forget(connector, handshaker);
 }
 
 static void
@@ -49,19 +49,20 @@ stream_try(struct link *link, unsigned stream)
     struct connector *connector = link->connector;
     const struct member *member =
         &connector->options.roster->members[link->rank];
-    struct greeting *greeting = NULL;
+    struct handshaker *handshaker = NULL;
     int fd = -1;
 
     enum hoop_status status = socket_connect(&member->address, &fd);
     if (status == HOOP_OK)
-        status = connector_greet(connector, fd, &member->address, &greeting);
+        status =
+            connector_handshake(connector, fd, &member->address, &handshaker);
     if (status != HOOP_OK) {
         log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
         connector_stream_failed(link, stream, status);
         return;
     }
-    greeting->handshake.peer = link->rank;
-    greeting->handshake.stream = stream;
+    handshaker->handshake.peer = link->rank;
+    handshaker->handshake.stream = stream;
 }
 
 static void

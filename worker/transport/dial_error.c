@@ -79,13 +79,14 @@ dial_error_raise(const struct roster *roster,
                  const struct dial_failure *failure)
 {
     const struct address *advertised = &roster->members[failure->rank].address;
-    const bool is_near = roster_is_near(roster, failure->rank);
+    const bool is_same_host = roster_is_same_node(roster, failure->rank);
     char address[LIMIT_ADDRESS];
     char reason[LIMIT_REASON];
 
     address_format(advertised, address);
     /* What was dialed was this host: how it answered says nothing. */
-    if (!failure->was_connected && !is_near && address_is_loopback(advertised))
+    if (!failure->was_connected && !is_same_host &&
+        address_is_loopback(advertised))
         return error_raise(
             failure->status,
             "rank %u advertises %s, which only its own host "
@@ -95,7 +96,7 @@ dial_error_raise(const struct roster *roster,
     const char *advice =
         failure->was_connected
             ? NULL
-            : advice_find(is_near ? PLACE_HERE : PLACE_REMOTE, failure);
+            : advice_find(is_same_host ? PLACE_HERE : PLACE_REMOTE, failure);
     snprintf(reason, sizeof(reason), "%s", reason_of(failure));
     return error_raise(failure->status,
                        "no connection to %s, advertised by rank %u: %s%s%s",

@@ -50,11 +50,11 @@ struct flow_label {
     bool is_confirmed;
 };
 
-struct echo; /* transport/echo.h */
-TAILQ_HEAD(echo_list, echo);
+struct encoded_payload; /* transport/encoded_payload.h */
+TAILQ_HEAD(encoded_payload_list, encoded_payload);
 
-struct outflow {
-    TAILQ_ENTRY(outflow) link;
+struct send_request {
+    TAILQ_ENTRY(send_request) link;
     struct flow_key key;
     const struct flow_label *label;
     const uint8_t *bytes;
@@ -67,21 +67,22 @@ struct outflow {
     uint64_t handed;  /* the kernel has them, or a copy is made */
     uint32_t round;   /* of the plan, from 0 */
     bool is_queued;
-    bool is_opened;          /* its first frame has been cut */
-    bool is_granted;         /* what it asked for, if only to send nothing */
-    bool is_announced;       /* asked for a grant */
-    bool is_asking;          /* and waits for it, out of the others' way */
-    bool is_unconfirmed;     /* a tensor, sent whole, whose grant is awaited */
-    struct echo_list echoes; /* in order; nothing while n_echoes is 0 */
-    size_t n_echoes;
+    bool is_opened;             /* its first frame has been cut */
+    bool is_granted;            /* what it asked for, if only to send nothing */
+    bool has_rts;               /* asked for a grant */
+    bool is_rendezvous_pending; /* and waits for it, out of the others' way */
+    bool is_unconfirmed; /* a tensor, sent whole, whose grant is awaited */
+    struct encoded_payload_list
+        encoded_payloads; /* in order; nothing while n_encoded is 0 */
+    size_t n_encoded;
     void *owner;
 };
 
-struct arrival; /* what came of a message before its receiver was there */
+struct unexpected; /* what came of a message before its receiver was there */
 
-struct inflow {
-    TAILQ_ENTRY(inflow) link;
-    TAILQ_ENTRY(inflow) drain_link;
+struct recv_request {
+    TAILQ_ENTRY(recv_request) link;
+    TAILQ_ENTRY(recv_request) drain_link;
     struct flow_key key; /* FLOW_MESSAGE: op and peer are known once matched */
     const struct flow_label *label;
     uint8_t *place; /* where bytes go; NULL: pieces are handed to on_arrived */
@@ -90,12 +91,12 @@ struct inflow {
     uint64_t allowed; /* may be placed, as far as the plan goes */
     uint64_t arrived;
     uint64_t granted;
-    struct arrival *arrival;
+    struct unexpected *unexpected;
     bool is_open;
     bool is_matched;
-    bool is_announced; /* the sender waits for a grant of it ... */
-    bool is_begun;     /* ... or soon will: not all came at once */
-    bool is_granted;   /* a grant has been sent, if only of no bytes */
+    bool has_rts;    /* the sender waits for a grant of it ... */
+    bool is_begun;   /* ... or soon will: not all came at once */
+    bool is_granted; /* a grant has been sent, if only of no bytes */
     bool is_draining;
     void *owner;
 };
@@ -103,16 +104,16 @@ struct inflow {
 /* Nothing of flow is left to do: its bytes are the kernel's, and of a tensor the
  * receiver has said that it takes it. */
 static inline bool
-outflow_is_done(const struct outflow *flow)
+send_request_is_done(const struct send_request *flow)
 {
     return flow->handed == flow->total &&
            (!flow->label->is_confirmed || flow->is_granted);
 }
 
-TAILQ_HEAD(outflow_list, outflow);
-TAILQ_HEAD(inflow_list, inflow);
+TAILQ_HEAD(send_request_list, send_request);
+TAILQ_HEAD(recv_request_list, recv_request);
 
-/* As source of a FLOW_MESSAGE inflow. */
+/* As source of a FLOW_MESSAGE receive request. */
 static const uint32_t FLOW_ANY_PEER = UINT32_MAX;
 
 #endif

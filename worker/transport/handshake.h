@@ -33,7 +33,8 @@
 enum {
     HANDSHAKE_BYTES = 128,
     HANDSHAKE_NONCE = 32,
-    HANDSHAKE_OFFER = 62, /* of PROOF and WELCOME: transport/sharing.h */
+    HANDSHAKE_OFFER =
+        62, /* of PROOF and WELCOME: transport/shm_negotiation.h */
 };
 
 /* What the acceptor answers at the end. */
@@ -41,7 +42,7 @@ enum handshake_answer {
     HANDSHAKE_WELCOME = 0,
     HANDSHAKE_DUPLICATE = 1, /* the other side's own dial goes first */
     HANDSHAKE_REFUSED = 2,   /* no such rank, or it is lost here */
-    HANDSHAKE_UNSHARED = 3,  /* one insists on shared memory: sharing.h */
+    HANDSHAKE_NO_SHM = 3, /* one insists on shared memory: shm_negotiation.h */
     HANDSHAKE_EXHAUSTED = 4, /* no descriptor is left; the offer is a text */
 };
 

@@ -7,9 +7,9 @@
 
 #include "dtype/dtype.h"
 #include "tensor/shape.h"
-#include "transport/cellar.h"
-#include "transport/echo.h"
+#include "transport/encoded_payload.h"
 #include "transport/payload.h"
+#include "transport/unexpected_queue.h"
 #include "transport/window.h"
 
 static bool
@@ -36,7 +36,7 @@ match_key(const struct peer *peer, const struct frame *frame)
 }
 
 static bool
-posted_wants(const struct inflow *flow,
+posted_wants(const struct recv_request *flow,
              const struct flow_key *key,
              const struct frame *frame)
 {
@@ -45,35 +45,38 @@ posted_wants(const struct inflow *flow,
 }
 
 /* What came of a message first. */
-struct opening {
+struct first_frame {
     const struct frame *frame;
     const struct frame_tensor *tensor; /* NULL: it is none */
 };
 
 static bool
-is_expected(const struct frame_tensor *expected, const struct opening *opening)
+is_expected(const struct frame_tensor *expected,
+            const struct first_frame *first_frame)
 {
-    if (expected->part != opening->tensor->part)
+    if (expected->part != first_frame->tensor->part)
         return false;
     return expected->shape.n_dims == HOOP_ANY_SHAPE ||
-           shape_equal(&expected->shape, &opening->tensor->shape);
+           shape_equal(&expected->shape, &first_frame->tensor->shape);
 }
 
 static bool
-message_fits(const struct inflow *flow, const struct opening *opening)
+message_fits(const struct recv_request *flow,
+             const struct first_frame *first_frame)
 {
     const struct flow_label *label = flow->label;
 
-    if (!label->tensor != !opening->tensor)
+    if (!label->tensor != !first_frame->tensor)
         return false;
-    if (label->tensor && !is_expected(label->tensor, opening))
+    if (label->tensor && !is_expected(label->tensor, first_frame))
         return false;
-    const uint32_t dtype = opening->frame->call.dtype;
+    const uint32_t dtype = first_frame->frame->call.dtype;
     if (label->tensor && label->tensor->shape.n_dims == HOOP_ANY_SHAPE)
         return dtype_size((enum hoop_dtype)dtype) > 0 &&
                (label->call.dtype == FRAME_ANY_DTYPE ||
                 label->call.dtype == dtype);
-    return opening->frame->total <= flow->total && dtype == label->call.dtype;
+    return first_frame->frame->total <= flow->total &&
+           dtype == label->call.dtype;
 }
 
 static bool
@@ -89,7 +92,7 @@ is_listed(const struct frame_tensor *tensor)
  * list that was longer than the receiver's.
  */
 static int64_t
-list_order(const struct inflow *flow, const struct frame_tensor *tensor)
+list_order(const struct recv_request *flow, const struct frame_tensor *tensor)
 {
     const struct frame_tensor *expected = flow->label->tensor;
 
@@ -102,7 +105,7 @@ list_order(const struct inflow *flow, const struct frame_tensor *tensor)
 /* From whom it is wanted is looked at by everybody who waits. */
 static void
 posted_count(struct transport *transport,
-             const struct inflow *flow,
+             const struct recv_request *flow,
              uint32_t change)
 {
     if (flow->key.peer == FLOW_ANY_PEER) {
@@ -112,18 +115,18 @@ posted_count(struct transport *transport,
     struct peer *peer = peer_at(transport, flow->key.peer);
 
     peer->n_posted += change;
-    peer_expect(peer);
+    peer_update_expected(peer);
 }
 
 void
-match_post(struct transport *transport, struct inflow *flow)
+match_post(struct transport *transport, struct recv_request *flow)
 {
     TAILQ_INSERT_TAIL(&transport->posted, flow, link);
     posted_count(transport, flow, 1);
 }
 
 void
-match_unpost(struct transport *transport, struct inflow *flow)
+match_unpost(struct transport *transport, struct recv_request *flow)
 {
     TAILQ_REMOVE(&transport->posted, flow, link);
     posted_count(transport, flow, UINT32_MAX);
@@ -134,75 +137,77 @@ match_drop(struct peer *peer, const struct flow_key *key)
 {
     const struct frame frame = {
         .kind = FRAME_MESSAGE, .comm = key->comm, .op = key->op};
-    struct arrival *arrival = match_arrival_add(peer, &frame, NULL);
+    struct unexpected *unexpected = match_unexpected_add(peer, &frame, NULL);
 
-    if (arrival)
-        arrival->is_dropped = true;
+    if (unexpected)
+        unexpected->is_dropped = true;
 }
 
 /* Of what came before its receive: so many bytes, with those of a frame that is
  * being read. */
 static uint64_t
-arrival_known(const struct peer *peer, const struct arrival *arrival)
+unexpected_bytes(const struct peer *peer, const struct unexpected *unexpected)
 {
-    const struct stash *last = TAILQ_LAST(&arrival->parts, stash_list);
+    const struct fragment *last = TAILQ_LAST(&unexpected->parts, fragment_list);
 
-    if (peer->in_payload && peer->arrival == arrival)
+    if (peer->in_payload && peer->unexpected == unexpected)
         return peer->frame.offset + peer->frame.raw;
     return last ? last->frame.offset + last->frame.raw : 0;
 }
 
 uint64_t
-match_known(const struct peer *peer, const struct inflow *flow)
+match_received_bytes(const struct peer *peer, const struct recv_request *flow)
 {
-    const uint64_t n_early =
-        flow->arrival ? arrival_known(peer, flow->arrival) : 0;
+    const uint64_t n_before =
+        flow->unexpected ? unexpected_bytes(peer, flow->unexpected) : 0;
 
     if (peer->in_payload && peer->flow == flow)
         return peer->frame.offset + peer->frame.raw;
-    return n_early > flow->arrived ? n_early : flow->arrived;
+    return n_before > flow->arrived ? n_before : flow->arrived;
 }
 
 /* The first that nobody has taken of the messages of this tag. */
-static struct arrival *
+static struct unexpected *
 first_unclaimed(const struct peer *peer, uint64_t comm, uint64_t tag)
 {
-    struct arrival *arrival;
+    struct unexpected *unexpected;
 
-    TAILQ_FOREACH(arrival, &peer->arrivals, link)
+    TAILQ_FOREACH(unexpected, &peer->unexpected_messages, link)
     {
-        if (arrival->key.kind == FLOW_MESSAGE && arrival->key.comm == comm &&
-            arrival->first.tag == tag && !arrival->is_claimed &&
-            !arrival->is_dropped)
+        if (unexpected->key.kind == FLOW_MESSAGE &&
+            unexpected->key.comm == comm && unexpected->first.tag == tag &&
+            !unexpected->is_claimed && !unexpected->is_dropped)
             break;
     }
-    return arrival;
+    return unexpected;
 }
 
 static const struct frame_tensor *
-arrival_tensor(const struct arrival *arrival)
+unexpected_tensor(const struct unexpected *unexpected)
 {
-    return arrival->n_tensors > 0 ? arrival->tensors : NULL;
+    return unexpected->n_tensors > 0 ? unexpected->tensors : NULL;
 }
 
-/* arrival is left of a list that no receive is left for. */
+/* unexpected is left of a list that no receive is left for. */
 static void
-drop_arrival(struct peer *peer, struct arrival *arrival)
+drop_unexpected(struct peer *peer, struct unexpected *unexpected)
 {
     const struct transport *transport = peer->transport;
-    const struct flow_key key = arrival->key;
-    const struct frame first = arrival->first;
-    const struct frame_tensor tensor = arrival->tensors[0];
-    const bool is_whole = arrival_known(peer, arrival) == first.total;
+    const struct flow_key key = unexpected->key;
+    const struct frame first = unexpected->first;
+    const struct frame_tensor tensor = unexpected->tensors[0];
+    const bool is_whole = unexpected_bytes(peer, unexpected) == first.total;
 
-    match_arrival_destroy(peer, arrival);
+    match_unexpected_destroy(peer, unexpected);
     if (!is_whole)
         match_drop(peer, &key);
-    transport->events->on_stray(transport->owner, peer->rank, &first, &tensor);
+    transport->events->on_extra_tensor(transport->owner, peer->rank, &first,
+                                       &tensor);
 }
 
 static bool
-has_other_count(const struct inflow *flow, const struct frame_tensor *tensor)
+has_other_count(const struct recv_request *flow,
+                const struct frame_tensor *tensor)
 {
     const struct frame_tensor *expected = flow->label->tensor;
 
@@ -215,12 +220,12 @@ has_other_count(const struct inflow *flow, const struct frame_tensor *tensor)
 static void
 drop_leftovers(struct peer *peer, const struct frame *frame)
 {
-    struct arrival *arrival;
+    struct unexpected *unexpected;
 
-    while ((arrival = first_unclaimed(peer, frame->comm, frame->tag)) &&
-           is_listed(arrival_tensor(arrival)) &&
-           frame_part_index(arrival->tensors[0].part) > 0)
-        drop_arrival(peer, arrival);
+    while ((unexpected = first_unclaimed(peer, frame->comm, frame->tag)) &&
+           is_listed(unexpected_tensor(unexpected)) &&
+           frame_part_index(unexpected->tensors[0].part) > 0)
+        drop_unexpected(peer, unexpected);
 }
 
 /*
@@ -233,19 +238,21 @@ is_leftover(const struct peer *peer,
             const struct frame *frame,
             const struct frame_tensor *tensor)
 {
-    const struct arrival *arrival;
+    const struct unexpected *unexpected;
 
     if (!is_listed(tensor) || frame_part_index(tensor->part) == 0)
         return false;
-    TAILQ_FOREACH_REVERSE(arrival, &peer->arrivals, arrival_list, link)
+    TAILQ_FOREACH_REVERSE(unexpected, &peer->unexpected_messages,
+                          unexpected_list, link)
     {
-        if (arrival->key.kind == FLOW_MESSAGE && !arrival->is_dropped &&
-            arrival->key.comm == frame->comm &&
-            arrival->first.tag == frame->tag)
+        if (unexpected->key.kind == FLOW_MESSAGE && !unexpected->is_dropped &&
+            unexpected->key.comm == frame->comm &&
+            unexpected->first.tag == frame->tag)
             break;
     }
-    return !arrival || arrival->is_claimed || !arrival_tensor(arrival) ||
-           arrival->tensors[0].part + 1 != tensor->part;
+    return !unexpected || unexpected->is_claimed ||
+           !unexpected_tensor(unexpected) ||
+           unexpected->tensors[0].part + 1 != tensor->part;
 }
 
 /* Nobody takes what frame begins, nor the rest of it. */
@@ -260,52 +267,53 @@ drop_message(struct peer *peer,
     peer->has_refused = true;
     if (frame->total > 0)
         match_drop(peer, &key);
-    transport->events->on_stray(transport->owner, peer->rank, frame, tensor);
+    transport->events->on_extra_tensor(transport->owner, peer->rank, frame,
+                                       tensor);
 }
 
 /* flow receives the message that begins so. */
 static void
 bind_message(struct peer *peer,
-             struct inflow *flow,
+             struct recv_request *flow,
              const struct flow_key *key,
-             const struct opening *opening)
+             const struct first_frame *first_frame)
 {
     struct transport *transport = peer->transport;
-    const struct frame *frame = opening->frame;
+    const struct frame *frame = first_frame->frame;
 
     match_unpost(transport, flow);
-    TAILQ_INSERT_TAIL(&peer->inflows, flow, link);
+    TAILQ_INSERT_TAIL(&peer->recv_requests, flow, link);
     flow->key = *key;
     flow->is_matched = true;
-    peer_expect(peer);
-    const bool fits = message_fits(flow, opening);
+    peer_update_expected(peer);
+    const bool fits = message_fits(flow, first_frame);
     /* Also when it does not fit: cancelling must know what is still to come. */
     flow->total = frame->total;
     if (!fits) {
         const struct frame first = *frame;
-        const bool is_other_list = has_other_count(flow, opening->tensor);
+        const bool is_other_list = has_other_count(flow, first_frame->tensor);
 
-        transport->events->on_unfit(transport->owner, flow, frame,
-                                    opening->tensor);
+        transport->events->on_receive_mismatch(transport->owner, flow, frame,
+                                               first_frame->tensor);
         if (is_other_list)
             drop_leftovers(peer, &first);
         return;
     }
     flow->allowed = frame->total;
     transport->events->on_matched(transport->owner, flow, frame,
-                                  opening->tensor);
+                                  first_frame->tensor);
     if (flow->is_open)
         peer_grant(peer, flow);
 }
 
-struct inflow *
+struct recv_request *
 match_bound(struct peer *peer, const struct frame *frame)
 {
     const struct flow_key key = match_key(peer, frame);
-    struct inflow *flow;
+    struct recv_request *flow;
 
     /* The frame before was most likely of the same flow. */
-    TAILQ_FOREACH(flow, &peer->inflows, link)
+    TAILQ_FOREACH(flow, &peer->recv_requests, link)
     {
         if (key_equal(&flow->key, &key))
             break;
@@ -314,12 +322,12 @@ match_bound(struct peer *peer, const struct frame *frame)
 }
 
 /* The receive that waits longest for such a message. */
-static struct inflow *
+static struct recv_request *
 posted_find(const struct transport *transport,
             const struct flow_key *key,
             const struct frame *frame)
 {
-    struct inflow *flow;
+    struct recv_request *flow;
 
     TAILQ_FOREACH(flow, &transport->posted, link)
     {
@@ -331,36 +339,36 @@ posted_find(const struct transport *transport,
 
 /* Its sender has ended the list, and begun the next. */
 static void
-end_overdue(struct transport *transport,
-            struct inflow *flow,
-            const struct opening *opening)
+end_list(struct transport *transport,
+         struct recv_request *flow,
+         const struct first_frame *first_frame)
 {
-    const struct frame frame = *opening->frame;
-    const struct frame_tensor tensor = *opening->tensor;
+    const struct frame frame = *first_frame->frame;
+    const struct frame_tensor tensor = *first_frame->tensor;
 
-    transport->events->on_overdue(transport->owner, flow, &frame, &tensor);
+    transport->events->on_list_ended(transport->owner, flow, &frame, &tensor);
     /* Whoever reports it cancels it; it must not be found again. */
     if (flow->is_open)
         transport_receive_cancel(transport, flow);
 }
 
 /* Of what no flow is bound to yet. */
-static struct inflow *
+static struct recv_request *
 find_posted(struct peer *peer,
             const struct frame *frame,
             const struct frame_tensor *tensor)
 {
     const struct flow_key key = match_key(peer, frame);
-    const struct opening opening = {frame, tensor};
-    struct inflow *flow;
+    const struct first_frame first_frame = {frame, tensor};
+    struct recv_request *flow;
 
-    if (key.kind != FLOW_MESSAGE || match_arrival(peer, frame))
+    if (key.kind != FLOW_MESSAGE || match_unexpected(peer, frame))
         return NULL;
     while ((flow = posted_find(peer->transport, &key, frame)) && tensor &&
            list_order(flow, tensor) < 0)
-        end_overdue(peer->transport, flow, &opening);
+        end_list(peer->transport, flow, &first_frame);
     if (flow && (!tensor || list_order(flow, tensor) == 0)) {
-        bind_message(peer, flow, &key, &opening);
+        bind_message(peer, flow, &key, &first_frame);
         peer->has_refused = !flow->is_open;
         return flow->is_open ? flow : NULL;
     }
@@ -369,19 +377,21 @@ find_posted(struct peer *peer,
     return NULL;
 }
 
-struct inflow *
+struct recv_request *
 match_find(struct peer *peer,
            const struct frame *frame,
            const struct frame_tensor *tensor)
 {
-    struct inflow *flow = match_bound(peer, frame);
+    struct recv_request *flow = match_bound(peer, frame);
 
     peer->has_refused = false;
     return flow ? flow : find_posted(peer, frame, tensor);
 }
 
 void
-match_begun(struct peer *peer, struct inflow *flow, const struct frame *frame)
+match_begun(struct peer *peer,
+            struct recv_request *flow,
+            const struct frame *frame)
 {
     if (flow->is_begun || flow->total <= LIMIT_EAGER_MESSAGE ||
         frame->raw == flow->total || frame->kind == FRAME_ANNOUNCE)
@@ -391,115 +401,118 @@ match_begun(struct peer *peer, struct inflow *flow, const struct frame *frame)
 }
 
 bool
-match_has_refused_all(const struct peer *peer, const struct frame *frame)
+match_has_refused(const struct peer *peer, const struct frame *frame)
 {
     return peer->has_refused && frame->total == 0;
 }
 
-struct arrival *
-match_arrival(struct peer *peer, const struct frame *frame)
+struct unexpected *
+match_unexpected(struct peer *peer, const struct frame *frame)
 {
     const struct flow_key key = match_key(peer, frame);
 
-    return cellar_find(peer->transport, &key);
+    return unexpected_queue_find(peer->transport, &key);
 }
 
-struct arrival *
-match_arrival_add(struct peer *peer,
-                  const struct frame *frame,
-                  const struct frame_tensor *tensor)
+struct unexpected *
+match_unexpected_add(struct peer *peer,
+                     const struct frame *frame,
+                     const struct frame_tensor *tensor)
 {
     const struct flow_key key = match_key(peer, frame);
-    struct arrival *arrival = cellar_find(peer->transport, &key);
+    struct unexpected *unexpected =
+        unexpected_queue_find(peer->transport, &key);
 
-    if (arrival)
-        return arrival;
-    if (peer->n_arrivals >= LIMIT_ANNOUNCED)
+    if (unexpected)
+        return unexpected;
+    if (peer->n_unexpected_messages >= LIMIT_UNEXPECTED)
         return NULL;
-    arrival = cellar_add(peer->transport, &key, tensor ? 1 : 0);
-    if (!arrival)
+    unexpected = unexpected_queue_add(peer->transport, &key, tensor ? 1 : 0);
+    if (!unexpected)
         return NULL;
     if (tensor)
-        arrival->tensors[0] = *tensor;
-    arrival->first = *frame;
-    arrival->sequence = peer->transport->arrival_next++;
-    TAILQ_INSERT_TAIL(&peer->arrivals, arrival, link);
-    peer->n_arrivals++;
-    if (arrival->key.kind == FLOW_COLLECTIVE)
-        early_add(&peer->transport->early, arrival);
-    return arrival;
+        unexpected->tensors[0] = *tensor;
+    unexpected->first = *frame;
+    unexpected->sequence = peer->transport->unexpected_next++;
+    TAILQ_INSERT_TAIL(&peer->unexpected_messages, unexpected, link);
+    peer->n_unexpected_messages++;
+    if (unexpected->key.kind == FLOW_COLLECTIVE)
+        unexpected_index_add(&peer->transport->unexpected_index, unexpected);
+    return unexpected;
 }
 
 void
-match_arrival_destroy(struct peer *peer, struct arrival *arrival)
+match_unexpected_destroy(struct peer *peer, struct unexpected *unexpected)
 {
-    struct stash *part;
+    struct fragment *part;
 
-    if (peer->in_payload && peer->arrival == arrival) {
-        peer->arrival = NULL;
-        peer->target = TARGET_BIN;
-        peer->n_held -= window_cost(&peer->stash->frame);
-        cellar_stash_give(peer->transport, peer->stash);
-        peer->stash = NULL;
+    if (peer->in_payload && peer->unexpected == unexpected) {
+        peer->unexpected = NULL;
+        peer->target = TARGET_SINK;
+        peer->n_unexpected_bytes -= window_cost(&peer->fragment->frame);
+        unexpected_fragment_free(peer->transport, peer->fragment);
+        peer->fragment = NULL;
     }
-    while ((part = TAILQ_FIRST(&arrival->parts))) {
-        TAILQ_REMOVE(&arrival->parts, part, link);
-        peer->n_held -= window_cost(&part->frame);
+    while ((part = TAILQ_FIRST(&unexpected->parts))) {
+        TAILQ_REMOVE(&unexpected->parts, part, link);
+        peer->n_unexpected_bytes -= window_cost(&part->frame);
         peer_consumed(peer, &part->frame);
-        cellar_stash_give(peer->transport, part);
+        unexpected_fragment_free(peer->transport, part);
     }
-    TAILQ_REMOVE(&peer->arrivals, arrival, link);
-    peer->n_arrivals--;
-    if (arrival->key.kind == FLOW_COLLECTIVE)
-        early_remove(&peer->transport->early, arrival);
-    cellar_remove(peer->transport, arrival);
+    TAILQ_REMOVE(&peer->unexpected_messages, unexpected, link);
+    peer->n_unexpected_messages--;
+    if (unexpected->key.kind == FLOW_COLLECTIVE)
+        unexpected_index_remove(&peer->transport->unexpected_index, unexpected);
+    unexpected_queue_remove(peer->transport, unexpected);
 }
 
 /* The earliest unclaimed message that the posted receive wants. */
-static struct arrival *
-earliest(struct peer *peer, const struct inflow *flow, struct arrival *best)
+static struct unexpected *
+earliest(struct peer *peer,
+         const struct recv_request *flow,
+         struct unexpected *best)
 {
-    struct arrival *arrival;
+    struct unexpected *unexpected;
 
-    TAILQ_FOREACH(arrival, &peer->arrivals, link)
+    TAILQ_FOREACH(unexpected, &peer->unexpected_messages, link)
     {
-        if (arrival->key.kind != FLOW_MESSAGE || arrival->is_dropped ||
-            arrival->is_claimed ||
-            !posted_wants(flow, &arrival->key, &arrival->first))
+        if (unexpected->key.kind != FLOW_MESSAGE || unexpected->is_dropped ||
+            unexpected->is_claimed ||
+            !posted_wants(flow, &unexpected->key, &unexpected->first))
             continue;
-        if (!best || arrival->sequence < best->sequence)
-            best = arrival;
+        if (!best || unexpected->sequence < best->sequence)
+            best = unexpected;
         break;
     }
     return best;
 }
 
-/* From copies: arrival is forgotten when it does not fit. */
+/* From copies: unexpected is forgotten when it does not fit. */
 static void
-open_arrival(struct transport *transport,
-             struct inflow *flow,
-             struct arrival *arrival)
+bind_unexpected(struct transport *transport,
+                struct recv_request *flow,
+                struct unexpected *unexpected)
 {
-    struct peer *peer = peer_at(transport, arrival->key.peer);
-    const struct flow_key key = arrival->key;
-    const struct frame first = arrival->first;
+    struct peer *peer = peer_at(transport, unexpected->key.peer);
+    const struct flow_key key = unexpected->key;
+    const struct frame first = unexpected->first;
     struct frame_tensor tensor;
-    struct opening opening = {&first, NULL};
+    struct first_frame first_frame = {&first, NULL};
 
-    if (arrival->n_tensors > 0) {
-        tensor = arrival->tensors[0];
-        opening.tensor = &tensor;
+    if (unexpected->n_tensors > 0) {
+        tensor = unexpected->tensors[0];
+        first_frame.tensor = &tensor;
     }
-    arrival->is_claimed = true;
-    flow->arrival = arrival;
-    flow->is_announced = arrival->is_announced;
-    bind_message(peer, flow, &key, &opening);
+    unexpected->is_claimed = true;
+    flow->unexpected = unexpected;
+    flow->has_rts = unexpected->has_rts;
+    bind_message(peer, flow, &key, &first_frame);
 }
 
-static struct arrival *
-earliest_of_all(struct transport *transport, const struct inflow *flow)
+static struct unexpected *
+earliest_of_all(struct transport *transport, const struct recv_request *flow)
 {
-    struct arrival *best = NULL;
+    struct unexpected *best = NULL;
     struct peer *peer;
 
     if (flow->key.peer != FLOW_ANY_PEER)
@@ -510,54 +523,55 @@ earliest_of_all(struct transport *transport, const struct inflow *flow)
 }
 
 static void
-open_message(struct transport *transport, struct inflow *flow)
+open_message(struct transport *transport, struct recv_request *flow)
 {
-    struct arrival *best;
+    struct unexpected *best;
 
     while ((best = earliest_of_all(transport, flow)) &&
-           list_order(flow, arrival_tensor(best)) > 0)
-        drop_arrival(peer_at(transport, best->key.peer), best);
+           list_order(flow, unexpected_tensor(best)) > 0)
+        drop_unexpected(peer_at(transport, best->key.peer), best);
     if (!best)
         return;
-    if (list_order(flow, arrival_tensor(best)) < 0)
-        end_overdue(transport, flow,
-                    &(struct opening){&best->first, best->tensors});
+    if (list_order(flow, unexpected_tensor(best)) < 0)
+        end_list(transport, flow,
+                 &(struct first_frame){&best->first, best->tensors});
     else
-        open_arrival(transport, flow, best);
+        bind_unexpected(transport, flow, best);
 }
 
 void
-match_open(struct transport *transport, struct inflow *flow)
+match_open(struct transport *transport, struct recv_request *flow)
 {
     if (flow->key.kind == FLOW_MESSAGE) {
         open_message(transport, flow);
         return;
     }
 
-    struct arrival *arrival = cellar_find(transport, &flow->key);
+    struct unexpected *unexpected =
+        unexpected_queue_find(transport, &flow->key);
 
-    if (!arrival)
+    if (!unexpected)
         return;
-    flow->arrival = arrival;
-    flow->is_announced = arrival->is_announced;
-    arrival->is_claimed = true;
+    flow->unexpected = unexpected;
+    flow->has_rts = unexpected->has_rts;
+    unexpected->is_claimed = true;
 }
 
 /* The last part has been taken and none is being read. */
 static void
-arrival_end(struct peer *peer, struct inflow *flow)
+unexpected_end(struct peer *peer, struct recv_request *flow)
 {
-    struct arrival *arrival = flow->arrival;
+    struct unexpected *unexpected = flow->unexpected;
 
-    if (!TAILQ_EMPTY(&arrival->parts) ||
-        (peer->in_payload && peer->arrival == arrival))
+    if (!TAILQ_EMPTY(&unexpected->parts) ||
+        (peer->in_payload && peer->unexpected == unexpected))
         return;
-    flow->arrival = NULL;
-    match_arrival_destroy(peer, arrival);
+    flow->unexpected = NULL;
+    match_unexpected_destroy(peer, unexpected);
 }
 
 static const uint8_t *
-part_decode(struct peer *peer, const struct stash *part)
+fragment_decode(struct peer *peer, const struct fragment *part)
 {
     struct transport *transport = peer->transport;
 
@@ -566,118 +580,120 @@ part_decode(struct peer *peer, const struct stash *part)
     const enum hoop_status status =
         codec_decode(transport->codec, part->frame.codec,
                      (struct codec_span){part->bytes, part->frame.stored},
-                     transport->bin, part->frame.raw);
+                     transport->sink, part->frame.raw);
     if (status == HOOP_OK)
-        return transport->bin;
-    peer_give_up(peer);
+        return transport->sink;
+    peer_lose_for_error(peer);
     return NULL;
 }
 
 /* What was kept unseen must be of the same call. */
 static bool
-is_of_same_call(struct transport *transport, struct inflow *flow)
+is_of_same_call(struct transport *transport, struct recv_request *flow)
 {
-    const struct frame *first = &flow->arrival->first;
+    const struct frame *first = &flow->unexpected->first;
     const struct frame frame = *first;
 
     if (flow->key.kind == FLOW_MESSAGE ||
         first->signature == flow->label->signature)
-        return peer_fits(peer_at(transport, flow->key.peer), &frame, flow);
+        return peer_check_size(peer_at(transport, flow->key.peer), &frame,
+                               flow);
     transport->events->on_mismatch(transport->owner, flow->key.peer, &frame,
                                    flow);
     return false;
 }
 
 void
-match_drain(struct transport *transport, struct inflow *flow)
+match_drain(struct transport *transport, struct recv_request *flow)
 {
     struct peer *peer = peer_at(transport, flow->key.peer);
 
-    if (flow->arrival && !is_of_same_call(transport, flow))
+    if (flow->unexpected && !is_of_same_call(transport, flow))
         return;
-    while (flow->is_open && flow->arrival) {
-        struct stash *part = TAILQ_FIRST(&flow->arrival->parts);
+    while (flow->is_open && flow->unexpected) {
+        struct fragment *part = TAILQ_FIRST(&flow->unexpected->parts);
 
         if (!part) {
-            arrival_end(peer, flow);
+            unexpected_end(peer, flow);
             return;
         }
         if (part->frame.total != flow->total ||
             part->frame.offset != flow->arrived) {
-            peer_give_up_for(peer, "bytes out of order");
+            peer_lose_for(peer, "bytes out of order");
             return;
         }
         if (part->frame.offset + part->frame.raw > flow->allowed)
             return;
-        const uint8_t *raw = part_decode(peer, part);
+        const uint8_t *raw = fragment_decode(peer, part);
         if (!raw)
             return;
-        peer_came_coded(peer, flow, &part->frame, part->bytes);
-        TAILQ_REMOVE(&flow->arrival->parts, part, link);
-        peer->n_held -= window_cost(&part->frame);
+        peer_report_encoded(peer, flow, &part->frame, part->bytes);
+        TAILQ_REMOVE(&flow->unexpected->parts, part, link);
+        peer->n_unexpected_bytes -= window_cost(&part->frame);
         peer_consumed(peer, &part->frame);
         /* May close the flow, which must find nothing half taken. */
-        arrival_end(peer, flow);
+        unexpected_end(peer, flow);
         peer_deliver(peer, flow, raw, part->frame.raw);
-        cellar_stash_give(transport, part);
+        unexpected_fragment_free(transport, part);
     }
 }
 
 bool
-transport_has_all(const struct inflow *flow)
+transport_has_all(const struct recv_request *flow)
 {
     uint64_t n_here = flow->arrived;
-    const struct stash *part;
+    const struct fragment *part;
 
     if (!flow->is_matched)
         return false;
-    if (flow->arrival) {
-        TAILQ_FOREACH(part, &flow->arrival->parts, link)
+    if (flow->unexpected) {
+        TAILQ_FOREACH(part, &flow->unexpected->parts, link)
         n_here += part->frame.raw;
     }
     return n_here == flow->total;
 }
 
 void
-match_promise(struct peer *peer, const struct frame *frame)
+match_early_grant(struct peer *peer, const struct frame *frame)
 {
-    struct promise *promise = NULL;
+    struct early_grant *early_grant = NULL;
 
-    if (peer->n_promises < LIMIT_ANNOUNCED)
-        promise = calloc(1, sizeof(*promise));
-    if (!promise) {
-        peer_give_up_for(peer, "more grants than there is room to remember");
+    if (peer->n_early_grants < LIMIT_UNEXPECTED)
+        early_grant = calloc(1, sizeof(*early_grant));
+    if (!early_grant) {
+        peer_lose_for(peer, "more grants than there is room to remember");
         return;
     }
-    promise->key = match_key(peer, frame);
-    promise->granted = frame->offset;
-    TAILQ_INSERT_TAIL(&peer->promises, promise, link);
-    peer->n_promises++;
-    peer->transport->n_promises++;
+    early_grant->key = match_key(peer, frame);
+    early_grant->granted = frame->offset;
+    TAILQ_INSERT_TAIL(&peer->early_grants, early_grant, link);
+    peer->n_early_grants++;
+    peer->transport->n_early_grants++;
 }
 
 void
-match_promise_destroy(struct peer *peer, struct promise *promise)
+match_early_grant_destroy(struct peer *peer, struct early_grant *early_grant)
 {
-    TAILQ_REMOVE(&peer->promises, promise, link);
-    peer->n_promises--;
-    peer->transport->n_promises--;
-    free(promise);
+    TAILQ_REMOVE(&peer->early_grants, early_grant, link);
+    peer->n_early_grants--;
+    peer->transport->n_early_grants--;
+    free(early_grant);
 }
 
 uint64_t
-match_promised(struct peer *peer, const struct outflow *flow)
+match_early_granted(struct peer *peer, const struct send_request *flow)
 {
-    struct promise *next;
+    struct early_grant *next;
     uint64_t granted = 0;
 
-    for (struct promise *at = TAILQ_FIRST(&peer->promises); at; at = next) {
+    for (struct early_grant *at = TAILQ_FIRST(&peer->early_grants); at;
+         at = next) {
         next = TAILQ_NEXT(at, link);
         if (!key_equal(&at->key, &flow->key))
             continue;
         if (at->granted > granted)
             granted = at->granted;
-        match_promise_destroy(peer, at);
+        match_early_grant_destroy(peer, at);
     }
     return granted;
 }
@@ -686,19 +702,20 @@ void
 match_sweep(struct peer *peer, bool (*wants)(void *owner, uint64_t comm))
 {
     void *owner = peer->transport->owner;
-    struct arrival *arrival_next;
-    struct promise *promise_next;
+    struct unexpected *unexpected_next;
+    struct early_grant *early_grant_next;
 
-    for (struct arrival *arrival = TAILQ_FIRST(&peer->arrivals); arrival;
-         arrival = arrival_next) {
-        arrival_next = TAILQ_NEXT(arrival, link);
-        if (!arrival->is_claimed && !wants(owner, arrival->key.comm))
-            match_arrival_destroy(peer, arrival);
+    for (struct unexpected *unexpected =
+             TAILQ_FIRST(&peer->unexpected_messages);
+         unexpected; unexpected = unexpected_next) {
+        unexpected_next = TAILQ_NEXT(unexpected, link);
+        if (!unexpected->is_claimed && !wants(owner, unexpected->key.comm))
+            match_unexpected_destroy(peer, unexpected);
     }
-    for (struct promise *promise = TAILQ_FIRST(&peer->promises); promise;
-         promise = promise_next) {
-        promise_next = TAILQ_NEXT(promise, link);
-        if (!wants(owner, promise->key.comm))
-            match_promise_destroy(peer, promise);
+    for (struct early_grant *early_grant = TAILQ_FIRST(&peer->early_grants);
+         early_grant; early_grant = early_grant_next) {
+        early_grant_next = TAILQ_NEXT(early_grant, link);
+        if (!wants(owner, early_grant->key.comm))
+            match_early_grant_destroy(peer, early_grant);
     }
 }

@@ -14,13 +14,13 @@
 struct flow_key
 match_key(const struct peer *peer, const struct frame *frame);
 
-/* The open inflow that frame belongs to, if it is known by now. */
-struct inflow *
+/* The open receive request that frame belongs to, if it is known by now. */
+struct recv_request *
 match_bound(struct peer *peer, const struct frame *frame);
-/* The open inflow that frame belongs to; binds a posted receive if the frame
+/* The open receive request that frame belongs to; binds a posted receive if the frame
  * is the first of its message and one waits for it. tensor: what the frame says
  * of one, or NULL. NULL: none. */
-struct inflow *
+struct recv_request *
 match_find(struct peer *peer,
            const struct frame *frame,
            const struct frame_tensor *tensor);
@@ -28,39 +28,41 @@ match_find(struct peer *peer,
  * fit, and nothing of it is to come: there is no rest to be binned, and it must
  * not be kept for the next receive. */
 bool
-match_has_refused_all(const struct peer *peer, const struct frame *frame);
+match_has_refused(const struct peer *peer, const struct frame *frame);
 
 /* frame is the first that came of flow: if it is not all, the sender waits for
  * a grant, which nobody has given yet. */
 void
-match_begun(struct peer *peer, struct inflow *flow, const struct frame *frame);
+match_begun(struct peer *peer,
+            struct recv_request *flow,
+            const struct frame *frame);
 
 /* The record of a message nobody has asked for; NULL: none yet. */
-struct arrival *
-match_arrival(struct peer *peer, const struct frame *frame);
+struct unexpected *
+match_unexpected(struct peer *peer, const struct frame *frame);
 /* ... made when there is none. NULL: the peer announced beyond the limit. */
-struct arrival *
-match_arrival_add(struct peer *peer,
-                  const struct frame *frame,
-                  const struct frame_tensor *tensor);
+struct unexpected *
+match_unexpected_add(struct peer *peer,
+                     const struct frame *frame,
+                     const struct frame_tensor *tensor);
 void
-match_arrival_destroy(struct peer *peer, struct arrival *arrival);
+match_unexpected_destroy(struct peer *peer, struct unexpected *unexpected);
 
 /* Bytes of flow, a message's, whose frames have begun to come. */
 uint64_t
-match_known(const struct peer *peer, const struct inflow *flow);
+match_received_bytes(const struct peer *peer, const struct recv_request *flow);
 /* What still comes of the message of this key is dropped. */
 void
 match_drop(struct peer *peer, const struct flow_key *key);
 
-/* A grant came before its flow: kept until match_promised(). */
+/* A grant came before its flow: kept until match_early_granted(). */
 void
-match_promise(struct peer *peer, const struct frame *frame);
+match_early_grant(struct peer *peer, const struct frame *frame);
 /* Bytes that were granted to flow before it was opened. */
 uint64_t
-match_promised(struct peer *peer, const struct outflow *flow);
+match_early_granted(struct peer *peer, const struct send_request *flow);
 void
-match_promise_destroy(struct peer *peer, struct promise *promise);
+match_early_grant_destroy(struct peer *peer, struct early_grant *early_grant);
 
 /* Drop what came early for communicators that nobody wants. */
 void
@@ -68,15 +70,15 @@ match_sweep(struct peer *peer, bool (*wants)(void *owner, uint64_t comm));
 
 /* flow, a message's, is open and waits for its first frame; no more. */
 void
-match_post(struct transport *transport, struct inflow *flow);
+match_post(struct transport *transport, struct recv_request *flow);
 void
-match_unpost(struct transport *transport, struct inflow *flow);
+match_unpost(struct transport *transport, struct recv_request *flow);
 /* flow has been opened: attach what already came for it. */
 void
-match_open(struct transport *transport, struct inflow *flow);
+match_open(struct transport *transport, struct recv_request *flow);
 
 /* Take from flow's early arrival what flow->allowed permits. */
 void
-match_drain(struct transport *transport, struct inflow *flow);
+match_drain(struct transport *transport, struct recv_request *flow);
 
 #endif

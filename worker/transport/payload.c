@@ -17,7 +17,7 @@ static const size_t ELEMENT_MAX = 16;
 
 void
 peer_deliver(struct peer *peer,
-             struct inflow *flow,
+             struct recv_request *flow,
              const uint8_t *raw,
              size_t n_bytes)
 {
@@ -38,21 +38,21 @@ peer_payload_at(struct peer *peer)
         return peer->flow->place + peer->frame.offset + peer->n_stored;
     case TARGET_PIECE:
         return peer->piece + peer->n_stored;
-    case TARGET_CODED:
-        return peer->coded + peer->n_stored;
-    case TARGET_STASH:
-        return peer->stash->bytes + peer->n_stored;
-    case TARGET_BIN:
+    case TARGET_ENCODED:
+        return peer->encoded + peer->n_stored;
+    case TARGET_FRAGMENT:
+        return peer->fragment->bytes + peer->n_stored;
+    case TARGET_SINK:
         break;
     }
-    return peer->transport->bin;
+    return peer->transport->sink;
 }
 
 void
-peer_payload_came(struct peer *peer, size_t n_bytes)
+peer_payload_stored(struct peer *peer, size_t n_bytes)
 {
     const struct transport *transport = peer->transport;
-    struct inflow *flow = peer->flow;
+    struct recv_request *flow = peer->flow;
 
     peer->n_stored += n_bytes;
     if (n_bytes == 0)
@@ -87,11 +87,11 @@ size_t
 peer_payload_use(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
 {
     const struct transport *transport = peer->transport;
-    struct inflow *flow = peer->flow;
+    struct recv_request *flow = peer->flow;
 
     if (!can_be_used(peer, bytes)) {
         memcpy(peer_payload_at(peer), bytes, n_bytes);
-        peer_payload_came(peer, n_bytes);
+        peer_payload_stored(peer, n_bytes);
         return n_bytes;
     }
     const size_t n_whole = n_bytes - n_bytes % flow->element_size;
@@ -112,26 +112,26 @@ peer_payload_take(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
     if (n_used == n_bytes || peer->fd < 0)
         return;
     memcpy(peer_payload_at(peer), bytes + n_used, n_bytes - n_used);
-    peer_payload_came(peer, n_bytes - n_used);
+    peer_payload_stored(peer, n_bytes - n_used);
 }
 
 void
-peer_give_up(struct peer *peer)
+peer_lose_for_error(struct peer *peer)
 {
     const struct transport *transport = peer->transport;
     char why[LIMIT_ERROR_TEXT];
 
     snprintf(why, sizeof(why), "%s", error_text());
-    if (transport->events->on_damaged)
-        transport->events->on_damaged(transport->owner, peer->rank, why);
+    if (transport->events->on_corrupted)
+        transport->events->on_corrupted(transport->owner, peer->rank, why);
     if (peer->state != PEER_LOST)
         (void)peer_write(peer);
     peer_lose(peer, why);
 }
 
 void
-peer_give_up_for(struct peer *peer, const char *what)
+peer_lose_for(struct peer *peer, const char *what)
 {
     (void)error_raise(HOOP_E_DATA_LOSS, "it sent %s", what);
-    peer_give_up(peer);
+    peer_lose_for_error(peer);
 }

@@ -14,7 +14,7 @@ uint8_t *
 peer_payload_at(struct peer *peer);
 /* n_bytes more have been stored there: hand on what a flow can use. */
 void
-peer_payload_came(struct peer *peer, size_t n_bytes);
+peer_payload_stored(struct peer *peer, size_t n_bytes);
 /* n_bytes more lie at bytes, for this call: use what can be, and return how much
  * of it was; 0: not even one element is whole. */
 size_t
@@ -25,7 +25,7 @@ peer_payload_take(struct peer *peer, const uint8_t *bytes, size_t n_bytes);
 /* A frame's raw payload for flow, already where its target says or in raw. */
 void
 peer_deliver(struct peer *peer,
-             struct inflow *flow,
+             struct recv_request *flow,
              const uint8_t *raw,
              size_t n_bytes);
 
@@ -33,8 +33,8 @@ peer_deliver(struct peer *peer,
  * and only this one knows. It learns why from here, not only that the connection
  * ends, and is lost. */
 void
-peer_give_up(struct peer *peer);
+peer_lose_for_error(struct peer *peer);
 void
-peer_give_up_for(struct peer *peer, const char *what);
+peer_lose_for(struct peer *peer, const char *what);
 
 #endif

@@ -15,7 +15,7 @@
 #include "net/socket.h"
 
 enum {
-    GONE_PIECE = 64 * 1024,
+    SENT_PIECE = 64 * 1024,
 };
 
 static const struct sm_state peer_states[] = {
@@ -48,13 +48,13 @@ peer_at(struct transport *transport, uint32_t rank)
     peer->rank = rank;
     peer->fd = -1;
     peer->credit = transport->window;
-    TAILQ_INIT(&peer->outflows);
-    TAILQ_INIT(&peer->asking);
+    TAILQ_INIT(&peer->send_requests);
+    TAILQ_INIT(&peer->rendezvous_pending);
     TAILQ_INIT(&peer->unconfirmed);
     TAILQ_INIT(&peer->controls);
-    TAILQ_INIT(&peer->promises);
-    TAILQ_INIT(&peer->inflows);
-    TAILQ_INIT(&peer->arrivals);
+    TAILQ_INIT(&peer->early_grants);
+    TAILQ_INIT(&peer->recv_requests);
+    TAILQ_INIT(&peer->unexpected_messages);
     TAILQ_INSERT_TAIL(&transport->known, peer, known_link);
     return peer;
 }
@@ -68,23 +68,23 @@ list_of(const struct peer *peer)
 
     if (peer->state != PEER_READY)
         return NULL;
-    if (!TAILQ_EMPTY(&peer->inflows))
+    if (!TAILQ_EMPTY(&peer->recv_requests))
         return &transport->expected;
     if (peer->n_posted == 0 && TAILQ_EMPTY(&peer->unconfirmed))
         return NULL;
-    return peer->segment ? &transport->expected : &transport->hoped;
+    return peer->segment ? &transport->expected : &transport->expected_later;
 }
 
 static void
 peer_list_move(struct peer *peer, struct peer_list *list)
 {
-    if (list == peer->listed)
+    if (list == peer->expected_list)
         return;
-    if (peer->listed)
-        TAILQ_REMOVE(peer->listed, peer, expected_link);
+    if (peer->expected_list)
+        TAILQ_REMOVE(peer->expected_list, peer, expected_link);
     if (list)
         TAILQ_INSERT_TAIL(list, peer, expected_link);
-    peer->listed = list;
+    peer->expected_list = list;
 }
 
 /* The connection, but not what came over it. */
@@ -92,7 +92,7 @@ void
 peer_disconnect(struct peer *peer)
 {
     peer_send_clear(peer);
-    spread_close(peer);
+    striping_close(peer);
     if (peer->fd >= 0) {
         poller_remove(peer->transport->poller, peer->fd);
         tls_destroy(peer->tls);
@@ -100,7 +100,7 @@ peer_disconnect(struct peer *peer)
         socket_close(peer->fd);
         peer->fd = -1;
         if (peer->segment)
-            TAILQ_REMOVE(&peer->transport->sharers, peer, sharer_link);
+            TAILQ_REMOVE(&peer->transport->shm_peers, peer, shm_link);
     }
     if (peer->segment && !peer->is_reading) {
         segment_destroy(peer->segment);
@@ -124,7 +124,7 @@ peer_touch(struct peer *peer)
 }
 
 void
-peer_expect(struct peer *peer)
+peer_update_expected(struct peer *peer)
 {
     peer_list_move(peer, list_of(peer));
 }
@@ -148,11 +148,11 @@ goodbye_done(struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
-    if (peer->is_awaited) {
+    if (peer->is_goodbye_pending) {
         assert(transport->n_goodbyes > 0);
         transport->n_goodbyes--;
     }
-    peer->is_awaited = false;
+    peer->is_goodbye_pending = false;
 }
 
 static uint64_t
@@ -160,8 +160,8 @@ silence_of(const struct peer *peer)
 {
     uint64_t n_ms;
 
-    if (peer->segment && peer->heard_ns > 0)
-        return (clock_coarse_ns() - peer->heard_ns) / CLOCK_NS_PER_MS;
+    if (peer->segment && peer->read_ns > 0)
+        return (clock_coarse_ns() - peer->read_ns) / CLOCK_NS_PER_MS;
     return peer->fd >= 0 && !peer->segment && socket_silence(peer->fd, &n_ms)
                ? n_ms
                : TRANSPORT_SILENCE_UNKNOWN;
@@ -186,18 +186,18 @@ peer_lose(struct peer *peer, const char *why)
 }
 
 void
-peer_doom(struct peer *peer, const char *why)
+peer_fail_later(struct peer *peer, const char *why)
 {
-    peer->doom = why;
+    peer->deferred_failure = why;
     peer->is_blocked = false;
     peer_touch(peer);
 }
 
 void
-peer_doom_for(struct peer *peer, const char *why)
+peer_fail_later_for(struct peer *peer, const char *why)
 {
     peer->is_at_fault = true;
-    peer_doom(peer, why);
+    peer_fail_later(peer, why);
 }
 
 void
@@ -210,7 +210,7 @@ peer_end(struct peer *peer)
     if (peer->state != PEER_LEFT)
         peer_move(peer, PEER_LEFT);
     /* What was not written by now never will be. */
-    peer->transport->events->on_gone(peer->transport->owner, peer->rank);
+    peer->transport->events->on_closed(peer->transport->owner, peer->rank);
 }
 
 void
@@ -226,7 +226,7 @@ peer_stream_ended(struct peer *peer, int error)
                                    ? peer->has_hung_up
                                    : peer->is_blocked && !peer->is_watched;
         if (is_broken || (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls) &&
-                          !spread_owes(peer)))
+                          !striping_has_unsent(peer)))
             peer_end(peer);
         else if (peer->segment)
             peer_touch(peer);
@@ -244,7 +244,7 @@ peer_leave(struct peer *peer)
 
     counter_add(&transport->counters.connections, UINT64_MAX);
     peer_move(peer, PEER_LEFT);
-    peer_expect(peer);
+    peer_update_expected(peer);
     peer_touch(peer);
     transport->events->on_left(transport->owner, peer->rank);
 }
@@ -255,8 +255,8 @@ bytes_queued(const struct peer *peer)
 {
     uint64_t n_bytes = 0;
 
-    for (unsigned i = 0; i < BUNDLE_FDS; i++) {
-        const int other = peer->bundle ? peer->bundle->fds[i] : -1;
+    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
+        const int other = peer->stream_group ? peer->stream_group->fds[i] : -1;
         const int fd = i == 0 ? peer->fd : other;
         int n_here = 0;
 
@@ -267,7 +267,7 @@ bytes_queued(const struct peer *peer)
 }
 
 uint64_t
-peer_gone(const struct peer *peer, uint64_t *out_n_queued)
+peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued)
 {
     const uint64_t n_queued = bytes_queued(peer);
 
@@ -279,20 +279,20 @@ peer_gone(const struct peer *peer, uint64_t *out_n_queued)
  * a slow link: as long as the other side takes that, it is not silent. In large
  * pieces: the kernel of who is stopped takes a question, too, but not much. */
 uint64_t
-transport_heard(const struct transport *transport, uint32_t rank)
+transport_activity(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
     uint64_t n_queued;
 
     if (peer->segment || peer->fd < 0)
-        return peer->n_heard;
-    return peer->n_heard + peer_gone(peer, &n_queued) / GONE_PIECE;
+        return peer->n_reads;
+    return peer->n_reads + peer_sent_bytes(peer, &n_queued) / SENT_PIECE;
 }
 
 uint64_t
 transport_received(const struct transport *transport, uint32_t rank)
 {
-    return transport->peers[rank].n_heard;
+    return transport->peers[rank].n_reads;
 }
 
 /* As it is now. NULL: there is none. */

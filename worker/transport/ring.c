@@ -189,16 +189,16 @@ ring_take(struct ring_reader *ring, size_t n_bytes)
 {
     assert(n_bytes <= ring->written - ring->read);
     ring->read += n_bytes;
-    if (ring->read - ring->told >= RING_PIECE)
-        ring_tell(ring);
+    if (ring->read - ring->released >= RING_PIECE)
+        ring_release(ring);
 }
 
 void
-ring_tell(struct ring_reader *ring)
+ring_release(struct ring_reader *ring)
 {
-    if (ring->told == ring->read)
+    if (ring->released == ring->read)
         return;
-    ring->told = ring->read;
+    ring->released = ring->read;
     atomic_store(&ring->control->read, ring->read);
 }
 

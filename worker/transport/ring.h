@@ -63,9 +63,9 @@ struct ring_reader {
     struct ring_control *control;
     const uint8_t *bytes;
     uint64_t n_bytes;
-    uint64_t read;    /* by this side; the writer knows up to ... */
-    uint64_t told;    /* ... here */
-    uint64_t written; /* as last seen */
+    uint64_t read;     /* by this side; the writer knows up to ... */
+    uint64_t released; /* ... here */
+    uint64_t written;  /* as last seen */
     bool is_broken;
 };
 
@@ -95,7 +95,7 @@ void
 ring_take(struct ring_reader *ring, size_t n_bytes);
 /* Let the writer have the room of what was taken. */
 void
-ring_tell(struct ring_reader *ring);
+ring_release(struct ring_reader *ring);
 /* Nothing comes but what a ring_peek() after this finds. */
 bool
 ring_has_ended(const struct ring_reader *ring);

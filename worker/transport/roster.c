@@ -74,19 +74,19 @@ count_local(const struct roster *roster, uint32_t end)
 }
 
 uint32_t
-roster_local_ranks(const struct roster *roster)
+roster_local_size(const struct roster *roster)
 {
     return count_local(roster, roster->size);
 }
 
 uint32_t
-roster_local_place(const struct roster *roster)
+roster_local_rank(const struct roster *roster)
 {
     return count_local(roster, roster->rank);
 }
 
 bool
-roster_is_near(const struct roster *roster, uint32_t rank)
+roster_is_same_node(const struct roster *roster, uint32_t rank)
 {
     return strcmp(roster->members[rank].host_id,
                   roster->members[roster->rank].host_id) == 0;

@@ -50,15 +50,15 @@ roster_is_local(const struct roster *roster, uint32_t rank);
 
 /* How many ranks are, itself included. */
 uint32_t
-roster_local_ranks(const struct roster *roster);
+roster_local_size(const struct roster *roster);
 
 /* How many of them come before this rank. */
 uint32_t
-roster_local_place(const struct roster *roster);
+roster_local_rank(const struct roster *roster);
 
 /* On the same node as this process: it counts as one host. */
 bool
-roster_is_near(const struct roster *roster, uint32_t rank);
+roster_is_same_node(const struct roster *roster, uint32_t rank);
 
 enum {
     ROSTER_NAME_MAX = LIMIT_NAME + 48

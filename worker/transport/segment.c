@@ -14,7 +14,7 @@
 static const uint64_t MAGIC = 0x31474e49504f4f48; /* "HOOPING1" */
 
 /* The first page. Only the maker writes the first three. */
-struct segment_page {
+struct segment_control {
     uint64_t magic;
     uint64_t n_ring; /* bytes of one ring */
     uint8_t key[MEMORY_KEY];
@@ -22,7 +22,7 @@ struct segment_page {
     struct ring_control controls[2];
 };
 
-_Static_assert(sizeof(struct segment_page) <= MEMORY_PAGE, "one page");
+_Static_assert(sizeof(struct segment_control) <= MEMORY_PAGE, "one page");
 
 static bool
 is_ring_size(uint64_t n_bytes)
@@ -42,7 +42,7 @@ segment_ring_bytes(uint32_t n_ranks)
 }
 
 void
-segment_seal_off(struct segment *segment)
+segment_unlink(struct segment *segment)
 {
     descriptor_close(segment->fd);
     segment->fd = -1;
@@ -53,7 +53,7 @@ segment_destroy(struct segment *segment)
 {
     if (!segment)
         return;
-    segment_seal_off(segment);
+    segment_unlink(segment);
     memory_unmap(segment->base, segment->n_mapped);
     free(segment);
 }
@@ -94,7 +94,7 @@ segment_map(struct segment *segment, int fd, size_t n_ring)
             status = ring_map(ring + n_ring, RING_PIECE, fd, offset, n_ring);
     }
     if (status == HOOP_OK)
-        status = memory_keep_from_children(segment->base, segment->n_mapped);
+        status = memory_dont_fork(segment->base, segment->n_mapped);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -102,17 +102,17 @@ segment_map(struct segment *segment, int fd, size_t n_ring)
 static void
 rings_init(struct segment *segment, size_t n_ring, unsigned out_ring)
 {
-    struct segment_page *page = (struct segment_page *)segment->base;
+    struct segment_control *control = (struct segment_control *)segment->base;
     uint8_t *rings = segment->base + MEMORY_PAGE;
     const unsigned in_ring = 1 - out_ring;
 
     segment->out = (struct ring_writer){
-        .control = &page->controls[out_ring],
+        .control = &control->controls[out_ring],
         .bytes = rings + ring_span(n_ring) * out_ring,
         .n_bytes = n_ring,
     };
     segment->in = (struct ring_reader){
-        .control = &page->controls[in_ring],
+        .control = &control->controls[in_ring],
         .bytes = rings + ring_span(n_ring) * in_ring,
         .n_bytes = n_ring,
     };
@@ -132,11 +132,11 @@ segment_alloc(struct segment **out_segment)
 
 enum hoop_status
 segment_create(size_t n_ring,
-               struct memory_place *out_place,
+               struct memory_handle *out_place,
                struct segment **out_segment)
 {
     CLEANUP(segment_destroy) struct segment *segment = NULL;
-    struct memory_place place;
+    struct memory_handle place;
 
     enum hoop_status status = segment_alloc(&segment);
     if (status == HOOP_OK)
@@ -146,10 +146,10 @@ segment_create(size_t n_ring,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    struct segment_page *page = (struct segment_page *)segment->base;
-    page->magic = MAGIC;
-    page->n_ring = n_ring;
-    memcpy(page->key, place.key, MEMORY_KEY);
+    struct segment_control *control = (struct segment_control *)segment->base;
+    control->magic = MAGIC;
+    control->n_ring = n_ring;
+    memcpy(control->key, place.key, MEMORY_KEY);
     rings_init(segment, n_ring, 0);
     *out_place = place;
     *out_segment = STEAL(segment);
@@ -170,20 +170,20 @@ size_check(size_t n_bytes, size_t *out_n_ring)
 
 static enum hoop_status
 page_check(const struct segment *segment,
-           const struct memory_place *place,
+           const struct memory_handle *place,
            size_t n_ring)
 {
-    const struct segment_page *page =
-        (const struct segment_page *)segment->base;
+    const struct segment_control *control =
+        (const struct segment_control *)segment->base;
 
-    if (page->magic == MAGIC && page->n_ring == n_ring &&
-        memcmp(page->key, place->key, MEMORY_KEY) == 0)
+    if (control->magic == MAGIC && control->n_ring == n_ring &&
+        memcmp(control->key, place->key, MEMORY_KEY) == 0)
         return HOOP_OK;
     return error_raise(HOOP_E_DATA_LOSS, "shared memory of somebody else");
 }
 
 enum hoop_status
-segment_open(const struct memory_place *place, struct segment **out_segment)
+segment_open(const struct memory_handle *place, struct segment **out_segment)
 {
     CLEANUP(segment_destroy) struct segment *segment = NULL;
     size_t n_bytes = 0;
@@ -200,7 +200,7 @@ segment_open(const struct memory_place *place, struct segment **out_segment)
         status = page_check(segment, place, n_ring);
     if (status != HOOP_OK)
         return error_pass(status);
-    segment_seal_off(segment);
+    segment_unlink(segment);
     rings_init(segment, n_ring, 1);
     *out_segment = STEAL(segment);
     return HOOP_OK;

@@ -32,15 +32,15 @@ struct segment {
  * Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED (the text says why). */
 enum hoop_status
 segment_create(size_t n_bytes,
-               struct memory_place *out_place,
+               struct memory_handle *out_place,
                struct segment **out_segment);
 /* Handle: HOOP_E_UNAVAILABLE (not to be reached), HOOP_E_EXHAUSTED,
  * HOOP_E_DATA_LOSS (it is not what it must be). */
 enum hoop_status
-segment_open(const struct memory_place *place, struct segment **out_segment);
+segment_open(const struct memory_handle *place, struct segment **out_segment);
 /* The maker: nobody will open it any more. */
 void
-segment_seal_off(struct segment *segment);
+segment_unlink(struct segment *segment);
 /* NULL is fine. */
 void
 segment_destroy(struct segment *segment);

@@ -107,7 +107,7 @@ memory_map_sparse(uint8_t *at, size_t n_bytes, int fd)
 }
 
 enum hoop_status
-memory_fill(uint8_t *at, size_t n_bytes)
+memory_populate(uint8_t *at, size_t n_bytes)
 {
     const size_t n_before = (uintptr_t)at % MEMORY_PAGE;
 
@@ -120,7 +120,7 @@ memory_fill(uint8_t *at, size_t n_bytes)
 }
 
 void
-memory_reach(uint8_t *at, size_t n_bytes)
+memory_prefault(uint8_t *at, size_t n_bytes)
 {
     const size_t n_before = (uintptr_t)at % MEMORY_PAGE;
 
@@ -128,7 +128,7 @@ memory_reach(uint8_t *at, size_t n_bytes)
 }
 
 enum hoop_status
-memory_keep_from_children(uint8_t *base, size_t n_bytes)
+memory_dont_fork(uint8_t *base, size_t n_bytes)
 {
     return madvise(base, n_bytes, MADV_DONTFORK) == 0 ? HOOP_OK : map_failed();
 }
@@ -207,10 +207,10 @@ file_open(const char *name, size_t n_bytes, allotment_fn *allot, int *out_fd)
 static enum hoop_status
 file_create(size_t n_bytes,
             allotment_fn *allot,
-            struct memory_place *out_place,
+            struct memory_handle *out_place,
             int *out_fd)
 {
-    struct memory_place place = {0};
+    struct memory_handle place = {0};
     char name[NAME_BYTES];
 
     enum hoop_status status = proc_own_pid(&place.pid);
@@ -228,14 +228,14 @@ file_create(size_t n_bytes,
 }
 
 enum hoop_status
-memory_create(size_t n_bytes, struct memory_place *out_place, int *out_fd)
+memory_create(size_t n_bytes, struct memory_handle *out_place, int *out_fd)
 {
     return file_create(n_bytes, allot_all, out_place, out_fd);
 }
 
 enum hoop_status
 memory_create_sparse(size_t n_bytes,
-                     struct memory_place *out_place,
+                     struct memory_handle *out_place,
                      int *out_fd)
 {
     return file_create(n_bytes, can_fill() ? allot_none : allot_all, out_place,
@@ -243,7 +243,7 @@ memory_create_sparse(size_t n_bytes,
 }
 
 static enum hoop_status
-unreached(const struct memory_place *place, const char *why)
+unreached(const struct memory_handle *place, const char *why)
 {
     return error_raise(HOOP_E_UNAVAILABLE,
                        "the shared memory of process %u is out of reach: %s",
@@ -252,7 +252,7 @@ unreached(const struct memory_place *place, const char *why)
 
 /* Look at what it is before it is opened: opening may have effects. */
 static enum hoop_status
-place_open(const struct memory_place *place, int *out_fd)
+place_open(const struct memory_handle *place, int *out_fd)
 {
     char path[PATH_BYTES];
     char name[NAME_BYTES];
@@ -279,7 +279,7 @@ place_open(const struct memory_place *place, int *out_fd)
 }
 
 enum hoop_status
-memory_open(const struct memory_place *place, int *out_fd, size_t *out_n_bytes)
+memory_open(const struct memory_handle *place, int *out_fd, size_t *out_n_bytes)
 {
     struct stat file;
     int fd = -1;

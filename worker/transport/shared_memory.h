@@ -24,7 +24,7 @@ enum {
 };
 
 /* Where others find it. */
-struct memory_place {
+struct memory_handle {
     uint32_t pid; /* as the maker's own /proc says */
     uint32_t fd;
     uint8_t key[MEMORY_KEY];
@@ -33,17 +33,19 @@ struct memory_place {
 /* All of it is there, and zero. out_place tells others; the descriptor is the
  * caller's. Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED (the text says why). */
 enum hoop_status
-memory_create(size_t n_bytes, struct memory_place *out_place, int *out_fd);
-/* The same, but it is there only where memory_fill() has asked for it, if the
+memory_create(size_t n_bytes, struct memory_handle *out_place, int *out_fd);
+/* The same, but it is there only where memory_populate() has asked for it, if the
  * kernel knows how (Linux 5.14). */
 enum hoop_status
 memory_create_sparse(size_t n_bytes,
-                     struct memory_place *out_place,
+                     struct memory_handle *out_place,
                      int *out_fd);
 /* Handle: HOOP_E_UNAVAILABLE (not to be reached), HOOP_E_DATA_LOSS (its size
  * may change, which would make us fault later). */
 enum hoop_status
-memory_open(const struct memory_place *place, int *out_fd, size_t *out_n_bytes);
+memory_open(const struct memory_handle *place,
+            int *out_fd,
+            size_t *out_n_bytes);
 
 /* Addresses for n_bytes, which nothing lies behind yet, and which a forked
  * child will not have: what it does not have it can neither change nor keep
@@ -63,13 +65,13 @@ memory_map_sparse(uint8_t *at, size_t n_bytes, int fd);
 /* Its pages are there, and mapped, from now on. What is merely touched
  * would end the process if there is no memory. Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
-memory_fill(uint8_t *at, size_t n_bytes);
+memory_populate(uint8_t *at, size_t n_bytes);
 /* What another rank has filled: mapped all at once, else it is when touched. */
 void
-memory_reach(uint8_t *at, size_t n_bytes);
+memory_prefault(uint8_t *at, size_t n_bytes);
 /* When all is mapped. */
 enum hoop_status
-memory_keep_from_children(uint8_t *base, size_t n_bytes);
+memory_dont_fork(uint8_t *base, size_t n_bytes);
 /* NULL is fine. */
 void
 memory_unmap(uint8_t *base, size_t n_bytes);

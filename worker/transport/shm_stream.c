@@ -27,7 +27,7 @@ enum {
 
 /* One byte. Fails only when the peer is gone, or has bytes to wake it. */
 static void
-ring_bell(const struct peer *peer)
+send_wakeup(const struct peer *peer)
 {
     static const uint8_t bell = 1;
 
@@ -35,7 +35,7 @@ ring_bell(const struct peer *peer)
 }
 
 ssize_t
-peer_share(struct peer *peer, const struct iovec *spans, size_t n_spans)
+peer_shm_send(struct peer *peer, const struct iovec *spans, size_t n_spans)
 {
     struct ring_writer *ring = &peer->segment->out;
     const size_t n_bytes = ring_write(ring, spans, n_spans);
@@ -49,33 +49,33 @@ peer_share(struct peer *peer, const struct iovec *spans, size_t n_spans)
         return -1;
     }
     if (ring_must_wake_reader(ring))
-        ring_bell(peer);
+        send_wakeup(peer);
     return (ssize_t)n_bytes;
 }
 
 void
-peer_share_end(struct peer *peer)
+peer_shm_send_end(struct peer *peer)
 {
     struct ring_writer *ring = &peer->segment->out;
 
     ring_end(ring);
     if (ring_must_wake_reader(ring))
-        ring_bell(peer);
+        send_wakeup(peer);
 }
 
 void
-peer_share_told(struct peer *peer)
+peer_shm_release(struct peer *peer)
 {
     struct ring_reader *ring = &peer->segment->in;
 
-    ring_tell(ring);
+    ring_release(ring);
     if (ring_must_wake_writer(ring))
-        ring_bell(peer);
+        send_wakeup(peer);
 }
 
 /* One header, piece or padding. Returns whether there was one. */
 static bool
-step(struct peer *peer)
+read_step(struct peer *peer)
 {
     struct ring_reader *ring = &peer->segment->in;
     size_t n_ahead;
@@ -114,14 +114,15 @@ read_some(struct peer *peer)
     const uint64_t first = ring->read;
 
     peer->is_reading = true;
-    while (peer->fd >= 0 && ring->read - first < PEER_TURN_BYTES && step(peer))
+    while (peer->fd >= 0 && ring->read - first < PEER_PROGRESS_BYTES &&
+           read_step(peer))
         ;
     peer->is_reading = false;
     return (size_t)(ring->read - first);
 }
 
 bool
-peer_read_shared(struct peer *peer)
+peer_shm_read(struct peer *peer)
 {
     struct ring_reader *ring = &peer->segment->in;
 
@@ -132,18 +133,18 @@ peer_read_shared(struct peer *peer)
     const size_t n_read = read_some(peer);
 
     if (n_read > 0) {
-        peer->n_heard++;
-        peer->heard_ns = clock_coarse_ns();
+        peer->n_reads++;
+        peer->read_ns = clock_coarse_ns();
     }
 
     if (peer->fd < 0) {
         peer_disconnect(peer);
         return true;
     }
-    peer_share_told(peer);
+    peer_shm_release(peer);
     if (ring->is_broken)
         peer_lose(peer, "its shared memory is broken");
-    else if (is_last && n_read < PEER_TURN_BYTES)
+    else if (is_last && n_read < PEER_PROGRESS_BYTES)
         peer_stream_ended(peer, 0);
     else
         return n_read > 0;
@@ -151,7 +152,7 @@ peer_read_shared(struct peer *peer)
 }
 
 void
-peer_hear(struct peer *peer)
+peer_shm_drain_wakeups(struct peer *peer)
 {
     uint8_t rings[RINGS_MAX];
     const ssize_t n = recv(peer->fd, rings, sizeof(rings), MSG_DONTWAIT);
@@ -165,16 +166,16 @@ peer_hear(struct peer *peer)
 }
 
 bool
-sharers_write(struct transport *transport)
+shm_peers_write(struct transport *transport)
 {
     bool has_moved = false;
     struct peer *next; /* may be lost meanwhile, and stays a peer */
 
-    if (transport->is_resting)
-        sharers_rouse(transport);
-    for (struct peer *peer = TAILQ_FIRST(&transport->sharers); peer;
+    if (transport->is_sleep_armed)
+        shm_peers_disarm(transport);
+    for (struct peer *peer = TAILQ_FIRST(&transport->shm_peers); peer;
          peer = next) {
-        next = TAILQ_NEXT(peer, sharer_link);
+        next = TAILQ_NEXT(peer, shm_link);
         if (peer->fd < 0 || !peer->is_blocked ||
             !ring_has_room(&peer->segment->out))
             continue;
@@ -185,16 +186,16 @@ sharers_write(struct transport *transport)
 }
 
 bool
-sharers_turn(struct transport *transport)
+shm_peers_progress(struct transport *transport)
 {
-    bool has_moved = sharers_write(transport);
+    bool has_moved = shm_peers_write(transport);
     struct peer *next;
 
-    for (struct peer *peer = TAILQ_FIRST(&transport->sharers); peer;
+    for (struct peer *peer = TAILQ_FIRST(&transport->shm_peers); peer;
          peer = next) {
-        next = TAILQ_NEXT(peer, sharer_link);
+        next = TAILQ_NEXT(peer, shm_link);
         if (peer->fd >= 0)
-            has_moved |= peer_read_shared(peer);
+            has_moved |= peer_shm_read(peer);
     }
     return has_moved;
 }
@@ -212,13 +213,13 @@ may_sleep(struct peer *peer)
 }
 
 bool
-sharers_rest(struct transport *transport)
+shm_peers_arm(struct transport *transport)
 {
     struct peer *peer;
 
-    TAILQ_FOREACH(peer, &transport->sharers, sharer_link)
+    TAILQ_FOREACH(peer, &transport->shm_peers, shm_link)
     {
-        transport->is_resting = true;
+        transport->is_sleep_armed = true;
         if (!may_sleep(peer))
             return false;
     }
@@ -226,12 +227,12 @@ sharers_rest(struct transport *transport)
 }
 
 void
-sharers_rouse(struct transport *transport)
+shm_peers_disarm(struct transport *transport)
 {
     struct peer *peer;
 
-    transport->is_resting = false;
-    TAILQ_FOREACH(peer, &transport->sharers, sharer_link)
+    transport->is_sleep_armed = false;
+    TAILQ_FOREACH(peer, &transport->shm_peers, shm_link)
     {
         ring_reader_awake(&peer->segment->in);
         ring_writer_awake(&peer->segment->out);

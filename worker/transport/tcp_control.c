@@ -24,39 +24,39 @@ peer_consumed(struct peer *peer, const struct frame *frame)
         peer->credit += LIMIT_FRAME_HEADER + frame->stored;
         return;
     }
-    peer->owed += LIMIT_FRAME_HEADER + frame->stored;
-    if (peer->owed < peer->transport->window / 4)
+    peer->unreturned_credit += LIMIT_FRAME_HEADER + frame->stored;
+    if (peer->unreturned_credit < peer->transport->window / 4)
         return;
 
     const struct frame credit = {.kind = FRAME_CREDIT,
                                  .epoch = peer->transport->roster->epoch,
-                                 .total = peer->owed};
+                                 .total = peer->unreturned_credit};
     if (peer->state != PEER_READY)
         return;
-    peer->owed = 0;
+    peer->unreturned_credit = 0;
     peer_control(peer, &credit, NULL);
 }
 
 void
-peer_grant(struct peer *peer, struct inflow *flow)
+peer_grant(struct peer *peer, struct recv_request *flow)
 {
     const bool is_asked = flow->total > window_whole(peer->transport->window) ||
-                          flow->is_announced || flow->is_begun ||
+                          flow->has_rts || flow->is_begun ||
                           flow->label->is_confirmed;
     const bool is_worth_it = flow->allowed == flow->total ||
                              flow->allowed >= flow->granted + GRANT_MIN;
 
     /* The leave to send nothing is given once. */
     const bool is_empty =
-        flow->total == 0 && (flow->is_announced ||
-                             (flow->label->is_confirmed && !flow->is_granted));
+        flow->total == 0 &&
+        (flow->has_rts || (flow->label->is_confirmed && !flow->is_granted));
 
     if (!is_asked || !is_worth_it || peer_is_self(peer) ||
         (flow->allowed <= flow->granted && !is_empty))
         return;
     flow->granted = flow->allowed;
     flow->is_granted = true;
-    flow->is_announced = flow->is_announced && !is_empty;
+    flow->has_rts = flow->has_rts && !is_empty;
 
     const struct frame grant = {
         .kind = FRAME_GRANT,
@@ -76,10 +76,10 @@ peer_grant(struct peer *peer, struct inflow *flow)
         peer_control(peer, &grant, NULL);
 }
 
-static struct outflow *
-find_in(const struct outflow_list *flows, const struct flow_key *key)
+static struct send_request *
+find_in(const struct send_request_list *flows, const struct flow_key *key)
 {
-    struct outflow *flow;
+    struct send_request *flow;
 
     TAILQ_FOREACH(flow, flows, link)
     {
@@ -90,29 +90,30 @@ find_in(const struct outflow_list *flows, const struct flow_key *key)
     return NULL;
 }
 
-static struct outflow *
-find_outflow(const struct peer *peer, const struct frame *frame)
+static struct send_request *
+find_send_request(const struct peer *peer, const struct frame *frame)
 {
     const struct flow_key key = match_key(peer, frame);
-    struct outflow *flow = find_in(&peer->unconfirmed, &key);
+    struct send_request *flow = find_in(&peer->unconfirmed, &key);
 
     if (!flow)
-        flow = find_in(&peer->outflows, &key);
-    return flow ? flow : find_in(&peer->asking, &key);
+        flow = find_in(&peer->send_requests, &key);
+    return flow ? flow : find_in(&peer->rendezvous_pending, &key);
 }
 
 /* A frame that has no flow here: may it be kept? */
 bool
-peer_keeps(struct peer *peer)
+peer_may_keep(struct peer *peer)
 {
     struct transport *transport = peer->transport;
-    const enum transport_fate fate = transport->events->on_unexpected(
-        transport->owner, peer->rank, &peer->frame);
+    const enum transport_unexpected_action action =
+        transport->events->on_unexpected(transport->owner, peer->rank,
+                                         &peer->frame);
 
-    if (fate == TRANSPORT_MISMATCH)
+    if (action == TRANSPORT_MISMATCH)
         transport->events->on_mismatch(transport->owner, peer->rank,
                                        &peer->frame, NULL);
-    return fate == TRANSPORT_KEEP;
+    return action == TRANSPORT_KEEP;
 }
 
 /* Of a collective: does the peer mean what this rank called? */
@@ -130,50 +131,50 @@ is_same_call(struct peer *peer, const struct flow_label *label)
 }
 
 bool
-peer_fits(struct peer *peer,
-          const struct frame *frame,
-          const struct inflow *flow)
+peer_check_size(struct peer *peer,
+                const struct frame *frame,
+                const struct recv_request *flow)
 {
     const struct transport *transport = peer->transport;
     const struct frame copy = *frame;
 
     if (flow->key.kind == FLOW_MESSAGE || frame->total == flow->total)
         return true;
-    transport->events->on_misfit(transport->owner, peer->rank, &copy,
-                                 flow->total);
+    transport->events->on_size_mismatch(transport->owner, peer->rank, &copy,
+                                        flow->total);
     return false;
 }
 
 /* ... and as much of it? */
 static bool
-is_as_long(struct peer *peer, const struct outflow *flow)
+is_as_long(struct peer *peer, const struct send_request *flow)
 {
     const struct transport *transport = peer->transport;
     const struct frame frame = peer->frame;
 
     if (flow->key.kind == FLOW_MESSAGE || frame.total == flow->total)
         return true;
-    transport->events->on_misfit(transport->owner, peer->rank, &frame,
-                                 flow->total);
+    transport->events->on_size_mismatch(transport->owner, peer->rank, &frame,
+                                        flow->total);
     return false;
 }
 
 static void
-take_grant(struct peer *peer)
+receive_grant(struct peer *peer)
 {
-    struct outflow *flow = find_outflow(peer, &peer->frame);
+    struct send_request *flow = find_send_request(peer, &peer->frame);
 
     if (flow && is_same_call(peer, flow->label) && is_as_long(peer, flow))
         peer_send_granted(peer, flow, peer->frame.offset);
     /* A message is sent before it is granted: this one was cancelled. */
     if (flow || (peer->frame.flags & FRAME_POINT_TO_POINT))
         return;
-    if (peer_keeps(peer))
-        match_promise(peer, &peer->frame);
+    if (peer_may_keep(peer))
+        match_early_grant(peer, &peer->frame);
 }
 
 void
-peer_withdraw(struct peer *peer, const struct outflow *flow)
+peer_withdraw(struct peer *peer, const struct send_request *flow)
 {
     const struct frame withdrawal = {
         .kind = FRAME_ANNOUNCE,
@@ -187,52 +188,53 @@ peer_withdraw(struct peer *peer, const struct outflow *flow)
 }
 
 static void
-take_withdrawal(struct peer *peer)
+receive_withdrawal(struct peer *peer)
 {
     struct transport *transport = peer->transport;
     const struct frame frame = peer->frame;
 
     if (!(frame.flags & FRAME_POINT_TO_POINT))
         return;
-    struct inflow *flow = match_bound(peer, &frame);
+    struct recv_request *flow = match_bound(peer, &frame);
     if (flow)
-        transport->events->on_withdrawn(transport->owner, flow);
+        transport->events->on_retracted(transport->owner, flow);
     /* Also the mark that the rest is to be dropped: there is no rest. */
-    struct arrival *arrival = match_arrival(peer, &frame);
-    if (arrival)
-        match_arrival_destroy(peer, arrival);
+    struct unexpected *unexpected = match_unexpected(peer, &frame);
+    if (unexpected)
+        match_unexpected_destroy(peer, unexpected);
 }
 
 static void
-take_announcement(struct peer *peer)
+receive_rts(struct peer *peer)
 {
     if (peer->frame.flags & FRAME_WITHDRAWN) {
-        take_withdrawal(peer);
+        receive_withdrawal(peer);
         return;
     }
     const struct frame_tensor *tensor = peer_tensor(peer);
-    struct inflow *flow = match_find(peer, &peer->frame, tensor);
+    struct recv_request *flow = match_find(peer, &peer->frame, tensor);
 
     if (flow) {
         if (!is_same_call(peer, flow->label) ||
-            !peer_fits(peer, &peer->frame, flow))
+            !peer_check_size(peer, &peer->frame, flow))
             return;
-        flow->is_announced = true;
+        flow->has_rts = true;
         peer_grant(peer, flow);
         return;
     }
-    if (!peer_keeps(peer) || match_has_refused_all(peer, &peer->frame))
+    if (!peer_may_keep(peer) || match_has_refused(peer, &peer->frame))
         return;
-    struct arrival *arrival = match_arrival_add(peer, &peer->frame, tensor);
-    if (!arrival) {
-        peer_give_up_for(peer, "more announcements than the limit");
+    struct unexpected *unexpected =
+        match_unexpected_add(peer, &peer->frame, tensor);
+    if (!unexpected) {
+        peer_lose_for(peer, "more announcements than the limit");
         return;
     }
-    arrival->is_announced = true;
+    unexpected->has_rts = true;
 }
 
 static void
-take_goodbye(struct peer *peer)
+receive_goodbye(struct peer *peer)
 {
     struct transport *transport = peer->transport;
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
@@ -248,33 +250,33 @@ take_goodbye(struct peer *peer)
 
 /* Frames that speak of other frames. */
 void
-peer_control_came(struct peer *peer)
+peer_receive_control(struct peer *peer)
 {
-    peer->target = TARGET_BIN;
+    peer->target = TARGET_SINK;
     switch ((enum frame_kind)peer->frame.kind) {
     case FRAME_ANNOUNCE:
-        take_announcement(peer);
+        receive_rts(peer);
         return;
     case FRAME_GRANT:
-        take_grant(peer);
+        receive_grant(peer);
         return;
     case FRAME_CREDIT:
         if (peer->frame.total > peer->transport->window - peer->credit) {
-            peer_give_up_for(peer, "back more of the window than it had");
+            peer_lose_for(peer, "back more of the window than it had");
             return;
         }
         peer->credit += peer->frame.total;
         peer_touch(peer);
         return;
     case FRAME_VERDICT:
-        peer->stash = peer_stash(peer);
-        peer->target = TARGET_STASH;
+        peer->fragment = peer_fragment_alloc(peer);
+        peer->target = TARGET_FRAGMENT;
         return;
     case FRAME_GOODBYE:
-        take_goodbye(peer);
+        receive_goodbye(peer);
         return;
     case FRAME_SPREAD:
-        spread_came(peer);
+        striping_receive(peer);
         return;
     case FRAME_HEARTBEAT:
         peer->transport->events->on_heartbeat(peer->transport->owner,

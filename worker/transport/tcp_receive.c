@@ -15,11 +15,11 @@
 #include <sys/uio.h>
 
 #include "base/error.h"
-#include "transport/cellar.h"
-#include "transport/echo.h"
+#include "transport/encoded_payload.h"
 #include "transport/match.h"
 #include "transport/payload.h"
 #include "transport/peer.h"
+#include "transport/unexpected_queue.h"
 #include "transport/window.h"
 
 enum {
@@ -28,30 +28,30 @@ enum {
 };
 
 static void
-take_verdict(struct peer *peer)
+receive_failure_notice(struct peer *peer)
 {
     struct transport *transport = peer->transport;
     char text[LIMIT_ERROR_TEXT];
     const size_t n_text =
         peer->frame.raw < sizeof(text) - 1 ? peer->frame.raw : sizeof(text) - 1;
 
-    memcpy(text, peer->stash->bytes, n_text);
+    memcpy(text, peer->fragment->bytes, n_text);
     text[n_text] = '\0';
-    transport->events->on_verdict(transport->owner, peer->rank, &peer->frame,
-                                  text);
+    transport->events->on_failure_notice(transport->owner, peer->rank,
+                                         &peer->frame, text);
 }
 
-struct stash *
-peer_stash(struct peer *peer)
+struct fragment *
+peer_fragment_alloc(struct peer *peer)
 {
-    struct stash *stash =
-        cellar_stash_take(peer->transport, peer->frame.stored);
+    struct fragment *fragment =
+        unexpected_fragment_alloc(peer->transport, peer->frame.stored);
 
-    if (stash)
-        stash->frame = peer->frame;
+    if (fragment)
+        fragment->frame = peer->frame;
     else
         peer_lose(peer, "no memory for what came early");
-    return stash;
+    return fragment;
 }
 
 /* The peer counts the same way: what it has sent, until it is told that this
@@ -59,36 +59,37 @@ peer_stash(struct peer *peer)
 static bool
 is_in_window(const struct peer *peer)
 {
-    return peer->n_held + peer->owed + window_cost(&peer->frame) <=
+    return peer->n_unexpected_bytes + peer->unreturned_credit +
+               window_cost(&peer->frame) <=
            peer->transport->window;
 }
 
 static void
-begin_early(struct peer *peer, struct inflow *flow)
+begin_unexpected(struct peer *peer, struct recv_request *flow)
 {
     if (!is_in_window(peer)) {
-        peer_give_up_for(peer, "more bytes unasked than its window permits");
+        peer_lose_for(peer, "more bytes unasked than its window permits");
         return;
     }
-    struct arrival *arrival =
-        flow && flow->arrival
-            ? flow->arrival
-            : match_arrival_add(peer, &peer->frame, peer_tensor(peer));
+    struct unexpected *unexpected =
+        flow && flow->unexpected
+            ? flow->unexpected
+            : match_unexpected_add(peer, &peer->frame, peer_tensor(peer));
 
-    if (!arrival) {
-        peer_give_up_for(peer, "more early messages than the limit");
+    if (!unexpected) {
+        peer_lose_for(peer, "more early messages than the limit");
         return;
     }
-    if (flow && !flow->arrival) {
-        flow->arrival = arrival;
-        arrival->is_claimed = true;
+    if (flow && !flow->unexpected) {
+        flow->unexpected = unexpected;
+        unexpected->is_claimed = true;
     }
-    peer->stash = peer_stash(peer);
-    if (!peer->stash)
+    peer->fragment = peer_fragment_alloc(peer);
+    if (!peer->fragment)
         return;
-    peer->arrival = arrival;
-    peer->n_held += window_cost(&peer->frame);
-    peer->target = TARGET_STASH;
+    peer->unexpected = unexpected;
+    peer->n_unexpected_bytes += window_cost(&peer->frame);
+    peer->target = TARGET_FRAGMENT;
 }
 
 static uint8_t *
@@ -102,13 +103,13 @@ buffer_of(struct peer *peer, uint8_t **buffer)
 }
 
 static void
-begin_direct(struct peer *peer, struct inflow *flow)
+begin_direct(struct peer *peer, struct recv_request *flow)
 {
     if (peer->frame.codec != CODEC_NONE ||
         (peer->frame.checksum && peer->frame.raw > 0)) {
-        if (!buffer_of(peer, &peer->coded))
+        if (!buffer_of(peer, &peer->encoded))
             return;
-        peer->target = TARGET_CODED;
+        peer->target = TARGET_ENCODED;
     } else if (flow->place) {
         peer->target = TARGET_PLACE;
     } else {
@@ -120,13 +121,13 @@ begin_direct(struct peer *peer, struct inflow *flow)
 }
 
 static bool
-is_in_order(const struct inflow *flow, const struct frame *frame)
+is_in_order(const struct recv_request *flow, const struct frame *frame)
 {
     uint64_t next = flow->arrived;
 
-    if (flow->arrival && !TAILQ_EMPTY(&flow->arrival->parts)) {
-        const struct stash *last =
-            TAILQ_LAST(&flow->arrival->parts, stash_list);
+    if (flow->unexpected && !TAILQ_EMPTY(&flow->unexpected->parts)) {
+        const struct fragment *last =
+            TAILQ_LAST(&flow->unexpected->parts, fragment_list);
         next = last->frame.offset + last->frame.raw;
     }
     return frame->offset == next && frame->total == flow->total &&
@@ -138,13 +139,13 @@ static bool
 is_unwanted(struct peer *peer)
 {
     const struct frame *frame = &peer->frame;
-    struct arrival *arrival =
-        frame->kind == FRAME_MESSAGE ? match_arrival(peer, frame) : NULL;
+    struct unexpected *unexpected =
+        frame->kind == FRAME_MESSAGE ? match_unexpected(peer, frame) : NULL;
 
-    if (!arrival || !arrival->is_dropped)
+    if (!unexpected || !unexpected->is_dropped)
         return false;
     if (frame->offset + frame->raw == frame->total)
-        match_arrival_destroy(peer, arrival);
+        match_unexpected_destroy(peer, unexpected);
     return true;
 }
 
@@ -154,13 +155,13 @@ begin_payload(struct peer *peer)
 {
     struct transport *transport = peer->transport;
     const struct frame *frame = &peer->frame;
-    struct inflow *flow = match_find(peer, frame, peer_tensor(peer));
+    struct recv_request *flow = match_find(peer, frame, peer_tensor(peer));
 
-    peer->target = TARGET_BIN;
+    peer->target = TARGET_SINK;
     counter_add(&transport->counters.bytes_received, frame->raw);
-    if (!flow && !peer_keeps(peer))
+    if (!flow && !peer_may_keep(peer))
         return;
-    if (!flow && (match_has_refused_all(peer, frame) || is_unwanted(peer)))
+    if (!flow && (match_has_refused(peer, frame) || is_unwanted(peer)))
         return;
     if (flow && frame->kind == FRAME_COLLECTIVE &&
         frame->signature != flow->label->signature) {
@@ -168,98 +169,98 @@ begin_payload(struct peer *peer)
                                        flow);
         return;
     }
-    if (flow && !peer_fits(peer, frame, flow))
+    if (flow && !peer_check_size(peer, frame, flow))
         return;
     if (flow && !is_in_order(flow, frame)) {
-        peer_give_up_for(peer, "bytes out of order");
+        peer_lose_for(peer, "bytes out of order");
         return;
     }
     if (flow)
         match_begun(peer, flow, frame);
-    const bool is_granted =
-        flow && !flow->arrival && frame->offset + frame->raw <= flow->allowed;
+    const bool is_granted = flow && !flow->unexpected &&
+                            frame->offset + frame->raw <= flow->allowed;
     if (is_granted)
         begin_direct(peer, flow);
     else if (frame->flags & FRAME_EAGER)
-        begin_early(peer, flow);
+        begin_unexpected(peer, flow);
     else if (flow)
-        peer_give_up_for(peer, "bytes that were not granted");
+        peer_lose_for(peer, "bytes that were not granted");
 }
 
 bool
 peer_begin_frame(struct peer *peer)
 {
-    const enum hoop_status status = peer_head_read(peer);
+    const enum hoop_status status = peer_header_read(peer);
 
     if (status != HOOP_OK) {
-        peer_give_up(peer);
+        peer_lose_for_error(peer);
         return false;
     }
     peer->inbound_first += LIMIT_FRAME_HEADER;
     peer->n_stored = 0;
     peer->piece_used = 0;
     peer->flow = NULL;
-    peer->stash = NULL;
-    peer->arrival = NULL;
+    peer->fragment = NULL;
+    peer->unexpected = NULL;
     peer->in_payload = true;
     peer->pad_left = frame_padded(peer->frame.stored) - peer->frame.stored;
     if (peer->frame.epoch != peer->transport->roster->epoch)
-        peer->target = TARGET_BIN;
+        peer->target = TARGET_SINK;
     else if (peer->frame.kind == FRAME_COLLECTIVE ||
              peer->frame.kind == FRAME_MESSAGE)
         begin_payload(peer);
     else
-        peer_control_came(peer);
+        peer_receive_control(peer);
     return peer->fd >= 0;
 }
 
 static void
-end_coded(struct peer *peer)
+end_encoded(struct peer *peer)
 {
     struct transport *transport = peer->transport;
-    struct inflow *flow = peer->flow;
-    const struct codec_span coded = {peer->coded, peer->frame.stored};
+    struct recv_request *flow = peer->flow;
+    const struct codec_span encoded = {peer->encoded, peer->frame.stored};
 
     if (peer->frame.codec == CODEC_NONE) {
-        peer_deliver(peer, flow, peer->coded, peer->frame.raw);
+        peer_deliver(peer, flow, peer->encoded, peer->frame.raw);
         return;
     }
     uint8_t *raw = flow->place ? flow->place + flow->arrived
                                : buffer_of(peer, &peer->piece);
     if (!raw)
         return;
-    if (codec_decode(transport->codec, peer->frame.codec, coded, raw,
+    if (codec_decode(transport->codec, peer->frame.codec, encoded, raw,
                      peer->frame.raw) != HOOP_OK) {
-        peer_give_up(peer);
+        peer_lose_for_error(peer);
         return;
     }
-    peer_came_coded(peer, flow, &peer->frame, peer->coded);
+    peer_report_encoded(peer, flow, &peer->frame, peer->encoded);
     flow->arrived += peer->frame.raw;
     transport->events->on_arrived(transport->owner, flow,
                                   flow->place ? NULL : raw, peer->frame.raw);
 }
 
 static void
-end_stash(struct peer *peer)
+end_fragment(struct peer *peer)
 {
-    struct arrival *arrival = peer->arrival;
-    struct stash *stash = peer->stash;
-    struct inflow *flow;
+    struct unexpected *unexpected = peer->unexpected;
+    struct fragment *fragment = peer->fragment;
+    struct recv_request *flow;
 
-    if (!arrival) {
-        take_verdict(peer);
-        cellar_stash_give(peer->transport, stash);
-        peer->stash = NULL;
+    if (!unexpected) {
+        receive_failure_notice(peer);
+        unexpected_fragment_free(peer->transport, fragment);
+        peer->fragment = NULL;
         return;
     }
-    TAILQ_INSERT_TAIL(&arrival->parts, stash, link);
-    peer->stash = NULL;
-    peer->arrival = NULL;
+    TAILQ_INSERT_TAIL(&unexpected->parts, fragment, link);
+    peer->fragment = NULL;
+    peer->unexpected = NULL;
     /* Its receiver may be there, or have come while the frame was read. The
      * next frame may be placed directly: nothing must lie in its way. */
-    TAILQ_FOREACH(flow, &peer->inflows, link)
+    TAILQ_FOREACH(flow, &peer->recv_requests, link)
     {
-        if (flow->arrival == arrival) {
+        if (flow->unexpected == unexpected) {
             match_drain(peer->transport, flow);
             return;
         }
@@ -276,14 +277,14 @@ peer_end_frame(struct peer *peer)
 
     peer->in_payload = false;
     if (peer_check_payload(peer) != HOOP_OK) {
-        peer_give_up(peer);
+        peer_lose_for_error(peer);
         return;
     }
-    if (peer->target == TARGET_CODED)
-        end_coded(peer);
-    else if (peer->target == TARGET_STASH)
-        end_stash(peer);
-    if (peer->target != TARGET_STASH)
+    if (peer->target == TARGET_ENCODED)
+        end_encoded(peer);
+    else if (peer->target == TARGET_FRAGMENT)
+        end_fragment(peer);
+    if (peer->target != TARGET_FRAGMENT)
         peer_consumed(peer, &peer->frame);
     if (is_empty_message)
         peer->transport->events->on_arrived(peer->transport->owner, peer->flow,
@@ -337,7 +338,7 @@ read_more(struct peer *peer, size_t *out_direct)
         {n_left ? peer_payload_at(peer) : NULL, n_left},
         {peer->inbound + n_ahead, n_room},
     };
-    const ssize_t n_read = spread_read(peer, spans);
+    const ssize_t n_read = striping_read(peer, spans);
     *out_direct = n_read > 0 && (size_t)n_read > n_left ? n_left
                   : n_read > 0                          ? (size_t)n_read
                                                         : 0;
@@ -353,19 +354,19 @@ stream_broken(struct peer *peer, int error)
         peer_stream_ended(peer, error);
         return;
     }
-    (void)peer_raise_damage(peer, is_mark ? "a mark between streams"
-                                          : "the TLS seal of a record");
-    peer_give_up(peer);
+    (void)peer_raise_corruption(peer, is_mark ? "a mark between streams"
+                                              : "the TLS seal of a record");
+    peer_lose_for_error(peer);
 }
 
 /* Until the socket is empty, or the turn is over. */
 static size_t
-read_turn(struct peer *peer)
+read_socket(struct peer *peer)
 {
     size_t n_total = 0;
 
     while (peer->fd >= 0 && !peer->has_ended &&
-           (n_total < PEER_TURN_BYTES || spread_is_ready(peer))) {
+           (n_total < PEER_PROGRESS_BYTES || striping_is_ready(peer))) {
         size_t n_direct;
         const ssize_t n_read = read_more(peer, &n_direct);
 
@@ -376,13 +377,13 @@ read_turn(struct peer *peer)
             return n_total + 1;
         }
         n_total += (size_t)n_read;
-        spread_measure(peer, (size_t)n_read);
+        striping_measure(peer, (size_t)n_read);
         peer->inbound_end += (size_t)n_read - n_direct;
-        peer_payload_came(peer, n_direct);
+        peer_payload_stored(peer, n_direct);
         while (peer->fd >= 0 && parse(peer))
             ;
         /* A short read means an empty socket: no second call to learn it. */
-        if (n_read < SHORT_READ && !spread_is_ready(peer))
+        if (n_read < SHORT_READ && !striping_is_ready(peer))
             break;
     }
     return n_total;
@@ -392,11 +393,11 @@ bool
 peer_read(struct peer *peer)
 {
     if (peer->segment)
-        return peer_read_shared(peer);
-    const size_t n_total = read_turn(peer);
+        return peer_shm_read(peer);
+    const size_t n_total = read_socket(peer);
 
-    peer->n_heard += n_total > 0;
-    if (peer->fd < 0 || !spread_is_read(peer) || spread_watch(peer))
+    peer->n_reads += n_total > 0;
+    if (peer->fd < 0 || !striping_is_receiving(peer) || striping_watch(peer))
         return n_total > 0;
     peer_lose(peer, error_text());
     return true;
@@ -405,25 +406,25 @@ peer_read(struct peer *peer)
 void
 peer_receive_clear(struct peer *peer)
 {
-    struct arrival *arrival;
+    struct unexpected *unexpected;
 
-    cellar_stash_give(peer->transport, peer->stash);
-    peer->stash = NULL;
+    unexpected_fragment_free(peer->transport, peer->fragment);
+    peer->fragment = NULL;
     peer->in_payload = false;
     peer->flow = NULL;
     peer->inbound_first = 0;
     peer->inbound_end = 0;
-    while (!TAILQ_EMPTY(&peer->promises))
-        match_promise_destroy(peer, TAILQ_FIRST(&peer->promises));
-    while ((arrival = TAILQ_FIRST(&peer->arrivals))) {
-        struct inflow *flow;
+    while (!TAILQ_EMPTY(&peer->early_grants))
+        match_early_grant_destroy(peer, TAILQ_FIRST(&peer->early_grants));
+    while ((unexpected = TAILQ_FIRST(&peer->unexpected_messages))) {
+        struct recv_request *flow;
 
-        TAILQ_FOREACH(flow, &peer->inflows, link)
+        TAILQ_FOREACH(flow, &peer->recv_requests, link)
         {
-            if (flow->arrival == arrival)
-                flow->arrival = NULL;
+            if (flow->unexpected == unexpected)
+                flow->unexpected = NULL;
         }
-        match_arrival_destroy(peer, arrival);
+        match_unexpected_destroy(peer, unexpected);
     }
-    peer->n_held = 0;
+    peer->n_unexpected_bytes = 0;
 }

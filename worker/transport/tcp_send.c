@@ -2,7 +2,7 @@
  * transport/tcp_send.c - frames into the socket
  *
  * One call carries headers and payloads of several frames, straight from the
- * user's buffer (transport/tcp_cut.c cuts them), or, if it is little, a copy.
+ * user's buffer (transport/tcp_packetize.c cuts them), or, if it is little, a copy.
  */
 
 #include <assert.h>
@@ -24,7 +24,7 @@ enum {
 
 static const uint8_t padding[LIMIT_FRAME_PAD];
 
-struct outframe *
+struct send_frame *
 peer_frame(struct peer *peer, unsigned i)
 {
     return &peer->frames[(peer->frame_first + i) % PEER_FRAMES_MAX];
@@ -83,7 +83,7 @@ iov_send(int fd, struct iovec *iov, size_t n_iov)
 
 /* As if the kernel had taken them. */
 static ssize_t
-iov_lose(const struct iovec *iov, size_t n_iov)
+iov_discard(const struct iovec *iov, size_t n_iov)
 {
     ssize_t n_bytes = 0;
 
@@ -99,7 +99,7 @@ write_frames(struct peer *peer)
     size_t n_iov = 0;
 
     for (unsigned i = 0; i < peer->n_frames; i++) {
-        struct outframe *out = peer_frame(peer, i);
+        struct send_frame *out = peer_frame(peer, i);
 
         iov[n_iov++] = (struct iovec){out->header, LIMIT_FRAME_HEADER};
         if (out->n_stored)
@@ -112,11 +112,12 @@ write_frames(struct peer *peer)
     const size_t first = iov_skip(iov, n_iov, peer->frame_offset);
 
     if (FAULT_IS_BUILT && peer->is_unplugged)
-        return iov_lose(iov + first, n_iov - first);
+        return iov_discard(iov + first, n_iov - first);
     if (peer->segment)
-        return peer_share(peer, iov + first, n_iov - first);
-    if (spread_is_written(peer))
-        return bundle_send(peer->bundle, iov + first, n_iov - first);
+        return peer_shm_send(peer, iov + first, n_iov - first);
+    if (striping_is_sending(peer))
+        return stream_group_send(peer->stream_group, iov + first,
+                                 n_iov - first);
     if (peer->tls)
         return tls_send(peer->tls, iov + first, n_iov - first);
     return iov_send(peer->fd, iov + first, n_iov - first);
@@ -124,7 +125,7 @@ write_frames(struct peer *peer)
 
 /* Payload bytes of out that lie in the first n_bytes of the frame. */
 static size_t
-payload_within(const struct outframe *out, size_t n_bytes)
+payload_within(const struct send_frame *out, size_t n_bytes)
 {
     if (n_bytes <= LIMIT_FRAME_HEADER)
         return 0;
@@ -133,11 +134,11 @@ payload_within(const struct outframe *out, size_t n_bytes)
 }
 
 /* Tell the flow what the kernel took of its frame: [from, to) of its bytes.
- * A coded payload is a copy: all of it is handed with the first byte. */
+ * An encoded payload is a copy: all of it is handed with the first byte. */
 static void
-hand(struct peer *peer, struct outframe *out, size_t from, size_t to)
+report_sent(struct peer *peer, struct send_frame *out, size_t from, size_t to)
 {
-    struct outflow *flow = out->flow;
+    struct send_request *flow = out->flow;
     const struct transport *transport = peer->transport;
 
     if (!flow)
@@ -151,14 +152,14 @@ hand(struct peer *peer, struct outframe *out, size_t from, size_t to)
     if (n_bytes == out->n_raw || payload_within(out, to) == out->n_stored)
         out->flow = NULL;
     flow->handed += n_bytes;
-    transport->events->on_handed(transport->owner, flow, n_bytes);
+    transport->events->on_bytes_sent(transport->owner, flow, n_bytes);
 }
 
 static void
 written(struct peer *peer, size_t n_bytes)
 {
     while (n_bytes > 0) {
-        struct outframe *out = peer_frame(peer, 0);
+        struct send_frame *out = peer_frame(peer, 0);
         const size_t n_frame = LIMIT_FRAME_HEADER + out->n_padded;
         const size_t from = peer->frame_offset;
         const size_t n_here =
@@ -172,7 +173,7 @@ written(struct peer *peer, size_t n_bytes)
             peer->frame_first = (peer->frame_first + 1) % PEER_FRAMES_MAX;
             peer->n_frames--;
         }
-        hand(peer, out, from, from + n_here);
+        report_sent(peer, out, from, from + n_here);
         if (peer->fd < 0)
             return;
     }
@@ -182,7 +183,7 @@ written(struct peer *peer, size_t n_bytes)
 void
 peer_await_writable(struct peer *peer)
 {
-    if (spread_watch(peer))
+    if (striping_watch(peer))
         peer_touch(peer);
     else
         peer_lose(peer, error_text());
@@ -191,11 +192,11 @@ peer_await_writable(struct peer *peer)
 static void
 watch_writable(struct peer *peer, bool is_wanted)
 {
-    if ((peer->is_watched == is_wanted && !spread_is_written(peer)) ||
+    if ((peer->is_watched == is_wanted && !striping_is_sending(peer)) ||
         peer->segment)
         return;
     peer->is_watched = is_wanted;
-    if (!spread_watch(peer))
+    if (!striping_watch(peer))
         peer_lose(peer, error_text());
 }
 
@@ -206,7 +207,7 @@ goodbye_sent(struct peer *peer)
     if (peer->has_ended)
         peer_end(peer);
     else if (peer->segment)
-        peer_share_end(peer);
+        peer_shm_send_end(peer);
     else
         shutdown(peer->fd, SHUT_WR);
 }
@@ -234,18 +235,19 @@ peer_write(struct peer *peer)
 {
     size_t n_total = 0;
 
-    if (peer->doom) {
+    if (peer->deferred_failure) {
         const struct transport_events *events = peer->transport->events;
 
-        if (peer->is_at_fault && events->on_damaged)
-            events->on_damaged(peer->transport->owner, peer->rank, peer->doom);
-        peer_lose(peer, peer->doom);
+        if (peer->is_at_fault && events->on_corrupted)
+            events->on_corrupted(peer->transport->owner, peer->rank,
+                                 peer->deferred_failure);
+        peer_lose(peer, peer->deferred_failure);
         return true;
     }
-    while (peer->fd >= 0 && n_total < PEER_TURN_BYTES) {
-        for (unsigned i = 0; i < PEER_CALL_MAX && peer_cut(peer); i++)
+    while (peer->fd >= 0 && n_total < PEER_PROGRESS_BYTES) {
+        for (unsigned i = 0; i < PEER_CALL_MAX && peer_packetize(peer); i++)
             ;
-        if (peer->n_frames == 0 && !spread_owes(peer))
+        if (peer->n_frames == 0 && !striping_has_unsent(peer))
             break;
 
         const ssize_t n_written = write_frames(peer);
@@ -255,13 +257,13 @@ peer_write(struct peer *peer)
         }
         n_total += (size_t)n_written;
         peer->n_written += (size_t)n_written;
-        spread_measure(peer, (size_t)n_written);
+        striping_measure(peer, (size_t)n_written);
         written(peer, (size_t)n_written);
     }
     if (peer->fd < 0)
         return true;
     /* The turn is over, but not what is to be written. */
-    if (peer->n_frames > 0 || n_total >= PEER_TURN_BYTES) {
+    if (peer->n_frames > 0 || n_total >= PEER_PROGRESS_BYTES) {
         peer_touch(peer);
         return true;
     }
@@ -273,14 +275,14 @@ peer_write(struct peer *peer)
 }
 
 void
-peer_send_cancel(struct peer *peer, struct outflow *flow)
+peer_send_cancel(struct peer *peer, struct send_request *flow)
 {
     if (flow->is_queued)
         peer_unqueue(peer, flow);
-    peer_end_confirming(peer, flow);
+    peer_end_unconfirmed(peer, flow);
 
     for (unsigned i = 0; i < peer->n_frames; i++) {
-        struct outframe *out = peer_frame(peer, i);
+        struct send_frame *out = peer_frame(peer, i);
 
         if (out->flow != flow)
             continue;
@@ -288,8 +290,8 @@ peer_send_cancel(struct peer *peer, struct outflow *flow)
         if (out->payload == out->owned || out->n_stored == 0)
             continue;
         const uint8_t *bytes = out->payload;
-        if (!outframe_room(out, out->n_stored)) {
-            peer_doom(peer, "no memory to end a half-sent frame");
+        if (!send_frame_room(out, out->n_stored)) {
+            peer_fail_later(peer, "no memory to end a half-sent frame");
             return;
         }
         memcpy(out->owned, bytes, out->n_stored);
@@ -312,15 +314,15 @@ peer_forget_controls(struct peer *peer)
 void
 peer_send_clear(struct peer *peer)
 {
-    struct outflow *flow;
+    struct send_request *flow;
 
     peer_forget_controls(peer);
-    while ((flow = TAILQ_FIRST(&peer->asking)))
+    while ((flow = TAILQ_FIRST(&peer->rendezvous_pending)))
         peer_unqueue(peer, flow);
-    while ((flow = TAILQ_FIRST(&peer->outflows)))
+    while ((flow = TAILQ_FIRST(&peer->send_requests)))
         peer_unqueue(peer, flow);
     while ((flow = TAILQ_FIRST(&peer->unconfirmed)))
-        peer_end_confirming(peer, flow);
+        peer_end_unconfirmed(peer, flow);
     for (unsigned i = 0; i < PEER_FRAMES_MAX; i++) {
         peer->frames[i].flow = NULL;
         free(peer->frames[i].owned);

@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/state.h"
 #include "net/socket.h"
-#include "transport/cellar.h"
 #include "transport/match.h"
 #include "transport/peer.h"
+#include "transport/unexpected_queue.h"
 #include "transport/window.h"
 
 enum hoop_status
@@ -38,19 +38,19 @@ transport_create(const struct transport_options *options,
     TAILQ_INIT(&transport->known);
     TAILQ_INIT(&transport->dirty);
     TAILQ_INIT(&transport->expected);
-    TAILQ_INIT(&transport->hoped);
-    TAILQ_INIT(&transport->sharers);
+    TAILQ_INIT(&transport->expected_later);
+    TAILQ_INIT(&transport->shm_peers);
     TAILQ_INIT(&transport->posted);
     TAILQ_INIT(&transport->drains);
     transport->peers = calloc(size, sizeof(*transport->peers));
-    transport->bin = malloc(LIMIT_FRAME_PAYLOAD);
+    transport->sink = malloc(LIMIT_FRAME_PAYLOAD);
 
     enum hoop_status status =
-        transport->peers && transport->bin
+        transport->peers && transport->sink
             ? HOOP_OK
             : error_raise(HOOP_E_EXHAUSTED, "no memory for %u peers", size);
     if (status == HOOP_OK)
-        status = cellar_init(transport);
+        status = unexpected_queue_init(transport);
     if (status == HOOP_OK)
         status = codec_create(&transport->codec);
     if (status == HOOP_OK)
@@ -75,13 +75,13 @@ transport_destroy(struct transport *transport)
         peer_receive_clear(peer);
         peer_disconnect(peer);
         free(peer->piece);
-        free(peer->coded);
+        free(peer->encoded);
     }
-    cellar_deinit(transport);
+    unexpected_queue_deinit(transport);
     poller_destroy(transport->poller);
     codec_destroy(transport->codec);
     free(transport->peers);
-    free(transport->bin);
+    free(transport->sink);
     free(transport);
 }
 
@@ -91,9 +91,9 @@ say_goodbye(struct peer *peer)
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = peer->transport->roster->epoch};
 
-    peer->transport->events->on_parting(peer->transport->owner, peer->rank);
+    peer->transport->events->on_leaving(peer->transport->owner, peer->rank);
     peer->transport->n_goodbyes++;
-    peer->is_awaited = true;
+    peer->is_goodbye_pending = true;
     peer_control(peer, &goodbye, NULL);
 }
 
@@ -126,14 +126,14 @@ transport_shared(struct transport *transport,
     }
     peer->fd = fd;
     peer->segment = segment;
-    peer->is_near = segment || socket_is_local(fd);
+    peer->is_same_host = segment || socket_is_local(fd);
     if (segment)
-        TAILQ_INSERT_TAIL(&transport->sharers, peer, sharer_link);
+        TAILQ_INSERT_TAIL(&transport->shm_peers, peer, shm_link);
     peer_move(peer, PEER_READY);
     counter_add(&transport->counters.connections, 1);
-    peer_expect(peer);
+    peer_update_expected(peer);
     peer_touch(peer);
-    spread_connected(peer);
+    striping_connected(peer);
     /* It came too late, but must not take this rank for dead. */
     if (transport->is_leaving)
         say_goodbye(peer);
@@ -175,42 +175,42 @@ transport_need(struct transport *transport, uint32_t rank)
 }
 
 void
-transport_send(struct transport *transport, struct outflow *flow)
+transport_send(struct transport *transport, struct send_request *flow)
 {
     struct peer *peer = peer_at(transport, flow->key.peer);
 
     transport_need(transport, flow->key.peer);
-    flow->granted = match_promised(peer, flow);
+    flow->granted = match_early_granted(peer, flow);
     peer_queue(peer, flow);
     peer_touch(peer);
 }
 
 void
-transport_send_more(struct transport *transport, struct outflow *flow)
+transport_send_more(struct transport *transport, struct send_request *flow)
 {
     if (flow->is_queued)
         peer_touch(peer_at(transport, flow->key.peer));
 }
 
 void
-transport_send_cancel(struct transport *transport, struct outflow *flow)
+transport_send_cancel(struct transport *transport, struct send_request *flow)
 {
     struct peer *peer = peer_at(transport, flow->key.peer);
     const bool is_half_sent =
         flow->is_unconfirmed ||
-        (flow->is_queued && (flow->is_announced || flow->is_opened));
+        (flow->is_queued && (flow->has_rts || flow->is_opened));
     const bool is_own = flow->is_queued && peer_is_self(peer);
 
     peer_send_cancel(peer, flow);
     if (is_own)
-        self_cancel(transport, flow);
+        loopback_cancel(transport, flow);
     if (is_half_sent && flow->key.kind == FLOW_MESSAGE &&
         peer->state == PEER_READY)
         peer_withdraw(peer, flow);
 }
 
 void
-transport_receive(struct transport *transport, struct inflow *flow)
+transport_receive(struct transport *transport, struct recv_request *flow)
 {
     flow->is_open = true;
     if (flow->key.kind == FLOW_MESSAGE) {
@@ -219,23 +219,23 @@ transport_receive(struct transport *transport, struct inflow *flow)
         struct peer *peer = peer_at(transport, flow->key.peer);
 
         flow->is_matched = true;
-        TAILQ_INSERT_TAIL(&peer->inflows, flow, link);
+        TAILQ_INSERT_TAIL(&peer->recv_requests, flow, link);
         transport_need(transport, flow->key.peer);
-        peer_expect(peer);
+        peer_update_expected(peer);
     }
     match_open(transport, flow);
-    if (flow->is_open && flow->arrival)
+    if (flow->is_open && flow->unexpected)
         match_begun(peer_at(transport, flow->key.peer), flow,
-                    &flow->arrival->first);
+                    &flow->unexpected->first);
     transport_receive_more(transport, flow);
 }
 
 void
-transport_receive_more(struct transport *transport, struct inflow *flow)
+transport_receive_more(struct transport *transport, struct recv_request *flow)
 {
     if (!flow->is_open || !flow->is_matched)
         return;
-    if (flow->arrival && !flow->is_draining) {
+    if (flow->unexpected && !flow->is_draining) {
         flow->is_draining = true;
         TAILQ_INSERT_TAIL(&transport->drains, flow, drain_link);
     }
@@ -243,7 +243,7 @@ transport_receive_more(struct transport *transport, struct inflow *flow)
 }
 
 void
-transport_receive_cancel(struct transport *transport, struct inflow *flow)
+transport_receive_cancel(struct transport *transport, struct recv_request *flow)
 {
     if (!flow->is_open)
         return;
@@ -260,18 +260,18 @@ transport_receive_cancel(struct transport *transport, struct inflow *flow)
     /* What nobody takes must not pile up; what is here already does not. */
     const bool has_rest = flow->key.kind == FLOW_MESSAGE &&
                           flow->arrived < flow->total &&
-                          match_known(peer, flow) < flow->total;
-    TAILQ_REMOVE(&peer->inflows, flow, link);
-    if (flow->arrival)
-        match_arrival_destroy(peer, flow->arrival);
-    flow->arrival = NULL;
+                          match_received_bytes(peer, flow) < flow->total;
+    TAILQ_REMOVE(&peer->recv_requests, flow, link);
+    if (flow->unexpected)
+        match_unexpected_destroy(peer, flow->unexpected);
+    flow->unexpected = NULL;
     if (peer->in_payload && peer->flow == flow) {
         peer->flow = NULL;
-        peer->target = TARGET_BIN;
+        peer->target = TARGET_SINK;
     }
     if (has_rest)
         match_drop(peer, &flow->key);
-    peer_expect(peer);
+    peer_update_expected(peer);
 }
 
 void
@@ -302,12 +302,14 @@ transport_tell_all(struct transport *transport,
 }
 
 void
-transport_give_up(struct transport *transport, uint32_t rank, const char *why)
+transport_fail_later(struct transport *transport,
+                     uint32_t rank,
+                     const char *why)
 {
     struct peer *peer = peer_at(transport, rank);
 
     if (peer->state == PEER_READY)
-        peer_doom_for(peer, why);
+        peer_fail_later_for(peer, why);
 }
 
 void
@@ -326,7 +328,7 @@ transport_leave(struct transport *transport)
         }
         /* Who left first has its answer queued: that must go, too. */
         transport->n_goodbyes++;
-        peer->is_awaited = true;
+        peer->is_goodbye_pending = true;
         peer_touch(peer);
     }
 }
@@ -344,9 +346,10 @@ transport_wake(struct transport *transport)
 }
 
 enum hoop_status
-transport_bell(const struct transport *transport, struct bell_place *out_place)
+transport_wakeup_handle(const struct transport *transport,
+                        struct wakeup_handle *out_place)
 {
-    return poller_bell(transport->poller, out_place);
+    return poller_wakeup_handle(transport->poller, out_place);
 }
 
 int

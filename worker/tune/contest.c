@@ -48,7 +48,7 @@ static const enum call_name names[CATALOG_COLLECTIVES] = {
 struct contest {
     struct channel *channel;
     const struct plan_nodes *nodes;
-    struct plan_hall hall;
+    struct plan_hall shm_region;
     bool is_agreement; /* each comes once with each session: no user's call */
     char *input;
     char *output;
@@ -87,8 +87,8 @@ shape_of(const struct contest *contest,
                              : 1,
         .granule = is_barrier ? GRANULE_BYTES : GRANULE_BYTES / ELEMENT_BYTES,
         .nodes = contest->nodes,
-        .n_slot = contest->hall.n_slot / (is_barrier ? 1 : ELEMENT_BYTES),
-        .is_open = contest->hall.is_open,
+        .n_slot = contest->shm_region.n_slot / (is_barrier ? 1 : ELEMENT_BYTES),
+        .is_open = contest->shm_region.is_open,
     };
 }
 
@@ -291,7 +291,7 @@ contest_run(struct channel *channel,
     const struct contest contest = {
         .channel = channel,
         .nodes = nodes,
-        .hall = channel_hall(channel),
+        .shm_region = channel_hall(channel),
         .input = input,
         .output = output,
         .end_ns = begin_ns + LIMIT_CONTEST_MS * CLOCK_NS_PER_MS,
@@ -348,7 +348,7 @@ contest_direct(struct channel *channel,
     const struct contest contest = {
         .channel = channel,
         .nodes = nodes,
-        .hall = channel_hall(channel),
+        .shm_region = channel_hall(channel),
         .is_agreement = true,
         .input = input,
         .output = output,

@@ -47,8 +47,8 @@ shape_of(const struct estimate_place *place,
         .count = count > 0 ? count : 1,
         .granule = GRANULE,
         .nodes = place->nodes,
-        .n_slot = place->hall.n_slot / ELEMENT_BYTES,
-        .is_open = place->hall.is_open,
+        .n_slot = place->shm_region.n_slot / ELEMENT_BYTES,
+        .is_open = place->shm_region.is_open,
     };
 }
 

@@ -21,7 +21,7 @@
 struct estimate_place {
     const struct plan_nodes *nodes;
     const struct simulation_machine *machine;
-    struct plan_hall hall;
+    struct plan_hall shm_region;
     /* Payloads are compressed: sums of many ranks' data less than the data. */
     bool is_coded;
 };

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-/* As many as a hall has room for. */
+/* As many as a shared region has room for. */
 enum {
     FLAT_RANKS = 64
 };
@@ -106,9 +106,9 @@ forced_parse(const char *where, const char *text, struct forced *out_forced)
 
 /* It needs more than these ranks share. */
 static bool
-is_amiss(const struct catalog_entry *entry, const struct plan_hall *hall)
+is_amiss(const struct catalog_entry *entry, const struct plan_hall *shm_region)
 {
-    return entry && !plan_hall_suits(hall, entry->algorithm);
+    return entry && !plan_hall_suits(shm_region, entry->algorithm);
 }
 
 static enum hoop_status
@@ -124,12 +124,12 @@ direct_refuse(const struct catalog_entry *entry)
 enum hoop_status
 forced_check_hall(const struct forced *forced,
                   const struct plan_nodes *nodes,
-                  const struct plan_hall *hall)
+                  const struct plan_hall *shm_region)
 {
     for (size_t i = 0; i < CATALOG_COLLECTIVES && nodes->n_ranks > 1; i++) {
-        if (is_amiss(forced->entries[i], hall) && hall->n_slot > 0)
+        if (is_amiss(forced->entries[i], shm_region) && shm_region->n_slot > 0)
             return direct_refuse(forced->entries[i]);
-        if (is_amiss(forced->entries[i], hall))
+        if (is_amiss(forced->entries[i], shm_region))
             return error_raise(
                 HOOP_E_PRECONDITION,
                 "%s:%s needs memory that all ranks share, and these %u ranks "
@@ -144,9 +144,9 @@ forced_check_hall(const struct forced *forced,
 }
 
 void
-forced_drop_unshared(struct forced *forced, const struct plan_hall *hall)
+forced_drop_unshared(struct forced *forced, const struct plan_hall *shm_region)
 {
     for (size_t i = 0; i < CATALOG_COLLECTIVES; i++)
-        if (is_amiss(forced->entries[i], hall))
+        if (is_amiss(forced->entries[i], shm_region))
             forced->entries[i] = NULL;
 }

@@ -27,9 +27,9 @@ forced_parse(const char *where, const char *text, struct forced *out_forced);
 enum hoop_status
 forced_check_hall(const struct forced *forced,
                   const struct plan_nodes *nodes,
-                  const struct plan_hall *hall);
+                  const struct plan_hall *shm_region);
 /* Leave that out. */
 void
-forced_drop_unshared(struct forced *forced, const struct plan_hall *hall);
+forced_drop_unshared(struct forced *forced, const struct plan_hall *shm_region);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * tune/hall_forming.c - memory for all ranks of a communicator, if it can be
  *
- * Two all-gathers: of the places of the hall and of all bells, and where others
+ * Two all-gathers: of the places of the shared region and of all bells, and where others
  * may read in a rank's memory; then of how much of that each rank has found.
  */
 
@@ -15,15 +15,15 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "plan/algorithms.h"
-#include "transport/hall.h"
+#include "transport/shm_region.h"
 
 /* What each rank says first. Alike on one host. */
 struct card {
     uint32_t is_willing;
     uint32_t may_read; /* its memory, from there */
-    struct attach_place attach;
-    struct memory_place hall; /* rank 0's */
-    struct bell_place bell;
+    struct cma_address attach;
+    struct memory_handle shm_region; /* rank 0's */
+    struct wakeup_handle bell;
 };
 
 /* And then; one is less than the other. */
@@ -37,7 +37,7 @@ struct forming {
     struct engine *engine;
     struct channel *channel;
     const struct hall_modes *modes;
-    struct hall *hall; /* NULL: it has failed here */
+    struct shm_region *shm_region; /* NULL: it has failed here */
 };
 
 static enum hoop_status
@@ -73,7 +73,7 @@ static bool
 is_on_one_host(const struct channel *channel, const struct roster *roster)
 {
     for (uint32_t i = 0; i < channel_size(channel); i++) {
-        if (!roster_is_near(roster, channel_world_rank(channel, i)))
+        if (!roster_is_same_node(roster, channel_world_rank(channel, i)))
             return false;
     }
     return true;
@@ -90,14 +90,14 @@ card_write(struct forming *forming, struct card *card)
 {
     const uint32_t size = channel_size(forming->channel);
 
-    if (forming->modes->sharing == SHARING_NEVER)
+    if (forming->modes->shm_negotiation == SHM_MODE_NEVER)
         return;
     enum hoop_status status = engine_bell(forming->engine, &card->bell);
     if (status == HOOP_OK && channel_rank(forming->channel) == 0)
-        status = hall_create(size, hall_slot_bytes(size), &card->hall,
-                             &forming->hall);
+        status = shm_region_create(size, shm_region_slot_bytes(size),
+                                   &card->shm_region, &forming->shm_region);
     card->is_willing = status == HOOP_OK;
-    if (forming->modes->attaching != ATTACH_NEVER)
+    if (forming->modes->attaching != CMA_NEVER)
         card->may_read =
             engine_offer(forming->engine, &card->attach) == HOOP_OK;
     if (status != HOOP_OK)
@@ -142,12 +142,12 @@ others_attach(struct forming *forming, const struct card *cards)
             return error_raise(HOOP_E_UNAVAILABLE, "rank %u does not want it",
                                i);
         if (i != channel_rank(forming->channel))
-            status = hall_attach(forming->hall, i, cards[i].bell.pid,
-                                 &cards[i].attach);
+            status = shm_region_cma_attach(forming->shm_region, i,
+                                           cards[i].bell.pid, &cards[i].attach);
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    return hall_open_up(forming->hall);
+    return shm_region_enable_cma(forming->shm_region);
 }
 
 /* How well it went here. */
@@ -161,7 +161,8 @@ cards_read(struct forming *forming, const struct card *cards)
     if (!are_all_willing(cards, size))
         return ANSWER_NO;
     if (rank > 0)
-        status = hall_open(&cards[0].hall, rank, size, &forming->hall);
+        status = shm_region_open(&cards[0].shm_region, rank, size,
+                                 &forming->shm_region);
     if (status == HOOP_OK)
         status = bells_reach(forming, cards);
     if (status != HOOP_OK) {
@@ -189,7 +190,7 @@ forming_agree(struct forming *forming)
 {
     const uint32_t size = channel_size(forming->channel);
     CLEANUP(free) struct card *cards = calloc(size, sizeof(*cards));
-    uint8_t answers[HALL_RANKS];
+    uint8_t answers[SHM_REGION_RANKS];
     struct card card = {0};
 
     if (!cards)
@@ -207,9 +208,9 @@ forming_agree(struct forming *forming)
     if (least == ANSWER_NO)
         return HOOP_OK;
     if (least == ANSWER_HALL)
-        hall_shut(forming->hall);
-    hall_seal_off(forming->hall);
-    channel_enter(forming->channel, STEAL(forming->hall));
+        shm_region_disable_cma(forming->shm_region);
+    shm_region_unlink(forming->shm_region);
+    channel_enter(forming->channel, STEAL(forming->shm_region));
     return HOOP_OK;
 }
 
@@ -224,13 +225,14 @@ hall_form(struct engine *engine,
     const uint32_t timeout_ms = channel_timeout(channel);
     struct forming forming = {engine, channel, modes, NULL};
 
-    if (size == 1 || size > HALL_RANKS || !is_on_one_host(channel, roster))
+    if (size == 1 || size > SHM_REGION_RANKS ||
+        !is_on_one_host(channel, roster))
         return HOOP_OK;
     /* The channel's own deadline is for what the user calls. */
     if (deadline_ns != CLOCK_NEVER)
         channel_set_timeout(channel, (uint32_t)clock_left_ms(deadline_ns));
     const enum hoop_status status = forming_agree(&forming);
     channel_set_timeout(channel, timeout_ms);
-    hall_destroy(forming.hall);
+    shm_region_destroy(forming.shm_region);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

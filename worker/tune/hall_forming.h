@@ -1,10 +1,10 @@
 /*
  * tune/hall_forming.h - memory for all ranks of a communicator, if it can be
  *
- * When all members are on one host, rank 0 makes a hall (transport/hall.h), all
+ * When all members are on one host, rank 0 makes a shared region (transport/shm_region.h), all
  * open it and find each other's bells, and all agree that this went well. Else
  * there is none, which is no error: everything works without. So it is with
- * reading each other's memory (transport/attach.h).
+ * reading each other's memory (transport/cma.h).
  */
 
 #ifndef TUNE_HALL_FORMING_H
@@ -15,12 +15,12 @@
 #include "hoop/status.h"
 
 #include "engine/engine.h"
-#include "transport/attach.h"
-#include "transport/sharing.h"
+#include "transport/cma.h"
+#include "transport/shm_negotiation.h"
 
 struct hall_modes {
-    enum sharing_mode sharing;
-    enum attach_mode attaching;
+    enum shm_mode shm_negotiation;
+    enum cma_mode attaching;
 };
 
 /*

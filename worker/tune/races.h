@@ -77,7 +77,7 @@ DEFINE_CLEANUP(struct races *, races_destroy)
 void
 races_apply(const struct races *races,
             const struct plan_nodes *nodes,
-            const struct plan_hall *hall,
+            const struct plan_hall *shm_region,
             struct table *table);
 
 #endif

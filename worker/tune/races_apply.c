@@ -19,7 +19,7 @@ enum {
 struct heat {
     const struct race *races;
     size_t n;
-    const struct plan_hall *hall; /* of who wants to know who won */
+    const struct plan_hall *shm_region; /* of who wants to know who won */
 };
 
 static bool
@@ -70,7 +70,7 @@ winner_of(const struct heat *heat,
     for (size_t i = 0; i < n_entries && i < RACE_ENTRIES_MAX; i++) {
         const size_t held = (size_t)(holder - first);
         const bool may = (form == TABLE_EVEN || !first[i].is_even_only) &&
-                         plan_hall_suits(heat->hall, first[i].algorithm);
+                         plan_hall_suits(heat->shm_region, first[i].algorithm);
 
         if (may && held < RACE_ENTRIES_MAX && heat_is_won(heat, i, held))
             holder = &first[i];
@@ -99,7 +99,7 @@ struct meeting {
     const struct races *races;
     size_t first;
     size_t end;
-    const struct plan_hall *hall;
+    const struct plan_hall *shm_region;
 };
 
 static struct meeting
@@ -160,7 +160,7 @@ row_apply(const struct meeting *meeting,
         const struct catalog_entry *holder =
             table_find(table, collective, form, all[at].n_bytes);
 
-        heat.hall = meeting->hall;
+        heat.shm_region = meeting->shm_region;
         const struct catalog_entry *winner = winner_of(&heat, holder, form);
 
         at += heat.n;
@@ -177,13 +177,13 @@ row_apply(const struct meeting *meeting,
 void
 races_apply(const struct races *races,
             const struct plan_nodes *nodes,
-            const struct plan_hall *hall,
+            const struct plan_hall *shm_region,
             struct table *table)
 {
     for (size_t at = 0; at < races->n;) {
         struct meeting meeting = meeting_at(races, at);
 
-        meeting.hall = hall;
+        meeting.shm_region = shm_region;
         if (races->all[at].n_ranks == nodes->n_ranks &&
             races->all[at].n_nodes == nodes->n_nodes) {
             row_apply(&meeting, TABLE_EVEN, table);

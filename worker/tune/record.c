@@ -100,8 +100,8 @@ record_apply(enum record_kind kind,
              const struct estimate_place *place,
              struct table *table)
 {
-    const bool has_hall = place->hall.n_slot > 0;
-    const bool is_direct = kind == RECORD_DIRECT && place->hall.is_open;
+    const bool has_hall = place->shm_region.n_slot > 0;
+    const bool is_direct = kind == RECORD_DIRECT && place->shm_region.is_open;
 
     if (kind == RECORD_NONE || has_hall != (kind != RECORD_TCP) ||
         place->nodes->n_nodes > 1)

@@ -48,7 +48,7 @@ const struct record_book *
 record_book_of(enum record_kind kind);
 
 /* Put what was recorded in the place of a table's rows. Of RECORD_SHM for ranks
- * that share a hall, of RECORD_TCP for others. RECORD_DIRECT: where nothing was
+ * that share a shared region, of RECORD_TCP for others. RECORD_DIRECT: where nothing was
  * recorded of it, as RECORD_SHM, and what is large is direct. */
 void
 record_apply(enum record_kind kind,

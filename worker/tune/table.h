@@ -40,7 +40,7 @@ enum {
 enum record_kind {
     RECORD_NONE,
     RECORD_TCP,
-    RECORD_SHM,    /* where ranks share a hall */
+    RECORD_SHM,    /* where ranks share a shared region */
     RECORD_DIRECT, /* and to read each other's buffers was found to be faster */
 };
 

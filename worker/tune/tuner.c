@@ -309,10 +309,11 @@ tuner_add_races(struct tuner *tuner, const char *text)
 
 /* FNV-1a: equal layouts are equal tables. */
 static uint64_t
-layout_of(const struct plan_nodes *nodes, const struct plan_hall *hall)
+layout_of(const struct plan_nodes *nodes, const struct plan_hall *shm_region)
 {
-    uint64_t hash = 0xcbf29ce484222325u ^ nodes->n_ranks ^ hall->n_slot << 16 ^
-                    (uint64_t)hall->is_open << 63;
+    uint64_t hash = 0xcbf29ce484222325u ^ nodes->n_ranks ^
+                    shm_region->n_slot << 16 ^
+                    (uint64_t)shm_region->is_open << 63;
 
     for (uint32_t rank = 0; rank < nodes->n_ranks; rank++)
         hash = (hash ^ nodes->node_of[rank]) * 0x100000001b3u;
@@ -360,14 +361,14 @@ kept_add(struct tuner *tuner, uint64_t layout)
 static enum hoop_status
 table_make(struct tuner *tuner,
            const struct plan_nodes *nodes,
-           const struct plan_hall *hall,
+           const struct plan_hall *shm_region,
            struct table *out_table)
 {
     const struct estimate_place place = {.nodes = nodes,
                                          .machine = &tuner->machine,
-                                         .hall = *hall,
+                                         .shm_region = *shm_region,
                                          .is_coded = tuner->is_coded};
-    const uint64_t layout = layout_of(nodes, hall);
+    const uint64_t layout = layout_of(nodes, shm_region);
     struct kept *kept = kept_find(tuner, layout);
 
     if (!kept) {
@@ -377,7 +378,7 @@ table_make(struct tuner *tuner,
             return error_pass(status);
         record_apply(tuner->record, &place, out_table);
         if (tuner->races)
-            races_apply(tuner->races, nodes, hall, out_table);
+            races_apply(tuner->races, nodes, shm_region, out_table);
         kept = kept_add(tuner, layout);
         if (kept)
             kept->table = *out_table;
@@ -390,12 +391,12 @@ table_make(struct tuner *tuner,
 enum hoop_status
 tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
-            const struct plan_hall *hall,
+            const struct plan_hall *shm_region,
             const struct forced *forced,
             struct table *out_table)
 {
     static const struct plan_hall none = {0};
-    const struct plan_hall *shared = hall ? hall : &none;
+    const struct plan_hall *shared = shm_region ? shm_region : &none;
 
     pthread_mutex_lock(&tuner->lock);
     struct forced wanted = forced ? *forced : tuner->forced;

@@ -75,7 +75,7 @@ tuner_has_agreed(struct tuner *tuner);
 /* Rank 0's: HOOP_CMA says that ranks that may read each other's memory should. */
 bool
 tuner_must_read(struct tuner *tuner);
-/* Where they share a hall, they do. */
+/* Where they share a shared region, they do. */
 void
 tuner_prefer_reading(struct tuner *tuner);
 void
@@ -89,20 +89,20 @@ tuner_terms(struct tuner *tuner,
             struct forced *out_forced);
 
 /*
- * Build a table for ranks on these nodes, who share a hall or none (NULL), or
+ * Build a table for ranks on these nodes, who share a shared region or none (NULL), or
  * find it. Takes up to tens of
  * milliseconds, tenths of a second for thousands of ranks. forced: instead of
- * what is forced for the job; NULL: that. What is forced and needs a hall is
+ * what is forced for the job; NULL: that. What is forced and needs a shared region is
  * left out where there is none.
  *
  * Handle: HOOP_E_PRECONDITION (a flat algorithm is forced by the caller, or for
- * a job that has not agreed yet, and there is no hall; or a direct one, and they
+ * a job that has not agreed yet, and there is no shared region; or a direct one, and they
  * must not read each other's memory).
  */
 enum hoop_status
 tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
-            const struct plan_hall *hall,
+            const struct plan_hall *shm_region,
             const struct forced *forced,
             struct table *out_table);
 

@@ -35,10 +35,10 @@ hall_of(const struct tuning *tuning)
 static enum hoop_status
 table_decide(struct tuning *tuning)
 {
-    const struct plan_hall hall = hall_of(tuning);
+    const struct plan_hall shm_region = hall_of(tuning);
     size_t n_race_bytes = 0;
-    const enum hoop_status status =
-        tuner_table(tuning->tuner, tuning->nodes, &hall, NULL, &tuning->table);
+    const enum hoop_status status = tuner_table(
+        tuning->tuner, tuning->nodes, &shm_region, NULL, &tuning->table);
 
     if (status != HOOP_OK) {
         agreement_refuse(tuning->channel);
@@ -73,18 +73,18 @@ machine_measure(struct tuning *tuning)
     return HOOP_OK;
 }
 
-/* Rank 0 believes that there is a hall, or does not: so must this rank. */
+/* Rank 0 believes that there is a shared region, or does not: so must this rank. */
 static enum hoop_status
 table_check(const struct tuning *tuning, const struct table *table)
 {
-    const struct plan_hall hall = hall_of(tuning);
+    const struct plan_hall shm_region = hall_of(tuning);
 
     for (int i = 0; i < CATALOG_COLLECTIVES * TABLE_FORMS; i++) {
         const struct table_row *row =
             &table->rows[i / TABLE_FORMS][i % TABLE_FORMS];
 
         for (uint32_t j = 0; j < row->n_points; j++)
-            if (!plan_hall_suits(&hall, row->points[j].entry->algorithm))
+            if (!plan_hall_suits(&shm_region, row->points[j].entry->algorithm))
                 return error_raise(HOOP_E_DATA_LOSS,
                                    "rank 0 chose %s, which needs memory that "
                                    "all ranks share, and there is none",
@@ -255,10 +255,10 @@ table_force_here(struct tuning *tuning,
 {
     struct forced forced;
 
-    const struct plan_hall hall = hall_of(tuning);
+    const struct plan_hall shm_region = hall_of(tuning);
     enum hoop_status status = forced_parse("algorithms", algorithms, &forced);
     if (status == HOOP_OK)
-        status = tuner_table(tuning->tuner, tuning->nodes, &hall, &forced,
+        status = tuner_table(tuning->tuner, tuning->nodes, &shm_region, &forced,
                              out_table);
     if (status != HOOP_OK)
         agreement_refuse(tuning->channel);
@@ -305,7 +305,7 @@ tuning_explain(const struct tuning *tuning,
     const enum catalog_collective collective = family_of(name);
     const struct estimate_place place = {.nodes = tuning->nodes,
                                          .machine = &tuning->table.machine,
-                                         .hall = hall_of(tuning)};
+                                         .shm_region = hall_of(tuning)};
     struct tuning_choice choice = {.algorithm =
                                        tuning_find(tuning, name, n_bytes)};
     size_t n_entries;

@@ -24,7 +24,7 @@ page_read(const char *path)
 }
 
 static const char *
-judge_name(enum evidence_judge judge)
+judge_name(enum evidence_decider decider)
 {
     static const char *const names[] = {
         [EVIDENCE_FINAL] = "nobody any more",
@@ -33,7 +33,7 @@ judge_name(enum evidence_judge judge)
         [EVIDENCE_UNLESS_HEARD] = "the coordinator, unless a rank hears it",
     };
 
-    return names[judge];
+    return names[decider];
 }
 
 /* | broken connection | who concludes | when | what is inferred | */
@@ -52,7 +52,7 @@ page_shows_each_row(void **state)
                                   : "",
                  row->within_ms);
         snprintf(line, sizeof(line), "\n| %s | %s | %s | %s |", row->name,
-                 judge_name(row->judge), when,
+                 judge_name(row->decider), when,
                  row->inferred[0] ? row->inferred : "nothing");
         if (!strstr(page, line))
             fail_msg("docs/failure.md lacks%s", line);
@@ -91,9 +91,9 @@ times_leave_room_for_the_decision(void **state)
     for (int i = 0; i < EVIDENCE_KINDS; i++) {
         const struct evidence_row *row = &evidence_rows[i];
 
-        if (row->judge == EVIDENCE_COORDINATOR)
+        if (row->decider == EVIDENCE_COORDINATOR)
             assert_true(row->within_ms > EVIDENCE_DECIDE_MS);
-        if (row->judge == EVIDENCE_UNLESS_HEARD)
+        if (row->decider == EVIDENCE_UNLESS_HEARD)
             assert_true(row->within_ms > EVIDENCE_LEASE_MS);
     }
     assert_true(EVIDENCE_ANSWER_MS < EVIDENCE_DECIDE_MS);

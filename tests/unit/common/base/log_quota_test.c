@@ -10,7 +10,7 @@
 #include "base/log_quota.h"
 #include "check.h"
 
-static const uint64_t period_ns = LIMIT_STRANGER_MS * CLOCK_NS_PER_MS;
+static const uint64_t period_ns = LIMIT_UNAUTHENTICATED_MS * CLOCK_NS_PER_MS;
 
 /* What a period that is over says on standard error; NULL: nothing. */
 static void
@@ -43,7 +43,7 @@ quota_lets_the_first_lines_through(void **state)
 
     (void)state;
     for (int period = 0; period < 3; period++) {
-        for (int i = 0; i < LIMIT_STRANGER_LINES; i++)
+        for (int i = 0; i < LIMIT_UNAUTHENTICATED_LINES; i++)
             assert_true(log_quota_take(&quota, "rpc", now_ns + (uint64_t)i));
         now_ns += period_ns;
     }
@@ -57,9 +57,9 @@ quota_counts_the_rest_and_tells_it_once(void **state)
     const uint64_t now_ns = CLOCK_NS_PER_S;
 
     (void)state;
-    for (int i = 0; i < LIMIT_STRANGER_LINES + 1000; i++)
+    for (int i = 0; i < LIMIT_UNAUTHENTICATED_LINES + 1000; i++)
         assert_int_equal(log_quota_take(&quota, "rpc", now_ns),
-                         i < LIMIT_STRANGER_LINES);
+                         i < LIMIT_UNAUTHENTICATED_LINES);
     assert_said(&quota, now_ns - 1, NULL);
     assert_said(&quota, now_ns + period_ns - 1, NULL);
     assert_said(&quota, now_ns + period_ns, "1000 more such lines in 10 s");

@@ -54,12 +54,13 @@ rules_of_others_are_left_out(void **state)
     (void)state;
     assert_int_equal(faults_begin(faults, "barrier"), 1);
     assert_int_equal(faults_begin(faults, "allreduce"), 2);
-    assert_int_equal(faults_strike(faults, 2, &frame_event).action,
+    assert_int_equal(faults_trigger(faults, 2, &frame_event).action,
                      FAULT_RESET);
-    assert_int_equal(faults_strike(faults, 2, &frame_event).action,
+    assert_int_equal(faults_trigger(faults, 2, &frame_event).action,
                      FAULT_NOTHING);
     assert_true(faults_are_due(faults, 1, &frame_event));
-    assert_int_equal(faults_strike(faults, 1, &frame_event).action, FAULT_DROP);
+    assert_int_equal(faults_trigger(faults, 1, &frame_event).action,
+                     FAULT_DROP);
     assert_false(faults_are_due(faults, 3, &frame_event));
     assert_int_equal(faults_begin(faults, "barrier"), 0);
     faults_destroy(faults);
@@ -96,8 +97,9 @@ two_that_are_due_strike_one_after_the_other(void **state)
 
     (void)state;
     assert_int_equal(faults_begin(faults, "barrier"), 3);
-    assert_int_equal(faults_strike(faults, 3, &frame_event).action, FAULT_DROP);
-    const struct fault_deed deed = faults_strike(faults, 3, &frame_event);
+    assert_int_equal(faults_trigger(faults, 3, &frame_event).action,
+                     FAULT_DROP);
+    const struct fault_deed deed = faults_trigger(faults, 3, &frame_event);
     assert_int_equal(deed.action, FAULT_CORRUPT);
     assert_int_equal(deed.amount, 9);
     faults_destroy(faults);
@@ -218,9 +220,9 @@ jitter_leaves_other_rules_what_they_are(void **state)
             snprintf(text, sizeof(text), tampers[i], seed);
             struct faults *faults = faults_of(text, 0);
             assert_int_equal(faults_begin(faults, "barrier"), 3);
-            assert_int_equal(faults_strike(faults, 3, &frame_event).action,
+            assert_int_equal(faults_trigger(faults, 3, &frame_event).action,
                              FAULT_DROP);
-            assert_int_equal(faults_strike(faults, 3, &frame_event).action,
+            assert_int_equal(faults_trigger(faults, 3, &frame_event).action,
                              FAULT_NOTHING);
             faults_destroy(faults);
         }
@@ -240,8 +242,8 @@ note_says_when_it_struck_and_where(void **state)
     struct faults *faults = faults_of(text, 0);
     const uint64_t begin_ns = clock_now_ns();
     faults_begin(faults, "barrier");
-    faults_strike(faults, 1, &frame_event);
-    faults_strike(faults, 1, &frame_event);
+    faults_trigger(faults, 1, &frame_event);
+    faults_trigger(faults, 1, &frame_event);
     assert_int_equal(read(ends[0], notes, sizeof(notes)), sizeof(notes[0]));
     assert_true(notes[0].when_ns >= begin_ns &&
                 notes[0].when_ns <= clock_now_ns());

@@ -145,7 +145,7 @@ bench_forget(void *owner)
     struct bench *bench = owner;
 
     bench->n_calls += 100;
-    loop_forget(bench->loop, bench);
+    loop_cancel_posts(bench->loop, bench);
 }
 
 /* Both what the loop has taken up and what it has not yet. */
@@ -157,7 +157,7 @@ loop_forgets_the_posts_of_one_owner(void **state)
 
     assert_int_equal(loop_post(bench->loop, bench_stop, bench), HOOP_OK);
     assert_int_equal(loop_post(bench->loop, bench_count, &other), HOOP_OK);
-    loop_forget(bench->loop, bench);
+    loop_cancel_posts(bench->loop, bench);
     assert_int_equal(loop_post(bench->loop, bench_forget, bench), HOOP_OK);
     assert_int_equal(loop_post(bench->loop, bench_count, bench), HOOP_OK);
     assert_int_equal(loop_post(bench->loop, bench_stop, &other), HOOP_OK);
@@ -416,11 +416,11 @@ run_that_asks_is_interrupted_or_stopped(void **state)
     struct bench *bench = *state;
 
     interrupt_set(is_second, bench);
-    assert_int_equal(loop_run_asking(bench->loop), HOOP_E_CANCELLED);
+    assert_int_equal(loop_run_interruptible(bench->loop), HOOP_E_CANCELLED);
     assert_int_equal(bench->n_calls, 2);
     interrupt_set(NULL, NULL);
     loop_stop(bench->loop);
-    assert_int_equal(loop_run_asking(bench->loop), HOOP_OK);
+    assert_int_equal(loop_run_interruptible(bench->loop), HOOP_OK);
     assert_int_equal(bench->n_calls, 2);
 }
 

@@ -304,7 +304,7 @@ probe_await(struct probe *probe, enum probe_state wanted)
 {
     const uint64_t end_ns = clock_now_ns() + CLOCK_NS_PER_S;
 
-    while (probe_look(probe) != wanted && clock_now_ns() < end_ns)
+    while (probe_poll(probe) != wanted && clock_now_ns() < end_ns)
         poll(NULL, 0, 1);
     return probe->state;
 }
@@ -322,7 +322,7 @@ process_that_runs_answers(void **state)
     /* It sees the end, and closes. */
     const int fd = accept(listener.fd, NULL, NULL);
     assert_int_equal(read(fd, &byte, 1), 0);
-    assert_int_equal(probe_look(&probe), PROBE_REACHED);
+    assert_int_equal(probe_poll(&probe), PROBE_REACHED);
     close(fd);
     assert_int_equal(probe_await(&probe, PROBE_ANSWERED), PROBE_ANSWERED);
     assert_int_equal(probe.fd, -1);
@@ -358,7 +358,7 @@ nobody_answers_where_nobody_listens(void **state)
     assert_int_not_equal(probe_await(&probe, PROBE_ANSWERED), PROBE_ANSWERED);
     assert_int_not_equal(probe.state, PROBE_REACHED);
     probe_start(&probe, &none);
-    assert_int_equal(probe_look(&probe), PROBE_NONE);
+    assert_int_equal(probe_poll(&probe), PROBE_NONE);
     probe_end(&probe);
 }
 

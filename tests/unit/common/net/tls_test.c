@@ -71,7 +71,7 @@ shake(enum hoop_status out_outcomes[2])
     out_outcomes[1] = HOOP_E_PENDING;
     for (int i = 0; i < 100; i++) {
         if (out_outcomes[i % 2] == HOOP_E_PENDING)
-            out_outcomes[i % 2] = tls_shake(rig.ends[i % 2]);
+            out_outcomes[i % 2] = tls_handshake(rig.ends[i % 2]);
     }
 }
 
@@ -133,14 +133,14 @@ carry(struct tls *from, struct tls *to, size_t n_bytes)
     assert_non_null(heard);
     bytes_fill(said, n_bytes);
     for (int i = 0; i < TURNS_MAX && n_heard < n_bytes; i++) {
-        if (n_said < n_bytes || tls_owes(from))
+        if (n_said < n_bytes || tls_has_unsent(from))
             n_said += send_some(from, said + n_said, n_bytes - n_said);
         n_heard += receive_some(to, heard + n_heard, n_bytes - n_heard);
     }
     assert_int_equal(n_said, n_bytes);
     assert_int_equal(n_heard, n_bytes);
     assert_memory_equal(said, heard, n_bytes);
-    assert_false(tls_owes(from));
+    assert_false(tls_has_unsent(from));
     assert_false(tls_is_ready(to));
     free(said);
     free(heard);
@@ -173,7 +173,7 @@ stream_carries_all_sizes_both_ways(void **state)
     (void)state;
     rig_open_by_key();
     for (int i = 0; i < 2; i++)
-        assert_int_equal(tls_stream(rig.ends[i]), HOOP_OK);
+        assert_int_equal(tls_allow_read_ahead(rig.ends[i]), HOOP_OK);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         carry(rig.ends[0], rig.ends[1], sizes[i]);
         carry(rig.ends[1], rig.ends[0], sizes[i]);
@@ -210,17 +210,17 @@ full_socket_is_owed_what_was_taken(void **state)
 
     (void)state;
     rig_open_by_key();
-    assert_int_equal(tls_stream(rig.ends[1]), HOOP_OK);
+    assert_int_equal(tls_allow_read_ahead(rig.ends[1]), HOOP_OK);
     while ((n = tls_send(rig.ends[0], &span, 1)) > 0)
         n_sent += (size_t)n;
     assert_int_equal(errno, EAGAIN);
-    assert_true(tls_owes(rig.ends[0]));
+    assert_true(tls_has_unsent(rig.ends[0]));
     for (int i = 0; i < TURNS_MAX && n_sent > 0; i++) {
         n_sent -= receive_some(rig.ends[1], bytes, sizeof(bytes));
         (void)tls_send(rig.ends[0], NULL, 0);
     }
     assert_int_equal(n_sent, 0);
-    assert_false(tls_owes(rig.ends[0]));
+    assert_false(tls_has_unsent(rig.ends[0]));
     rig_close();
 }
 
@@ -234,7 +234,7 @@ flipped_bit_is_no_tls_of_this_connection(void **state)
 
     (void)state;
     rig_open_by_key();
-    assert_int_equal(tls_stream(rig.ends[1]), HOOP_OK);
+    assert_int_equal(tls_allow_read_ahead(rig.ends[1]), HOOP_OK);
     assert_int_equal(tls_send(rig.ends[0], &span, 1), 100);
     const ssize_t n = recv(rig.fds[1], record, sizeof(record), 0);
     assert_true(n > 100);
@@ -245,7 +245,7 @@ flipped_bit_is_no_tls_of_this_connection(void **state)
     assert_int_equal(dup2(fds[1], rig.fds[1]), rig.fds[1]);
     assert_int_equal(tls_receive(rig.ends[1], &room, 1), -1);
     assert_int_equal(errno, EPROTO);
-    assert_non_null(strstr(tls_why(rig.ends[1]), "bad record mac"));
+    assert_non_null(strstr(tls_error_text(rig.ends[1]), "bad record mac"));
     close(fds[0]);
     close(fds[1]);
     rig_close();
@@ -259,7 +259,7 @@ end_of_the_stream_is_the_sockets(void **state)
 
     (void)state;
     rig_open_by_key();
-    assert_int_equal(tls_stream(rig.ends[1]), HOOP_OK);
+    assert_int_equal(tls_allow_read_ahead(rig.ends[1]), HOOP_OK);
     assert_int_equal(tls_send(rig.ends[0], &span, 1), 100);
     shutdown(rig.fds[0], SHUT_WR);
     assert_int_equal(tls_receive(rig.ends[1], &span, 1), 100);
@@ -279,8 +279,8 @@ assert_refused(const struct tls_options *client,
     rig_open(client, server);
     shake(outcomes);
     assert_int_equal(outcomes[1], HOOP_E_UNAUTHENTICATED);
-    if (!strstr(tls_why(rig.ends[1]), why))
-        fail_msg("'%s' is not '%s'", tls_why(rig.ends[1]), why);
+    if (!strstr(tls_error_text(rig.ends[1]), why))
+        fail_msg("'%s' is not '%s'", tls_error_text(rig.ends[1]), why);
     /* The client knows it at the latest when it reads. */
     if (outcomes[0] == HOOP_OK) {
         assert_int_equal(tls_receive(rig.ends[0], &room, 1), -1);
@@ -288,7 +288,7 @@ assert_refused(const struct tls_options *client,
     } else {
         assert_int_equal(outcomes[0], HOOP_E_UNAUTHENTICATED);
     }
-    assert_true(*tls_why(rig.ends[0]));
+    assert_true(*tls_error_text(rig.ends[0]));
     rig_close();
 }
 
@@ -460,15 +460,15 @@ both_sides_tell_the_dates_of_a_certificate_that_is_refused(void **state)
     rig_open(&late, &good);
     shake(outcomes);
     assert_int_equal(outcomes[1], HOOP_E_UNAUTHENTICATED);
-    assert_dates(tls_why(rig.ends[1]), "late", -DAY_S, 0);
+    assert_dates(tls_error_text(rig.ends[1]), "late", -DAY_S, 0);
     assert_int_equal(tls_receive(rig.ends[0], &room, 1), -1);
-    assert_dates(tls_why(rig.ends[0]), "late", -DAY_S, 0);
+    assert_dates(tls_error_text(rig.ends[0]), "late", -DAY_S, 0);
     rig_close();
 
     rig_open(&good, &late);
     shake(outcomes);
-    assert_dates(tls_why(rig.ends[0]), "late", -DAY_S, 0);
-    assert_dates(tls_why(rig.ends[1]), "late", -DAY_S, 0);
+    assert_dates(tls_error_text(rig.ends[0]), "late", -DAY_S, 0);
+    assert_dates(tls_error_text(rig.ends[1]), "late", -DAY_S, 0);
     rig_close();
 
     /* The clock of who refuses has not come to the first day of both. */
@@ -476,8 +476,8 @@ both_sides_tell_the_dates_of_a_certificate_that_is_refused(void **state)
     certificates_set_clock(-3 * DAY_S);
     shake(outcomes);
     certificates_set_clock(0);
-    assert_dates(tls_why(rig.ends[0]), "ca", DAY_S, -3 * DAY_S);
-    assert_dates(tls_why(rig.ends[1]), "good", DAY_S, -3 * DAY_S);
+    assert_dates(tls_error_text(rig.ends[0]), "ca", DAY_S, -3 * DAY_S);
+    assert_dates(tls_error_text(rig.ends[1]), "good", DAY_S, -3 * DAY_S);
     rig_close();
 }
 
@@ -488,15 +488,15 @@ side_without_tls_is_named(void **state)
 
     (void)state;
     rig_open(&options, &options);
-    assert_int_equal(tls_shake(rig.ends[0]), HOOP_E_PENDING);
+    assert_int_equal(tls_handshake(rig.ends[0]), HOOP_E_PENDING);
     close(rig.fds[1]);
-    assert_int_equal(tls_shake(rig.ends[0]), HOOP_E_UNAVAILABLE);
+    assert_int_equal(tls_handshake(rig.ends[0]), HOOP_E_UNAVAILABLE);
     assert_non_null(strstr(error_text(), "HOOP_TLS"));
     rig.fds[1] = -1;
     rig_close();
     rig_open(&options, &options);
     assert_int_equal(send(rig.fds[0], "GET / HTTP/1.1\r\n", 16, 0), 16);
-    assert_int_equal(tls_shake(rig.ends[1]), HOOP_E_UNAUTHENTICATED);
+    assert_int_equal(tls_handshake(rig.ends[1]), HOOP_E_UNAUTHENTICATED);
     rig_close();
 }
 

@@ -113,9 +113,9 @@ bytes_move_with_their_connection(void **state)
     budget_init(&budget);
     budget_account_init(&account, &budget);
     assert_int_equal(budget_charge(&account, 1000), HOOP_OK);
-    assert_int_equal(budget.n_bytes[BUDGET_STRANGER], 1000);
+    assert_int_equal(budget.n_bytes[BUDGET_UNAUTHENTICATED], 1000);
     budget_account_move(&account, ROLE_WORKER);
-    assert_int_equal(budget.n_bytes[BUDGET_STRANGER], 0);
+    assert_int_equal(budget.n_bytes[BUDGET_UNAUTHENTICATED], 0);
     assert_int_equal(budget.n_bytes[ROLE_WORKER], 1000);
     budget_release(&account, 1000);
     assert_int_equal(budget_n_bytes(&budget), 0);

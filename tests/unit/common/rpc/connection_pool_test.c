@@ -381,7 +381,7 @@ lesser_roles_leave_room_for_workers(void **state)
         connection_pool_admit(f.pool, &f.connections[2].entry, ROLE_OPERATOR),
         HOOP_E_EXHAUSTED);
     assert_words("2 connections of role operator");
-    assert_int_equal(f.connections[2].entry.state, POOL_ENTRY_STRANGER);
+    assert_int_equal(f.connections[2].entry.state, POOL_ENTRY_UNAUTHENTICATED);
     admit(&f, 2);
     connection_pool_leave(f.pool, &f.connections[0].entry);
     enter(&f, 3, "10.0.0.1:1");

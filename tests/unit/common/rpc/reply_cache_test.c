@@ -22,7 +22,7 @@ key_of(uint8_t client, uint64_t id)
     return (struct reply_cache_key){.client = {{client}}, .id = id};
 }
 
-static enum reply_cache_verdict
+static enum reply_cache_result
 begin(struct reply_cache *cache, uint8_t client, uint64_t id)
 {
     const struct reply_cache_key key = key_of(client, id);
@@ -204,7 +204,7 @@ cache_bytes_are_bounded_over_all_clients(void **state)
 }
 
 /* Whatever happens, no request is ever new twice. */
-static enum reply_cache_verdict
+static enum reply_cache_result
 begin_due(struct reply_cache *cache,
           uint8_t client,
           uint64_t id,
@@ -333,8 +333,8 @@ reply_revive(struct reply_cache *cache,
     memcpy(stored, key->client.bytes, sizeof(key->client.bytes));
     stored[23] = (uint8_t)key->id;
     assert_int_equal(
-        reply_cache_revive(cache, (struct message_span){stored, sizeof(stored)},
-                           reply, 0),
+        reply_cache_restore(
+            cache, (struct message_span){stored, sizeof(stored)}, reply, 0),
         HOOP_OK);
 }
 
@@ -458,14 +458,14 @@ copy_revive_at(struct copy *copy, uint64_t now_ms)
     assert_int_equal(reply_cache_create(&small, &cache), HOOP_OK);
     for (size_t i = 0; i < copy->n_rows; i++)
         assert_int_equal(
-            reply_cache_revive(
+            reply_cache_restore(
                 cache,
                 (struct message_span){copy->rows[i].key, copy->rows[i].n_key},
                 (struct message_span){copy->rows[i].value,
                                       copy->rows[i].n_value},
                 now_ms),
             HOOP_OK);
-    reply_cache_follow(
+    reply_cache_set_journal(
         cache, &(struct reply_cache_journal){copy_put, copy_erase, copy});
     return cache;
 }
@@ -582,8 +582,8 @@ cache_revived_keeps_a_floor_without_a_term(void **state)
     struct reply_cache *cache = *state;
 
     assert_int_equal(
-        reply_cache_revive(cache, (struct message_span){key, sizeof(key)},
-                           (struct message_span){floor, sizeof(floor)}, 0),
+        reply_cache_restore(cache, (struct message_span){key, sizeof(key)},
+                            (struct message_span){floor, sizeof(floor)}, 0),
         HOOP_OK);
     reply_cache_expire(cache, UINT64_MAX - 1);
     reply_cache_expire(cache, UINT64_MAX);
@@ -599,10 +599,10 @@ cache_revives_no_nonsense(void **state)
     struct reply_cache *cache = *state;
 
     assert_int_equal(
-        reply_cache_revive(cache, (struct message_span){bytes, 7}, key, 0),
+        reply_cache_restore(cache, (struct message_span){bytes, 7}, key, 0),
         HOOP_E_DATA_LOSS);
     /* Id 0 has a floor of 16 bytes, or of eight. */
-    assert_int_equal(reply_cache_revive(cache, key, key, 0), HOOP_E_DATA_LOSS);
+    assert_int_equal(reply_cache_restore(cache, key, key, 0), HOOP_E_DATA_LOSS);
 }
 
 #define WITH_CACHE(test)                                                       \

@@ -139,13 +139,14 @@ bench_server_start(struct bench_server *bench, uint16_t port)
 
     snprintf(address, sizeof(address), "127.0.0.1:%u", (unsigned)port);
     if (bench_tls)
-        assert_int_equal(seal_create_server(bench_tls, "secret", &bench->seal),
-                         HOOP_OK);
+        assert_int_equal(
+            rpc_tls_create_server(bench_tls, "secret", &bench->rpc_tls),
+            HOOP_OK);
     const struct rpc_server_options options = {
         .loop =
             (assert_int_equal(loop_create(&bench->loop), HOOP_OK), bench->loop),
         .address = address,
-        .seal = bench->seal,
+        .rpc_tls = bench->rpc_tls,
         .on_request = bench_on_request,
         .on_abandon = bench_on_abandon,
         .on_disconnect = bench_on_disconnect,
@@ -170,8 +171,8 @@ bench_server_stop(struct bench_server *bench)
     loop_stop(bench->loop);
     pthread_join(bench->thread, NULL);
     rpc_server_destroy(bench->server);
-    seal_destroy(bench->seal);
-    bench->seal = NULL;
+    rpc_tls_destroy(bench->rpc_tls);
+    bench->rpc_tls = NULL;
     loop_destroy(bench->loop);
     atomic_store(&bench->n_parked, 0);
 }

@@ -15,7 +15,7 @@
 #include "net/tls.h"
 #include "rpc/rpc_client.h"
 #include "rpc/rpc_server.h"
-#include "rpc/seal.h"
+#include "rpc/rpc_tls.h"
 
 enum {
     BENCH_PARKED_MAX = 2048,
@@ -29,10 +29,10 @@ struct bench_server {
     struct loop *loop;
     struct rpc_server *server;
     pthread_t thread;
-    size_t n_requests_max; /* before start */
-    uint64_t patience_ms;  /* before start */
-    const char *secret;    /* before start; NULL: "secret"; empty: none */
-    struct seal *seal;     /* likewise; NULL: plain, unless bench_tls */
+    size_t n_requests_max;   /* before start */
+    uint64_t patience_ms;    /* before start */
+    const char *secret;      /* before start; NULL: "secret"; empty: none */
+    struct rpc_tls *rpc_tls; /* likewise; NULL: plain, unless bench_tls */
     char address[64];
     atomic_uint n_added;   /* how often Add was applied */
     atomic_uint n_handled; /* requests of any method */
@@ -49,7 +49,7 @@ struct bench_server {
     } parked[BENCH_PARKED_MAX];
 };
 
-/* How clients connect, and servers without a seal listen; NULL: plain. Their
+/* How clients connect, and servers without a TLS context listen; NULL: plain. Their
  * token is "secret". */
 extern const struct tls_files *bench_tls;
 

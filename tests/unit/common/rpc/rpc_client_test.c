@@ -1,4 +1,4 @@
-/* tests/unit/common/rpc/rpc_client_test.c - rpc/rpc_client.c and rpc_inbox.c
+/* tests/unit/common/rpc/rpc_client_test.c - rpc/rpc_client.c and rpc_call_queue.c
  * against the real server */
 
 #include <stdio.h>

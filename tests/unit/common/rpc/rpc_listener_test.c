@@ -18,7 +18,7 @@
 #include "error_words.h"
 #include "net/socket.h"
 #include "rpc/authentication.h"
-#include "rpc/carrier.h"
+#include "rpc/control_stream.h"
 #include "rpc/sp_stream.h"
 #include "rpc_bench.h"
 #include "rpc_raw.h"
@@ -37,7 +37,8 @@ server_start(struct bench_server *server,
              const char *secret)
 {
     *server = (struct bench_server){0};
-    assert_int_equal(seal_create_server(files, secret, &server->seal), HOOP_OK);
+    assert_int_equal(rpc_tls_create_server(files, secret, &server->rpc_tls),
+                     HOOP_OK);
     server->secret = secret ? secret : "";
     bench_tls = NULL;
     bench_server_start(server, 0);
@@ -204,7 +205,7 @@ listener_survives_strangers(void **state)
 static void
 assert_crowd_loses_one(const struct bench_server *server)
 {
-    struct pollfd fds[LIMIT_GREETINGS + 1];
+    struct pollfd fds[LIMIT_HANDSHAKES + 1];
 
     for (size_t i = 0; i < COUNT_OF(fds); i++)
         fds[i] = (struct pollfd){.fd = raw_connect(server), .events = POLLIN};
@@ -282,15 +283,15 @@ listener_holds_one_refusal_for_who_reads_none(void **state)
 /* ---- A client by hand. */
 
 struct hand {
-    struct seal *seal;
-    struct carrier carrier;
+    struct rpc_tls *rpc_tls;
+    struct control_stream control_stream;
     struct sp_reader reader;
 };
 
 static void
 hand_wait(const struct hand *hand, short events)
 {
-    struct pollfd at = {.fd = hand->carrier.fd, .events = events};
+    struct pollfd at = {.fd = hand->control_stream.fd, .events = events};
 
     assert_int_equal(poll(&at, 1, BENCH_TIMEOUT_MS), 1);
 }
@@ -303,13 +304,16 @@ hand_open(struct hand *hand, const struct bench_server *server)
 
     *hand = (struct hand){0};
     assert_int_equal(address_parse(server->address, &address), HOOP_OK);
-    assert_int_equal(socket_connect(&address, &hand->carrier.fd), HOOP_OK);
-    hand_wait(hand, POLLOUT);
-    assert_int_equal(seal_create_client(&by_token, "secret", &hand->seal),
+    assert_int_equal(socket_connect(&address, &hand->control_stream.fd),
                      HOOP_OK);
-    assert_int_equal(
-        seal_call(hand->seal, hand->carrier.fd, &hand->carrier.tls), HOOP_OK);
-    while ((status = seal_shake(hand->carrier.tls)) == HOOP_E_PENDING)
+    hand_wait(hand, POLLOUT);
+    assert_int_equal(rpc_tls_create_client(&by_token, "secret", &hand->rpc_tls),
+                     HOOP_OK);
+    assert_int_equal(rpc_tls_connect(hand->rpc_tls, hand->control_stream.fd,
+                                     &hand->control_stream.tls),
+                     HOOP_OK);
+    while ((status = rpc_tls_handshake(hand->control_stream.tls)) ==
+           HOOP_E_PENDING)
         hand_wait(hand, POLLIN);
     assert_int_equal(status, HOOP_OK);
 }
@@ -317,9 +321,9 @@ hand_open(struct hand *hand, const struct bench_server *server)
 static void
 hand_close(struct hand *hand)
 {
-    carrier_close(&hand->carrier);
+    control_stream_close(&hand->control_stream);
     sp_reader_deinit(&hand->reader);
-    seal_destroy(hand->seal);
+    rpc_tls_destroy(hand->rpc_tls);
 }
 
 static void
@@ -328,9 +332,10 @@ hand_send(struct hand *hand, const void *bytes, size_t n_bytes)
     const struct iovec span = {(void *)(uintptr_t)bytes, n_bytes};
     size_t n = 0;
 
-    assert_int_equal(carrier_send(&hand->carrier, &span, 1, &n), HOOP_OK);
+    assert_int_equal(control_stream_send(&hand->control_stream, &span, 1, &n),
+                     HOOP_OK);
     assert_int_equal(n, n_bytes);
-    while (carrier_flush(&hand->carrier) == HOOP_E_PENDING)
+    while (control_stream_flush(&hand->control_stream) == HOOP_E_PENDING)
         hand_wait(hand, POLLOUT);
 }
 
@@ -344,8 +349,8 @@ hand_read(struct hand *hand)
     enum hoop_status status;
 
     assert_int_equal(sp_reader_room(&hand->reader, &bytes, &n_room), HOOP_OK);
-    while ((status = carrier_receive(&hand->carrier, bytes, n_room, &n)) ==
-           HOOP_E_PENDING)
+    while ((status = control_stream_receive(&hand->control_stream, bytes,
+                                            n_room, &n)) == HOOP_E_PENDING)
         hand_wait(hand, POLLIN);
     sp_reader_add(&hand->reader, n);
     return status;
@@ -381,7 +386,8 @@ listener_full_of_handshakes_ends_one_of_them(void **state)
     hand_hello(&hand);
     assert_crowd_loses_one(&server);
     assert_int_equal(
-        poll(&(struct pollfd){.fd = hand.carrier.fd, .events = POLLIN}, 1, 0),
+        poll(&(struct pollfd){.fd = hand.control_stream.fd, .events = POLLIN},
+             1, 0),
         0);
     hand_close(&hand);
     bench_server_stop(&server);
@@ -400,7 +406,8 @@ hand_greet(struct hand *hand)
 
     hand_hello(hand);
     assert_int_equal(auth_keys_init_client(&keys, "secret"), HOOP_OK);
-    assert_int_equal(tls_binding(hand->carrier.tls, auth.binding), HOOP_OK);
+    assert_int_equal(tls_binding(hand->control_stream.tls, auth.binding),
+                     HOOP_OK);
     assert_int_equal(auth_begin(&auth, &keys, &challenge), HOOP_OK);
     struct pack pack;
     uint8_t *bytes;

@@ -6,14 +6,14 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "rpc/carrier.h"
+#include "rpc/control_stream.h"
 #include "rpc/sp_writer.h"
 
 enum {
     LARGE = 1024 * 1024,
 };
 
-static struct carrier carrier;
+static struct control_stream control_stream;
 static int other;
 
 static int
@@ -24,7 +24,7 @@ pair_open(void **state)
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
                      0);
-    carrier = (struct carrier){.fd = fds[0]};
+    control_stream = (struct control_stream){.fd = fds[0]};
     other = fds[1];
     return 0;
 }
@@ -33,7 +33,7 @@ static int
 pair_close(void **state)
 {
     (void)state;
-    carrier_close(&carrier);
+    control_stream_close(&control_stream);
     close(other);
     return 0;
 }
@@ -61,11 +61,11 @@ writer_sends_hello_raw_and_frame(void **state)
     assert_true(sp_writer_is_idle(&writer));
     sp_writer_hello(&writer, sp_hello_request);
     assert_false(sp_writer_is_idle(&writer));
-    assert_int_equal(sp_writer_send(&writer, &carrier), HOOP_OK);
+    assert_int_equal(sp_writer_send(&writer, &control_stream), HOOP_OK);
     sp_writer_take_raw(&writer, bytes_make(3), 3);
-    assert_int_equal(sp_writer_send(&writer, &carrier), HOOP_OK);
+    assert_int_equal(sp_writer_send(&writer, &control_stream), HOOP_OK);
     sp_writer_take_frame(&writer, 7, bytes_make(2), 2);
-    assert_int_equal(sp_writer_send(&writer, &carrier), HOOP_OK);
+    assert_int_equal(sp_writer_send(&writer, &control_stream), HOOP_OK);
     assert_true(sp_writer_is_idle(&writer));
 
     assert_int_equal(recv(other, heard, sizeof(heard), 0),
@@ -83,13 +83,13 @@ writer_goes_on_where_the_socket_stopped(void **state)
 
     (void)state;
     sp_writer_take_frame(&writer, 1, bytes_make(LARGE), LARGE);
-    status = sp_writer_send(&writer, &carrier);
+    status = sp_writer_send(&writer, &control_stream);
     assert_int_equal(status, HOOP_E_PENDING);
     while (status == HOOP_E_PENDING || n_heard < SP_HEADER_BYTES + LARGE) {
         const ssize_t n = recv(other, heard, sizeof(heard), 0);
 
         n_heard += n > 0 ? (size_t)n : 0;
-        status = sp_writer_send(&writer, &carrier);
+        status = sp_writer_send(&writer, &control_stream);
     }
     assert_int_equal(status, HOOP_OK);
     assert_int_equal(n_heard, SP_HEADER_BYTES + LARGE);
@@ -103,7 +103,8 @@ writer_to_nobody_fails(void **state)
     (void)state;
     shutdown(other, SHUT_RDWR);
     sp_writer_take_frame(&writer, 1, bytes_make(8), 8);
-    assert_int_equal(sp_writer_send(&writer, &carrier), HOOP_E_UNAVAILABLE);
+    assert_int_equal(sp_writer_send(&writer, &control_stream),
+                     HOOP_E_UNAVAILABLE);
     assert_false(sp_writer_is_idle(&writer));
     sp_writer_deinit(&writer);
     assert_true(sp_writer_is_idle(&writer));

@@ -68,10 +68,10 @@ notices_of_jobs_are_all_told(void **state)
 
     (void)state;
     catcher_start(&catcher);
-    for (int i = 0; i < 2 * LIMIT_STRANGER_LINES; i++)
+    for (int i = 0; i < 2 * LIMIT_UNAUTHENTICATED_LINES; i++)
         notices_log(&notices, &notice, ROLE_ANYBODY, "10.0.0.1:2");
     catcher_stop(&catcher, text);
-    assert_int_equal(lines(text, "h:1 joins"), 2 * LIMIT_STRANGER_LINES);
+    assert_int_equal(lines(text, "h:1 joins"), 2 * LIMIT_UNAUTHENTICATED_LINES);
     assert_null(strstr(text, "10.0.0.1"));
 }
 
@@ -91,16 +91,16 @@ refusals_of_a_flood_are_counted(void **state)
     notices_log(&notices, &notice, ROLE_ANYBODY, "10.0.0.1:2");
     (void)error_raise(HOOP_E_INVALID, "no such body");
     notices_log_refusal(&notices, "hoop.v1.Store/Set", "10.0.0.1:3");
-    for (int i = 2; i < LIMIT_STRANGER_LINES + 500; i++)
+    for (int i = 2; i < LIMIT_UNAUTHENTICATED_LINES + 500; i++)
         notices_log(&notices, &notice, i % 2 ? ROLE_ANYBODY : ROLE_OPERATOR,
                     "10.0.0.1:2");
     notices_tell(&notices, clock_now_ns());
     notices_log(&notices, &notice, ROLE_WORKER, "10.0.0.4:4");
     notices_tell(&notices,
-                 clock_now_ns() + LIMIT_STRANGER_MS * CLOCK_NS_PER_MS);
+                 clock_now_ns() + LIMIT_UNAUTHENTICATED_MS * CLOCK_NS_PER_MS);
     catcher_stop(&catcher, text);
     assert_int_equal(lines(text, "a wrong token (asked by 10.0.0.1:2)"),
-                     LIMIT_STRANGER_LINES - 1);
+                     LIMIT_UNAUTHENTICATED_LINES - 1);
     assert_int_equal(lines(text, "Store/Set from 10.0.0.1:3 refused: no such "
                                  "body"),
                      1);

@@ -11,7 +11,7 @@
 #include "engine/state.h"
 #include "flat_couple.h"
 #include "plan/algorithms.h"
-#include "transport/hall.h"
+#include "transport/shm_region.h"
 
 enum {
     N_VALUES = 40000, /* more than is read at a time, and no whole pieces */
@@ -187,16 +187,17 @@ buffer_that_cannot_be_read_ends_it_everywhere(void **state)
     couple_run(&couple, side_shows_nothing);
 }
 
-/* Rank 1's hall takes rank 0 for a process that is no more. */
+/* Rank 1's shared region takes rank 0 for a process that is no more. */
 static int
 couple_set_up_torn(void **state)
 {
-    const struct attach_place nowhere = {0};
+    const struct cma_address nowhere = {0};
 
     couple_set_up_open(state);
-    assert_int_equal(hall_attach(couple.sides[1].comms[0].channel->hall, 0,
-                                 INT32_MAX, &nowhere),
-                     HOOP_E_PEER_LOST);
+    assert_int_equal(
+        shm_region_cma_attach(couple.sides[1].comms[0].channel->shm_region, 0,
+                              INT32_MAX, &nowhere),
+        HOOP_E_PEER_LOST);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/flat_couple.c - two engines that share halls */
+/* tests/unit/worker/engine/flat_couple.c - two engines that share shared regions */
 
 #include "flat_couple.h"
 
@@ -9,30 +9,31 @@
 #include "base/error.h"
 #include "check.h"
 #include "plan/algorithms.h"
-#include "transport/hall.h"
+#include "transport/shm_region.h"
 
 struct couple couple;
 
 /* Both are in this process. */
 static void
-halls_attach(struct hall *halls[2])
+halls_attach(struct shm_region *halls[2])
 {
     for (uint32_t i = 0; i < 2; i++) {
-        struct attach_place place;
+        struct cma_address place;
 
         assert_int_equal(engine_offer(couple.sides[1 - i].engine, &place),
                          HOOP_OK);
         assert_int_equal(
-            hall_attach(halls[i], 1 - i, (uint32_t)getpid(), &place), HOOP_OK);
-        assert_int_equal(hall_open_up(halls[i]), HOOP_OK);
+            shm_region_cma_attach(halls[i], 1 - i, (uint32_t)getpid(), &place),
+            HOOP_OK);
+        assert_int_equal(shm_region_enable_cma(halls[i]), HOOP_OK);
     }
 }
 
-/* Channels 0 and 1 of both get a hall. */
+/* Channels 0 and 1 of both get a shared region. */
 static void
 halls_enter(bool are_open)
 {
-    struct bell_place bells[2];
+    struct wakeup_handle bells[2];
 
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(engine_bell(couple.sides[i].engine, &bells[i]),
@@ -42,12 +43,13 @@ halls_enter(bool are_open)
             engine_reach_bell(couple.sides[i].engine, 1 - i, &bells[1 - i]),
             HOOP_OK);
     for (unsigned k = 0; k < 2; k++) {
-        struct memory_place place;
-        struct hall *halls[2];
+        struct memory_handle place;
+        struct shm_region *halls[2];
 
-        assert_int_equal(hall_create(2, FLAT_SLOT, &place, &halls[0]), HOOP_OK);
-        assert_int_equal(hall_open(&place, 1, 2, &halls[1]), HOOP_OK);
-        hall_seal_off(halls[0]);
+        assert_int_equal(shm_region_create(2, FLAT_SLOT, &place, &halls[0]),
+                         HOOP_OK);
+        assert_int_equal(shm_region_open(&place, 1, 2, &halls[1]), HOOP_OK);
+        shm_region_unlink(halls[0]);
         if (are_open)
             halls_attach(halls);
         for (uint32_t i = 0; i < 2; i++)

@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/flat_couple.h - two engines that share halls */
+/* tests/unit/worker/engine/flat_couple.h - two engines that share shared regions */
 
 #ifndef TESTS_FLAT_COUPLE_H
 #define TESTS_FLAT_COUPLE_H
@@ -13,7 +13,7 @@ enum {
     FLAT_SLOT = 4096, /* bytes */
 };
 
-/* Its channels 0 and 1 have halls. */
+/* Its channels 0 and 1 have shared regions. */
 extern struct couple couple;
 
 /* With backgrounds. */

@@ -14,7 +14,7 @@
 #include "check.h"
 #include "couple.h"
 #include "engine/patience.h"
-#include "net/bell.h"
+#include "net/wakeup.h"
 #include "transport/transport.h"
 
 /* What every process has had of processors; NULL: what it really has. */
@@ -268,7 +268,7 @@ dead_rank_whose_connection_lives_is_lost(void **state)
         " is lost: its process has ended, reported by",
         " is lost: its process has ended (a child holds its connections)",
     };
-    struct bell_place place;
+    struct wakeup_handle place;
 
     (void)state;
     for (unsigned i = 0; i < 2; i++) {

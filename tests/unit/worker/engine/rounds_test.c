@@ -7,7 +7,7 @@
 #include "check.h"
 #include "flat_couple.h"
 #include "plan/algorithms.h"
-#include "transport/stamp.h"
+#include "transport/sequence.h"
 
 enum {
     N_VALUES = 3 * FLAT_SLOT / 4 + 5, /* several rounds */
@@ -137,12 +137,12 @@ who_sleeps_in_a_hall_is_woken(void **state)
     couple_run(&couple, side_waits);
 }
 
-/* More rounds than a stamp counts: a slot holds one element. */
+/* More rounds than a sequence counts: a slot holds one element. */
 static int
 side_goes_round(struct side *side)
 {
     enum {
-        N_ROUNDS = 3 * STAMP_ROUNDS + 5
+        N_ROUNDS = 3 * SEQUENCE_ROUNDS + 5
     };
     static int32_t values[2][N_ROUNDS];
     struct channel *channel = side->comms[0].channel;

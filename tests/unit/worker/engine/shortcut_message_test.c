@@ -99,7 +99,8 @@ message_needs_no_operation(void **state)
     /* Each takes what the other one's connection is, first. */
     engine_turn(sides[0].engine, 0);
     engine_turn(sides[1].engine, 0);
-    const bool is_in_memory = transport_can_take(sides[1].engine->transport, 0);
+    const bool is_in_memory =
+        transport_can_receive_inline(sides[1].engine->transport, 0);
     assert_int_equal(send_run(sides[0].comms[0].channel, sent, 2), HOOP_OK);
     assert_int_equal(engine_run_message(sides[1].comms[0].channel, &message),
                      HOOP_OK);

@@ -295,7 +295,7 @@ loss_is_told_with_its_evidence(void **state)
     couple_close(&couple);
 
     open_with(NULL);
-    engine_events.on_damaged(couple.sides[0].engine, 1, "no frame of ours");
+    engine_events.on_corrupted(couple.sides[0].engine, 1, "no frame of ours");
     assert_int_equal(couple.sides[0].evidence, EVIDENCE_CLOSED);
     engine_condemn(couple.sides[0].engine, 2, "gone");
     engine_turn_idle(couple.sides[0].engine);

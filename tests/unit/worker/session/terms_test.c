@@ -208,7 +208,7 @@ assert_terms_equal(const struct terms *a, const struct terms *b)
     assert_int_equal(a->codec, b->codec);
     assert_int_equal(a->loss, b->loss);
     assert_int_equal(a->checking, b->checking);
-    assert_int_equal(a->sharing, b->sharing);
+    assert_int_equal(a->shm_negotiation, b->shm_negotiation);
     assert_int_equal(a->attaching, b->attaching);
     assert_int_equal(a->is_encrypted, b->is_encrypted);
     assert_int_equal(a->is_summing, b->is_summing);

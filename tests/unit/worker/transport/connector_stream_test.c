@@ -5,48 +5,53 @@
 #include <sys/socket.h>
 
 #include "check.h"
-#include "foyer.h"
 #include "net/socket.h"
+#include "test_cluster.h"
 #include "transport/handshake.h"
 
-static struct foyer foyer;
+static struct test_cluster test_cluster;
 
 static void
 streams_are_dialed_beside_the_first(void **state)
 {
     (void)state;
-    foyer_open(&foyer);
-    foyer_start(&foyer);
-    foyer_connect(&foyer, 1, 0);
+    test_cluster_open(&test_cluster);
+    test_cluster_start(&test_cluster);
+    test_cluster_connect(&test_cluster, 1, 0);
     for (unsigned i = 1; i <= 4; i++)
-        connector_dial_stream(foyer.booths[0].connector, 1, i);
-    foyer_await(&foyer, &foyer.booths[0].n_streams[1], 1 + 2 + 3 + 4);
-    foyer_await(&foyer, &foyer.booths[1].n_streams[0], 1 + 2 + 3 + 4);
+        connector_dial_stream(test_cluster.test_nodes[0].connector, 1, i);
+    test_cluster_await(&test_cluster, &test_cluster.test_nodes[0].n_streams[1],
+                       1 + 2 + 3 + 4);
+    test_cluster_await(&test_cluster, &test_cluster.test_nodes[1].n_streams[0],
+                       1 + 2 + 3 + 4);
     /* There is one of each. */
-    connector_dial_stream(foyer.booths[0].connector, 1, 2);
-    connector_dial_stream(foyer.booths[0].connector, 1, 8);
-    foyer_await(&foyer, &foyer.booths[1].n_streams[0], 10 + 8);
-    assert_int_equal(foyer.booths[0].n_connected[1], 1);
-    assert_int_equal(foyer.booths[1].n_connected[0], 1);
-    foyer_close(&foyer);
+    connector_dial_stream(test_cluster.test_nodes[0].connector, 1, 2);
+    connector_dial_stream(test_cluster.test_nodes[0].connector, 1, 8);
+    test_cluster_await(&test_cluster, &test_cluster.test_nodes[1].n_streams[0],
+                       10 + 8);
+    assert_int_equal(test_cluster.test_nodes[0].n_connected[1], 1);
+    assert_int_equal(test_cluster.test_nodes[1].n_connected[0], 1);
+    test_cluster_close(&test_cluster);
 }
 
 static void
 streams_are_refused_by_who_wants_none_and_from_above(void **state)
 {
     (void)state;
-    foyer_open(&foyer);
-    foyer.booths[2].refuses_streams = true;
-    foyer_start(&foyer);
-    foyer_connect(&foyer, 0, 2);
-    foyer_connect(&foyer, 0, 1);
-    connector_dial_stream(foyer.booths[0].connector, 2, 1);
-    connector_dial_stream(foyer.booths[1].connector, 0, 1);
-    connector_dial_stream(foyer.booths[0].connector, 1, 3);
-    foyer_await(&foyer, &foyer.booths[1].n_streams[0], 3);
-    assert_int_equal(foyer.booths[2].n_streams[0], 0);
-    foyer_await(&foyer, &foyer.booths[0].n_streams[1], 3);
-    foyer_close(&foyer);
+    test_cluster_open(&test_cluster);
+    test_cluster.test_nodes[2].refuses_streams = true;
+    test_cluster_start(&test_cluster);
+    test_cluster_connect(&test_cluster, 0, 2);
+    test_cluster_connect(&test_cluster, 0, 1);
+    connector_dial_stream(test_cluster.test_nodes[0].connector, 2, 1);
+    connector_dial_stream(test_cluster.test_nodes[1].connector, 0, 1);
+    connector_dial_stream(test_cluster.test_nodes[0].connector, 1, 3);
+    test_cluster_await(&test_cluster, &test_cluster.test_nodes[1].n_streams[0],
+                       3);
+    assert_int_equal(test_cluster.test_nodes[2].n_streams[0], 0);
+    test_cluster_await(&test_cluster, &test_cluster.test_nodes[0].n_streams[1],
+                       3);
+    test_cluster_close(&test_cluster);
 }
 
 /* The next connection to listener. */
@@ -78,11 +83,11 @@ stream_that_could_not_be_had_is_dialed_again(void **state)
     assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
     assert_int_equal(socket_listen(&address, 1, &listener), HOOP_OK);
     assert_int_equal(socket_local_address(listener, &address), HOOP_OK);
-    foyer_open(&foyer);
-    foyer.booths[0].roster->members[1].address = address;
-    foyer_start(&foyer);
-    foyer_connect(&foyer, 1, 0);
-    connector_dial_stream(foyer.booths[0].connector, 1, 2);
+    test_cluster_open(&test_cluster);
+    test_cluster.test_nodes[0].roster->members[1].address = address;
+    test_cluster_start(&test_cluster);
+    test_cluster_connect(&test_cluster, 1, 0);
+    connector_dial_stream(test_cluster.test_nodes[0].connector, 1, 2);
     socket_close(next_accept(listener));
     comes.fd = next_accept(listener);
     assert_int_equal(poll(&comes, 1, 20000), 1);
@@ -90,7 +95,7 @@ stream_that_could_not_be_had_is_dialed_again(void **state)
     assert_int_equal(hello[AT_STREAM], 2);
     socket_close(comes.fd);
     socket_close(listener);
-    foyer_close(&foyer);
+    test_cluster_close(&test_cluster);
 }
 
 int

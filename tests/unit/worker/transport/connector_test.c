@@ -18,26 +18,26 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "check.h"
-#include "foyer.h"
 #include "net/socket.h"
+#include "test_cluster.h"
 #include "transport/handshake.h"
 
-static struct foyer foyer;
+static struct test_cluster test_cluster;
 
 static int
-foyer_set_up(void **state)
+test_cluster_set_up(void **state)
 {
     (void)state;
-    foyer_open(&foyer);
-    foyer_start(&foyer);
+    test_cluster_open(&test_cluster);
+    test_cluster_start(&test_cluster);
     return 0;
 }
 
 static int
-foyer_tear_down(void **state)
+test_cluster_tear_down(void **state)
 {
     (void)state;
-    foyer_close(&foyer);
+    test_cluster_close(&test_cluster);
     return 0;
 }
 
@@ -53,7 +53,7 @@ log_capture(void **state)
     stderr_fd = dup(2);
     assert_true(log_fd >= 0 && stderr_fd >= 0);
     log_configure(LOG_WARNING, LOG_TEXT);
-    foyer_open(&foyer);
+    test_cluster_open(&test_cluster);
     return dup2(log_fd, 2) == 2 ? 0 : -1;
 }
 
@@ -63,7 +63,7 @@ log_release(void **state)
     char text[4096] = "";
 
     (void)state;
-    foyer_close(&foyer);
+    test_cluster_close(&test_cluster);
     log_configure(LOG_OFF, LOG_TEXT);
     dup2(stderr_fd, 2);
     if (pread(log_fd, text, sizeof(text) - 1, 0) > 0)
@@ -86,30 +86,34 @@ static void
 dial_connects_both_sides_once(void **state)
 {
     (void)state;
-    foyer_connect(&foyer, 0, 1);
-    foyer_connect(&foyer, 2, 0);
+    test_cluster_connect(&test_cluster, 0, 1);
+    test_cluster_connect(&test_cluster, 2, 0);
     /* Asking again changes nothing. */
-    connector_dial(foyer.booths[0].connector, 1);
-    connector_dial(foyer.booths[1].connector, 0);
-    foyer_connect(&foyer, 2, 1);
-    assert_int_equal(foyer.booths[0].n_connected[1], 1);
-    assert_int_equal(foyer.booths[1].n_connected[0], 1);
-    assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
+    connector_dial(test_cluster.test_nodes[0].connector, 1);
+    connector_dial(test_cluster.test_nodes[1].connector, 0);
+    test_cluster_connect(&test_cluster, 2, 1);
+    assert_int_equal(test_cluster.test_nodes[0].n_connected[1], 1);
+    assert_int_equal(test_cluster.test_nodes[1].n_connected[0], 1);
+    assert_int_equal(test_cluster.test_nodes[0].n_unreachable[1], 0);
 }
 
 static void
 both_dial(void)
 {
-    connector_dial(foyer.booths[0].connector, 1);
-    connector_dial(foyer.booths[1].connector, 0);
-    connector_dial(foyer.booths[2].connector, 1);
-    connector_dial(foyer.booths[1].connector, 2);
-    foyer_await(&foyer, &foyer.booths[0].n_connected[1], 1);
-    foyer_await(&foyer, &foyer.booths[1].n_connected[0], 1);
-    foyer_await(&foyer, &foyer.booths[1].n_connected[2], 1);
-    foyer_await(&foyer, &foyer.booths[2].n_connected[1], 1);
-    foyer_check_ends(&foyer, 0, 1);
-    foyer_check_ends(&foyer, 1, 2);
+    connector_dial(test_cluster.test_nodes[0].connector, 1);
+    connector_dial(test_cluster.test_nodes[1].connector, 0);
+    connector_dial(test_cluster.test_nodes[2].connector, 1);
+    connector_dial(test_cluster.test_nodes[1].connector, 2);
+    test_cluster_await(&test_cluster,
+                       &test_cluster.test_nodes[0].n_connected[1], 1);
+    test_cluster_await(&test_cluster,
+                       &test_cluster.test_nodes[1].n_connected[0], 1);
+    test_cluster_await(&test_cluster,
+                       &test_cluster.test_nodes[1].n_connected[2], 1);
+    test_cluster_await(&test_cluster,
+                       &test_cluster.test_nodes[2].n_connected[1], 1);
+    test_cluster_check_ends(&test_cluster, 0, 1);
+    test_cluster_check_ends(&test_cluster, 1, 2);
 }
 
 static void
@@ -117,15 +121,15 @@ two_that_dial_each_other_have_one_connection(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
-        foyer_open(&foyer);
-        foyer_start(&foyer);
+        test_cluster_open(&test_cluster);
+        test_cluster_start(&test_cluster);
         both_dial();
-        foyer_connect(&foyer, 2, 0);
-        assert_int_equal(foyer.booths[0].n_connected[1], 1);
-        assert_int_equal(foyer.booths[1].n_connected[0], 1);
-        assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
-        assert_int_equal(foyer.booths[1].n_unreachable[0], 0);
-        foyer_close(&foyer);
+        test_cluster_connect(&test_cluster, 2, 0);
+        assert_int_equal(test_cluster.test_nodes[0].n_connected[1], 1);
+        assert_int_equal(test_cluster.test_nodes[1].n_connected[0], 1);
+        assert_int_equal(test_cluster.test_nodes[0].n_unreachable[1], 0);
+        assert_int_equal(test_cluster.test_nodes[1].n_unreachable[0], 0);
+        test_cluster_close(&test_cluster);
     }
 }
 
@@ -139,12 +143,12 @@ strangers_are_closed_without_an_answer(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(random); i++)
         random[i] = (uint8_t)(37 * i + 5);
-    stranger_await_end(stranger_open(&foyer, 1, http, sizeof(http) - 1));
-    stranger_await_end(stranger_open(&foyer, 1, tls, sizeof(tls)));
-    stranger_await_end(stranger_open(&foyer, 1, random, sizeof(random)));
-    stranger_await_end(stranger_open(&foyer, 1, "HOOPX", 5));
-    stranger_await_end(stranger_open(&foyer, 1, "\0", 1));
-    foyer_connect(&foyer, 0, 1);
+    stranger_await_end(stranger_open(&test_cluster, 1, http, sizeof(http) - 1));
+    stranger_await_end(stranger_open(&test_cluster, 1, tls, sizeof(tls)));
+    stranger_await_end(stranger_open(&test_cluster, 1, random, sizeof(random)));
+    stranger_await_end(stranger_open(&test_cluster, 1, "HOOPX", 5));
+    stranger_await_end(stranger_open(&test_cluster, 1, "\0", 1));
+    test_cluster_connect(&test_cluster, 0, 1);
 }
 
 static void
@@ -155,8 +159,8 @@ silence_and_half_a_hello_disturb_nobody(void **state)
 
     (void)state;
     for (int i = 0; i < 6; i++)
-        fds[i] = stranger_open(&foyer, 1, hello, (size_t)i * 20);
-    foyer_connect(&foyer, 0, 1);
+        fds[i] = stranger_open(&test_cluster, 1, hello, (size_t)i * 20);
+    test_cluster_connect(&test_cluster, 0, 1);
     /* Their own time is not over yet. */
     for (int i = 0; i < 6; i++) {
         char byte;
@@ -165,7 +169,7 @@ silence_and_half_a_hello_disturb_nobody(void **state)
         assert_int_equal(errno, EAGAIN);
         close(fds[i]);
     }
-    foyer_connect(&foyer, 2, 1);
+    test_cluster_connect(&test_cluster, 2, 1);
 }
 
 /* The right letters and nothing behind them that belongs. */
@@ -177,7 +181,7 @@ hello_of_nobody_learns_the_version_and_is_closed(void **state)
     size_t n_bytes = 0;
 
     (void)state;
-    const int fd = stranger_open(&foyer, 1, hello, sizeof(hello));
+    const int fd = stranger_open(&test_cluster, 1, hello, sizeof(hello));
     while (n_bytes < sizeof(answer)) {
         const ssize_t n =
             recv(fd, answer + n_bytes, sizeof(answer) - n_bytes, 0);
@@ -190,7 +194,7 @@ hello_of_nobody_learns_the_version_and_is_closed(void **state)
     assert_int_equal(n_bytes, sizeof(answer));
     assert_memory_equal(answer, "HOOPCHAL", 8);
     stranger_await_end(fd);
-    foyer_connect(&foyer, 0, 1);
+    test_cluster_connect(&test_cluster, 0, 1);
 }
 
 static void
@@ -198,13 +202,13 @@ five_hundred_that_come_and_go_disturb_nobody(void **state)
 {
     (void)state;
     for (int i = 0; i < 500; i++)
-        close(stranger_open(&foyer, 1, "HOOP", (size_t)i % 5));
-    foyer_connect(&foyer, 0, 1);
-    foyer_connect(&foyer, 1, 2);
+        close(stranger_open(&test_cluster, 1, "HOOP", (size_t)i % 5));
+    test_cluster_connect(&test_cluster, 0, 1);
+    test_cluster_connect(&test_cluster, 1, 2);
 }
 
 enum {
-    N_STRANGERS = LIMIT_GREETINGS + 20,
+    N_STRANGERS = LIMIT_HANDSHAKES + 20,
 /* Under TSan a crowd takes longer than a handshake may, and what is free is taken
  * in another order. */
 #if defined(__SANITIZE_THREAD__)
@@ -223,8 +227,8 @@ crowd_set_up(void **state)
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
-    assert_true(files.rlim_cur > 4 * LIMIT_GREETINGS);
-    return foyer_set_up(state);
+    assert_true(files.rlim_cur > 4 * LIMIT_HANDSHAKES);
+    return test_cluster_set_up(state);
 }
 
 static bool
@@ -261,10 +265,10 @@ strangers_make_room_for_strangers_and_for_a_peer(void **state)
     if (!IS_TIMELY)
         return;
     for (int i = 0; i < N_STRANGERS; i++)
-        fds[i] = stranger_open(&foyer, 1, NULL, 0);
-    await_ended(fds, N_STRANGERS, N_STRANGERS - LIMIT_GREETINGS);
+        fds[i] = stranger_open(&test_cluster, 1, NULL, 0);
+    await_ended(fds, N_STRANGERS, N_STRANGERS - LIMIT_HANDSHAKES);
     /* A peer comes last and stays. */
-    foyer_connect(&foyer, 0, 1);
+    test_cluster_connect(&test_cluster, 0, 1);
     for (int i = 0; i < N_STRANGERS; i++)
         close(fds[i]);
 }
@@ -304,17 +308,19 @@ who_is_about_to_prove_itself_is_never_displaced(void **state)
     (void)state;
     if (!IS_TIMELY)
         return;
-    slow.handshake = (struct handshake){
-        .key = &slow.key, .roster = foyer.booths[0].roster, .peer = 1};
-    assert_int_equal(
-        handshake_key_init(&slow.key, "secret", foyer.booths[0].roster),
-        HOOP_OK);
+    slow.handshake =
+        (struct handshake){.key = &slow.key,
+                           .roster = test_cluster.test_nodes[0].roster,
+                           .peer = 1};
+    assert_int_equal(handshake_key_init(&slow.key, "secret",
+                                        test_cluster.test_nodes[0].roster),
+                     HOOP_OK);
     assert_int_equal(handshake_hello(&slow.handshake, hello), HOOP_OK);
-    slow.fd = stranger_open(&foyer, 1, hello, sizeof(hello));
+    slow.fd = stranger_open(&test_cluster, 1, hello, sizeof(hello));
     receive_all(slow.fd, challenge, sizeof(challenge));
     for (int i = 0; i < 2 * N_STRANGERS; i++)
-        fds[i] = stranger_open(&foyer, 1, "HOOPHELO", (size_t)i % 9);
-    await_ended(fds, COUNT_OF(fds), COUNT_OF(fds) + 1 - LIMIT_GREETINGS);
+        fds[i] = stranger_open(&test_cluster, 1, "HOOPHELO", (size_t)i % 9);
+    await_ended(fds, COUNT_OF(fds), COUNT_OF(fds) + 1 - LIMIT_HANDSHAKES);
     assert_int_equal(handshake_prove(&slow.handshake, challenge, proof),
                      HOOP_OK);
     assert_int_equal(send(slow.fd, proof, sizeof(proof), MSG_NOSIGNAL),
@@ -323,7 +329,8 @@ who_is_about_to_prove_itself_is_never_displaced(void **state)
     assert_int_equal(handshake_finish(&slow.handshake, proof, &answer),
                      HOOP_OK);
     assert_int_equal(answer, HANDSHAKE_WELCOME);
-    foyer_await(&foyer, &foyer.booths[1].n_connected[0], 1);
+    test_cluster_await(&test_cluster,
+                       &test_cluster.test_nodes[1].n_connected[0], 1);
     close(slow.fd);
     for (size_t i = 0; i < COUNT_OF(fds); i++)
         close(fds[i]);
@@ -353,23 +360,25 @@ dial_that_is_closed_in_the_handshake_is_tried_again(void **state)
     pthread_t thread;
 
     (void)state;
-    foyer_open(&foyer);
-    const int fd = foyer.booths[1].listen_fd;
-    foyer.booths[1].listen_fd = -1;
-    foyer_start(&foyer);
+    test_cluster_open(&test_cluster);
+    const int fd = test_cluster.test_nodes[1].listen_fd;
+    test_cluster.test_nodes[1].listen_fd = -1;
+    test_cluster_start(&test_cluster);
     assert_int_equal(
         pthread_create(&thread, NULL, turn_away, (void *)(uintptr_t)&fd), 0);
-    connector_dial(foyer.booths[0].connector, 1);
+    connector_dial(test_cluster.test_nodes[0].connector, 1);
     pthread_join(thread, NULL);
-    assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
+    assert_int_equal(test_cluster.test_nodes[0].n_unreachable[1], 0);
     /* Nobody is there any more: soon said. */
     const uint64_t begin_ns = clock_now_ns();
     close(fd);
-    foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
+    test_cluster_await(&test_cluster,
+                       &test_cluster.test_nodes[0].n_unreachable[1], 1);
     assert_true(clock_now_ns() - begin_ns < 2 * CLOCK_NS_PER_S);
-    assert_non_null(strstr(foyer.booths[0].why, "refused"));
-    assert_non_null(strstr(foyer.booths[0].why, "no connection to 127.0.0.1:"));
-    foyer_close(&foyer);
+    assert_non_null(strstr(test_cluster.test_nodes[0].why, "refused"));
+    assert_non_null(
+        strstr(test_cluster.test_nodes[0].why, "no connection to 127.0.0.1:"));
+    test_cluster_close(&test_cluster);
 }
 
 /* Every descriptor but n_left. */
@@ -416,15 +425,16 @@ dial_without_a_descriptor_names_the_limit_and_blames_nobody(void **state)
 
     (void)state;
     hoard_take(&hoard, 0);
-    connector_dial(foyer.booths[0].connector, 1);
-    foyer_await(&foyer, &foyer.booths[0].n_short[1], 1);
+    connector_dial(test_cluster.test_nodes[0].connector, 1);
+    test_cluster_await(&test_cluster, &test_cluster.test_nodes[0].n_short[1],
+                       1);
     hoard_give(&hoard);
-    assert_int_equal(foyer.booths[0].short_of, 0);
-    assert_int_equal(foyer.booths[0].short_status, HOOP_E_EXHAUSTED);
-    assert_non_null(strstr(foyer.booths[0].why, "RLIMIT_NOFILE"));
-    assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
+    assert_int_equal(test_cluster.test_nodes[0].short_of, 0);
+    assert_int_equal(test_cluster.test_nodes[0].short_status, HOOP_E_EXHAUSTED);
+    assert_non_null(strstr(test_cluster.test_nodes[0].why, "RLIMIT_NOFILE"));
+    assert_int_equal(test_cluster.test_nodes[0].n_unreachable[1], 0);
     /* With descriptors it is dialed as if nothing had been. */
-    foyer_connect(&foyer, 0, 1);
+    test_cluster_connect(&test_cluster, 0, 1);
 }
 
 /* One for the dial; what the acceptor keeps in reserve tells the dialer. */
@@ -435,38 +445,43 @@ acceptor_without_a_descriptor_tells_who_dials_it(void **state)
 
     (void)state;
     hoard_take(&hoard, 1);
-    connector_dial(foyer.booths[0].connector, 1);
-    foyer_await(&foyer, &foyer.booths[0].n_short[1], 1);
-    foyer_await(&foyer, &foyer.booths[1].n_short[0], 1);
+    connector_dial(test_cluster.test_nodes[0].connector, 1);
+    test_cluster_await(&test_cluster, &test_cluster.test_nodes[0].n_short[1],
+                       1);
+    test_cluster_await(&test_cluster, &test_cluster.test_nodes[1].n_short[0],
+                       1);
     hoard_give(&hoard);
-    assert_int_equal(foyer.booths[0].short_of, 1);
-    assert_int_equal(foyer.booths[1].short_of, 1);
-    assert_non_null(strstr(foyer.booths[0].why, "RLIMIT_NOFILE"));
-    assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
-    foyer_connect(&foyer, 1, 0);
+    assert_int_equal(test_cluster.test_nodes[0].short_of, 1);
+    assert_int_equal(test_cluster.test_nodes[1].short_of, 1);
+    assert_non_null(strstr(test_cluster.test_nodes[0].why, "RLIMIT_NOFILE"));
+    assert_int_equal(test_cluster.test_nodes[0].n_unreachable[1], 0);
+    test_cluster_connect(&test_cluster, 1, 0);
 }
 
 static void
 refused_dial_is_unreachable_with_a_reason(void **state)
 {
     (void)state;
-    foyer_open(&foyer);
+    test_cluster_open(&test_cluster);
     /* Nobody listens there any more. */
-    close(foyer.booths[1].listen_fd);
-    foyer.booths[1].listen_fd = -1;
-    foyer_start(&foyer);
-    connector_dial(foyer.booths[0].connector, 1);
-    foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
-    assert_non_null(strstr(foyer.booths[0].why,
+    close(test_cluster.test_nodes[1].listen_fd);
+    test_cluster.test_nodes[1].listen_fd = -1;
+    test_cluster_start(&test_cluster);
+    connector_dial(test_cluster.test_nodes[0].connector, 1);
+    test_cluster_await(&test_cluster,
+                       &test_cluster.test_nodes[0].n_unreachable[1], 1);
+    assert_non_null(strstr(test_cluster.test_nodes[0].why,
                            ", advertised by rank 1: Connection refused; "
                            "it has ended, or listens no more"));
-    assert_int_equal(foyer.booths[0].n_connected[1], 0);
+    assert_int_equal(test_cluster.test_nodes[0].n_connected[1], 0);
     /* It keeps to what it said, as the engine does. */
-    connector_dial(foyer.booths[1].connector, 0);
-    foyer_await(&foyer, &foyer.booths[1].n_unreachable[0], 1);
-    assert_non_null(strstr(foyer.booths[1].why, "takes this rank for dead"));
-    foyer_connect(&foyer, 1, 2);
-    foyer_close(&foyer);
+    connector_dial(test_cluster.test_nodes[1].connector, 0);
+    test_cluster_await(&test_cluster,
+                       &test_cluster.test_nodes[1].n_unreachable[0], 1);
+    assert_non_null(
+        strstr(test_cluster.test_nodes[1].why, "takes this rank for dead"));
+    test_cluster_connect(&test_cluster, 1, 2);
+    test_cluster_close(&test_cluster);
 }
 
 static void
@@ -474,7 +489,8 @@ dial_that_nothing_answers_is_told_while_it_lasts(void **state)
 {
     const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
     const uint64_t deadline_ns = clock_deadline_ns(20000);
-    struct address *const address = &foyer.booths[0].roster->members[1].address;
+    struct address *const address =
+        &test_cluster.test_nodes[0].roster->members[1].address;
     char expected[LIMIT_ADDRESS + 128];
     char at[LIMIT_ADDRESS];
     char text[4096] = "";
@@ -488,9 +504,9 @@ dial_that_nothing_answers_is_told_while_it_lasts(void **state)
     assert_int_equal(socket_local_address(full_fd, address), HOOP_OK);
     for (int i = 0; i < 2; i++)
         assert_int_equal(socket_connect(address, &queued[i]), HOOP_OK);
-    foyer.booths[0].wait_notice_ms = 50;
-    foyer_start(&foyer);
-    connector_dial(foyer.booths[0].connector, 1);
+    test_cluster.test_nodes[0].wait_notice_ms = 50;
+    test_cluster_start(&test_cluster);
+    connector_dial(test_cluster.test_nodes[0].connector, 1);
     address_format(address, at);
     snprintf(expected, sizeof(expected),
              " wait: connecting to rank 1 at %s: nothing answers; a firewall? "
@@ -502,7 +518,7 @@ dial_that_nothing_answers_is_told_while_it_lasts(void **state)
     } while (!strstr(text, "hoop allows 10 s)\n") &&
              !clock_is_past(deadline_ns));
     assert_logged(expected);
-    assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
+    assert_int_equal(test_cluster.test_nodes[0].n_unreachable[1], 0);
     for (int i = 0; i < 2; i++)
         socket_close(queued[i]);
     socket_close(full_fd);
@@ -512,38 +528,41 @@ static void
 wrong_token_is_refused_and_logged(void **state)
 {
     (void)state;
-    foyer.booths[0].token = "guessed";
-    foyer_start(&foyer);
-    connector_dial(foyer.booths[0].connector, 1);
-    foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
-    assert_int_equal(foyer.booths[1].n_connected[0], 0);
-    assert_true(strlen(foyer.booths[0].why) > 0);
+    test_cluster.test_nodes[0].token = "guessed";
+    test_cluster_start(&test_cluster);
+    connector_dial(test_cluster.test_nodes[0].connector, 1);
+    test_cluster_await(&test_cluster,
+                       &test_cluster.test_nodes[0].n_unreachable[1], 1);
+    assert_int_equal(test_cluster.test_nodes[1].n_connected[0], 0);
+    assert_true(strlen(test_cluster.test_nodes[0].why) > 0);
     assert_logged("refused a connection from 127.0.0.1:");
     assert_logged("does not know the job's token");
-    foyer_connect(&foyer, 2, 1);
+    test_cluster_connect(&test_cluster, 2, 1);
 }
 
 static void
 another_epoch_is_refused_on_both_sides(void **state)
 {
     (void)state;
-    foyer.booths[0].roster->epoch = 8;
-    foyer_start(&foyer);
-    connector_dial(foyer.booths[0].connector, 1);
-    foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
-    assert_non_null(strstr(foyer.booths[0].why, "epoch 7"));
+    test_cluster.test_nodes[0].roster->epoch = 8;
+    test_cluster_start(&test_cluster);
+    connector_dial(test_cluster.test_nodes[0].connector, 1);
+    test_cluster_await(&test_cluster,
+                       &test_cluster.test_nodes[0].n_unreachable[1], 1);
+    assert_non_null(strstr(test_cluster.test_nodes[0].why, "epoch 7"));
     assert_logged("epoch 8");
-    assert_int_equal(foyer.booths[1].n_connected[0], 0);
-    foyer_connect(&foyer, 1, 2);
+    assert_int_equal(test_cluster.test_nodes[1].n_connected[0], 0);
+    test_cluster_connect(&test_cluster, 1, 2);
 }
 
 static void
 http_request_is_named_in_the_log(void **state)
 {
     (void)state;
-    foyer_start(&foyer);
-    stranger_await_end(stranger_open(&foyer, 1, "GET / HTTP/1.0\r\n\r\n", 18));
-    foyer_connect(&foyer, 0, 1);
+    test_cluster_start(&test_cluster);
+    stranger_await_end(
+        stranger_open(&test_cluster, 1, "GET / HTTP/1.0\r\n\r\n", 18));
+    test_cluster_connect(&test_cluster, 0, 1);
     assert_logged("refused a connection from 127.0.0.1:");
     assert_logged("no HOOPHELO of a hoop peer");
 }
@@ -564,8 +583,9 @@ want_of_descriptors_is_survived_in_peace(void **state)
     int fds[3];
 
     (void)state;
-    foyer_start(&foyer);
-    const struct address *address = &foyer.booths[0].roster->members[1].address;
+    test_cluster_start(&test_cluster);
+    const struct address *address =
+        &test_cluster.test_nodes[0].roster->members[1].address;
     for (size_t i = 0; i < COUNT_OF(fds); i++)
         fds[i] = socket(address->storage.ss_family, SOCK_STREAM, 0);
     hoard_take(&hoard, 0);
@@ -584,25 +604,25 @@ want_of_descriptors_is_survived_in_peace(void **state)
     for (size_t i = 0; i < COUNT_OF(fds); i++)
         close(fds[i]);
     hoard_give(&hoard);
-    foyer_connect(&foyer, 0, 1);
+    test_cluster_connect(&test_cluster, 0, 1);
 }
 
 static void
 two_of_a_node_share_memory_if_both_want(void **state)
 {
     (void)state;
-    foyer_open(&foyer);
-    foyer.booths[2].sharing = SHARING_NEVER;
-    foyer_start(&foyer);
-    foyer_connect(&foyer, 0, 1);
-    foyer_connect(&foyer, 2, 1);
-    pthread_mutex_lock(&foyer.lock);
-    assert_non_null(foyer.booths[0].segments[1]);
-    assert_non_null(foyer.booths[1].segments[0]);
-    assert_null(foyer.booths[2].segments[1]);
-    assert_null(foyer.booths[1].segments[2]);
-    pthread_mutex_unlock(&foyer.lock);
-    foyer_close(&foyer);
+    test_cluster_open(&test_cluster);
+    test_cluster.test_nodes[2].shm_negotiation = SHM_MODE_NEVER;
+    test_cluster_start(&test_cluster);
+    test_cluster_connect(&test_cluster, 0, 1);
+    test_cluster_connect(&test_cluster, 2, 1);
+    pthread_mutex_lock(&test_cluster.lock);
+    assert_non_null(test_cluster.test_nodes[0].segments[1]);
+    assert_non_null(test_cluster.test_nodes[1].segments[0]);
+    assert_null(test_cluster.test_nodes[2].segments[1]);
+    assert_null(test_cluster.test_nodes[1].segments[2]);
+    pthread_mutex_unlock(&test_cluster.lock);
+    test_cluster_close(&test_cluster);
 }
 
 /* Whoever of the two insists, and whoever dials. */
@@ -611,20 +631,23 @@ two_that_must_share_and_cannot_are_told_why(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
-        foyer_open(&foyer);
+        test_cluster_open(&test_cluster);
         for (unsigned k = 0; k < 2; k++)
-            snprintf(foyer.booths[k].roster->members[1].host_id, LIMIT_NAME,
-                     "far");
-        foyer.booths[i % 2].sharing = SHARING_ALWAYS;
-        foyer_start(&foyer);
-        connector_dial(foyer.booths[i / 2].connector, 1 - i / 2);
-        foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
-        foyer_await(&foyer, &foyer.booths[1].n_unreachable[0], 1);
-        assert_non_null(strstr(foyer.booths[0].why,
+            snprintf(test_cluster.test_nodes[k].roster->members[1].host_id,
+                     LIMIT_NAME, "far");
+        test_cluster.test_nodes[i % 2].shm_negotiation = SHM_MODE_ALWAYS;
+        test_cluster_start(&test_cluster);
+        connector_dial(test_cluster.test_nodes[i / 2].connector, 1 - i / 2);
+        test_cluster_await(&test_cluster,
+                           &test_cluster.test_nodes[0].n_unreachable[1], 1);
+        test_cluster_await(&test_cluster,
+                           &test_cluster.test_nodes[1].n_unreachable[0], 1);
+        assert_non_null(strstr(test_cluster.test_nodes[0].why,
                                "ranks 0 and 1 share no memory: they "
                                "are on different nodes"));
-        assert_non_null(strstr(foyer.booths[1].why, "ranks 1 and 0"));
-        foyer_close(&foyer);
+        assert_non_null(
+            strstr(test_cluster.test_nodes[1].why, "ranks 1 and 0"));
+        test_cluster_close(&test_cluster);
     }
 }
 
@@ -635,47 +658,50 @@ destroy_closes_what_is_under_way(void **state)
     int fds[8];
 
     (void)state;
-    foyer_open(&foyer);
-    foyer_start(&foyer);
+    test_cluster_open(&test_cluster);
+    test_cluster_start(&test_cluster);
     for (int i = 0; i < 8; i++)
-        fds[i] = stranger_open(&foyer, 1, "HOOPHELO", 8);
-    foyer_connect(&foyer, 0, 1);
-    connector_dial(foyer.booths[0].connector, 2);
-    connector_dial(foyer.booths[2].connector, 1);
-    foyer_close(&foyer);
+        fds[i] = stranger_open(&test_cluster, 1, "HOOPHELO", 8);
+    test_cluster_connect(&test_cluster, 0, 1);
+    connector_dial(test_cluster.test_nodes[0].connector, 2);
+    connector_dial(test_cluster.test_nodes[2].connector, 1);
+    test_cluster_close(&test_cluster);
     for (int i = 0; i < 8; i++)
         stranger_await_end(fds[i]);
     connector_destroy(NULL);
 }
 
-#define FOYER_TEST(name)                                                       \
-    cmocka_unit_test_setup_teardown(name, foyer_set_up, foyer_tear_down)
+#define TEST_CLUSTER_TEST(name)                                                \
+    cmocka_unit_test_setup_teardown(name, test_cluster_set_up,                 \
+                                    test_cluster_tear_down)
 #define CROWD_TEST(name)                                                       \
-    cmocka_unit_test_setup_teardown(name, crowd_set_up, foyer_tear_down)
-#define FOYER_TEST_LOGGED(name)                                                \
+    cmocka_unit_test_setup_teardown(name, crowd_set_up, test_cluster_tear_down)
+#define TEST_CLUSTER_TEST_LOGGED(name)                                         \
     cmocka_unit_test_setup_teardown(name, log_capture, log_release)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOYER_TEST(dial_connects_both_sides_once),
+        TEST_CLUSTER_TEST(dial_connects_both_sides_once),
         cmocka_unit_test(two_that_dial_each_other_have_one_connection),
-        FOYER_TEST(strangers_are_closed_without_an_answer),
-        FOYER_TEST(silence_and_half_a_hello_disturb_nobody),
-        FOYER_TEST(hello_of_nobody_learns_the_version_and_is_closed),
-        FOYER_TEST(five_hundred_that_come_and_go_disturb_nobody),
+        TEST_CLUSTER_TEST(strangers_are_closed_without_an_answer),
+        TEST_CLUSTER_TEST(silence_and_half_a_hello_disturb_nobody),
+        TEST_CLUSTER_TEST(hello_of_nobody_learns_the_version_and_is_closed),
+        TEST_CLUSTER_TEST(five_hundred_that_come_and_go_disturb_nobody),
         CROWD_TEST(strangers_make_room_for_strangers_and_for_a_peer),
         CROWD_TEST(who_is_about_to_prove_itself_is_never_displaced),
         cmocka_unit_test(dial_that_is_closed_in_the_handshake_is_tried_again),
-        FOYER_TEST(dial_without_a_descriptor_names_the_limit_and_blames_nobody),
-        FOYER_TEST(acceptor_without_a_descriptor_tells_who_dials_it),
+        TEST_CLUSTER_TEST(
+            dial_without_a_descriptor_names_the_limit_and_blames_nobody),
+        TEST_CLUSTER_TEST(acceptor_without_a_descriptor_tells_who_dials_it),
         cmocka_unit_test(refused_dial_is_unreachable_with_a_reason),
-        FOYER_TEST_LOGGED(dial_that_nothing_answers_is_told_while_it_lasts),
-        FOYER_TEST_LOGGED(wrong_token_is_refused_and_logged),
-        FOYER_TEST_LOGGED(another_epoch_is_refused_on_both_sides),
-        FOYER_TEST_LOGGED(http_request_is_named_in_the_log),
-        FOYER_TEST_LOGGED(want_of_descriptors_is_survived_in_peace),
+        TEST_CLUSTER_TEST_LOGGED(
+            dial_that_nothing_answers_is_told_while_it_lasts),
+        TEST_CLUSTER_TEST_LOGGED(wrong_token_is_refused_and_logged),
+        TEST_CLUSTER_TEST_LOGGED(another_epoch_is_refused_on_both_sides),
+        TEST_CLUSTER_TEST_LOGGED(http_request_is_named_in_the_log),
+        TEST_CLUSTER_TEST_LOGGED(want_of_descriptors_is_survived_in_peace),
         cmocka_unit_test(two_of_a_node_share_memory_if_both_want),
         cmocka_unit_test(two_that_must_share_and_cannot_are_told_why),
         cmocka_unit_test(destroy_closes_what_is_under_way),

@@ -108,7 +108,7 @@ two_sides_that_belong_agree(void **state)
 {
     static const enum handshake_answer answers[] = {
         HANDSHAKE_WELCOME, HANDSHAKE_DUPLICATE, HANDSHAKE_REFUSED,
-        HANDSHAKE_UNSHARED};
+        HANDSHAKE_NO_SHM};
     struct scene *scene = *state;
 
     for (size_t i = 0; i < COUNT_OF(answers); i++) {

@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "station.h"
-#include "transport/early.h"
+#include "transport/unexpected_index.h"
 
 enum {
     SMALL = 1000,
@@ -58,10 +58,10 @@ static const struct flow_label labels[] = {
     {.epoch = STATION_EPOCH, .tag = 1, .call = {.dtype = 1}},
 };
 
-static struct inflow
+static struct recv_request
 posted(uint32_t peer, uint64_t tag, unsigned at)
 {
-    return (struct inflow){
+    return (struct recv_request){
         .key = {.comm = STATION_COMM, .peer = peer, .kind = FLOW_MESSAGE},
         .label = &labels[tag],
         .place = desk.received[at],
@@ -71,7 +71,7 @@ posted(uint32_t peer, uint64_t tag, unsigned at)
 }
 
 static void
-expect_message(const struct inflow *flow, uint32_t rank, size_t from)
+expect_message(const struct recv_request *flow, uint32_t rank, size_t from)
 {
     assert_true(flow->is_matched);
     assert_int_equal(flow->key.peer, rank);
@@ -82,14 +82,14 @@ expect_message(const struct inflow *flow, uint32_t rank, size_t from)
 }
 
 static void
-receive(struct inflow *flow)
+receive(struct recv_request *flow)
 {
     transport_receive(desk.station.transport, flow);
     station_settle(&desk.station);
 }
 
 static void
-cancel(struct inflow *flow)
+cancel(struct recv_request *flow)
 {
     transport_receive_cancel(desk.station.transport, flow);
 }
@@ -98,8 +98,8 @@ static void
 grant_before_its_flow_is_remembered(void **state)
 {
     struct frame grant = frame_collective(300, 0, SMALL);
-    struct outflow flow = outflow_collective(1, desk.sent, SMALL);
-    struct outflow again = outflow_collective(1, desk.sent, SMALL);
+    struct send_request flow = send_request_collective(1, desk.sent, SMALL);
+    struct send_request again = send_request_collective(1, desk.sent, SMALL);
 
     (void)state;
     grant.kind = FRAME_GRANT;
@@ -120,8 +120,8 @@ forgotten_operation_leaves_nothing(void **state)
 {
     struct frame grant = frame_collective(300, 0, SMALL);
     struct frame frame = frame_collective(0, 100, 100);
-    struct outflow out = outflow_collective(1, desk.sent, SMALL);
-    struct inflow in = inflow_collective(1, desk.received[0], 100);
+    struct send_request out = send_request_collective(1, desk.sent, SMALL);
+    struct recv_request in = recv_request_collective(1, desk.received[0], 100);
 
     (void)state;
     grant.kind = FRAME_GRANT;
@@ -140,7 +140,7 @@ forgotten_operation_leaves_nothing(void **state)
     cancel(&in);
 
     /* A message is no operation: it is still there. */
-    struct inflow message = posted(1, 0, 1);
+    struct recv_request message = posted(1, 0, 1);
     receive(&message);
     expect_message(&message, 1, 0);
     cancel(&message);
@@ -150,7 +150,7 @@ static void
 early_frames_of_another_call_are_a_mismatch(void **state)
 {
     struct frame frame = frame_collective(0, 100, 100);
-    struct inflow in = inflow_collective(1, desk.received[0], 100);
+    struct recv_request in = recv_request_collective(1, desk.received[0], 100);
 
     (void)state;
     frame.flags = FRAME_EAGER;
@@ -183,14 +183,14 @@ feed_many(uint64_t n_ops)
 static bool
 finds(uint64_t op, uint64_t except, uint32_t *out_peer)
 {
-    const struct transport_early wanted = {.comm = STATION_COMM,
-                                           .op = op,
-                                           .step_last = UINT32_MAX,
-                                           .except = except};
+    const struct transport_unexpected wanted = {.comm = STATION_COMM,
+                                                .op = op,
+                                                .step_last = UINT32_MAX,
+                                                .except = except};
     struct frame first = {.op = 0};
 
-    if (!transport_find_early(desk.station.transport, &wanted, out_peer,
-                              &first))
+    if (!transport_find_unexpected(desk.station.transport, &wanted, out_peer,
+                                   &first))
         return false;
     assert_int_equal(first.op, op);
     return true;
@@ -199,7 +199,7 @@ finds(uint64_t op, uint64_t except, uint32_t *out_peer)
 static void
 early_frames_are_found_by_their_operation(void **state)
 {
-    const uint64_t last = 3 * (uint64_t)EARLY_LISTS;
+    const uint64_t last = 3 * (uint64_t)UNEXPECTED_INDEX_LISTS;
     uint32_t peer = 0;
 
     (void)state;
@@ -210,19 +210,21 @@ early_frames_are_found_by_their_operation(void **state)
     }
     transport_forget(desk.station.transport, STATION_COMM, 1);
     assert_false(finds(1, 0, &peer));
-    assert_true(finds(1 + EARLY_LISTS, 0, &peer));
+    assert_true(finds(1 + UNEXPECTED_INDEX_LISTS, 0, &peer));
     assert_int_equal(peer, 1);
-    transport_forget(desk.station.transport, STATION_COMM, 1 + EARLY_LISTS);
-    assert_true(transport_has_early(desk.station.transport, 1));
-    transport_forget(desk.station.transport, STATION_COMM, 1 + 2 * EARLY_LISTS);
-    assert_false(transport_has_early(desk.station.transport, 1));
+    transport_forget(desk.station.transport, STATION_COMM,
+                     1 + UNEXPECTED_INDEX_LISTS);
+    assert_true(transport_has_unexpected(desk.station.transport, 1));
+    transport_forget(desk.station.transport, STATION_COMM,
+                     1 + 2 * UNEXPECTED_INDEX_LISTS);
+    assert_false(transport_has_unexpected(desk.station.transport, 1));
 }
 
 static void
 early_frames_out_of_order_lose_the_peer(void **state)
 {
     struct frame frame = frame_collective(50, 50, 100);
-    struct inflow in = inflow_collective(1, desk.received[0], 100);
+    struct recv_request in = recv_request_collective(1, desk.received[0], 100);
 
     (void)state;
     frame.flags = FRAME_EAGER;
@@ -238,7 +240,7 @@ static void
 early_half_and_late_half_make_one_message(void **state)
 {
     struct frame frame = frame_collective(0, 40, 100);
-    struct inflow in = inflow_collective(1, desk.received[0], 100);
+    struct recv_request in = recv_request_collective(1, desk.received[0], 100);
     uint8_t bytes[512];
 
     (void)state;
@@ -261,7 +263,7 @@ static void
 early_bytes_wait_for_what_is_allowed(void **state)
 {
     struct frame frame = frame_collective(0, 40, 100);
-    struct inflow in = inflow_collective(1, desk.received[0], 100);
+    struct recv_request in = recv_request_collective(1, desk.received[0], 100);
 
     (void)state;
     frame.flags = FRAME_EAGER;
@@ -302,7 +304,7 @@ promises_beyond_the_limit_lose_the_peer(void **state)
         grant.op = 100 + i;
         frame_bytes(&grant, NULL, bytes + i * LIMIT_FRAME_HEADER);
     }
-    for (; n_sent < LIMIT_ANNOUNCED; n_sent += N_EACH)
+    for (; n_sent < LIMIT_UNEXPECTED; n_sent += N_EACH)
         station_feed_bytes(&desk.station, 1,
                            (struct codec_span){bytes, sizeof(bytes)},
                            sizeof(bytes));
@@ -326,7 +328,7 @@ static void
 message_withdrawn_before_its_receive_is_forgotten(void **state)
 {
     const struct frame half = frame_message(1, 0, 100, 200);
-    struct inflow flow = posted(1, 0, 0);
+    struct recv_request flow = posted(1, 0, 0);
 
     (void)state;
     station_feed(&desk.station, 1, &half, desk.sent);
@@ -336,7 +338,7 @@ message_withdrawn_before_its_receive_is_forgotten(void **state)
     assert_false(flow.is_matched);
     feed_message(1, 2, 0, 300);
     expect_message(&flow, 1, 300);
-    assert_int_equal(desk.station.n_withdrawn, 0);
+    assert_int_equal(desk.station.n_retracted, 0);
     cancel(&flow);
 }
 
@@ -344,15 +346,15 @@ static void
 message_withdrawn_from_its_receive_is_told(void **state)
 {
     const struct frame half = frame_message(1, 0, 100, 200);
-    struct inflow flow = posted(1, 0, 0);
-    struct inflow next = posted(1, 0, 1);
+    struct recv_request flow = posted(1, 0, 0);
+    struct recv_request next = posted(1, 0, 1);
 
     (void)state;
     receive(&flow);
     receive(&next);
     station_feed(&desk.station, 1, &half, desk.sent);
     feed_withdrawal(1);
-    assert_int_equal(desk.station.n_withdrawn, 1);
+    assert_int_equal(desk.station.n_retracted, 1);
     assert_false(flow.is_open);
     feed_message(1, 2, 0, 300);
     expect_message(&next, 1, 300);

@@ -63,10 +63,10 @@ static const struct flow_label labels[] = {
     {.epoch = STATION_EPOCH, .tag = 1, .call = {.dtype = 1}},
 };
 
-static struct inflow
+static struct recv_request
 posted(uint32_t peer, uint64_t tag, unsigned at)
 {
-    return (struct inflow){
+    return (struct recv_request){
         .key = {.comm = STATION_COMM, .peer = peer, .kind = FLOW_MESSAGE},
         .label = &labels[tag],
         .place = desk.received[at],
@@ -76,7 +76,7 @@ posted(uint32_t peer, uint64_t tag, unsigned at)
 }
 
 static void
-expect_message(const struct inflow *flow, uint32_t rank, size_t from)
+expect_message(const struct recv_request *flow, uint32_t rank, size_t from)
 {
     assert_true(flow->is_matched);
     assert_int_equal(flow->key.peer, rank);
@@ -87,14 +87,14 @@ expect_message(const struct inflow *flow, uint32_t rank, size_t from)
 }
 
 static void
-receive(struct inflow *flow)
+receive(struct recv_request *flow)
 {
     transport_receive(desk.station.transport, flow);
     station_settle(&desk.station);
 }
 
 static void
-cancel(struct inflow *flow)
+cancel(struct recv_request *flow)
 {
     transport_receive_cancel(desk.station.transport, flow);
 }
@@ -102,8 +102,8 @@ cancel(struct inflow *flow)
 static void
 messages_match_in_the_order_of_their_posting(void **state)
 {
-    struct inflow first = posted(1, 0, 0);
-    struct inflow second = posted(1, 0, 1);
+    struct recv_request first = posted(1, 0, 0);
+    struct recv_request second = posted(1, 0, 1);
 
     (void)state;
     receive(&first);
@@ -121,8 +121,8 @@ messages_match_in_the_order_of_their_posting(void **state)
 static void
 early_messages_match_in_the_order_of_their_sending(void **state)
 {
-    struct inflow first = posted(1, 0, 0);
-    struct inflow second = posted(1, 0, 1);
+    struct recv_request first = posted(1, 0, 0);
+    struct recv_request second = posted(1, 0, 1);
 
     (void)state;
     feed_message(1, 1, 0, 0);
@@ -138,8 +138,8 @@ early_messages_match_in_the_order_of_their_sending(void **state)
 static void
 tags_never_cross(void **state)
 {
-    struct inflow zero = posted(1, 0, 0);
-    struct inflow one = posted(1, 1, 1);
+    struct recv_request zero = posted(1, 0, 0);
+    struct recv_request one = posted(1, 1, 1);
 
     (void)state;
     receive(&zero);
@@ -156,7 +156,7 @@ tags_never_cross(void **state)
 static void
 sources_and_communicators_never_cross(void **state)
 {
-    struct inflow flow = posted(1, 0, 0);
+    struct recv_request flow = posted(1, 0, 0);
     struct frame frame = frame_message(1, 0, 100, 100);
 
     (void)state;
@@ -173,7 +173,7 @@ sources_and_communicators_never_cross(void **state)
 static void
 any_source_takes_what_came_first(void **state)
 {
-    struct inflow flows[3];
+    struct recv_request flows[3];
     static const uint32_t ranks[] = {2, 1, 2};
 
     (void)state;
@@ -191,8 +191,8 @@ any_source_takes_what_came_first(void **state)
 static void
 any_source_that_waits_takes_the_next_to_come(void **state)
 {
-    struct inflow any = posted(FLOW_ANY_PEER, 0, 0);
-    struct inflow named = posted(2, 0, 1);
+    struct recv_request any = posted(FLOW_ANY_PEER, 0, 0);
+    struct recv_request named = posted(2, 0, 1);
 
     (void)state;
     receive(&any);
@@ -208,8 +208,8 @@ any_source_that_waits_takes_the_next_to_come(void **state)
 static void
 receive_cancelled_before_its_message_leaves_it_to_the_next(void **state)
 {
-    struct inflow gone = posted(1, 0, 0);
-    struct inflow there = posted(1, 0, 1);
+    struct recv_request gone = posted(1, 0, 0);
+    struct recv_request there = posted(1, 0, 1);
 
     (void)state;
     receive(&gone);
@@ -224,8 +224,8 @@ receive_cancelled_before_its_message_leaves_it_to_the_next(void **state)
 static void
 rest_of_a_cancelled_message_is_dropped_alone(void **state)
 {
-    struct inflow gone = posted(1, 0, 0);
-    struct inflow there = posted(1, 0, 1);
+    struct recv_request gone = posted(1, 0, 0);
+    struct recv_request there = posted(1, 0, 1);
     struct frame frame = frame_message(1, 0, 100, 300);
 
     (void)state;
@@ -248,8 +248,8 @@ rest_of_a_cancelled_message_is_dropped_alone(void **state)
 static void
 early_message_that_is_cancelled_does_not_match_again(void **state)
 {
-    struct inflow gone = posted(1, 0, 0);
-    struct inflow there = posted(1, 0, 1);
+    struct recv_request gone = posted(1, 0, 0);
+    struct recv_request there = posted(1, 0, 1);
     struct frame frame = frame_message(1, 0, 100, 200);
 
     (void)state;
@@ -267,8 +267,8 @@ early_message_that_is_cancelled_does_not_match_again(void **state)
 static void
 message_that_does_not_fit_is_a_mismatch(void **state)
 {
-    struct inflow flow = posted(1, 0, 0);
-    struct inflow after = posted(1, 0, 1);
+    struct recv_request flow = posted(1, 0, 0);
+    struct recv_request after = posted(1, 0, 1);
 
     (void)state;
     flow.total = 99;
@@ -288,8 +288,8 @@ message_that_does_not_fit_is_a_mismatch(void **state)
 static void
 message_for_no_room_at_all_is_a_mismatch_once(void **state)
 {
-    struct inflow flow = posted(1, 0, 0);
-    struct inflow after = posted(1, 0, 1);
+    struct recv_request flow = posted(1, 0, 0);
+    struct recv_request after = posted(1, 0, 1);
 
     (void)state;
     flow.total = 0;
@@ -304,7 +304,7 @@ message_for_no_room_at_all_is_a_mismatch_once(void **state)
 static void
 message_of_another_dtype_is_a_mismatch(void **state)
 {
-    struct inflow flow = posted(1, 0, 0);
+    struct recv_request flow = posted(1, 0, 0);
     struct frame frame = frame_message(1, 0, 100, 100);
 
     (void)state;
@@ -319,7 +319,7 @@ message_of_another_dtype_is_a_mismatch(void **state)
 static void
 announced_message_is_granted_when_it_is_received(void **state)
 {
-    struct inflow flow = posted(FLOW_ANY_PEER, 1, 0);
+    struct recv_request flow = posted(FLOW_ANY_PEER, 1, 0);
     struct frame frame = frame_message(9, 1, 0, 100);
 
     (void)state;
@@ -347,8 +347,8 @@ announced_message_is_granted_when_it_is_received(void **state)
 static void
 announced_message_is_taken_by_one_receive_only(void **state)
 {
-    struct inflow first = posted(1, 0, 0);
-    struct inflow second = posted(1, 0, 1);
+    struct recv_request first = posted(1, 0, 0);
+    struct recv_request second = posted(1, 0, 1);
     struct frame frame = frame_message(1, 0, 0, 100);
 
     (void)state;
@@ -383,7 +383,7 @@ message_that_may_go_whole_is_granted_when_it_does_not(void **state)
     for (unsigned i = 0; i < 4; i++) {
         const bool is_early = i % 2;
         const uint32_t n_first = i / 2 ? PART : LARGE;
-        struct inflow flow = posted(1, 0, 0);
+        struct recv_request flow = posted(1, 0, 0);
 
         flow.place = bytes[1];
         flow.total = LARGE;

@@ -21,7 +21,7 @@ static uint8_t bytes[2 * N_RING];
 static int
 rings_open(void **state)
 {
-    struct memory_place place;
+    struct memory_handle place;
 
     (void)state;
     assert_int_equal(segment_create(N_RING, &place, &maker), HOOP_OK);
@@ -64,7 +64,7 @@ read_bytes(size_t first)
             return n_total;
         assert_memory_equal(at, bytes + first + n_total, n_bytes);
         ring_take(&taker->in, n_bytes);
-        ring_tell(&taker->in);
+        ring_release(&taker->in);
         n_total += n_bytes;
     }
 }
@@ -115,7 +115,7 @@ what_is_taken_is_room_when_it_is_told(void **state)
     ring_peek(&taker->in, &n_bytes);
     ring_take(&taker->in, N_RING / 2);
     assert_int_equal(write_bytes(RING_STEP), 0);
-    ring_tell(&taker->in);
+    ring_release(&taker->in);
     assert_int_equal(write_bytes(N_RING), N_RING / 2);
 }
 
@@ -221,7 +221,7 @@ static struct bells bells = {
 };
 
 static void
-bell_ring(enum sleeper whom)
+wakeup_signal(enum sleeper whom)
 {
     pthread_mutex_lock(&bells.lock);
     bells.n_for[whom]++;
@@ -259,7 +259,7 @@ stream_write(void *owner)
 
         n_total += n;
         if (ring_must_wake_reader(&maker->out))
-            bell_ring(READER);
+            wakeup_signal(READER);
         if (n == 0 && ring_writer_may_sleep(&maker->out))
             bell_await(WRITER);
         ring_writer_awake(&maker->out);
@@ -274,9 +274,9 @@ read_once(void)
 
     ring_peek(&taker->in, &n_bytes);
     ring_take(&taker->in, n_bytes);
-    ring_tell(&taker->in);
+    ring_release(&taker->in);
     if (ring_must_wake_writer(&taker->in))
-        bell_ring(WRITER);
+        wakeup_signal(WRITER);
     return n_bytes;
 }
 

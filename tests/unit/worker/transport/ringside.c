@@ -15,7 +15,7 @@ struct ringside ringside;
 int
 ringside_open(void **state)
 {
-    struct memory_place place;
+    struct memory_handle place;
     struct segment *own;
     int fds[2];
 
@@ -53,7 +53,7 @@ ringside_feed(const uint8_t *stream, size_t n_bytes)
                                    n_bytes - n_done};
 
         n_done += ring_write(&ringside.peer->out, &span, 1);
-        transport_turn(ringside.here.transport, 0);
+        transport_progress(ringside.here.transport, 0);
     }
 }
 

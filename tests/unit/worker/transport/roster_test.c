@@ -50,18 +50,18 @@ roster_local_ranks_counts_those_of_the_same_host(void **state)
         assert_int_equal(address_parse(address, &roster->members[i].address),
                          HOOP_OK);
     }
-    assert_int_equal(roster_local_ranks(roster), 3);
-    assert_int_equal(roster_local_place(roster), 0);
+    assert_int_equal(roster_local_size(roster), 3);
+    assert_int_equal(roster_local_rank(roster), 0);
     roster->rank = 4;
-    assert_int_equal(roster_local_place(roster), 2);
+    assert_int_equal(roster_local_rank(roster), 2);
     roster->rank = 1;
-    assert_int_equal(roster_local_ranks(roster), 1);
+    assert_int_equal(roster_local_size(roster), 1);
     roster->rank = 3;
-    assert_int_equal(roster_local_ranks(roster), 1);
+    assert_int_equal(roster_local_size(roster), 1);
     /* One machine that plays two nodes. */
     assert_int_equal(address_parse("10.0.0.3:8", &roster->members[1].address),
                      HOOP_OK);
-    assert_int_equal(roster_local_ranks(roster), 2);
+    assert_int_equal(roster_local_size(roster), 2);
     roster_destroy(roster);
 }
 
@@ -89,12 +89,12 @@ roster_local_ranks_counts_containers_of_one_machine(void **state)
                          HOOP_OK);
     }
     for (roster->rank = 0; roster->rank < 5; roster->rank++) {
-        assert_int_equal(roster_local_ranks(roster), n_local[roster->rank]);
-        assert_int_equal(roster_local_place(roster), roster->rank == 1);
+        assert_int_equal(roster_local_size(roster), n_local[roster->rank]);
+        assert_int_equal(roster_local_rank(roster), roster->rank == 1);
     }
     roster->rank = 0;
     assert_true(roster_is_local(roster, 1));
-    assert_false(roster_is_near(roster, 1));
+    assert_false(roster_is_same_node(roster, 1));
     assert_false(roster_is_local(roster, 2));
     roster_destroy(roster);
 }

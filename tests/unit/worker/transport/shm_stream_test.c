@@ -35,7 +35,7 @@ bells_heard(void)
 static void
 message_is_placed_from_the_ring(void **state)
 {
-    struct inflow in = inflow_collective(1, ringside.got, LARGE);
+    struct recv_request in = recv_request_collective(1, ringside.got, LARGE);
     const struct frame frame = frame_collective(0, LARGE, LARGE);
 
     (void)state;
@@ -54,7 +54,7 @@ pieces_are_handed_on_in_whole_elements(void **state)
     for (size_t i = 0; i < 5; i++) {
         const size_t total = LARGE / sizes[i] * sizes[i];
         struct sink sink = {.bytes = ringside.got};
-        struct inflow in = inflow_collective(1, NULL, total);
+        struct recv_request in = recv_request_collective(1, NULL, total);
         const struct frame frame = frame_collective(0, (uint32_t)total, total);
 
         in.element_size = sizes[i];
@@ -72,7 +72,7 @@ pieces_are_handed_on_in_whole_elements(void **state)
 static void
 message_that_comes_early_is_kept(void **state)
 {
-    struct inflow in = inflow_collective(1, ringside.got, SMALL);
+    struct recv_request in = recv_request_collective(1, ringside.got, SMALL);
     struct frame frame = frame_collective(0, SMALL, SMALL);
 
     (void)state;
@@ -87,7 +87,7 @@ message_that_comes_early_is_kept(void **state)
 static void
 ring_that_is_full_is_written_on_when_it_is_read(void **state)
 {
-    struct outflow out = outflow_collective(1, ringside.bytes, LARGE);
+    struct send_request out = send_request_collective(1, ringside.bytes, LARGE);
     size_t n_total = 0;
     size_t n_bytes;
 
@@ -100,9 +100,9 @@ ring_that_is_full_is_written_on_when_it_is_read(void **state)
          n_turns++) {
         ring_peek(&ringside.peer->in, &n_bytes);
         ring_take(&ringside.peer->in, n_bytes);
-        ring_tell(&ringside.peer->in);
+        ring_release(&ringside.peer->in);
         n_total += n_bytes;
-        transport_turn(ringside.here.transport, 0);
+        transport_progress(ringside.here.transport, 0);
     }
     assert_int_equal(out.handed, LARGE);
     assert_true(n_total > LARGE - LIMIT_RING_MIN);
@@ -111,8 +111,10 @@ ring_that_is_full_is_written_on_when_it_is_read(void **state)
 static void
 reader_is_rung_only_when_it_sleeps(void **state)
 {
-    struct outflow first = outflow_collective(1, ringside.bytes, SMALL);
-    struct outflow second = outflow_collective(1, ringside.bytes, SMALL);
+    struct send_request first =
+        send_request_collective(1, ringside.bytes, SMALL);
+    struct send_request second =
+        send_request_collective(1, ringside.bytes, SMALL);
     size_t n_bytes;
 
     (void)state;
@@ -151,7 +153,7 @@ write_soon(void *owner)
 static void
 turn_that_sleeps_is_woken_by_the_bell(void **state)
 {
-    struct inflow in = inflow_collective(1, ringside.got, SMALL);
+    struct recv_request in = recv_request_collective(1, ringside.got, SMALL);
     pthread_t thread;
     unsigned n_rings = 0;
 
@@ -161,7 +163,7 @@ turn_that_sleeps_is_woken_by_the_bell(void **state)
     while (bells_heard() > 0)
         ;
     assert_int_equal(pthread_create(&thread, NULL, write_soon, &n_rings), 0);
-    assert_true(transport_turn(ringside.here.transport, 20000));
+    assert_true(transport_progress(ringside.here.transport, 20000));
     pthread_join(thread, NULL);
     assert_int_equal(n_rings, 1);
     station_settle(&ringside.here);
@@ -172,7 +174,7 @@ turn_that_sleeps_is_woken_by_the_bell(void **state)
 static void
 peer_that_dies_is_lost_after_what_it_wrote(void **state)
 {
-    struct inflow in = inflow_collective(1, ringside.got, SMALL);
+    struct recv_request in = recv_request_collective(1, ringside.got, SMALL);
     const struct frame frame = frame_collective(0, SMALL, SMALL);
     uint8_t stream[LIMIT_FRAME_HEADER + SMALL + LIMIT_FRAME_PAD];
     const struct iovec span = {stream,
@@ -195,7 +197,7 @@ peer_that_dies_amid_a_frame_is_lost(void **state)
 {
     const struct frame frame = frame_collective(0, SMALL, SMALL);
     uint8_t stream[LIMIT_FRAME_HEADER + SMALL + LIMIT_FRAME_PAD];
-    struct inflow in = inflow_collective(1, ringside.got, SMALL);
+    struct recv_request in = recv_request_collective(1, ringside.got, SMALL);
 
     (void)state;
     transport_receive(ringside.here.transport, &in);
@@ -231,7 +233,7 @@ peer_that_leaves_is_no_loss(void **state)
 static void
 counts_that_cannot_be_lose_the_peer(void **state)
 {
-    struct outflow out = outflow_collective(1, ringside.bytes, LARGE);
+    struct send_request out = send_request_collective(1, ringside.bytes, LARGE);
 
     atomic_store(&ringside.peer->out.control->written, 1ull << 40);
     station_settle(&ringside.here);
@@ -243,7 +245,7 @@ counts_that_cannot_be_lose_the_peer(void **state)
     transport_send(ringside.here.transport, &out);
     out.granted = LARGE;
     for (unsigned i = 0; i < 100 && ringside.here.n_lost == 0; i++)
-        transport_turn(ringside.here.transport, 0);
+        transport_progress(ringside.here.transport, 0);
     assert_int_equal(ringside.here.n_lost, 1);
 }
 

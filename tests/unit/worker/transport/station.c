@@ -21,7 +21,7 @@ const struct flow_label station_label = {
 };
 
 static void
-on_handed(void *owner, struct outflow *flow, uint64_t n_bytes)
+on_bytes_sent(void *owner, struct send_request *flow, uint64_t n_bytes)
 {
     (void)owner;
     assert_true(n_bytes > 0 || flow->total == 0);
@@ -31,7 +31,7 @@ on_handed(void *owner, struct outflow *flow, uint64_t n_bytes)
 
 static void
 on_arrived(void *owner,
-           struct inflow *flow,
+           struct recv_request *flow,
            const uint8_t *piece,
            size_t n_bytes)
 {
@@ -63,7 +63,7 @@ note_tensor(struct station *station, const struct frame_tensor *tensor)
 
 static void
 on_matched(void *owner,
-           struct inflow *flow,
+           struct recv_request *flow,
            const struct frame *frame,
            const struct frame_tensor *tensor)
 {
@@ -82,15 +82,15 @@ on_matched(void *owner,
 }
 
 static void
-on_withdrawn(void *owner, struct inflow *flow)
+on_retracted(void *owner, struct recv_request *flow)
 {
     struct station *station = owner;
 
-    station->n_withdrawn++;
+    station->n_retracted++;
     transport_receive_cancel(station->transport, flow);
 }
 
-static enum transport_fate
+static enum transport_unexpected_action
 on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
 {
     struct station *station = owner;
@@ -98,14 +98,14 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     station->n_unexpected++;
     station->peer = peer;
     station->frame = *frame;
-    return station->fate;
+    return station->action;
 }
 
 static void
 on_mismatch(void *owner,
             uint32_t peer,
             const struct frame *frame,
-            struct inflow *flow)
+            struct recv_request *flow)
 {
     struct station *station = owner;
 
@@ -119,72 +119,75 @@ on_mismatch(void *owner,
 }
 
 static void
-on_unfit(void *owner,
-         struct inflow *flow,
-         const struct frame *frame,
-         const struct frame_tensor *tensor)
+on_receive_mismatch(void *owner,
+                    struct recv_request *flow,
+                    const struct frame *frame,
+                    const struct frame_tensor *tensor)
 {
     note_tensor(owner, tensor);
     on_mismatch(owner, flow->key.peer, frame, flow);
 }
 
 static void
-on_misfit(void *owner, uint32_t peer, const struct frame *frame, uint64_t total)
+on_size_mismatch(void *owner,
+                 uint32_t peer,
+                 const struct frame *frame,
+                 uint64_t total)
 {
     struct station *station = owner;
 
-    station->n_misfits++;
+    station->n_size_mismatches++;
     station->peer = peer;
     station->frame = *frame;
-    station->misfit_total = total;
+    station->mismatch_total = total;
 }
 
 static void
-on_parting(void *owner, uint32_t peer)
+on_leaving(void *owner, uint32_t peer)
 {
     struct station *station = owner;
 
-    station->n_partings++;
+    station->n_leaving++;
     station->peer = peer;
 }
 
 static void
-on_stray(void *owner,
-         uint32_t peer,
-         const struct frame *frame,
-         const struct frame_tensor *tensor)
+on_extra_tensor(void *owner,
+                uint32_t peer,
+                const struct frame *frame,
+                const struct frame_tensor *tensor)
 {
     struct station *station = owner;
 
-    station->n_strays++;
+    station->n_extra_tensors++;
     station->peer = peer;
     station->frame = *frame;
-    station->stray_part = tensor->part;
+    station->extra_part = tensor->part;
 }
 
 static void
-on_overdue(void *owner,
-           struct inflow *flow,
-           const struct frame *frame,
-           const struct frame_tensor *tensor)
+on_list_ended(void *owner,
+              struct recv_request *flow,
+              const struct frame *frame,
+              const struct frame_tensor *tensor)
 {
     struct station *station = owner;
 
     (void)frame;
     (void)tensor;
-    station->n_overdue++;
+    station->n_lists_ended++;
     transport_receive_cancel(station->transport, flow);
 }
 
 static void
-on_verdict(void *owner,
-           uint32_t peer,
-           const struct frame *frame,
-           const char *text)
+on_failure_notice(void *owner,
+                  uint32_t peer,
+                  const struct frame *frame,
+                  const char *text)
 {
     struct station *station = owner;
 
-    station->n_verdicts++;
+    station->n_failure_notices++;
     station->peer = peer;
     station->frame = *frame;
     snprintf(station->text, sizeof(station->text), "%s", text);
@@ -201,7 +204,7 @@ on_lost(void *owner, uint32_t peer, const char *why)
 }
 
 static void
-on_damaged(void *owner, uint32_t peer, const char *why)
+on_corrupted(void *owner, uint32_t peer, const char *why)
 {
     struct station *station = owner;
 
@@ -218,7 +221,7 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 }
 
 static void
-on_gone(void *owner, uint32_t peer)
+on_closed(void *owner, uint32_t peer)
 {
     (void)owner;
     (void)peer;
@@ -243,22 +246,22 @@ on_needed(void *owner, uint32_t peer)
 }
 
 static const struct transport_events events = {
-    .on_handed = on_handed,
+    .on_bytes_sent = on_bytes_sent,
     .on_arrived = on_arrived,
     .on_matched = on_matched,
-    .on_withdrawn = on_withdrawn,
+    .on_retracted = on_retracted,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
-    .on_unfit = on_unfit,
-    .on_stray = on_stray,
-    .on_overdue = on_overdue,
-    .on_misfit = on_misfit,
-    .on_parting = on_parting,
-    .on_verdict = on_verdict,
+    .on_receive_mismatch = on_receive_mismatch,
+    .on_extra_tensor = on_extra_tensor,
+    .on_list_ended = on_list_ended,
+    .on_size_mismatch = on_size_mismatch,
+    .on_leaving = on_leaving,
+    .on_failure_notice = on_failure_notice,
     .on_lost = on_lost,
-    .on_damaged = on_damaged,
+    .on_corrupted = on_corrupted,
     .on_left = on_left,
-    .on_gone = on_gone,
+    .on_closed = on_closed,
     .on_heartbeat = on_heartbeat,
     .on_needed = on_needed,
 };
@@ -266,7 +269,7 @@ static const struct transport_events events = {
 void
 station_open(struct station *station, uint32_t rank, enum codec_id codec)
 {
-    *station = (struct station){.fate = TRANSPORT_KEEP, .raw = {-1, -1, -1}};
+    *station = (struct station){.action = TRANSPORT_KEEP, .raw = {-1, -1, -1}};
     assert_int_equal(roster_create(STATION_RANKS, &station->roster), HOOP_OK);
     station->roster->rank = rank;
     station->roster->epoch = STATION_EPOCH;
@@ -318,9 +321,9 @@ void
 stations_settle(struct station *one, struct station *other)
 {
     for (unsigned n_quiet = 0; n_quiet < 3; n_quiet++) {
-        if (transport_turn(one->transport, 0))
+        if (transport_progress(one->transport, 0))
             n_quiet = 0;
-        if (other && transport_turn(other->transport, 0))
+        if (other && transport_progress(other->transport, 0))
             n_quiet = 0;
     }
 }
@@ -348,7 +351,7 @@ station_feed_bytes(struct station *station,
             break;
         if (n > 0)
             n_done += (size_t)n;
-        transport_turn(station->transport, 0);
+        transport_progress(station->transport, 0);
     }
     station_settle(station);
 }
@@ -405,7 +408,7 @@ raw_read(struct station *station, uint32_t rank, uint8_t *bytes, size_t n_bytes)
 
         n_done += n > 0 ? (size_t)n : 0;
         n_quiet++;
-        if (n > 0 || transport_turn(station->transport, 0))
+        if (n > 0 || transport_progress(station->transport, 0))
             n_quiet = 0;
     }
     assert_true(n_done == 0 || n_done == n_bytes);
@@ -504,10 +507,10 @@ frame_message(uint64_t op, uint64_t tag, uint32_t n_bytes, uint64_t total)
     };
 }
 
-struct outflow
-outflow_collective(uint32_t peer, const uint8_t *bytes, uint64_t total)
+struct send_request
+send_request_collective(uint32_t peer, const uint8_t *bytes, uint64_t total)
 {
-    return (struct outflow){
+    return (struct send_request){
         .key = {.comm = STATION_COMM, .op = 1, .step = 2, .peer = peer},
         .label = &station_label,
         .bytes = bytes,
@@ -516,10 +519,10 @@ outflow_collective(uint32_t peer, const uint8_t *bytes, uint64_t total)
     };
 }
 
-struct inflow
-inflow_collective(uint32_t peer, uint8_t *place, uint64_t total)
+struct recv_request
+recv_request_collective(uint32_t peer, uint8_t *place, uint64_t total)
 {
-    return (struct inflow){
+    return (struct recv_request){
         .key = {.comm = STATION_COMM, .op = 1, .step = 2, .peer = peer},
         .label = &station_label,
         .place = place,

@@ -27,35 +27,35 @@ struct station {
     struct transport *transport;
     struct roster *roster;
     int raw[STATION_RANKS]; /* the other end, -1: none or another station */
-    enum transport_fate fate;
+    enum transport_unexpected_action action;
     /* Called within on_arrived(), if set. */
-    void (*arrived_hook)(struct station *station, struct inflow *flow);
+    void (*arrived_hook)(struct station *station, struct recv_request *flow);
     /* What a tensor of any shape is given: as many bytes; NULL: it is refused. */
     uint8_t *room;
     unsigned n_matched;
-    unsigned n_withdrawn;
+    unsigned n_retracted;
     unsigned n_unexpected;
     unsigned n_mismatches; /* also of messages that do not fit */
-    unsigned n_misfits;
-    unsigned n_partings;
-    unsigned n_verdicts;
-    unsigned n_strays;  /* tensors left of a list */
-    unsigned n_overdue; /* receives left of one */
-    uint32_t stray_part;
+    unsigned n_size_mismatches;
+    unsigned n_leaving;
+    unsigned n_failure_notices;
+    unsigned n_extra_tensors; /* tensors left of a list */
+    unsigned n_lists_ended;   /* receives left of one */
+    uint32_t extra_part;
     unsigned n_lost;
     unsigned n_damaged; /* ... of which the peer is to be told why */
     unsigned n_left;
     unsigned n_needed;
     uint32_t peer;      /* of the last event */
     struct frame frame; /* of the last unexpected, mismatch or verdict */
-    struct inflow *mismatched;
+    struct recv_request *mismatched;
     struct frame_tensor tensor; /* of the last match or misfit with one ... */
     bool has_tensor;            /* ... if the last had one */
-    uint64_t misfit_total;
+    uint64_t mismatch_total;
     char text[2048]; /* of the last loss or verdict */
 };
 
-/* Where a flow's pieces are put together. The owner of such an inflow. */
+/* Where a flow's pieces are put together. The owner of such a receive request. */
 struct sink {
     uint8_t *bytes;
     size_t n_bytes;
@@ -130,9 +130,9 @@ frame_message(uint64_t op, uint64_t tag, uint32_t n_bytes, uint64_t total);
 extern const struct flow_label station_label;
 
 /* The flows that frame_collective() belongs to. */
-struct outflow
-outflow_collective(uint32_t peer, const uint8_t *bytes, uint64_t total);
-struct inflow
-inflow_collective(uint32_t peer, uint8_t *place, uint64_t total);
+struct send_request
+send_request_collective(uint32_t peer, const uint8_t *bytes, uint64_t total);
+struct recv_request
+recv_request_collective(uint32_t peer, uint8_t *place, uint64_t total);
 
 #endif

@@ -13,7 +13,7 @@ enum {
 static void
 grant_of_another_length_is_a_misfit(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, BIG);
+    struct send_request flow = send_request_collective(1, desk.bytes, BIG);
     struct frame frame = frame_collective(BIG, 0, BIG + 1);
 
     (void)state;
@@ -22,8 +22,8 @@ grant_of_another_length_is_a_misfit(void **state)
     assert_true(desk_next());
     assert_int_equal(desk.frame.raw, LIMIT_EAGER_MESSAGE);
     station_feed(&desk.station, 1, &frame, NULL);
-    assert_int_equal(desk.station.n_misfits, 1);
-    assert_int_equal(desk.station.misfit_total, BIG);
+    assert_int_equal(desk.station.n_size_mismatches, 1);
+    assert_int_equal(desk.station.mismatch_total, BIG);
     assert_int_equal(flow.granted, 0);
     transport_send_cancel(desk.station.transport, &flow);
 }
@@ -32,13 +32,13 @@ grant_of_another_length_is_a_misfit(void **state)
 static void
 peer_that_is_doomed_is_lost_with_the_next_turn(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, SMALL);
+    struct send_request flow = send_request_collective(1, desk.bytes, SMALL);
 
     (void)state;
     transport_send(desk.station.transport, &flow);
-    peer_doom(&desk.station.transport->peers[1], "no memory");
+    peer_fail_later(&desk.station.transport->peers[1], "no memory");
     assert_int_equal(desk.station.n_lost, 0);
-    transport_turn(desk.station.transport, 0);
+    transport_progress(desk.station.transport, 0);
     assert_int_equal(desk.station.n_lost, 1);
     assert_string_equal(desk.station.text, "no memory");
     assert_int_equal(flow.framed, 0);
@@ -48,7 +48,7 @@ peer_that_is_doomed_is_lost_with_the_next_turn(void **state)
 static void
 grant_of_another_call_is_a_mismatch(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, BIG);
+    struct send_request flow = send_request_collective(1, desk.bytes, BIG);
     struct frame frame = frame_collective(BIG, 0, BIG);
 
     (void)state;

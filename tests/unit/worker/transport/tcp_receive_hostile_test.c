@@ -89,7 +89,8 @@ window_that_is_given_back_is_used_again(void **state)
 
     (void)state;
     for (uint64_t n = 0; n < 4 * window; n += CHUNK) {
-        struct inflow flow = inflow_collective(1, desk.received, CHUNK);
+        struct recv_request flow =
+            recv_request_collective(1, desk.received, CHUNK);
 
         frame.op++;
         flow.key.op = frame.op;
@@ -115,7 +116,7 @@ feed_many(struct frame *frame)
     static uint8_t bytes[N_EACH * LIMIT_FRAME_HEADER];
     const size_t before = mallinfo2().uordblks;
 
-    for (unsigned n = 0; n <= LIMIT_ANNOUNCED && desk.station.n_lost == 0;
+    for (unsigned n = 0; n <= LIMIT_UNEXPECTED && desk.station.n_lost == 0;
          n += N_EACH) {
         for (unsigned i = 0; i < N_EACH; i++) {
             frame->op++;
@@ -169,10 +170,10 @@ peer_that_reads_nothing_is_lost_before_memory_is(void **state)
     for (unsigned i = 0; i < 1000000 && desk.station.n_lost == 0; i++) {
         transport_tell(desk.station.transport, 1, &verdict, text);
         if (i % 1000 == 0)
-            transport_turn(desk.station.transport, 0);
+            transport_progress(desk.station.transport, 0);
         assert_true(i % 1000 != 0 || grown_since(before) < CONTROL_BUDGET);
     }
-    transport_turn(desk.station.transport, 0);
+    transport_progress(desk.station.transport, 0);
     assert_lost("does not read");
     assert_int_equal(desk.station.n_damaged, 1);
 }
@@ -187,7 +188,7 @@ signs_of_life_do_not_pile_up(void **state)
     for (unsigned i = 0; i < 100000; i++) {
         transport_tell(desk.station.transport, 1, &sign, NULL);
         if (i % 1000 == 0)
-            transport_turn(desk.station.transport, 0);
+            transport_progress(desk.station.transport, 0);
     }
     assert_int_equal(desk.station.n_lost, 0);
     assert_true(grown_since(before) < WINDOW_BUDGET);
@@ -210,7 +211,7 @@ garbage_loses_the_peer_with_a_reason(void **state)
 static void
 frame_of_another_epoch_is_dropped_and_paid_for(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     struct frame old = desk_eager(0, SMALL, SMALL);
     const struct frame now = desk_eager(0, SMALL, SMALL);
 
@@ -235,7 +236,7 @@ frame_of_another_epoch_is_dropped_and_paid_for(void **state)
 static void
 bytes_that_were_not_granted_lose_the_peer(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, BIG);
+    struct recv_request flow = recv_request_collective(1, desk.received, BIG);
     const struct frame frame = frame_collective(0, SMALL, BIG);
 
     (void)state;
@@ -250,7 +251,7 @@ bytes_that_were_not_granted_lose_the_peer(void **state)
 static void
 bytes_out_of_order_lose_the_peer(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     const struct frame frame = desk_eager(10, 20, SMALL);
 
     (void)state;
@@ -265,7 +266,7 @@ bytes_out_of_order_lose_the_peer(void **state)
 static void
 bytes_out_of_order_that_came_early_lose_the_peer(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     const struct frame frame = desk_eager(0, 20, SMALL);
 
     (void)state;
@@ -283,7 +284,7 @@ bytes_out_of_order_that_came_early_lose_the_peer(void **state)
 static void
 bytes_sent_twice_lose_the_peer(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     const struct frame frame = desk_eager(0, 20, SMALL);
 
     (void)state;
@@ -297,15 +298,15 @@ bytes_sent_twice_lose_the_peer(void **state)
 static void
 message_of_another_size_is_a_misfit_and_touches_nothing(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     const struct frame frame = desk_eager(0, 20, SMALL + 1);
 
     (void)state;
     transport_receive(desk.station.transport, &flow);
     desk_feed(&frame);
-    assert_int_equal(desk.station.n_misfits, 1);
+    assert_int_equal(desk.station.n_size_mismatches, 1);
     assert_int_equal(desk.station.frame.total, SMALL + 1);
-    assert_int_equal(desk.station.misfit_total, SMALL);
+    assert_int_equal(desk.station.mismatch_total, SMALL);
     assert_int_equal(desk.station.n_lost + desk.station.n_mismatches, 0);
     assert_untouched(0);
     transport_receive_cancel(desk.station.transport, &flow);
@@ -314,14 +315,14 @@ message_of_another_size_is_a_misfit_and_touches_nothing(void **state)
 static void
 announcement_of_another_size_is_a_misfit(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     struct frame announcement = frame_collective(0, 0, SMALL + 1);
 
     (void)state;
     announcement.kind = FRAME_ANNOUNCE;
     transport_receive(desk.station.transport, &flow);
     desk_feed(&announcement);
-    assert_int_equal(desk.station.n_misfits, 1);
+    assert_int_equal(desk.station.n_size_mismatches, 1);
     assert_false(desk_next());
     transport_receive_cancel(desk.station.transport, &flow);
 }
@@ -329,7 +330,7 @@ announcement_of_another_size_is_a_misfit(void **state)
 static void
 half_elements_lose_the_peer(void **state)
 {
-    struct inflow flow = inflow_collective(1, NULL, SMALL);
+    struct recv_request flow = recv_request_collective(1, NULL, SMALL);
     const struct frame frame = desk_eager(0, 20, SMALL);
 
     (void)state;
@@ -343,7 +344,7 @@ half_elements_lose_the_peer(void **state)
 static void
 call_of_another_signature_is_a_mismatch_and_touches_nothing(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     struct frame frame = desk_eager(0, SMALL, SMALL);
 
     (void)state;
@@ -361,7 +362,7 @@ call_of_another_signature_is_a_mismatch_and_touches_nothing(void **state)
 static void
 announcement_of_another_call_is_a_mismatch(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     struct frame announcement = frame_collective(0, 0, SMALL);
 
     (void)state;
@@ -396,7 +397,7 @@ end_of_stream_without_goodbye_is_a_loss(void **state)
 static void
 death_within_a_frame_is_a_loss(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     const struct frame frame = desk_eager(0, SMALL, SMALL);
     static uint8_t bytes[4096];
 
@@ -449,7 +450,7 @@ coded_frame(void)
 static void
 damaged_code_loses_the_peer(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, 4096);
+    struct recv_request flow = recv_request_collective(1, desk.received, 4096);
     const struct frame frame = coded_frame();
 
     (void)state;
@@ -466,7 +467,7 @@ damaged_code_loses_the_peer(void **state)
 static void
 lossy_code_of_what_keeps_its_bits_loses_the_peer(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, 4096);
+    struct recv_request flow = recv_request_collective(1, desk.received, 4096);
     struct frame frame = desk_eager(0, 4096, 4096);
 
     (void)state;
@@ -484,7 +485,7 @@ lossy_code_of_what_keeps_its_bits_loses_the_peer(void **state)
 static void
 lossy_code_of_another_length_loses_the_peer(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, 4096);
+    struct recv_request flow = recv_request_collective(1, desk.received, 4096);
     struct frame frame = desk_eager(0, 4096, 4096);
 
     (void)state;
@@ -501,7 +502,7 @@ lossy_code_of_another_length_loses_the_peer(void **state)
 static void
 damaged_code_that_came_early_loses_the_peer(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, 4096);
+    struct recv_request flow = recv_request_collective(1, desk.received, 4096);
     const struct frame frame = coded_frame();
 
     (void)state;
@@ -520,9 +521,11 @@ static void
 coded_payload_is_decoded_into_place_or_pieces(void **state)
 {
     struct sink sink = {.bytes = desk.received + 8192};
-    struct inflow placed = inflow_collective(1, desk.received, 4096);
-    struct inflow pieces = inflow_collective(1, NULL, 4096);
-    struct inflow late = inflow_collective(1, desk.received + 16384, 4096);
+    struct recv_request placed =
+        recv_request_collective(1, desk.received, 4096);
+    struct recv_request pieces = recv_request_collective(1, NULL, 4096);
+    struct recv_request late =
+        recv_request_collective(1, desk.received + 16384, 4096);
     struct frame frame = coded_frame();
 
     (void)state;

@@ -14,7 +14,7 @@ enum {
 static void
 payload_of_an_open_flow_lands_in_its_place(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     const struct frame first = desk_eager(0, 300, SMALL);
     const struct frame second = desk_eager(300, 700, SMALL);
 
@@ -41,7 +41,7 @@ dribble(size_t n_each, size_t element_size, uint8_t *place)
     };
     static uint8_t bytes[8192];
     struct sink sink = {.bytes = desk.received};
-    struct inflow flow = inflow_collective(1, place, TOTAL);
+    struct recv_request flow = recv_request_collective(1, place, TOTAL);
     const struct frame first = desk_eager(0, FIRST, TOTAL);
     const struct frame second = desk_eager(FIRST, TOTAL - FIRST, TOTAL);
     size_t n_bytes = frame_bytes(&first, desk.bytes, bytes);
@@ -78,14 +78,14 @@ static void
 empty_message_completes_its_receive(void **state)
 {
     struct sink sink = {.bytes = desk.received};
-    struct inflow placed = {
+    struct recv_request placed = {
         .key = {.comm = STATION_COMM, .peer = 1, .kind = FLOW_MESSAGE},
         .label = &station_label,
         .place = desk.received,
         .element_size = 4,
         .total = SMALL,
         .owner = &sink};
-    struct inflow nowhere = placed;
+    struct recv_request nowhere = placed;
     const struct frame first = frame_message(1, 0, 0, 0);
     const struct frame second = frame_message(2, 0, 0, 0);
 
@@ -107,21 +107,21 @@ empty_message_completes_its_receive(void **state)
 static void
 unexpected_frame_has_the_fate_it_is_given(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     const struct frame first = desk_eager(0, 400, SMALL);
     const struct frame second = desk_eager(400, 600, SMALL);
 
     (void)state;
-    desk.station.fate = TRANSPORT_DROP;
+    desk.station.action = TRANSPORT_DROP;
     desk_feed(&first);
     assert_int_equal(desk.station.n_unexpected, 1);
-    desk.station.fate = TRANSPORT_MISMATCH;
+    desk.station.action = TRANSPORT_MISMATCH;
     desk_feed(&first);
     assert_int_equal(desk.station.n_mismatches, 1);
     assert_null(desk.station.mismatched);
 
     /* Dropped is dropped: these are the first that count. */
-    desk.station.fate = TRANSPORT_KEEP;
+    desk.station.action = TRANSPORT_KEEP;
     desk_feed(&first);
     desk_feed(&second);
     assert_int_equal(flow.arrived, 0);
@@ -136,7 +136,7 @@ unexpected_frame_has_the_fate_it_is_given(void **state)
 
 /* The first half of a frame has come; the rest comes after the cancel. */
 static void
-cancel_halfway(struct inflow *flow)
+cancel_halfway(struct recv_request *flow)
 {
     static uint8_t bytes[4096];
     const struct frame frame = desk_eager(0, SMALL, SMALL);
@@ -158,8 +158,9 @@ cancel_halfway(struct inflow *flow)
 static void
 receive_cancel_leaves_the_buffer_alone(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    struct inflow other = inflow_collective(1, desk.received + SMALL, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
+    struct recv_request other =
+        recv_request_collective(1, desk.received + SMALL, SMALL);
     struct frame frame = desk_eager(0, SMALL, SMALL);
 
     (void)state;
@@ -179,7 +180,7 @@ static void
 receive_cancel_of_pieces_hands_on_nothing_more(void **state)
 {
     struct sink sink = {.bytes = desk.received};
-    struct inflow flow = inflow_collective(1, NULL, SMALL);
+    struct recv_request flow = recv_request_collective(1, NULL, SMALL);
 
     (void)state;
     flow.owner = &sink;
@@ -190,7 +191,7 @@ receive_cancel_of_pieces_hands_on_nothing_more(void **state)
 }
 
 static void
-cancel_within(struct station *station, struct inflow *flow)
+cancel_within(struct station *station, struct recv_request *flow)
 {
     transport_receive_cancel(station->transport, flow);
 }
@@ -198,7 +199,7 @@ cancel_within(struct station *station, struct inflow *flow)
 static void
 receive_may_be_cancelled_as_it_arrives(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     const struct frame frame = desk_eager(0, SMALL, SMALL);
     static uint8_t bytes[4096];
     const size_t n_bytes = frame_bytes(&frame, desk.bytes, bytes);
@@ -233,13 +234,13 @@ verdict_is_told_with_a_bounded_text(void **state)
 {
     (void)state;
     feed_verdict(0);
-    assert_int_equal(desk.station.n_verdicts, 1);
+    assert_int_equal(desk.station.n_failure_notices, 1);
     assert_string_equal(desk.station.text, "");
     feed_verdict(5);
     assert_string_equal(desk.station.text, "vvvvv");
     assert_int_equal(desk.station.frame.op, 4);
     feed_verdict(LIMIT_FRAME_PAYLOAD);
-    assert_int_equal(desk.station.n_verdicts, 3);
+    assert_int_equal(desk.station.n_failure_notices, 3);
     assert_int_equal(strlen(desk.station.text), LIMIT_ERROR_TEXT - 1);
 }
 
@@ -274,7 +275,7 @@ credit_comes_back_for_every_byte_that_was_consumed(void **state)
     (void)state;
     for (unsigned i = 0; i < N_FRAMES; i++) {
         /* Every sixth is kept, till it is forgotten; the others are dropped. */
-        desk.station.fate = i % 6 ? TRANSPORT_DROP : TRANSPORT_KEEP;
+        desk.station.action = i % 6 ? TRANSPORT_DROP : TRANSPORT_KEEP;
         frame.op = i;
         desk_feed(&frame);
     }
@@ -304,7 +305,7 @@ expect_grant(uint64_t up_to)
 static void
 grants_follow_what_is_allowed_by_and_by(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, BIG);
+    struct recv_request flow = recv_request_collective(1, desk.received, BIG);
 
     (void)state;
     flow.allowed = 100;
@@ -328,7 +329,7 @@ grants_follow_what_is_allowed_by_and_by(void **state)
 static void
 small_flow_is_granted_only_when_it_is_announced(void **state)
 {
-    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
     struct frame announcement = frame_collective(0, 0, SMALL);
 
     (void)state;

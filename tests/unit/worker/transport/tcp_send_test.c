@@ -44,7 +44,7 @@ credit(uint64_t n_bytes)
 static void
 send_of_little_goes_eagerly_in_one_frame(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, SMALL);
+    struct send_request flow = send_request_collective(1, desk.bytes, SMALL);
     struct transport_stats stats;
 
     (void)state;
@@ -66,7 +66,7 @@ send_of_little_goes_eagerly_in_one_frame(void **state)
 static void
 send_of_nothing_is_one_empty_frame(void **state)
 {
-    struct outflow flow = outflow_collective(1, NULL, 0);
+    struct send_request flow = send_request_collective(1, NULL, 0);
 
     (void)state;
     transport_send(desk.station.transport, &flow);
@@ -80,7 +80,7 @@ send_of_nothing_is_one_empty_frame(void **state)
 static void
 send_of_much_waits_for_grants_and_stays_within(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, BIG);
+    struct send_request flow = send_request_collective(1, desk.bytes, BIG);
 
     (void)state;
     transport_send(desk.station.transport, &flow);
@@ -105,7 +105,7 @@ send_of_much_waits_for_grants_and_stays_within(void **state)
 static void
 grant_of_all_lets_all_go(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, BIG);
+    struct send_request flow = send_request_collective(1, desk.bytes, BIG);
     uint64_t n_bytes = 0;
 
     (void)state;
@@ -126,7 +126,7 @@ grant_of_all_lets_all_go(void **state)
 static void
 send_stays_within_what_is_ready(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, SMALL);
+    struct send_request flow = send_request_collective(1, desk.bytes, SMALL);
 
     (void)state;
     flow.ready = 0;
@@ -145,8 +145,8 @@ send_stays_within_what_is_ready(void **state)
 static void
 send_of_what_is_forwarded_goes_first(void **state)
 {
-    struct outflow own = outflow_collective(1, desk.bytes, SMALL);
-    struct outflow forwarded = own;
+    struct send_request own = send_request_collective(1, desk.bytes, SMALL);
+    struct send_request forwarded = own;
 
     (void)state;
     forwarded.key.step++;
@@ -179,12 +179,12 @@ window_is_never_exceeded_and_returned_credit_is_used(void **state)
         N_FIT = LIMIT_EAGER_WINDOW / COST,
         N_FLOWS = N_FIT + 2
     };
-    struct outflow *flows = calloc(N_FLOWS, sizeof(*flows));
+    struct send_request *flows = calloc(N_FLOWS, sizeof(*flows));
     unsigned n_eager = 0;
 
     (void)state;
     for (unsigned i = 0; i < N_FLOWS; i++) {
-        flows[i] = outflow_collective(1, desk.bytes, SMALL);
+        flows[i] = send_request_collective(1, desk.bytes, SMALL);
         flows[i].key.op = i;
         transport_send(desk.station.transport, &flows[i]);
     }
@@ -208,7 +208,7 @@ window_is_never_exceeded_and_returned_credit_is_used(void **state)
     assert_int_equal(desk.frame.flags, 0);
 
     /* Returned credit is for those that come: who has asked is granted. */
-    struct outflow late = outflow_collective(1, desk.bytes, SMALL);
+    struct send_request late = send_request_collective(1, desk.bytes, SMALL);
     late.key.op = N_FLOWS;
     credit(COST);
     assert_false(desk_next());
@@ -222,7 +222,7 @@ window_is_never_exceeded_and_returned_credit_is_used(void **state)
 
 /* Nobody reads: what fits the socket is out, one frame is half. */
 static void
-fill_socket(struct outflow *flow)
+fill_socket(struct send_request *flow)
 {
     transport_send(desk.station.transport, flow);
     flow->granted = flow->total;
@@ -234,8 +234,8 @@ fill_socket(struct outflow *flow)
 static void
 send_cancel_copies_the_rest_of_a_half_sent_frame(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, BIG);
-    struct outflow other = outflow_collective(1, desk.bytes, SMALL);
+    struct send_request flow = send_request_collective(1, desk.bytes, BIG);
+    struct send_request other = send_request_collective(1, desk.bytes, SMALL);
     uint64_t n_bytes = 0;
 
     (void)state;
@@ -266,7 +266,7 @@ send_cancel_copies_the_rest_of_a_half_sent_frame(void **state)
 static void
 send_cancel_of_what_has_not_begun_sends_nothing(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, SMALL);
+    struct send_request flow = send_request_collective(1, desk.bytes, SMALL);
 
     (void)state;
     transport_send(desk.station.transport, &flow);
@@ -278,7 +278,7 @@ send_cancel_of_what_has_not_begun_sends_nothing(void **state)
 static void
 send_is_handed_when_the_kernel_has_it(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, BIG);
+    struct send_request flow = send_request_collective(1, desk.bytes, BIG);
     uint64_t n_read = 0;
 
     (void)state;
@@ -293,7 +293,7 @@ send_is_handed_when_the_kernel_has_it(void **state)
 static void
 verdict_goes_before_the_data_with_its_text(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, SMALL);
+    struct send_request flow = send_request_collective(1, desk.bytes, SMALL);
     const struct frame verdict = {.kind = FRAME_VERDICT,
                                   .epoch = STATION_EPOCH,
                                   .comm = STATION_COMM,
@@ -316,7 +316,7 @@ verdict_goes_before_the_data_with_its_text(void **state)
 static void
 send_codes_what_shrinks_and_hands_it_at_once(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, 50000);
+    struct send_request flow = send_request_collective(1, desk.bytes, 50000);
     struct codec *codec = NULL;
     uint8_t *raw = malloc(50000);
 
@@ -342,8 +342,8 @@ send_codes_what_shrinks_and_hands_it_at_once(void **state)
 static void
 send_leaves_uncoded_what_is_small_or_dense(void **state)
 {
-    struct outflow small = outflow_collective(1, desk.bytes, 512);
-    struct outflow dense = outflow_collective(1, desk.bytes, 50000);
+    struct send_request small = send_request_collective(1, desk.bytes, 512);
+    struct send_request dense = send_request_collective(1, desk.bytes, 50000);
     uint32_t random = 1;
 
     (void)state;
@@ -365,7 +365,7 @@ send_leaves_uncoded_what_is_small_or_dense(void **state)
 static void
 send_cancel_of_coded_frames_ends_them(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, BIG);
+    struct send_request flow = send_request_collective(1, desk.bytes, BIG);
     uint32_t random = 9;
 
     (void)state;
@@ -391,7 +391,7 @@ send_cancel_of_coded_frames_ends_them(void **state)
 static void
 send_to_a_peer_that_is_gone_loses_it(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, SMALL);
+    struct send_request flow = send_request_collective(1, desk.bytes, SMALL);
 
     (void)state;
     station_hang_up(&desk.station, 1);
@@ -407,7 +407,7 @@ send_to_a_peer_that_is_gone_loses_it(void **state)
 static void
 peer_that_dies_while_the_socket_is_full_is_lost(void **state)
 {
-    struct outflow flow = outflow_collective(1, desk.bytes, BIG);
+    struct send_request flow = send_request_collective(1, desk.bytes, BIG);
 
     (void)state;
     fill_socket(&flow);

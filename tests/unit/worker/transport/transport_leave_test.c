@@ -36,13 +36,13 @@ static void
 goodbyes_end_both_sides_without_a_loss(void **state)
 {
     static const uint8_t bytes[SMALL];
-    struct outflow out = outflow_collective(1, bytes, SMALL);
+    struct send_request out = send_request_collective(1, bytes, SMALL);
     struct transport_stats stats;
 
     (void)state;
     /* What was sent before is delivered before. */
     transport_send(here.transport, &out);
-    transport_turn(here.transport, 0);
+    transport_progress(here.transport, 0);
     assert_false(transport_has_left(here.transport));
     transport_leave(here.transport);
     assert_false(transport_has_left(here.transport));
@@ -68,12 +68,12 @@ nothing_is_told_after_the_goodbye(void **state)
 
     (void)state;
     transport_leave(here.transport);
-    transport_turn(here.transport, 0);
+    transport_progress(here.transport, 0);
     transport_tell(here.transport, 1, &verdict, "too late");
-    transport_turn(here.transport, 0);
+    transport_progress(here.transport, 0);
     stations_settle(&here, &there);
     assert_true(transport_has_left(here.transport));
-    assert_int_equal(there.n_verdicts, 0);
+    assert_int_equal(there.n_failure_notices, 0);
     assert_int_equal(here.n_lost + there.n_lost, 0);
 }
 
@@ -112,13 +112,13 @@ answer_to_a_goodbye_goes_before_its_rank_leaves(void **state)
 {
     (void)state;
     transport_leave(there.transport);
-    transport_turn(there.transport, 0);
-    transport_turn(here.transport, 0);
+    transport_progress(there.transport, 0);
+    transport_progress(here.transport, 0);
     assert_int_equal(here.n_left, 1);
     transport_leave(here.transport);
     assert_false(transport_has_left(here.transport));
     while (!transport_has_left(here.transport))
-        assert_true(transport_turn(here.transport, 5000));
+        assert_true(transport_progress(here.transport, 5000));
     station_settle(&there);
     assert_true(transport_has_left(there.transport));
     assert_int_equal(here.n_lost + there.n_lost, 0);

@@ -58,10 +58,10 @@ large_messages_cross_in_both_directions_at_once(void **state)
 {
     uint8_t *sent = calloc(1, BIG);
     uint8_t *received[2] = {malloc(BIG), malloc(BIG)};
-    struct outflow out[2] = {outflow_collective(1, sent, BIG),
-                             outflow_collective(0, sent, BIG)};
-    struct inflow in[2] = {inflow_collective(1, received[0], BIG),
-                           inflow_collective(0, received[1], BIG)};
+    struct send_request out[2] = {send_request_collective(1, sent, BIG),
+                                  send_request_collective(0, sent, BIG)};
+    struct recv_request in[2] = {recv_request_collective(1, received[0], BIG),
+                                 recv_request_collective(0, received[1], BIG)};
     struct transport_stats stats;
 
     (void)state;
@@ -90,8 +90,8 @@ static void
 connection_is_asked_for_once_and_flows_wait_for_it(void **state)
 {
     static const uint8_t bytes[SMALL];
-    struct outflow out = outflow_collective(2, bytes, SMALL);
-    struct inflow in = inflow_collective(2, NULL, SMALL);
+    struct send_request out = send_request_collective(2, bytes, SMALL);
+    struct recv_request in = recv_request_collective(2, NULL, SMALL);
 
     (void)state;
     transport_send(here.transport, &out);
@@ -158,7 +158,7 @@ tell_all_reaches_all_but_one(void **state)
     station_attach(&here, 2);
     transport_tell_all(here.transport, 2, &verdict, "why");
     stations_settle(&here, &there);
-    assert_int_equal(there.n_verdicts, 1);
+    assert_int_equal(there.n_failure_notices, 1);
     assert_int_equal(there.frame.op, 8);
     assert_string_equal(there.text, "why");
     assert_false(station_next(&here, 2, &frame, payload));
@@ -185,7 +185,7 @@ turn_that_waits_is_woken_by_another_thread(void **state)
     const uint64_t begin_ns = clock_now_ns();
     assert_int_equal(pthread_create(&thread, NULL, wake_asleep, &was_asleep),
                      0);
-    assert_false(transport_turn(here.transport, 20000));
+    assert_false(transport_progress(here.transport, 20000));
     assert_true(clock_now_ns() - begin_ns < 10 * CLOCK_NS_PER_S);
     pthread_join(thread, NULL);
     assert_true(was_asleep);
@@ -195,12 +195,12 @@ static void
 fd_is_readable_when_something_has_come(void **state)
 {
     static const uint8_t bytes[SMALL];
-    struct outflow out = outflow_collective(0, bytes, SMALL);
+    struct send_request out = send_request_collective(0, bytes, SMALL);
     struct pollfd poll_fd = {.fd = transport_fd(here.transport),
                              .events = POLLIN};
 
     (void)state;
-    assert_true(transport_rest(here.transport));
+    assert_true(transport_arm(here.transport));
     assert_int_equal(poll(&poll_fd, 1, 0), 0);
     transport_send(there.transport, &out);
     station_settle(&there);
@@ -214,8 +214,8 @@ spin_reads_who_is_waited_for(void **state)
 {
     static const uint8_t bytes[SMALL];
     uint8_t received[SMALL];
-    struct outflow out = outflow_collective(0, bytes, SMALL);
-    struct inflow in = inflow_collective(1, received, SMALL);
+    struct send_request out = send_request_collective(0, bytes, SMALL);
+    struct recv_request in = recv_request_collective(1, received, SMALL);
 
     (void)state;
     transport_send(there.transport, &out);
@@ -235,13 +235,14 @@ spin_reads_who_may_send_a_message(void **state)
 {
     static uint8_t bytes[SMALL] = "for you";
     const uint32_t sources[] = {1, FLOW_ANY_PEER};
-    const size_t n_sources = segments_mode() == SHARING_NEVER ? 1 : 2;
+    const size_t n_sources = segments_mode() == SHM_MODE_NEVER ? 1 : 2;
 
     (void)state;
     for (size_t i = 0; i < n_sources; i++) {
         uint8_t received[SMALL] = "";
-        struct outflow out = outflow_collective(0, bytes, SMALL);
-        struct inflow in = inflow_collective(sources[i], received, SMALL);
+        struct send_request out = send_request_collective(0, bytes, SMALL);
+        struct recv_request in =
+            recv_request_collective(sources[i], received, SMALL);
 
         out.key = (struct flow_key){
             .comm = STATION_COMM, .op = i + 1, .kind = FLOW_MESSAGE};
@@ -270,8 +271,8 @@ enum {
 struct traffic {
     struct station *from;
     struct station *to;
-    struct outflow out[N_FLOWS];
-    struct inflow in[N_FLOWS];
+    struct send_request out[N_FLOWS];
+    struct recv_request in[N_FLOWS];
     struct sink sinks[N_FLOWS];
     uint8_t *sent[N_FLOWS];
     uint8_t *received[N_FLOWS];
@@ -308,11 +309,11 @@ traffic_prepare(struct traffic *traffic, unsigned i)
     for (uint64_t k = 0; k < total; k++)
         traffic->sent[i][k] = (uint8_t)random_below(1 + random_below(256));
     traffic->sinks[i] = (struct sink){.bytes = traffic->received[i]};
-    traffic->out[i] =
-        outflow_collective(traffic->to->roster->rank, traffic->sent[i], total);
-    traffic->in[i] =
-        inflow_collective(traffic->from->roster->rank,
-                          random_below(2) ? traffic->received[i] : NULL, total);
+    traffic->out[i] = send_request_collective(traffic->to->roster->rank,
+                                              traffic->sent[i], total);
+    traffic->in[i] = recv_request_collective(
+        traffic->from->roster->rank,
+        random_below(2) ? traffic->received[i] : NULL, total);
     traffic->in[i].element_size = 8;
     traffic->in[i].owner = &traffic->sinks[i];
     traffic->out[i].key.op = traffic->in[i].key.op = 10 + i;
@@ -324,8 +325,8 @@ static void
 traffic_step(struct traffic *traffic)
 {
     const unsigned i = random_below(N_FLOWS);
-    struct outflow *out = &traffic->out[i];
-    struct inflow *in = &traffic->in[i];
+    struct send_request *out = &traffic->out[i];
+    struct recv_request *in = &traffic->in[i];
 
     if (random_below(2)) {
         if (!traffic->is_sent[i])
@@ -343,9 +344,9 @@ traffic_step(struct traffic *traffic)
         transport_receive_more(traffic->to->transport, in);
     }
     if (random_below(3) == 0)
-        transport_turn(traffic->from->transport, 0);
+        transport_progress(traffic->from->transport, 0);
     if (random_below(3) == 0)
-        transport_turn(traffic->to->transport, 0);
+        transport_progress(traffic->to->transport, 0);
 }
 
 static void
@@ -406,13 +407,13 @@ traffic_run(uint32_t seed, enum codec_id codec)
 static void
 peer_that_takes_much_is_heard(void **state)
 {
-    struct outflow flow;
+    struct send_request flow;
     struct frame frame = frame_collective(BIG, 0, BIG);
     uint8_t *bytes = calloc(1, BIG);
 
     (void)state;
     assert_non_null(bytes);
-    flow = outflow_collective(1, bytes, BIG);
+    flow = send_request_collective(1, bytes, BIG);
     frame.kind = FRAME_GRANT;
     station_open(&here, 0, CODEC_NONE);
     station_attach(&here, 1);
@@ -420,12 +421,12 @@ peer_that_takes_much_is_heard(void **state)
     station_feed(&here, 1, &frame, NULL);
     station_settle(&here);
     assert_true(flow.handed < BIG);
-    const uint64_t n_heard = transport_heard(here.transport, 1);
+    const uint64_t n_heard = transport_activity(here.transport, 1);
     station_settle(&here);
-    assert_int_equal(transport_heard(here.transport, 1), n_heard);
+    assert_int_equal(transport_activity(here.transport, 1), n_heard);
     while (station_next(&here, 1, &frame, bytes))
         ;
-    assert_true(transport_heard(here.transport, 1) > n_heard);
+    assert_true(transport_activity(here.transport, 1) > n_heard);
     station_close(&here);
     free(bytes);
 }
@@ -445,16 +446,16 @@ destroy_with_everything_under_way_is_fine(void **state)
 {
     static const uint8_t bytes[BIG];
     static uint8_t received[BIG];
-    struct outflow out = outflow_collective(1, bytes, BIG);
-    struct inflow in = inflow_collective(0, received, BIG);
+    struct send_request out = send_request_collective(1, bytes, BIG);
+    struct recv_request in = recv_request_collective(0, received, BIG);
 
     (void)state;
     open_with(CODEC_NONE);
     transport_receive(there.transport, &in);
     transport_send(here.transport, &out);
     for (int i = 0; i < 3; i++) {
-        transport_turn(there.transport, 0);
-        transport_turn(here.transport, 0);
+        transport_progress(there.transport, 0);
+        transport_progress(here.transport, 0);
     }
     station_close(&here);
     station_settle(&there);

@@ -37,10 +37,10 @@ stations_close(void **state)
     return 0;
 }
 
-static struct outflow
+static struct send_request
 message_out(uint64_t op)
 {
-    struct outflow flow = outflow_collective(1, sent, LARGE);
+    struct send_request flow = send_request_collective(1, sent, LARGE);
 
     flow.key.kind = FLOW_MESSAGE;
     flow.key.op = op;
@@ -48,10 +48,10 @@ message_out(uint64_t op)
     return flow;
 }
 
-static struct inflow
+static struct recv_request
 message_in(void)
 {
-    struct inflow flow = inflow_collective(0, received, LARGE);
+    struct recv_request flow = recv_request_collective(0, received, LARGE);
 
     flow.key.kind = FLOW_MESSAGE;
     flow.key.op = 0;
@@ -63,9 +63,9 @@ message_in(void)
 static void
 send_given_up_half_way_leaves_its_receive_to_the_next(void **state)
 {
-    struct outflow first = message_out(1);
-    struct outflow second = message_out(2);
-    struct inflow in = message_in();
+    struct send_request first = message_out(1);
+    struct send_request second = message_out(2);
+    struct recv_request in = message_in();
 
     (void)state;
     transport_send(here.transport, &first);
@@ -88,8 +88,8 @@ send_given_up_half_way_leaves_its_receive_to_the_next(void **state)
 static void
 send_given_up_while_it_is_received_is_told(void **state)
 {
-    struct outflow out = message_out(1);
-    struct inflow in = message_in();
+    struct send_request out = message_out(1);
+    struct recv_request in = message_in();
 
     (void)state;
     transport_receive(there.transport, &in);
@@ -99,7 +99,7 @@ send_given_up_while_it_is_received_is_told(void **state)
     assert_int_equal(in.arrived, 100);
     transport_send_cancel(here.transport, &out);
     stations_settle(&here, &there);
-    assert_int_equal(there.n_withdrawn, 1);
+    assert_int_equal(there.n_retracted, 1);
     assert_false(in.is_open);
     assert_int_equal(received[100], GUARD);
 }
@@ -107,15 +107,15 @@ send_given_up_while_it_is_received_is_told(void **state)
 static void
 send_that_nobody_knows_of_is_given_up_in_silence(void **state)
 {
-    struct outflow out = message_out(1);
-    struct inflow in = message_in();
+    struct send_request out = message_out(1);
+    struct recv_request in = message_in();
 
     (void)state;
     transport_receive(there.transport, &in);
     transport_send(here.transport, &out);
     transport_send_cancel(here.transport, &out);
     stations_settle(&here, &there);
-    assert_int_equal(there.n_withdrawn, 0);
+    assert_int_equal(there.n_retracted, 0);
     assert_true(in.is_open);
     transport_receive_cancel(there.transport, &in);
 }
@@ -126,7 +126,7 @@ sends_given_up_give_their_window_back(void **state)
 {
     (void)state;
     for (uint64_t op = 1; op <= 100; op++) {
-        struct outflow out = message_out(op);
+        struct send_request out = message_out(op);
 
         transport_send(here.transport, &out);
         stations_settle(&here, &there);

@@ -28,7 +28,7 @@ cost_of(const struct plan_nodes *nodes,
 {
     const struct simulation_machine machine = link_usual();
     const struct estimate_place place = {
-        .nodes = nodes, .machine = &machine, .hall = {.n_slot = 1 << 16}};
+        .nodes = nodes, .machine = &machine, .shm_region = {.n_slot = 1 << 16}};
     double ns = -1;
 
     assert_non_null(entry);

@@ -80,22 +80,22 @@ static void
 direct_algorithms_need_ranks_that_read_each_others_memory(void **state)
 {
     struct plan_nodes here = {.n_ranks = 4, .n_nodes = 1};
-    struct plan_hall hall = {.n_slot = 1 << 16};
+    struct plan_hall shm_region = {.n_slot = 1 << 16};
     struct forced forced;
 
     (void)state;
     assert_int_equal(forced_parse("here", "allgather:direct", &forced),
                      HOOP_OK);
-    assert_int_equal(forced_check_hall(&forced, &here, &hall),
+    assert_int_equal(forced_check_hall(&forced, &here, &shm_region),
                      HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "allgather:direct needs ranks that"));
     assert_non_null(strstr(error_text(), "HOOP_CMA is off"));
-    hall.is_open = true;
-    forced_drop_unshared(&forced, &hall);
-    assert_int_equal(forced_check_hall(&forced, &here, &hall), HOOP_OK);
+    shm_region.is_open = true;
+    forced_drop_unshared(&forced, &shm_region);
+    assert_int_equal(forced_check_hall(&forced, &here, &shm_region), HOOP_OK);
     assert_non_null(forced.entries[CATALOG_ALLGATHER]);
-    hall.is_open = false;
-    forced_drop_unshared(&forced, &hall);
+    shm_region.is_open = false;
+    forced_drop_unshared(&forced, &shm_region);
     assert_null(forced.entries[CATALOG_ALLGATHER]);
 }
 

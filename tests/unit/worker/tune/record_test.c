@@ -11,7 +11,7 @@ table_recorded(enum record_kind kind,
                uint32_t n_processors,
                const uint32_t *names,
                uint32_t n_ranks,
-               const struct plan_hall *hall)
+               const struct plan_hall *shm_region)
 {
     struct simulation_machine machine = link_usual();
     struct plan_nodes *nodes = NULL;
@@ -21,8 +21,9 @@ table_recorded(enum record_kind kind,
     table_init(&table);
     assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
     record_apply(kind,
-                 &(struct estimate_place){
-                     .nodes = nodes, .machine = &machine, .hall = *hall},
+                 &(struct estimate_place){.nodes = nodes,
+                                          .machine = &machine,
+                                          .shm_region = *shm_region},
                  &table);
     plan_nodes_destroy(nodes);
     return table;

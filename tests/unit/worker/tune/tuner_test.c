@@ -101,13 +101,14 @@ flat_algorithm_is_forced_only_where_there_is_a_hall(void **state)
 {
     struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
     struct tuner *tuner = tuner_of("allreduce:flat", "latency=1ms");
-    const struct plan_hall hall = {.n_slot = 1 << 16};
+    const struct plan_hall shm_region = {.n_slot = 1 << 16};
     struct table table;
 
     (void)state;
     assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table),
                      HOOP_E_PRECONDITION);
-    assert_int_equal(tuner_table(tuner, nodes, &hall, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, &shm_region, NULL, &table),
+                     HOOP_OK);
     assert_string_equal(
         table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8)->algorithm->name,
         "flat");

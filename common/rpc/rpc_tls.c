@@ -1,0 +1,190 @@
+/* rpc/rpc_tls.c - TLS between a coordinator and its clients, made of the token */
+
+#include "rpc/rpc_tls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "rpc/sp_stream.h"
+
+struct rpc_tls {
+    struct tls_context *context;
+    uint8_t keys[ROLE_ANYBODY][HMAC_BYTES]; /* a client has its role's only */
+    size_t n_keys;                          /* 0: no token */
+    char identity[LIMIT_NAME];              /* a client's */
+};
+
+DEFINE_CLEANUP(struct rpc_tls *, rpc_tls_destroy)
+
+/* Unlike the words of any other key that is made of a token. */
+static const char key_label[] = "hoop control TLS 1";
+
+static void
+identity_write(enum role role, char out_text[LIMIT_NAME])
+{
+    snprintf(out_text, LIMIT_NAME, "hoop control 1 %s", role_name(role));
+}
+
+static enum hoop_status
+key_derive(const char *token, uint8_t out_key[HMAC_BYTES])
+{
+    const struct hmac_span parts[] = {{key_label, sizeof(key_label) - 1}};
+    const enum hoop_status status =
+        hmac_sha256((struct hmac_span){token, strlen(token)}, parts,
+                    COUNT_OF(parts), out_key);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* A server's: of who says to be in a role. */
+static bool
+key_of_identity(void *owner,
+                const char *identity,
+                uint8_t out_key[TLS_KEY_BYTES])
+{
+    const struct rpc_tls *rpc_tls = owner;
+    char text[LIMIT_NAME];
+
+    for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
+        identity_write(role, text);
+        if (strcmp(identity, text) == 0 && role < rpc_tls->n_keys) {
+            memcpy(out_key, rpc_tls->keys[role], TLS_KEY_BYTES);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A CA alone says who is believed, but nothing is there to be shown. */
+static struct tls_files
+files_usable(const struct tls_files *files)
+{
+    const bool has_own = (files->certificate && *files->certificate) ||
+                         (files->key && *files->key);
+
+    return has_own ? *files : (struct tls_files){0};
+}
+
+enum hoop_status
+rpc_tls_create_client(const struct tls_files *files,
+                      const char *token,
+                      struct rpc_tls **out_rpc_tls)
+{
+    CLEANUP(rpc_tls_destroy)
+    struct rpc_tls *rpc_tls = calloc(1, sizeof(*rpc_tls));
+    const bool has_token = token && *token;
+    enum hoop_status status = HOOP_OK;
+
+    if (!rpc_tls)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
+    if (has_token) {
+        status = key_derive(token, rpc_tls->keys[0]);
+        rpc_tls->n_keys = 1;
+        identity_write(role_of(token), rpc_tls->identity);
+    }
+    const struct tls_options options = {
+        .files = files_usable(files),
+        .key = has_token ? rpc_tls->keys[0] : NULL,
+    };
+    if (status == HOOP_OK)
+        status = tls_context_create(&options, &rpc_tls->context);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_rpc_tls = STEAL(rpc_tls);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+keys_fill(struct rpc_tls *rpc_tls, const char *secret)
+{
+    for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
+        char token[LIMIT_TOKEN];
+
+        enum hoop_status status = role_token(role, secret, token);
+        if (status == HOOP_OK)
+            status = key_derive(token, rpc_tls->keys[role]);
+        explicit_bzero(token, sizeof(token));
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    rpc_tls->n_keys = ROLE_ANYBODY;
+    return HOOP_OK;
+}
+
+enum hoop_status
+rpc_tls_create_server(const struct tls_files *files,
+                      const char *secret,
+                      struct rpc_tls **out_rpc_tls)
+{
+    CLEANUP(rpc_tls_destroy)
+    struct rpc_tls *rpc_tls = calloc(1, sizeof(*rpc_tls));
+    const bool has_secret = secret && *secret;
+    enum hoop_status status = HOOP_OK;
+
+    if (!rpc_tls)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
+    if (has_secret)
+        status = keys_fill(rpc_tls, secret);
+    const struct tls_options options = {
+        .files = files_usable(files),
+        .key_of = has_secret ? key_of_identity : NULL,
+        .owner = rpc_tls,
+    };
+    if (status == HOOP_OK)
+        status = tls_context_create(&options, &rpc_tls->context);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_rpc_tls = STEAL(rpc_tls);
+    return HOOP_OK;
+}
+
+void
+rpc_tls_destroy(struct rpc_tls *rpc_tls)
+{
+    if (!rpc_tls)
+        return;
+    tls_context_destroy(rpc_tls->context);
+    explicit_bzero(rpc_tls->keys, sizeof(rpc_tls->keys));
+    free(rpc_tls);
+}
+
+enum hoop_status
+rpc_tls_connect(struct rpc_tls *rpc_tls, int fd, struct tls **out_tls)
+{
+    const enum hoop_status status =
+        tls_create_client(rpc_tls->context, fd, rpc_tls->identity, out_tls);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+rpc_tls_accept(struct rpc_tls *rpc_tls, int fd, struct tls **out_tls)
+{
+    const enum hoop_status status =
+        tls_create_server(rpc_tls->context, fd, out_tls);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+rpc_tls_handshake(struct tls *tls)
+{
+    const enum hoop_status status = tls_handshake(tls);
+    const int first = tls_first_byte(tls);
+
+    if (status == HOOP_OK || status == HOOP_E_PENDING)
+        return status;
+    /* A coordinator without TLS says hello at once. */
+    if (first == sp_hello_reply[0])
+        return error_raise(HOOP_E_UNAUTHENTICATED,
+                           "the coordinator does not speak TLS: start hoopd "
+                           "with --tls on, or set HOOP_TLS=off here, too");
+    if (first >= 0 && first != TLS_ALERT && first != TLS_HANDSHAKE)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "what answers there does not speak TLS: is a hoop "
+                           "coordinator there?");
+    return error_pass(status);
+}

@@ -1,0 +1,191 @@
+/*
+ * transport/fault_inject.c - what HOOP_DEBUG_FAULT does to frames and connections
+ *
+ * A frame is tampered with when it has been cut and all before it are with the
+ * kernel: so what was sent is known. Its bytes count as handed, whatever
+ * becomes of them: nobody who sends knows what becomes of them.
+ */
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "fault/fault.h"
+#include "net/poller.h"
+#include "transport/peer.h"
+
+enum {
+    HEADER_BITS = 8 * LIMIT_FRAME_HEADER,
+};
+
+static struct fault_event
+event_of(const struct send_request *flow)
+{
+    return (struct fault_event){
+        .point = FAULT_AT_SEND,
+        .peer = flow->key.peer,
+        .round = flow->round + 1,
+        .is_frame = true,
+    };
+}
+
+bool
+peer_is_fault_due(struct peer *peer, const struct send_request *flow)
+{
+    const struct fault_event event = event_of(flow);
+
+    return peer->n_frames > 0 &&
+           faults_are_due(peer->transport->faults, flow->label->faults, &event);
+}
+
+/* A copy of the payload, to be changed. False: there is nothing, or no memory.
+ */
+static bool
+own_payload(struct send_frame *out)
+{
+    const uint8_t *bytes = out->payload;
+
+    if (out->n_stored == 0 || bytes == out->owned)
+        return out->n_stored > 0;
+    if (!send_frame_room(out, out->n_stored))
+        return false;
+    memcpy(out->owned, bytes, out->n_stored);
+    out->payload = out->owned;
+    return true;
+}
+
+static void
+corrupt(struct send_frame *out, uint64_t bit)
+{
+    const uint8_t mask = (uint8_t)(1u << bit % 8);
+
+    if (bit < HEADER_BITS)
+        out->header[bit / 8] ^= mask;
+    else if (own_payload(out))
+        out->owned[(bit - HEADER_BITS) / 8 % out->n_stored] ^= mask;
+}
+
+/* As if the kernel had taken it. */
+static void
+drop(struct peer *peer, struct send_frame *out, struct send_request *flow)
+{
+    const struct transport *transport = peer->transport;
+    const size_t n_raw = out->n_raw;
+
+    peer->n_frames--;
+    out->flow = NULL;
+    peer_touch(peer);
+    flow->handed += n_raw;
+    transport->events->on_bytes_sent(transport->owner, flow, n_raw);
+}
+
+/* The stream ends in the middle of the frame, which is the only one. */
+static void
+truncate_frame(struct peer *peer,
+               struct send_frame *out,
+               struct send_request *flow)
+{
+    const size_t n_half = out->n_stored / 2;
+    struct iovec iov[] = {
+        {out->header, n_half > 0 ? LIMIT_FRAME_HEADER : LIMIT_FRAME_HEADER / 2},
+        {(void *)(uintptr_t)out->payload, n_half},
+    };
+    const struct msghdr message = {.msg_iov = iov, .msg_iovlen = 2};
+
+    if (peer->segment)
+        (void)!peer_shm_send(peer, iov, 2);
+    else
+        (void)!sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(peer->fd, SHUT_WR);
+    drop(peer, out, flow);
+}
+
+/* What comes twice takes room of the window twice, and is given back twice. */
+static void
+charge_again(struct peer *peer, const struct send_frame *out)
+{
+    const uint64_t n_taken = LIMIT_FRAME_HEADER + out->n_stored;
+    struct frame frame;
+
+    if (frame_decode(out->header, &frame) == HOOP_OK &&
+        frame.flags & FRAME_EAGER)
+        peer->credit -= n_taken < peer->credit ? n_taken : peer->credit;
+}
+
+static void
+duplicate(struct peer *peer, struct send_frame *out)
+{
+    struct send_frame *copy = peer_frame(peer, peer->n_frames);
+
+    memcpy(copy->header, out->header, sizeof(copy->header));
+    copy->n_stored = out->n_stored;
+    copy->n_padded = out->n_padded;
+    copy->n_raw = 0;
+    copy->flow = NULL;
+    copy->payload = copy->owned;
+    if (out->n_stored > 0 && !send_frame_room(copy, out->n_stored))
+        return;
+    copy->payload = copy->owned;
+    if (out->n_stored > 0)
+        memcpy(copy->owned, out->payload, out->n_stored);
+    peer->n_frames++;
+    charge_again(peer, out);
+}
+
+/* The kernel sends RST, and tells this side, too. */
+static void
+reset(const struct peer *peer)
+{
+    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+
+    (void)connect(peer->fd, &nowhere, sizeof(nowhere));
+}
+
+static void
+unplug(struct peer *peer)
+{
+    peer->is_unplugged = true;
+    peer->is_watched = false;
+    poller_remove(peer->transport->poller, peer->fd);
+}
+
+void
+peer_inject_fault(struct peer *peer,
+                  struct send_frame *out,
+                  struct send_request *flow)
+{
+    const struct fault_event event = event_of(flow);
+    const struct fault_deed deed =
+        faults_trigger(peer->transport->faults, flow->label->faults, &event);
+
+    switch (deed.action) {
+    case FAULT_RESET:
+        reset(peer);
+        return;
+    case FAULT_HALF_CLOSE:
+        shutdown(peer->fd, SHUT_WR);
+        return;
+    case FAULT_DROP:
+        drop(peer, out, flow);
+        return;
+    case FAULT_CORRUPT:
+        corrupt(out, deed.amount);
+        return;
+    case FAULT_TRUNCATE:
+        truncate_frame(peer, out, flow);
+        return;
+    case FAULT_DUPLICATE:
+        duplicate(peer, out);
+        return;
+    case FAULT_UNPLUG:
+        unplug(peer);
+        return;
+    case FAULT_NOTHING:
+    case FAULT_KILL:
+    case FAULT_STOP:
+    case FAULT_EXIT:
+    case FAULT_DELAY:
+    case FAULT_JITTER:
+    case FAULT_ACTIONS:
+        return;
+    }
+}

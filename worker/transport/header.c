@@ -1,0 +1,250 @@
+/*
+ * transport/header.c - the header of a frame, and whether bytes are as they were
+ *
+ * Both ends of HOOP_CHECKSUM: a checksum's upper half is of the payload as it
+ * is stored, its lower half of the header with that upper half in it. A header
+ * is checked before anything is done that it says, a payload before anybody is
+ * shown a byte of it, so nothing damaged is combined or sent on.
+ *
+ * What says that its sender lives, or leaves, says also which frame of the stream
+ * it is. Frames come in order: whoever counts fewer has lost some for good.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "net/address.h"
+#include "net/socket.h"
+#include "tensor/shape.h"
+#include "transport/peer.h"
+
+enum {
+    HALF_BITS = 32,
+    WAY_TEXT_MAX = 2 * LIMIT_ADDRESS + 32,
+};
+
+static uint32_t
+half_of(const void *bytes, size_t n_bytes)
+{
+    return (uint32_t)digest_bytes(bytes, n_bytes);
+}
+
+/* A tensor's count follows from its shape. */
+static void
+encode(const struct frame *frame,
+       const struct frame_tensor *tensor,
+       uint8_t out[LIMIT_FRAME_HEADER])
+{
+    struct frame spared;
+
+    if (!tensor) {
+        frame_encode(frame, out);
+        return;
+    }
+    spared = *frame;
+    spared.call.count = 0;
+    frame_encode(&spared, out);
+    frame_tensor_append(tensor, out);
+}
+
+/* The checksum of frame, whose own upper half is set and lower half 0. Never
+ * 0, which says that there is none. */
+static uint64_t
+checksum_of(const struct frame *frame, const struct frame_tensor *tensor)
+{
+    uint8_t header[LIMIT_FRAME_HEADER];
+
+    encode(frame, tensor, header);
+    const uint32_t half = half_of(header, sizeof(header));
+    return frame->checksum | (half ? half : 1);
+}
+
+/* Whether it may differ from the one before in its number alone. */
+static bool
+is_regular(const struct peer *peer, const struct frame *frame)
+{
+    return !peer->transport->is_summing &&
+           (frame->kind == FRAME_COLLECTIVE || frame->kind == FRAME_MESSAGE);
+}
+
+static bool
+is_numbered(const struct frame *frame)
+{
+    return frame->kind == FRAME_HEARTBEAT || frame->kind == FRAME_GOODBYE;
+}
+
+void
+peer_header_write(struct peer *peer,
+                  struct send_frame *out,
+                  struct frame *frame,
+                  const struct frame_tensor *tensor)
+{
+    if (!tensor && is_regular(peer, frame)) {
+        frame_header_cache_encode(&peer->header_cache_out, frame, out->header);
+        return;
+    }
+    if (is_numbered(frame))
+        frame->tag = peer->n_packetized + 1;
+    if (peer->transport->is_summing) {
+        frame->checksum = (uint64_t)half_of(out->payload, out->n_stored)
+                          << HALF_BITS;
+        frame->checksum = checksum_of(frame, tensor);
+    }
+    encode(frame, tensor, out->header);
+}
+
+const struct frame_tensor *
+peer_tensor(const struct peer *peer)
+{
+    return frame_is_tensor(&peer->frame) ? &peer->tensor : NULL;
+}
+
+/* Its sizes make as many bytes as it says, in elements of a known dtype. Of an
+ * unknown one it will not fit. */
+static enum hoop_status
+tensor_read(struct peer *peer, const uint8_t *header)
+{
+    const size_t size = dtype_size((enum hoop_dtype)peer->frame.call.dtype);
+    size_t count;
+    size_t n_bytes;
+
+    enum hoop_status status = frame_tensor_read(header, &peer->tensor);
+    if (status == HOOP_OK)
+        status = shape_count(&peer->tensor.shape, &count);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (size > 0 && (__builtin_mul_overflow(count, size, &n_bytes) ||
+                     n_bytes != peer->frame.total))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a tensor of shape %s has not the size it came with",
+                           shape_text(&peer->tensor.shape).text);
+    peer->frame.call.count = count;
+    return HOOP_OK;
+}
+
+/* "TCP, 10.0.0.2:4000 to 10.0.0.1:5000": the addresses of both ends, or nothing
+ * that the text would say. */
+static const char *
+connection_describe(const struct peer *peer, char text[WAY_TEXT_MAX])
+{
+    struct address local;
+    struct address remote;
+    char from[LIMIT_ADDRESS] = "?";
+    char to[LIMIT_ADDRESS] = "?";
+
+    if (socket_local_address(peer->fd, &local) == HOOP_OK)
+        address_format(&local, to);
+    if (socket_peer_address(peer->fd, &remote) == HOOP_OK)
+        address_format(&remote, from);
+    snprintf(text, WAY_TEXT_MAX, "%s, %s to %s",
+             peer->segment ? "shared memory" : "TCP", from, to);
+    return text;
+}
+
+enum hoop_status
+peer_raise_corruption(const struct peer *peer, const char *what)
+{
+    char way[WAY_TEXT_MAX];
+
+    return error_raise(HOOP_E_DATA_LOSS,
+                       "bytes from it were damaged on the way to rank %u: %s "
+                       "is wrong (%s)",
+                       peer->transport->roster->rank, what,
+                       connection_describe(peer, way));
+}
+
+/* All that were sent before it have come before it. One that came twice has
+ * shown by its offset, or its operation, that it was too much. */
+static enum hoop_status
+check_number(struct peer *peer)
+{
+    const uint64_t n_begun = peer->n_begun;
+    const uint64_t n_sent = peer->frame.tag;
+    char way[WAY_TEXT_MAX];
+
+    if (!is_numbered(&peer->frame) || n_sent == 0)
+        return HOOP_OK;
+    peer->n_begun = n_sent;
+    if (n_begun >= n_sent)
+        return HOOP_OK;
+    return error_raise(
+        HOOP_E_DATA_LOSS,
+        "frames from it were lost on the way to rank %u: %" PRIu64
+        " of %" PRIu64 " have come (%s)",
+        peer->transport->roster->rank, n_begun, n_sent,
+        connection_describe(peer, way));
+}
+
+static enum hoop_status
+check_header(struct peer *peer)
+{
+    struct frame frame = peer->frame;
+
+    if (frame.checksum == 0 && !peer->transport->is_summing)
+        return HOOP_OK;
+    if (frame.checksum == 0)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "it has HOOP_CHECKSUM=off, but rank %u has on: all "
+                           "ranks of a job must have the same",
+                           peer->transport->roster->rank);
+    frame.checksum &= (uint64_t)UINT32_MAX << HALF_BITS;
+    if (checksum_of(&frame, peer_tensor(peer)) == peer->frame.checksum)
+        return HOOP_OK;
+    return peer_raise_corruption(peer, "the checksum of a header");
+}
+
+enum hoop_status
+peer_check_payload(const struct peer *peer)
+{
+    const uint8_t *payload = NULL;
+
+    if (peer->frame.checksum == 0)
+        return HOOP_OK;
+    if (peer->target == TARGET_ENCODED)
+        payload = peer->encoded;
+    else if (peer->target == TARGET_FRAGMENT)
+        payload = peer->fragment->bytes;
+    if (!payload || half_of(payload, peer->frame.stored) ==
+                        (uint32_t)(peer->frame.checksum >> HALF_BITS))
+        return HOOP_OK;
+    return peer_raise_corruption(peer, "the checksum of a payload");
+}
+
+/* Only float32s of a collective may come with fewer bits than they had. */
+static bool
+may_be_lossy(const struct frame *frame)
+{
+    return frame->codec >> CODEC_LOSS_SHIFT == LOSS_NONE ||
+           (frame->kind == FRAME_COLLECTIVE &&
+            frame->call.dtype == HOOP_FLOAT32);
+}
+
+enum hoop_status
+peer_header_read(struct peer *peer)
+{
+    const uint8_t *header = peer->inbound + peer->inbound_first;
+    enum hoop_status status =
+        peer->transport->is_summing
+            ? frame_decode(header, &peer->frame)
+            : frame_header_cache_decode(&peer->header_cache_in, header,
+                                        &peer->frame);
+
+    if (status == HOOP_OK && peer_tensor(peer))
+        status = tensor_read(peer, header);
+    if (status == HOOP_OK)
+        status = check_header(peer);
+    peer->n_begun++;
+    if (status == HOOP_OK)
+        status = check_number(peer);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!may_be_lossy(&peer->frame))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a payload has codec %u, which loses bits of what "
+                           "is to keep them",
+                           peer->frame.codec);
+    return HOOP_OK;
+}

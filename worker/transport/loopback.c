@@ -1,0 +1,114 @@
+/*
+ * transport/loopback.c - messages of a rank to itself
+ *
+ * There is no connection, but the same order of things: a message meets its
+ * posted receive, or a copy of it waits in the window, or, when it is too
+ * large for that, it is announced and stays where it is.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/match.h"
+#include "transport/peer.h"
+#include "transport/unexpected_queue.h"
+
+static void
+finish(struct peer *peer, struct send_request *flow)
+{
+    const struct transport *transport = peer->transport;
+
+    TAILQ_REMOVE(&peer->send_requests, flow, link);
+    flow->is_queued = false;
+    flow->is_opened = true;
+    /* This rank is told by its receive, if that does not take it. */
+    flow->is_granted = true;
+    flow->framed = flow->total;
+    flow->handed = flow->total;
+    transport->events->on_bytes_sent(transport->owner, flow, flow->total);
+}
+
+/* A copy for later, if the window has room. */
+static bool
+keep_copy(struct peer *peer,
+          struct frame *frame,
+          const struct send_request *flow)
+{
+    const uint64_t n_cost = LIMIT_FRAME_HEADER + flow->total;
+
+    if (flow->total > LIMIT_EAGER_MESSAGE || peer->credit < n_cost)
+        return false;
+    struct unexpected *unexpected =
+        match_unexpected_add(peer, frame, flow->label->tensor);
+    struct fragment *part =
+        unexpected_fragment_alloc(peer->transport, flow->total);
+    if (!unexpected || !part) {
+        unexpected_fragment_free(peer->transport, part);
+        return false;
+    }
+    peer->credit -= n_cost;
+    frame->flags |= FRAME_EAGER;
+    frame->raw = (uint32_t)flow->total;
+    frame->stored = (uint32_t)flow->total;
+    part->frame = *frame;
+    if (flow->total > 0)
+        memcpy(part->bytes, flow->bytes, flow->total);
+    TAILQ_INSERT_TAIL(&unexpected->parts, part, link);
+    return true;
+}
+
+/* True when flow has ended. */
+static bool
+try_send(struct peer *peer, struct send_request *flow)
+{
+    struct transport *transport = peer->transport;
+    struct frame frame = send_request_frame(flow);
+    struct recv_request *target = match_find(peer, &frame, flow->label->tensor);
+
+    /* They do not fit each other: both have been cancelled. */
+    if (!flow->is_queued)
+        return true;
+    if (target && !target->unexpected) {
+        if (flow->total > 0)
+            memcpy(target->place, flow->bytes, flow->total);
+        target->arrived = flow->total;
+        finish(peer, flow);
+        transport->events->on_arrived(transport->owner, target, NULL,
+                                      flow->total);
+        return true;
+    }
+    if (target || match_unexpected(peer, &frame))
+        return false;
+    if (keep_copy(peer, &frame, flow)) {
+        finish(peer, flow);
+        return true;
+    }
+    match_unexpected_add(peer, &frame, flow->label->tensor);
+    return false;
+}
+
+void
+loopback_cancel(struct transport *transport, const struct send_request *flow)
+{
+    struct peer *peer = peer_at(transport, transport->roster->rank);
+    const struct frame frame = send_request_frame(flow);
+    struct unexpected *unexpected = match_unexpected(peer, &frame);
+
+    if (unexpected && !match_bound(peer, &frame))
+        match_unexpected_destroy(peer, unexpected);
+}
+
+bool
+loopback_progress(struct transport *transport)
+{
+    struct peer *peer = peer_at(transport, transport->roster->rank);
+    struct send_request *next;
+    bool has_moved = false;
+
+    for (struct send_request *flow = TAILQ_FIRST(&peer->send_requests); flow;
+         flow = next) {
+        next = TAILQ_NEXT(flow, link);
+        has_moved |= try_send(peer, flow);
+    }
+    return has_moved;
+}

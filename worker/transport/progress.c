@@ -1,0 +1,165 @@
+/*
+ * transport/progress.c - one turn of all peers
+ *
+ * A turn drains early arrivals, writes what is queued and reads what came. What
+ * its callbacks do must not begin another: a peer that is lost in that would
+ * have its memory go while it is being read.
+ */
+
+#include "transport/match.h"
+#include "transport/peer.h"
+
+enum {
+    EVENTS_MAX = 64,
+    /* Empty sockets that a spin reads. */
+    SPIN_READS_MAX = 2,
+};
+
+static bool
+drain_all(struct transport *transport)
+{
+    bool has_moved = loopback_progress(transport);
+    struct recv_request *flow;
+
+    while ((flow = TAILQ_FIRST(&transport->drains))) {
+        TAILQ_REMOVE(&transport->drains, flow, drain_link);
+        flow->is_draining = false;
+        match_drain(transport, flow);
+        has_moved = true;
+    }
+    return has_moved;
+}
+
+static bool
+write_all(struct transport *transport)
+{
+    bool has_moved = false;
+    struct peer_list dirty = TAILQ_HEAD_INITIALIZER(dirty);
+
+    /* A peer that is not done is dirty again, for the next turn. */
+    TAILQ_CONCAT(&dirty, &transport->dirty, dirty_link);
+    struct peer *peer;
+    while ((peer = TAILQ_FIRST(&dirty))) {
+        TAILQ_REMOVE(&dirty, peer, dirty_link);
+        peer->is_dirty = false;
+        has_moved |= peer_write(peer);
+    }
+    return has_moved;
+}
+
+static bool
+poll_all(struct transport *transport, int timeout_ms)
+{
+    struct poller_event events[EVENTS_MAX];
+    bool has_moved = false;
+    const size_t n_events =
+        poller_wait(transport->poller, events, EVENTS_MAX, timeout_ms);
+
+    if (transport->is_sleep_armed)
+        shm_peers_disarm(transport);
+
+    for (size_t i = 0; i < n_events; i++) {
+        struct peer *peer = events[i].owner;
+
+        if (events[i].can_write && peer->is_blocked) {
+            peer->is_blocked = false;
+            has_moved |= peer_write(peer);
+        }
+        if (events[i].can_read && peer->segment)
+            peer_shm_drain_wakeups(peer);
+        if (!events[i].can_read)
+            continue;
+        if (peer->fd >= 0 && peer_read(peer))
+            has_moved = true;
+        else
+            striping_check_broken(peer);
+    }
+    return has_moved;
+}
+
+bool
+transport_is_in_progress(const struct transport *transport)
+{
+    return transport->in_progress_call;
+}
+
+bool
+transport_flush(struct transport *transport)
+{
+    const bool was_in_progress_call = transport->in_progress_call;
+
+    transport->in_progress_call = true;
+    write_all(transport);
+    transport->in_progress_call = was_in_progress_call;
+    return TAILQ_EMPTY(&transport->dirty);
+}
+
+bool
+transport_progress(struct transport *transport, int timeout_ms)
+{
+    const bool was_in_progress_call = transport->in_progress_call;
+
+    transport->in_progress_call = true;
+    bool has_moved = drain_all(transport);
+
+    has_moved |= write_all(transport);
+    has_moved |= shm_peers_progress(transport);
+    if (has_moved || !TAILQ_EMPTY(&transport->dirty))
+        timeout_ms = 0;
+    if (timeout_ms != 0 && !shm_peers_arm(transport))
+        timeout_ms = 0;
+    has_moved |= poll_all(transport, timeout_ms);
+    transport->in_progress_call = was_in_progress_call;
+    return has_moved;
+}
+
+bool
+transport_arm(struct transport *transport)
+{
+    return shm_peers_arm(transport);
+}
+
+/* Who has been expected for longest is mostly who is waited for: its socket is
+ * asked each time, those of the others in turn. */
+static bool
+read_listed(struct peer_list *list)
+{
+    unsigned n_asked = 0;
+    struct peer *next;
+
+    for (struct peer *peer = TAILQ_FIRST(list); peer; peer = next) {
+        next = TAILQ_NEXT(peer, expected_link);
+        /* What it makes possible may change the list. */
+        if (peer_read(peer))
+            return true;
+        if (peer->segment || ++n_asked < SPIN_READS_MAX)
+            continue;
+        /* The end of a frame out of memory, of no bytes, may have moved it. */
+        if (peer->expected_list == list) {
+            TAILQ_REMOVE(list, peer, expected_link);
+            TAILQ_INSERT_TAIL(list, peer, expected_link);
+        }
+        return false;
+    }
+    return false;
+}
+
+bool
+transport_spin(struct transport *transport)
+{
+    const bool was_in_progress_call = transport->in_progress_call;
+
+    transport->in_progress_call = true;
+    bool has_moved = drain_all(transport);
+
+    has_moved |= write_all(transport);
+    has_moved |= transport->n_posted_to_any > 0 ? shm_peers_progress(transport)
+                                                : shm_peers_write(transport);
+    /* The answer may be here before what was sent has been looked after. */
+    if (!has_moved || TAILQ_EMPTY(&transport->dirty))
+        has_moved |= read_listed(TAILQ_EMPTY(&transport->expected)
+                                     ? &transport->expected_later
+                                     : &transport->expected);
+    transport->in_progress_call = was_in_progress_call;
+    return has_moved;
+}

@@ -1,0 +1,143 @@
+/*
+ * transport/shm_region_grow.c - the areas of a shared region come into being as they are used
+ *
+ * A program may have hundreds of communicators, of which most move little: what
+ * lies beside the lines is asked for when something first goes there, and the
+ * ring of cells grows with what has gone through it. The writer alone decides how
+ * long its own is: it says with each post where that begins. Readers map as much
+ * of it as they have had to read, in the same steps, so that nobody takes a page
+ * fault for each page, nor any in the hundredth call.
+ */
+
+#include "transport/shm_region_layout.h"
+
+/* What the shared regions of this process use, or may use for a single post. */
+static _Atomic size_t n_bytes_used;
+
+size_t
+shm_region_min_bytes(uint32_t n_ranks, size_t n_slot)
+{
+    return sizeof(struct shm_region_control) +
+           n_ranks * sizeof(struct shm_region_rank_control) +
+           SHM_REGION_SMALLS + n_slot;
+}
+
+bool
+shm_region_charge(struct shm_region *shm_region, size_t n_bytes)
+{
+    if (atomic_fetch_add(&n_bytes_used, n_bytes) + n_bytes >
+        LIMIT_SHM_REGIONS) {
+        atomic_fetch_sub(&n_bytes_used, n_bytes);
+        return false;
+    }
+    shm_region->n_charged += n_bytes;
+    return true;
+}
+
+void
+shm_region_uncharge(struct shm_region *shm_region)
+{
+    atomic_fetch_sub(&n_bytes_used, shm_region->n_charged);
+}
+
+/* Those that are there at a time: fewer and larger steps. */
+static size_t
+step_up(size_t n_first, size_t n_wanted)
+{
+    while (n_first < n_wanted)
+        n_first *= 2;
+    return n_first;
+}
+
+static bool
+is_outgrown(const struct shm_region *shm_region, unsigned n_wanted)
+{
+    return shm_region->n_taken + n_wanted > shm_region->n_cells &&
+           shm_region->n_cells < SHM_REGION_CELLS &&
+           shm_region->n_laps >= SHM_REGION_LAPS;
+}
+
+/* Up to a slot is paid for already. */
+static bool
+is_paid(struct shm_region *shm_region)
+{
+    return shm_region->n_cells < SHM_REGION_SLOT_CELLS ||
+           shm_region_charge(shm_region, shm_region->n_cells *
+                                             shm_region_cell_bytes(shm_region));
+}
+
+void
+shm_region_grow_ring(struct shm_region *shm_region, unsigned n_wanted)
+{
+    if (n_wanted > shm_region->n_cells)
+        shm_region->n_cells = (unsigned)step_up(SHM_REGION_CELLS_MIN, n_wanted);
+    else if (is_outgrown(shm_region, n_wanted) && is_paid(shm_region))
+        shm_region->n_cells *= 2;
+    else
+        return;
+    shm_region->n_laps = 0;
+}
+
+static uint8_t *
+area_of(const struct shm_region *shm_region, uint32_t rank)
+{
+    return shm_region->areas + rank * shm_region->n_area;
+}
+
+static enum hoop_status
+smalls_fill(struct shm_region *shm_region)
+{
+    const enum hoop_status status = memory_populate(
+        area_of(shm_region, shm_region->rank), SHM_REGION_SMALLS);
+
+    shm_region->has_smalls = status == HOOP_OK;
+    return status;
+}
+
+static enum hoop_status
+cells_fill(struct shm_region *shm_region)
+{
+    uint8_t *cells = area_of(shm_region, shm_region->rank) + SHM_REGION_SMALLS;
+    const size_t n_before =
+        shm_region->n_filled * shm_region_cell_bytes(shm_region);
+    const size_t n_after =
+        shm_region->n_cells * shm_region_cell_bytes(shm_region);
+    const enum hoop_status status =
+        memory_populate(cells + n_before, n_after - n_before);
+
+    if (status == HOOP_OK)
+        shm_region->n_filled = shm_region->n_cells;
+    return status;
+}
+
+enum hoop_status
+shm_region_populate(struct shm_region *shm_region, unsigned where)
+{
+    if (where == SHM_REGION_IN_SMALLS && !shm_region->has_smalls)
+        return smalls_fill(shm_region);
+    if (where >= SHM_REGION_IN_CELLS &&
+        shm_region->n_filled < shm_region->n_cells)
+        return cells_fill(shm_region);
+    return HOOP_OK;
+}
+
+void
+shm_region_map_smalls(struct shm_region *shm_region, uint32_t rank)
+{
+    memory_prefault(area_of(shm_region, rank), SHM_REGION_SMALLS);
+    shm_region->ranks[rank].has_smalls = true;
+}
+
+void
+shm_region_map_cells(struct shm_region *shm_region,
+                     uint32_t rank,
+                     size_t n_bytes)
+{
+    struct shm_region_peer *known = &shm_region->ranks[rank];
+    const size_t n_before = known->n_mapped_cells;
+
+    known->n_mapped_cells = step_up(
+        SHM_REGION_CELLS_MIN * shm_region_cell_bytes(shm_region), n_bytes);
+    memory_prefault(area_of(shm_region, rank) + SHM_REGION_SMALLS + n_before,
+                    known->n_mapped_cells - n_before);
+}

@@ -1,0 +1,73 @@
+/* transport/stream_autotune.c - how many streams to a peer bring how much */
+
+#include "transport/stream_autotune.h"
+
+#include "base/limits.h"
+
+enum {
+    /* Some tenths of a second of a fast link, so that windows of the network
+     * have opened within a phase; and long enough to be measured. */
+    WINDOW_BYTES = 4 * 1024 * 1024,
+    WINDOWS = 16,
+    /* Below that, it may be chance. */
+    GAIN_PERCENT = 15,
+};
+
+static const double NS_PER_S = 1e9;
+
+void
+stream_autotune_begin(struct stream_autotune *stream_autotune,
+                      unsigned n_streams)
+{
+    stream_autotune->n_streams = n_streams;
+    stream_autotune->n_windows = 0;
+    stream_autotune->began_ns = 0;
+    stream_autotune->n_bytes = 0;
+    stream_autotune->best_fewer = stream_autotune->best;
+    stream_autotune->best = 0;
+}
+
+/* Enough windows: on with more, or back. */
+static unsigned
+phase_end(struct stream_autotune *stream_autotune)
+{
+    const double needed =
+        stream_autotune->best_fewer * (100 + GAIN_PERCENT) / 100;
+
+    if (stream_autotune->best <= needed) {
+        stream_autotune->is_settled = true;
+        return stream_autotune->n_streams > 1 ? stream_autotune->n_streams / 2
+                                              : 1;
+    }
+    stream_autotune->is_settled = stream_autotune->n_streams >= LIMIT_STREAMS;
+    return stream_autotune->is_settled ? stream_autotune->n_streams
+                                       : 2 * stream_autotune->n_streams;
+}
+
+unsigned
+stream_autotune_moved(struct stream_autotune *stream_autotune,
+                      uint64_t n_bytes,
+                      uint64_t (*clock)(void))
+{
+    if (stream_autotune->is_settled || stream_autotune->n_windows == WINDOWS)
+        return stream_autotune->n_streams;
+    stream_autotune->n_bytes += n_bytes;
+    if (stream_autotune->began_ns == 0) {
+        stream_autotune->began_ns = clock();
+        stream_autotune->n_bytes = 0;
+    }
+    if (stream_autotune->n_bytes < WINDOW_BYTES)
+        return stream_autotune->n_streams;
+
+    const uint64_t now_ns = clock();
+    const double rate = now_ns > stream_autotune->began_ns
+                            ? (double)stream_autotune->n_bytes * NS_PER_S /
+                                  (double)(now_ns - stream_autotune->began_ns)
+                            : 0;
+    stream_autotune->began_ns = now_ns;
+    stream_autotune->n_bytes = 0;
+    if (rate > stream_autotune->best)
+        stream_autotune->best = rate;
+    return ++stream_autotune->n_windows == WINDOWS ? phase_end(stream_autotune)
+                                                   : stream_autotune->n_streams;
+}

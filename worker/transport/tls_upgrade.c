@@ -1,0 +1,131 @@
+/*
+ * transport/tls_upgrade.c - the TLS of a handshaker, before it speaks
+ *
+ * A peer whose HOOP_TLS is another is told so in a way that it understands: the
+ * acceptor looks at the first bytes before TLS does.
+ */
+
+#include "transport/tls_upgrade.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/error.h"
+
+/* What a peer without TLS reads as such. */
+static void
+send_plain_alert(struct handshaker *handshaker)
+{
+    static const uint8_t alert[] = {0x15, 3, 3, 0, 2, 2, 70};
+
+    (void)!send(handshaker->fd, alert, sizeof(alert),
+                MSG_NOSIGNAL | MSG_DONTWAIT);
+    /* What is left unread would take the alert back. */
+    (void)!recv(handshaker->fd, handshaker->message, HANDSHAKE_BYTES,
+                MSG_DONTWAIT);
+}
+
+/* HOOP_E_PENDING: nothing has come yet. */
+static enum hoop_status
+peek_first_bytes(struct handshaker *handshaker)
+{
+    uint8_t first[8];
+    const ssize_t n =
+        recv(handshaker->fd, first, sizeof(first), MSG_PEEK | MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return HOOP_E_PENDING;
+    if (n <= 0)
+        return error_raise(HOOP_E_UNAVAILABLE, "%s during the handshake",
+                           n == 0 ? "connection closed" : strerror(errno));
+    if (memcmp(first, "HOOPHELO", (size_t)n) == 0) {
+        send_plain_alert(handshaker);
+        return error_raise(HOOP_E_PRECONDITION,
+                           "it is a peer without TLS: HOOP_TLS must be alike "
+                           "on all ranks");
+    }
+    if (first[0] != 0x16)
+        return error_raise(HOOP_E_DATA_LOSS, "these bytes are no TLS hello");
+    return HOOP_OK;
+}
+
+static enum hoop_status
+client_begin(struct handshaker *handshaker)
+{
+    const struct handshake *handshake = &handshaker->handshake;
+    char identity[LIMIT_NAME];
+
+    handshake_identity(handshake->roster, handshake->roster->rank,
+                       handshake->peer, identity);
+    const enum hoop_status status = tls_create_client(
+        handshaker->tls_context, handshaker->fd, identity, &handshaker->tls);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    handshaker->state = HANDSHAKER_CLIENT_TLS;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+server_begin(struct handshaker *handshaker)
+{
+    enum hoop_status status = peek_first_bytes(handshaker);
+
+    if (status == HOOP_OK)
+        status = tls_create_server(handshaker->tls_context, handshaker->fd,
+                                   &handshaker->tls);
+    if (status != HOOP_OK)
+        return status;
+    handshaker->state = HANDSHAKER_SERVER_TLS;
+    return HOOP_OK;
+}
+
+enum hoop_status
+tls_upgrade_progress(struct handshaker *handshaker)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (handshaker->state == HANDSHAKER_DIALING)
+        status = client_begin(handshaker);
+    else if (handshaker->state == HANDSHAKER_AWAIT_FIRST)
+        status = server_begin(handshaker);
+    if (status == HOOP_OK)
+        status = tls_handshake(handshaker->tls);
+    if (status == HOOP_E_PENDING && handshaker->tls)
+        loop_watch_set(handshaker->watch, tls_has_unsent(handshaker->tls)
+                                              ? LOOP_READ | LOOP_WRITE
+                                              : LOOP_READ);
+    if (status != HOOP_OK)
+        return status;
+    handshaker->handshake.n_binding = TLS_BINDING_BYTES;
+    return tls_binding(handshaker->tls, handshaker->handshake.binding);
+}
+
+enum hoop_status
+tls_upgrade_check_identity(const struct handshaker *handshaker)
+{
+    const struct roster *roster = handshaker->handshake.roster;
+    const char *said = handshaker->tls ? tls_identity(handshaker->tls) : "";
+    char expected[LIMIT_NAME];
+
+    handshake_identity(roster, handshaker->handshake.peer, roster->rank,
+                       expected);
+    /* Where certificates say who it is, it names nobody. */
+    if (!*said || strcmp(said, expected) == 0)
+        return HOOP_OK;
+    return error_raise(HOOP_E_UNAUTHENTICATED,
+                       "its TLS is that of '%s', its greeting of '%s'", said,
+                       expected);
+}
+
+bool
+tls_upgrade_is_refused(struct tls *tls)
+{
+    uint8_t byte;
+    const struct iovec room = {&byte, 1};
+
+    /* Its alert may be here, though what we sent broke on the way. */
+    if (!*tls_error_text(tls))
+        (void)tls_receive(tls, &room, 1);
+    return *tls_error_text(tls);
+}

@@ -1,0 +1,173 @@
+/*
+ * transport/unexpected_queue.c - where what comes before it is wanted is kept
+ *
+ * One index for all peers, which is never empty: uthash gives its table back
+ * with the last entry, and would make a new one for every frame that comes
+ * early and alone.
+ */
+
+/* Keys come from peers that have proved themselves; two multiplications do. */
+#define HASH_FUNCTION(key, n_bytes, hash)                                      \
+    ((hash) = (unsigned)key_hash((const void *)(key)))
+
+#include "transport/unexpected_queue.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+
+enum {
+    /* What a few small peers are ahead by. */
+    FREE_MAX = 64,
+    SMALL_BYTES = 1024,
+};
+
+static uint64_t
+key_hash(const struct flow_key *key)
+{
+    const uint64_t place = (uint64_t)key->step << 32 | key->peer;
+    uint64_t hash = (key->op + key->comm) * 0x9e3779b97f4a7c15u;
+
+    hash = (hash ^ (hash >> 32) ^ place) * 0xd6e8feb86659fd93u;
+    return hash >> 32;
+}
+
+static bool
+index_add(struct transport *transport, struct unexpected *unexpected)
+{
+    HASH_ADD(hh, transport->unexpected_table, key, sizeof(unexpected->key),
+             unexpected);
+    return unexpected->hh.tbl != NULL;
+}
+
+enum hoop_status
+unexpected_queue_init(struct transport *transport)
+{
+    struct unexpected *anchor = calloc(1, sizeof(*anchor));
+
+    unexpected_index_init(&transport->unexpected_index);
+    TAILQ_INIT(&transport->free_unexpected);
+    TAILQ_INIT(&transport->free_fragments);
+    if (anchor) {
+        /* No other key has that. */
+        anchor->key.unused = 1;
+        transport->unexpected_anchor = anchor;
+        if (index_add(transport, anchor))
+            return HOOP_OK;
+    }
+    return error_raise(HOOP_E_EXHAUSTED, "no memory for what comes early");
+}
+
+void
+unexpected_queue_deinit(struct transport *transport)
+{
+    struct unexpected *unexpected;
+    struct fragment *fragment;
+
+    HASH_CLEAR(hh, transport->unexpected_table);
+    free(transport->unexpected_anchor);
+    transport->unexpected_anchor = NULL;
+    while ((unexpected = transport->free_unexpected.tqh_first)) {
+        TAILQ_REMOVE(&transport->free_unexpected, unexpected, link);
+        free(unexpected);
+    }
+    while ((fragment = transport->free_fragments.tqh_first)) {
+        TAILQ_REMOVE(&transport->free_fragments, fragment, link);
+        free(fragment);
+    }
+}
+
+struct unexpected *
+unexpected_queue_find(const struct transport *transport,
+                      const struct flow_key *key)
+{
+    struct unexpected *unexpected;
+
+    if (HASH_COUNT(transport->unexpected_table) == 1)
+        return NULL;
+    HASH_FIND(hh, transport->unexpected_table, key, sizeof(*key), unexpected);
+    return unexpected;
+}
+
+static struct unexpected *
+unexpected_alloc(struct transport *transport, unsigned n_tensors)
+{
+    struct unexpected *unexpected = TAILQ_FIRST(&transport->free_unexpected);
+
+    if (!unexpected || n_tensors > 0)
+        return calloc(1, sizeof(*unexpected) +
+                             n_tensors * sizeof(unexpected->tensors[0]));
+    TAILQ_REMOVE(&transport->free_unexpected, unexpected, link);
+    transport->n_free_unexpected--;
+    *unexpected = (struct unexpected){0};
+    return unexpected;
+}
+
+static void
+unexpected_free(struct transport *transport, struct unexpected *unexpected)
+{
+    if (unexpected->n_tensors > 0 || transport->n_free_unexpected == FREE_MAX) {
+        free(unexpected);
+        return;
+    }
+    TAILQ_INSERT_HEAD(&transport->free_unexpected, unexpected, link);
+    transport->n_free_unexpected++;
+}
+
+struct unexpected *
+unexpected_queue_add(struct transport *transport,
+                     const struct flow_key *key,
+                     unsigned n_tensors)
+{
+    struct unexpected *unexpected = unexpected_alloc(transport, n_tensors);
+
+    if (!unexpected)
+        return NULL;
+    unexpected->key = *key;
+    unexpected->n_tensors = n_tensors;
+    TAILQ_INIT(&unexpected->parts);
+    if (!index_add(transport, unexpected)) {
+        unexpected_free(transport, unexpected);
+        return NULL;
+    }
+    return unexpected;
+}
+
+void
+unexpected_queue_remove(struct transport *transport,
+                        struct unexpected *unexpected)
+{
+    HASH_DELETE(hh, transport->unexpected_table, unexpected);
+    unexpected_free(transport, unexpected);
+}
+
+struct fragment *
+unexpected_fragment_alloc(struct transport *transport, size_t n_bytes)
+{
+    struct fragment *fragment = TAILQ_FIRST(&transport->free_fragments);
+    const size_t n_room = n_bytes < SMALL_BYTES ? SMALL_BYTES : n_bytes;
+
+    if (fragment && n_room == SMALL_BYTES) {
+        TAILQ_REMOVE(&transport->free_fragments, fragment, link);
+        transport->n_free_fragments--;
+        return fragment;
+    }
+    fragment = malloc(sizeof(*fragment) + n_room);
+    if (fragment)
+        fragment->n_room = n_room;
+    return fragment;
+}
+
+void
+unexpected_fragment_free(struct transport *transport, struct fragment *fragment)
+{
+    if (!fragment)
+        return;
+    if (fragment->n_room > SMALL_BYTES ||
+        transport->n_free_fragments == FREE_MAX) {
+        free(fragment);
+        return;
+    }
+    TAILQ_INSERT_HEAD(&transport->free_fragments, fragment, link);
+    transport->n_free_fragments++;
+}
