@@ -25,7 +25,7 @@
 #include "segments.h"
 #include "session/comm.h"
 #include "transport/connector.h"
-#include "tune/hall_forming.h"
+#include "tune/shm_region_forming.h"
 #include "tune/tuner.h"
 #include "tune/tuning.h"
 
@@ -237,15 +237,15 @@ comm_tune(struct hoop_comm *comm,
         .link = "latency=1us",
         .loss = path->loss,
     };
-    const struct hall_modes modes = {.shm_negotiation = segments_mode()};
+    const struct shm_region_modes modes = {.shm_negotiation = segments_mode()};
     const uint64_t deadline_ns = clock_deadline_ns(20000);
     struct tuner *tuner = NULL;
 
     if (!path->is_tuned)
         return NULL;
     must(tuner_create(&options, &tuner));
-    must(hall_form(machine->engine, comm->channel, world->roster, &modes,
-                   deadline_ns));
+    must(shm_region_form(machine->engine, comm->channel, world->roster, &modes,
+                         deadline_ns));
     must(tuning_agree(tuner, comm->channel, deadline_ns, &comm->tuning));
     channel_formed(comm->channel);
     return tuner;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """bench/selection/record.py - what was fastest, for the library to keep
 
-record.py OUT: reads what run.sh wrote and writes worker/tune/record_*.c, for
+record.py OUT: reads what run.sh wrote and writes worker/tune/defaults_*.c, for
 each transport, number of ranks and collective up to which size which algorithm
 is to be taken. record.py --judge OUT changes nothing and says how near to the
 best such a record is that half of the jobs make, on the other half, beside what
@@ -24,7 +24,7 @@ import sys
 from jobs import LIMIT, cases_of
 
 ROOT = os.path.join(os.path.dirname(__file__), '../..')
-TARGET = os.path.join(ROOT, 'worker/tune/record_%s.c')
+TARGET = os.path.join(ROOT, 'worker/tune/defaults_%s.c')
 KINDS = ('tcp', 'shm', 'direct')
 SWITCH = 0.1
 STAY = 0.03
@@ -32,20 +32,20 @@ BEYOND = 0.5
 POINTS = 12  # TABLE_POINTS
 
 HEAD = '''/*
- * tune/record_%(kind)s.c - what was fastest, up to which size, in many jobs
+ * tune/defaults_%(kind)s.c - what was fastest, up to which size, in many jobs
  *
- * Written by bench/selection/record.py. No test of its own: record_test.c.
+ * Written by bench/selection/record.py. No test of its own: defaults_test.c.
  */
 
 #include "base/cleanup.h"
 #include "plan/algorithms.h"
-#include "tune/record.h"
+#include "tune/defaults.h"
 
-static const struct record_sheet sheets[] = {
+static const struct defaults_ruleset rulesets[] = {
 '''
 TAIL = '''};
 
-const struct record_book record_%(kind)s = {sheets, COUNT_OF(sheets)};
+const struct defaults_collection defaults_%(kind)s = {rulesets, COUNT_OF(rulesets)};
 '''
 
 

@@ -47,7 +47,7 @@ enum {
     /* HOOP_TUNING=auto: how often jobs of a form race, how long each, and with
      * how many ranks at most. */
     LIMIT_CONTESTS = 4,
-    LIMIT_CONTEST_MS = 1500,
+    LIMIT_BENCHMARK_MS = 1500,
     LIMIT_CONTEST_RANKS = 64,
     LIMIT_TUNE_TABLES = 32, /* of one session, kept for the next group */
 

@@ -24,7 +24,7 @@ const char *const setting_choices_wire_dtypes[] = {"none", "bf16", "fp16",
 /* In the order of enum engine_checking (engine/engine.h). */
 const char *const setting_choices_checks[] = {"frames", "full", NULL};
 
-/* In the order of enum comm_remedy (session/comm.h). */
+/* In the order of enum comm_failure_policy (session/comm.h). */
 const char *const setting_choices_remedies[] = {"error", "retry", NULL};
 
 /* false, true */

@@ -179,7 +179,7 @@ collective_of(const struct channel *channel, uint8_t what, int32_t *values)
         {CALL_ALLREDUCE,
          {&algorithm_allreduce_flat_blocks, &algorithm_allreduce_direct}},
     };
-    const bool is_open = channel_hall(channel).is_open;
+    const bool has_cma = channel_hall(channel).has_cma;
     const size_t count = what & 8 ? COUNT_MAX : 1 + (what >> 4);
     const uint32_t root = what >> 2 & 1;
 
@@ -190,7 +190,7 @@ collective_of(const struct channel *channel, uint8_t what, int32_t *values)
                      kinds[what & 3].name == CALL_BROADCAST ? 0 : HOOP_SUM,
                  .root = kinds[what & 3].name == CALL_ALLREDUCE ? 0 : root,
                  .count = count},
-        .algorithm = kinds[what & 3].algorithms[is_open && what & 8],
+        .algorithm = kinds[what & 3].algorithms[has_cma && what & 8],
         .shape = {.rank = 0,
                   .size = 2,
                   .root = kinds[what & 3].name == CALL_ALLREDUCE ? 0 : root,
@@ -198,7 +198,7 @@ collective_of(const struct channel *channel, uint8_t what, int32_t *values)
                   .count = count,
                   .granule = 16,
                   .n_slot = channel_slot_bytes(channel) / 4,
-                  .is_open = is_open},
+                  .has_cma = has_cma},
         .input = values,
         .output = values,
     };

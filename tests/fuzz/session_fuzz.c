@@ -29,9 +29,9 @@
 #include "fuzz/scripted_client.h"
 #include "fuzz/virtual_loop.h"
 #include "session/comm.h"
+#include "session/lease_client.h"
 #include "session/recovery.h"
 #include "session/rendezvous.h"
-#include "session/standing.h"
 #include "session/world.h"
 #include "tune/tuner.h"
 
@@ -45,13 +45,13 @@ enum {
 };
 
 struct session {
-    struct terms terms;
+    struct config config;
     uint64_t credential;
     struct loop *loop;
     struct rpc_client *client;
     struct roster *roster;
     struct engine *engine;
-    struct standing *standing;
+    struct lease_client *lease_client;
     struct tuner *tuner;
     struct world world;
     hoop_comm_t *comms[COMMS_MAX];
@@ -86,7 +86,7 @@ on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 {
     const struct session *session = owner;
 
-    standing_report(session->standing, rank, evidence, why);
+    lease_client_report_lost(session->lease_client, rank, evidence, why);
 }
 
 static void
@@ -94,7 +94,7 @@ on_views(void *owner, uint64_t question, const uint8_t *views)
 {
     const struct session *session = owner;
 
-    standing_answer(session->standing, question, views);
+    lease_client_send_views(session->lease_client, question, views);
 }
 
 static void
@@ -136,8 +136,8 @@ on_activity(void *owner, uint64_t query, const struct engine_activity *activity)
     const struct session *session = owner;
 
     fuzz_require(activity->n_calls > 0 || !activity->call[0]);
-    if (session->standing)
-        standing_tell_activity(session->standing, query, activity);
+    if (session->lease_client)
+        lease_client_send_activity(session->lease_client, query, activity);
 }
 
 static void
@@ -165,7 +165,7 @@ rendezvous_of(struct session *session)
     return (struct rendezvous){
         .loop = session->loop,
         .client = session->client,
-        .terms = &session->terms,
+        .config = &session->config,
         .credential = &session->credential,
     };
 }
@@ -200,7 +200,7 @@ parts_open(struct session *session, const struct join_reply *reply)
         .on_abandoned = on_abandoned,
         .owner = session,
     };
-    const struct standing_options standing = {
+    const struct lease_client_options lease_client = {
         .loop = session->loop,
         .client = session->client,
         .roster = session->roster,
@@ -219,12 +219,13 @@ parts_open(struct session *session, const struct join_reply *reply)
     };
 
     fuzz_require(engine_create(&engine, &session->engine) == HOOP_OK);
-    fuzz_require(standing_create(&standing, &session->standing) == HOOP_OK);
+    fuzz_require(lease_client_create(&lease_client, &session->lease_client) ==
+                 HOOP_OK);
     fuzz_require(tuner_create(&tuner, &session->tuner) == HOOP_OK);
     const struct world_options world = {
         .loop = session->loop,
         .client = session->client,
-        .terms = &session->terms,
+        .config = &session->config,
         .roster = session->roster,
         .engine = session->engine,
         .tuner = session->tuner,
@@ -244,7 +245,7 @@ session_join(struct session *session)
     fuzz_require(address_parse("127.0.0.1:1", &advertised.address) == HOOP_OK);
     enum hoop_status status = rendezvous_join(&rendezvous, &advertised, &reply);
     if (status == HOOP_OK)
-        status = rendezvous_roster(&session->terms, &reply, &session->roster);
+        status = rendezvous_roster(&session->config, &reply, &session->roster);
     if (status != HOOP_OK)
         return false;
     session->roster->credential = session->credential;
@@ -305,7 +306,7 @@ comm_add(struct session *session, hoop_comm_t **place, unsigned which)
 {
     const struct roster *roster = session->roster;
     uint32_t *ranks = calloc(roster->size, sizeof(*ranks));
-    struct registrar_list list = {ranks, 0};
+    struct rank_list list = {ranks, 0};
 
     fuzz_require(ranks);
     for (uint32_t rank = 0; rank < roster->size; rank++) {
@@ -313,7 +314,7 @@ comm_add(struct session *session, hoop_comm_t **place, unsigned which)
             ranks[list.n_ranks++] = rank;
     }
     fuzz_require(comm_list_check(roster, &list) == HOOP_OK);
-    status_check(comm_form(&session->world.family, &list,
+    status_check(comm_form(&session->world.domain, &list,
                            clock_deadline_ns(OP_MS), place));
     free(ranks);
 }
@@ -361,8 +362,8 @@ comm_step(struct session *session,
         status_check(hoop_comm_agree(comm, &word));
         return;
     case 3:
-        status_check(
-            comm_gather(comm, GROUP_GROW, clock_deadline_ns(OP_MS), &word));
+        status_check(comm_sync_survivors(comm, GROUP_GROW,
+                                         clock_deadline_ns(OP_MS), &word));
         return;
     default:
         comm_free(session, place);
@@ -371,7 +372,7 @@ comm_step(struct session *session,
 }
 
 static void
-standing_step(struct session *session, unsigned what)
+lease_client_step(struct session *session, unsigned what)
 {
     const struct engine_suspicion suspicion = {
         .evidence = what & 1 ? EVIDENCE_BROKEN : EVIDENCE_SILENT,
@@ -381,11 +382,11 @@ standing_step(struct session *session, unsigned what)
 
     switch (what % 3) {
     case 0:
-        standing_report(session->standing, rank, EVIDENCE_BROKEN,
-                        "it was not there");
+        lease_client_report_lost(session->lease_client, rank, EVIDENCE_BROKEN,
+                                 "it was not there");
         return;
     case 1:
-        standing_complain(session->standing, rank, &suspicion);
+        lease_client_report_suspicion(session->lease_client, rank, &suspicion);
         return;
     default:
         for (unsigned i = 0; i < 4; i++)
@@ -406,7 +407,7 @@ step(struct session *session, uint8_t what)
             (void)virtual_loop_turn(session->loop);
         return;
     case 1:
-        standing_step(session, what >> 2);
+        lease_client_step(session, what >> 2);
         return;
     case 2:
         comm_step(session, place, world, what >> 4);
@@ -423,7 +424,7 @@ static void
 session_open(struct session *session)
 {
     virtual_clock_reset();
-    session->terms = (struct terms){
+    session->config = (struct config){
         .coordinator = "127.0.0.1:1",
         .job = "fuzz",
         .rank = RENDEZVOUS_RANK_ANY,
@@ -445,8 +446,8 @@ session_leave(struct session *session)
 
     if (session->engine)
         engine_leave(session->engine, clock_now_ns());
-    standing_destroy(session->standing);
-    session->standing = NULL;
+    lease_client_destroy(session->lease_client);
+    session->lease_client = NULL;
     if (session->roster)
         rendezvous_leave(&rendezvous, session->roster, EVIDENCE_TOLD, "",
                          LEAVE_MS);

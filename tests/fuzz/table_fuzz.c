@@ -11,14 +11,14 @@ require_rules(const struct table *table)
     static const uint64_t sizes[] = {0, 1, 4096, UINT64_MAX};
 
     fuzz_require(table->machine.n_processors > 0);
-    for (unsigned i = 0; i < CATALOG_COLLECTIVES; i++) {
+    for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
         size_t n_entries;
 
-        catalog_of(i, &n_entries);
+        registry_of(i, &n_entries);
         for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
-            const struct catalog_entry *even =
+            const struct registry_entry *even =
                 table_find(table, i, TABLE_EVEN, sizes[j]);
-            const struct catalog_entry *uneven =
+            const struct registry_entry *uneven =
                 table_find(table, i, TABLE_UNEVEN, sizes[j]);
 
             fuzz_require(n_entries == 0 || (even && uneven));

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "check.h"
+#include "checkpoint/file_writer.h"
 #include "checkpoint/folder.h"
-#include "checkpoint/writing.h"
 #include "checkpoint_case.h"
 #include "program.h"
 
@@ -29,18 +29,18 @@ save(const char *name)
     manifest->tensors[0].sharding.dims[1] = (struct hoop_axes){1, {0}};
     manifest_set_save(manifest, 3, 0xabc);
     for (uint32_t i = 0; i < 2; i++) {
-        struct writing *writing = NULL;
+        struct file_writer *file_writer = NULL;
         struct written written;
 
         assert_int_equal(
-            writing_create(&folder, manifest->files[i].name, &writing),
+            file_writer_create(&folder, manifest->files[i].name, &file_writer),
             HOOP_OK);
-        assert_int_equal(writing_add(writing, "\0\0", 3), HOOP_OK);
-        assert_int_equal(writing_align(writing, 64), HOOP_OK);
-        assert_int_equal(writing_finish(writing, &written), HOOP_OK);
+        assert_int_equal(file_writer_add(file_writer, "\0\0", 3), HOOP_OK);
+        assert_int_equal(file_writer_align(file_writer, 64), HOOP_OK);
+        assert_int_equal(file_writer_finish(file_writer, &written), HOOP_OK);
         manifest->files[i].n_bytes = written.n_bytes;
         manifest->files[i].digest = written.digest;
-        writing_destroy(writing);
+        file_writer_destroy(file_writer);
     }
     assert_int_equal(folder_commit(&folder, manifest, &outcome), HOOP_OK);
     manifest_destroy(manifest);

@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "check.h"
 #include "plan/algorithms.h"
-#include "plan/catalog.h"
 #include "plan/checker.h"
 #include "plan/nodes.h"
+#include "plan/registry.h"
 
 enum {
     SIZE_MAX_PROVED = 33
@@ -38,18 +38,19 @@ layout_create(enum layout layout, uint32_t size)
 }
 
 static void
-prove(struct checker_case proof)
+prove(struct checker_case scenario)
 {
     static uint64_t seed;
 
     for (int place = 0; place < 2; place++) {
-        proof.shape.is_in_place = place == 1;
-        proof.seed = seed++;
-        proof.n_schedules = 1;
-        if (checker_prove(&proof) != HOOP_OK)
+        scenario.shape.is_in_place = place == 1;
+        scenario.seed = seed++;
+        scenario.n_schedules = 1;
+        if (checker_verify(&scenario) != HOOP_OK)
             fail_msg("%s, goal %d: size %u root %u count %zu place %d: %s",
-                     proof.algorithm->name, (int)proof.goal, proof.shape.size,
-                     proof.shape.root, proof.shape.count, place, error_text());
+                     scenario.algorithm->name, (int)scenario.goal,
+                     scenario.shape.size, scenario.shape.root,
+                     scenario.shape.count, place, error_text());
     }
 }
 
@@ -59,17 +60,17 @@ prove_sizes(const struct checker_case *given, enum layout layout)
     static const size_t counts[] = {1, 6, 40};
 
     for (uint32_t size = 1; size <= SIZE_MAX_PROVED; size++) {
-        struct checker_case proof = *given;
+        struct checker_case scenario = *given;
         struct plan_nodes *nodes = layout_create(layout, size);
 
-        proof.shape.size = size;
-        proof.shape.granule = 1;
-        proof.shape.n_slot = size;
-        proof.shape.is_open = true;
-        proof.shape.nodes = nodes;
+        scenario.shape.size = size;
+        scenario.shape.granule = 1;
+        scenario.shape.n_slot = size;
+        scenario.shape.has_cma = true;
+        scenario.shape.nodes = nodes;
         for (size_t i = 0; i < COUNT_OF(counts); i++) {
-            proof.shape.count = counts[i];
-            prove(proof);
+            scenario.shape.count = counts[i];
+            prove(scenario);
         }
         plan_nodes_destroy(nodes);
     }
@@ -79,19 +80,20 @@ static void
 allreduce_any_algorithm_has_the_same_bits_on_all_ranks(void **state)
 {
     size_t n = 0;
-    const struct catalog_entry *entries = catalog_of(CATALOG_ALLREDUCE, &n);
+    const struct registry_entry *entries =
+        registry_of(COLLECTIVE_ALLREDUCE, &n);
 
     (void)state;
     for (size_t i = 0; i < n; i++) {
-        const struct checker_case proof = {
+        const struct checker_case scenario = {
             .algorithm = entries[i].algorithm,
             .goal = CHECKER_ALLREDUCE,
-            .arithmetic = ARITHMETIC_TANGLE,
+            .arithmetic = ARITHMETIC_HASH,
         };
 
-        prove_sizes(&proof, LAYOUT_BESIDE);
+        prove_sizes(&scenario, LAYOUT_BESIDE);
         if (entries[i].needs_nodes)
-            prove_sizes(&proof, LAYOUT_DEALT);
+            prove_sizes(&scenario, LAYOUT_DEALT);
     }
 }
 
@@ -101,17 +103,17 @@ some_algorithms_combine_in_the_order_of_ranks(void **state)
 {
     static const struct checker_case proofs[] = {
         {&algorithm_allreduce_recursive_doubling, CHECKER_ALLREDUCE,
-         ARITHMETIC_JOIN, .n_schedules = 1},
-        {&algorithm_allreduce_rabenseifner, CHECKER_ALLREDUCE, ARITHMETIC_JOIN,
-         .n_schedules = 1},
+         ARITHMETIC_COMPOSE, .n_schedules = 1},
+        {&algorithm_allreduce_rabenseifner, CHECKER_ALLREDUCE,
+         ARITHMETIC_COMPOSE, .n_schedules = 1},
         {&algorithm_allreduce_hierarchical_halving, CHECKER_ALLREDUCE,
-         ARITHMETIC_JOIN, .n_schedules = 1},
+         ARITHMETIC_COMPOSE, .n_schedules = 1},
         {&algorithm_allreduce_hierarchical_tree, CHECKER_ALLREDUCE,
-         ARITHMETIC_JOIN, .n_schedules = 1},
-        {&algorithm_reduce_binomial, CHECKER_REDUCE, ARITHMETIC_JOIN,
+         ARITHMETIC_COMPOSE, .n_schedules = 1},
+        {&algorithm_reduce_binomial, CHECKER_REDUCE, ARITHMETIC_COMPOSE,
          .n_schedules = 1},
-        {&algorithm_reduce_hierarchical_tree, CHECKER_REDUCE, ARITHMETIC_JOIN,
-         .n_schedules = 1},
+        {&algorithm_reduce_hierarchical_tree, CHECKER_REDUCE,
+         ARITHMETIC_COMPOSE, .n_schedules = 1},
     };
 
     (void)state;
@@ -138,7 +140,7 @@ static void
 wrong_side_on_one_rank_is_found(void **state)
 {
     struct algorithm algorithm = algorithm_allreduce_recursive_doubling;
-    struct checker_case proof = {
+    struct checker_case scenario = {
         .algorithm = &algorithm,
         .goal = CHECKER_ALLREDUCE,
         .shape = {.size = 4, .count = 2, .granule = 1},
@@ -147,11 +149,11 @@ wrong_side_on_one_rank_is_found(void **state)
 
     (void)state;
     algorithm.plan_round = sided_plan_round;
-    assert_int_equal(checker_prove(&proof), HOOP_OK);
-    proof.arithmetic = ARITHMETIC_JOIN;
-    assert_int_equal(checker_prove(&proof), HOOP_E_INTERNAL);
-    proof.arithmetic = ARITHMETIC_TANGLE;
-    assert_int_equal(checker_prove(&proof), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify(&scenario), HOOP_OK);
+    scenario.arithmetic = ARITHMETIC_COMPOSE;
+    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
+    scenario.arithmetic = ARITHMETIC_HASH;
+    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "otherwise"));
 }
 

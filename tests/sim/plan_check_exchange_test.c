@@ -16,22 +16,22 @@ enum {
     COUNT_STRIDE = 7,
 };
 
-static struct proof_counts
+static struct plan_case_counts
 counts_of(uint32_t size)
 {
     if (size <= SIZE_MAX_ALL_COUNTS)
-        return proof_all_counts;
-    return (struct proof_counts){size % COUNT_STRIDE, COUNT_STRIDE};
+        return plan_case_all_counts;
+    return (struct plan_case_counts){size % COUNT_STRIDE, COUNT_STRIDE};
 }
 
 static void
 prove_alltoall(const struct algorithm *algorithm)
 {
-    struct checker_case proof = proof_case(algorithm, CHECKER_ALLTOALL);
+    struct checker_case scenario = plan_case(algorithm, CHECKER_ALLTOALL);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
-        proof.shape.size = size;
-        proof_even(proof, counts_of(size));
+        scenario.shape.size = size;
+        plan_case_even(scenario, counts_of(size));
     }
 }
 
@@ -39,12 +39,12 @@ prove_alltoall(const struct algorithm *algorithm)
 static void
 prove_scan(const struct algorithm *algorithm, enum checker_goal goal)
 {
-    struct checker_case proof = proof_case(algorithm, goal);
+    struct checker_case scenario = plan_case(algorithm, goal);
 
-    proof.arithmetic = ARITHMETIC_JOIN;
+    scenario.arithmetic = ARITHMETIC_COMPOSE;
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
-        proof.shape.size = size;
-        proof_even(proof, counts_of(size));
+        scenario.shape.size = size;
+        plan_case_even(scenario, counts_of(size));
     }
 }
 
@@ -64,11 +64,11 @@ uneven_count(size_t pattern, size_t a, size_t b)
 }
 
 static void
-prove_pattern(struct checker_case proof, size_t pattern)
+prove_pattern(struct checker_case scenario, size_t pattern)
 {
     static size_t to_each[PROOF_SIZE_MAX * PROOF_SIZE_MAX];
     static size_t from_each[PROOF_SIZE_MAX * PROOF_SIZE_MAX];
-    const size_t size = proof.shape.size;
+    const size_t size = scenario.shape.size;
 
     for (size_t a = 0; a < size; a++) {
         for (size_t b = 0; b < size; b++) {
@@ -76,10 +76,10 @@ prove_pattern(struct checker_case proof, size_t pattern)
             from_each[b * size + a] = to_each[a * size + b];
         }
     }
-    proof.shape.count = pattern; /* says which one has failed */
-    proof.to_each = to_each;
-    proof.from_each = from_each;
-    proof_both_places(proof);
+    scenario.shape.count = pattern; /* says which one has failed */
+    scenario.to_each = to_each;
+    scenario.from_each = from_each;
+    plan_case_both_places(scenario);
 }
 
 static void
@@ -92,17 +92,17 @@ alltoall_pairwise_all_shapes_exchanges(void **state)
 static void
 alltoallv_pairwise_uneven_blocks_exchanges(void **state)
 {
-    struct checker_case proof =
-        proof_case(&algorithm_alltoall_pairwise, CHECKER_ALLTOALL);
+    struct checker_case scenario =
+        plan_case(&algorithm_alltoall_pairwise, CHECKER_ALLTOALL);
 
     (void)state;
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
-        const struct proof_counts patterns = counts_of(size);
+        const struct plan_case_counts patterns = counts_of(size);
 
-        proof.shape.size = size;
+        scenario.shape.size = size;
         for (size_t i = patterns.first; i <= PROOF_COUNT_MAX;
              i += patterns.stride)
-            prove_pattern(proof, i);
+            prove_pattern(scenario, i);
     }
 }
 
@@ -157,6 +157,6 @@ main(int argc, char **argv)
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
-    proof_report();
+    plan_case_report();
     return n_failed;
 }

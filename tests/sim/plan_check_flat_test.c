@@ -41,15 +41,15 @@ prove_slots(const struct algorithm *algorithm,
             enum checker_goal goal,
             void (*prove)(struct checker_case))
 {
-    struct checker_case proof = proof_case(algorithm, goal);
+    struct checker_case scenario = plan_case(algorithm, goal);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
-        proof.shape.size = size;
+        scenario.shape.size = size;
         for (int which = 0; which < SLOT_SIZES; which++) {
-            proof.shape.n_slot = slot_of((enum slot_size)which, size);
-            proof.shape.granule = which == SLOT_SOME ? 4 : 1;
+            scenario.shape.n_slot = slot_of((enum slot_size)which, size);
+            scenario.shape.granule = which == SLOT_SOME ? 4 : 1;
             if (size < 6 || size % SLOT_SIZES == (uint32_t)which)
-                prove(proof);
+                prove(scenario);
         }
     }
 }
@@ -60,65 +60,66 @@ prove_open(const struct algorithm *algorithm,
            enum checker_goal goal,
            void (*prove)(struct checker_case))
 {
-    struct checker_case proof = proof_case(algorithm, goal);
+    struct checker_case scenario = plan_case(algorithm, goal);
 
-    proof.shape.is_open = true;
+    scenario.shape.has_cma = true;
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
-        proof.shape.size = size;
+        scenario.shape.size = size;
         for (int is_long = 0; is_long < 2; is_long++) {
-            proof.shape.n_slot = is_long                    ? 4 * (size_t)size
-                                 : goal == CHECKER_ALLTOALL ? size
-                                                            : 1;
-            proof.shape.granule = is_long ? 4 : 1;
+            scenario.shape.n_slot = is_long ? 4 * (size_t)size
+                                    : goal == CHECKER_ALLTOALL ? size
+                                                               : 1;
+            scenario.shape.granule = is_long ? 4 : 1;
             if (size < 6 || size % 2 == (uint32_t)is_long)
-                prove(proof);
+                prove(scenario);
         }
     }
 }
 
 /* Of large sizes, each is met with some counts. */
-static struct proof_counts
+static struct plan_case_counts
 counts_of(uint32_t size)
 {
-    return size < 10 ? proof_all_counts : (struct proof_counts){size % 7, 7};
+    return size < 10 ? plan_case_all_counts
+                     : (struct plan_case_counts){size % 7, 7};
 }
 
 /* Where the order of the ranks is kept, it is proved. */
 static void
-prove_whole(struct checker_case proof)
+prove_whole(struct checker_case scenario)
 {
-    proof.arithmetic = ARITHMETIC_JOIN;
-    proof_even(proof, counts_of(proof.shape.size));
+    scenario.arithmetic = ARITHMETIC_COMPOSE;
+    plan_case_even(scenario, counts_of(scenario.shape.size));
 }
 
 static void
-prove_bits(struct checker_case proof)
+prove_bits(struct checker_case scenario)
 {
-    proof.arithmetic = ARITHMETIC_TANGLE;
-    proof_even(proof, (struct proof_counts){1, 9});
+    scenario.arithmetic = ARITHMETIC_HASH;
+    plan_case_even(scenario, (struct plan_case_counts){1, 9});
 }
 
 static void
-prove_blocks(struct checker_case proof)
+prove_blocks(struct checker_case scenario)
 {
-    if (proof.goal == CHECKER_REDUCE_SCATTER)
-        proof.arithmetic = ARITHMETIC_JOIN;
-    proof_even(proof, counts_of(proof.shape.size));
-    proof_uneven(proof, counts_of(proof.shape.size));
+    if (scenario.goal == CHECKER_REDUCE_SCATTER)
+        scenario.arithmetic = ARITHMETIC_COMPOSE;
+    plan_case_even(scenario, counts_of(scenario.shape.size));
+    plan_case_uneven(scenario, counts_of(scenario.shape.size));
 }
 
 static void
-prove_even(struct checker_case proof)
+prove_even(struct checker_case scenario)
 {
-    proof_even(proof, counts_of(proof.shape.size));
+    plan_case_even(scenario, counts_of(scenario.shape.size));
 }
 
 static void
-prove_roots(struct checker_case proof)
+prove_roots(struct checker_case scenario)
 {
-    if (proof.goal == CHECKER_REDUCE)
-        proof.arithmetic = ARITHMETIC_JOIN;
-    proof_roots(proof, proof_even);
+    if (scenario.goal == CHECKER_REDUCE)
+        scenario.arithmetic = ARITHMETIC_COMPOSE;
+    plan_case_roots(scenario, plan_case_even);
 }
 
 static void
@@ -223,7 +224,8 @@ static void
 barrier_flat_all_sizes_hears_all(void **state)
 {
     (void)state;
-    prove_slots(&algorithm_barrier_flat, CHECKER_BARRIER, proof_both_places);
+    prove_slots(&algorithm_barrier_flat, CHECKER_BARRIER,
+                plan_case_both_places);
 }
 
 /* A plan of many rounds, run by one who does not wait. Only the root of a
@@ -231,7 +233,7 @@ barrier_flat_all_sizes_hears_all(void **state)
 static void
 expect_fault(enum checker_slots slots)
 {
-    const struct checker_case proof = {
+    const struct checker_case scenario = {
         .algorithm = &algorithm_broadcast_flat,
         .goal = CHECKER_BROADCAST,
         .shape = {.size = 3, .count = 30, .granule = 1, .n_slot = 3},
@@ -239,15 +241,15 @@ expect_fault(enum checker_slots slots)
         .slots = slots,
     };
 
-    assert_int_equal(checker_prove(&proof), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
 }
 
 static void
 slot_that_is_not_waited_for_is_found(void **state)
 {
     (void)state;
-    expect_fault(CHECKER_HURRIED);
-    expect_fault(CHECKER_UNAWAITED);
+    expect_fault(CHECKER_UNWAITED_WRITE);
+    expect_fault(CHECKER_UNWAITED_READ);
 }
 
 int
@@ -274,6 +276,6 @@ main(int argc, char **argv)
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
-    proof_report();
+    plan_case_report();
     return n_failed;
 }

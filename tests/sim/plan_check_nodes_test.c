@@ -63,35 +63,36 @@ layout_create(enum layout layout, uint32_t size)
 }
 
 typedef void
-prove_fn(struct checker_case proof, struct proof_counts counts);
+prove_fn(struct checker_case scenario, struct plan_case_counts counts);
 
 static void
 prove_layouts(const struct algorithm *algorithm,
               enum checker_goal goal,
               prove_fn *prove)
 {
-    struct checker_case proof = proof_case(algorithm, goal);
+    struct checker_case scenario = plan_case(algorithm, goal);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         for (int layout = LAYOUT_UNKNOWN; layout <= LAYOUT_SCATTERED;
              layout++) {
-            const struct proof_counts some = {
+            const struct plan_case_counts some = {
                 (size + (uint32_t)layout) % COUNT_STRIDE, COUNT_STRIDE};
             struct plan_nodes *nodes = layout_create((enum layout)layout, size);
 
-            proof.shape.size = size;
-            proof.shape.nodes = nodes;
-            prove(proof, size <= SIZE_MAX_FULL ? proof_all_counts : some);
+            scenario.shape.size = size;
+            scenario.shape.nodes = nodes;
+            prove(scenario,
+                  size <= SIZE_MAX_FULL ? plan_case_all_counts : some);
             plan_nodes_destroy(nodes);
         }
     }
 }
 
 /* A third of them, another one for each size. */
-static struct proof_counts
-third_of(struct proof_counts counts, uint32_t size)
+static struct plan_case_counts
+third_of(struct plan_case_counts counts, uint32_t size)
 {
-    return (struct proof_counts){
+    return (struct plan_case_counts){
         .first = counts.first + size % 3 * counts.stride,
         .stride = 3 * counts.stride,
     };
@@ -99,32 +100,32 @@ third_of(struct proof_counts counts, uint32_t size)
 
 /* Blocks are cut on single elements, then on more. */
 static void
-prove_cut(struct checker_case proof, struct proof_counts counts)
+prove_cut(struct checker_case scenario, struct plan_case_counts counts)
 {
-    proof_even(proof, counts);
-    proof.shape.granule = 4;
-    proof_even(proof, third_of(counts, proof.shape.size));
+    plan_case_even(scenario, counts);
+    scenario.shape.granule = 4;
+    plan_case_even(scenario, third_of(counts, scenario.shape.size));
 }
 
 static void
-prove_given(struct checker_case proof, struct proof_counts counts)
+prove_given(struct checker_case scenario, struct plan_case_counts counts)
 {
-    proof_even(proof, third_of(counts, proof.shape.size));
-    proof_uneven(proof, third_of(counts, proof.shape.size + 1));
+    plan_case_even(scenario, third_of(counts, scenario.shape.size));
+    plan_case_uneven(scenario, third_of(counts, scenario.shape.size + 1));
 }
 
 static void
-prove_rooted(struct checker_case proof, struct proof_counts counts)
+prove_rooted(struct checker_case scenario, struct plan_case_counts counts)
 {
-    const uint32_t size = proof.shape.size;
+    const uint32_t size = scenario.shape.size;
     const uint32_t stride = size <= SIZE_MAX_FULL ? 1 : size;
 
     for (uint32_t root = (uint32_t)counts.first % size; root < size;
          root += stride) {
-        proof.shape.root = root;
-        proof_even(proof,
-                   (struct proof_counts){(counts.first + root) % COUNT_STRIDE,
-                                         COUNT_STRIDE});
+        scenario.shape.root = root;
+        plan_case_even(scenario,
+                       (struct plan_case_counts){
+                           (counts.first + root) % COUNT_STRIDE, COUNT_STRIDE});
     }
 }
 
@@ -149,7 +150,7 @@ allreduce_hierarchical_tree_all_layouts_sums(void **state)
 {
     (void)state;
     prove_layouts(&algorithm_allreduce_hierarchical_tree, CHECKER_ALLREDUCE,
-                  proof_even);
+                  plan_case_even);
 }
 
 static void
@@ -217,6 +218,6 @@ main(int argc, char **argv)
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
-    proof_report();
+    plan_case_report();
     return n_failed;
 }

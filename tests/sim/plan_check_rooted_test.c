@@ -12,23 +12,23 @@
 static void
 prove_whole(const struct algorithm *algorithm, enum checker_goal goal)
 {
-    struct checker_case proof = proof_case(algorithm, goal);
+    struct checker_case scenario = plan_case(algorithm, goal);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
-        proof.shape.size = size;
-        proof_roots(proof, proof_even);
+        scenario.shape.size = size;
+        plan_case_roots(scenario, plan_case_even);
     }
 }
 
 static void
 prove_blocks(const struct algorithm *algorithm, enum checker_goal goal)
 {
-    struct checker_case proof = proof_case(algorithm, goal);
+    struct checker_case scenario = plan_case(algorithm, goal);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
-        proof.shape.size = size;
-        proof_roots(proof, proof_even);
-        proof_roots(proof, proof_uneven);
+        scenario.shape.size = size;
+        plan_case_roots(scenario, plan_case_even);
+        plan_case_roots(scenario, plan_case_uneven);
     }
 }
 
@@ -105,6 +105,6 @@ main(int argc, char **argv)
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
-    proof_report();
+    plan_case_report();
     return n_failed;
 }

@@ -12,23 +12,23 @@
 static void
 prove_cut(const struct algorithm *algorithm, size_t granule)
 {
-    struct checker_case proof = proof_case(algorithm, CHECKER_ALLREDUCE);
+    struct checker_case scenario = plan_case(algorithm, CHECKER_ALLREDUCE);
 
-    proof.shape.granule = granule;
+    scenario.shape.granule = granule;
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
-        proof.shape.size = size;
-        proof_even(proof, proof_all_counts);
+        scenario.shape.size = size;
+        plan_case_even(scenario, plan_case_all_counts);
     }
 }
 
 static void
 prove_blocks(const struct algorithm *algorithm, enum checker_goal goal)
 {
-    struct checker_case proof = proof_case(algorithm, goal);
+    struct checker_case scenario = plan_case(algorithm, goal);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
-        proof.shape.size = size;
-        proof_blocks(proof);
+        scenario.shape.size = size;
+        plan_case_blocks(scenario);
     }
 }
 
@@ -108,11 +108,11 @@ allgather_tree_all_shapes_gathers(void **state)
 static void
 prove_barrier(const struct algorithm *algorithm)
 {
-    struct checker_case proof = proof_case(algorithm, CHECKER_BARRIER);
+    struct checker_case scenario = plan_case(algorithm, CHECKER_BARRIER);
 
     for (uint32_t size = 1; size <= 4 * PROOF_SIZE_MAX; size++) {
-        proof.shape.size = size;
-        proof_both_places(proof);
+        scenario.shape.size = size;
+        plan_case_both_places(scenario);
     }
 }
 
@@ -151,6 +151,6 @@ main(int argc, char **argv)
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
-    proof_report();
+    plan_case_report();
     return n_failed;
 }

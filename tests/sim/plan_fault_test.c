@@ -3,7 +3,7 @@
  *
  * A mutated algorithm is the right one with one step of one rank dropped,
  * doubled, or sent elsewhere. Where the fault is stands in a global, for an
- * algorithm has no context. The algorithms are those of the catalogue.
+ * algorithm has no context. The algorithms are those of the registry.
  */
 
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "base/error.h"
 #include "check.h"
 #include "plan/algorithms.h"
-#include "plan/catalog.h"
 #include "plan/checker.h"
 #include "plan/expectation.h"
 #include "plan/nodes.h"
+#include "plan/registry.h"
 
 enum fault_kind {
     FAULT_DROP,
@@ -64,7 +64,7 @@ faulty_redirect(const struct plan_shape *shape, struct plan_step *step)
     uint32_t peer = step->peer;
 
     if (step->kind == PLAN_COPY || step->kind == PLAN_COMBINE ||
-        step->kind == PLAN_POST || step->kind == PLAN_SHOW || shape->size < 3)
+        step->kind == PLAN_POST || step->kind == PLAN_EXPOSE || shape->size < 3)
         return;
     do
         peer = (peer + 1) % shape->size;
@@ -142,16 +142,16 @@ static struct algorithm algorithm_faulty = {
 };
 
 static void
-fault_check(struct checker_case proof)
+fault_check(struct checker_case scenario)
 {
     if (n_tried++ % FAULT_STRIDE > 0)
         return;
-    algorithm_faulty.is_flat = fault.algorithm->is_flat;
-    proof.algorithm = &algorithm_faulty;
-    proof.n_schedules = 3;
+    algorithm_faulty.is_shm = fault.algorithm->is_shm;
+    scenario.algorithm = &algorithm_faulty;
+    scenario.n_schedules = 3;
     fault.is_met = false;
 
-    const enum hoop_status status = checker_prove(&proof);
+    const enum hoop_status status = checker_verify(&scenario);
 
     if (!fault.is_met)
         return;
@@ -159,13 +159,13 @@ fault_check(struct checker_case proof)
     if (status != HOOP_E_INTERNAL)
         fail_msg("%s, fault %d: size %u root %u count %zu, rank %u round %u "
                  "step %zu was not found",
-                 fault.algorithm->name, (int)fault.kind, proof.shape.size,
-                 proof.shape.root, proof.shape.count, fault.rank, fault.round,
-                 fault.step);
+                 fault.algorithm->name, (int)fault.kind, scenario.shape.size,
+                 scenario.shape.root, scenario.shape.count, fault.rank,
+                 fault.round, fault.step);
 }
 
 static void
-faults_of_round(const struct checker_case *proof)
+faults_of_round(const struct checker_case *scenario)
 {
     enum {
         STEPS_MAX = 4
@@ -174,49 +174,49 @@ faults_of_round(const struct checker_case *proof)
     for (int kind = FAULT_DROP; kind <= FAULT_REDIRECT; kind++) {
         fault.kind = (enum fault_kind)kind;
         for (fault.step = 0; fault.step < STEPS_MAX; fault.step++)
-            fault_check(*proof);
+            fault_check(*scenario);
     }
 }
 
 static void
-faults_of_case(const struct checker_case *proof)
+faults_of_case(const struct checker_case *scenario)
 {
-    for (fault.rank = 0; fault.rank < proof->shape.size; fault.rank++) {
-        const struct plan_shape shape = expectation_shape(proof, fault.rank);
-        const uint32_t n_rounds = proof->algorithm->n_rounds(&shape);
+    for (fault.rank = 0; fault.rank < scenario->shape.size; fault.rank++) {
+        const struct plan_shape shape = expectation_shape(scenario, fault.rank);
+        const uint32_t n_rounds = scenario->algorithm->n_rounds(&shape);
         for (fault.round = 0; fault.round < n_rounds; fault.round++)
-            faults_of_round(proof);
+            faults_of_round(scenario);
     }
 }
 
 /* Roots and counts change together. */
 static void
-faults_of_counts(struct checker_case proof)
+faults_of_counts(struct checker_case scenario)
 {
     for (size_t count = 1; count <= 7; count += 3) {
-        proof.shape.count = count;
-        proof.shape.root = (uint32_t)count % proof.shape.size;
-        proof.shape.is_in_place = false;
-        faults_of_case(&proof);
-        proof.shape.is_in_place = true;
-        faults_of_case(&proof);
+        scenario.shape.count = count;
+        scenario.shape.root = (uint32_t)count % scenario.shape.size;
+        scenario.shape.is_in_place = false;
+        faults_of_case(&scenario);
+        scenario.shape.is_in_place = true;
+        faults_of_case(&scenario);
     }
 }
 
 static void
-faults_of_entry(const struct catalog_entry *entry, enum checker_goal goal)
+faults_of_entry(const struct registry_entry *entry, enum checker_goal goal)
 {
     static const size_t uneven[] = {2, 0, 3, 1, 4};
     /* Four ranks are on two equal nodes, five are not; in no order. */
     static const uint32_t node_names[COUNT_OF(uneven)] = {0, 1, 1, 0, 2};
-    const bool has_counts = catalog_is_blockwise(entry->collective) &&
+    const bool has_counts = registry_is_blockwise(entry->collective) &&
                             !entry->is_even_only && goal != CHECKER_ALLTOALL;
-    struct checker_case proof = {
+    struct checker_case scenario = {
         .algorithm = entry->algorithm,
         .goal = goal,
         .shape = {.granule = 1,
-                  .n_slot = entry->algorithm->is_flat ? COUNT_OF(uneven) : 0,
-                  .is_open = entry->algorithm->is_direct},
+                  .n_slot = entry->algorithm->is_shm ? COUNT_OF(uneven) : 0,
+                  .has_cma = entry->algorithm->is_direct},
     };
 
     fault.algorithm = entry->algorithm;
@@ -225,23 +225,23 @@ faults_of_entry(const struct catalog_entry *entry, enum checker_goal goal)
         struct plan_nodes *nodes = NULL;
 
         assert_int_equal(plan_nodes_create(node_names, size, &nodes), HOOP_OK);
-        proof.shape.size = size;
-        proof.shape.nodes = entry->needs_nodes ? nodes : NULL;
-        proof.shape.counts = NULL;
-        faults_of_counts(proof);
-        proof.shape.counts = uneven;
+        scenario.shape.size = size;
+        scenario.shape.nodes = entry->needs_nodes ? nodes : NULL;
+        scenario.shape.counts = NULL;
+        faults_of_counts(scenario);
+        scenario.shape.counts = uneven;
         if (has_counts)
-            faults_of_counts(proof);
+            faults_of_counts(scenario);
         plan_nodes_destroy(nodes);
     }
 }
 
 /* At least one algorithm, and faults in each. */
 static void
-faults_of_collective(enum catalog_collective collective, enum checker_goal goal)
+faults_of_collective(enum collective_kind collective, enum checker_goal goal)
 {
     size_t n_entries = 0;
-    const struct catalog_entry *entries = catalog_of(collective, &n_entries);
+    const struct registry_entry *entries = registry_of(collective, &n_entries);
 
     assert_int_not_equal(n_entries, 0);
     for (size_t i = 0; i < n_entries; i++) {
@@ -256,56 +256,56 @@ static void
 faults_in_allreduce_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_ALLREDUCE, CHECKER_ALLREDUCE);
+    faults_of_collective(COLLECTIVE_ALLREDUCE, CHECKER_ALLREDUCE);
 }
 
 static void
 faults_in_reduce_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_REDUCE, CHECKER_REDUCE);
+    faults_of_collective(COLLECTIVE_REDUCE, CHECKER_REDUCE);
 }
 
 static void
 faults_in_broadcast_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_BROADCAST, CHECKER_BROADCAST);
+    faults_of_collective(COLLECTIVE_BROADCAST, CHECKER_BROADCAST);
 }
 
 static void
 faults_in_allgather_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_ALLGATHER, CHECKER_ALLGATHER);
+    faults_of_collective(COLLECTIVE_ALLGATHER, CHECKER_ALLGATHER);
 }
 
 static void
 faults_in_reduce_scatter_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_REDUCE_SCATTER, CHECKER_REDUCE_SCATTER);
+    faults_of_collective(COLLECTIVE_REDUCE_SCATTER, CHECKER_REDUCE_SCATTER);
 }
 
 static void
 faults_in_gather_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_GATHER, CHECKER_GATHER);
+    faults_of_collective(COLLECTIVE_GATHER, CHECKER_GATHER);
 }
 
 static void
 faults_in_scatter_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_SCATTER, CHECKER_SCATTER);
+    faults_of_collective(COLLECTIVE_SCATTER, CHECKER_SCATTER);
 }
 
 static void
 faults_in_alltoall_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_ALLTOALL, CHECKER_ALLTOALL);
+    faults_of_collective(COLLECTIVE_ALLTOALL, CHECKER_ALLTOALL);
 }
 
 static void
@@ -313,7 +313,7 @@ faults_in_alltoallv_are_found(void **state)
 {
     static const size_t to_each[] = {2, 3, 1, 0, 1, 4, 5, 2, 1};
     static const size_t from_each[] = {2, 0, 5, 3, 1, 2, 1, 4, 1};
-    struct checker_case proof = {
+    struct checker_case scenario = {
         .algorithm = &algorithm_alltoall_pairwise,
         .goal = CHECKER_ALLTOALL,
         .shape = {.size = 3, .granule = 1},
@@ -322,31 +322,31 @@ faults_in_alltoallv_are_found(void **state)
     };
 
     (void)state;
-    fault.algorithm = proof.algorithm;
-    faults_of_case(&proof);
-    proof.shape.is_in_place = true;
-    faults_of_case(&proof);
+    fault.algorithm = scenario.algorithm;
+    faults_of_case(&scenario);
+    scenario.shape.is_in_place = true;
+    faults_of_case(&scenario);
 }
 
 static void
 faults_in_scan_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_SCAN, CHECKER_SCAN);
+    faults_of_collective(COLLECTIVE_SCAN, CHECKER_SCAN);
 }
 
 static void
 faults_in_exscan_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_EXSCAN, CHECKER_EXSCAN);
+    faults_of_collective(COLLECTIVE_EXSCAN, CHECKER_EXSCAN);
 }
 
 static void
 faults_in_barrier_are_found(void **state)
 {
     (void)state;
-    faults_of_collective(CATALOG_BARRIER, CHECKER_BARRIER);
+    faults_of_collective(COLLECTIVE_BARRIER, CHECKER_BARRIER);
 }
 
 int

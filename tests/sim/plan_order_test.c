@@ -49,7 +49,7 @@ receive_behind_the_send_of_its_peer_is_a_deadlock(void **state)
         .n_rounds = swap_n_rounds,
         .plan_round = swap_plan_round,
     };
-    struct checker_case proof = {
+    struct checker_case scenario = {
         .algorithm = &algorithm,
         .goal = CHECKER_ALLREDUCE,
         .shape = {.size = 2, .count = 5, .granule = 1, .is_in_place = true},
@@ -58,10 +58,10 @@ receive_behind_the_send_of_its_peer_is_a_deadlock(void **state)
 
     (void)state;
     /* Seeds 0, 1, 2: nothing, a byte, all is buffered. */
-    assert_int_equal(checker_prove(&proof), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "deadlock"));
-    proof.seed = 2;
-    assert_int_equal(checker_prove(&proof), HOOP_OK);
+    scenario.seed = 2;
+    assert_int_equal(checker_verify(&scenario), HOOP_OK);
 }
 
 /* The all-reduce, but the first all-gather round sends another block: each
@@ -87,7 +87,7 @@ static void
 right_messages_of_wrong_blocks_are_found(void **state)
 {
     struct algorithm algorithm = algorithm_allreduce_ring;
-    const struct checker_case proof = {
+    const struct checker_case scenario = {
         .algorithm = &algorithm,
         .goal = CHECKER_ALLREDUCE,
         .shape = {.size = 3, .count = 3, .granule = 1, .is_in_place = true},
@@ -95,9 +95,9 @@ right_messages_of_wrong_blocks_are_found(void **state)
     };
 
     (void)state;
-    assert_int_equal(checker_prove(&proof), HOOP_OK);
+    assert_int_equal(checker_verify(&scenario), HOOP_OK);
     algorithm.plan_round = early_plan_round;
-    assert_int_equal(checker_prove(&proof), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "wrong at the end"));
 }
 
@@ -116,7 +116,7 @@ static void
 final_mark_on_the_wrong_steps_is_found(void **state)
 {
     struct algorithm algorithm = algorithm_reduce_chain;
-    struct checker_case proof = {
+    struct checker_case scenario = {
         .algorithm = &algorithm,
         .goal = CHECKER_REDUCE,
         .shape = {.size = 3, .count = 2, .granule = 1},
@@ -125,7 +125,7 @@ final_mark_on_the_wrong_steps_is_found(void **state)
 
     (void)state;
     algorithm.plan_round = unfinal_plan_round;
-    assert_int_equal(checker_prove(&proof), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
 }
 
 /* The block of three that a rank sends in a round. */

@@ -20,33 +20,33 @@ enum {
 #endif
 };
 
-const struct proof_counts proof_all_counts = {.first = 0, .stride = 1};
+const struct plan_case_counts plan_case_all_counts = {.first = 0, .stride = 1};
 
 static size_t n_met;
 static size_t n_cases;
 static size_t n_schedules;
 
 static void
-prove(struct checker_case proof)
+prove(struct checker_case scenario)
 {
-    proof.n_schedules = proof.shape.size <= SIZE_MAX_FULL ? 4 : 1;
-    proof.seed = n_schedules;
+    scenario.n_schedules = scenario.shape.size <= SIZE_MAX_FULL ? 4 : 1;
+    scenario.seed = n_schedules;
     if (n_met++ % CASE_STRIDE > 0)
         return;
     n_cases++;
-    n_schedules += proof.n_schedules;
-    if (checker_prove(&proof) == HOOP_OK)
+    n_schedules += scenario.n_schedules;
+    if (checker_verify(&scenario) == HOOP_OK)
         return;
     fail_msg("%s: size %u root %u count %zu %s granule %zu %s seed %llu: %s",
-             proof.algorithm->name, proof.shape.size, proof.shape.root,
-             proof.shape.count, proof.shape.counts ? "uneven" : "even",
-             proof.shape.granule,
-             proof.shape.is_in_place ? "in place" : "out of place",
-             (unsigned long long)proof.seed, error_text());
+             scenario.algorithm->name, scenario.shape.size, scenario.shape.root,
+             scenario.shape.count, scenario.shape.counts ? "uneven" : "even",
+             scenario.shape.granule,
+             scenario.shape.is_in_place ? "in place" : "out of place",
+             (unsigned long long)scenario.seed, error_text());
 }
 
 struct checker_case
-proof_case(const struct algorithm *algorithm, enum checker_goal goal)
+plan_case(const struct algorithm *algorithm, enum checker_goal goal)
 {
     return (struct checker_case){
         .algorithm = algorithm,
@@ -56,93 +56,95 @@ proof_case(const struct algorithm *algorithm, enum checker_goal goal)
 }
 
 void
-proof_both_places(struct checker_case proof)
+plan_case_both_places(struct checker_case scenario)
 {
-    proof.shape.is_in_place = false;
-    prove(proof);
-    proof.shape.is_in_place = true;
-    prove(proof);
+    scenario.shape.is_in_place = false;
+    prove(scenario);
+    scenario.shape.is_in_place = true;
+    prove(scenario);
 }
 
 /* In place or not, by turns. */
 static void
-prove_one_place(struct checker_case proof)
+prove_one_place(struct checker_case scenario)
 {
-    proof.shape.is_in_place = n_met % 2 == 1;
-    prove(proof);
+    scenario.shape.is_in_place = n_met % 2 == 1;
+    prove(scenario);
 }
 
 static void
-prove_even(struct checker_case proof,
-           struct proof_counts counts,
+prove_even(struct checker_case scenario,
+           struct plan_case_counts counts,
            void (*prove_places)(struct checker_case))
 {
     for (size_t count = counts.first; count <= PROOF_COUNT_MAX;
          count += counts.stride) {
-        proof.shape.count = count;
-        prove_places(proof);
+        scenario.shape.count = count;
+        prove_places(scenario);
     }
 }
 
 void
-proof_even(struct checker_case proof, struct proof_counts counts)
+plan_case_even(struct checker_case scenario, struct plan_case_counts counts)
 {
-    prove_even(proof, counts, proof_both_places);
+    prove_even(scenario, counts, plan_case_both_places);
 }
 
 static void
-prove_uneven(struct checker_case proof,
-             struct proof_counts patterns,
+prove_uneven(struct checker_case scenario,
+             struct plan_case_counts patterns,
              void (*prove_places)(struct checker_case))
 {
     size_t counts[PROOF_SIZE_MAX];
 
     for (size_t pattern = patterns.first; pattern <= PROOF_COUNT_MAX;
          pattern += patterns.stride) {
-        for (uint32_t rank = 0; rank < proof.shape.size; rank++) {
+        for (uint32_t rank = 0; rank < scenario.shape.size; rank++) {
             const size_t draw = (pattern * 7 + rank * 5 + rank * pattern) % 11;
 
             counts[rank] = draw < 4 ? 0 : draw - 3;
         }
-        counts[pattern % proof.shape.size] = pattern % 3 ? pattern : 0;
-        proof.shape.counts = counts;
-        prove_places(proof);
+        counts[pattern % scenario.shape.size] = pattern % 3 ? pattern : 0;
+        scenario.shape.counts = counts;
+        prove_places(scenario);
     }
 }
 
 void
-proof_uneven(struct checker_case proof, struct proof_counts patterns)
+plan_case_uneven(struct checker_case scenario, struct plan_case_counts patterns)
 {
-    prove_uneven(proof, patterns, proof_both_places);
+    prove_uneven(scenario, patterns, plan_case_both_places);
 }
 
 void
-proof_blocks(struct checker_case proof)
+plan_case_blocks(struct checker_case scenario)
 {
-    const bool is_full = proof.shape.size <= SIZE_MAX_FULL;
+    const bool is_full = scenario.shape.size <= SIZE_MAX_FULL;
 
-    prove_even(proof, proof_all_counts,
-               is_full ? proof_both_places : prove_one_place);
-    prove_uneven(proof, proof_all_counts,
-                 is_full ? proof_both_places : prove_one_place);
+    prove_even(scenario, plan_case_all_counts,
+               is_full ? plan_case_both_places : prove_one_place);
+    prove_uneven(scenario, plan_case_all_counts,
+                 is_full ? plan_case_both_places : prove_one_place);
 }
 
 void
-proof_roots(struct checker_case proof,
-            void (*prove_counts)(struct checker_case, struct proof_counts))
+plan_case_roots(struct checker_case scenario,
+                void (*prove_counts)(struct checker_case,
+                                     struct plan_case_counts))
 {
-    const bool is_full = proof.shape.size <= SIZE_MAX_FULL;
+    const bool is_full = scenario.shape.size <= SIZE_MAX_FULL;
 
-    for (uint32_t root = 0; root < proof.shape.size; root++) {
-        const struct proof_counts some = {root % COUNT_STRIDE, COUNT_STRIDE};
+    for (uint32_t root = 0; root < scenario.shape.size; root++) {
+        const struct plan_case_counts some = {root % COUNT_STRIDE,
+                                              COUNT_STRIDE};
 
-        proof.shape.root = root;
-        prove_counts(proof, is_full ? proof_all_counts : some);
+        scenario.shape.root = root;
+        prove_counts(scenario, is_full ? plan_case_all_counts : some);
     }
 }
 
 void
-proof_report(void)
+plan_case_report(void)
 {
     printf("# %zu cases proved, %zu schedules run\n", n_cases, n_schedules);
 }

@@ -18,36 +18,36 @@ enum {
 };
 
 /* Of the counts (or patterns of counts) from 0 to PROOF_COUNT_MAX. */
-struct proof_counts {
+struct plan_case_counts {
     size_t first;
     size_t stride;
 };
 
-extern const struct proof_counts proof_all_counts;
+extern const struct plan_case_counts plan_case_all_counts;
 
 /* Size, and what else the shape has, is the caller's to fill in. */
 struct checker_case
-proof_case(const struct algorithm *algorithm, enum checker_goal goal);
+plan_case(const struct algorithm *algorithm, enum checker_goal goal);
 
 void
-proof_both_places(struct checker_case proof);
+plan_case_both_places(struct checker_case scenario);
 void
-proof_even(struct checker_case proof, struct proof_counts counts);
+plan_case_even(struct checker_case scenario, struct plan_case_counts counts);
 /* Uneven blocks, many of them empty, one of them much larger. */
 void
-proof_uneven(struct checker_case proof, struct proof_counts counts);
+plan_case_uneven(struct checker_case scenario, struct plan_case_counts counts);
 /* All of either; at large sizes a case is in place or not, by turns. */
 void
-proof_blocks(struct checker_case proof);
+plan_case_blocks(struct checker_case scenario);
 /* prove, for all roots: with all counts at small sizes; at large ones, where a
  * case costs more, each root with some counts and each count with some roots.
  */
 void
-proof_roots(struct checker_case proof,
-            void (*prove)(struct checker_case, struct proof_counts));
+plan_case_roots(struct checker_case scenario,
+                void (*prove)(struct checker_case, struct plan_case_counts));
 
 /* Say how much has been proved. */
 void
-proof_report(void);
+plan_case_report(void);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * What suspect.c needs of the engine and the transport is here, and no more: no
  * operation runs. What a member's standing does with verdicts is as in
- * session/standing.c.
+ * session/lease_client.c.
  */
 
 #include <stdio.h>

@@ -213,7 +213,7 @@ port_is_possible(const char *port)
 
 /* Peers are told the first address of a name. */
 static void
-told_find(struct doctor_facts *facts, const char *advertise)
+configured_find(struct doctor_facts *facts, const char *advertise)
 {
     char host[DOCTOR_TEXT];
     char port[DOCTOR_TEXT];
@@ -249,7 +249,7 @@ advertised_find(struct doctor_facts *facts)
     facts->is_advertised_set = advertise || interface;
     if (advertise) {
         text_set(facts->advertised_by, "HOOP_ADVERTISE");
-        told_find(facts, advertise);
+        configured_find(facts, advertise);
     } else if (interface) {
         text_set(facts->advertised_by, "HOOP_INTERFACE");
         interface_find(facts, interface);

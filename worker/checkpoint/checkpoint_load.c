@@ -19,14 +19,14 @@
 #include "checkpoint/fetch.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/request.h"
-#include "coll/accord.h"
+#include "coll/agree_status.h"
 #include "dtype/dtype.h"
 #include "parallel/dtensor.h"
 #include "tensor/shape.h"
 
 enum {
     ATTEMPTS = 100, /* each is a save that was faster */
-    /* What the ranks say in an accord. */
+    /* What the ranks say in an agreement. */
     BEGIN_DIGEST = 0,
     AGAIN_IS_OTHER = 0,
 };
@@ -34,7 +34,7 @@ enum {
 struct load {
     const char *path;
     struct folder folder;
-    struct accord *accord;
+    struct agree_status *agree_status;
     struct manifest *manifest; /* of the checkpoint */
     uint64_t digest;           /* of what is asked for */
     const struct hoop_named_dtensor *tensors;
@@ -48,7 +48,7 @@ struct load {
 static bool
 load_is_first(const struct load *load)
 {
-    return hoop_comm_rank(load->accord->comm) == 0;
+    return hoop_comm_rank(load->agree_status->comm) == 0;
 }
 
 /* What the first rank read is everybody's; for free(). mine is how it has gone
@@ -59,19 +59,21 @@ index_share(struct load *load,
             char **out_text,
             size_t *out_n_bytes)
 {
-    const uint64_t said[ACCORD_NUMBERS] = {load->digest};
+    const uint64_t said[AGREE_STATUS_NUMBERS] = {load->digest};
     CLEANUP(free) char *text = NULL;
     void *received = NULL;
     size_t n_bytes = 0;
 
     if (mine == HOOP_OK && load_is_first(load))
         mine = folder_read(&load->folder, &text, &n_bytes);
-    enum hoop_status status = accord_reach(load->accord, mine, said);
+    enum hoop_status status =
+        agree_status_exchange(load->agree_status, mine, said);
     if (status == HOOP_OK)
-        status = accord_compare(load->accord, BEGIN_DIGEST, "loads");
+        status =
+            agree_status_compare(load->agree_status, BEGIN_DIGEST, "loads");
     if (status == HOOP_OK)
         status = hoop_broadcast_object(text, n_bytes, &received, &n_bytes, 0,
-                                       load->accord->comm);
+                                       load->agree_status->comm);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_text = text ? STEAL(text) : received;
@@ -165,10 +167,10 @@ parts_fetch(struct load *load, struct fetch_part *parts)
         .manifest = load->manifest,
         .parts = parts,
         .n_parts = load->n_tensors,
-        .first_file = hoop_comm_rank(load->accord->comm),
+        .first_file = hoop_comm_rank(load->agree_status->comm),
     };
     const enum hoop_status status =
-        accord_reach(load->accord, fetch_run(&fetch), NULL);
+        agree_status_exchange(load->agree_status, fetch_run(&fetch), NULL);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -193,7 +195,7 @@ load_attempt(struct load *load, enum hoop_status mine)
     mine = folder_decode(&load->folder, text, n_bytes, &load->manifest);
     if (mine == HOOP_OK)
         mine = parts_match(load, parts);
-    status = accord_reach(load->accord, mine, NULL);
+    status = agree_status_exchange(load->agree_status, mine, NULL);
     if (status == HOOP_OK)
         status = parts_fetch(load, parts);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -205,16 +207,16 @@ static bool
 load_is_outdated(struct load *load, enum hoop_status failure)
 {
     CLEANUP(manifest_destroy) struct manifest *now = NULL;
-    uint64_t said[ACCORD_NUMBERS] = {0};
+    uint64_t said[AGREE_STATUS_NUMBERS] = {0};
 
-    if (!load->manifest || !load->accord->is_agreed ||
+    if (!load->manifest || !load->agree_status->is_agreed ||
         (failure != HOOP_E_DATA_LOSS && failure != HOOP_E_UNAVAILABLE))
         return false;
     if (load_is_first(load) && folder_load(&load->folder, &now) == HOOP_OK)
         said[AGAIN_IS_OTHER] = now->token != load->manifest->token;
-    if (accord_reach(load->accord, HOOP_OK, said) != HOOP_OK)
+    if (agree_status_exchange(load->agree_status, HOOP_OK, said) != HOOP_OK)
         return false;
-    return load->accord->words[0].numbers[AGAIN_IS_OTHER] != 0;
+    return load->agree_status->words[0].numbers[AGAIN_IS_OTHER] != 0;
 }
 
 /* As before the attempt. */
@@ -271,9 +273,9 @@ load_outside(struct load *load, enum hoop_status status)
 
 /* A hash of what is asked for, where the shape is not known: of all cuts. */
 static enum hoop_status
-wish_digest(const char *name,
-            const struct hoop_tensor_spec *spec,
-            uint64_t *out_digest)
+request_digest(const char *name,
+               const struct hoop_tensor_spec *spec,
+               uint64_t *out_digest)
 {
     CLEANUP(manifest_destroy) struct manifest *manifest = NULL;
     enum hoop_status status = manifest_create(1, 0, &manifest);
@@ -307,7 +309,7 @@ wish_check(const char *name,
         return error_raise(HOOP_E_INVALID,
                            "tensor \"%s\" cannot be loaded as a partial sum",
                            name);
-    return wish_digest(name, spec, out_digest);
+    return request_digest(name, spec, out_digest);
 }
 
 enum hoop_status
@@ -323,7 +325,7 @@ hoop_checkpoint_load(const char *folder,
                         .tensors = &tensor,
                         .n_tensors = 1,
                         .spec = spec};
-    CLEANUP(accord_destroy) struct accord *accord = NULL;
+    CLEANUP(agree_status_destroy) struct agree_status *agree_status = NULL;
     hoop_comm_t *comm = NULL;
 
     if (!error_begin_call())
@@ -332,12 +334,13 @@ hoop_checkpoint_load(const char *folder,
         return error_raise(HOOP_E_INVALID, "spec is NULL");
     enum hoop_status status = request_comm(spec->mesh, &comm);
     if (status == HOOP_OK && hoop_comm_is_member(comm))
-        status = accord_create(comm, &accord);
+        status = agree_status_create(comm, &agree_status);
     if (status != HOOP_OK)
         return error_pass(status);
-    load.accord = accord;
+    load.agree_status = agree_status;
     status = wish_check(name, spec, out_dtensor, &load.digest);
-    status = accord ? load_run(&load, status) : load_outside(&load, status);
+    status =
+        agree_status ? load_run(&load, status) : load_outside(&load, status);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_dtensor = load.made;
@@ -355,7 +358,7 @@ hoop_checkpoint_restore(const char *folder,
                         .folder = FOLDER_CLOSED,
                         .tensors = tensors,
                         .n_tensors = n_tensors};
-    CLEANUP(accord_destroy) struct accord *accord = NULL;
+    CLEANUP(agree_status_destroy) struct agree_status *agree_status = NULL;
     CLEANUP(manifest_destroy) struct manifest *asked = NULL;
     hoop_comm_t *comm = NULL;
 
@@ -365,10 +368,10 @@ hoop_checkpoint_restore(const char *folder,
     if (status == HOOP_OK && !hoop_comm_is_member(comm))
         return HOOP_OK;
     if (status == HOOP_OK)
-        status = accord_create(comm, &accord);
+        status = agree_status_create(comm, &agree_status);
     if (status != HOOP_OK)
         return error_pass(status);
-    load.accord = accord;
+    load.agree_status = agree_status;
     status = request_describe(&request, comm, &asked);
     if (status == HOOP_OK)
         status = manifest_digest(asked, &load.digest);

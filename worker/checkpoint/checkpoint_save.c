@@ -20,17 +20,17 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "checkpoint/file_writer.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/piece.h"
 #include "checkpoint/request.h"
-#include "checkpoint/writing.h"
-#include "coll/accord.h"
-#include "coll/once.h"
+#include "coll/agree_status.h"
+#include "coll/internal_collective.h"
 #include "dtype/dtype.h"
 #include "session/comm.h"
 #include "tensor/operand.h"
 
-/* What the ranks say in an accord. */
+/* What the ranks say in an agreement. */
 enum {
     BEGIN_DIGEST = 0,
     BEGIN_GENERATION,
@@ -43,10 +43,10 @@ enum {
 struct save {
     struct request request;
     struct folder folder;
-    struct accord *accord;
+    struct agree_status *agree_status;
     struct manifest *manifest;
     uint32_t place;
-    struct writing *writing; /* this rank's file */
+    struct file_writer *file_writer; /* this rank's file */
 };
 
 /* The first rank's: which save it is. */
@@ -72,11 +72,11 @@ folder_prepare(struct folder *folder, uint64_t *out_generation, uint64_t *token)
 static enum hoop_status
 save_begin(struct save *save, const char *path)
 {
-    uint64_t said[ACCORD_NUMBERS] = {0};
-    const struct accord_word *first = &save->accord->words[0];
+    uint64_t said[AGREE_STATUS_NUMBERS] = {0};
+    const struct agree_status_report *first = &save->agree_status->words[0];
 
-    enum hoop_status status =
-        request_describe(&save->request, save->accord->comm, &save->manifest);
+    enum hoop_status status = request_describe(
+        &save->request, save->agree_status->comm, &save->manifest);
     if (status == HOOP_OK)
         status = manifest_digest(save->manifest, &said[BEGIN_DIGEST]);
     if (status == HOOP_OK)
@@ -84,9 +84,10 @@ save_begin(struct save *save, const char *path)
     if (status == HOOP_OK && save->place == 0)
         status = folder_prepare(&save->folder, &said[BEGIN_GENERATION],
                                 &said[BEGIN_TOKEN]);
-    status = accord_reach(save->accord, status, said);
+    status = agree_status_exchange(save->agree_status, status, said);
     if (status == HOOP_OK)
-        status = accord_compare(save->accord, BEGIN_DIGEST, "saves");
+        status =
+            agree_status_compare(save->agree_status, BEGIN_DIGEST, "saves");
     if (status != HOOP_OK)
         return error_pass(status);
     manifest_set_save(save->manifest, first->numbers[BEGIN_GENERATION],
@@ -125,8 +126,8 @@ digests_compare(const struct save *save, const uint64_t *digests)
                     HOOP_E_PRECONDITION,
                     "ranks %u and %u have the same part of tensor \"%s\" with "
                     "different bytes: make them the same, or save one of them",
-                    hoop_comm_world_rank(save->accord->comm, first),
-                    hoop_comm_world_rank(save->accord->comm, place),
+                    hoop_comm_world_rank(save->agree_status->comm, first),
+                    hoop_comm_world_rank(save->agree_status->comm, place),
                     tensor->name);
         }
     }
@@ -139,7 +140,7 @@ static enum hoop_status
 replicas_compare(const struct save *save)
 {
     const size_t n = save->request.n_tensors;
-    hoop_comm_t *comm = save->accord->comm;
+    hoop_comm_t *comm = save->agree_status->comm;
 
     if (!has_replicas(save))
         return HOOP_OK;
@@ -160,7 +161,7 @@ replicas_compare(const struct save *save)
         digests[i] = digest_bytes(local->data, operand_bytes(local));
     }
     enum hoop_status status =
-        once_allgather(digests, digests + n, n, HOOP_UINT64, comm);
+        internal_allgather(digests, digests + n, n, HOOP_UINT64, comm);
     if (status == HOOP_OK)
         status = digests_compare(save, digests + n);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -177,24 +178,25 @@ piece_write(struct save *save, size_t number)
 
     if (piece.n_elements == 0)
         return HOOP_OK;
-    enum hoop_status status = writing_add(
-        save->writing, (const uint8_t *)local->data + piece.first * element,
+    enum hoop_status status = file_writer_add(
+        save->file_writer, (const uint8_t *)local->data + piece.first * element,
         piece.n_elements * element);
     if (status == HOOP_OK)
-        status = writing_align(save->writing, PIECE_ALIGNMENT);
+        status = file_writer_align(save->file_writer, PIECE_ALIGNMENT);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
 file_write(struct save *save, struct written *out_written)
 {
-    enum hoop_status status = writing_create(
-        &save->folder, save->manifest->files[save->place].name, &save->writing);
+    enum hoop_status status = file_writer_create(
+        &save->folder, save->manifest->files[save->place].name,
+        &save->file_writer);
 
     for (size_t i = 0; status == HOOP_OK && i < save->request.n_tensors; i++)
         status = piece_write(save, i);
     if (status == HOOP_OK)
-        status = writing_finish(save->writing, out_written);
+        status = file_writer_finish(save->file_writer, out_written);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -206,13 +208,14 @@ save_write(struct save *save)
 
     if (status == HOOP_OK)
         status = file_write(save, &written);
-    const uint64_t said[ACCORD_NUMBERS] = {written.n_bytes, written.digest};
+    const uint64_t said[AGREE_STATUS_NUMBERS] = {written.n_bytes,
+                                                 written.digest};
 
-    status = accord_reach(save->accord, status, said);
+    status = agree_status_exchange(save->agree_status, status, said);
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t i = 0; i < save->manifest->contents.n_files; i++) {
-        const uint64_t *numbers = save->accord->words[i].numbers;
+        const uint64_t *numbers = save->agree_status->words[i].numbers;
 
         save->manifest->files[i].n_bytes = numbers[END_BYTES];
         save->manifest->files[i].digest = numbers[END_DIGEST];
@@ -233,10 +236,10 @@ save_commit(struct save *save, enum folder_outcome *out_outcome)
         if (status == HOOP_OK)
             status = folder_commit(&save->folder, save->manifest, &outcome);
     }
-    const uint64_t said[ACCORD_NUMBERS] = {outcome};
-    status = accord_reach(save->accord, status, said);
-    *out_outcome = save->accord->is_agreed
-                       ? (enum folder_outcome)save->accord->words[0]
+    const uint64_t said[AGREE_STATUS_NUMBERS] = {outcome};
+    status = agree_status_exchange(save->agree_status, status, said);
+    *out_outcome = save->agree_status->is_agreed
+                       ? (enum folder_outcome)save->agree_status->words[0]
                              .numbers[COMMIT_OUTCOME]
                        : FOLDER_UNCERTAIN;
     /* Nobody but the first rank knows that it has, if it is alone now. */
@@ -256,9 +259,9 @@ save_run(struct save *save, const char *path)
     status = save_write(save);
     if (status == HOOP_OK)
         status = save_commit(save, &outcome);
-    if (status != HOOP_OK && save->accord->is_agreed &&
+    if (status != HOOP_OK && save->agree_status->is_agreed &&
         outcome == FOLDER_AS_IT_WAS)
-        writing_abandon(STEAL(save->writing));
+        file_writer_abandon(STEAL(save->file_writer));
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -278,14 +281,14 @@ hoop_checkpoint_save(const char *folder,
     if (status == HOOP_OK && !hoop_comm_is_member(comm))
         return HOOP_OK;
     if (status == HOOP_OK)
-        status = accord_create(comm, &save.accord);
+        status = agree_status_create(comm, &save.agree_status);
     if (status == HOOP_OK) {
         save.place = hoop_comm_rank(comm);
         status = save_run(&save, folder);
     }
-    writing_destroy(save.writing);
+    file_writer_destroy(save.file_writer);
     manifest_destroy(save.manifest);
-    accord_destroy(save.accord);
+    agree_status_destroy(save.agree_status);
     folder_close(&save.folder);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -15,9 +15,9 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "checkpoint/file_reader.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/piece.h"
-#include "checkpoint/reading.h"
 
 enum {
     ATTEMPTS = 100, /* each is a save that was faster */
@@ -29,7 +29,7 @@ file_digest(const struct folder *folder,
             const struct hoop_checkpoint_file *file,
             uint64_t *out_digest)
 {
-    CLEANUP(reading_destroy) struct reading *reading = NULL;
+    CLEANUP(file_reader_destroy) struct file_reader *file_reader = NULL;
     CLEANUP(digest_destroy) struct digest *digest = NULL;
     CLEANUP(free) uint8_t *room = malloc(ROOM);
 
@@ -37,14 +37,14 @@ file_digest(const struct folder *folder,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for reading");
     enum hoop_status status = digest_create(&digest);
     if (status == HOOP_OK)
-        status = reading_create(folder, file, &reading);
+        status = file_reader_create(folder, file, &file_reader);
     for (uint64_t at = 0; status == HOOP_OK && at < file->n_bytes; at += ROOM) {
         const uint64_t n_left = file->n_bytes - at;
         const struct range range = {at, room, n_left < ROOM ? n_left : ROOM};
 
-        status = reading_add(reading, &range);
+        status = file_reader_add(file_reader, &range);
         if (status == HOOP_OK)
-            status = reading_finish(reading);
+            status = file_reader_finish(file_reader);
         digest_add(digest, room, range.n_bytes);
     }
     if (status != HOOP_OK)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "checkpoint/file_reader.h"
 #include "checkpoint/overlap.h"
 #include "checkpoint/piece.h"
-#include "checkpoint/reading.h"
 #include "dtype/dtype.h"
 
 /* Whether a file has anything that is wanted. */
@@ -34,7 +34,7 @@ part_read(const struct fetch *fetch,
           const struct fetch_part *wanted,
           struct overlap *overlap,
           uint64_t offset,
-          struct reading *reading)
+          struct file_reader *file_reader)
 {
     const size_t element =
         dtype_size(fetch->manifest->tensors[wanted->number].dtype);
@@ -46,7 +46,7 @@ part_read(const struct fetch *fetch,
             .bytes = (uint8_t *)wanted->bytes + run.to * element,
             .n_bytes = run.n_elements * element,
         };
-        const enum hoop_status status = reading_add(reading, &range);
+        const enum hoop_status status = file_reader_add(file_reader, &range);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -58,7 +58,7 @@ part_read(const struct fetch *fetch,
 static enum hoop_status
 file_read(const struct fetch *fetch, uint32_t file, uint64_t *offsets)
 {
-    CLEANUP(reading_destroy) struct reading *reading = NULL;
+    CLEANUP(file_reader_destroy) struct file_reader *file_reader = NULL;
     const struct hoop_checkpoint_file *said = &fetch->manifest->files[file];
     const uint64_t n_bytes = piece_offsets(fetch->manifest, file, offsets);
 
@@ -69,7 +69,8 @@ file_read(const struct fetch *fetch, uint32_t file, uint64_t *offsets)
                            fetch->folder->path, said->name,
                            (unsigned long long)said->n_bytes,
                            (unsigned long long)n_bytes);
-    enum hoop_status status = reading_create(fetch->folder, said, &reading);
+    enum hoop_status status =
+        file_reader_create(fetch->folder, said, &file_reader);
     for (size_t i = 0; status == HOOP_OK && i < fetch->n_parts; i++) {
         const struct fetch_part *wanted = &fetch->parts[i];
         const struct piece piece =
@@ -77,10 +78,10 @@ file_read(const struct fetch *fetch, uint32_t file, uint64_t *offsets)
         struct overlap overlap = overlap_of(&piece, &wanted->part);
 
         status = part_read(fetch, wanted, &overlap, offsets[wanted->number],
-                           reading);
+                           file_reader);
     }
     if (status == HOOP_OK)
-        status = reading_finish(reading);
+        status = file_reader_finish(file_reader);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

@@ -15,7 +15,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "checkpoint/file_name.h"
-#include "checkpoint/writing.h"
+#include "checkpoint/file_writer.h"
 #include "net/descriptor.h"
 
 static const char index_name[] = "index.json";
@@ -153,7 +153,7 @@ folder_decode(const struct folder *folder,
 
     enum hoop_status status = manifest_decode(text, n_bytes, &manifest);
     if (status == HOOP_OK)
-        status = manifest_prove(manifest);
+        status = manifest_verify_digest(manifest);
     if (status != HOOP_OK)
         return error_raise(status, "%s/%s: %s", folder->path, index_name,
                            error_text());
@@ -213,20 +213,20 @@ index_write(const struct folder *folder,
             const char *name)
 {
     CLEANUP(free) char *text = NULL;
-    CLEANUP(writing_abandon) struct writing *writing = NULL;
+    CLEANUP(file_writer_abandon) struct file_writer *file_writer = NULL;
     struct written written;
     size_t n_bytes = 0;
 
     enum hoop_status status = manifest_encode(manifest, &text, &n_bytes);
     if (status == HOOP_OK)
-        status = writing_create(folder, name, &writing);
+        status = file_writer_create(folder, name, &file_writer);
     if (status == HOOP_OK)
-        status = writing_add(writing, text, n_bytes);
+        status = file_writer_add(file_writer, text, n_bytes);
     if (status == HOOP_OK)
-        status = writing_finish(writing, &written);
+        status = file_writer_finish(file_writer, &written);
     if (status != HOOP_OK)
         return error_pass(status);
-    writing_destroy(STEAL(writing));
+    file_writer_destroy(STEAL(file_writer));
     return HOOP_OK;
 }
 

@@ -283,7 +283,7 @@ manifest_digest(const struct manifest *manifest, uint64_t *out_digest)
 }
 
 enum hoop_status
-manifest_prove(const struct manifest *manifest)
+manifest_verify_digest(const struct manifest *manifest)
 {
     uint64_t found;
     const enum hoop_status status = manifest_digest(manifest, &found);

@@ -71,7 +71,7 @@ manifest_digest(const struct manifest *manifest, uint64_t *out_digest);
 /* Whether one that was read is what was written. Handle: HOOP_E_DATA_LOSS,
  * HOOP_E_EXHAUSTED. */
 enum hoop_status
-manifest_prove(const struct manifest *manifest);
+manifest_verify_digest(const struct manifest *manifest);
 
 /* Whether a name can stand in JSON: it is UTF-8. No memory: it is not. */
 bool

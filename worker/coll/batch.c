@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "coll/comm_call.h"
 #include "coll/message.h"
-#include "coll/presence.h"
 #include "engine/engine.h"
 #include "session/comm.h"
 
@@ -59,7 +59,7 @@ hoop_batch_start(const struct hoop_message *messages,
                  hoop_op_t **out_ops)
 {
     bool is_member;
-    enum hoop_status status = presence_find(&comm, &is_member);
+    enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "coll/collective.h"
-#include "coll/presence.h"
+#include "coll/comm_call.h"
 #include "session/comm.h"
 
 struct broadcast_object {
@@ -116,7 +116,8 @@ static enum hoop_status
 prepare(struct broadcast_object *asked, struct collective *out_lengths)
 {
     bool is_member;
-    enum hoop_status status = presence_find(&asked->comm, &is_member);
+    enum hoop_status status =
+        comm_call_begin_or_default(&asked->comm, &is_member);
 
     *out_lengths = (struct collective){.name = CALL_BROADCAST_OBJECT};
     if (status == HOOP_OK && is_member)

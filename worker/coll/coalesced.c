@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "coll/collective.h"
-#include "coll/presence.h"
+#include "coll/comm_call.h"
 #include "dtype/dtype.h"
 
 /* The tensors between start and finish. */
@@ -193,7 +193,7 @@ start(const struct coalesced_call *call, hoop_comm_t *comm, hoop_op_t **out_op)
     CLEANUP(free) size_t *counts = NULL;
     size_t total = 0;
     bool is_member;
-    enum hoop_status status = presence_find(&comm, &is_member);
+    enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
     if (status == HOOP_OK && is_member)
         status = check(call, &total);

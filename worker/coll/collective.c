@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "coll/buffers.h"
-#include "coll/presence.h"
+#include "coll/comm_call.h"
 #include "coll/select.h"
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
@@ -204,7 +204,7 @@ shape_of(const struct collective *collective, const hoop_comm_t *comm)
     const bool is_barrier = collective->parts & COLL_NO_BUFFERS;
     const size_t element_size = is_barrier ? 1 : dtype_size(collective->dtype);
     const size_t granule = GRANULE_BYTES / element_size;
-    const struct plan_hall shm_region = channel_hall(comm->channel);
+    const struct plan_shm_region shm_region = channel_hall(comm->channel);
 
     return (struct plan_shape){
         .rank = channel_rank(comm->channel),
@@ -216,7 +216,7 @@ shape_of(const struct collective *collective, const hoop_comm_t *comm)
         .granule = granule > 0 ? granule : 1,
         .nodes = tuning_nodes(comm->tuning),
         .n_slot = shm_region.n_slot / element_size,
-        .is_open = shm_region.is_open,
+        .has_cma = shm_region.has_cma,
     };
 }
 
@@ -241,7 +241,7 @@ collective_request(const struct collective *collective, const hoop_comm_t *comm)
 
     request.shape.is_in_place = buffers.is_in_place;
     /* Nothing is sent: every rank reads what the others have. */
-    if (request.algorithm->is_flat)
+    if (request.algorithm->is_shm)
         request.loss = LOSS_NONE;
     if (request.loss == LOSS_INT8)
         request_by_blocks(&request);
@@ -268,7 +268,7 @@ start(const struct collective *collective,
 {
     struct stages stages = collective->stages;
     bool is_member;
-    enum hoop_status status = presence_find(&comm, &is_member);
+    enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
     if (status == HOOP_OK && is_member)
         status = collective_check(collective, comm);
@@ -315,9 +315,9 @@ is_plain(const struct collective *collective)
 
 /* The last call that was waited for at once, but for the buffers. */
 static bool
-is_routine(const struct collective *collective, const hoop_comm_t *comm)
+is_cached_request(const struct collective *collective, const hoop_comm_t *comm)
 {
-    const struct call *last = &comm->routine.request.call;
+    const struct call *last = &comm->cached_request.request.call;
 
     return last->name == collective->name && last->count == collective->count &&
            last->dtype == collective->dtype &&
@@ -326,11 +326,11 @@ is_routine(const struct collective *collective, const hoop_comm_t *comm)
 }
 
 static enum hoop_status
-routine_run(const struct collective *collective, hoop_comm_t *comm)
+cached_request_run(const struct collective *collective, hoop_comm_t *comm)
 {
-    struct engine_collective *request = &comm->routine.request;
-    struct buffers buffers = {.n_input = comm->routine.n_input,
-                              .n_output = comm->routine.n_output};
+    struct engine_collective *request = &comm->cached_request.request;
+    struct buffers buffers = {.n_input = comm->cached_request.n_input,
+                              .n_output = comm->cached_request.n_output};
 
     buffers_place(collective, comm, &buffers);
     const enum hoop_status status = buffers_check(collective, comm, &buffers);
@@ -344,22 +344,22 @@ routine_run(const struct collective *collective, hoop_comm_t *comm)
 
 /* It has been checked. */
 static void
-routine_learn(const struct collective *collective, hoop_comm_t *comm)
+cached_request_store(const struct collective *collective, hoop_comm_t *comm)
 {
     const struct buffers buffers = buffers_of(collective, comm);
 
-    comm->routine.request = collective_request(collective, comm);
-    comm->routine.request.mode = ENGINE_START_AND_WAIT;
-    comm->routine.n_input = buffers.n_input;
-    comm->routine.n_output = buffers.n_output;
+    comm->cached_request.request = collective_request(collective, comm);
+    comm->cached_request.request.mode = ENGINE_START_AND_WAIT;
+    comm->cached_request.n_input = buffers.n_input;
+    comm->cached_request.n_output = buffers.n_output;
 }
 
 static enum hoop_status
 run_checked(const struct collective *collective, hoop_comm_t *comm)
 {
     if (is_plain(collective)) {
-        routine_learn(collective, comm);
-        return engine_run(comm->channel, &comm->routine.request);
+        cached_request_store(collective, comm);
+        return engine_run(comm->channel, &comm->cached_request.request);
     }
     struct engine_collective request = collective_request(collective, comm);
     request.mode = ENGINE_START_AND_WAIT;
@@ -371,10 +371,10 @@ collective_run(const struct collective *collective, hoop_comm_t *comm)
 {
     struct stages stages = collective->stages;
     bool is_member;
-    enum hoop_status status = presence_find(&comm, &is_member);
+    enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
-    if (status == HOOP_OK && is_member && is_routine(collective, comm))
-        return routine_run(collective, comm);
+    if (status == HOOP_OK && is_member && is_cached_request(collective, comm))
+        return cached_request_run(collective, comm);
     if (status == HOOP_OK && is_member)
         status = collective_check(collective, comm);
     if (status == HOOP_OK && is_member)

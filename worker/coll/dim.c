@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "coll/buffers.h"
 #include "coll/collective.h"
-#include "coll/presence.h"
+#include "coll/comm_call.h"
 #include "dtype/dtype.h"
 #include "session/comm.h"
 #include "tensor/axis.h"
@@ -160,7 +160,7 @@ prepare(struct collective *collective,
         hoop_comm_t **comm)
 {
     bool is_member;
-    enum hoop_status status = presence_find(comm, &is_member);
+    enum hoop_status status = comm_call_begin_or_default(comm, &is_member);
 
     if (status != HOOP_OK || !is_member)
         return status;

@@ -5,9 +5,9 @@
 #include "hoop/tuning.h"
 
 #include "base/error.h"
-#include "plan/catalog.h"
+#include "plan/registry.h"
 #include "session/comm.h"
-#include "tune/family.h"
+#include "tune/collective_kind.h"
 #include "tune/tuning.h"
 
 static const double NS_PER_US = 1e3;
@@ -50,15 +50,15 @@ const char *
 hoop_algorithm_name(const char *collective, uint32_t index)
 {
     const enum call_name name = name_parse(collective);
-    const struct catalog_entry *entries;
+    const struct registry_entry *entries;
     size_t n_entries;
     uint32_t n_before = 0;
 
     if (name == CALL_UNKNOWN)
         return NULL;
-    entries = catalog_of(family_of(name), &n_entries);
+    entries = registry_of(collective_kind_of(name), &n_entries);
     for (size_t i = 0; i < n_entries; i++) {
-        if (entries[i].is_even_only && family_is_uneven(name))
+        if (entries[i].is_even_only && collective_kind_is_uneven(name))
             continue;
         if (n_before++ == index)
             return entries[i].algorithm->name;
@@ -119,7 +119,7 @@ hoop_comm_set_algorithms(hoop_comm_t *comm, const char *algorithms)
         return error_raise(HOOP_E_INVALID, "algorithms is NULL");
     if (!has_channel(comm) || !comm->tuning)
         return HOOP_OK;
-    comm->routine = (struct comm_routine){0};
+    comm->cached_request = (struct comm_cached_request){0};
     const enum hoop_status status = tuning_force(comm->tuning, algorithms);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

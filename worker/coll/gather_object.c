@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "coll/collective.h"
+#include "coll/comm_call.h"
 #include "coll/object_lengths.h"
-#include "coll/presence.h"
 #include "session/comm.h"
 
 struct gather_object {
@@ -159,7 +159,8 @@ static enum hoop_status
 prepare(struct gather_object *asked, struct collective *out_lengths)
 {
     bool is_member;
-    enum hoop_status status = presence_find(&asked->comm, &is_member);
+    enum hoop_status status =
+        comm_call_begin_or_default(&asked->comm, &is_member);
 
     *out_lengths = (struct collective){.name = asked->name};
     if (status == HOOP_OK && is_member)

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "coll/comm_call.h"
 #include "coll/message.h"
-#include "coll/presence.h"
 #include "coll/tags.h"
 #include "engine/engine.h"
 #include "session/comm.h"
@@ -76,7 +76,7 @@ start(struct object_message *object,
       struct op **out_op)
 {
     bool is_member;
-    enum hoop_status status = presence_find(&comm, &is_member);
+    enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
     if (status == HOOP_OK && is_member)
         status = object_check(object, comm);

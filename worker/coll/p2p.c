@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "coll/comm_call.h"
 #include "coll/message.h"
-#include "coll/presence.h"
 #include "engine/engine.h"
 #include "session/comm.h"
 
@@ -16,7 +16,8 @@ check(const struct hoop_message *message,
       hoop_comm_t **comm,
       bool *out_is_member)
 {
-    const enum hoop_status status = presence_find(comm, out_is_member);
+    const enum hoop_status status =
+        comm_call_begin_or_default(comm, out_is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);

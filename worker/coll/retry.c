@@ -12,18 +12,18 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "coll/ballot.h"
-#include "coll/once.h"
-#include "coll/presence.h"
-#include "coll/reprise.h"
+#include "coll/comm_call.h"
+#include "coll/internal_collective.h"
+#include "coll/retry_request.h"
+#include "coll/retry_vote.h"
 #include "session/comm.h"
 #include "session/recovery.h"
 
 static bool
 is_retried(const hoop_comm_t *comm)
 {
-    return comm->channel && comm->family &&
-           comm->family->on_failure == COMM_RETRIES;
+    return comm->channel && comm->domain &&
+           comm->domain->on_failure == COMM_POLICY_RETRY;
 }
 
 /* A rank is lost, or others have found that and wait for this one. */
@@ -44,7 +44,7 @@ outcomes_compare(hoop_comm_t *comm, enum hoop_status mine)
 
     if (mine != HOOP_OK)
         snprintf(text, sizeof(text), "%s", error_text());
-    const enum hoop_status status = once_greatest(&word, comm);
+    const enum hoop_status status = internal_allreduce_max(&word, comm);
     /* Who calls something else is not to go on without those that said so. */
     if (status != HOOP_OK && mine == HOOP_E_MISMATCH)
         return error_raise(mine, "%s", text);
@@ -73,16 +73,16 @@ decline(hoop_comm_t *comm, enum hoop_status status)
 /* Once; made: whether it could be made ready. *out_work: whether all data were
  * there. */
 static enum hoop_status
-attempt(struct reprise *reprise,
+attempt(struct retry_request *retry_request,
         enum hoop_status made,
-        enum ballot_work *out_work)
+        enum retry_vote_work *out_work)
 {
-    hoop_comm_t *comm = reprise->comm;
+    hoop_comm_t *comm = retry_request->comm;
     enum hoop_status status = made == HOOP_OK
-                                  ? collective_run(&reprise->now, comm)
+                                  ? collective_run(&retry_request->now, comm)
                                   : decline(comm, made);
 
-    *out_work = status == HOOP_OK ? BALLOT_FINISHED : BALLOT_UNFINISHED;
+    *out_work = status == HOOP_OK ? RETRY_VOTE_FINISHED : RETRY_VOTE_UNFINISHED;
     /* Whose program gives up tells nobody else. */
     if (!is_interrupted(status) && status != HOOP_E_CANCELLED)
         status = outcomes_compare(comm, status);
@@ -91,12 +91,12 @@ attempt(struct reprise *reprise,
 
 /* comm stands for the survivors, who have agreed on what *out_result says. */
 static enum hoop_status
-survivors_agree(struct reprise *reprise,
-                struct ballot *ballot,
-                struct ballot_result *out_result)
+survivors_agree(struct retry_request *retry_request,
+                struct retry_vote *retry_vote,
+                struct retry_vote_result *out_result)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    hoop_comm_t *comm = reprise->comm;
+    hoop_comm_t *comm = retry_request->comm;
     const uint64_t deadline_ns =
         clock_deadline_ns(channel_timeout(comm->channel));
     struct hoop_comm *shrunk = NULL;
@@ -106,8 +106,8 @@ survivors_agree(struct reprise *reprise,
     if (status != HOOP_OK)
         return error_pass(status);
     comm_adopt(comm, shrunk);
-    ballot->is_rootless = reprise_is_rootless(reprise);
-    struct ballot_word word = ballot_word(ballot);
+    retry_vote->is_rootless = retry_request_is_rootless(retry_request);
+    struct retry_vote_word word = retry_vote_word(retry_vote);
     status = comm_agree(comm, deadline_ns, &word.flags, &word.least);
     if (status != HOOP_OK) {
         /* The others may have agreed, and wait in this call for one that goes
@@ -116,101 +116,102 @@ survivors_agree(struct reprise *reprise,
         channel_revoke(comm->channel, "by a rank that could not agree in time");
         return error_raise(status, "%s", text);
     }
-    *out_result = ballot_decide(ballot, word);
+    *out_result = retry_vote_decide(retry_vote, word);
     log_debug("coll", "%u ranks are left, for which %llu calls are over",
               hoop_comm_size(comm), (unsigned long long)out_result->n_over);
     return HOOP_OK;
 }
 
 static enum hoop_status
-call_end(struct reprise *reprise, enum hoop_status outcome)
+call_end(struct retry_request *retry_request, enum hoop_status outcome)
 {
-    struct comm_retry *retry = &reprise->comm->retry;
+    struct comm_retry *retry = &retry_request->comm->retry;
 
     retry->n_calls++;
     retry->outcome = outcome;
     if (outcome != HOOP_OK)
         return error_pass(outcome);
     free(retry->contributors);
-    retry->contributors = STEAL(reprise->members);
-    retry->n_contributors = reprise->n_members;
+    retry->contributors = STEAL(retry_request->members);
+    retry->n_contributors = retry_request->n_members;
     return HOOP_OK;
 }
 
 /* As others in a later call say, who may have found that one hopeless. */
 static enum hoop_status
-call_end_as_elsewhere(struct reprise *reprise,
-                      const struct ballot_result *result)
+call_end_as_elsewhere(struct retry_request *retry_request,
+                      const struct retry_vote_result *result)
 {
-    struct comm_retry *retry = &reprise->comm->retry;
+    struct comm_retry *retry = &retry_request->comm->retry;
 
     retry->n_over = result->n_over;
     retry->is_next_over = result->is_next_over;
     if (result->outcome != HOOP_OK)
         (void)error_raise(result->outcome,
                           "it failed on a rank that is in a later call");
-    return call_end(reprise, result->outcome);
+    return call_end(retry_request, result->outcome);
 }
 
 /* It was over while this rank was in one before. */
 static enum hoop_status
-call_end_unmade(struct reprise *reprise)
+call_end_unmade(struct retry_request *retry_request)
 {
-    struct comm_retry *retry = &reprise->comm->retry;
+    struct comm_retry *retry = &retry_request->comm->retry;
 
     if (retry->n_calls < retry->n_over)
-        return call_end(reprise,
+        return call_end(retry_request,
                         error_raise(HOOP_E_TIMEOUT,
                                     "it was over for the other ranks before "
                                     "this one called"));
     retry->is_next_over = false;
-    return call_end(reprise,
+    return call_end(retry_request,
                     error_raise(HOOP_E_PEER_LOST,
                                 "the root was lost before this rank called: "
                                 "the others could not do it again"));
 }
 
-/* made: whether reprise could be. */
+/* made: whether retry_request could be. */
 static enum hoop_status
-call_run(struct reprise *reprise, enum hoop_status made)
+call_run(struct retry_request *retry_request, enum hoop_status made)
 {
-    struct comm_retry *retry = &reprise->comm->retry;
+    struct comm_retry *retry = &retry_request->comm->retry;
 
     if (retry->n_calls < retry->n_over || retry->is_next_over)
-        return call_end_unmade(reprise);
+        return call_end_unmade(retry_request);
     for (;;) {
-        enum ballot_work work;
-        enum hoop_status status = attempt(reprise, made, &work);
+        enum retry_vote_work work;
+        enum hoop_status status = attempt(retry_request, made, &work);
 
         if (!is_interrupted(status))
-            return call_end(reprise, status);
-        struct ballot ballot = {
+            return call_end(retry_request, status);
+        struct retry_vote retry_vote = {
             .n_calls = retry->n_calls, .outcome = retry->outcome, .work = work};
-        struct ballot_result result = {0};
-        status = survivors_agree(reprise, &ballot, &result);
+        struct retry_vote_result result = {0};
+        status = survivors_agree(retry_request, &retry_vote, &result);
         /* Who makes this call later is told that it is over. */
         if (status != HOOP_OK)
-            return call_end(reprise, status);
-        if (result.verdict != BALLOT_AGAIN)
-            return call_end_as_elsewhere(reprise, &result);
-        made = reprise_again(reprise);
+            return call_end(retry_request, status);
+        if (result.decision != RETRY_VOTE_AGAIN)
+            return call_end_as_elsewhere(retry_request, &result);
+        made = retry_request_rebuild(retry_request);
         if (made != HOOP_OK && made != HOOP_E_EXHAUSTED)
-            return call_end(reprise, made);
+            return call_end(retry_request, made);
     }
 }
 
 static enum hoop_status
 run_retried(const struct collective *collective, hoop_comm_t *comm)
 {
-    struct reprise reprise = {0};
+    struct retry_request retry_request = {0};
     bool is_member;
 
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = comm_call_begin(comm, &is_member);
     if (status == HOOP_OK)
         status = collective_check(collective, comm);
     if (status == HOOP_OK)
-        status = call_run(&reprise, reprise_init(&reprise, collective, comm));
-    reprise_deinit(&reprise);
+        status = call_run(&retry_request,
+                          retry_request_init(&retry_request, collective, comm));
+    retry_request_deinit(&retry_request);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -220,7 +221,8 @@ run_on_default(const struct collective *collective)
 {
     hoop_comm_t *comm = NULL;
     bool is_member;
-    const enum hoop_status status = presence_find(&comm, &is_member);
+    const enum hoop_status status =
+        comm_call_begin_or_default(&comm, &is_member);
 
     return status == HOOP_OK ? retry_run(collective, comm) : error_pass(status);
 }
@@ -240,7 +242,8 @@ retry_start(const struct collective *collective,
             hoop_op_t **out_op)
 {
     bool is_member;
-    const enum hoop_status status = presence_find(&comm, &is_member);
+    const enum hoop_status status =
+        comm_call_begin_or_default(&comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);

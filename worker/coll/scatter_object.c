@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "coll/collective.h"
+#include "coll/comm_call.h"
 #include "coll/object_lengths.h"
-#include "coll/presence.h"
 #include "session/comm.h"
 
 struct scatter_object {
@@ -200,7 +200,8 @@ prepare(struct scatter_object *asked, struct collective *out_lengths)
 {
     struct scatter_object *scatter = NULL;
     bool is_member;
-    enum hoop_status status = presence_find(&asked->comm, &is_member);
+    enum hoop_status status =
+        comm_call_begin_or_default(&asked->comm, &is_member);
 
     *out_lengths = (struct collective){.name = CALL_SCATTER_OBJECT};
     if (status == HOOP_OK && is_member)

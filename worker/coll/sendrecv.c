@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "coll/comm_call.h"
 #include "coll/message.h"
-#include "coll/presence.h"
 #include "engine/engine.h"
 #include "session/comm.h"
 
@@ -38,7 +38,8 @@ static enum hoop_status
 start(struct exchange *exchange, enum engine_mode mode, struct op **out_op)
 {
     bool is_member;
-    enum hoop_status status = presence_find(&exchange->comm, &is_member);
+    enum hoop_status status =
+        comm_call_begin_or_default(&exchange->comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);

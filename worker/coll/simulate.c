@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "plan/catalog.h"
 #include "plan/nodes.h"
+#include "plan/registry.h"
 #include "plan/simulation.h"
 #include "transport/shm_region.h"
 
@@ -22,37 +22,37 @@ DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
 const char *
 hoop_simulate_collective(size_t number)
 {
-    if (number >= CATALOG_COLLECTIVES)
+    if (number >= COLLECTIVE_KINDS)
         return NULL;
-    return catalog_name((enum catalog_collective)number);
+    return registry_name((enum collective_kind)number);
 }
 
 const char *
 hoop_simulate_algorithm(const char *collective, size_t number)
 {
-    enum catalog_collective found = CATALOG_BARRIER;
+    enum collective_kind found = COLLECTIVE_BARRIER;
     size_t n_entries = 0;
 
-    if (!collective || !catalog_parse(collective, &found))
+    if (!collective || !registry_parse(collective, &found))
         return NULL;
 
-    const struct catalog_entry *entries = catalog_of(found, &n_entries);
+    const struct registry_entry *entries = registry_of(found, &n_entries);
 
     return number < n_entries ? entries[number].algorithm->name : NULL;
 }
 
 static enum hoop_status
 entry_find(const struct hoop_simulation *simulation,
-           const struct catalog_entry **out_entry)
+           const struct registry_entry **out_entry)
 {
-    enum catalog_collective collective = CATALOG_BARRIER;
+    enum collective_kind collective = COLLECTIVE_BARRIER;
     const char *name = simulation->collective;
 
-    if (!name || !catalog_parse(name, &collective))
+    if (!name || !registry_parse(name, &collective))
         return error_raise(HOOP_E_INVALID, "there is no collective %s",
                            name ? name : "without a name");
     if (simulation->algorithm)
-        *out_entry = catalog_find(collective, simulation->algorithm);
+        *out_entry = registry_find(collective, simulation->algorithm);
     if (!simulation->algorithm || !*out_entry)
         return error_raise(HOOP_E_INVALID, "%s has no algorithm %s", name,
                            simulation->algorithm ? simulation->algorithm
@@ -150,11 +150,11 @@ nodes_make(const struct hoop_simulation *simulation,
 /* Blocks are cut on the frames' padding, as in a call. */
 static struct plan_shape
 shape_make(const struct hoop_simulation *simulation,
-           enum catalog_collective collective)
+           enum collective_kind collective)
 {
     const size_t element_size = simulation->element_size;
     const size_t n_blocks =
-        catalog_is_blockwise(collective) ? simulation->n_ranks : 1;
+        registry_is_blockwise(collective) ? simulation->n_ranks : 1;
     const size_t count = simulation->n_bytes / element_size / n_blocks;
     struct plan_shape shape = {
         .size = simulation->n_ranks,
@@ -163,14 +163,14 @@ shape_make(const struct hoop_simulation *simulation,
             element_size < LIMIT_FRAME_PAD ? LIMIT_FRAME_PAD / element_size : 1,
     };
 
-    if (collective == CATALOG_BARRIER)
+    if (collective == COLLECTIVE_BARRIER)
         shape.count = 0;
     /* All on one host, and few enough to share memory. */
     if (simulation->n_per_node >= simulation->n_ranks &&
         simulation->n_ranks > 1 && simulation->n_ranks <= SHM_REGION_RANKS)
         shape.n_slot =
             shm_region_slot_bytes(simulation->n_ranks) / element_size;
-    shape.is_open = shape.n_slot > 0;
+    shape.has_cma = shape.n_slot > 0;
     return shape;
 }
 
@@ -180,7 +180,7 @@ hoop_simulate(const struct hoop_simulation *simulation,
               struct hoop_simulated *out_simulated)
 {
     CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
-    const struct catalog_entry *entry = NULL;
+    const struct registry_entry *entry = NULL;
     struct simulation_result result;
 
     if (!error_begin_call())
@@ -202,7 +202,7 @@ hoop_simulate(const struct hoop_simulation *simulation,
     const struct simulation_machine model = machine_model(machine);
 
     shape.nodes = nodes;
-    if (!catalog_entry_suits(entry, &shape))
+    if (!registry_entry_suits(entry, &shape))
         return error_raise(HOOP_E_PRECONDITION,
                            "%s %s has no point with %u ranks on %u nodes",
                            simulation->collective, simulation->algorithm,
@@ -214,7 +214,7 @@ hoop_simulate(const struct hoop_simulation *simulation,
     *out_simulated = (struct hoop_simulated){
         .time_us = result.time_ns / 1e3,
         .n_bytes = shape.count * simulation->element_size *
-                   (catalog_is_blockwise(entry->collective) ? shape.size : 1),
+                   (registry_is_blockwise(entry->collective) ? shape.size : 1),
         .n_sent = result.bytes,
         .n_messages = result.messages,
         .is_extrapolated = result.is_extrapolated,

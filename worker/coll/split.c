@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "coll/once.h"
-#include "coll/presence.h"
+#include "coll/comm_call.h"
+#include "coll/internal_collective.h"
 #include "session/comm.h"
 
 /* What a rank said; travels as bytes of the same machine word everywhere. */
@@ -22,7 +22,7 @@ struct choice {
     int64_t key;
 };
 
-struct seeker {
+struct part_query {
     int64_t key;
     uint32_t rank; /* in the communicator that is divided */
 };
@@ -30,8 +30,8 @@ struct seeker {
 static int
 by_key_and_rank(const void *left, const void *right)
 {
-    const struct seeker *one = left;
-    const struct seeker *other = right;
+    const struct part_query *one = left;
+    const struct part_query *other = right;
 
     if (one->key != other->key)
         return one->key < other->key ? -1 : 1;
@@ -55,7 +55,7 @@ colors_check(const struct choice *choices, uint32_t size)
 static uint32_t
 part_find(const hoop_comm_t *comm,
           const struct choice *choices,
-          struct seeker *seekers,
+          struct part_query *seekers,
           uint32_t *ranks)
 {
     const uint32_t size = hoop_comm_size(comm);
@@ -64,7 +64,7 @@ part_find(const hoop_comm_t *comm,
 
     for (uint32_t rank = 0; rank < size; rank++) {
         if (choices[rank].color == color)
-            seekers[n_ranks++] = (struct seeker){choices[rank].key, rank};
+            seekers[n_ranks++] = (struct part_query){choices[rank].key, rank};
     }
     qsort(seekers, n_ranks, sizeof(*seekers), by_key_and_rank);
     for (uint32_t i = 0; i < n_ranks; i++)
@@ -78,7 +78,7 @@ choices_exchange(hoop_comm_t *comm,
                  struct choice *choices)
 {
     channel_set_purpose(comm->channel, "hoop_comm_split()");
-    const enum hoop_status status = once_allgather(
+    const enum hoop_status status = internal_allgather(
         own, choices, sizeof(*own) / sizeof(int64_t), HOOP_INT64, comm);
 
     channel_set_purpose(comm->channel, NULL);
@@ -94,7 +94,7 @@ split(hoop_comm_t *comm, const struct choice *own, hoop_comm_t **out_comm)
     const uint64_t deadline_ns =
         clock_deadline_ns(channel_timeout(comm->channel));
     CLEANUP(free) struct choice *choices = calloc(size, sizeof(*choices));
-    CLEANUP(free) struct seeker *seekers = calloc(size, sizeof(*seekers));
+    CLEANUP(free) struct part_query *seekers = calloc(size, sizeof(*seekers));
     CLEANUP(free) uint32_t *ranks = calloc(size, sizeof(*ranks));
 
     if (!choices || !seekers || !ranks)
@@ -103,10 +103,10 @@ split(hoop_comm_t *comm, const struct choice *own, hoop_comm_t **out_comm)
     if (status != HOOP_OK)
         return error_pass(status);
     if (own->color == HOOP_NO_COLOR)
-        return comm_form_without_us(comm->family, out_comm);
-    const struct registrar_list list = {
-        ranks, part_find(comm, choices, seekers, ranks)};
-    return comm_form(comm->family, &list, deadline_ns, out_comm);
+        return comm_form_without_us(comm->domain, out_comm);
+    const struct rank_list list = {ranks,
+                                   part_find(comm, choices, seekers, ranks)};
+    return comm_form(comm->domain, &list, deadline_ns, out_comm);
 }
 
 enum hoop_status
@@ -117,14 +117,14 @@ hoop_comm_split(hoop_comm_t *comm,
 {
     bool is_member = false;
 
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = comm_call_begin(comm, &is_member);
     if (status == HOOP_OK && !out_comm)
         status = error_raise(HOOP_E_INVALID, "out_comm is NULL");
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!comm->family)
+    if (!comm->domain)
         return error_raise(HOOP_E_INVALID, "comm has no session");
     status = is_member ? split(comm, &(struct choice){color, key}, out_comm)
-                       : comm_form_without_us(comm->family, out_comm);
+                       : comm_form_without_us(comm->domain, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "coll/comm_call.h"
 #include "coll/message.h"
-#include "coll/presence.h"
 #include "coll/tensor_message.h"
 
 /* The same list with tags as they travel; the caller frees it. *comm NULL
@@ -20,7 +20,7 @@ list_copy(const struct hoop_tensor_message *messages,
 {
     struct tensor_message *list = calloc(n_messages + 1, sizeof(*list));
     bool is_member;
-    const enum hoop_status found = presence_find(comm, &is_member);
+    const enum hoop_status found = comm_call_begin_or_default(comm, &is_member);
 
     *out_list = list;
     if (found != HOOP_OK)

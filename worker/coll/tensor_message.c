@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "coll/comm_call.h"
 #include "coll/message.h"
-#include "coll/presence.h"
 #include "session/comm.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
@@ -221,7 +221,7 @@ tensor_message_start(const struct tensor_message *messages,
     CLEANUP(batch_deinit)
     struct batch batch = {messages, n_messages, comm, .mode = ENGINE_START};
     bool is_member;
-    const enum hoop_status status = presence_check(comm, &is_member);
+    const enum hoop_status status = comm_call_begin(comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -251,10 +251,10 @@ redirect(const struct tensor_message *messages,
 }
 
 static void
-came_settle(const struct tensor_message *messages,
-            size_t n_messages,
-            struct hoop_tensor *came,
-            enum hoop_status status)
+received_settle(const struct tensor_message *messages,
+                size_t n_messages,
+                struct hoop_tensor *came,
+                enum hoop_status status)
 {
     for (size_t i = 0; i < n_messages; i++) {
         if (messages[i].kind != HOOP_RECV || !messages[i].received)
@@ -287,7 +287,7 @@ run_several(const struct tensor_message *messages,
     if (status != HOOP_OK)
         return error_pass(status);
     status = hoop_wait_all(ops, n_messages, HOOP_FOREVER);
-    came_settle(messages, n_messages, came, status);
+    received_settle(messages, n_messages, came, status);
     return status;
 }
 
@@ -300,7 +300,7 @@ tensor_message_run(const struct tensor_message *messages,
     struct batch batch = {messages, 1, comm, .mode = ENGINE_START_AND_WAIT};
     hoop_op_t *op = NULL;
     bool is_member;
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = comm_call_begin(comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);

@@ -3,15 +3,15 @@
 #include "hoop/tensor.h"
 
 #include "base/error.h"
+#include "coll/comm_call.h"
 #include "coll/message.h"
-#include "coll/presence.h"
 #include "coll/tensor_message.h"
 
 static enum hoop_status
 run(const struct tensor_message *message, int64_t tag, hoop_comm_t *comm)
 {
     bool is_member;
-    enum hoop_status status = presence_find(&comm, &is_member);
+    enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
     if (status == HOOP_OK)
         status = message_check_tag(tag, comm);
@@ -32,7 +32,7 @@ run_later(const struct tensor_message *message,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    enum hoop_status status = presence_find(&comm, &is_member);
+    enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
     if (status == HOOP_OK)
         status = message_check_tag(tag, comm);
     return status == HOOP_OK ? tensor_message_start(message, 1, comm, out_op)

@@ -23,7 +23,7 @@ assembly_join(struct op *op)
     struct channel *channel = op->channel;
     struct engine *engine = op->engine;
 
-    if (!channel->shm_region || (!op->algorithm->is_flat && !op->stages.next))
+    if (!channel->shm_region || (!op->algorithm->is_shm && !op->stages.next))
         return;
     if (TAILQ_EMPTY(&channel->flats))
         TAILQ_INSERT_TAIL(&engine->assembled, channel, assembled_link);
@@ -56,7 +56,7 @@ can_move(const struct channel *channel)
 {
     const struct op *op = assembly_first(channel);
 
-    return op->is_flat && op->state == OP_RUNNING && rounds_can_move(op);
+    return op->is_shm && op->state == OP_RUNNING && rounds_can_move(op);
 }
 
 void
@@ -170,12 +170,12 @@ channel_enter(struct channel *channel, struct shm_region *shm_region)
     pthread_mutex_unlock(&channel->engine->gate);
 }
 
-struct plan_hall
+struct plan_shm_region
 channel_hall(const struct channel *channel)
 {
-    return (struct plan_hall){
+    return (struct plan_shm_region){
         .n_slot = channel_slot_bytes(channel),
-        .is_open =
+        .has_cma =
             channel->shm_region && shm_region_has_cma(channel->shm_region),
     };
 }

@@ -71,7 +71,7 @@ op_awaited_rank(const struct op *op)
 {
     const struct step_flow *flow = op_awaited(op);
 
-    if (!flow && op->is_flat)
+    if (!flow && op->is_shm)
         return rounds_awaited(op);
     return flow && step_flow_peer(flow) != FLOW_ANY_PEER ? step_flow_peer(flow)
                                                          : HOOP_NO_RANK;

@@ -150,7 +150,7 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
-        if (op->is_flat && op_due_ns(op) <= now_ns)
+        if (op->is_shm && op_due_ns(op) <= now_ns)
             rounds_show(op);
         if (op->deadline_ns <= now_ns && !op_grace(op, now_ns)) {
             op_expire(op, now_ns);

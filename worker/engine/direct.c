@@ -22,10 +22,10 @@ size_t
 direct_show(const struct op *op, uint8_t *line)
 {
     const struct plan *plan = &op->rounds.plan;
-    uint64_t addresses[PLAN_SHOWN] = {0};
+    uint64_t addresses[PLAN_EXPOSED_MAX] = {0};
     size_t n_shown = 0;
 
-    for (size_t i = 0; i < plan->n_steps && plan->steps[i].kind == PLAN_SHOW;
+    for (size_t i = 0; i < plan->n_steps && plan->steps[i].kind == PLAN_EXPOSE;
          i++) {
         const struct plan_step *step = &plan->steps[i];
 
@@ -41,7 +41,7 @@ direct_show(const struct op *op, uint8_t *line)
 static uint64_t
 address_of(const struct op *op, const struct plan_step *step)
 {
-    uint64_t addresses[PLAN_SHOWN] = {0};
+    uint64_t addresses[PLAN_EXPOSED_MAX] = {0};
     const uint8_t *line = shm_region_bytes(op->channel->shm_region, step->peer,
                                            0, sizeof(addresses));
 

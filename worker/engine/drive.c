@@ -51,9 +51,9 @@ must_look(const struct op *op)
     if (op->is_message || call_has_root(&op->call) ||
         transport_is_in_progress(op->engine->transport))
         return false;
-    return op->is_flat ? op->channel->n_unheard_flat > 0
-                       : op->engine->may_look && op->channel->size > 2 &&
-                             op->channel->n_unheard > 0;
+    return op->is_shm ? op->channel->n_unheard_flat > 0
+                      : op->engine->may_look && op->channel->size > 2 &&
+                            op->channel->n_unheard > 0;
 }
 
 void

@@ -333,8 +333,8 @@ void
 channel_enter(struct channel *channel, struct shm_region *shm_region);
 size_t
 channel_slot_bytes(const struct channel *channel);
-/* What they share; is_open: algorithms that are direct may be used, too. */
-struct plan_hall
+/* What they share; has_cma: algorithms that are direct may be used, too. */
+struct plan_shm_region
 channel_hall(const struct channel *channel);
 
 /* Where others may read this process's memory, as long as the engine is there.

@@ -230,8 +230,8 @@ executor_begin(struct op *op)
     enum hoop_status status = scratch_ensure(op, &shape);
     if (status != HOOP_OK)
         return error_pass(status);
-    op->is_flat = algorithm_of(op)->is_flat;
-    if (op->is_flat)
+    op->is_shm = algorithm_of(op)->is_shm;
+    if (op->is_shm)
         return rounds_begin(op);
     tracker_init(&op->tracker, algorithm_of(op), &shape, op->element_size);
     status = tracker_refill(&op->tracker, &first);
@@ -313,7 +313,7 @@ executor_can_move(const struct op *op)
 {
     const struct track *track;
 
-    if (op->is_flat || op->tracker.n_active == 0)
+    if (op->is_shm || op->tracker.n_active == 0)
         return true;
     TAILQ_FOREACH(track, &op->tracker.active, link)
     {
@@ -357,7 +357,7 @@ executor_advance(struct op *op, bool *out_is_complete)
 {
     bool has_moved = true;
 
-    if (op->is_flat)
+    if (op->is_shm)
         return rounds_advance(op, out_is_complete);
     while (has_moved) {
         struct track *next;

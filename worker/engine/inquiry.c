@@ -263,7 +263,7 @@ collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
         mismatch_calls(op->channel, peer, frame);
         return;
     }
-    if (op->is_flat)
+    if (op->is_shm)
         rounds_show(op);
     TAILQ_FOREACH(flow, &op->flows, link)
     {

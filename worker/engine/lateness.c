@@ -139,7 +139,7 @@ activity_tell(struct engine *engine, uint64_t query)
     if (!engine->options.on_activity)
         return;
     if (op) {
-        if (op->is_flat)
+        if (op->is_shm)
             rounds_show(op);
         if (!op->is_message)
             activity.number = channel_call_number(op->channel, op->number);

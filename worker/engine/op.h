@@ -146,7 +146,7 @@ struct op {
     struct tracker tracker;
     struct rounds rounds;      /* instead, when it is flat */
     TAILQ_ENTRY(op) flat_link; /* when it is assembled */
-    bool is_flat;              /* the stage under way */
+    bool is_shm;               /* the stage under way */
     bool is_quick;             /* shortcut.c: it is in no list */
     bool is_hasty;             /* ... and done under the gate: nothing ends */
     bool is_assembled;         /* it is one of the channel's flats */
@@ -285,7 +285,7 @@ fetching_is_pair(const struct plan_step *step, const struct plan_step *next);
 /* direct.c: the same of a direct plan. */
 
 enum {
-    DIRECT_LINE_BYTES = PLAN_SHOWN * sizeof(uint64_t)
+    DIRECT_LINE_BYTES = PLAN_EXPOSED_MAX * sizeof(uint64_t)
 };
 
 /* Say in a line where what is shown in this round stands; returns how many bytes

@@ -59,7 +59,7 @@ steps_count(struct rounds *rounds)
     rounds->n_posts = i;
     rounds->n_moved = rounds->n_posted;
     for (; i < plan->n_steps; i++) {
-        if (plan->steps[i].kind != PLAN_SHOW)
+        if (plan->steps[i].kind != PLAN_EXPOSE)
             rounds->n_moved += plan->steps[i].from.count;
     }
 }
@@ -385,7 +385,7 @@ rounds_can_move(const struct op *op)
 uint64_t
 rounds_work_ns(const struct op *op)
 {
-    return op->is_flat ? op->rounds.n_moved * op->element_size * BYTE_NS : 0;
+    return op->is_shm ? op->rounds.n_moved * op->element_size * BYTE_NS : 0;
 }
 
 void

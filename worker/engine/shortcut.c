@@ -47,7 +47,7 @@ is_short(const struct channel *channel,
 {
     const struct engine *engine = channel->engine;
 
-    return channel->quick && collective->algorithm->is_flat &&
+    return channel->quick && collective->algorithm->is_shm &&
            !collective->members && !collective->stages.owner &&
            !collective->stages.next && !collective->shape.counts &&
            !needs_scratch(collective) &&
@@ -94,7 +94,7 @@ quick_create(struct channel *channel)
         return NULL;
     op->algorithm = NULL;
     op->is_message = false;
-    op->is_flat = true;
+    op->is_shm = true;
     op->is_quick = true;
     return op;
 }

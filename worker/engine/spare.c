@@ -112,7 +112,7 @@ op_take(struct channel *channel, const struct algorithm *algorithm)
     op->stage = 0;
     op->is_held = false;
     op->is_checking = false;
-    op->is_flat = false;
+    op->is_shm = false;
     op->is_quick = false;
     op->rounds.n_before = 0;
     op->rounds.was_posted = false;

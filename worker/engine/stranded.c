@@ -72,7 +72,7 @@ op_stranded(struct op *op, struct verdict *out_verdict)
 
     if (engine->n_left == 0)
         return false;
-    if (op->is_flat)
+    if (op->is_shm)
         rounds_show(op);
     const struct step_flow *flow =
         op->is_message ? &op->message : TAILQ_FIRST(&op->flows);

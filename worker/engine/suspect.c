@@ -290,7 +290,7 @@ flat_op_with(const struct engine *engine, uint32_t rank)
 
     TAILQ_FOREACH(op, &engine->running, link)
     {
-        if (op->is_flat && channel_has(op->channel, rank))
+        if (op->is_shm && channel_has(op->channel, rank))
             break;
     }
     return op;

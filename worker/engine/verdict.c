@@ -68,9 +68,9 @@ channel_hear(struct channel *channel, const struct op *op)
 
     if (!is_heard)
         channel->n_unheard = UNHEARD_LOOKS;
-    else if (channel->n_unheard > 0 && !op->is_flat)
+    else if (channel->n_unheard > 0 && !op->is_shm)
         channel->n_unheard--;
-    if (op->status != HOOP_OK || !op->is_flat || call_has_root(&op->call))
+    if (op->status != HOOP_OK || !op->is_shm || call_has_root(&op->call))
         channel->n_unheard_flat = UNHEARD_LOOKS;
     else if (channel->n_unheard_flat > 0 &&
              !transport_is_in_progress(channel->engine->transport))

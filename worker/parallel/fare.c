@@ -68,7 +68,7 @@ fares_init(struct fares *fares, const struct redistribution_request *request)
                            request->n_ranks);
     if (!request->tuner)
         return HOOP_OK;
-    tuner_terms(request->tuner, &fares->machine, &fares->forced);
+    tuner_inputs(request->tuner, &fares->machine, &fares->overrides);
     const enum hoop_status status = nodes_find(fares, request);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -198,21 +198,21 @@ machine_share(const struct simulation_machine *machine, uint32_t n_lines)
 
 /* Without being told of nodes. */
 static bool
-can_run(const struct catalog_entry *entry, const struct estimate_place *place)
+can_run(const struct registry_entry *entry, const struct estimate_place *place)
 {
     return !entry->needs_nodes && estimate_suits(place, entry);
 }
 
 static bool
 is_eligible(const struct fares *fares,
-            const struct catalog_entry *entry,
+            const struct registry_entry *entry,
             const struct estimate_place *place)
 {
-    const struct catalog_entry *forced =
-        fares->forced.entries[entry->collective];
+    const struct registry_entry *overrides =
+        fares->overrides.entries[entry->collective];
 
-    if (forced && can_run(forced, place))
-        return entry == forced;
+    if (overrides && can_run(overrides, place))
+        return entry == overrides;
     return can_run(entry, place);
 }
 
@@ -226,8 +226,8 @@ line_simulate(const struct fares *fares, struct fare_kept *kept)
     const struct estimate_place place = {.nodes = kept->line->nodes,
                                          .machine = &machine};
     size_t n_entries;
-    const struct catalog_entry *entries =
-        catalog_of(kept->collective, &n_entries);
+    const struct registry_entry *entries =
+        registry_of(kept->collective, &n_entries);
 
     for (size_t i = 0; i < n_entries; i++) {
         double ns;
@@ -272,7 +272,7 @@ line_find(struct fares *fares, struct fare_kept *wanted)
 static enum hoop_status
 fare_of_line(struct fares *fares,
              const struct fare_hop *hop,
-             enum catalog_collective collective,
+             enum collective_kind collective,
              size_t n_elements,
              struct fare *out_fare)
 {
@@ -323,19 +323,19 @@ fare_of_hop(struct fares *fares,
     case HOOP_STEP_FILL:
         break;
     case HOOP_STEP_ALLGATHER:
-        status = fare_of_line(fares, hop, CATALOG_ALLGATHER, n_after, &fare);
+        status = fare_of_line(fares, hop, COLLECTIVE_ALLGATHER, n_after, &fare);
         break;
     case HOOP_STEP_ALL_TO_ALL:
         n_copied = n_before + n_after;
-        status = fare_of_line(fares, hop, CATALOG_ALLTOALL, n_before, &fare);
+        status = fare_of_line(fares, hop, COLLECTIVE_ALLTOALL, n_before, &fare);
         break;
     case HOOP_STEP_REDUCE_SCATTER:
         n_copied = n_before;
-        status =
-            fare_of_line(fares, hop, CATALOG_REDUCE_SCATTER, n_before, &fare);
+        status = fare_of_line(fares, hop, COLLECTIVE_REDUCE_SCATTER, n_before,
+                              &fare);
         break;
     case HOOP_STEP_ALLREDUCE:
-        status = fare_of_line(fares, hop, CATALOG_ALLREDUCE, n_after, &fare);
+        status = fare_of_line(fares, hop, COLLECTIVE_ALLREDUCE, n_after, &fare);
         break;
     case HOOP_STEP_EXCHANGE:
         break;
@@ -453,6 +453,7 @@ fare_of_exchange(const struct fares *fares,
         EXCHANGE_MARGIN * busiest_ns(fares, exchange, strains) +
         (is_inside ? machine->latency_inside_ns : machine->latency_between_ns);
     /* The one that may always be taken, with any counts. */
-    out_fare->algorithm = catalog_of(CATALOG_ALLTOALL, &n_entries)->algorithm;
+    out_fare->algorithm =
+        registry_of(COLLECTIVE_ALLTOALL, &n_entries)->algorithm;
     return HOOP_OK;
 }

@@ -12,9 +12,9 @@
 
 #include "parallel/exchange.h"
 #include "parallel/hop.h"
-#include "plan/catalog.h"
 #include "plan/nodes.h"
-#include "tune/forced.h"
+#include "plan/registry.h"
+#include "tune/overrides.h"
 
 /* The lines along some axes, by the one on most nodes. */
 struct fare_line {
@@ -29,7 +29,7 @@ enum {
 
 /* What was asked for before. */
 struct fare_kept {
-    enum catalog_collective collective;
+    enum collective_kind collective;
     uint64_t n_bytes;
     const struct fare_line *line;
     const struct algorithm *algorithm;
@@ -38,7 +38,7 @@ struct fare_kept {
 
 struct fares {
     struct simulation_machine machine;
-    struct forced forced;
+    struct overrides overrides;
     uint32_t *node_of; /* [rank of the channel] */
     uint32_t n_ranks;
     size_t element_size;

@@ -115,17 +115,17 @@ junction_keep(struct junctions *junctions, struct junction *wanted)
 static enum hoop_status
 junction_form(struct junction *junction, const hoop_comm_t *world)
 {
-    struct comm_family *family = world->family;
-    const struct registrar_list list = {junction->ranks, junction->n_ranks};
+    struct comm_domain *domain = world->domain;
+    const struct rank_list list = {junction->ranks, junction->n_ranks};
     const uint32_t here = hoop_comm_rank(world);
 
     for (uint32_t i = 0; i < junction->n_ranks; i++) {
         if (junction->ranks[i] == here)
-            return comm_form(family, &list,
-                             clock_deadline_ns(family->forming_timeout_ms),
+            return comm_form(domain, &list,
+                             clock_deadline_ns(domain->forming_timeout_ms),
                              &junction->comm);
     }
-    return comm_form_without_us(family, &junction->comm);
+    return comm_form_without_us(domain, &junction->comm);
 }
 
 /* All axes of source: its ranks by place. */

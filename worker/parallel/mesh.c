@@ -133,9 +133,9 @@ hoop_mesh_create(hoop_session_t *session,
                            "a mesh of %u ranks does not fit a world of %u",
                            grid.n_places, hoop_comm_size(world));
     if (options->ranks) {
-        const struct registrar_list list = {options->ranks, grid.n_places};
+        const struct rank_list list = {options->ranks, grid.n_places};
 
-        status = comm_list_check(world->family->roster, &list);
+        status = comm_list_check(world->domain->roster, &list);
     }
     if (status != HOOP_OK)
         return error_pass(status);
@@ -306,20 +306,20 @@ line_find(struct hoop_mesh *mesh, const struct grid_axes *axes)
 static enum hoop_status
 line_form(struct hoop_mesh *mesh, struct line *line)
 {
-    struct comm_family *family = mesh->world->family;
+    struct comm_domain *domain = mesh->world->domain;
     const uint32_t n_ranks = grid_line_count(&mesh->grid, &line->axes);
 
     if (mesh->here == HOOP_NO_RANK)
-        return comm_form_without_us(family, &line->comm);
+        return comm_form_without_us(domain, &line->comm);
     CLEANUP(free) uint32_t *ranks = calloc(n_ranks, sizeof(*ranks));
     if (!ranks)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
     for (uint32_t i = 0; i < n_ranks; i++)
         ranks[i] = mesh->ranks[grid_line_place(&mesh->grid, &line->axes,
                                                mesh->here, i)];
-    const struct registrar_list list = {ranks, n_ranks};
-    return comm_form(family, &list,
-                     clock_deadline_ns(family->forming_timeout_ms),
+    const struct rank_list list = {ranks, n_ranks};
+    return comm_form(domain, &list,
+                     clock_deadline_ns(domain->forming_timeout_ms),
                      &line->comm);
 }
 

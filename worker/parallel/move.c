@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "coll/collective.h"
-#include "coll/presence.h"
+#include "coll/comm_call.h"
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
 #include "parallel/measure.h"
@@ -291,7 +291,7 @@ static enum hoop_status
 move(const struct move_call *call, hoop_op_t **out_op)
 {
     bool is_member;
-    enum hoop_status status = presence_check(call->comm, &is_member);
+    enum hoop_status status = comm_call_begin(call->comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);

@@ -54,7 +54,7 @@ by_rank(const void *a, const void *b)
 static enum hoop_status
 check_ranks(const hoop_comm_t *world, const struct hoop_pg_options *options)
 {
-    const struct registrar_list list = {options->ranks, options->n_ranks};
+    const struct rank_list list = {options->ranks, options->n_ranks};
 
     if (!options->ranks)
         return options->n_ranks == 0
@@ -65,7 +65,7 @@ check_ranks(const hoop_comm_t *world, const struct hoop_pg_options *options)
         return error_raise(HOOP_E_INVALID,
                            "a process group has at least one rank");
     const enum hoop_status status =
-        comm_list_check(world->family->roster, &list);
+        comm_list_check(world->domain->roster, &list);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

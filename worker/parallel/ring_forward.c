@@ -3,7 +3,7 @@
 #include "hoop/pipeline.h"
 
 #include "base/error.h"
-#include "coll/presence.h"
+#include "coll/comm_call.h"
 #include "coll/tags.h"
 #include "coll/tensor_message.h"
 #include "tensor/operand.h"
@@ -54,7 +54,7 @@ hoop_ring_forward(const struct hoop_tensor *tensor,
 {
     struct result result;
     bool is_member;
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = comm_call_begin(comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);

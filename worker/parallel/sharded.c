@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "coll/collective.h"
-#include "coll/presence.h"
+#include "coll/comm_call.h"
 #include "dtype/dtype.h"
 #include "parallel/flat.h"
 #include "tensor/operand.h"
@@ -78,7 +78,7 @@ hoop_sharded_create(const struct hoop_tensor *parameters,
 {
     CLEANUP(hoop_sharded_free) struct hoop_sharded *sharded = NULL;
     bool is_member;
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = comm_call_begin(comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);

@@ -114,7 +114,7 @@ transit_init(struct transit *transit,
     request->shape = dtensor->shape;
     request->dtype = dtensor->local.dtype;
     request->way = way;
-    request->tuner = mesh_world(spec->mesh)->family->tuner;
+    request->tuner = mesh_world(spec->mesh)->domain->tuner;
     request->world_ranks = transit->ranks;
     if (mesh_n_places(dtensor->spec.mesh) == mesh_n_places(spec->mesh))
         transit_refine(transit);

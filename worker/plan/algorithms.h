@@ -1,7 +1,7 @@
 /*
  * plan/algorithms.h - all algorithms there are; each file tells its own idea
  *
- * Each has its row in plan/catalog.c, by which it is found.
+ * Each has its row in plan/registry.c, by which it is found.
  *
  * In place and not (plan.h): what PLAN_INPUT and PLAN_OUTPUT hold is said for
  * each; elements of PLAN_OUTPUT that are not named stay as they were, and
@@ -25,7 +25,7 @@ extern const struct algorithm algorithm_allreduce_direct;
 extern const struct algorithm algorithm_allreduce_hierarchical;
 extern const struct algorithm algorithm_allreduce_hierarchical_halving;
 extern const struct algorithm algorithm_allreduce_hierarchical_tree;
-/* In no row of the catalogue: a part of the one before. */
+/* In no row of the registry: a part of the one before. */
 extern const struct algorithm algorithm_allreduce_tree;
 
 /* In: all given blocks. Out: this rank's, from element 0. In place, output

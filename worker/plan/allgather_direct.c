@@ -10,26 +10,26 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return flat_cut_rounds(block_given_max(shape), flat_cut_direct(shape, 1));
+    return shm_plan_rounds(block_given_max(shape), shm_plan_direct(shape, 1));
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return flat_cut_direct_rounds(shape, n_parts(shape));
+    return shm_plan_direct_rounds(shape, n_parts(shape));
 }
 
 static struct plan_span
 part_of(const struct plan_shape *shape, uint32_t rank, uint32_t round)
 {
-    return flat_cut_part(block_given(shape, PLAN_OUTPUT, rank),
-                         flat_cut_direct(shape, 1), round);
+    return shm_plan_part(block_given(shape, PLAN_OUTPUT, rank),
+                         shm_plan_direct(shape, 1), round);
 }
 
 static void
@@ -38,7 +38,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     if (round == n_parts(shape)) {
-        flat_cut_await(plan, shape);
+        shm_plan_await(plan, shape);
         return;
     }
     const struct plan_span place = part_of(shape, shape->rank, round);
@@ -49,11 +49,11 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
         own.first -= block_given(shape, PLAN_OUTPUT, shape->rank).first;
     }
     if (shape->size > 1)
-        plan_show(plan, 0, own);
+        plan_expose(plan, 0, own);
     if (!shape->is_in_place)
         plan_copy(plan, own, place);
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = flat_cut_next(shape, i);
+        const uint32_t peer = shm_plan_next(shape, i);
 
         plan_fetch(plan, peer, 0, part_of(shape, peer, round));
     }
@@ -63,6 +63,6 @@ const struct algorithm algorithm_allgather_direct = {
     .name = "direct",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .is_flat = true,
+    .is_shm = true,
     .is_direct = true,
 };

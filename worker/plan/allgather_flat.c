@@ -9,20 +9,20 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return flat_cut_rounds(block_given_max(shape), flat_cut_count(shape, 1));
+    return shm_plan_rounds(block_given_max(shape), shm_plan_count(shape, 1));
 }
 
 static struct plan_span
 part_of(const struct plan_shape *shape, uint32_t rank, uint32_t round)
 {
-    return flat_cut_part(block_given(shape, PLAN_OUTPUT, rank),
-                         flat_cut_count(shape, 1), round);
+    return shm_plan_part(block_given(shape, PLAN_OUTPUT, rank),
+                         shm_plan_count(shape, 1), round);
 }
 
 static void
@@ -42,7 +42,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     if (!shape->is_in_place)
         plan_copy(plan, own, place);
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = flat_cut_next(shape, i);
+        const uint32_t peer = shm_plan_next(shape, i);
 
         plan_fetch(plan, peer, 0, part_of(shape, peer, round));
     }
@@ -52,5 +52,5 @@ const struct algorithm algorithm_allgather_flat = {
     .name = "flat",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .is_flat = true,
+    .is_shm = true,
 };

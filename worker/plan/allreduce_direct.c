@@ -19,12 +19,12 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 enum {
-    SHOWN_SHARE,
-    SHOWN_RESULT,
+    EXPOSED_SHARE,
+    EXPOSED_RESULT,
 };
 
 /* Equal blocks of whole granules where there are so many. */
@@ -32,7 +32,7 @@ static size_t
 part_count(const struct plan_shape *shape)
 {
     const size_t row = shape->granule * shape->size;
-    const size_t n_part = flat_cut_direct(shape, 1);
+    const size_t n_part = shm_plan_direct(shape, 1);
 
     return n_part < row ? n_part : n_part - n_part % row;
 }
@@ -40,7 +40,7 @@ part_count(const struct plan_shape *shape)
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return flat_cut_rounds(shape->count, part_count(shape));
+    return shm_plan_rounds(shape->count, part_count(shape));
 }
 
 static uint32_t
@@ -54,7 +54,7 @@ n_rounds(const struct plan_shape *shape)
 static struct plan_span
 part_of(const struct plan_shape *shape, enum plan_buffer buffer, uint32_t part)
 {
-    return flat_cut_part(block_whole(shape, buffer), part_count(shape), part);
+    return shm_plan_part(block_whole(shape, buffer), part_count(shape), part);
 }
 
 /* Of a part: a rank's block of it, in a buffer. */
@@ -76,14 +76,14 @@ block_of(const struct plan_shape *shape,
 static void
 combine_part(struct plan *plan, const struct plan_shape *shape, uint32_t part)
 {
-    const enum plan_buffer source = flat_cut_source(shape);
+    const enum plan_buffer source = shm_plan_source(shape);
     const struct plan_span own = block_of(shape, part, source, shape->rank);
     const struct plan_span to = block_of(shape, part, PLAN_OUTPUT, shape->rank);
 
     if (!shape->is_in_place)
         plan_copy(plan, own, to);
     for (uint32_t i = 0; i + 1 < shape->size; i++)
-        flat_cut_combine(plan, shape, i,
+        shm_plan_combine(plan, shape, i,
                          own.first - part_of(shape, source, part).first, to);
 }
 
@@ -91,13 +91,13 @@ static void
 fetch_results(struct plan *plan, const struct plan_shape *shape, uint32_t part)
 {
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = flat_cut_next(shape, i);
+        const uint32_t peer = shm_plan_next(shape, i);
         const struct plan_span to = block_of(shape, part, PLAN_OUTPUT, peer);
 
         plan_add(plan, &(struct plan_step){
                            .kind = PLAN_FETCH,
                            .peer = peer,
-                           .message = SHOWN_RESULT,
+                           .message = EXPOSED_RESULT,
                            .from = {.count = to.count},
                            .to = to,
                        });
@@ -113,15 +113,15 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const bool has_results = round > 0 && round <= n && shape->size > 1;
 
     if (round > n) {
-        flat_cut_await(plan, shape);
+        shm_plan_await(plan, shape);
         return;
     }
     if (round < n && shape->size > 1)
-        plan_show(plan, SHOWN_SHARE,
-                  part_of(shape, flat_cut_source(shape), round));
+        plan_expose(plan, EXPOSED_SHARE,
+                    part_of(shape, shm_plan_source(shape), round));
     if (has_results)
-        plan_show(plan, SHOWN_RESULT,
-                  block_of(shape, round - 1, PLAN_OUTPUT, shape->rank));
+        plan_expose(plan, EXPOSED_RESULT,
+                    block_of(shape, round - 1, PLAN_OUTPUT, shape->rank));
     if (has_results)
         fetch_results(plan, shape, round - 1);
     if (round < n)
@@ -132,6 +132,6 @@ const struct algorithm algorithm_allreduce_direct = {
     .name = "direct",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .is_flat = true,
+    .is_shm = true,
     .is_direct = true,
 };

@@ -18,13 +18,13 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return flat_cut_rounds(shape->count, flat_cut_count(shape, 1));
+    return shm_plan_rounds(shape->count, shm_plan_count(shape, 1));
 }
 
 /* What a rank brings is put behind what stands at to. */
@@ -79,11 +79,11 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    const size_t n_part = flat_cut_count(shape, 1);
-    const struct plan_span own = flat_cut_part(
-        block_whole(shape, flat_cut_source(shape)), n_part, round);
+    const size_t n_part = shm_plan_count(shape, 1);
+    const struct plan_span own = shm_plan_part(
+        block_whole(shape, shm_plan_source(shape)), n_part, round);
     const struct plan_span to =
-        flat_cut_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
+        shm_plan_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
 
     if (shape->size > 1)
         plan_post(plan, own);
@@ -96,5 +96,5 @@ const struct algorithm algorithm_allreduce_flat = {
     .name = "flat",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .is_flat = true,
+    .is_shm = true,
 };

@@ -21,7 +21,7 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 /* Equal blocks of whole granules where the slot holds so many. */
@@ -31,14 +31,14 @@ part_count(const struct plan_shape *shape)
     const size_t row = shape->granule * shape->size;
 
     if (shape->n_slot < row)
-        return flat_cut_count(shape, 1);
+        return shm_plan_count(shape, 1);
     return shape->n_slot - shape->n_slot % row;
 }
 
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return flat_cut_rounds(shape->count, part_count(shape));
+    return shm_plan_rounds(shape->count, part_count(shape));
 }
 
 static uint32_t
@@ -56,7 +56,7 @@ part_shape(const struct plan_shape *shape, uint32_t part)
     struct plan_shape of_part = *shape;
 
     of_part.count =
-        flat_cut_part(block_whole(shape, PLAN_OUTPUT), part_count(shape), part)
+        shm_plan_part(block_whole(shape, PLAN_OUTPUT), part_count(shape), part)
             .count;
     return of_part;
 }
@@ -92,7 +92,7 @@ post_part(struct plan *plan, const struct plan_shape *shape, uint32_t part)
     for (uint32_t rank = 0; rank < shape->size; rank++)
         if (rank != shape->rank)
             plan_post(plan,
-                      block_of(shape, part, flat_cut_source(shape), rank));
+                      block_of(shape, part, shm_plan_source(shape), rank));
 }
 
 static void
@@ -104,9 +104,9 @@ combine_part(struct plan *plan, const struct plan_shape *shape, uint32_t part)
     if (!shape->is_in_place)
         plan_copy(plan, block_of(shape, part, PLAN_INPUT, shape->rank), to);
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = flat_cut_nearest(shape, i);
+        const uint32_t peer = shm_plan_nearest(shape, i);
 
-        flat_cut_combine(plan, shape, i,
+        shm_plan_combine(plan, shape, i,
                          posted_first(&of_part, peer, shape->rank), to);
     }
 }
@@ -118,7 +118,7 @@ fetch_results(struct plan *plan, const struct plan_shape *shape, uint32_t part)
     const struct plan_shape behind = part_shape(shape, part + 1);
 
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = flat_cut_next(shape, i);
+        const uint32_t peer = shm_plan_next(shape, i);
         const size_t first =
             behind.count - block_cut(&behind, PLAN_OUTPUT, peer).count;
 
@@ -148,5 +148,5 @@ const struct algorithm algorithm_allreduce_flat_blocks = {
     .name = "flat_blocks",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .is_flat = true,
+    .is_shm = true,
 };

@@ -13,25 +13,25 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 static size_t
 part_count(const struct plan_shape *shape)
 {
-    return flat_cut_direct(shape, shape->size > 1 ? shape->size - 1 : 1);
+    return shm_plan_direct(shape, shape->size > 1 ? shape->size - 1 : 1);
 }
 
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return flat_cut_rounds(shape->count, part_count(shape));
+    return shm_plan_rounds(shape->count, part_count(shape));
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return flat_cut_direct_rounds(shape, n_parts(shape));
+    return shm_plan_direct_rounds(shape, n_parts(shape));
 }
 
 /* In place, one block for each rank, the own one unused. */
@@ -51,9 +51,9 @@ arrival(const struct plan_shape *shape)
 static void
 plan_last(struct plan *plan, const struct plan_shape *shape)
 {
-    flat_cut_await(plan, shape);
+    shm_plan_await(plan, shape);
     for (uint32_t i = 0; shape->is_in_place && i + 1 < shape->size; i++) {
-        const uint32_t peer = flat_cut_next(shape, i);
+        const uint32_t peer = shm_plan_next(shape, i);
 
         plan_copy(plan, block_given(shape, PLAN_SCRATCH, peer),
                   block_given(shape, PLAN_OUTPUT, peer));
@@ -66,7 +66,7 @@ part_of(const struct plan_shape *shape,
         uint32_t rank,
         uint32_t round)
 {
-    return flat_cut_part(block_given(shape, buffer, rank), part_count(shape),
+    return shm_plan_part(block_given(shape, buffer, rank), part_count(shape),
                          round);
 }
 
@@ -81,14 +81,14 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
         return;
     }
     if (shape->size > 1)
-        plan_show(
+        plan_expose(
             plan, 0,
-            block_given_run(shape, flat_cut_source(shape), 0, shape->size));
+            block_given_run(shape, shm_plan_source(shape), 0, shape->size));
     if (!shape->is_in_place)
         plan_copy(plan, part_of(shape, PLAN_INPUT, shape->rank, round),
                   part_of(shape, PLAN_OUTPUT, shape->rank, round));
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = flat_cut_next(shape, i);
+        const uint32_t peer = shm_plan_next(shape, i);
 
         plan_fetch(plan, peer,
                    part_of(shape, PLAN_INPUT, shape->rank, round).first,
@@ -101,6 +101,6 @@ const struct algorithm algorithm_alltoall_direct = {
     .n_rounds = n_rounds,
     .plan_round = plan_round,
     .n_scratch = n_scratch,
-    .is_flat = true,
+    .is_shm = true,
     .is_direct = true,
 };

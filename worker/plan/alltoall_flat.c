@@ -13,19 +13,19 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 static size_t
 part_count(const struct plan_shape *shape)
 {
-    return flat_cut_count(shape, shape->size > 1 ? shape->size - 1 : 1);
+    return shm_plan_count(shape, shape->size > 1 ? shape->size - 1 : 1);
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return flat_cut_rounds(shape->count, part_count(shape));
+    return shm_plan_rounds(shape->count, part_count(shape));
 }
 
 static struct plan_span
@@ -34,7 +34,7 @@ part_of(const struct plan_shape *shape,
         uint32_t rank,
         uint32_t round)
 {
-    return flat_cut_part(block_given(shape, buffer, rank), part_count(shape),
+    return shm_plan_part(block_given(shape, buffer, rank), part_count(shape),
                          round);
 }
 
@@ -44,7 +44,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(!shape->counts && !shape->recv_counts);
     assert(round < n_rounds(shape));
 
-    const enum plan_buffer source = flat_cut_source(shape);
+    const enum plan_buffer source = shm_plan_source(shape);
 
     for (uint32_t rank = 0; rank < shape->size; rank++)
         if (rank != shape->rank)
@@ -53,7 +53,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
         plan_copy(plan, part_of(shape, PLAN_INPUT, shape->rank, round),
                   part_of(shape, PLAN_OUTPUT, shape->rank, round));
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = flat_cut_next(shape, i);
+        const uint32_t peer = shm_plan_next(shape, i);
         const struct plan_span to = part_of(shape, PLAN_OUTPUT, peer, round);
         const uint32_t n_before =
             peer < shape->rank ? shape->rank - 1 : shape->rank;
@@ -66,5 +66,5 @@ const struct algorithm algorithm_alltoall_flat = {
     .name = "flat",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .is_flat = true,
+    .is_shm = true,
 };

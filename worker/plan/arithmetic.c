@@ -1,4 +1,4 @@
-/* plan/arithmetic.c - how a rehearsal combines the numbers that bytes are */
+/* plan/arithmetic.c - how a checker run combines the numbers that bytes are */
 
 #include "plan/arithmetic.h"
 
@@ -11,7 +11,7 @@ factor(uint64_t x)
 }
 
 static uint64_t
-join(uint64_t left, uint64_t right)
+compose(uint64_t left, uint64_t right)
 {
     const uint32_t both = factor(left) * factor(right);
     const uint32_t offset = factor(right) * (uint32_t)left + (uint32_t)right;
@@ -21,7 +21,7 @@ join(uint64_t left, uint64_t right)
 
 /* Of constants that have nothing to do with each other. */
 static uint64_t
-tangle(uint64_t left, uint64_t right)
+hash(uint64_t left, uint64_t right)
 {
     const uint64_t x =
         left * UINT64_C(0x2545f4914f6cdd1d) ^
@@ -36,10 +36,10 @@ arithmetic_combine(enum arithmetic arithmetic, uint64_t left, uint64_t right)
     switch (arithmetic) {
     case ARITHMETIC_SUM:
         break;
-    case ARITHMETIC_JOIN:
-        return join(left, right);
-    case ARITHMETIC_TANGLE:
-        return tangle(left, right);
+    case ARITHMETIC_COMPOSE:
+        return compose(left, right);
+    case ARITHMETIC_HASH:
+        return hash(left, right);
     }
     return left + right;
 }

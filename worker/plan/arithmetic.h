@@ -1,10 +1,10 @@
 /*
- * plan/arithmetic.h - how a rehearsal combines the numbers that bytes are
+ * plan/arithmetic.h - how a checker run combines the numbers that bytes are
  *
  *     sum    commutative, associative. A sum tells what it holds.
- *     join   associative only: the numbers are functions, one applied after
+ *     compose   associative only: the numbers are functions, one applied after
  *            the other. It tells in which order it holds it, lower ranks left.
- *     tangle neither. Nobody can say what it ought to be, but ranks that have
+ *     hash neither. Nobody can say what it ought to be, but ranks that have
  *            the same have combined the same in the same way: a reduction of
  *            floats then has the same bits on them.
  */
@@ -16,8 +16,8 @@
 
 enum arithmetic {
     ARITHMETIC_SUM,
-    ARITHMETIC_JOIN,
-    ARITHMETIC_TANGLE,
+    ARITHMETIC_COMPOSE,
+    ARITHMETIC_HASH,
 };
 
 uint64_t

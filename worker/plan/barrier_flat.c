@@ -7,7 +7,7 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
@@ -20,12 +20,12 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    flat_cut_await(plan, shape);
+    shm_plan_await(plan, shape);
 }
 
 const struct algorithm algorithm_barrier_flat = {
     .name = "flat",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .is_flat = true,
+    .is_shm = true,
 };

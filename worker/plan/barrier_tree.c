@@ -35,7 +35,7 @@ n_rounds(const struct plan_shape *shape)
 
 /* Of messages from below, at the levels before one. */
 static size_t
-n_heard(const struct plan_shape *shape, uint32_t end)
+n_received(const struct plan_shape *shape, uint32_t end)
 {
     size_t n = 0;
 
@@ -47,8 +47,9 @@ n_heard(const struct plan_shape *shape, uint32_t end)
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
-    const size_t n_unexpected_messages = n_heard(shape, binomial_depth(shape)) +
-                                         (shape->rank == shape->root ? 0 : 1);
+    const size_t n_unexpected_messages =
+        n_received(shape, binomial_depth(shape)) +
+        (shape->rank == shape->root ? 0 : 1);
 
     return shape->size == 1 ? 0 : n_unexpected_messages + 1;
 }
@@ -57,7 +58,7 @@ static void
 plan_up(struct plan *plan, const struct plan_shape *shape, uint32_t level)
 {
     const struct binomial_edge edge = binomial_edge_at(shape, level);
-    const struct plan_span heard = {PLAN_SCRATCH, n_heard(shape, level), 1};
+    const struct plan_span heard = {PLAN_SCRATCH, n_received(shape, level), 1};
 
     if (edge.end == BINOMIAL_FAR)
         plan_send(plan, edge.peer, level, heard);

@@ -7,19 +7,19 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return flat_cut_rounds(shape->count, flat_cut_direct(shape, 1));
+    return shm_plan_rounds(shape->count, shm_plan_direct(shape, 1));
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return flat_cut_direct_rounds(shape, n_parts(shape));
+    return shm_plan_direct_rounds(shape, n_parts(shape));
 }
 
 static void
@@ -29,15 +29,15 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     const bool is_root = shape->rank == shape->root;
-    const size_t n_part = flat_cut_direct(shape, 1);
-    const struct plan_span own = flat_cut_part(
-        block_whole(shape, flat_cut_source(shape)), n_part, round);
+    const size_t n_part = shm_plan_direct(shape, 1);
+    const struct plan_span own = shm_plan_part(
+        block_whole(shape, shm_plan_source(shape)), n_part, round);
     const struct plan_span to =
-        flat_cut_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
+        shm_plan_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
 
     if (round == n_parts(shape)) {
         if (is_root)
-            flat_cut_await(plan, shape);
+            shm_plan_await(plan, shape);
         return;
     }
     if (!is_root) {
@@ -45,7 +45,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
         return;
     }
     if (shape->size > 1)
-        plan_show(plan, 0, own);
+        plan_expose(plan, 0, own);
     if (!shape->is_in_place)
         plan_copy(plan, own, to);
 }
@@ -54,6 +54,6 @@ const struct algorithm algorithm_broadcast_direct = {
     .name = "direct",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .is_flat = true,
+    .is_shm = true,
     .is_direct = true,
 };

@@ -10,19 +10,19 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 static size_t
 part_count(const struct plan_shape *shape)
 {
-    return flat_cut_count(shape, shape->n_slot > 1 ? 2 : 1);
+    return shm_plan_count(shape, shape->n_slot > 1 ? 2 : 1);
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return flat_cut_rounds(shape->count, part_count(shape));
+    return shm_plan_rounds(shape->count, part_count(shape));
 }
 
 static void
@@ -32,10 +32,10 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     const size_t n_part = part_count(shape);
-    const struct plan_span own = flat_cut_part(
-        block_whole(shape, flat_cut_source(shape)), n_part, round);
+    const struct plan_span own = shm_plan_part(
+        block_whole(shape, shm_plan_source(shape)), n_part, round);
     const struct plan_span to =
-        flat_cut_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
+        shm_plan_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
 
     if (shape->rank != shape->root) {
         plan_fetch(plan, shape->root, 0, to);
@@ -51,5 +51,5 @@ const struct algorithm algorithm_broadcast_flat = {
     .name = "flat",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .is_flat = true,
+    .is_shm = true,
 };

@@ -4,25 +4,27 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "plan/flat_rehearsal.h"
-#include "plan/ledger.h"
-#include "plan/rehearsal.h"
+#include "plan/checker_messages.h"
+#include "plan/checker_run.h"
+#include "plan/checker_shm_run.h"
 
 static const uint64_t socket_buffers[] = {0, 1, UINT64_MAX};
 
 static enum hoop_status
-checker_rehearse(const struct checker_case *proof, struct ledger *ledger)
+checker_run_all(const struct checker_case *scenario,
+                struct checker_messages *checker_messages)
 {
-    CLEANUP(rehearsal_destroy) struct rehearsal *rehearsal = NULL;
-    enum hoop_status status = rehearsal_create(proof, ledger, &rehearsal);
+    CLEANUP(checker_run_destroy) struct checker_run *checker_run = NULL;
+    enum hoop_status status =
+        checker_run_create(scenario, checker_messages, &checker_run);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    for (uint32_t i = 0; i < proof->n_schedules; i++) {
-        const uint64_t seed = proof->seed + i;
+    for (uint32_t i = 0; i < scenario->n_schedules; i++) {
+        const uint64_t seed = scenario->seed + i;
 
-        status = rehearsal_run(
-            rehearsal, socket_buffers[seed % COUNT_OF(socket_buffers)], seed);
+        status = checker_run_schedule(
+            checker_run, socket_buffers[seed % COUNT_OF(socket_buffers)], seed);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -30,16 +32,17 @@ checker_rehearse(const struct checker_case *proof, struct ledger *ledger)
 }
 
 enum hoop_status
-checker_prove(const struct checker_case *proof)
+checker_verify(const struct checker_case *scenario)
 {
-    if (proof->algorithm->is_flat)
-        return error_pass(flat_rehearsal_prove(proof));
+    if (scenario->algorithm->is_shm)
+        return error_pass(checker_shm_run_verify(scenario));
 
-    struct ledger ledger = {0};
-    enum hoop_status status = ledger_build(&ledger, proof);
+    struct checker_messages checker_messages = {0};
+    enum hoop_status status =
+        checker_messages_build(&checker_messages, scenario);
 
     if (status == HOOP_OK)
-        status = checker_rehearse(proof, &ledger);
-    ledger_deinit(&ledger);
+        status = checker_run_all(scenario, &checker_messages);
+    checker_messages_deinit(&checker_messages);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

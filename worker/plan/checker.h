@@ -3,20 +3,20 @@
  *
  * Three things must hold, and each has its file.
  *
- *     ledger       every message is sent once and taken once, with one size;
+ *     checker_messages       every message is sent once and taken once, with one size;
  *                  spans are inside their buffers; steps of one round do not
  *                  conflict
- *     rehearsal    all ranks together end, under random byte-wise schedules,
+ *     checker run    all ranks together end, under random byte-wise schedules,
  *                  whether the sockets buffer nothing, one byte or all
  *     expectation  the buffers then hold what the collective promises, and
  *                  nothing else has changed
  *
- * The rehearsal runs the executor's own tracker. Elements have two bytes, so
+ * A checker run uses the executor's own tracker. Elements have two bytes, so
  * that a torn one shows, and a byte is a random number for each rank and place,
  * so that a sum tells exactly which contributions it holds, how often. Other
  * kinds of arithmetic (plan/arithmetic.h) tell their order.
  *
- * Flat plans have no messages: plan/flat_rehearsal.h is ledger and rehearsal in
+ * Flat plans have no messages: plan/checker_shm_run.h checks messages and runs in
  * one for them.
  */
 
@@ -50,17 +50,17 @@ enum checker_goal {
     CHECKER_EXSCAN,
 };
 
-/* How a flat plan is run: as it must be, or with a fault that is planted. */
+/* How a shared-memory plan is run: as it must be, or with a fault that is planted. */
 enum checker_slots {
-    CHECKER_AWAITED,
-    CHECKER_HURRIED,   /* a slot is written over without waiting for readers */
-    CHECKER_UNAWAITED, /* and read without waiting for its writer */
+    CHECKER_WAITED,
+    CHECKER_UNWAITED_WRITE, /* a slot is written over without waiting for readers */
+    CHECKER_UNWAITED_READ, /* and read without waiting for its writer */
 };
 
 struct checker_case {
     const struct algorithm *algorithm;
     enum checker_goal goal;
-    enum arithmetic arithmetic; /* tangle: do all outputs agree? */
+    enum arithmetic arithmetic; /* hash: do all outputs agree? */
     struct plan_shape shape;    /* rank is not used */
     uint32_t n_schedules;       /* the three socket buffers in turn */
     uint64_t seed;
@@ -76,6 +76,6 @@ struct checker_case {
  * Thread: any.
  */
 enum hoop_status
-checker_prove(const struct checker_case *proof);
+checker_verify(const struct checker_case *scenario);
 
 #endif

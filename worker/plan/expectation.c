@@ -38,21 +38,21 @@ junk(uint32_t rank, enum plan_buffer buffer, size_t byte)
 
 /* In the order of the ranks; at least one. */
 static uint64_t
-sum_of_first(const struct checker_case *proof, uint32_t n_ranks, size_t byte)
+sum_of_first(const struct checker_case *scenario, uint32_t n_ranks, size_t byte)
 {
     uint64_t sum = own(0, byte);
 
     for (uint32_t rank = 1; rank < n_ranks; rank++)
-        sum = arithmetic_combine(proof->arithmetic, sum, own(rank, byte));
+        sum = arithmetic_combine(scenario->arithmetic, sum, own(rank, byte));
     return sum;
 }
 
 static uint64_t
-sum_of_all(const struct checker_case *proof, size_t byte)
+sum_of_all(const struct checker_case *scenario, size_t byte)
 {
-    const uint64_t sum = sum_of_first(proof, proof->shape.size, byte);
+    const uint64_t sum = sum_of_first(scenario, scenario->shape.size, byte);
 
-    return proof->shape.size == 1 ? sum : expectation_final(sum);
+    return scenario->shape.size == 1 ? sum : expectation_final(sum);
 }
 
 uint64_t
@@ -62,14 +62,14 @@ expectation_final(uint64_t sum)
 }
 
 struct plan_shape
-expectation_shape(const struct checker_case *proof, uint32_t rank)
+expectation_shape(const struct checker_case *scenario, uint32_t rank)
 {
-    struct plan_shape shape = proof->shape;
+    struct plan_shape shape = scenario->shape;
 
     shape.rank = rank;
-    if (proof->to_each) {
-        shape.counts = &proof->to_each[(size_t)rank * shape.size];
-        shape.recv_counts = &proof->from_each[(size_t)rank * shape.size];
+    if (scenario->to_each) {
+        shape.counts = &scenario->to_each[(size_t)rank * shape.size];
+        shape.recv_counts = &scenario->from_each[(size_t)rank * shape.size];
     }
     return shape;
 }
@@ -114,11 +114,11 @@ larger(size_t a, size_t b)
 }
 
 static size_t
-input_count(const struct checker_case *proof, const struct plan_shape *shape)
+input_count(const struct checker_case *scenario, const struct plan_shape *shape)
 {
     if (shape->is_in_place)
         return 0;
-    switch (proof->goal) {
+    switch (scenario->goal) {
     case CHECKER_ALLREDUCE:
     case CHECKER_REDUCE:
     case CHECKER_SCAN:
@@ -141,9 +141,10 @@ input_count(const struct checker_case *proof, const struct plan_shape *shape)
 }
 
 static size_t
-output_count(const struct checker_case *proof, const struct plan_shape *shape)
+output_count(const struct checker_case *scenario,
+             const struct plan_shape *shape)
 {
-    switch (proof->goal) {
+    switch (scenario->goal) {
     case CHECKER_ALLREDUCE:
     case CHECKER_BROADCAST:
     case CHECKER_SCAN:
@@ -175,51 +176,52 @@ output_count(const struct checker_case *proof, const struct plan_shape *shape)
 }
 
 size_t
-expectation_size(const struct checker_case *proof,
+expectation_size(const struct checker_case *scenario,
                  uint32_t rank,
                  enum plan_buffer buffer)
 {
-    const struct plan_shape shape = expectation_shape(proof, rank);
+    const struct plan_shape shape = expectation_shape(scenario, rank);
 
     switch (buffer) {
     case PLAN_INPUT:
-        return input_count(proof, &shape) * ES;
+        return input_count(scenario, &shape) * ES;
     case PLAN_OUTPUT:
-        return output_count(proof, &shape) * ES;
+        return output_count(scenario, &shape) * ES;
     case PLAN_SCRATCH:
-        if (!proof->algorithm->n_scratch)
+        if (!scenario->algorithm->n_scratch)
             return 0;
-        return proof->algorithm->n_scratch(&shape) * ES;
+        return scenario->algorithm->n_scratch(&shape) * ES;
     }
     return 0;
 }
 
 /* What the output of a call in place holds at the start. */
 static uint64_t
-output_at_start(const struct checker_case *proof,
+output_at_start(const struct checker_case *scenario,
                 const struct plan_shape *shape,
                 size_t byte)
 {
     bool is_own = true;
 
-    if (proof->goal == CHECKER_BROADCAST || proof->goal == CHECKER_SCATTER)
+    if (scenario->goal == CHECKER_BROADCAST ||
+        scenario->goal == CHECKER_SCATTER)
         is_own = is_root(shape);
-    if (proof->goal == CHECKER_ALLGATHER ||
-        (proof->goal == CHECKER_GATHER && is_root(shape))) {
+    if (scenario->goal == CHECKER_ALLGATHER ||
+        (scenario->goal == CHECKER_GATHER && is_root(shape))) {
         const struct plan_span place = own_place(shape);
 
         is_own =
             byte / ES >= place.first && byte / ES < place.first + place.count;
         byte -= is_own ? place.first * ES : 0;
     }
-    if (proof->goal == CHECKER_ALLTOALL)
+    if (scenario->goal == CHECKER_ALLTOALL)
         is_own = byte / ES < given_total(shape);
     return is_own ? own(shape->rank, byte)
                   : junk(shape->rank, PLAN_OUTPUT, byte);
 }
 
 static uint64_t
-byte_at_start(const struct checker_case *proof,
+byte_at_start(const struct checker_case *scenario,
               const struct plan_shape *shape,
               enum plan_buffer buffer,
               size_t byte)
@@ -227,23 +229,24 @@ byte_at_start(const struct checker_case *proof,
     if (buffer == PLAN_INPUT)
         return own(shape->rank, byte);
     if (buffer == PLAN_OUTPUT && shape->is_in_place)
-        return output_at_start(proof, shape, byte);
-    if (buffer == PLAN_SCRATCH && proof->goal == CHECKER_BARRIER && byte < ES)
+        return output_at_start(scenario, shape, byte);
+    if (buffer == PLAN_SCRATCH && scenario->goal == CHECKER_BARRIER &&
+        byte < ES)
         return own(shape->rank, byte);
     return junk(shape->rank, buffer, byte);
 }
 
 void
-expectation_fill(const struct checker_case *proof,
+expectation_fill(const struct checker_case *scenario,
                  uint32_t rank,
                  enum plan_buffer buffer,
                  uint64_t *bytes)
 {
-    const struct plan_shape shape = expectation_shape(proof, rank);
-    const size_t n_bytes = expectation_size(proof, rank, buffer);
+    const struct plan_shape shape = expectation_shape(scenario, rank);
+    const size_t n_bytes = expectation_size(scenario, rank, buffer);
 
     for (size_t i = 0; i < n_bytes; i++)
-        bytes[i] = byte_at_start(proof, &shape, buffer, i);
+        bytes[i] = byte_at_start(scenario, &shape, buffer, i);
 }
 
 /* The block that holds byte, and that byte's place in it. */
@@ -263,7 +266,7 @@ gathered(const struct plan_shape *shape, size_t byte)
 
 /* What another rank had for this one, packed by where it comes from. */
 static uint64_t
-exchanged(const struct checker_case *proof,
+exchanged(const struct checker_case *scenario,
           const struct plan_shape *shape,
           size_t byte)
 {
@@ -272,7 +275,7 @@ exchanged(const struct checker_case *proof,
             ES * (shape->recv_counts ? shape->recv_counts[rank] : shape->count);
 
         if (byte < n_bytes) {
-            const struct plan_shape source = expectation_shape(proof, rank);
+            const struct plan_shape source = expectation_shape(scenario, rank);
 
             return own(
                 rank,
@@ -286,34 +289,34 @@ exchanged(const struct checker_case *proof,
 
 /* What an all-to-all in place leaves behind what came. */
 static bool
-output_is_free(const struct checker_case *proof,
+output_is_free(const struct checker_case *scenario,
                const struct plan_shape *shape,
                size_t byte)
 {
-    return proof->goal == CHECKER_ALLTOALL &&
+    return scenario->goal == CHECKER_ALLTOALL &&
            byte / ES >= received_total(shape);
 }
 
 static uint64_t
-output_at_end(const struct checker_case *proof,
+output_at_end(const struct checker_case *scenario,
               const struct plan_shape *shape,
               size_t byte)
 {
-    const uint64_t before = byte_at_start(proof, shape, PLAN_OUTPUT, byte);
+    const uint64_t before = byte_at_start(scenario, shape, PLAN_OUTPUT, byte);
 
-    switch (proof->goal) {
+    switch (scenario->goal) {
     case CHECKER_ALLREDUCE:
-        return sum_of_all(proof, byte);
+        return sum_of_all(scenario, byte);
     case CHECKER_REDUCE_SCATTER:
         return byte / ES < own_place(shape).count
-                   ? sum_of_all(proof, own_place(shape).first * ES + byte)
+                   ? sum_of_all(scenario, own_place(shape).first * ES + byte)
                    : before;
     case CHECKER_ALLGATHER:
         return gathered(shape, byte);
     case CHECKER_BROADCAST:
         return own(shape->root, byte);
     case CHECKER_REDUCE:
-        return is_root(shape) ? sum_of_all(proof, byte) : before;
+        return is_root(shape) ? sum_of_all(scenario, byte) : before;
     case CHECKER_GATHER:
         return is_root(shape) ? gathered(shape, byte) : before;
     case CHECKER_SCATTER:
@@ -321,12 +324,12 @@ output_at_end(const struct checker_case *proof,
             return before;
         return own(shape->root, own_place(shape).first * ES + byte);
     case CHECKER_ALLTOALL:
-        return exchanged(proof, shape, byte);
+        return exchanged(scenario, shape, byte);
     case CHECKER_SCAN:
-        return sum_of_first(proof, shape->rank + 1, byte);
+        return sum_of_first(scenario, shape->rank + 1, byte);
     case CHECKER_EXSCAN:
         return shape->rank == 0 ? before
-                                : sum_of_first(proof, shape->rank, byte);
+                                : sum_of_first(scenario, shape->rank, byte);
     case CHECKER_BARRIER:
         return before;
     }
@@ -375,13 +378,14 @@ byte_check(uint32_t rank,
 }
 
 static enum hoop_status
-scratch_check(const struct checker_case *proof,
+scratch_check(const struct checker_case *scenario,
               const struct plan_shape *shape,
               const uint64_t *bytes)
 {
-    const size_t n_bytes = expectation_size(proof, shape->rank, PLAN_SCRATCH);
+    const size_t n_bytes =
+        expectation_size(scenario, shape->rank, PLAN_SCRATCH);
 
-    if (proof->goal != CHECKER_BARRIER || shape->size == 1)
+    if (scenario->goal != CHECKER_BARRIER || shape->size == 1)
         return HOOP_OK;
     if (n_bytes < ES)
         return error_raise(HOOP_E_INTERNAL,
@@ -401,23 +405,23 @@ scratch_check(const struct checker_case *proof,
 }
 
 enum hoop_status
-expectation_check(const struct checker_case *proof,
+expectation_check(const struct checker_case *scenario,
                   uint32_t rank,
                   enum plan_buffer buffer,
                   const uint64_t *bytes)
 {
-    const struct plan_shape shape = expectation_shape(proof, rank);
-    const size_t n_bytes = expectation_size(proof, rank, buffer);
+    const struct plan_shape shape = expectation_shape(scenario, rank);
+    const size_t n_bytes = expectation_size(scenario, rank, buffer);
 
     if (buffer == PLAN_SCRATCH)
-        return scratch_check(proof, &shape, bytes);
+        return scratch_check(scenario, &shape, bytes);
     for (size_t i = 0; i < n_bytes; i++) {
-        if (buffer == PLAN_OUTPUT && output_is_free(proof, &shape, i))
+        if (buffer == PLAN_OUTPUT && output_is_free(scenario, &shape, i))
             break;
 
-        const uint64_t should = buffer == PLAN_OUTPUT
-                                    ? output_at_end(proof, &shape, i)
-                                    : byte_at_start(proof, &shape, buffer, i);
+        const uint64_t should =
+            buffer == PLAN_OUTPUT ? output_at_end(scenario, &shape, i)
+                                  : byte_at_start(scenario, &shape, buffer, i);
         const enum hoop_status status =
             byte_check(rank, buffer, i, (const uint64_t[]){bytes[i], should});
 

@@ -23,17 +23,17 @@ expectation_final(uint64_t sum);
 
 /* The shape as this rank sees it. */
 struct plan_shape
-expectation_shape(const struct checker_case *proof, uint32_t rank);
+expectation_shape(const struct checker_case *scenario, uint32_t rank);
 
 /* Bytes of a buffer; what a rank does not have has none. */
 size_t
-expectation_size(const struct checker_case *proof,
+expectation_size(const struct checker_case *scenario,
                  uint32_t rank,
                  enum plan_buffer buffer);
 
 /* Fill buffer, of its size, with what it holds at the start. */
 void
-expectation_fill(const struct checker_case *proof,
+expectation_fill(const struct checker_case *scenario,
                  uint32_t rank,
                  enum plan_buffer buffer,
                  uint64_t *bytes);
@@ -43,7 +43,7 @@ expectation_fill(const struct checker_case *proof,
  * Handle: HOOP_E_INTERNAL (the text names the first wrong byte).
  */
 enum hoop_status
-expectation_check(const struct checker_case *proof,
+expectation_check(const struct checker_case *scenario,
                   uint32_t rank,
                   enum plan_buffer buffer,
                   const uint64_t *bytes);

@@ -40,7 +40,7 @@ end_inside(const struct plan_shape *shape)
     return team_n_nodes(shape) > 1 ? COMPOSITION_PARTIAL : COMPOSITION_FINAL;
 }
 
-/* What stands in the head's output goes to those of its node. */
+/* What stands in the leader's output goes to those of its node. */
 static void
 add_broadcast_inside(struct composition *composition,
                      const struct algorithm *algorithm,
@@ -50,7 +50,7 @@ add_broadcast_inside(struct composition *composition,
     const struct plan_shape *shape = composition->shape;
     struct composition_part part = part_of(algorithm, team_of_node(shape));
 
-    part.shape.root = team_head_place(shape, root);
+    part.shape.root = team_leader_place(shape, root);
     part.shape.count = count;
     part.shape.is_in_place = true;
     composition_add(composition, &part);
@@ -74,7 +74,7 @@ hierarchy_allreduce(struct composition *composition,
     struct composition_part first =
         part_of(hierarchy->inside_first, team_of_node(shape));
     struct composition_part between =
-        part_of(hierarchy->between, team_of_heads(shape, 0));
+        part_of(hierarchy->between, team_of_leaders(shape, 0));
 
     first.end = end_inside(shape);
     between.shape.is_in_place = true;
@@ -105,7 +105,7 @@ hierarchy_allreduce_halves(struct composition *composition,
     struct composition_part first = part_of(halves->inside, node);
     struct composition_part last = first;
     struct composition_part between =
-        part_of(halves->between, team_of_equals(shape));
+        part_of(halves->between, team_of_local_rank(shape));
 
     first.end = end_inside(shape);
     first.round_end = halves->middle;
@@ -130,9 +130,9 @@ hierarchy_allgather(struct composition *composition,
     struct composition_part first =
         part_of(hierarchy->inside_first, team_of_node(shape));
     struct composition_part between =
-        part_of(hierarchy->between, team_of_heads(shape, 0));
+        part_of(hierarchy->between, team_of_leaders(shape, 0));
 
-    /* Only for the head do its block and the others' share a buffer. */
+    /* Only for the leader do its block and the others' share a buffer. */
     first.unit = COMPOSITION_BLOCKS;
     first.shape.count = 1;
     first.shape.is_in_place =
@@ -154,7 +154,7 @@ hierarchy_broadcast(struct composition *composition,
 {
     const struct plan_shape *shape = composition->shape;
     struct composition_part between =
-        part_of(hierarchy->between, team_of_heads(shape, shape->root));
+        part_of(hierarchy->between, team_of_leaders(shape, shape->root));
 
     between.shape.root = team_node_of(shape, shape->root);
     composition_add(composition, &between);
@@ -170,10 +170,10 @@ hierarchy_reduce(struct composition *composition,
     struct composition_part first =
         part_of(hierarchy->inside_first, team_of_node(shape));
     struct composition_part between =
-        part_of(hierarchy->between, team_of_heads(shape, shape->root));
+        part_of(hierarchy->between, team_of_leaders(shape, shape->root));
 
     first.end = end_inside(shape);
-    first.shape.root = team_head_place(shape, shape->root);
+    first.shape.root = team_leader_place(shape, shape->root);
     between.shape.root = team_node_of(shape, shape->root);
     between.shape.is_in_place = true;
     if (shape->rank != shape->root) {

@@ -1,9 +1,9 @@
 /*
  * plan/hierarchy.h - collectives in three parts: in the nodes, between, inside
  *
- * Each node has a head: the root where it is, else the first rank. In the nodes
- * what is there is brought together at the heads, these do among themselves
- * what is to be done, and in the nodes the heads give it to the others. So what
+ * Each node has a leader: the root where it is, else the first rank. In the nodes
+ * what is there is brought together at the leaders, these do among themselves
+ * what is to be done, and in the nodes the leaders give it to the others. So what
  * crosses the network crosses it once for each node.
  *
  * How each part is done is the caller's choice: trees for small buffers, chains
@@ -55,7 +55,7 @@ struct plan_shape
 hierarchy_shape_inside(const struct plan_shape *shape);
 
 /*
- * For nodes of equal sizes, without heads: the first half inside, an all-reduce
+ * For nodes of equal sizes, without leaders: the first half inside, an all-reduce
  * of each block between those that hold it, one on each node, the second half
  * inside.
  */
@@ -74,7 +74,7 @@ void
 hierarchy_broadcast(struct composition *composition,
                     const struct hierarchy *hierarchy);
 
-/* Reduce, reduce, -. A head that is not the root keeps its node's sum in
+/* Reduce, reduce, -. A leader that is not the root keeps its node's sum in
  * scratch: nobody's buffer changes but the root's. */
 void
 hierarchy_reduce(struct composition *composition,

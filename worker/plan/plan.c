@@ -48,7 +48,8 @@ static size_t
 step_count(const struct plan_step *step)
 {
     const bool only_gives = step->kind == PLAN_SEND ||
-                            step->kind == PLAN_POST || step->kind == PLAN_SHOW;
+                            step->kind == PLAN_POST ||
+                            step->kind == PLAN_EXPOSE;
 
     return only_gives ? step->from.count : step->to.count;
 }
@@ -117,11 +118,11 @@ plan_post(struct plan *plan, struct plan_span from)
 }
 
 void
-plan_show(struct plan *plan, uint32_t message, struct plan_span from)
+plan_expose(struct plan *plan, uint32_t message, struct plan_span from)
 {
-    assert(message < PLAN_SHOWN);
+    assert(message < PLAN_EXPOSED_MAX);
     plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_SHOW,
+                       .kind = PLAN_EXPOSE,
                        .message = message,
                        .from = from,
                    });
@@ -151,9 +152,9 @@ plan_status(const struct plan *plan)
 }
 
 bool
-plan_hall_suits(const struct plan_hall *shm_region,
-                const struct algorithm *algorithm)
+plan_shm_region_suits(const struct plan_shm_region *shm_region,
+                      const struct algorithm *algorithm)
 {
-    return (shm_region->n_slot > 0 || !algorithm->is_flat) &&
-           (shm_region->is_open || !algorithm->is_direct);
+    return (shm_region->n_slot > 0 || !algorithm->is_shm) &&
+           (shm_region->has_cma || !algorithm->is_direct);
 }

@@ -8,18 +8,18 @@
  * byte, in the order of the rounds. Within one round, steps must not conflict
  * with each other; a receive may wait for earlier rounds, never for its own.
  *
- * A flat plan is another kind, for ranks that share one segment of memory (a
+ * A shared-memory plan is another kind, for ranks that share one segment of memory (a
  * shared region), in which each has two slots, used in turn by the rounds. Its rounds
  * are gone through strictly in order, and the steps of a round in the order
  * they are listed: first all posts, one behind the other into the rank's slot
  * of this round, which is published then, also when it is empty; then the rest,
  * which may touch what earlier steps of the round touched. All ranks have the
- * same number of rounds. A flat plan has no SEND, STORE or REDUCE, another plan
+ * same number of rounds. A shared-memory plan has no SEND, STORE or REDUCE, another plan
  * has no step of the kinds that name a slot.
  *
- * A direct plan is a flat one of ranks that may read each other's memory: a rank
+ * A direct plan is a shared-memory plan of ranks that may read each other's memory: a rank
  * posts nothing, it shows spans of its buffers, and the others fetch from them
- * where they are. What is shown in a round may be read until all others have
+ * where they are. What is exposed in a round may be read until all others have
  * published a later one; so who writes there awaits them before, and the last
  * round awaits all who read.
  */
@@ -34,7 +34,7 @@
 #include "hoop/status.h"
 
 enum {
-    PLAN_SHOWN = 2, /* spans that a rank shows in a round, at most */
+    PLAN_EXPOSED_MAX = 2, /* spans that a rank shows in a round, at most */
 };
 
 /* In place, PLAN_INPUT and PLAN_OUTPUT are one buffer, named PLAN_OUTPUT. */
@@ -57,7 +57,7 @@ enum plan_kind {
     PLAN_COPY,    /* from -> to, local */
     PLAN_COMBINE, /* from (op) to -> to, local */
     PLAN_POST,    /* from -> behind what is in this rank's slot of the round */
-    PLAN_SHOW,    /* from, as what message names: others may read it in place */
+    PLAN_EXPOSE,  /* from, as what message names: others may read it in place */
     /* What peer, or this rank itself, posted in this round, or shows as message,
      * elements from.first to from.first + from.count of it: -> to. Of no
      * elements, this awaits that peer has published the round. from.buffer plays
@@ -78,7 +78,7 @@ struct plan_step {
     uint32_t peer;
     /* Names the message: sender and receiver agree on it, and no two messages
      * of one operation from one rank to another share it. In a direct plan: which
-     * of what a rank shows in the round, less than PLAN_SHOWN. */
+     * of what a rank shows in the round, less than PLAN_EXPOSED_MAX. */
     uint32_t message;
     struct plan_span from;
     struct plan_span to;
@@ -89,9 +89,9 @@ struct plan_step {
 struct plan_nodes; /* plan/nodes.h */
 
 /* What ranks of one host share. */
-struct plan_hall {
+struct plan_shm_region {
     size_t n_slot; /* bytes of a slot; 0: nothing is shared */
-    bool is_open;  /* and they may read each other's memory */
+    bool has_cma;  /* and they may read each other's memory */
 };
 
 /* What an algorithm may know. All ranks' shapes differ in rank alone, and in
@@ -115,7 +115,7 @@ struct plan_shape {
     size_t
         n_slot; /* elements that a slot of the shared region holds; 0: no shared region */
     bool
-        is_open; /* they may read each other's memory, and have a shared region */
+        has_cma; /* they may read each other's memory, and have a shared region */
 };
 
 /* Steps of one round. The first failure (memory) is latched. */
@@ -150,7 +150,7 @@ plan_copy(struct plan *plan, struct plan_span from, struct plan_span to);
 void
 plan_post(struct plan *plan, struct plan_span from);
 void
-plan_show(struct plan *plan, uint32_t message, struct plan_span from);
+plan_expose(struct plan *plan, uint32_t message, struct plan_span from);
 /* What peer posted in this round, from element first on. */
 void
 plan_fetch(struct plan *plan, uint32_t peer, size_t first, struct plan_span to);
@@ -171,13 +171,13 @@ struct algorithm {
                        uint32_t round);
     /* Elements of PLAN_SCRATCH; NULL: none. */
     size_t (*n_scratch)(const struct plan_shape *shape);
-    bool is_flat;   /* only where shape->n_slot is not 0 */
-    bool is_direct; /* and flat: only where shape->is_open */
+    bool is_shm;    /* only where shape->n_slot is not 0 */
+    bool is_direct; /* and is_shm: only where shape->has_cma */
 };
 
 /* Whether ranks that share this can run it. */
 bool
-plan_hall_suits(const struct plan_hall *shm_region,
-                const struct algorithm *algorithm);
+plan_shm_region_suits(const struct plan_shm_region *shm_region,
+                      const struct algorithm *algorithm);
 
 #endif

@@ -11,19 +11,19 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return flat_cut_rounds(block_given_max(shape), flat_cut_direct(shape, 1));
+    return shm_plan_rounds(block_given_max(shape), shm_plan_direct(shape, 1));
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return flat_cut_direct_rounds(shape, n_parts(shape));
+    return shm_plan_direct_rounds(shape, n_parts(shape));
 }
 
 static bool
@@ -53,27 +53,27 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    const size_t n_part = flat_cut_direct(shape, 1);
-    const enum plan_buffer source = flat_cut_source(shape);
+    const size_t n_part = shm_plan_direct(shape, 1);
+    const enum plan_buffer source = shm_plan_source(shape);
     const struct plan_span made =
         result_in(shape, needs_scratch(shape) ? PLAN_SCRATCH : PLAN_OUTPUT);
 
     if (round == n_parts(shape)) {
-        flat_cut_await(plan, shape);
+        shm_plan_await(plan, shape);
         if (needs_scratch(shape))
             plan_copy(plan, made, result_in(shape, PLAN_OUTPUT));
         return;
     }
     const struct plan_span own =
-        flat_cut_part(block_given(shape, source, shape->rank), n_part, round);
-    const struct plan_span to = flat_cut_part(made, n_part, round);
+        shm_plan_part(block_given(shape, source, shape->rank), n_part, round);
+    const struct plan_span to = shm_plan_part(made, n_part, round);
 
     if (shape->size > 1)
-        plan_show(plan, 0, block_given_run(shape, source, 0, shape->size));
+        plan_expose(plan, 0, block_given_run(shape, source, 0, shape->size));
     if (own.buffer != to.buffer || own.first != to.first)
         plan_copy(plan, own, to);
     for (uint32_t i = 0; i + 1 < shape->size; i++)
-        flat_cut_combine(plan, shape, i, own.first, to);
+        shm_plan_combine(plan, shape, i, own.first, to);
 }
 
 const struct algorithm algorithm_reduce_scatter_direct = {
@@ -81,6 +81,6 @@ const struct algorithm algorithm_reduce_scatter_direct = {
     .n_rounds = n_rounds,
     .plan_round = plan_round,
     .n_scratch = n_scratch,
-    .is_flat = true,
+    .is_shm = true,
     .is_direct = true,
 };

@@ -16,13 +16,13 @@
 #include <assert.h>
 
 #include "plan/algorithms.h"
-#include "plan/flat_cut.h"
+#include "plan/shm_plan.h"
 #include "plan/topology.h"
 
 static size_t
 part_count(const struct plan_shape *shape)
 {
-    return flat_cut_count(shape, shape->size > 1 ? shape->size - 1 : 1);
+    return shm_plan_count(shape, shape->size > 1 ? shape->size - 1 : 1);
 }
 
 static bool
@@ -42,7 +42,7 @@ static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
     const uint32_t n =
-        flat_cut_rounds(block_given_max(shape), part_count(shape));
+        shm_plan_rounds(block_given_max(shape), part_count(shape));
 
     return n > 0 && needs_scratch(shape) ? n + 1 : n;
 }
@@ -50,7 +50,7 @@ n_rounds(const struct plan_shape *shape)
 static struct plan_span
 part_of(const struct plan_shape *shape, uint32_t rank, uint32_t round)
 {
-    return flat_cut_part(block_given(shape, flat_cut_source(shape), rank),
+    return shm_plan_part(block_given(shape, shm_plan_source(shape), rank),
                          part_count(shape), round);
 }
 
@@ -81,16 +81,16 @@ combine_part(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const size_t before = posted_before(shape, round);
     const struct plan_span own = part_of(shape, shape->rank, round);
     const struct plan_span to =
-        flat_cut_part(result_of(shape), part_count(shape), round);
+        shm_plan_part(result_of(shape), part_count(shape), round);
 
     if (own.buffer != to.buffer || own.first != to.first)
         plan_copy(plan, own, to);
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = flat_cut_nearest(shape, i);
+        const uint32_t peer = shm_plan_nearest(shape, i);
         const size_t missing =
             peer < shape->rank ? part_of(shape, peer, round).count : 0;
 
-        flat_cut_combine(plan, shape, i, before - missing, to);
+        shm_plan_combine(plan, shape, i, before - missing, to);
     }
 }
 
@@ -112,7 +112,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     /* Who gets nothing would be through before others have said what they
      * called. */
     if (round == 0 && result_of(shape).count == 0)
-        flat_cut_await(plan, shape);
+        shm_plan_await(plan, shape);
     combine_part(plan, shape, round);
 }
 
@@ -121,5 +121,5 @@ const struct algorithm algorithm_reduce_scatter_flat = {
     .n_rounds = n_rounds,
     .plan_round = plan_round,
     .n_scratch = n_scratch,
-    .is_flat = true,
+    .is_shm = true,
 };

@@ -17,10 +17,10 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "plan/catalog.h"
 #include "plan/nodes.h"
-#include "plan/simulation_flat.h"
-#include "plan/simulation_stage.h"
+#include "plan/registry.h"
+#include "plan/simulation_scheduler.h"
+#include "plan/simulation_shm.h"
 
 enum {
     STRETCHES = 3, /* beside the first and the last */
@@ -31,12 +31,12 @@ enum {
 
 /* All ranks have as many, those with nothing to do included. */
 static uint32_t
-rounds_count(const struct simulation_scene *scene)
+rounds_count(const struct simulation_setup *setup)
 {
-    struct plan_shape shape = *scene->cast->shape;
+    struct plan_shape shape = *setup->mapping->shape;
 
     shape.rank = 0;
-    return scene->algorithm->n_rounds(&shape);
+    return setup->algorithm->n_rounds(&shape);
 }
 
 /* Steps of one rank, all rounds. */
@@ -66,37 +66,39 @@ steps_count(const struct algorithm *algorithm,
 /* Half of all ranks' steps or more: the root may have most of them, and the
  * rank in the middle is like the others. */
 static enum hoop_status
-steps_estimate(const struct simulation_scene *scene, uint64_t *out_n_steps)
+steps_estimate(const struct simulation_setup *setup, uint64_t *out_n_steps)
 {
-    struct plan_shape shape = *scene->cast->shape;
+    struct plan_shape shape = *setup->mapping->shape;
     uint64_t n_root = 0;
     uint64_t n_other = 0;
 
     shape.rank = shape.root;
-    enum hoop_status status = steps_count(scene->algorithm, &shape, &n_root);
+    enum hoop_status status = steps_count(setup->algorithm, &shape, &n_root);
     if (status != HOOP_OK)
         return error_pass(status);
-    shape.rank = simulation_cast_rank(scene->cast, scene->cast->n_actors / 2);
-    status = steps_count(scene->algorithm, &shape, &n_other);
+    shape.rank =
+        simulation_mapping_rank(setup->mapping, setup->mapping->n_vranks / 2);
+    status = steps_count(setup->algorithm, &shape, &n_other);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_n_steps = n_root + n_other * scene->cast->n_actors;
+    *out_n_steps = n_root + n_other * setup->mapping->n_vranks;
     return HOOP_OK;
 }
 
 static struct simulation_result
-result_of(const struct simulation_scene *scene,
+result_of(const struct simulation_setup *setup,
           const struct simulation_run_result *run)
 {
-    const double n = scene->cast->is_small ? (double)scene->cast->shape->size /
-                                                 (double)scene->cast->n_actors
-                                           : 1;
+    const double n = setup->mapping->is_reduced
+                         ? (double)setup->mapping->shape->size /
+                               (double)setup->mapping->n_vranks
+                         : 1;
 
     return (struct simulation_result){
         .time_ns = run->end_ns,
         .bytes = (uint64_t)(run->bytes * n),
         .messages = (uint64_t)(run->messages * n),
-        .is_extrapolated = scene->cast->is_small,
+        .is_extrapolated = setup->mapping->is_reduced,
     };
 }
 
@@ -108,17 +110,17 @@ struct stretch {
 };
 
 static enum hoop_status
-stretch_run(const struct simulation_scene *scene,
+stretch_run(const struct simulation_setup *setup,
             const struct stretch *stretch,
             struct simulation_run_result *sum)
 {
-    struct simulation_scene part = *scene;
+    struct simulation_setup part = *setup;
     struct simulation_run_result run;
 
     part.rounds = (struct simulation_rounds){
         stretch->first, stretch->first + stretch->n_played};
 
-    const enum hoop_status status = simulation_stage_run(&part, &run);
+    const enum hoop_status status = simulation_scheduler_run(&part, &run);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -135,39 +137,39 @@ stretch_run(const struct simulation_scene *scene,
 }
 
 static enum hoop_status
-stretches_run(const struct simulation_scene *scene,
+stretches_run(const struct simulation_setup *setup,
               uint32_t n_each,
               struct simulation_result *out_result)
 {
-    const uint32_t n_rounds = rounds_count(scene);
+    const uint32_t n_rounds = rounds_count(setup);
     const uint32_t n_between = n_rounds - 2 * n_each;
     struct simulation_run_result sum = {0};
     enum hoop_status status =
-        stretch_run(scene, &(struct stretch){0, n_each, n_each}, &sum);
+        stretch_run(setup, &(struct stretch){0, n_each, n_each}, &sum);
 
     for (uint64_t i = 0; status == HOOP_OK && i < STRETCHES; i++) {
         const uint32_t begin = (uint32_t)(n_between * i / STRETCHES);
         const uint32_t end = (uint32_t)(n_between * (i + 1) / STRETCHES);
 
         status = stretch_run(
-            scene, &(struct stretch){n_each + begin, n_each, end - begin},
+            setup, &(struct stretch){n_each + begin, n_each, end - begin},
             &sum);
     }
     if (status == HOOP_OK)
         status = stretch_run(
-            scene, &(struct stretch){n_rounds - n_each, n_each, n_each}, &sum);
+            setup, &(struct stretch){n_rounds - n_each, n_each, n_each}, &sum);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_result = result_of(scene, &sum);
+    *out_result = result_of(setup, &sum);
     out_result->is_extrapolated = true;
     return HOOP_OK;
 }
 
 /* Rounds of each stretch, so that all together are affordable. */
 static uint32_t
-stretch_rounds(const struct simulation_scene *scene, uint64_t n_steps)
+stretch_rounds(const struct simulation_setup *setup, uint64_t n_steps)
 {
-    const uint32_t n_rounds = rounds_count(scene);
+    const uint32_t n_rounds = rounds_count(setup);
     const double part = (double)LIMIT_SIMULATION_STEPS / (double)n_steps;
     const uint32_t n_each = (uint32_t)(part * n_rounds / (STRETCHES + 2));
 
@@ -175,129 +177,129 @@ stretch_rounds(const struct simulation_scene *scene, uint64_t n_steps)
 }
 
 static enum hoop_status
-scene_run(const struct simulation_scene *scene,
+setup_run(const struct simulation_setup *setup,
           struct simulation_result *out_result)
 {
     struct simulation_run_result run;
 
-    const enum hoop_status status = simulation_stage_run(scene, &run);
+    const enum hoop_status status = simulation_scheduler_run(setup, &run);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_result = result_of(scene, &run);
+    *out_result = result_of(setup, &run);
     return HOOP_OK;
 }
 
 /* Too many steps to follow, and nodes that differ: a part for the whole. */
 static enum hoop_status
-part_run(const struct simulation_scene *scene,
+part_run(const struct simulation_setup *setup,
          uint64_t n_steps,
          struct simulation_result *out_result)
 {
-    const uint32_t n_each = stretch_rounds(scene, n_steps);
+    const uint32_t n_each = stretch_rounds(setup, n_steps);
 
-    if (rounds_count(scene) <= ROUNDS_FEW)
-        return scene_run(scene, out_result);
-    return stretches_run(scene, n_each, out_result);
+    if (rounds_count(setup) <= ROUNDS_FEW)
+        return setup_run(setup, out_result);
+    return stretches_run(setup, n_each, out_result);
 }
 
 /* Where the library cuts the buffer into blocks, the largest set the pace, and
  * one rank alone would see all sizes: make all as large. */
 static struct plan_shape
-shape_even(const struct simulation_scene *scene)
+shape_even(const struct simulation_setup *setup)
 {
-    const struct catalog_entry *entry = catalog_entry_of(scene->algorithm);
-    struct plan_shape shape = *scene->cast->shape;
+    const struct registry_entry *entry = registry_entry_of(setup->algorithm);
+    struct plan_shape shape = *setup->mapping->shape;
     const size_t row = shape.granule * shape.size;
 
-    if (entry && entry->collective != CATALOG_BARRIER &&
-        !catalog_is_blockwise(entry->collective) && shape.count > row)
+    if (entry && entry->collective != COLLECTIVE_BARRIER &&
+        !registry_is_blockwise(entry->collective) && shape.count > row)
         shape.count = (shape.count + row - 1) / row * row;
     return shape;
 }
 
-/* The samples that made the cast may have missed who is different: then a
+/* The samples that made the mapping may have missed who is different: then a
  * message has no taker, or somebody waits for one in vain. */
 static enum hoop_status
-matched_run(const struct simulation_scene *scene,
+matched_run(const struct simulation_setup *setup,
             struct simulation_result *out_result,
             bool *out_is_done)
 {
     struct simulation_run_result run;
-    const enum hoop_status status = simulation_stage_run(scene, &run);
+    const enum hoop_status status = simulation_scheduler_run(setup, &run);
 
     *out_is_done = status == HOOP_OK && run.n_unmatched == 0;
     if (*out_is_done)
-        *out_result = result_of(scene, &run);
+        *out_result = result_of(setup, &run);
     return status == HOOP_E_INTERNAL ? HOOP_OK : error_pass(status);
 }
 
 /* One node for all, if that gives an answer. */
 static enum hoop_status
-small_run(const struct simulation_scene *full,
+small_run(const struct simulation_setup *full,
           struct simulation_result *out_result,
           bool *out_is_done)
 {
     const struct plan_shape shape = shape_even(full);
-    struct simulation_scene scene = *full;
-    struct simulation_cast cast;
+    struct simulation_setup setup = *full;
+    struct simulation_mapping mapping;
     uint64_t n_steps = 0;
 
-    enum hoop_status status =
-        simulation_cast_small(&shape, full->algorithm, &cast, out_is_done);
+    enum hoop_status status = simulation_mapping_reduced(
+        &shape, full->algorithm, &mapping, out_is_done);
     if (status != HOOP_OK || !*out_is_done)
         return error_pass(status);
-    scene.cast = &cast;
-    status = steps_estimate(&scene, &n_steps);
+    setup.mapping = &mapping;
+    status = steps_estimate(&setup, &n_steps);
     if (status != HOOP_OK)
         return error_pass(status);
     status = n_steps > LIMIT_SIMULATION_STEPS
-                 ? part_run(&scene, n_steps, out_result)
-                 : matched_run(&scene, out_result, out_is_done);
+                 ? part_run(&setup, n_steps, out_result)
+                 : matched_run(&setup, out_result, out_is_done);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (*out_is_done && shape.count > full->cast->shape->count)
+    if (*out_is_done && shape.count > full->mapping->shape->count)
         out_result->bytes =
             (uint64_t)((double)out_result->bytes / (double)shape.count *
-                       (double)full->cast->shape->count);
+                       (double)full->mapping->shape->count);
     return HOOP_OK;
 }
 
 /* Beyond so many steps, one node is taken for all if it can be. */
 static enum hoop_status
-bounded_run(const struct simulation_scene *scene,
+bounded_run(const struct simulation_setup *setup,
             uint64_t n_steps_full,
             struct simulation_result *out_result)
 {
     uint64_t n_steps = 0;
     bool is_done = false;
 
-    enum hoop_status status = steps_estimate(scene, &n_steps);
+    enum hoop_status status = steps_estimate(setup, &n_steps);
     if (status != HOOP_OK)
         return error_pass(status);
     if (n_steps <= n_steps_full)
-        return scene_run(scene, out_result);
-    status = small_run(scene, out_result, &is_done);
+        return setup_run(setup, out_result);
+    status = small_run(setup, out_result, &is_done);
     if (status != HOOP_OK || is_done)
         return error_pass(status);
     if (n_steps <= LIMIT_SIMULATION_STEPS)
-        return scene_run(scene, out_result);
-    return part_run(scene, n_steps, out_result);
+        return setup_run(setup, out_result);
+    return part_run(setup, n_steps, out_result);
 }
 
-static struct simulation_scene
-scene_make(const struct simulation_cast *cast,
+static struct simulation_setup
+setup_make(const struct simulation_mapping *mapping,
            const struct algorithm *algorithm,
            size_t element_size,
            const struct simulation_machine *machine)
 {
-    const struct plan_nodes *nodes = cast->shape->nodes;
+    const struct plan_nodes *nodes = mapping->shape->nodes;
 
-    assert(cast->shape->size > 0);
+    assert(mapping->shape->size > 0);
     assert(element_size > 0);
-    assert(!nodes || nodes->n_ranks == cast->shape->size);
+    assert(!nodes || nodes->n_ranks == mapping->shape->size);
 
-    return (struct simulation_scene){
-        .cast = cast,
+    return (struct simulation_setup){
+        .mapping = mapping,
         .algorithm = algorithm,
         .machine = machine,
         .element_size = element_size,
@@ -312,15 +314,15 @@ simulation_run(const struct algorithm *algorithm,
                const struct simulation_machine *machine,
                struct simulation_result *out_result)
 {
-    if (algorithm->is_flat)
-        return error_pass(simulation_flat_run(algorithm, shape, element_size,
-                                              machine, out_result));
+    if (algorithm->is_shm)
+        return error_pass(simulation_shm_run(algorithm, shape, element_size,
+                                             machine, out_result));
 
-    const struct simulation_cast cast = simulation_cast_full(shape);
-    const struct simulation_scene scene =
-        scene_make(&cast, algorithm, element_size, machine);
+    const struct simulation_mapping mapping = simulation_mapping_full(shape);
+    const struct simulation_setup setup =
+        setup_make(&mapping, algorithm, element_size, machine);
 
-    return bounded_run(&scene, LIMIT_SIMULATION_STEPS, out_result);
+    return bounded_run(&setup, LIMIT_SIMULATION_STEPS, out_result);
 }
 
 enum hoop_status
@@ -330,13 +332,13 @@ simulation_estimate(const struct algorithm *algorithm,
                     const struct simulation_machine *machine,
                     struct simulation_result *out_result)
 {
-    if (algorithm->is_flat)
-        return error_pass(simulation_flat_run(algorithm, shape, element_size,
-                                              machine, out_result));
+    if (algorithm->is_shm)
+        return error_pass(simulation_shm_run(algorithm, shape, element_size,
+                                             machine, out_result));
 
-    const struct simulation_cast cast = simulation_cast_full(shape);
-    const struct simulation_scene scene =
-        scene_make(&cast, algorithm, element_size, machine);
+    const struct simulation_mapping mapping = simulation_mapping_full(shape);
+    const struct simulation_setup setup =
+        setup_make(&mapping, algorithm, element_size, machine);
 
-    return bounded_run(&scene, ESTIMATE_STEPS_FULL, out_result);
+    return bounded_run(&setup, ESTIMATE_STEPS_FULL, out_result);
 }

@@ -44,7 +44,7 @@ simulation_flow_make(const struct simulation_machine *machine,
     case PLAN_FETCH_REDUCE:
         flow.byte_ns = machine->reduce_byte_ns;
         break;
-    case PLAN_SHOW:
+    case PLAN_EXPOSE:
         break;
     }
     return flow;

@@ -1,5 +1,5 @@
 /*
- * plan/simulation_graph.c - the steps of all actors, and what waits for what
+ * plan/simulation_graph.c - the steps of all vranks, and what waits for what
  *
  * Steps and edges live in two arrays that only grow, spare ones in lists, and
  * know each other by number.
@@ -12,9 +12,9 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "plan/simulation_link.h"
+#include "plan/simulation_dependency.h"
 
-struct simulation_actor {
+struct simulation_vrank {
     uint32_t n_rounds; /* where it ends */
     uint32_t round_next;
     uint32_t round_base; /* all before it are settled */
@@ -32,12 +32,12 @@ enum {
     GRAPH_WINDOW_MIN = 2,
 };
 
-/* Many actors can look back less far; only plans whose rounds are independent
+/* Many vranks can look back less far; only plans whose rounds are independent
  * of each other would notice. */
 static uint32_t
-window_for(uint32_t n_actors)
+window_for(uint32_t n_vranks)
 {
-    const uint32_t share = LIMIT_SIMULATION_OPEN / n_actors;
+    const uint32_t share = LIMIT_SIMULATION_OPEN / n_vranks;
 
     if (share > LIMIT_TRACKER_ROUNDS)
         return LIMIT_TRACKER_ROUNDS;
@@ -45,15 +45,15 @@ window_for(uint32_t n_actors)
 }
 
 static void
-actor_init(struct simulation_graph *graph, uint32_t actor)
+vrank_init(struct simulation_graph *graph, uint32_t vrank)
 {
-    const struct simulation_rounds *rounds = &graph->scene.rounds;
+    const struct simulation_rounds *rounds = &graph->setup.rounds;
 
-    graph->shape.rank = simulation_cast_rank(graph->scene.cast, actor);
+    graph->shape.rank = simulation_mapping_rank(graph->setup.mapping, vrank);
 
-    const uint32_t n_rounds = graph->scene.algorithm->n_rounds(&graph->shape);
+    const uint32_t n_rounds = graph->setup.algorithm->n_rounds(&graph->shape);
 
-    graph->actors[actor] = (struct simulation_actor){
+    graph->vranks[vrank] = (struct simulation_vrank){
         .n_rounds = n_rounds < rounds->end ? n_rounds : rounds->end,
         .round_next = rounds->first,
         .round_base = rounds->first,
@@ -62,29 +62,29 @@ actor_init(struct simulation_graph *graph, uint32_t actor)
 
 enum hoop_status
 simulation_graph_init(struct simulation_graph *graph,
-                      const struct simulation_scene *scene)
+                      const struct simulation_setup *setup)
 {
-    const size_t n = scene->cast->n_actors;
-    const uint32_t window = window_for(scene->cast->n_actors);
+    const size_t n = setup->mapping->n_vranks;
+    const uint32_t window = window_for(setup->mapping->n_vranks);
 
     *graph = (struct simulation_graph){
-        .scene = *scene,
+        .setup = *setup,
         .window = window,
         .spare_step = SIMULATION_END,
         .spare_edge = SIMULATION_END,
-        .shape = *scene->cast->shape,
+        .shape = *setup->mapping->shape,
     };
-    graph->actors = calloc(n, sizeof(*graph->actors));
+    graph->vranks = calloc(n, sizeof(*graph->vranks));
     graph->slots = calloc(n * window, sizeof(*graph->slots));
-    if (!graph->actors || !graph->slots) {
+    if (!graph->vranks || !graph->slots) {
         simulation_graph_deinit(graph);
         return error_raise(HOOP_E_EXHAUSTED, "no memory to simulate %zu ranks",
                            n);
     }
     for (size_t i = 0; i < n * window; i++)
         graph->slots[i].first = SIMULATION_END;
-    for (uint32_t actor = 0; actor < n; actor++)
-        actor_init(graph, actor);
+    for (uint32_t vrank = 0; vrank < n; vrank++)
+        vrank_init(graph, vrank);
     return HOOP_OK;
 }
 
@@ -92,11 +92,12 @@ void
 simulation_graph_deinit(struct simulation_graph *graph)
 {
     const size_t n_slots =
-        graph->slots ? (size_t)graph->scene.cast->n_actors * graph->window : 0;
+        graph->slots ? (size_t)graph->setup.mapping->n_vranks * graph->window
+                     : 0;
 
     for (size_t i = 0; i < n_slots; i++)
-        simulation_link_forget(&graph->slots[i]);
-    free(graph->actors);
+        simulation_dependency_forget(&graph->slots[i]);
+    free(graph->vranks);
     free(graph->slots);
     free(graph->steps);
     free(graph->edges);
@@ -106,16 +107,16 @@ simulation_graph_deinit(struct simulation_graph *graph)
 
 struct simulation_slot *
 simulation_graph_slot(const struct simulation_graph *graph,
-                      uint32_t actor,
+                      uint32_t vrank,
                       uint32_t round)
 {
-    return &graph->slots[(size_t)actor * graph->window + round % graph->window];
+    return &graph->slots[(size_t)vrank * graph->window + round % graph->window];
 }
 
 bool
-simulation_graph_has_room(const struct simulation_graph *graph, uint32_t actor)
+simulation_graph_has_room(const struct simulation_graph *graph, uint32_t vrank)
 {
-    const struct simulation_actor *at = &graph->actors[actor];
+    const struct simulation_vrank *at = &graph->vranks[vrank];
 
     return at->round_next < at->n_rounds &&
            at->round_next - at->round_base < graph->window;
@@ -123,11 +124,11 @@ simulation_graph_has_room(const struct simulation_graph *graph, uint32_t actor)
 
 /* The round that stands where round_next shall is settled. */
 static void
-slot_clear(struct simulation_graph *graph, uint32_t actor)
+slot_clear(struct simulation_graph *graph, uint32_t vrank)
 {
-    struct simulation_actor *at = &graph->actors[actor];
+    struct simulation_vrank *at = &graph->vranks[vrank];
     struct simulation_slot *slot =
-        simulation_graph_slot(graph, actor, at->round_next);
+        simulation_graph_slot(graph, vrank, at->round_next);
     uint32_t next;
 
     assert(slot->n_unsettled == 0);
@@ -141,7 +142,7 @@ slot_clear(struct simulation_graph *graph, uint32_t actor)
         graph->spare_step = i;
     }
     slot->first = SIMULATION_END;
-    simulation_link_forget(slot);
+    simulation_dependency_forget(slot);
 }
 
 static enum hoop_status
@@ -222,13 +223,14 @@ is_same_range(const struct simulation_range *one,
  * hold. */
 static bool
 is_far(const struct simulation_graph *graph,
-       uint32_t actor,
+       uint32_t vrank,
        const struct plan_step *step)
 {
-    const uint64_t cache_bytes = graph->scene.machine->cache_bytes;
-    const uint32_t n_ranks = simulation_cast_mates(graph->scene.cast, actor);
+    const uint64_t cache_bytes = graph->setup.machine->cache_bytes;
+    const uint32_t n_ranks =
+        simulation_mapping_mates(graph->setup.mapping, vrank);
     const double n_bytes =
-        (double)step->to.count * (double)graph->scene.element_size * n_ranks;
+        (double)step->to.count * (double)graph->setup.element_size * n_ranks;
 
     if (step->kind != PLAN_REDUCE && step->kind != PLAN_COMBINE)
         return false;
@@ -239,12 +241,12 @@ is_far(const struct simulation_graph *graph,
 /* What is read where it is also written counts as written only. */
 static struct simulation_step
 step_make(const struct simulation_graph *graph,
-          uint32_t actor,
+          uint32_t vrank,
           const struct plan_step *plan_step)
 {
     struct simulation_step step = {
-        .actor = actor,
-        .round = graph->actors[actor].round_next,
+        .vrank = vrank,
+        .round = graph->vranks[vrank].round_next,
         .peer = plan_step->peer,
         .message = plan_step->message,
         .followers = SIMULATION_END,
@@ -265,11 +267,11 @@ step_make(const struct simulation_graph *graph,
         is_same_range(&step.reads, &step.writes))
         step.reads = (struct simulation_range){0};
     step.flow =
-        simulation_flow_make(graph->scene.machine, plan_step->kind,
-                             (double)count * (double)graph->scene.element_size);
-    if (is_far(graph, actor, plan_step))
-        step.flow.byte_ns += graph->scene.machine->memory_byte_ns;
-    step.flow.start_ns = graph->actors[actor].gate_ns;
+        simulation_flow_make(graph->setup.machine, plan_step->kind,
+                             (double)count * (double)graph->setup.element_size);
+    if (is_far(graph, vrank, plan_step))
+        step.flow.byte_ns += graph->setup.machine->memory_byte_ns;
+    step.flow.start_ns = graph->vranks[vrank].gate_ns;
     return step;
 }
 
@@ -307,60 +309,60 @@ simulation_graph_order(struct simulation_graph *graph,
 
 static enum hoop_status
 step_open(struct simulation_graph *graph,
-          uint32_t actor,
+          uint32_t vrank,
           const struct plan_step *plan_step)
 {
     struct simulation_slot *slot =
-        simulation_graph_slot(graph, actor, graph->actors[actor].round_next);
+        simulation_graph_slot(graph, vrank, graph->vranks[vrank].round_next);
     uint32_t step = SIMULATION_END;
 
     const enum hoop_status status = step_take(graph, &step);
     if (status != HOOP_OK)
         return error_pass(status);
-    graph->steps[step] = step_make(graph, actor, plan_step);
+    graph->steps[step] = step_make(graph, vrank, plan_step);
     graph->steps[step].next = slot->first;
     slot->first = step;
     slot->n_unsettled++;
-    return simulation_link_step(graph, step);
+    return simulation_dependency_step(graph, step);
 }
 
 static void
-base_advance(struct simulation_graph *graph, uint32_t actor)
+base_advance(struct simulation_graph *graph, uint32_t vrank)
 {
-    struct simulation_actor *at = &graph->actors[actor];
+    struct simulation_vrank *at = &graph->vranks[vrank];
 
     while (at->round_base < at->round_next &&
-           simulation_graph_slot(graph, actor, at->round_base)->n_unsettled ==
+           simulation_graph_slot(graph, vrank, at->round_base)->n_unsettled ==
                0)
         at->round_base++;
 }
 
 enum hoop_status
 simulation_graph_open(struct simulation_graph *graph,
-                      uint32_t actor,
+                      uint32_t vrank,
                       uint32_t *out_first)
 {
-    assert(simulation_graph_has_room(graph, actor));
+    assert(simulation_graph_has_room(graph, vrank));
 
-    struct simulation_actor *at = &graph->actors[actor];
+    struct simulation_vrank *at = &graph->vranks[vrank];
     struct simulation_slot *slot =
-        simulation_graph_slot(graph, actor, at->round_next);
+        simulation_graph_slot(graph, vrank, at->round_next);
     enum hoop_status status;
 
-    slot_clear(graph, actor);
+    slot_clear(graph, vrank);
     plan_clear(&graph->plan);
-    graph->shape.rank = simulation_cast_rank(graph->scene.cast, actor);
-    graph->scene.algorithm->plan_round(&graph->plan, &graph->shape,
+    graph->shape.rank = simulation_mapping_rank(graph->setup.mapping, vrank);
+    graph->setup.algorithm->plan_round(&graph->plan, &graph->shape,
                                        at->round_next);
     status = plan_status(&graph->plan);
     for (size_t i = graph->plan.n_steps; status == HOOP_OK && i > 0; i--)
-        status = step_open(graph, actor, &graph->plan.steps[i - 1]);
+        status = step_open(graph, vrank, &graph->plan.steps[i - 1]);
     if (status == HOOP_OK)
-        status = simulation_link_index(graph, slot);
+        status = simulation_dependency_index(graph, slot);
     if (status != HOOP_OK)
         return error_pass(status);
     at->round_next++;
-    base_advance(graph, actor);
+    base_advance(graph, vrank);
     *out_first = slot->first;
     return HOOP_OK;
 }
@@ -372,8 +374,8 @@ simulation_graph_settle(struct simulation_graph *graph, uint32_t step)
 
     assert(settled->n_awaited == 0 && !settled->is_settled);
     settled->is_settled = true;
-    simulation_graph_slot(graph, settled->actor, settled->round)->n_unsettled--;
-    base_advance(graph, settled->actor);
+    simulation_graph_slot(graph, settled->vrank, settled->round)->n_unsettled--;
+    base_advance(graph, settled->vrank);
 }
 
 uint32_t

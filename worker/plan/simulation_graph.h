@@ -1,7 +1,7 @@
 /*
- * plan/simulation_graph.h - the steps of all actors, and what waits for what
+ * plan/simulation_graph.h - the steps of all vranks, and what waits for what
  *
- * As the tracker does (plan/tracker.h): an actor's rounds are opened in order,
+ * As the tracker does (plan/tracker.h): a vrank's rounds are opened in order,
  * a bounded number at a time; a step waits for each step of an earlier round
  * that touches the same bytes, one of them writing. A round is opened when the
  * one that far before it has ended, so nothing older needs to be remembered.
@@ -21,22 +21,22 @@
 
 #include "plan/plan.h"
 #include "plan/simulation.h"
-#include "plan/simulation_cast.h"
 #include "plan/simulation_flow.h"
+#include "plan/simulation_mapping.h"
 #include "plan/simulation_range.h"
 
 struct simulation_step {
     struct simulation_flow flow;
     struct simulation_range reads;
     struct simulation_range writes;
-    uint32_t actor;
+    uint32_t vrank;
     uint32_t round;
     uint32_t peer;
     uint32_t message;
     uint32_t n_awaited; /* steps; and a message, if its owner adds it */
     uint32_t followers; /* the first edge to one that waits for this one */
     uint32_t followers_last;
-    uint32_t next;      /* of its actor's round */
+    uint32_t next;      /* of its vrank's round */
     uint8_t kind;       /* enum plan_kind */
     uint8_t reads_from; /* enum plan_buffer */
     uint8_t writes_to;
@@ -51,15 +51,15 @@ struct simulation_rounds {
 };
 
 /* What is simulated, on what. Borrowed. */
-struct simulation_scene {
-    const struct simulation_cast *cast;
+struct simulation_setup {
+    const struct simulation_mapping *mapping;
     const struct algorithm *algorithm;
     const struct simulation_machine *machine;
     size_t element_size;
     struct simulation_rounds rounds;
 };
 
-struct simulation_actor;
+struct simulation_vrank;
 struct simulation_edge;
 struct round_index;
 
@@ -72,10 +72,10 @@ struct simulation_slot {
 
 /* Zeroed memory is a valid deinit target. */
 struct simulation_graph {
-    struct simulation_scene scene;
-    uint32_t window; /* rounds of an actor that are remembered */
-    struct simulation_actor *actors;
-    struct simulation_slot *slots; /* [actor][window] */
+    struct simulation_setup setup;
+    uint32_t window; /* rounds of a vrank that are remembered */
+    struct simulation_vrank *vranks;
+    struct simulation_slot *slots; /* [vrank][window] */
     struct simulation_step *steps;
     uint32_t n_steps;
     uint32_t steps_capacity;
@@ -85,7 +85,7 @@ struct simulation_graph {
     uint32_t edges_capacity;
     uint32_t spare_edge;
     struct plan plan;
-    struct plan_shape shape; /* the cast's, with the rank that plans */
+    struct plan_shape shape; /* the mapping's, with the rank that plans */
 };
 
 static const uint32_t SIMULATION_END = UINT32_MAX; /* of a list */
@@ -93,13 +93,13 @@ static const uint32_t SIMULATION_END = UINT32_MAX; /* of a list */
 /* Handle: none (HOOP_E_EXHAUSTED), here and below. */
 enum hoop_status
 simulation_graph_init(struct simulation_graph *graph,
-                      const struct simulation_scene *scene);
+                      const struct simulation_setup *setup);
 void
 simulation_graph_deinit(struct simulation_graph *graph);
 
-/* May the actor's next round be opened, and has it one? */
+/* May the vrank's next round be opened, and has it one? */
 bool
-simulation_graph_has_room(const struct simulation_graph *graph, uint32_t actor);
+simulation_graph_has_room(const struct simulation_graph *graph, uint32_t vrank);
 
 /*
  * Opens it and finds what its steps wait for. *out_first is the first of them,
@@ -107,7 +107,7 @@ simulation_graph_has_room(const struct simulation_graph *graph, uint32_t actor);
  */
 enum hoop_status
 simulation_graph_open(struct simulation_graph *graph,
-                      uint32_t actor,
+                      uint32_t vrank,
                       uint32_t *out_first);
 
 /* later waits for earlier, both being open or the earlier one settled. */
@@ -120,7 +120,7 @@ simulation_graph_order(struct simulation_graph *graph,
 /* Where a round stands that is remembered. */
 struct simulation_slot *
 simulation_graph_slot(const struct simulation_graph *graph,
-                      uint32_t actor,
+                      uint32_t vrank,
                       uint32_t round);
 
 /* The step's flow is final. */

@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 struct simulation_node {
-    bool is_crowded; /* more ranks than processors */
+    bool is_oversubscribed; /* more ranks than processors */
     struct simulation_queue processors;
     struct simulation_queue outgoing;
     struct simulation_queue incoming;
@@ -26,7 +26,7 @@ enum {
  * it, and is sent again. Messages then take so much longer: measured, 1.2 to
  * 1.5 times; as much as by one node where all come from one.
  */
-static const double MEETING = 1.25;
+static const double CONTENTION = 1.25;
 
 static double
 larger(double one, double other)
@@ -59,39 +59,40 @@ queue_delay(struct simulation_queue *queue, double ns)
 
 /* How much longer a message from there takes on the node's line. */
 static double
-meeting_of(struct simulation_node *node,
-           uint32_t from,
-           const struct simulation_flow *flow)
+contention_of(struct simulation_node *node,
+              uint32_t from,
+              const struct simulation_flow *flow)
 {
     const uint32_t heard = node->heard;
 
     if (flow->bytes < LARGE_BYTES)
         return 1;
     node->heard = from + 1;
-    return heard == 0 || heard == node->heard ? 1 : MEETING;
+    return heard == 0 || heard == node->heard ? 1 : CONTENTION;
 }
 
 enum hoop_status
 simulation_hosts_init(struct simulation_hosts *hosts,
                       const struct simulation_machine *machine,
-                      const struct simulation_cast *cast)
+                      const struct simulation_mapping *mapping)
 {
     assert(machine->n_processors > 0);
 
     *hosts = (struct simulation_hosts){
         .machine = machine,
-        .cast = cast,
-        .threads = calloc(cast->n_actors, sizeof(*hosts->threads)),
-        .nodes = calloc(cast->n_nodes, sizeof(*hosts->nodes)),
+        .mapping = mapping,
+        .threads = calloc(mapping->n_vranks, sizeof(*hosts->threads)),
+        .nodes = calloc(mapping->n_nodes, sizeof(*hosts->nodes)),
     };
     if (!hosts->threads || !hosts->nodes) {
         simulation_hosts_deinit(hosts);
         return error_raise(HOOP_E_EXHAUSTED, "no memory to simulate %u ranks",
-                           cast->n_actors);
+                           mapping->n_vranks);
     }
-    for (uint32_t actor = 0; actor < cast->n_actors; actor++)
-        hosts->nodes[simulation_cast_node(cast, actor)].is_crowded =
-            simulation_cast_mates(cast, actor) > machine->n_processors;
+    for (uint32_t vrank = 0; vrank < mapping->n_vranks; vrank++)
+        hosts->nodes[simulation_mapping_node(mapping, vrank)]
+            .is_oversubscribed =
+            simulation_mapping_mates(mapping, vrank) > machine->n_processors;
     return HOOP_OK;
 }
 
@@ -105,19 +106,19 @@ simulation_hosts_deinit(struct simulation_hosts *hosts)
 
 void
 simulation_hosts_work(struct simulation_hosts *hosts,
-                      uint32_t actor,
+                      uint32_t vrank,
                       struct simulation_flow *flow)
 {
     struct simulation_node *node =
-        &hosts->nodes[simulation_cast_node(hosts->cast, actor)];
+        &hosts->nodes[simulation_mapping_node(hosts->mapping, vrank)];
     const double work_ns = simulation_flow_work_ns(flow);
-    /* All ranks for whom the actor stands do the same at this time. */
+    /* All ranks for whom the vrank stands do the same at this time. */
     const double share =
-        (double)hosts->cast->n_behind / (double)hosts->machine->n_processors;
-    const bool is_woken = node->is_crowded && flow->is_arrival &&
-                          hosts->threads[actor].all_ns < flow->start_ns;
+        (double)hosts->mapping->n_behind / (double)hosts->machine->n_processors;
+    const bool is_woken = node->is_oversubscribed && flow->is_arrival &&
+                          hosts->threads[vrank].all_ns < flow->start_ns;
     const double thread_ns =
-        queue_add(&hosts->threads[actor], flow, flow->start_ns, work_ns);
+        queue_add(&hosts->threads[vrank], flow, flow->start_ns, work_ns);
     const double processors_ns =
         queue_add(&node->processors, flow, flow->start_ns, work_ns * share);
 
@@ -127,16 +128,16 @@ simulation_hosts_work(struct simulation_hosts *hosts,
 }
 
 struct simulation_arrival
-simulation_hosts_carry(struct simulation_hosts *hosts,
-                       uint32_t actor,
-                       uint32_t peer,
-                       const struct simulation_flow *flow)
+simulation_hosts_transmit(struct simulation_hosts *hosts,
+                          uint32_t vrank,
+                          uint32_t peer,
+                          const struct simulation_flow *flow)
 {
     const struct simulation_machine *machine = hosts->machine;
     const double out_ns = simulation_flow_first_ns(flow);
     const double piece = simulation_flow_piece(flow);
 
-    if (!simulation_cast_crosses(hosts->cast, actor, peer)) {
+    if (!simulation_mapping_crosses(hosts->mapping, vrank, peer)) {
         const double link_ns = machine->link_inside_ns;
         const double latency_ns = machine->latency_inside_ns;
 
@@ -150,18 +151,18 @@ simulation_hosts_carry(struct simulation_hosts *hosts,
 
     const double link_ns = machine->link_between_ns;
     const double latency_ns = machine->latency_between_ns;
-    const uint32_t peer_actor = simulation_cast_actor(hosts->cast, peer);
+    const uint32_t peer_vrank = simulation_mapping_vrank(hosts->mapping, peer);
     struct simulation_node *here =
-        &hosts->nodes[simulation_cast_node(hosts->cast, actor)];
+        &hosts->nodes[simulation_mapping_node(hosts->mapping, vrank)];
     struct simulation_node *there =
-        &hosts->nodes[simulation_cast_node(hosts->cast, peer_actor)];
+        &hosts->nodes[simulation_mapping_node(hosts->mapping, peer_vrank)];
     const double sent_ns =
         queue_add(&here->outgoing, flow, out_ns, flow->bytes * link_ns);
-    const double meeting =
-        meeting_of(there, simulation_cast_node(hosts->cast, actor), flow);
+    const double contention = contention_of(
+        there, simulation_mapping_node(hosts->mapping, vrank), flow);
     const double taken_ns =
         queue_add(&there->incoming, flow, out_ns + latency_ns,
-                  flow->bytes * link_ns * meeting);
+                  flow->bytes * link_ns * contention);
     const double last_ns = larger(
         larger(sent_ns, flow->end_ns + piece * link_ns) + latency_ns, taken_ns);
 

@@ -19,9 +19,9 @@
 #include "hoop/status.h"
 
 #include "plan/simulation.h"
-#include "plan/simulation_cast.h"
 #include "plan/simulation_flow.h"
-#include "plan/simulation_mail.h"
+#include "plan/simulation_mapping.h"
+#include "plan/simulation_match_queue.h"
 
 /* Until when there is work: messages of one piece, and all. */
 struct simulation_queue {
@@ -34,8 +34,8 @@ struct simulation_node;
 /* Zeroed memory is a valid deinit target. */
 struct simulation_hosts {
     const struct simulation_machine *machine; /* borrowed */
-    const struct simulation_cast *cast;       /* borrowed */
-    struct simulation_queue *threads;         /* [actor] */
+    const struct simulation_mapping *mapping; /* borrowed */
+    struct simulation_queue *threads;         /* [vrank] */
     struct simulation_node *nodes;
 };
 
@@ -43,21 +43,21 @@ struct simulation_hosts {
 enum hoop_status
 simulation_hosts_init(struct simulation_hosts *hosts,
                       const struct simulation_machine *machine,
-                      const struct simulation_cast *cast);
+                      const struct simulation_mapping *mapping);
 void
 simulation_hosts_deinit(struct simulation_hosts *hosts);
 
-/* The actor does the flow's work. Settles when it ends. */
+/* The vrank does the flow's work. Settles when it ends. */
 void
 simulation_hosts_work(struct simulation_hosts *hosts,
-                      uint32_t actor,
+                      uint32_t vrank,
                       struct simulation_flow *flow);
 
-/* When what actor sends, in a settled flow, is there. */
+/* When what vrank sends, in a settled flow, is there. */
 struct simulation_arrival
-simulation_hosts_carry(struct simulation_hosts *hosts,
-                       uint32_t actor,
-                       uint32_t peer,
-                       const struct simulation_flow *flow);
+simulation_hosts_transmit(struct simulation_hosts *hosts,
+                          uint32_t vrank,
+                          uint32_t peer,
+                          const struct simulation_flow *flow);
 
 #endif

@@ -52,25 +52,25 @@ team_of_node(const struct plan_shape *shape)
 }
 
 struct team
-team_of_equals(const struct plan_shape *shape)
+team_of_local_rank(const struct plan_shape *shape)
 {
     assert(team_nodes_are_equal(shape));
 
     return (struct team){
         .shape = shape,
-        .kind = TEAM_EQUALS,
+        .kind = TEAM_SAME_LOCAL_RANK,
         .which = local_of(shape, shape->rank),
     };
 }
 
 struct team
-team_of_heads(const struct plan_shape *shape, uint32_t root)
+team_of_leaders(const struct plan_shape *shape, uint32_t root)
 {
     assert(root < shape->size);
 
     return (struct team){
         .shape = shape,
-        .kind = TEAM_HEADS,
+        .kind = TEAM_LEADERS,
         .which = root,
     };
 }
@@ -93,9 +93,9 @@ team_rank(const struct team *team, uint32_t place)
     switch (team->kind) {
     case TEAM_NODE:
         return team_rank_by_node(shape, node_begin(shape, team->which) + place);
-    case TEAM_EQUALS:
+    case TEAM_SAME_LOCAL_RANK:
         return team_rank_by_node(shape, node_begin(shape, place) + team->which);
-    case TEAM_HEADS:
+    case TEAM_LEADERS:
         if (place == team_node_of(shape, team->which))
             return team->which;
         return team_rank_by_node(shape, node_begin(shape, place));
@@ -115,7 +115,7 @@ team_place(const struct team *team)
 }
 
 uint32_t
-team_head_place(const struct plan_shape *shape, uint32_t root)
+team_leader_place(const struct plan_shape *shape, uint32_t root)
 {
     const bool root_is_here =
         team_node_of(shape, root) == team_node_of(shape, shape->rank);
@@ -135,8 +135,8 @@ team_share(const struct team *team, uint32_t place, uint32_t n_places)
     const struct plan_shape *shape = team->shape;
     const uint32_t begin = node_begin(shape, team->which);
 
-    assert(team->kind != TEAM_EQUALS);
-    if (team->kind == TEAM_HEADS)
+    assert(team->kind != TEAM_SAME_LOCAL_RANK);
+    if (team->kind == TEAM_LEADERS)
         return (struct team_share){node_begin(shape, place),
                                    node_begin(shape, place + n_places)};
     return (struct team_share){begin + place, begin + place + n_places};

@@ -15,10 +15,10 @@
 #include "plan/plan.h"
 
 enum team_kind {
-    TEAM_NODE,   /* the ranks of a node, in ascending order */
-    TEAM_EQUALS, /* of each node, in the order of the nodes, the one with the
+    TEAM_NODE,            /* the ranks of a node, in ascending order */
+    TEAM_SAME_LOCAL_RANK, /* of each node, in the order of the nodes, the one with the
                     same place there; all nodes have equal sizes */
-    TEAM_HEADS,  /* of each node, in the order of the nodes, the root if it is
+    TEAM_LEADERS, /* of each node, in the order of the nodes, the root if it is
                     there, else the first */
 };
 
@@ -28,13 +28,13 @@ struct team {
     uint32_t which; /* the node; the place in each node; the root */
 };
 
-/* Those that the shape's rank is in; it may be in no heads. */
+/* Those that the shape's rank is in; it may be no leader. */
 struct team
 team_of_node(const struct plan_shape *shape);
 struct team
-team_of_equals(const struct plan_shape *shape);
+team_of_local_rank(const struct plan_shape *shape);
 struct team
-team_of_heads(const struct plan_shape *shape, uint32_t root);
+team_of_leaders(const struct plan_shape *shape, uint32_t root);
 
 uint32_t
 team_size(const struct team *team);
@@ -44,9 +44,9 @@ team_rank(const struct team *team, uint32_t place);
 uint32_t
 team_place(const struct team *team);
 
-/* The place of the rank's node's head among those of its node. */
+/* The place of the rank's node's leader among those of its node. */
 uint32_t
-team_head_place(const struct plan_shape *shape, uint32_t root);
+team_leader_place(const struct plan_shape *shape, uint32_t root);
 
 /* Do all nodes have the same number of ranks? */
 bool
@@ -59,7 +59,7 @@ team_node_of(const struct plan_shape *shape, uint32_t rank);
 
 /*
  * All ranks, node after node. What the members of a team stand for is [first,
- * end) of them: a head for its whole node, a member of a node for itself.
+ * end) of them: a leader for its whole node, a member of a node for itself.
  * Equals stand for nothing.
  */
 struct team_share {

@@ -188,7 +188,7 @@ shape_is_same(const struct plan_shape *a, const struct plan_shape *b)
 void
 tracker_forget(struct tracker *tracker)
 {
-    tracker->n_script = 0;
+    tracker->n_cached = 0;
 }
 
 void
@@ -197,7 +197,7 @@ tracker_init(struct tracker *tracker,
              const struct plan_shape *shape,
              size_t element_size)
 {
-    assert(!algorithm->is_flat);
+    assert(!algorithm->is_shm);
     assert(shape->rank < shape->size);
     assert(element_size > 0);
 
@@ -214,7 +214,7 @@ tracker_init(struct tracker *tracker,
     tracker->shape = *shape;
     tracker->element_size = element_size;
     tracker->round_next = 0;
-    if (tracker->n_script == 0)
+    if (tracker->n_cached == 0)
         tracker->n_rounds = algorithm->n_rounds(shape);
     tracker->n_active = 0;
 }
@@ -236,7 +236,7 @@ tracker_deinit(struct tracker *tracker)
     tracker_free(&tracker->active);
     tracker_free(&tracker->spare);
     plan_deinit(&tracker->plan);
-    free(tracker->script);
+    free(tracker->cache);
     *tracker = (struct tracker){0};
 }
 
@@ -316,22 +316,22 @@ tracker_has_room(const struct tracker *tracker)
 /* All that is active is all there is: remember it. Without memory for that, it
  * is planned again. */
 static void
-tracker_write_script(struct tracker *tracker)
+tracker_fill_cache(struct tracker *tracker)
 {
     struct track *track;
 
-    if (tracker->script_capacity < tracker->n_active) {
-        struct track **script = reallocarray(tracker->script, tracker->n_active,
-                                             sizeof(struct track *));
+    if (tracker->cache_capacity < tracker->n_active) {
+        struct track **cache = reallocarray(tracker->cache, tracker->n_active,
+                                            sizeof(struct track *));
 
-        if (!script)
+        if (!cache)
             return;
-        tracker->script = script;
-        tracker->script_capacity = tracker->n_active;
+        tracker->cache = cache;
+        tracker->cache_capacity = tracker->n_active;
     }
     TAILQ_FOREACH(track, &tracker->active, link)
     {
-        tracker->script[tracker->n_script++] = track;
+        tracker->cache[tracker->n_cached++] = track;
     }
 }
 
@@ -339,15 +339,15 @@ tracker_write_script(struct tracker *tracker)
 static void
 tracker_replay(struct tracker *tracker)
 {
-    for (size_t i = 0; i < tracker->n_script; i++) {
-        struct track *track = tracker->script[i];
+    for (size_t i = 0; i < tracker->n_cached; i++) {
+        struct track *track = tracker->cache[i];
 
         TAILQ_REMOVE(&tracker->spare, track, link);
         TAILQ_INSERT_TAIL(&tracker->active, track, link);
         track->done = 0;
         track->owner = NULL;
     }
-    tracker->n_active = tracker->n_script;
+    tracker->n_active = tracker->n_cached;
     tracker->round_next = tracker->n_rounds;
 }
 
@@ -357,7 +357,7 @@ tracker_refill(struct tracker *tracker, struct track **out_first)
     struct track *const last = TAILQ_LAST(&tracker->active, track_list);
     const bool is_first = tracker->round_next == 0;
 
-    if (is_first && tracker->n_script > 0)
+    if (is_first && tracker->n_cached > 0)
         tracker_replay(tracker);
     while (tracker->round_next < tracker->n_rounds &&
            tracker_has_room(tracker)) {
@@ -366,9 +366,9 @@ tracker_refill(struct tracker *tracker, struct track **out_first)
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    if (is_first && tracker->n_script == 0 &&
+    if (is_first && tracker->n_cached == 0 &&
         tracker->round_next == tracker->n_rounds && !tracker->shape.counts)
-        tracker_write_script(tracker);
+        tracker_fill_cache(tracker);
     *out_first = last ? TAILQ_NEXT(last, link) : TAILQ_FIRST(&tracker->active);
     return HOOP_OK;
 }

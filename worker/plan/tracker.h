@@ -63,10 +63,10 @@ struct tracker {
     uint64_t serial;          /* of the youngest track */
     struct plan plan;
     /* All steps of a plan that fits the window, with their edges: a repeated
-     * operation takes them as they are. None when n_script is 0. */
-    struct track **script;
-    size_t n_script;
-    size_t script_capacity;
+     * operation takes them as they are. None when n_cached is 0. */
+    struct track **cache;
+    size_t n_cached;
+    size_t cache_capacity;
 };
 
 /*

@@ -36,7 +36,7 @@ port_complete(const char *text, char out_text[LIMIT_ADDRESS])
 }
 
 static enum hoop_status
-told_find(const struct advertise *wanted, struct address *out_address)
+configured_find(const struct advertise *wanted, struct address *out_address)
 {
     struct address address;
     char text[LIMIT_ADDRESS];
@@ -143,7 +143,7 @@ advertise_find(const struct advertise *wanted,
     enum hoop_status status = HOOP_OK;
 
     if (wanted->advertise[0])
-        status = told_find(wanted, &advertised.address);
+        status = configured_find(wanted, &advertised.address);
     else if (wanted->interface[0])
         status = address_of_interface(wanted->interface, &advertised.address);
     else

@@ -17,7 +17,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "tune/hall_forming.h"
+#include "tune/shm_region_forming.h"
 
 uint32_t
 hoop_comm_rank(const hoop_comm_t *comm)
@@ -48,7 +48,7 @@ hoop_comm_world_rank(const hoop_comm_t *comm, uint32_t rank)
 static const struct member *
 member_of(const hoop_comm_t *comm, uint32_t rank)
 {
-    return &comm->family->roster->members[hoop_comm_world_rank(comm, rank)];
+    return &comm->domain->roster->members[hoop_comm_world_rank(comm, rank)];
 }
 
 const char *
@@ -81,7 +81,7 @@ hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms)
 
     channel_set_timeout(comm->channel, used_ms);
     if (comm->is_world)
-        comm->family->forming_timeout_ms = used_ms;
+        comm->domain->forming_timeout_ms = used_ms;
 }
 
 enum hoop_status
@@ -111,51 +111,51 @@ hoop_comm_set_name(hoop_comm_t *comm, const char *name)
 }
 
 enum hoop_status
-comm_form_without_us(struct comm_family *family, struct hoop_comm **out_comm)
+comm_form_without_us(struct comm_domain *domain, struct hoop_comm **out_comm)
 {
     struct hoop_comm *comm = calloc(1, sizeof(*comm));
 
     if (!comm)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
-    comm->family = family;
-    comm->session_timeout_ms = family->timeout_ms;
-    pthread_mutex_lock(&family->lock);
-    TAILQ_INSERT_TAIL(&family->comms, comm, link);
-    pthread_mutex_unlock(&family->lock);
+    comm->domain = domain;
+    comm->session_timeout_ms = domain->timeout_ms;
+    pthread_mutex_lock(&domain->lock);
+    TAILQ_INSERT_TAIL(&domain->comms, comm, link);
+    pthread_mutex_unlock(&domain->lock);
     *out_comm = comm;
     return HOOP_OK;
 }
 
 static enum hoop_status
-channel_form(struct hoop_comm *comm, const struct registrar_list *list)
+channel_form(struct hoop_comm *comm, const struct rank_list *list)
 {
-    const struct comm_family *family = comm->family;
+    const struct comm_domain *domain = comm->domain;
     struct channel_options options = {
-        .id = comm->registration->id,
+        .id = comm->group_membership->id,
         .size = list->n_ranks,
         .ranks = list->ranks,
-        .timeout_ms = family->timeout_ms,
+        .timeout_ms = domain->timeout_ms,
     };
 
-    while (list->ranks[options.rank] != family->roster->rank)
+    while (list->ranks[options.rank] != domain->roster->rank)
         options.rank++;
-    return channel_open(family->engine, &options, &comm->channel);
+    return channel_open(domain->engine, &options, &comm->channel);
 }
 
 /* It is registered. */
 static enum hoop_status
 comm_begin(struct hoop_comm *comm,
-           const struct registrar_list *list,
+           const struct rank_list *list,
            uint64_t deadline_ns)
 {
-    const struct comm_family *family = comm->family;
+    const struct comm_domain *domain = comm->domain;
 
     enum hoop_status status = channel_form(comm, list);
     if (status == HOOP_OK)
-        status = hall_form(family->engine, comm->channel, family->roster,
-                           &family->modes, deadline_ns);
+        status = shm_region_form(domain->engine, comm->channel, domain->roster,
+                                 &domain->modes, deadline_ns);
     if (status == HOOP_OK)
-        status = tuning_agree(family->tuner, comm->channel, deadline_ns,
+        status = tuning_agree(domain->tuner, comm->channel, deadline_ns,
                               &comm->tuning);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -165,18 +165,18 @@ comm_begin(struct hoop_comm *comm,
 
 static enum hoop_status
 comm_join(struct hoop_comm *comm,
-          const struct registrar_list *list,
+          const struct rank_list *list,
           uint64_t deadline_ns)
 {
-    const struct comm_family *family = comm->family;
+    const struct comm_domain *domain = comm->domain;
     const int left_ms = clock_left_ms(deadline_ns);
 
-    channel_expect(family->engine);
-    enum hoop_status status = registrar_join(
-        family->registrar, list, left_ms > 0 ? (uint64_t)left_ms : 1,
-        &comm->registration);
+    channel_expect(domain->engine);
+    enum hoop_status status = group_client_join(
+        domain->group_client, list, left_ms > 0 ? (uint64_t)left_ms : 1,
+        &comm->group_membership);
     if (status != HOOP_OK) {
-        channel_give_up(family->engine);
+        channel_give_up(domain->engine);
         return error_pass(status);
     }
     status = comm_begin(comm, list, deadline_ns);
@@ -184,37 +184,37 @@ comm_join(struct hoop_comm *comm,
 }
 
 enum hoop_status
-comm_open(struct comm_family *family,
-          const struct registrar_list *list,
-          struct registration *registration,
+comm_open(struct comm_domain *domain,
+          const struct rank_list *list,
+          struct group_membership *group_membership,
           uint64_t deadline_ns,
           struct hoop_comm **out_comm)
 {
-    enum hoop_status status = comm_form_without_us(family, out_comm);
+    enum hoop_status status = comm_form_without_us(domain, out_comm);
 
     if (status != HOOP_OK) {
         *out_comm = NULL;
-        channel_give_up(family->engine);
-        registrar_leave(family->registrar, registration);
+        channel_give_up(domain->engine);
+        group_client_leave(domain->group_client, group_membership);
         return error_pass(status);
     }
-    (*out_comm)->registration = registration;
+    (*out_comm)->group_membership = group_membership;
     status = comm_begin(*out_comm, list, deadline_ns);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-comm_form(struct comm_family *family,
-          const struct registrar_list *list,
+comm_form(struct comm_domain *domain,
+          const struct rank_list *list,
           uint64_t deadline_ns,
           struct hoop_comm **out_comm)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
     struct hoop_comm *comm = NULL;
 
-    enum hoop_status status = engine_check_member(family->engine);
+    enum hoop_status status = engine_check_member(domain->engine);
     if (status == HOOP_OK)
-        status = comm_form_without_us(family, &comm);
+        status = comm_form_without_us(domain, &comm);
     if (status != HOOP_OK)
         return error_pass(status);
     status = comm_join(comm, list, deadline_ns);
@@ -230,7 +230,7 @@ comm_form(struct comm_family *family,
 }
 
 enum hoop_status
-comm_list_check(const struct roster *roster, const struct registrar_list *list)
+comm_list_check(const struct roster *roster, const struct rank_list *list)
 {
     CLEANUP(free) bool *is_named = calloc(roster->size, sizeof(*is_named));
 
@@ -254,7 +254,7 @@ comm_list_check(const struct roster *roster, const struct registrar_list *list)
 }
 
 static enum hoop_status
-caller_check(const struct roster *roster, const struct registrar_list *list)
+caller_check(const struct roster *roster, const struct rank_list *list)
 {
     for (uint32_t i = 0; i < list->n_ranks; i++) {
         if (list->ranks[i] == roster->rank)
@@ -272,7 +272,7 @@ hoop_comm_create(hoop_session_t *session,
                  uint32_t n_ranks,
                  hoop_comm_t **out_comm)
 {
-    const struct registrar_list list = {ranks, n_ranks};
+    const struct rank_list list = {ranks, n_ranks};
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -283,14 +283,14 @@ hoop_comm_create(hoop_session_t *session,
         return error_raise(HOOP_E_INVALID,
                            "a communicator has at least one rank");
 
-    struct comm_family *family = hoop_world(session)->family;
-    enum hoop_status status = comm_list_check(family->roster, &list);
+    struct comm_domain *domain = hoop_world(session)->domain;
+    enum hoop_status status = comm_list_check(domain->roster, &list);
     if (status == HOOP_OK)
-        status = caller_check(family->roster, &list);
+        status = caller_check(domain->roster, &list);
     if (status == HOOP_OK)
         status =
-            comm_form(family, &list,
-                      clock_deadline_ns(family->forming_timeout_ms), out_comm);
+            comm_form(domain, &list,
+                      clock_deadline_ns(domain->forming_timeout_ms), out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -299,7 +299,7 @@ static void
 comm_release(struct hoop_comm *comm)
 {
     tuning_destroy(comm->tuning);
-    free(comm->accord.failed);
+    free(comm->agreement.failed);
     free(comm->retry.contributors);
     free(comm->retry.kept);
     free(comm);
@@ -308,50 +308,50 @@ comm_release(struct hoop_comm *comm)
 static void
 comm_end(struct hoop_comm *comm)
 {
-    struct comm_family *family = comm->family;
+    struct comm_domain *domain = comm->domain;
 
-    pthread_mutex_lock(&family->lock);
-    TAILQ_REMOVE(&family->comms, comm, link);
-    pthread_mutex_unlock(&family->lock);
+    pthread_mutex_lock(&domain->lock);
+    TAILQ_REMOVE(&domain->comms, comm, link);
+    pthread_mutex_unlock(&domain->lock);
     if (comm->channel)
         channel_close(comm->channel);
-    registrar_leave(family->registrar, comm->registration);
+    group_client_leave(domain->group_client, comm->group_membership);
     comm_release(comm);
 }
 
 /* Of one that has grown nothing is left that the user has. Says so once. */
 static bool
-family_is_over(struct comm_family *family)
+domain_is_over(struct comm_domain *domain)
 {
-    pthread_mutex_lock(&family->lock);
-    const bool is_over = family->is_freed && TAILQ_EMPTY(&family->comms);
-    family->is_freed &= !is_over;
-    pthread_mutex_unlock(&family->lock);
+    pthread_mutex_lock(&domain->lock);
+    const bool is_over = domain->is_freed && TAILQ_EMPTY(&domain->comms);
+    domain->is_freed &= !is_over;
+    pthread_mutex_unlock(&domain->lock);
     return is_over;
 }
 
 static void
-world_free(struct comm_family *family)
+world_free(struct comm_domain *domain)
 {
-    pthread_mutex_lock(&family->lock);
-    family->is_freed = family->grown_from != NULL;
-    pthread_mutex_unlock(&family->lock);
+    pthread_mutex_lock(&domain->lock);
+    domain->is_freed = domain->grown_from != NULL;
+    pthread_mutex_unlock(&domain->lock);
 }
 
 void
 hoop_comm_free(hoop_comm_t *comm)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    if (!comm || engine_check(comm->family->engine) != HOOP_OK)
+    if (!comm || engine_check(comm->domain->engine) != HOOP_OK)
         return;
-    struct comm_family *family = comm->family;
+    struct comm_domain *domain = comm->domain;
 
     if (comm->is_world)
-        world_free(family);
+        world_free(domain);
     else
         comm_end(comm);
-    if (family_is_over(family))
-        hoop_leave(family->session);
+    if (domain_is_over(domain))
+        hoop_leave(domain->session);
 }
 
 void
@@ -365,25 +365,25 @@ comm_adopt(struct hoop_comm *comm, struct hoop_comm *shrunk)
     channel_set_name(shrunk->channel, name);
     comm->channel = shrunk->channel;
     comm->tuning = shrunk->tuning;
-    comm->registration = shrunk->registration;
-    comm->accord = shrunk->accord;
-    comm->routine = (struct comm_routine){0};
+    comm->group_membership = shrunk->group_membership;
+    comm->agreement = shrunk->agreement;
+    comm->cached_request = (struct comm_cached_request){0};
     shrunk->channel = old.channel;
     shrunk->tuning = old.tuning;
-    shrunk->registration = old.registration;
-    shrunk->accord = old.accord;
+    shrunk->group_membership = old.group_membership;
+    shrunk->agreement = old.agreement;
     hoop_comm_free(shrunk);
 }
 
 void
-comms_destroy(struct comm_family *family)
+comms_destroy(struct comm_domain *domain)
 {
     struct hoop_comm *comm;
 
-    while ((comm = TAILQ_FIRST(&family->comms))) {
-        TAILQ_REMOVE(&family->comms, comm, link);
-        free(comm->registration);
+    while ((comm = TAILQ_FIRST(&domain->comms))) {
+        TAILQ_REMOVE(&domain->comms, comm, link);
+        free(comm->group_membership);
         comm_release(comm);
     }
-    pthread_mutex_destroy(&family->lock);
+    pthread_mutex_destroy(&domain->lock);
 }

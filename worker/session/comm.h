@@ -12,12 +12,12 @@
 
 #include "base/cleanup.h"
 #include "engine/engine.h"
-#include "session/registrar.h"
+#include "session/group_client.h"
 #include "transport/roster.h"
-#include "tune/hall_forming.h"
+#include "tune/shm_region_forming.h"
 #include "tune/tuning.h"
 
-/* On the wire, 0 stands for no communicator (a verdict on a rank): the ids
+/* On the wire, 0 stands for no communicator (a failure notice on a rank): the ids
  * that the coordinator gives out, of which 0 is the world's, begin here. */
 enum {
     COMM_ID_FIRST = 1
@@ -31,29 +31,29 @@ TAILQ_HEAD(comm_list, hoop_comm);
 
 /* What a collective does when a rank is lost: coll/retry.h. All have the same;
  * in the order of the setting's choices. */
-enum comm_remedy {
-    COMM_FAILS,
-    COMM_RETRIES,
+enum comm_failure_policy {
+    COMM_POLICY_FAIL,
+    COMM_POLICY_RETRY,
 };
 
 /* What a session's communicators have in common. Zeroed: nothing is there. */
-struct comm_family {
+struct comm_domain {
     const struct roster *roster; /* borrowed for life, as the two below */
     struct engine *engine;
     struct tuner *tuner;
-    struct registrar *registrar;
-    struct hall_modes modes;
+    struct group_client *group_client;
+    struct shm_region_modes modes;
     uint32_t timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
     /* Of forming others: that of the world's communicator. */
     _Atomic uint32_t forming_timeout_ms;
-    enum comm_remedy on_failure;
+    enum comm_failure_policy on_failure;
     pthread_mutex_t lock;
     struct comm_list comms;       /* all but the world's, under the lock */
     struct hoop_session *session; /* borrowed; NULL: a test's */
     /* Those whose members and newcomers have met since, under the lock. */
-    LIST_HEAD(, comm_family) grown;
-    struct comm_family *grown_from; /* NULL: the user has joined it */
-    LIST_ENTRY(comm_family) grown_link;
+    LIST_HEAD(, comm_domain) grown;
+    struct comm_domain *grown_from; /* NULL: the user has joined it */
+    LIST_ENTRY(comm_domain) grown_link;
     /* The world of a grown one has been freed: it ends with the last that was
      * made of it. Under the lock. */
     bool is_freed;
@@ -62,7 +62,7 @@ struct comm_family {
 /* What was called last by somebody who waited: checked, and as the engine got
  * it. The same again needs neither. Zeroed: nothing. The caller's, of whom there
  * is one at a time: coll/collective.c. */
-struct comm_routine {
+struct comm_cached_request {
     struct engine_collective request;
     size_t n_input; /* elements */
     size_t n_output;
@@ -70,7 +70,7 @@ struct comm_routine {
 
 /* What survivors of a communicator have agreed on. Zeroed: nothing. The
  * caller's, as a collective. */
-struct comm_accord {
+struct comm_agreement {
     uint64_t turns[GROUP_GROW + 1]; /* by kind: how many have been taken */
     uint32_t *failed;               /* ranks of the communicator; owned */
     uint32_t n_failed;
@@ -95,45 +95,46 @@ struct comm_retry {
 
 struct hoop_comm {
     TAILQ_ENTRY(hoop_comm) link;
-    struct comm_family *family; /* NULL: made without a session, by a test */
+    struct comm_domain *domain; /* NULL: made without a session, by a test */
     struct channel *channel;    /* NULL: this process is no member */
     struct tuning *tuning;      /* which algorithm; NULL: the first of each */
-    struct registration *registration; /* NULL: the world, a non-member */
+    struct group_membership
+        *group_membership;       /* NULL: the world, a non-member */
     uint32_t session_timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
-    struct comm_routine routine;
-    struct comm_accord accord;
+    struct comm_cached_request cached_request;
+    struct comm_agreement agreement;
     struct comm_retry retry;
     bool is_world; /* the session's, not to be freed */
 };
 
 /* Ranks of the world, each once. Handle: HOOP_E_INVALID. */
 enum hoop_status
-comm_list_check(const struct roster *roster, const struct registrar_list *list);
+comm_list_check(const struct roster *roster, const struct rank_list *list);
 
 /*
  * Form a communicator of list, whose ranks are known and this one's among
  * them. All of them call it.
  */
 enum hoop_status
-comm_form(struct comm_family *family,
-          const struct registrar_list *list,
+comm_form(struct comm_domain *domain,
+          const struct rank_list *list,
           uint64_t deadline_ns,
           struct hoop_comm **out_comm);
 
 /*
- * Open what all of list have joined: registration is taken, also on failure.
+ * Open what all of list have joined: group_membership is taken, also on failure.
  * After channel_expect(). *out_comm is written in any case, NULL if there is none.
  */
 enum hoop_status
-comm_open(struct comm_family *family,
-          const struct registrar_list *list,
-          struct registration *registration,
+comm_open(struct comm_domain *domain,
+          const struct rank_list *list,
+          struct group_membership *group_membership,
           uint64_t deadline_ns,
           struct hoop_comm **out_comm);
 
 /* One that this process is not a member of. */
 enum hoop_status
-comm_form_without_us(struct comm_family *family, struct hoop_comm **out_comm);
+comm_form_without_us(struct comm_domain *domain, struct hoop_comm **out_comm);
 
 /* comm stands for what survivors have made of it from now on; shrunk, which is
  * taken, and what comm stood for are no more. The caller is a member. */
@@ -143,6 +144,6 @@ comm_adopt(struct hoop_comm *comm, struct hoop_comm *shrunk);
 /* Frees what is left of all of them, when their engine has been left and no
  * other thread uses them. */
 void
-comms_destroy(struct comm_family *family);
+comms_destroy(struct comm_domain *domain);
 
 #endif

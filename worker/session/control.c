@@ -19,8 +19,8 @@
 #include "net/loop.h"
 #include "net/tls.h"
 #include "rpc/rpc_client.h"
-#include "session/lifetime.h"
-#include "session/terms.h"
+#include "session/config.h"
+#include "session/session.h"
 #include "wire/pack.h"
 
 enum {
@@ -89,7 +89,7 @@ token_read(const struct settings *settings, char token[LIMIT_TOKEN])
 }
 
 /* What a control asks, and as whom; all of it is copied. */
-struct control_terms {
+struct control_config {
     const char *coordinator;
     const char *job;
     const char *token;
@@ -97,11 +97,11 @@ struct control_terms {
 };
 
 static enum hoop_status
-client_create(struct hoop_control *control, const struct control_terms *terms)
+client_create(struct hoop_control *control, const struct control_config *config)
 {
     snprintf(control->coordinator, sizeof(control->coordinator), "%s",
-             terms->coordinator);
-    snprintf(control->job, sizeof(control->job), "%s", terms->job);
+             config->coordinator);
+    snprintf(control->job, sizeof(control->job), "%s", config->job);
     enum hoop_status status = loop_create(&control->loop);
     if (status == HOOP_OK)
         status = rpc_client_create(
@@ -109,8 +109,8 @@ client_create(struct hoop_control *control, const struct control_terms *terms)
                 .loop = control->loop,
                 .address = control->coordinator,
                 .job = control->job,
-                .token = terms->token,
-                .tls = terms->tls,
+                .token = config->token,
+                .tls = config->tls,
             },
             &control->client);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -126,20 +126,20 @@ client_create_as_set(struct hoop_control *control,
         .ca = settings_text(settings, SETTING_TLS_CA),
     };
     char token[LIMIT_TOKEN];
-    const struct control_terms terms = {
+    const struct control_config config = {
         .coordinator = settings_text(settings, SETTING_COORDINATOR),
         .job = settings_text(settings, SETTING_JOB),
         .token = token,
         .tls = settings_number(settings, SETTING_TLS) ? &files : NULL,
     };
 
-    if (!terms.coordinator)
+    if (!config.coordinator)
         return error_raise(HOOP_E_INVALID,
                            "which coordinator? Say host:port, or set "
                            "HOOP_COORDINATOR");
     enum hoop_status status = token_read(settings, token);
     if (status == HOOP_OK)
-        status = client_create(control, &terms);
+        status = client_create(control, &config);
     explicit_bzero(token, sizeof(token));
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -199,16 +199,16 @@ hoop_session_control(hoop_session_t *session, hoop_control_t **out_control)
     if (!session || !out_control)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            session ? "out_control" : "session");
-    const struct terms *terms = session_terms(session);
-    const struct tls_files files = terms_tls(terms);
+    const struct config *config = session_config(session);
+    const struct tls_files files = config_tls(config);
     enum hoop_status status = control_alloc(0, &control);
     if (status == HOOP_OK)
         status = client_create(control,
-                               &(struct control_terms){
-                                   .coordinator = terms->coordinator,
-                                   .job = terms_job_name(terms),
-                                   .token = terms->token,
-                                   .tls = terms->is_encrypted ? &files : NULL,
+                               &(struct control_config){
+                                   .coordinator = config->coordinator,
+                                   .job = config_job_name(config),
+                                   .token = config->token,
+                                   .tls = config->is_encrypted ? &files : NULL,
                                });
     if (status != HOOP_OK)
         return error_pass(status);

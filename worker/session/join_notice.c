@@ -19,7 +19,7 @@ enum {
 };
 
 struct join_notice {
-    const struct terms *terms;
+    const struct config *config;
     struct rpc_client *client;
     const char *refusal;
     struct wait_notice wait;
@@ -28,12 +28,12 @@ struct join_notice {
 };
 
 void
-join_notice_describe_trouble(const struct terms *terms,
+join_notice_describe_trouble(const struct config *config,
                              const char *trouble,
                              char out_text[LIMIT_ERROR_TEXT])
 {
     snprintf(out_text, LIMIT_ERROR_TEXT, "waiting for hoopd at %s: %.700s",
-             terms->coordinator, trouble[0] ? trouble : "no answer yet");
+             config->coordinator, trouble[0] ? trouble : "no answer yet");
 }
 
 /* "2 of 4 are here: hosts a, b". */
@@ -73,7 +73,7 @@ missing_describe(const struct job_reply *job, char out_text[LIMIT_ERROR_TEXT])
 }
 
 void
-join_notice_describe_job(const struct terms *terms,
+join_notice_describe_job(const struct config *config,
                          const struct job_reply *job,
                          char out_text[LIMIT_ERROR_TEXT])
 {
@@ -81,25 +81,25 @@ join_notice_describe_job(const struct terms *terms,
     char members[LIMIT_ERROR_TEXT];
     char rank[32] = "";
 
-    if (terms->rank != RENDEZVOUS_RANK_ANY)
-        snprintf(rank, sizeof(rank), " as rank %u", terms->rank);
+    if (config->rank != RENDEZVOUS_RANK_ANY)
+        snprintf(rank, sizeof(rank), " as rank %u", config->rank);
     missing_describe(job, missing);
     members_describe(job, members);
     snprintf(out_text, LIMIT_ERROR_TEXT, "joined job '%s'%s; %.350s; %.350s",
-             terms_job_name(terms), rank, missing, members);
+             config_job_name(config), rank, missing, members);
 }
 
 void
-join_notice_describe_refusal(const struct terms *terms,
+join_notice_describe_refusal(const struct config *config,
                              const char *refusal,
                              char out_text[LIMIT_ERROR_TEXT])
 {
     snprintf(out_text, LIMIT_ERROR_TEXT, "waiting to join job '%s': %.700s",
-             terms_job_name(terms), refusal);
+             config_job_name(config), refusal);
 }
 
 void
-join_notice_describe_silence(const struct terms *terms,
+join_notice_describe_silence(const struct config *config,
                              const char *why,
                              char out_text[LIMIT_ERROR_TEXT])
 {
@@ -107,12 +107,12 @@ join_notice_describe_silence(const struct terms *terms,
         snprintf(out_text, LIMIT_ERROR_TEXT,
                  "waiting for job '%s' to form; hoopd at %s does not say who "
                  "has come: %.500s",
-                 terms_job_name(terms), terms->coordinator, why);
+                 config_job_name(config), config->coordinator, why);
     else
         snprintf(out_text, LIMIT_ERROR_TEXT,
                  "waiting for hoopd at %s: it is connected, but does not "
                  "answer",
-                 terms->coordinator);
+                 config->coordinator);
 }
 
 static void
@@ -131,14 +131,14 @@ notice_say_of_job(struct join_notice *notice, const struct job_reply *job)
     char text[LIMIT_ERROR_TEXT];
 
     if (strcmp(job->line.state, "forming") == 0)
-        join_notice_describe_job(notice->terms, job, text);
+        join_notice_describe_job(notice->config, job, text);
     else if (notice->refusal[0])
-        join_notice_describe_refusal(notice->terms, notice->refusal, text);
+        join_notice_describe_refusal(notice->config, notice->refusal, text);
     else
         snprintf(text, sizeof(text),
                  "joined job '%s', which is to grow; waiting for its members, "
                  "or for others who come to it",
-                 terms_job_name(notice->terms));
+                 config_job_name(notice->config));
     wait_notice_say(&notice->wait, text);
 }
 
@@ -149,13 +149,13 @@ notice_say_unknown(struct join_notice *notice, const struct rpc_answer *answer)
     char text[LIMIT_ERROR_TEXT];
 
     if (trouble)
-        join_notice_describe_trouble(notice->terms, trouble, text);
+        join_notice_describe_trouble(notice->config, trouble, text);
     else if (answer->status == HOOP_E_TIMEOUT)
-        join_notice_describe_silence(notice->terms, "", text);
+        join_notice_describe_silence(notice->config, "", text);
     else if (notice->refusal[0])
-        join_notice_describe_refusal(notice->terms, notice->refusal, text);
+        join_notice_describe_refusal(notice->config, notice->refusal, text);
     else
-        join_notice_describe_silence(notice->terms, answer->message, text);
+        join_notice_describe_silence(notice->config, answer->message, text);
     wait_notice_say(&notice->wait, text);
 }
 
@@ -209,7 +209,7 @@ notice_on_timer(void *owner)
 
     if (!trouble && question_send(notice) == HOOP_OK)
         return;
-    join_notice_describe_trouble(notice->terms,
+    join_notice_describe_trouble(notice->config,
                                  trouble ? trouble : error_text(), text);
     wait_notice_say(&notice->wait, text);
     notice_plan(notice);
@@ -217,24 +217,24 @@ notice_on_timer(void *owner)
 
 /* Members of a job that grows wait as long as the call says. */
 static const char *
-bound_of(const struct terms *terms)
+bound_of(const struct config *config)
 {
-    return terms->membership ? "the timeout of hoop_comm_grow()"
-                             : "HOOP_JOIN_TIMEOUT";
+    return config->membership ? "the timeout of hoop_comm_grow()"
+                              : "HOOP_JOIN_TIMEOUT";
 }
 
 struct join_notice *
 join_notice_create(const struct rendezvous *rendezvous, const char *refusal)
 {
-    const struct terms *terms = rendezvous->terms;
+    const struct config *config = rendezvous->config;
     CLEANUP(join_notice_destroy) struct join_notice *notice = NULL;
 
-    if (terms->wait_notice_ms == 0)
+    if (config->wait_notice_ms == 0)
         return NULL;
     notice = calloc(1, sizeof(*notice));
     if (!notice)
         return NULL;
-    notice->terms = terms;
+    notice->config = config;
     notice->client = rendezvous->client;
     notice->refusal = refusal;
     if (loop_timer_create(rendezvous->loop, notice_on_timer, notice,
@@ -242,8 +242,8 @@ join_notice_create(const struct rendezvous *rendezvous, const char *refusal)
         log_debug("session", "a join will not tell: %s", error_text());
         return NULL;
     }
-    wait_notice_begin(&notice->wait, terms->wait_notice_ms, bound_of(terms),
-                      terms->join_timeout_ms);
+    wait_notice_begin(&notice->wait, config->wait_notice_ms, bound_of(config),
+                      config->join_timeout_ms);
     notice_plan(notice);
     return STEAL(notice);
 }

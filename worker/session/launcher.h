@@ -9,7 +9,7 @@
  *   PMI        PMI_RANK, PMI_SIZE
  *   Slurm      SLURM_PROCID, SLURM_NTASKS
  *
- * HOOP_RANK and HOOP_WORLD_SIZE win over all of them (session/terms.h).
+ * HOOP_RANK and HOOP_WORLD_SIZE win over all of them (session/config.h).
  */
 
 #ifndef SESSION_LAUNCHER_H

@@ -47,7 +47,7 @@ by_rank(const void *left, const void *right)
 }
 
 static struct hoop_group *
-group_fill(hoop_comm_t *world, const struct registrar_list *list)
+group_fill(hoop_comm_t *world, const struct rank_list *list)
 {
     struct hoop_group *group =
         calloc(1, sizeof(*group) + list->n_ranks * sizeof(*group->ranks));
@@ -65,10 +65,10 @@ group_fill(hoop_comm_t *world, const struct registrar_list *list)
 
 static enum hoop_status
 group_open(hoop_session_t *session,
-           const struct registrar_list *given,
+           const struct rank_list *given,
            struct hoop_group **out_group)
 {
-    struct registrar_list list = *given;
+    struct rank_list list = *given;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -82,7 +82,7 @@ group_open(hoop_session_t *session,
         return error_raise(HOOP_E_INVALID, "a group has at least one rank");
     if (list.ranks) {
         const enum hoop_status status =
-            comm_list_check(world->family->roster, &list);
+            comm_list_check(world->domain->roster, &list);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -102,7 +102,7 @@ hoop_group_create(hoop_session_t *session,
                   hoop_group_t **out_group)
 {
     struct hoop_group *group = NULL;
-    const struct registrar_list list = {ranks, n_ranks};
+    const struct rank_list list = {ranks, n_ranks};
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -122,7 +122,7 @@ hoop_group_from_ranks(hoop_session_t *session,
                       uint32_t n_ranks,
                       hoop_group_t **out_group)
 {
-    const struct registrar_list list = {ranks, n_ranks};
+    const struct rank_list list = {ranks, n_ranks};
     const enum hoop_status status = group_open(session, &list, out_group);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -182,9 +182,9 @@ part_find(struct hoop_group *group,
 static enum hoop_status
 part_form_ranks(struct hoop_group *group,
                 enum group_part part,
-                const struct registrar_list *list)
+                const struct rank_list *list)
 {
-    struct comm_family *family = group->world->family;
+    struct comm_domain *domain = group->world->domain;
     hoop_comm_t *global = NULL;
 
     if (part != GROUP_GLOBAL && list->n_ranks == group->n_ranks) {
@@ -193,8 +193,8 @@ part_form_ranks(struct hoop_group *group,
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    return comm_form(family, list,
-                     clock_deadline_ns(family->forming_timeout_ms),
+    return comm_form(domain, list,
+                     clock_deadline_ns(domain->forming_timeout_ms),
                      &group->parts[part].comm);
 }
 
@@ -204,7 +204,7 @@ part_form(struct hoop_group *group, enum group_part part)
 {
     const uint32_t here = hoop_comm_rank(group->world);
     CLEANUP(free) uint32_t *ranks = calloc(group->n_ranks, sizeof(*ranks));
-    struct registrar_list list = {ranks, 0};
+    struct rank_list list = {ranks, 0};
     bool is_member = false;
 
     if (!ranks)
@@ -218,7 +218,7 @@ part_form(struct hoop_group *group, enum group_part part)
         is_member |= rank == here;
     }
     if (!is_member)
-        return comm_form_without_us(group->world->family,
+        return comm_form_without_us(group->world->domain,
                                     &group->parts[part].comm);
     return part_form_ranks(group, part, &list);
 }

@@ -41,15 +41,15 @@ static enum hoop_status
 failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
 {
     const uint32_t size = channel_size(comm->channel);
-    struct comm_accord *accord = &comm->accord;
+    struct comm_agreement *agreement = &comm->agreement;
     size_t n_survivors = 0;
     bool is_among = false;
 
-    if (!accord->failed)
-        accord->failed = calloc(size, sizeof(*accord->failed));
-    if (!accord->failed)
+    if (!agreement->failed)
+        agreement->failed = calloc(size, sizeof(*agreement->failed));
+    if (!agreement->failed)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
-    accord->n_failed = 0;
+    agreement->n_failed = 0;
     for (uint32_t rank = 0; rank < size; rank++) {
         if (n_survivors < reply->n_ranks &&
             reply->ranks[n_survivors] ==
@@ -57,7 +57,7 @@ failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
             n_survivors++;
             is_among |= rank == channel_rank(comm->channel);
         } else {
-            accord->failed[accord->n_failed++] = rank;
+            agreement->failed[agreement->n_failed++] = rank;
         }
     }
     if (n_survivors != reply->n_ranks || !is_among)
@@ -70,36 +70,36 @@ failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
 static void
 fault_begin(struct hoop_comm *comm, const char *name)
 {
-    comm->accord.n_tries = 1;
-    comm->accord.faults = mishap_begin(comm->family->engine, name);
+    comm->agreement.n_tries = 1;
+    comm->agreement.faults = mishap_begin(comm->domain->engine, name);
 }
 
 static void
-fault_strike(const struct hoop_comm *comm, enum fault_point point)
+fault_inject(const struct hoop_comm *comm, enum fault_point point)
 {
-    mishap_strike(comm->family->engine, comm->accord.faults, point,
-                  comm->accord.n_tries);
+    mishap_strike(comm->domain->engine, comm->agreement.faults, point,
+                  comm->agreement.n_tries);
 }
 
 /* One turn. *out_registration: of a shrink. */
 static enum hoop_status
 turn_take(struct hoop_comm *comm,
-          struct registrar_say say,
+          struct group_client_proposal say,
           uint64_t deadline_ns,
           struct group_agree_reply *out_reply,
-          struct registration **out_registration)
+          struct group_membership **out_registration)
 {
-    fault_strike(comm, FAULT_AT_SEND);
+    fault_inject(comm, FAULT_AT_SEND);
     say.comm = channel_id(comm->channel);
-    say.turn = comm->accord.turns[say.kind] + 1;
+    say.turn = comm->agreement.turns[say.kind] + 1;
     const enum hoop_status status =
-        registrar_agree(comm->family->registrar, &say, left_ms(deadline_ns),
-                        out_reply, out_registration);
+        group_client_agree(comm->domain->group_client, &say,
+                           left_ms(deadline_ns), out_reply, out_registration);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    comm->accord.turns[say.kind] = say.turn;
-    fault_strike(comm, FAULT_AT_RECEIVE);
+    comm->agreement.turns[say.kind] = say.turn;
+    fault_inject(comm, FAULT_AT_RECEIVE);
     return HOOP_OK;
 }
 
@@ -117,9 +117,9 @@ losses_report(struct hoop_comm *comm, uint64_t deadline_ns)
     for (uint32_t i = 0; i < size; i++) {
         const uint32_t rank = channel_world_rank(comm->channel, i);
 
-        if (is_lost[i] && rank != comm->family->roster->rank)
-            registrar_report(comm->family->registrar, rank,
-                             left_ms(deadline_ns));
+        if (is_lost[i] && rank != comm->domain->roster->rank)
+            group_client_report(comm->domain->group_client, rank,
+                                left_ms(deadline_ns));
     }
 }
 
@@ -133,7 +133,7 @@ shrunk_confirm(struct hoop_comm *comm,
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
     const uint64_t final =
         status_is_loss(opened) || opened == HOOP_E_ABORTED ? 0 : CONFIRM_FINAL;
-    const struct registrar_say say = {
+    const struct group_client_proposal say = {
         .kind = GROUP_CONFIRM,
         .flags = opened == HOOP_OK ? CONFIRM_OPEN | CONFIRM_FINAL : final,
     };
@@ -158,17 +158,17 @@ shrunk_confirm(struct hoop_comm *comm,
 static enum hoop_status
 shrunk_open(struct hoop_comm *old,
             const struct group_agree_reply *reply,
-            struct registration *registration,
+            struct group_membership *group_membership,
             uint64_t deadline_ns,
             struct hoop_comm **out_comm)
 {
-    const struct registrar_list list = {reply->ranks, (uint32_t)reply->n_ranks};
+    const struct rank_list list = {reply->ranks, (uint32_t)reply->n_ranks};
     struct hoop_comm *comm = NULL;
     char text[LIMIT_ERROR_TEXT] = "";
     bool is_again = false;
 
     const enum hoop_status opened =
-        comm_open(old->family, &list, registration, deadline_ns, &comm);
+        comm_open(old->domain, &list, group_membership, deadline_ns, &comm);
     if (opened != HOOP_OK)
         snprintf(text, sizeof(text), "%s", error_text());
     if (!comm || !comm->channel) {
@@ -177,12 +177,12 @@ shrunk_open(struct hoop_comm *old,
     }
     if (opened != HOOP_OK)
         channel_revoke(comm->channel, text);
-    comm->accord.faults = old->accord.faults;
-    comm->accord.n_tries = old->accord.n_tries;
+    comm->agreement.faults = old->agreement.faults;
+    comm->agreement.n_tries = old->agreement.n_tries;
     const enum hoop_status status =
         shrunk_confirm(comm, opened, deadline_ns, &is_again);
     if (status == HOOP_OK && !is_again) {
-        comm->accord.unfinished = reply->least;
+        comm->agreement.unfinished = reply->least;
         *out_comm = comm;
         return HOOP_OK;
     }
@@ -204,24 +204,24 @@ shrink_try(struct hoop_comm *comm,
            struct hoop_comm **out_comm)
 {
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
-    const struct registrar_say say = {
+    const struct group_client_proposal say = {
         .kind = GROUP_SHRINK, .flags = UINT64_MAX, .least = unfinished};
-    struct engine *engine = comm->family->engine;
-    struct registration *registration = NULL;
+    struct engine *engine = comm->domain->engine;
+    struct group_membership *group_membership = NULL;
 
     channel_expect(engine);
     enum hoop_status status =
-        turn_take(comm, say, deadline_ns, &reply, &registration);
+        turn_take(comm, say, deadline_ns, &reply, &group_membership);
     if (status == HOOP_OK) {
         status = failed_note(comm, &reply);
         if (status != HOOP_OK)
-            registrar_leave(comm->family->registrar, registration);
+            group_client_leave(comm->domain->group_client, group_membership);
     }
     if (status != HOOP_OK) {
         channel_give_up(engine);
         return error_pass(status);
     }
-    status = shrunk_open(comm, &reply, registration, deadline_ns, out_comm);
+    status = shrunk_open(comm, &reply, group_membership, deadline_ns, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -232,13 +232,13 @@ shrink_alone(struct hoop_comm *comm,
              uint64_t deadline_ns,
              struct hoop_comm **out_comm)
 {
-    const struct registrar_list list = {&comm->family->roster->rank, 1};
+    const struct rank_list list = {&comm->domain->roster->rank, 1};
     const enum hoop_status status =
-        comm_form(comm->family, &list, deadline_ns, out_comm);
+        comm_form(comm->domain, &list, deadline_ns, out_comm);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    (*out_comm)->accord.unfinished = unfinished;
+    (*out_comm)->agreement.unfinished = unfinished;
     return HOOP_OK;
 }
 
@@ -251,7 +251,7 @@ shrink_on(struct hoop_comm *comm,
     struct hoop_comm *shrunk = NULL;
 
     for (unsigned n_tries = 0; !shrunk; n_tries++) {
-        comm->accord.n_tries = n_tries + 1;
+        comm->agreement.n_tries = n_tries + 1;
         if (n_tries > 0)
             losses_report(comm, deadline_ns);
         if (clock_is_past(deadline_ns))
@@ -275,7 +275,7 @@ comm_shrink(struct hoop_comm *comm,
             struct hoop_comm **out_comm)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    enum hoop_status status = engine_check_member(comm->family->engine);
+    enum hoop_status status = engine_check_member(comm->domain->engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -290,7 +290,7 @@ comm_shrink(struct hoop_comm *comm,
     channel_watch(comm->channel, CHANNEL_NOT_WATCHED);
     if (status != HOOP_OK)
         return error_pass(status);
-    fault_strike(comm, FAULT_AT_END);
+    fault_inject(comm, FAULT_AT_END);
     return HOOP_OK;
 }
 
@@ -302,9 +302,9 @@ comm_agree(struct hoop_comm *comm,
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
-    const struct registrar_say say = {
+    const struct group_client_proposal say = {
         .kind = GROUP_AGREE, .flags = *flags, .least = *least};
-    enum hoop_status status = engine_check_member(comm->family->engine);
+    enum hoop_status status = engine_check_member(comm->domain->engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -318,21 +318,21 @@ comm_agree(struct hoop_comm *comm,
         status = failed_note(comm, &reply);
     if (status != HOOP_OK)
         return error_pass(status);
-    fault_strike(comm, FAULT_AT_END);
+    fault_inject(comm, FAULT_AT_END);
     *flags = reply.flags;
     *least = reply.least;
     return HOOP_OK;
 }
 
 enum hoop_status
-comm_gather(struct hoop_comm *comm,
-            enum group_agree_kind kind,
-            uint64_t deadline_ns,
-            uint64_t *least)
+comm_sync_survivors(struct hoop_comm *comm,
+                    enum group_agree_kind kind,
+                    uint64_t deadline_ns,
+                    uint64_t *least)
 {
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
-    const struct registrar_say say = {.kind = kind, .least = *least};
-    const enum hoop_status alive = engine_check_member(comm->family->engine);
+    const struct group_client_proposal say = {.kind = kind, .least = *least};
+    const enum hoop_status alive = engine_check_member(comm->domain->engine);
 
     if (alive != HOOP_OK)
         return error_pass(alive);
@@ -340,7 +340,7 @@ comm_gather(struct hoop_comm *comm,
         fault_begin(comm, "grow");
     /* The coordinator does not know those of one rank. */
     if (channel_size(comm->channel) == 1) {
-        comm->accord.turns[kind]++;
+        comm->agreement.turns[kind]++;
         return HOOP_OK;
     }
     channel_watch(comm->channel, CHANNEL_WATCHED);
@@ -375,7 +375,7 @@ hoop_comm_revoke(hoop_comm_t *comm)
         return error_raise(HOOP_E_INVALID, "comm is NULL");
     if (!comm->channel)
         return HOOP_OK;
-    const enum hoop_status status = engine_check(comm->family->engine);
+    const enum hoop_status status = engine_check(comm->domain->engine);
     if (status != HOOP_OK)
         return error_pass(status);
     channel_revoke(comm->channel, "by its program");
@@ -392,14 +392,14 @@ hoop_comm_shrink(hoop_comm_t *comm, hoop_comm_t **out_comm)
                            comm ? "out_comm" : "comm");
     const enum hoop_status status =
         comm->channel ? comm_shrink(comm, comm_deadline_ns(comm), out_comm)
-                      : comm_form_without_us(comm->family, out_comm);
+                      : comm_form_without_us(comm->domain, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 uint64_t
 hoop_comm_unfinished(const hoop_comm_t *comm)
 {
-    return comm ? comm->accord.unfinished : 0;
+    return comm ? comm->agreement.unfinished : 0;
 }
 
 enum hoop_status
@@ -475,9 +475,9 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    const uint32_t n_failed = comm->accord.n_failed;
+    const uint32_t n_failed = comm->agreement.n_failed;
     for (uint32_t i = 0; i < n_failed && i < capacity; i++)
-        ranks[i] = comm->accord.failed[i];
+        ranks[i] = comm->agreement.failed[i];
     *out_n_ranks = n_failed;
     return HOOP_OK;
 }

@@ -23,10 +23,10 @@ comm_shrink(struct hoop_comm *comm,
  * *least becomes the least of theirs. Handle: as of an agreement.
  */
 enum hoop_status
-comm_gather(struct hoop_comm *comm,
-            enum group_agree_kind kind,
-            uint64_t deadline_ns,
-            uint64_t *least);
+comm_sync_survivors(struct hoop_comm *comm,
+                    enum group_agree_kind kind,
+                    uint64_t deadline_ns,
+                    uint64_t *least);
 
 /* hoop_comm_agree(), and *least becomes the least of theirs. The caller is a
  * member. Handle: as there. */

@@ -20,7 +20,7 @@
 #include "base/random.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/method.h"
-#include "session/endings.h"
+#include "session/exit_status.h"
 #include "session/host.h"
 #include "session/join_notice.h"
 #include "wire/pack.h"
@@ -44,7 +44,7 @@ enum {
 };
 
 /* One call, for which the loop runs. */
-struct errand {
+struct sync_call {
     struct loop *loop;
     enum hoop_status status;
     char text[LIMIT_ERROR_TEXT];
@@ -55,77 +55,77 @@ struct errand {
 };
 
 static void
-errand_on_answer(void *owner, const struct rpc_answer *answer)
+sync_call_on_answer(void *owner, const struct rpc_answer *answer)
 {
-    struct errand *errand = owner;
+    struct sync_call *sync_call = owner;
 
-    errand->status = answer->status;
-    snprintf(errand->text, sizeof(errand->text), "%s", answer->message);
-    if (answer->status == HOOP_OK && errand->reply)
-        errand->status = join_reply_decode(answer->body, errand->reply);
-    if (answer->status == HOOP_OK && errand->job)
-        errand->status = job_reply_decode(answer->body, errand->job);
-    if (errand->status != answer->status)
-        snprintf(errand->text, sizeof(errand->text), "%s", error_text());
-    loop_stop(errand->loop);
+    sync_call->status = answer->status;
+    snprintf(sync_call->text, sizeof(sync_call->text), "%s", answer->message);
+    if (answer->status == HOOP_OK && sync_call->reply)
+        sync_call->status = join_reply_decode(answer->body, sync_call->reply);
+    if (answer->status == HOOP_OK && sync_call->job)
+        sync_call->status = job_reply_decode(answer->body, sync_call->job);
+    if (sync_call->status != answer->status)
+        snprintf(sync_call->text, sizeof(sync_call->text), "%s", error_text());
+    loop_stop(sync_call->loop);
 }
 
 /* Send what is packed and run the loop until the answer is here. Returns its
- * status; errand->text is why it is not OK. */
+ * status; sync_call->text is why it is not OK. */
 static enum hoop_status
-errand_run(struct errand *errand,
-           const struct rendezvous *rendezvous,
-           struct rpc_call call,
-           struct pack *pack)
+sync_call_run(struct sync_call *sync_call,
+              const struct rendezvous *rendezvous,
+              struct rpc_call call,
+              struct pack *pack)
 {
     CLEANUP(free) uint8_t *bytes = NULL;
 
-    call.on_answer = errand_on_answer;
-    call.owner = errand;
-    errand->loop = rendezvous->loop;
+    call.on_answer = sync_call_on_answer;
+    call.owner = sync_call;
+    sync_call->loop = rendezvous->loop;
     enum hoop_status status = pack_take(pack, &bytes, &call.body.n_bytes);
     if (status == HOOP_OK) {
         call.body.bytes = bytes;
-        status = rpc_client_call(rendezvous->client, &call, &errand->call);
+        status = rpc_client_call(rendezvous->client, &call, &sync_call->call);
     }
     if (status != HOOP_OK) {
-        snprintf(errand->text, sizeof(errand->text), "%s", error_text());
+        snprintf(sync_call->text, sizeof(sync_call->text), "%s", error_text());
         return status;
     }
-    if (errand->is_farewell) {
-        loop_run(errand->loop);
-        return errand->status;
+    if (sync_call->is_farewell) {
+        loop_run(sync_call->loop);
+        return sync_call->status;
     }
-    status = loop_run_interruptible(errand->loop);
+    status = loop_run_interruptible(sync_call->loop);
     if (status != HOOP_OK) {
-        rpc_client_cancel(rendezvous->client, errand->call);
-        snprintf(errand->text, sizeof(errand->text), "%s", error_text());
+        rpc_client_cancel(rendezvous->client, sync_call->call);
+        snprintf(sync_call->text, sizeof(sync_call->text), "%s", error_text());
         return status;
     }
-    return errand->status;
+    return sync_call->status;
 }
 
 static enum hoop_status
-request_fill(const struct terms *terms,
+request_fill(const struct config *config,
              const struct advertised *advertised,
              struct join_request *request)
 {
     *request = (struct join_request){
         .protocol = RENDEZVOUS_PROTOCOL,
-        .rank = terms->rank,
+        .rank = config->rank,
         .rank_use =
-            terms->prefers_rank ? JOIN_RANK_PREFERRED : JOIN_RANK_DEMANDED,
-        .membership = terms->membership,
-        .world_size = terms->world_size,
-        .size_min = terms->size_min,
-        .settle_ms = terms->settle_ms,
-        .deadline_ms = terms->join_timeout_ms,
+            config->prefers_rank ? JOIN_RANK_PREFERRED : JOIN_RANK_DEMANDED,
+        .membership = config->membership,
+        .world_size = config->world_size,
+        .size_min = config->size_min,
+        .settle_ms = config->settle_ms,
+        .deadline_ms = config->join_timeout_ms,
         .pid = (uint32_t)getpid(),
         .process_space = process_space(),
     };
-    snprintf(request->root, sizeof(request->root), "%s", terms->root);
+    snprintf(request->root, sizeof(request->root), "%s", config->root);
     host_name(request->host);
-    host_id(terms->node, request->host_id);
+    host_id(config->node, request->host_id);
     address_format(&advertised->address, request->address);
     while (request->incarnation == 0) {
         const enum hoop_status status =
@@ -154,8 +154,8 @@ reply_check(const struct join_reply *reply, uint64_t incarnation)
 
 /* While a join waits: whether a rank that it needs can still come. */
 struct absence {
-    const struct terms *terms;
-    struct errand *errand;
+    const struct config *config;
+    struct sync_call *sync_call;
     struct loop_timer *timer;
     unsigned int n_seen;
     bool is_certain;
@@ -165,17 +165,17 @@ static void
 absence_on_timer(void *owner)
 {
     struct absence *absence = owner;
-    struct errand *errand = absence->errand;
+    struct sync_call *sync_call = absence->sync_call;
     char text[LIMIT_NAME];
 
-    if (endings_absent(absence->terms->endings, absence->terms->world_size,
-                       text) &&
+    if (exit_status_find_absent(absence->config->exit_status,
+                                absence->config->world_size, text) &&
         ++absence->n_seen == ABSENCE_LOOKS) {
         absence->is_certain = true;
-        errand->status = HOOP_E_PEER_LOST;
-        snprintf(errand->text, sizeof(errand->text), "%s before it joined",
-                 text);
-        loop_stop(errand->loop);
+        sync_call->status = HOOP_E_PEER_LOST;
+        snprintf(sync_call->text, sizeof(sync_call->text),
+                 "%s before it joined", text);
+        loop_stop(sync_call->loop);
         return;
     }
     loop_timer_start(absence->timer, ABSENCE_LOOK_MS);
@@ -185,10 +185,10 @@ absence_on_timer(void *owner)
 static enum hoop_status
 absence_watch(struct absence *absence, struct loop *loop)
 {
-    const struct terms *terms = absence->terms;
+    const struct config *config = absence->config;
 
-    if (!terms->endings[0] || !terms->world_size || terms->root[0] ||
-        (terms->size_min && terms->size_min < terms->world_size))
+    if (!config->exit_status[0] || !config->world_size || config->root[0] ||
+        (config->size_min && config->size_min < config->world_size))
         return HOOP_OK;
 
     const enum hoop_status status =
@@ -205,7 +205,7 @@ absence_watch(struct absence *absence, struct loop *loop)
 static enum hoop_status
 address_settle(const struct rendezvous *rendezvous,
                struct join_request *request,
-               struct errand *errand)
+               struct sync_call *sync_call)
 {
     const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
     const struct rpc_call call = {
@@ -213,16 +213,16 @@ address_settle(const struct rendezvous *rendezvous,
         .timeout_ms = request->deadline_ms,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
-    struct errand question = {0};
+    struct sync_call question = {0};
     struct address local;
     struct address guess;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     health_request_encode(&(struct health_request){""}, &pack);
     const enum hoop_status status =
-        errand_run(&question, rendezvous, call, &pack);
+        sync_call_run(&question, rendezvous, call, &pack);
     if (status != HOOP_OK) {
-        memcpy(errand->text, question.text, sizeof(errand->text));
+        memcpy(sync_call->text, question.text, sizeof(sync_call->text));
         return status;
     }
     if (rpc_client_local_address(rendezvous->client, &local) &&
@@ -238,7 +238,7 @@ address_settle(const struct rendezvous *rendezvous,
 static enum hoop_status
 join_once(const struct rendezvous *rendezvous,
           const struct join_request *request,
-          struct errand *errand)
+          struct sync_call *sync_call)
 {
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_JOIN)->name,
@@ -247,17 +247,18 @@ join_once(const struct rendezvous *rendezvous,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
 
-    struct absence absence = {.terms = rendezvous->terms, .errand = errand};
+    struct absence absence = {.config = rendezvous->config,
+                              .sync_call = sync_call};
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     join_request_encode(request, &pack);
     enum hoop_status status = absence_watch(&absence, rendezvous->loop);
     if (status == HOOP_OK)
-        status = errand_run(errand, rendezvous, call, &pack);
+        status = sync_call_run(sync_call, rendezvous, call, &pack);
     else
-        snprintf(errand->text, sizeof(errand->text), "%s", error_text());
+        snprintf(sync_call->text, sizeof(sync_call->text), "%s", error_text());
     if (absence.is_certain)
-        rpc_client_cancel(rendezvous->client, errand->call);
+        rpc_client_cancel(rendezvous->client, sync_call->call);
     loop_timer_destroy(absence.timer);
     return status;
 }
@@ -266,16 +267,16 @@ static enum hoop_status
 join_attempt(const struct rendezvous *rendezvous,
              const struct advertised *advertised,
              struct join_request *request,
-             struct errand *errand)
+             struct sync_call *sync_call)
 {
     if (advertised->is_guess) {
         const enum hoop_status status =
-            address_settle(rendezvous, request, errand);
+            address_settle(rendezvous, request, sync_call);
 
         if (status != HOOP_OK)
             return status;
     }
-    return join_once(rendezvous, request, errand);
+    return join_once(rendezvous, request, sync_call);
 }
 
 static void
@@ -357,7 +358,7 @@ ended_members_look(struct ended_members *ended,
 {
     CLEANUP(job_reply_deinit) struct job_reply job = {0};
     CLEANUP(pack_deinit) struct pack pack = {0};
-    struct errand question = {.job = &job};
+    struct sync_call question = {.job = &job};
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_MEMBERS)->name,
         .timeout_ms = request->deadline_ms < ENDED_ANSWER_MS
@@ -372,7 +373,7 @@ ended_members_look(struct ended_members *ended,
     ended->looked_ns = now_ns;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     job_request_encode(&(struct job_request){0}, &pack);
-    if (errand_run(&question, rendezvous, call, &pack) != HOOP_OK ||
+    if (sync_call_run(&question, rendezvous, call, &pack) != HOOP_OK ||
         job.line.epoch == 0) {
         log_debug("session", "who has the places is not known: %s",
                   question.text);
@@ -395,30 +396,31 @@ static enum hoop_status
 join_repeatedly(const struct rendezvous *rendezvous,
                 const struct advertised *advertised,
                 struct join_request *request,
-                struct errand *errand)
+                struct sync_call *sync_call)
 {
     const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
     CLEANUP(join_notice_destroy)
-    struct join_notice *notice = join_notice_create(rendezvous, errand->text);
+    struct join_notice *notice =
+        join_notice_create(rendezvous, sync_call->text);
     struct ended_members ended = {0};
     enum hoop_status status =
-        join_attempt(rendezvous, advertised, request, errand);
+        join_attempt(rendezvous, advertised, request, sync_call);
 
     /* What a job grows by forms once; and there is no time left where the
      * coordinator could not be reached. */
-    while (is_of_places(status) && !rendezvous->terms->root[0] &&
+    while (is_of_places(status) && !rendezvous->config->root[0] &&
            !clock_is_past(deadline_ns)) {
         if (!ended_members_look(&ended, rendezvous, request)) {
             if (status != HOOP_E_UNAVAILABLE)
                 break;
-            status = join_pause(rendezvous->loop, deadline_ns, errand->text);
+            status = join_pause(rendezvous->loop, deadline_ns, sync_call->text);
             if (status != HOOP_OK)
                 break;
         }
         const int left_ms = clock_left_ms(deadline_ns);
 
         request->deadline_ms = left_ms > 0 ? (uint32_t)left_ms : 1;
-        status = join_attempt(rendezvous, advertised, request, errand);
+        status = join_attempt(rendezvous, advertised, request, sync_call);
     }
     free(ended.ranks);
     request->ended = (struct message_span){0};
@@ -430,19 +432,19 @@ rendezvous_join(const struct rendezvous *rendezvous,
                 const struct advertised *advertised,
                 struct join_reply *out_reply)
 {
-    const struct terms *terms = rendezvous->terms;
+    const struct config *config = rendezvous->config;
     CLEANUP(join_reply_deinit) struct join_reply reply = {0};
-    struct errand errand = {.reply = &reply};
+    struct sync_call sync_call = {.reply = &reply};
     struct join_request request;
 
-    enum hoop_status status = request_fill(terms, advertised, &request);
+    enum hoop_status status = request_fill(config, advertised, &request);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = join_repeatedly(rendezvous, advertised, &request, &errand);
+    status = join_repeatedly(rendezvous, advertised, &request, &sync_call);
     if (status != HOOP_OK)
         return error_raise(status, "cannot join job '%s' at %s: %s",
-                           terms_job_name(terms), terms->coordinator,
-                           errand.text);
+                           config_job_name(config), config->coordinator,
+                           sync_call.text);
     status = reply_check(&reply, request.incarnation);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -502,7 +504,7 @@ member_check(const struct roster *roster, const struct member *member)
 }
 
 enum hoop_status
-rendezvous_roster(const struct terms *terms,
+rendezvous_roster(const struct config *config,
                   const struct join_reply *reply,
                   struct roster **out_roster)
 {
@@ -512,7 +514,7 @@ rendezvous_roster(const struct terms *terms,
     enum hoop_status status = roster_create(reply->size, &roster);
     if (status != HOOP_OK)
         return error_pass(status);
-    snprintf(roster->job, sizeof(roster->job), "%s", terms->job);
+    snprintf(roster->job, sizeof(roster->job), "%s", config->job);
     roster->epoch = reply->epoch;
     roster->rank = reply->rank;
     for (uint32_t rank = 0; rank < reply->size; rank++) {
@@ -553,7 +555,7 @@ rendezvous_leave(const struct rendezvous *rendezvous,
         .timeout_ms = timeout_ms,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
-    struct errand errand = {.is_farewell = true};
+    struct sync_call sync_call = {.is_farewell = true};
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     snprintf(report.reason, sizeof(report.reason), "%s", why);
@@ -561,6 +563,6 @@ rendezvous_leave(const struct rendezvous *rendezvous,
         report_request_encode(&report, &pack);
     else
         member_request_encode(&report.reporter, &pack);
-    if (errand_run(&errand, rendezvous, call, &pack) != HOOP_OK)
-        log_debug("session", "leaving without a word: %s", errand.text);
+    if (sync_call_run(&sync_call, rendezvous, call, &pack) != HOOP_OK)
+        log_debug("session", "leaving without a word: %s", sync_call.text);
 }

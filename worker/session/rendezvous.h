@@ -15,14 +15,14 @@
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/rpc_client.h"
 #include "session/advertise.h"
-#include "session/lifetime.h"
-#include "session/terms.h"
+#include "session/config.h"
+#include "session/session.h"
 #include "transport/roster.h"
 
 struct rendezvous {
     struct loop *loop;         /* nobody runs it */
     struct rpc_client *client; /* on that loop */
-    const struct terms *terms;
+    const struct config *config;
     uint64_t *credential; /* this member's; a join writes it */
 };
 
@@ -47,7 +47,7 @@ rendezvous_pause_ms(uint64_t left_ms);
 
 /* The members as the transport knows them. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
-rendezvous_roster(const struct terms *terms,
+rendezvous_roster(const struct config *config,
                   const struct join_reply *reply,
                   struct roster **out_roster);
 

@@ -29,14 +29,14 @@
 #include "rpc/rpc_client.h"
 #include "session/advertise.h"
 #include "session/comm.h"
-#include "session/endings.h"
+#include "session/config.h"
+#include "session/exit_status.h"
 #include "session/fork.h"
-#include "session/growth.h"
-#include "session/lifetime.h"
-#include "session/own_thread.h"
+#include "session/grow.h"
+#include "session/lease_client.h"
+#include "session/loop_thread.h"
 #include "session/rendezvous.h"
-#include "session/standing.h"
-#include "session/terms.h"
+#include "session/session.h"
 #include "session/world.h"
 #include "transport/connector.h"
 #include "tune/tuner.h"
@@ -47,12 +47,12 @@ enum {
      * up before that, and leaves, would be named instead. */
     TELLING_MS = 1000,
     CONNECT_MS = CONNECTOR_UNREACHABLE_MS + TELLING_MS,
-    GOODBYE_MS = 1000, /* to the peers, and to the coordinator */
+    LEAVE_MS = 1000, /* to the peers, and to the coordinator */
 };
 
 struct hoop_session {
     uint64_t credential; /* what it joined with */
-    struct terms terms;
+    struct config config;
     struct fork_watch fork_watch;
     bool is_orphan; /* this process was forked from the one that joined */
     int listen_fd;
@@ -64,7 +64,7 @@ struct hoop_session {
     struct engine *engine;
     struct connector *connector;
     struct background *background;
-    struct standing *standing;
+    struct lease_client *lease_client;
     struct tuner *tuner;
     uint64_t world_id;
     struct world world;
@@ -126,7 +126,7 @@ on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
     /* hoop_abort() says it. */
     if (rank == session->roster->rank && evidence == EVIDENCE_GIVEN_UP)
         return;
-    standing_report(session->standing, rank, evidence, why);
+    lease_client_report_lost(session->lease_client, rank, evidence, why);
 }
 
 static void
@@ -136,7 +136,7 @@ on_suspected(void *owner,
 {
     const struct hoop_session *session = owner;
 
-    standing_complain(session->standing, rank, suspicion);
+    lease_client_report_suspicion(session->lease_client, rank, suspicion);
 }
 
 static void
@@ -145,8 +145,8 @@ on_views(void *owner, uint64_t question, const uint8_t *views)
     const struct hoop_session *session = owner;
 
     /* While leaving there is none any more. */
-    if (session->standing)
-        standing_answer(session->standing, question, views);
+    if (session->lease_client)
+        lease_client_send_views(session->lease_client, question, views);
 }
 
 static void
@@ -154,8 +154,8 @@ on_activity(void *owner, uint64_t query, const struct engine_activity *activity)
 {
     const struct hoop_session *session = owner;
 
-    if (session->standing)
-        standing_tell_activity(session->standing, query, activity);
+    if (session->lease_client)
+        lease_client_send_activity(session->lease_client, query, activity);
 }
 
 static void
@@ -187,7 +187,8 @@ fate_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
     const struct hoop_session *session = owner;
 
-    return endings_look(session->roster, rank, session->terms.endings, out_how);
+    return exit_status_find(session->roster, rank, session->config.exit_status,
+                            out_how);
 }
 
 static void
@@ -235,10 +236,10 @@ on_shortage(void *owner, const struct connector_shortage *shortage)
 }
 
 static void
-on_condemned(void *owner,
-             uint32_t rank,
-             enum evidence evidence,
-             const char *why)
+on_declared_dead(void *owner,
+                 uint32_t rank,
+                 enum evidence evidence,
+                 const char *why)
 {
     const struct hoop_session *session = owner;
 
@@ -262,7 +263,7 @@ on_forked(void *owner)
 
 /* There is no such name. The thread's last error says which. */
 static enum hoop_status
-name_raise(const struct terms *terms)
+name_raise(const struct config *config)
 {
     char why[LIMIT_ERROR_TEXT];
 
@@ -270,28 +271,28 @@ name_raise(const struct terms *terms)
     return error_raise(HOOP_E_UNAVAILABLE,
                        "cannot join job '%s' at %s: %.500s; correct "
                        "HOOP_COORDINATOR, or let this host know the name",
-                       terms_job_name(terms), terms->coordinator, why);
+                       config_job_name(config), config->coordinator, why);
 }
 
 static enum hoop_status
 client_open(struct hoop_session *session)
 {
-    const struct terms *terms = &session->terms;
-    const struct tls_files files = terms_tls(terms);
+    const struct config *config = &session->config;
+    const struct tls_files files = config_tls(config);
 
     enum hoop_status status = loop_create(&session->loop);
     if (status != HOOP_OK)
         return error_pass(status);
     const struct rpc_client_options options = {
         .loop = session->loop,
-        .address = terms->coordinator,
-        .job = terms->job,
-        .token = terms->token,
-        .tls = terms->is_encrypted ? &files : NULL,
+        .address = config->coordinator,
+        .job = config->job,
+        .token = config->token,
+        .tls = config->is_encrypted ? &files : NULL,
     };
     status = rpc_client_create(&options, &session->client);
     if (status == HOOP_E_UNAVAILABLE)
-        return name_raise(terms);
+        return name_raise(config);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -301,7 +302,7 @@ rendezvous_of(struct hoop_session *session)
     return (struct rendezvous){
         .loop = session->loop,
         .client = session->client,
-        .terms = &session->terms,
+        .config = &session->config,
         .credential = &session->credential,
     };
 }
@@ -310,18 +311,18 @@ rendezvous_of(struct hoop_session *session)
 static enum hoop_status
 world_await(struct hoop_session *session, struct join_reply *out_reply)
 {
-    const struct terms *terms = &session->terms;
+    const struct config *config = &session->config;
     const struct advertise wanted = {
-        .advertise = terms->advertise,
-        .interface = terms->interface,
-        .coordinator = terms->coordinator,
+        .advertise = config->advertise,
+        .interface = config->interface,
+        .coordinator = config->coordinator,
     };
     const struct rendezvous rendezvous = rendezvous_of(session);
     struct advertised advertised;
 
     enum hoop_status status = advertise_find(&wanted, &advertised);
     if (status == HOOP_OK)
-        status = advertise_listen(terms->ports, &advertised.address,
+        status = advertise_listen(config->ports, &advertised.address,
                                   &session->listen_fd);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -336,19 +337,20 @@ engine_open(struct hoop_session *session)
 {
     const struct engine_options options = {
         .roster = session->roster,
-        .faults = session->terms.faults,
-        .codec = session->terms.codec,
-        .checking = session->terms.checking,
-        .habits =
-            session->terms.on_failure == COMM_RETRIES ? CALL_HABIT_RETRIES : 0,
-        .is_summing = session->terms.is_summing,
-        .spinning = session->terms.spinning,
-        .n_streams = session->terms.n_streams,
-        .failure_timeout_ms = session->terms.failure_timeout_ms,
-        .is_failure_timeout_fixed = session->terms.is_failure_timeout_fixed,
-        .timeout_ms = session->terms.op_timeout_ms,
-        .late_warning_ms = session->terms.late_warning_ms,
-        .wait_notice_ms = session->terms.wait_notice_ms,
+        .faults = session->config.faults,
+        .codec = session->config.codec,
+        .checking = session->config.checking,
+        .habits = session->config.on_failure == COMM_POLICY_RETRY
+                      ? CALL_HABIT_RETRIES
+                      : 0,
+        .is_summing = session->config.is_summing,
+        .spinning = session->config.spinning,
+        .n_streams = session->config.n_streams,
+        .failure_timeout_ms = session->config.failure_timeout_ms,
+        .is_failure_timeout_fixed = session->config.is_failure_timeout_fixed,
+        .timeout_ms = session->config.op_timeout_ms,
+        .late_warning_ms = session->config.late_warning_ms,
+        .wait_notice_ms = session->config.wait_notice_ms,
         .fate_of = fate_of,
         .on_needed = on_needed,
         .on_stream_needed = on_stream_needed,
@@ -370,18 +372,18 @@ engine_open(struct hoop_session *session)
 static enum hoop_status
 connector_open(struct hoop_session *session)
 {
-    const struct terms *terms = &session->terms;
-    const struct tls_files files = terms_tls(terms);
+    const struct config *config = &session->config;
+    const struct tls_files files = config_tls(config);
     const struct connector_options options = {
         .loop = session->loop,
         .roster = session->roster,
-        .token = terms->token,
+        .token = config->token,
         .listen_fd = session->listen_fd,
         .forming_until_ns =
             session->forming_until_ns - TELLING_MS * CLOCK_NS_PER_MS,
-        .wait_notice_ms = terms->wait_notice_ms,
-        .shm_negotiation = terms->shm_negotiation,
-        .tls = terms->is_encrypted ? &files : NULL,
+        .wait_notice_ms = config->wait_notice_ms,
+        .shm_negotiation = config->shm_negotiation,
+        .tls = config->is_encrypted ? &files : NULL,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
         .on_shortage = on_shortage,
@@ -396,24 +398,24 @@ connector_open(struct hoop_session *session)
 }
 
 static enum hoop_status
-standing_open(struct hoop_session *session, const struct join_reply *reply)
+lease_client_open(struct hoop_session *session, const struct join_reply *reply)
 {
-    const struct standing_options options = {
+    const struct lease_client_options options = {
         .loop = session->loop,
         .client = session->client,
         .roster = session->roster,
         .lease_ms = reply->lease_ms,
         .revision = reply->revision,
-        .coordinator = session->terms.coordinator,
-        .wait_notice_ms = session->terms.wait_notice_ms,
-        .on_lost = on_condemned,
+        .coordinator = session->config.coordinator,
+        .wait_notice_ms = session->config.wait_notice_ms,
+        .on_lost = on_declared_dead,
         .on_asked = on_asked,
         .on_activity_query = on_activity_query,
         .on_undecided = on_undecided,
         .owner = session,
     };
     const enum hoop_status status =
-        standing_create(&options, &session->standing);
+        lease_client_create(&options, &session->lease_client);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -424,7 +426,7 @@ world_options_of(const struct hoop_session *session)
     return (struct world_options){
         .loop = session->loop,
         .client = session->client,
-        .terms = &session->terms,
+        .config = &session->config,
         .roster = session->roster,
         .engine = session->engine,
         .tuner = session->tuner,
@@ -437,14 +439,14 @@ tuner_open(struct hoop_session *session)
 {
     const struct tuner_options options = {
         .roster = session->roster,
-        .algorithms = session->terms.algorithms,
-        .link = session->terms.link,
-        .loss = session->terms.loss,
-        .is_coded = session->terms.codec != CODEC_NONE,
-        .races = session->roster->rank == 0 ? session->terms.tuning : "",
-        .must_read = session->terms.attaching == CMA_ALWAYS,
+        .algorithms = session->config.algorithms,
+        .link = session->config.link,
+        .loss = session->config.loss,
+        .is_coded = session->config.codec != CODEC_NONE,
+        .samples = session->roster->rank == 0 ? session->config.tuning : "",
+        .requires_cma = session->config.attaching == CMA_ALWAYS,
         .transport =
-            session->terms.shm_negotiation == SHM_MODE_NEVER ? "tcp" : "shm",
+            session->config.shm_negotiation == SHM_MODE_NEVER ? "tcp" : "shm",
     };
     const enum hoop_status status = tuner_create(&options, &session->tuner);
 
@@ -460,7 +462,7 @@ parts_open(struct hoop_session *session, const struct join_reply *reply)
                                     ? session->join_deadline_ns
                                     : least_ns;
     enum hoop_status status =
-        rendezvous_roster(&session->terms, reply, &session->roster);
+        rendezvous_roster(&session->config, reply, &session->roster);
     if (status == HOOP_OK) {
         session->roster->credential = session->credential;
         status = engine_open(session);
@@ -468,7 +470,7 @@ parts_open(struct hoop_session *session, const struct join_reply *reply)
     if (status == HOOP_OK)
         status = connector_open(session);
     if (status == HOOP_OK)
-        status = standing_open(session, reply);
+        status = lease_client_open(session, reply);
     if (status == HOOP_OK)
         status = tuner_open(session);
     if (status != HOOP_OK)
@@ -477,7 +479,7 @@ parts_open(struct hoop_session *session, const struct join_reply *reply)
     session->world_id = reply->world;
     const struct world_options options = world_options_of(session);
     status = world_open(&options, &session->world);
-    session->world.family.session = session;
+    session->world.domain.session = session;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -507,12 +509,12 @@ resign(struct hoop_session *session)
 
 /* The world is one that the job has grown by: only the coordinator calls it so. */
 static void
-growth_adopt(struct hoop_session *session, const char *job)
+grow_adopt(struct hoop_session *session, const char *job)
 {
-    struct terms *terms = &session->terms;
+    struct config *config = &session->config;
 
-    snprintf(terms->root, sizeof(terms->root), "%s", terms->job);
-    snprintf(terms->job, sizeof(terms->job), "%s", job);
+    snprintf(config->root, sizeof(config->root), "%s", config->job);
+    snprintf(config->job, sizeof(config->job), "%s", job);
     rpc_client_set_job(session->client, job);
 }
 
@@ -528,15 +530,15 @@ session_open(struct hoop_session *session)
     if (status != HOOP_OK)
         return error_pass(status);
 
-    if (reply.job[0] && strcmp(reply.job, session->terms.job) != 0)
-        growth_adopt(session, reply.job);
+    if (reply.job[0] && strcmp(reply.job, session->config.job) != 0)
+        grow_adopt(session, reply.job);
     snprintf(name, sizeof(name), "rank %u", reply.rank);
     log_name(name);
     log_debug("session", "joined job '%s': %u ranks, epoch %llu",
-              session->terms.job, reply.size, (unsigned long long)reply.epoch);
+              session->config.job, reply.size, (unsigned long long)reply.epoch);
     status = parts_open(session, &reply);
     if (status == HOOP_OK)
-        status = own_thread_start(session->loop, &session->thread);
+        status = loop_thread_start(session->loop, &session->thread);
     session->has_thread = status == HOOP_OK;
     atomic_store(&session->falls_short, status != HOOP_OK);
     if (status == HOOP_OK)
@@ -555,27 +557,27 @@ is_known_to_give_up(const struct hoop_session *session)
 {
     return atomic_load(&session->is_abort_heard) ||
            (atomic_load(&session->has_given_up) &&
-            session->terms.membership != 0);
+            session->config.membership != 0);
 }
 
 /* The peers first: they need not hear it from the coordinator. */
 static void
-goodbye_say(struct hoop_session *session)
+leave_send(struct hoop_session *session)
 {
     const bool has_left = session->has_thread;
 
     if (session->has_thread) {
-        engine_leave(session->engine, clock_deadline_ns(GOODBYE_MS));
+        engine_leave(session->engine, clock_deadline_ns(LEAVE_MS));
         loop_stop(session->loop);
         pthread_join(session->thread, NULL);
         session->has_thread = false;
     }
-    standing_destroy(STEAL(session->standing));
+    lease_client_destroy(STEAL(session->lease_client));
     if (has_left)
         connector_finish(session->connector);
     connector_destroy(STEAL(session->connector));
     if (has_left)
-        engine_leave_late(session->engine, clock_deadline_ns(GOODBYE_MS));
+        engine_leave_late(session->engine, clock_deadline_ns(LEAVE_MS));
     background_destroy(STEAL(session->background));
     if (session->roster && !is_known_to_give_up(session)) {
         const struct rendezvous rendezvous = rendezvous_of(session);
@@ -583,7 +585,7 @@ goodbye_say(struct hoop_session *session)
 
         rendezvous_leave(&rendezvous, session->roster,
                          has_given_up ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD,
-                         session->resigns_for, GOODBYE_MS);
+                         session->resigns_for, LEAVE_MS);
     }
 }
 
@@ -593,7 +595,7 @@ session_destroy(struct hoop_session *session)
 {
     if (!session)
         return;
-    goodbye_say(session);
+    leave_send(session);
     rpc_client_destroy(session->client);
     world_close(&session->world);
     tuner_destroy(session->tuner);
@@ -602,12 +604,12 @@ session_destroy(struct hoop_session *session)
     loop_destroy(session->loop);
     socket_close(session->listen_fd);
     fork_watch_stop(&session->fork_watch);
-    terms_deinit(&session->terms);
+    config_deinit(&session->config);
     free(session);
 }
 
 enum hoop_status
-session_create(const struct terms *terms,
+session_create(const struct config *config,
                enum admission *out_admission,
                struct hoop_session **out_session)
 {
@@ -617,15 +619,15 @@ session_create(const struct terms *terms,
     *out_admission = ADMISSION_AT_FIRST;
     if (!session)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a session");
-    session->terms = *terms;
+    session->config = *config;
     session->listen_fd = -1;
-    session->join_deadline_ns = clock_deadline_ns(terms->join_timeout_ms);
+    session->join_deadline_ns = clock_deadline_ns(config->join_timeout_ms);
     session->fork_watch.on_child = on_forked;
     session->fork_watch.owner = session;
     fork_watch_start(&session->fork_watch);
 
     const enum hoop_status status = session_open(session);
-    *out_admission = session->terms.root[0] && !terms->root[0]
+    *out_admission = session->config.root[0] && !config->root[0]
                          ? ADMISSION_BY_GROWTH
                          : ADMISSION_AT_FIRST;
     if (status == HOOP_OK) {
@@ -638,10 +640,10 @@ session_create(const struct terms *terms,
     return error_raise(status, "%s", text);
 }
 
-const struct terms *
-session_terms(const struct hoop_session *session)
+const struct config *
+session_config(const struct hoop_session *session)
 {
-    return &session->terms;
+    return &session->config;
 }
 
 void
@@ -650,7 +652,7 @@ hoop_leave(hoop_session_t *session)
     CLEANUP(cancel_release) const int held = cancel_hold();
     if (!session || session->is_orphan)
         return;
-    growth_end(&session->world.family);
+    grow_end(&session->world.domain);
     session_destroy(session);
 }
 
@@ -675,10 +677,11 @@ hoop_abort(hoop_session_t *session, const char *reason)
     escape_text(reason && reason[0] ? reason : "has given up", why,
                 sizeof(why));
     const bool has_given_up = session_give_up(session, why);
-    growth_abort(&session->world.family, why);
+    grow_abort(&session->world.domain, why);
     if (!has_given_up || atomic_load(&session->is_abort_heard))
         return;
-    if (standing_give_up(session->standing, session->resigns_for, GOODBYE_MS))
+    if (lease_client_give_up(session->lease_client, session->resigns_for,
+                             LEAVE_MS))
         atomic_store(&session->is_abort_heard, true);
 }
 

@@ -14,7 +14,7 @@ hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats)
     if (!out_stats)
         return;
     if (world)
-        engine_stats(world->family->engine, &stats);
+        engine_stats(world->domain->engine, &stats);
     *out_stats = (struct hoop_stats){
         .operations = stats.operations,
         .bytes_sent = stats.transport.bytes_sent,

@@ -8,39 +8,39 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "tune/hall_forming.h"
+#include "tune/shm_region_forming.h"
 #include "tune/tuning.h"
 
 static enum hoop_status
-family_init(const struct world_options *options, struct comm_family *family)
+domain_init(const struct world_options *options, struct comm_domain *domain)
 {
-    const struct registrar_options registrar = {
+    const struct group_client_options group_client = {
         .loop = options->loop,
         .client = options->client,
         .roster = options->roster,
-        .wait_notice_ms = options->terms->wait_notice_ms,
-        .timeout_ms = options->terms->op_timeout_ms,
+        .wait_notice_ms = options->config->wait_notice_ms,
+        .timeout_ms = options->config->op_timeout_ms,
     };
 
-    *family = (struct comm_family){
+    *domain = (struct comm_domain){
         .roster = options->roster,
         .engine = options->engine,
         .tuner = options->tuner,
         /* Nobody sums what goes through a shared region. */
         .modes =
             {
-                .shm_negotiation = options->terms->is_summing
+                .shm_negotiation = options->config->is_summing
                                        ? SHM_MODE_NEVER
-                                       : options->terms->shm_negotiation,
-                .attaching = options->terms->attaching,
+                                       : options->config->shm_negotiation,
+                .attaching = options->config->attaching,
             },
-        .timeout_ms = options->terms->op_timeout_ms,
-        .forming_timeout_ms = options->terms->op_timeout_ms,
-        .on_failure = options->terms->on_failure,
+        .timeout_ms = options->config->op_timeout_ms,
+        .forming_timeout_ms = options->config->op_timeout_ms,
+        .on_failure = options->config->on_failure,
     };
-    pthread_mutex_init(&family->lock, NULL);
-    TAILQ_INIT(&family->comms);
-    return registrar_create(&registrar, &family->registrar);
+    pthread_mutex_init(&domain->lock, NULL);
+    TAILQ_INIT(&domain->comms);
+    return group_client_create(&group_client, &domain->group_client);
 }
 
 enum hoop_status
@@ -60,14 +60,14 @@ world_open(const struct world_options *options, struct world *world)
         .rank = roster->rank,
         .size = roster->size,
         .ranks = ranks,
-        .timeout_ms = options->terms->op_timeout_ms,
+        .timeout_ms = options->config->op_timeout_ms,
     };
-    enum hoop_status status = family_init(options, &world->family);
+    enum hoop_status status = domain_init(options, &world->domain);
     if (status != HOOP_OK)
         return error_pass(status);
-    world->comm.family = &world->family;
+    world->comm.domain = &world->domain;
     world->comm.is_world = true;
-    world->comm.session_timeout_ms = options->terms->op_timeout_ms;
+    world->comm.session_timeout_ms = options->config->op_timeout_ms;
     status = channel_open(options->engine, &channel, &world->comm.channel);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -100,14 +100,15 @@ world_connect(const struct world_options *options,
     enum hoop_status status = neighbours_connect(options, deadline_ns);
 
     if (status == HOOP_OK)
-        status = hall_form(options->engine, world->comm.channel,
-                           options->roster, &world->family.modes, deadline_ns);
+        status =
+            shm_region_form(options->engine, world->comm.channel,
+                            options->roster, &world->domain.modes, deadline_ns);
     if (status == HOOP_OK)
         status = tuning_agree(options->tuner, world->comm.channel, deadline_ns,
                               &world->comm.tuning);
     if (status != HOOP_OK)
         return error_raise(status, "joined job '%s' as rank %u, but: %s",
-                           terms_job_name(options->terms),
+                           config_job_name(options->config),
                            options->roster->rank, error_text());
     channel_formed(world->comm.channel);
     return HOOP_OK;
@@ -116,12 +117,12 @@ world_connect(const struct world_options *options,
 void
 world_close(struct world *world)
 {
-    if (world->family.engine)
-        comms_destroy(&world->family);
-    registrar_destroy(STEAL(world->family.registrar));
+    if (world->domain.engine)
+        comms_destroy(&world->domain);
+    group_client_destroy(STEAL(world->domain.group_client));
     tuning_destroy(STEAL(world->comm.tuning));
-    free(STEAL(world->comm.accord.failed));
-    free(STEAL(world->comm.registration));
+    free(STEAL(world->comm.agreement.failed));
+    free(STEAL(world->comm.group_membership));
     free(STEAL(world->comm.retry.contributors));
     free(STEAL(world->comm.retry.kept));
 }

@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 #include "session/comm.h"
-#include "session/terms.h"
+#include "session/config.h"
 #include "transport/roster.h"
 #include "tune/tuner.h"
 
@@ -17,7 +17,7 @@
 struct world_options {
     struct loop *loop;
     struct rpc_client *client;
-    const struct terms *terms;
+    const struct config *config;
     const struct roster *roster;
     struct engine *engine;
     struct tuner *tuner;
@@ -26,7 +26,7 @@ struct world_options {
 
 struct world {
     struct hoop_comm comm;
-    struct comm_family family;
+    struct comm_domain domain;
 };
 
 /* Zeroed; stays where it is. Handle: none (HOOP_E_EXHAUSTED). */

@@ -4,11 +4,11 @@
  * Accords divide it. In the first, each rank tells its version, what tensors it
  * has and the hash of all its blocks' hashes: where those are the same, that is
  * all. Otherwise the first rank that has the truth tells the hashes of its
- * blocks, and each rank looks which ones it lacks. After the second accord those
+ * blocks, and each rank looks which ones it lacks. After the second agreement those
  * who lack any tell which, and the blocks go. The third says that all is well
  * everywhere.
  *
- * What can fail on one rank alone is done before an accord, so that no rank
+ * What can fail on one rank alone is done before an agreement, so that no rank
  * waits for one that has given up.
  */
 
@@ -20,16 +20,16 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/status.h"
-#include "coll/accord.h"
-#include "coll/once.h"
-#include "coll/presence.h"
+#include "coll/agree_status.h"
+#include "coll/comm_call.h"
+#include "coll/internal_collective.h"
 #include "coll/tags.h"
 #include "session/comm.h"
-#include "state/gaps.h"
-#include "state/haul.h"
-#include "state/listing.h"
+#include "state/block_transfer.h"
+#include "state/manifest_text.h"
+#include "state/missing_blocks.h"
 
-/* What the ranks say in an accord. */
+/* What the ranks say in an agreement. */
 enum {
     BEGIN_VERSION = 0,
     BEGIN_LISTING,
@@ -42,14 +42,14 @@ struct sync {
     hoop_comm_t *comm;
     uint32_t rank;
     uint32_t size;
-    struct accord *accord;
-    struct inventory *inventory;
-    struct listing_bytes listing;
+    struct agree_status *agree_status;
+    struct tensor_manifest *tensor_manifest;
+    struct manifest_text_bytes manifest_text;
     struct digest_wide *truth; /* by block */
-    uint8_t *gaps;             /* of this rank */
-    uint8_t *all_gaps;         /* of those who lack any, by rank */
+    uint8_t *missing_blocks;   /* of this rank */
+    uint8_t *all_missing;      /* of those who lack any, by rank */
     size_t *counts;            /* bytes of them, by rank */
-    struct haul_lane *lanes;
+    struct block_transfer_lane *lanes;
     uint32_t *sources; /* ranks that have the truth */
     uint32_t n_sources;
     bool is_source;
@@ -60,12 +60,12 @@ struct sync {
 static void
 sync_deinit(struct sync *sync)
 {
-    accord_destroy(sync->accord);
-    inventory_destroy(sync->inventory);
-    free(sync->listing.bytes);
+    agree_status_destroy(sync->agree_status);
+    tensor_manifest_destroy(sync->tensor_manifest);
+    free(sync->manifest_text.bytes);
     free(sync->truth);
-    free(sync->gaps);
-    free(sync->all_gaps);
+    free(sync->missing_blocks);
+    free(sync->all_missing);
     free(sync->counts);
     free(sync->lanes);
     free(sync->sources);
@@ -73,42 +73,45 @@ sync_deinit(struct sync *sync)
 
 /* All that will be needed: what nobody touches is no memory yet. */
 static enum hoop_status
-room_make(struct sync *sync)
+sync_allocate(struct sync *sync)
 {
-    const size_t n_gaps = gaps_bytes(sync->inventory);
+    const size_t n_missing = missing_blocks_n_bytes(sync->tensor_manifest);
 
     sync->truth =
-        calloc(sync->inventory->n_blocks + 1, sizeof(struct digest_wide));
-    sync->gaps = calloc(1, n_gaps);
-    sync->all_gaps = calloc(sync->size, n_gaps);
+        calloc(sync->tensor_manifest->n_blocks + 1, sizeof(struct digest_wide));
+    sync->missing_blocks = calloc(1, n_missing);
+    sync->all_missing = calloc(sync->size, n_missing);
     sync->counts = calloc(sync->size, sizeof(*sync->counts));
     sync->lanes = calloc(sync->size, sizeof(*sync->lanes));
     sync->sources = calloc(sync->size, sizeof(*sync->sources));
-    if (!sync->truth || !sync->gaps || !sync->all_gaps || !sync->counts ||
-        !sync->lanes || !sync->sources)
+    if (!sync->truth || !sync->missing_blocks || !sync->all_missing ||
+        !sync->counts || !sync->lanes || !sync->sources)
         return error_raise(
             HOOP_E_EXHAUSTED, "no memory to compare %llu blocks of %u ranks",
-            (unsigned long long)sync->inventory->n_blocks, sync->size);
+            (unsigned long long)sync->tensor_manifest->n_blocks, sync->size);
     return HOOP_OK;
 }
 
 static enum hoop_status
 state_describe(struct sync *sync,
                const struct hoop_state *state,
-               uint64_t said[ACCORD_NUMBERS])
+               uint64_t said[AGREE_STATUS_NUMBERS])
 {
-    enum hoop_status status = inventory_create(state, &sync->inventory);
+    enum hoop_status status =
+        tensor_manifest_create(state, &sync->tensor_manifest);
 
     if (status == HOOP_OK)
-        status = listing_create(sync->inventory, &sync->listing);
+        status =
+            manifest_text_create(sync->tensor_manifest, &sync->manifest_text);
     if (status == HOOP_OK)
-        status = room_make(sync);
+        status = sync_allocate(sync);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct digest_wide digest = inventory_digest(sync->inventory);
+    const struct digest_wide digest =
+        tensor_manifest_digest(sync->tensor_manifest);
     said[BEGIN_VERSION] = state->version;
     said[BEGIN_LISTING] =
-        digest_bytes(sync->listing.bytes, sync->listing.n_bytes);
+        digest_bytes(sync->manifest_text.bytes, sync->manifest_text.n_bytes);
     said[BEGIN_DIGEST] = digest.low;
     said[BEGIN_DIGEST + 1] = digest.high;
     return HOOP_OK;
@@ -116,24 +119,24 @@ state_describe(struct sync *sync,
 
 /* odd has other tensors than rank 0: it finds out which. */
 static enum hoop_status
-listings_settle(struct sync *sync, uint32_t odd)
+manifest_texts_compare(struct sync *sync, uint32_t odd)
 {
     CLEANUP(free) void *bytes = NULL;
     size_t n_bytes = 0;
 
-    enum hoop_status status =
-        hoop_broadcast_object(sync->listing.bytes, sync->listing.n_bytes,
-                              sync->rank == 0 ? NULL : &bytes,
-                              sync->rank == 0 ? NULL : &n_bytes, 0, sync->comm);
+    enum hoop_status status = hoop_broadcast_object(
+        sync->manifest_text.bytes, sync->manifest_text.n_bytes,
+        sync->rank == 0 ? NULL : &bytes, sync->rank == 0 ? NULL : &n_bytes, 0,
+        sync->comm);
     if (status != HOOP_OK)
         return error_pass(status);
     if (sync->rank == odd) {
-        const struct listing_bytes theirs = {bytes, n_bytes};
+        const struct manifest_text_bytes theirs = {bytes, n_bytes};
 
-        status = listing_compare(&sync->listing, &theirs,
-                                 hoop_comm_world_rank(sync->comm, 0));
+        status = manifest_text_compare(&sync->manifest_text, &theirs,
+                                       hoop_comm_world_rank(sync->comm, 0));
     }
-    status = accord_reach(sync->accord, status, NULL);
+    status = agree_status_exchange(sync->agree_status, status, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
     return error_raise(HOOP_E_INTERNAL,
@@ -146,7 +149,7 @@ listings_settle(struct sync *sync, uint32_t odd)
 static void
 sources_find(struct sync *sync)
 {
-    const struct accord_word *words = sync->accord->words;
+    const struct agree_status_report *words = sync->agree_status->words;
     uint64_t newest = 0;
 
     for (uint32_t rank = 0; rank < sync->size; rank++) {
@@ -162,14 +165,14 @@ sources_find(struct sync *sync)
                        digest_bytes(words, sync->size * sizeof(*words)) >> 8);
     sync->report.version = newest;
     sync->report.n_sources = sync->n_sources;
-    sync->report.n_blocks = sync->inventory->n_blocks;
-    sync->report.n_bytes = sync->inventory->n_bytes;
+    sync->report.n_blocks = sync->tensor_manifest->n_blocks;
+    sync->report.n_bytes = sync->tensor_manifest->n_bytes;
 }
 
 static bool
-is_all_the_same(const struct sync *sync)
+is_in_sync(const struct sync *sync)
 {
-    const struct accord_word *words = sync->accord->words;
+    const struct agree_status_report *words = sync->agree_status->words;
 
     for (uint32_t rank = 1; rank < sync->size; rank++) {
         if (memcmp(&words[rank].numbers[BEGIN_DIGEST],
@@ -183,24 +186,24 @@ is_all_the_same(const struct sync *sync)
 static enum hoop_status
 sync_begin(struct sync *sync, const struct hoop_state *state)
 {
-    uint64_t said[ACCORD_NUMBERS] = {0};
+    uint64_t said[AGREE_STATUS_NUMBERS] = {0};
 
     enum hoop_status status = state_describe(sync, state, said);
-    status = accord_reach(sync->accord, status, said);
+    status = agree_status_exchange(sync->agree_status, status, said);
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t rank = 1; rank < sync->size; rank++) {
-        const struct accord_word *words = sync->accord->words;
+        const struct agree_status_report *words = sync->agree_status->words;
 
         if (words[rank].numbers[BEGIN_LISTING] !=
             words[0].numbers[BEGIN_LISTING])
-            return listings_settle(sync, rank);
+            return manifest_texts_compare(sync, rank);
     }
     sources_find(sync);
     if (sync->report.version > 0)
         return HOOP_OK;
-    status = accord_reach(
-        sync->accord,
+    status = agree_status_exchange(
+        sync->agree_status,
         error_raise(HOOP_E_PRECONDITION,
                     "neither this rank nor another has a version above 0: "
                     "there is no state to bring"),
@@ -212,17 +215,17 @@ sync_begin(struct sync *sync, const struct hoop_state *state)
 static enum hoop_status
 source_check(const struct sync *sync)
 {
-    const struct inventory *inventory = sync->inventory;
+    const struct tensor_manifest *tensor_manifest = sync->tensor_manifest;
 
-    for (uint64_t i = 0; i < inventory->n_blocks; i++) {
-        if (digest_wide_equal(&inventory->digests[i], &sync->truth[i]))
+    for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
+        if (digest_wide_equal(&tensor_manifest->digests[i], &sync->truth[i]))
             continue;
-        const size_t entry = inventory_run(inventory, i, 1).entry;
+        const size_t entry = tensor_manifest_run(tensor_manifest, i, 1).entry;
         return error_raise(
             HOOP_E_PRECONDITION,
             "tensor \"%.200s\" holds other bytes than on rank %u, which has "
             "version %llu, too",
-            inventory->entries[entry].named->name,
+            tensor_manifest->entries[entry].named->name,
             hoop_comm_world_rank(sync->comm, sync->sources[0]),
             (unsigned long long)sync->report.version);
     }
@@ -231,57 +234,65 @@ source_check(const struct sync *sync)
 
 /* Who lacks what, for all to know. */
 static enum hoop_status
-gaps_tell(struct sync *sync)
+missing_blocks_exchange(struct sync *sync)
 {
-    struct gaps_sum sum = {0};
+    struct missing_blocks_sum sum = {0};
 
     const size_t n_bytes =
-        sync->inventory->n_blocks * sizeof(struct digest_wide);
+        sync->tensor_manifest->n_blocks * sizeof(struct digest_wide);
     if (sync->rank == sync->sources[0])
-        memcpy(sync->truth, sync->inventory->digests, n_bytes);
+        memcpy(sync->truth, sync->tensor_manifest->digests, n_bytes);
     enum hoop_status status =
-        once_broadcast(sync->truth, n_bytes, sync->sources[0], sync->comm);
+        internal_broadcast(sync->truth, n_bytes, sync->sources[0], sync->comm);
     if (status != HOOP_OK)
         return error_pass(status);
     if (sync->is_source)
         status = source_check(sync);
     else
-        sum = gaps_find(sync->inventory, sync->truth, sync->gaps);
-    const uint64_t said[ACCORD_NUMBERS] = {sum.n_blocks, sum.n_bytes};
-    status = accord_reach(sync->accord, status, said);
+        sum = missing_blocks_find(sync->tensor_manifest, sync->truth,
+                                  sync->missing_blocks);
+    const uint64_t said[AGREE_STATUS_NUMBERS] = {sum.n_blocks, sum.n_bytes};
+    status = agree_status_exchange(sync->agree_status, status, said);
     if (status != HOOP_OK)
         return error_pass(status);
     sync->report.blocks_needed = sum.n_blocks;
     sync->report.bytes_needed = sum.n_bytes;
     for (uint32_t rank = 0; rank < sync->size; rank++) {
-        const uint64_t *numbers = sync->accord->words[rank].numbers;
+        const uint64_t *numbers = sync->agree_status->words[rank].numbers;
 
         sync->report.bytes_moved += numbers[NEEDS_BYTES];
         if (numbers[NEEDS_BLOCKS] > 0)
-            sync->counts[rank] = gaps_bytes(sync->inventory);
+            sync->counts[rank] = missing_blocks_n_bytes(sync->tensor_manifest);
     }
-    status = once_allgatherv(sync->gaps, sync->all_gaps, sync->counts,
-                             HOOP_UINT8, sync->comm);
+    status = internal_allgatherv(sync->missing_blocks, sync->all_missing,
+                                 sync->counts, HOOP_UINT8, sync->comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Of those who lack any, the number-th is rank. Each begins with another source,
  * so that few blocks each do not all come from the first. */
 static void
-lanes_lay(struct sync *sync, struct haul *haul, uint32_t rank, uint32_t number)
+lanes_assign(struct sync *sync,
+             struct block_transfer *block_transfer,
+             uint32_t rank,
+             uint32_t number)
 {
-    const uint8_t *gaps = sync->all_gaps + number * gaps_bytes(sync->inventory);
-    const uint64_t n_bytes = sync->accord->words[rank].numbers[NEEDS_BYTES];
+    const uint8_t *missing_blocks =
+        sync->all_missing +
+        number * missing_blocks_n_bytes(sync->tensor_manifest);
+    const uint64_t n_bytes =
+        sync->agree_status->words[rank].numbers[NEEDS_BYTES];
 
     for (uint32_t i = 0; i < sync->n_sources; i++) {
         const uint32_t source = sync->sources[(i + number) % sync->n_sources];
-        const struct quota_part part = {i, sync->n_sources};
+        const struct source_part part = {i, sync->n_sources};
 
         if (sync->rank != (sync->is_source ? source : rank))
             continue;
-        sync->lanes[haul->n_lanes++] = (struct haul_lane){
+        sync->lanes[block_transfer->n_lanes++] = (struct block_transfer_lane){
             .peer = sync->is_source ? rank : source,
-            .quota = quota_of(sync->inventory, gaps, n_bytes, part),
+            .source_assignment = source_assignment_of(
+                sync->tensor_manifest, missing_blocks, n_bytes, part),
         };
     }
 }
@@ -290,12 +301,13 @@ lanes_lay(struct sync *sync, struct haul *haul, uint32_t rank, uint32_t number)
 static enum hoop_status
 arrivals_check(const struct sync *sync)
 {
-    const struct inventory *inventory = sync->inventory;
+    const struct tensor_manifest *tensor_manifest = sync->tensor_manifest;
 
-    for (uint64_t i = 0; i < inventory->n_blocks; i++) {
-        if (!gaps_has(sync->gaps, i))
+    for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
+        if (!missing_blocks_has(sync->missing_blocks, i))
             continue;
-        const struct inventory_run run = inventory_run(inventory, i, 1);
+        const struct tensor_manifest_run run =
+            tensor_manifest_run(tensor_manifest, i, 1);
         const struct digest_wide digest =
             digest_wide_bytes(run.at, run.n_bytes);
 
@@ -304,16 +316,16 @@ arrivals_check(const struct sync *sync)
                 HOOP_E_DATA_LOSS,
                 "tensor \"%.200s\", %zu bytes from %zu on: what came is not "
                 "what was hashed; does somebody write to it?",
-                inventory->entries[run.entry].named->name, run.n_bytes,
+                tensor_manifest->entries[run.entry].named->name, run.n_bytes,
                 run.offset);
     }
     return HOOP_OK;
 }
 
 static enum hoop_status
-blocks_move(struct sync *sync)
+blocks_transfer(struct sync *sync)
 {
-    struct haul haul = {
+    struct block_transfer block_transfer = {
         .comm = sync->comm,
         .kind = sync->is_source ? HOOP_SEND : HOOP_RECV,
         .lanes = sync->lanes,
@@ -324,23 +336,23 @@ blocks_move(struct sync *sync)
 
     for (uint32_t rank = 0; rank < sync->size; rank++) {
         if (sync->counts[rank] > 0)
-            lanes_lay(sync, &haul, rank, number++);
+            lanes_assign(sync, &block_transfer, rank, number++);
     }
-    enum hoop_status status = haul_run(&haul, &n_bytes);
+    enum hoop_status status = block_transfer_run(&block_transfer, &n_bytes);
     if (status == HOOP_OK && !sync->is_source)
         status = arrivals_check(sync);
     if (sync->is_source)
         sync->report.bytes_sent = n_bytes;
-    status = accord_reach(sync->accord, status, NULL);
+    status = agree_status_exchange(sync->agree_status, status, NULL);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Who has heard all gaps may go on to wait for blocks of those that give up here,
+/* Who has heard all missing blocks may go on to wait for blocks of those that give up here,
  * and live. Before, nobody waits for one rank alone; and behind it no rank that
  * gives up owes a block. So whoever has finished, and calls other things on comm,
  * can go on with them. */
 static void
-loss_tell(const hoop_comm_t *comm, enum hoop_status status)
+peer_loss_report(const hoop_comm_t *comm, enum hoop_status status)
 {
     char text[LIMIT_ERROR_TEXT];
 
@@ -354,18 +366,19 @@ loss_tell(const hoop_comm_t *comm, enum hoop_status status)
 static enum hoop_status
 sync_run(struct sync *sync, const struct hoop_state *state)
 {
-    enum hoop_status status = accord_create(sync->comm, &sync->accord);
+    enum hoop_status status =
+        agree_status_create(sync->comm, &sync->agree_status);
 
     if (status == HOOP_OK)
         status = sync_begin(sync, state);
-    if (status == HOOP_OK && is_all_the_same(sync))
+    if (status == HOOP_OK && is_in_sync(sync))
         return HOOP_OK;
     if (status == HOOP_OK) {
-        status = gaps_tell(sync);
-        loss_tell(sync->comm, status);
+        status = missing_blocks_exchange(sync);
+        peer_loss_report(sync->comm, status);
     }
     if (status == HOOP_OK)
-        status = blocks_move(sync);
+        status = blocks_transfer(sync);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -375,7 +388,7 @@ hoop_state_sync(const struct hoop_state *state,
                 struct hoop_state_report *out_report)
 {
     bool is_member;
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = comm_call_begin(comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);

@@ -26,10 +26,10 @@ enum {
 static const double GAIN_MIN = 0.03;
 /* Who combines less than this of what another does, and is as fast, is better:
  * processors have other work to do. */
-static const double THRIFT = 0.9;
+static const double COMBINING_GAIN = 0.9;
 
 enum {
-    THRIFT_BYTES = 1 << 20, /* at which that is counted */
+    COMBINING_BYTES = 1 << 20, /* at which that is counted */
 };
 
 static const double sizes_of_few[] = {
@@ -39,7 +39,7 @@ static const double sizes_of_many[] = {64, 65536, 4 << 20};
 struct candidates {
     const struct estimate_place *place;
     size_t n;
-    const struct catalog_entry *entries[CANDIDATES_MAX];
+    const struct registry_entry *entries[CANDIDATES_MAX];
     struct curve curves[CANDIDATES_MAX];
     double combining[CANDIDATES_MAX]; /* estimate.h; 0: not looked at */
 };
@@ -48,7 +48,7 @@ static bool
 are_many(const struct estimate_place *place)
 {
     return place->nodes->n_ranks >= MANY_RANKS ||
-           estimate_crowd(place) >= MANY_ON_PROCESSOR;
+           estimate_oversubscription(place) >= MANY_ON_PROCESSOR;
 }
 
 static enum hoop_status
@@ -94,7 +94,7 @@ combining_count(struct candidates *candidates)
         return HOOP_OK;
     for (size_t i = 0; i < candidates->n; i++) {
         const enum hoop_status status =
-            estimate_combining(place, candidates->entries[i], THRIFT_BYTES,
+            estimate_combining(place, candidates->entries[i], COMBINING_BYTES,
                                &candidates->combining[i]);
 
         if (status != HOOP_OK)
@@ -113,10 +113,10 @@ candidate_does(const struct candidates *candidates,
 
 /* Of those that take as long as the fastest, the one that combines least. */
 static size_t
-thriftiest_at(const struct candidates *candidates,
-              double bytes,
-              enum table_form form,
-              size_t fastest)
+least_combining_at(const struct candidates *candidates,
+                   double bytes,
+                   enum table_form form,
+                   size_t fastest)
 {
     const double longest_ns =
         curve_at(&candidates->curves[fastest], bytes) * (1 + GAIN_MIN);
@@ -125,7 +125,8 @@ thriftiest_at(const struct candidates *candidates,
     for (size_t i = 0; i < candidates->n; i++) {
         if (candidate_does(candidates, i, form) &&
             curve_at(&candidates->curves[i], bytes) <= longest_ns &&
-            candidates->combining[i] < THRIFT * candidates->combining[best])
+            candidates->combining[i] <
+                COMBINING_GAIN * candidates->combining[best])
             best = i;
     }
     return best;
@@ -150,7 +151,7 @@ best_at(const struct candidates *candidates,
         best = i;
         best_ns = ns;
     }
-    return thriftiest_at(candidates, bytes, form, best);
+    return least_combining_at(candidates, bytes, form, best);
 }
 
 /* Where right gets better than left, between two sizes. */
@@ -200,7 +201,8 @@ row_make(const struct candidates *candidates,
 }
 
 static size_t
-index_of(const struct candidates *candidates, const struct catalog_entry *entry)
+index_of(const struct candidates *candidates,
+         const struct registry_entry *entry)
 {
     size_t index = 0;
 
@@ -229,11 +231,10 @@ row_refine(struct candidates *candidates, const struct table_row *row)
 }
 
 static void
-candidates_find(struct candidates *candidates,
-                enum catalog_collective collective)
+candidates_find(struct candidates *candidates, enum collective_kind collective)
 {
     size_t n_entries;
-    const struct catalog_entry *entries = catalog_of(collective, &n_entries);
+    const struct registry_entry *entries = registry_of(collective, &n_entries);
 
     candidates->n = 0;
     for (size_t i = 0; i < n_entries; i++) {
@@ -245,7 +246,7 @@ candidates_find(struct candidates *candidates,
 
 static enum hoop_status
 rows_build(const struct estimate_place *place,
-           enum catalog_collective collective,
+           enum collective_kind collective,
            struct table_row rows[TABLE_FORMS])
 {
     struct candidates candidates = {.place = place};
@@ -277,7 +278,7 @@ builder_run(const struct estimate_place *place, struct table *out_table)
 
     table_init(&table);
     table.machine = *place->machine;
-    for (unsigned i = 0; i < CATALOG_COLLECTIVES && place->nodes->n_ranks > 1;
+    for (unsigned i = 0; i < COLLECTIVE_KINDS && place->nodes->n_ranks > 1;
          i++) {
         const enum hoop_status status = rows_build(place, i, table.rows[i]);
 

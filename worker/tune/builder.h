@@ -4,7 +4,7 @@
  * Every algorithm of every collective is simulated at a few sizes; between
  * them its cost is taken to be a straight line. Where the best one changes,
  * the place of the change is looked for. What is only a little better does
- * not displace what the catalogue lists before it: links are not known that
+ * not displace what the registry lists before it: links are not known that
  * well. But of two that take as long, the one that combines less is taken.
  */
 

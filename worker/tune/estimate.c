@@ -35,11 +35,11 @@ DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
 
 static struct plan_shape
 shape_of(const struct estimate_place *place,
-         enum catalog_collective collective,
+         enum collective_kind collective,
          uint64_t n_bytes)
 {
     const uint32_t size = place->nodes->n_ranks;
-    const uint64_t n_blocks = catalog_is_blockwise(collective) ? size : 1;
+    const uint64_t n_blocks = registry_is_blockwise(collective) ? size : 1;
     const uint64_t count = n_bytes / ELEMENT_BYTES / n_blocks;
 
     return (struct plan_shape){
@@ -48,17 +48,17 @@ shape_of(const struct estimate_place *place,
         .granule = GRANULE,
         .nodes = place->nodes,
         .n_slot = place->shm_region.n_slot / ELEMENT_BYTES,
-        .is_open = place->shm_region.is_open,
+        .has_cma = place->shm_region.has_cma,
     };
 }
 
 bool
 estimate_suits(const struct estimate_place *place,
-               const struct catalog_entry *entry)
+               const struct registry_entry *entry)
 {
     const struct plan_shape shape = shape_of(place, entry->collective, 0);
 
-    return !entry->is_for_who_asks && catalog_entry_suits(entry, &shape);
+    return !entry->is_opt_in && registry_entry_suits(entry, &shape);
 }
 
 /* What one rank has to do. */
@@ -130,7 +130,7 @@ place_begin(const struct estimate_place *full,
 }
 
 double
-estimate_crowd(const struct estimate_place *place)
+estimate_oversubscription(const struct estimate_place *place)
 {
     uint32_t n_most = 1;
 
@@ -139,8 +139,9 @@ estimate_crowd(const struct estimate_place *place)
 
         n_most = n > n_most ? n : n_most;
     }
-    const double crowd = (double)n_most / place->machine->n_processors;
-    return crowd > 1 ? crowd : 1;
+    const double oversubscription =
+        (double)n_most / place->machine->n_processors;
+    return oversubscription > 1 ? oversubscription : 1;
 }
 
 /* Messages of the size that they have among all. */
@@ -175,7 +176,8 @@ dense_simulate(const struct estimate_place *full,
         return error_pass(status);
     if (share.n_steps > 0)
         *out_ns *= workload->n_steps / share.n_steps;
-    *out_ns *= estimate_crowd(full) / estimate_crowd(&place);
+    *out_ns *=
+        estimate_oversubscription(full) / estimate_oversubscription(&place);
     return HOOP_OK;
 }
 
@@ -200,7 +202,8 @@ part_simulate(const struct estimate_place *full,
     status = simulate(&place, algorithm, &part, out_ns);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_ns *= estimate_crowd(full) / estimate_crowd(&place);
+    *out_ns *=
+        estimate_oversubscription(full) / estimate_oversubscription(&place);
     return HOOP_OK;
 }
 
@@ -232,12 +235,12 @@ light_simulate(const struct estimate_place *full,
 /* More ranks than are simulated in any case. */
 static enum hoop_status
 large_simulate(const struct estimate_place *place,
-               const struct catalog_entry *entry,
+               const struct registry_entry *entry,
                const struct plan_shape *shape,
                double *out_ns)
 {
     const struct algorithm *algorithm = entry->algorithm;
-    const size_t n_all = catalog_is_blockwise(entry->collective)
+    const size_t n_all = registry_is_blockwise(entry->collective)
                              ? 0
                              : (size_t)shape->size * GRANULE;
     struct plan_shape filled = *shape;
@@ -262,7 +265,7 @@ large_simulate(const struct estimate_place *place,
 
 enum hoop_status
 estimate_cost(const struct estimate_place *place,
-              const struct catalog_entry *entry,
+              const struct registry_entry *entry,
               uint64_t n_bytes,
               double *out_ns)
 {
@@ -293,7 +296,7 @@ combined_in(const struct plan *plan)
 
 enum hoop_status
 estimate_combining(const struct estimate_place *place,
-                   const struct catalog_entry *entry,
+                   const struct registry_entry *entry,
                    uint64_t n_bytes,
                    double *out_share)
 {

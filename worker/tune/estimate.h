@@ -13,32 +13,32 @@
 
 #include "hoop/status.h"
 
-#include "plan/catalog.h"
 #include "plan/nodes.h"
+#include "plan/registry.h"
 #include "plan/simulation.h"
 
 /* Where it would run. */
 struct estimate_place {
     const struct plan_nodes *nodes;
     const struct simulation_machine *machine;
-    struct plan_hall shm_region;
+    struct plan_shm_region shm_region;
     /* Payloads are compressed: sums of many ranks' data less than the data. */
     bool is_coded;
 };
 
 /* Ranks for each processor of the fullest node; 1 if that is less. */
 double
-estimate_crowd(const struct estimate_place *place);
+estimate_oversubscription(const struct estimate_place *place);
 
 /* Whether entry has a point there at all. */
 bool
 estimate_suits(const struct estimate_place *place,
-               const struct catalog_entry *entry);
+               const struct registry_entry *entry);
 
 /* n_bytes as in tune/tuning.h. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 estimate_cost(const struct estimate_place *place,
-              const struct catalog_entry *entry,
+              const struct registry_entry *entry,
               uint64_t n_bytes,
               double *out_ns);
 
@@ -47,7 +47,7 @@ estimate_cost(const struct estimate_place *place,
  * above. Linear in ranks: for few. */
 enum hoop_status
 estimate_combining(const struct estimate_place *place,
-                   const struct catalog_entry *entry,
+                   const struct registry_entry *entry,
                    uint64_t n_bytes,
                    double *out_share);
 

@@ -226,34 +226,34 @@ value_store(const struct key *key,
 }
 
 /* What has been said of a machine so far. */
-struct saying {
+struct parsed {
     struct simulation_machine machine;
-    bool is_said[COUNT_OF(keys)];
+    bool is_given[COUNT_OF(keys)];
 };
 
 static enum hoop_status
 key_take(const char *where,
          size_t number,
          const char *text,
-         struct saying *saying)
+         struct parsed *parsed)
 {
     const struct key *key = &keys[number];
     double value;
 
-    if (saying->is_said[number])
+    if (parsed->is_given[number])
         return error_raise(HOOP_E_INVALID, "%s: %s is said twice", where,
                            key->name);
     if (!value_parse(text, key->quantity, &value))
         return error_raise(HOOP_E_INVALID, "%s: %s=%s: expected is %s", where,
                            key->name, text, bounds[key->quantity].example);
-    saying->is_said[number] = true;
-    value_store(key, value, &saying->machine);
+    parsed->is_given[number] = true;
+    value_store(key, value, &parsed->machine);
     return HOOP_OK;
 }
 
 /* One "name=value". */
 static enum hoop_status
-item_take(const char *where, char *item, struct saying *saying)
+item_take(const char *where, char *item, struct parsed *parsed)
 {
     char *text = strchr(item, '=');
 
@@ -264,7 +264,7 @@ item_take(const char *where, char *item, struct saying *saying)
     *text++ = '\0';
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (strcmp(keys[i].name, item) == 0)
-            return key_take(where, i, text, saying);
+            return key_take(where, i, text, parsed);
     return key_refuse(where, item);
 }
 
@@ -273,7 +273,7 @@ link_parse(const char *where,
            const char *text,
            struct simulation_machine *machine)
 {
-    struct saying saying = {.machine = *machine};
+    struct parsed parsed = {.machine = *machine};
     char copy[LIMIT_SETTING];
     char *rest = copy;
     char *item;
@@ -283,11 +283,11 @@ link_parse(const char *where,
                            where, sizeof(copy) - 1);
     snprintf(copy, sizeof(copy), "%s", text);
     while (text[0] && (item = strsep(&rest, ","))) {
-        const enum hoop_status status = item_take(where, item, &saying);
+        const enum hoop_status status = item_take(where, item, &parsed);
 
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    *machine = saying.machine;
+    *machine = parsed.machine;
     return HOOP_OK;
 }

@@ -5,13 +5,13 @@
 #include <assert.h>
 
 static bool
-entry_does(const struct catalog_entry *entry, enum table_form form)
+entry_does(const struct registry_entry *entry, enum table_form form)
 {
     return form == TABLE_EVEN || !entry->is_even_only;
 }
 
 void
-table_row_set(struct table_row *row, const struct catalog_entry *entry)
+table_row_set(struct table_row *row, const struct registry_entry *entry)
 {
     *row = (struct table_row){
         .n_points = 1,
@@ -22,7 +22,7 @@ table_row_set(struct table_row *row, const struct catalog_entry *entry)
 void
 table_row_put(struct table_row *row,
               uint64_t up_to_bytes,
-              const struct catalog_entry *entry)
+              const struct registry_entry *entry)
 {
     const uint32_t n = row->n_points;
 
@@ -55,10 +55,10 @@ void
 table_init(struct table *table)
 {
     *table = (struct table){.machine = {.n_processors = 1}};
-    for (size_t i = 0; i < CATALOG_COLLECTIVES; i++) {
+    for (size_t i = 0; i < COLLECTIVE_KINDS; i++) {
         size_t n_entries;
-        const struct catalog_entry *first =
-            catalog_of((enum catalog_collective)i, &n_entries);
+        const struct registry_entry *first =
+            registry_of((enum collective_kind)i, &n_entries);
 
         if (n_entries == 0)
             continue;
@@ -69,23 +69,23 @@ table_init(struct table *table)
 }
 
 void
-table_force(struct table *table, const struct forced *forced)
+table_force(struct table *table, const struct overrides *overrides)
 {
-    for (size_t i = 0; i < CATALOG_COLLECTIVES; i++) {
-        const struct catalog_entry *entry = forced->entries[i];
+    for (size_t i = 0; i < COLLECTIVE_KINDS; i++) {
+        const struct registry_entry *entry = overrides->entries[i];
 
         if (!entry)
             continue;
-        table->forced.entries[i] = entry;
+        table->overrides.entries[i] = entry;
         table_row_set(&table->rows[i][TABLE_EVEN], entry);
         if (entry_does(entry, TABLE_UNEVEN))
             table_row_set(&table->rows[i][TABLE_UNEVEN], entry);
     }
 }
 
-const struct catalog_entry *
+const struct registry_entry *
 table_find(const struct table *table,
-           enum catalog_collective collective,
+           enum collective_kind collective,
            enum table_form form,
            uint64_t n_bytes)
 {

@@ -1,10 +1,10 @@
 /*
  * tune/table.h - up to which size each algorithm does each collective
  *
- * A row for each collective of the catalogue, and one for its forms with
+ * A row for each collective of the registry, and one for its forms with
  * uneven blocks, which not every algorithm does. The table travels from a
  * communicator's rank 0 to the others with what it was made from: the costs of
- * the machine and the algorithms that somebody forced.
+ * the machine and the algorithms that somebody chose.
  */
 
 #ifndef TUNE_TABLE_H
@@ -18,9 +18,9 @@
 
 #include "base/limits.h"
 #include "codec/loss.h"
-#include "plan/catalog.h"
+#include "plan/registry.h"
 #include "plan/simulation.h"
-#include "tune/forced.h"
+#include "tune/overrides.h"
 
 enum {
     TABLE_POINTS = 12
@@ -35,21 +35,21 @@ enum {
     TABLE_FORMS = TABLE_UNEVEN + 1
 };
 
-/* Which of the records (tune/record.h) counts on one node; says who made the
+/* Which of the defaults (tune/defaults.h) counts on one node; says who made the
  * table, for groups. */
-enum record_kind {
-    RECORD_NONE,
-    RECORD_TCP,
-    RECORD_SHM,    /* where ranks share a shared region */
-    RECORD_DIRECT, /* and to read each other's buffers was found to be faster */
+enum defaults_kind {
+    DEFAULTS_NONE,
+    DEFAULTS_TCP,
+    DEFAULTS_SHM,    /* where ranks share a shared region */
+    DEFAULTS_DIRECT, /* and to read each other's buffers was found to be faster */
 };
 
 struct table_point {
     uint64_t up_to_bytes; /* UINT64_MAX in the last one */
-    const struct catalog_entry *entry;
+    const struct registry_entry *entry;
 };
 
-/* No points: the catalogue has no algorithm for this collective. */
+/* No points: the registry has no algorithm for this collective. */
 struct table_row {
     uint32_t n_points;
     struct table_point points[TABLE_POINTS];
@@ -57,13 +57,14 @@ struct table_row {
 
 struct table {
     struct simulation_machine machine;
-    struct forced forced;
+    struct overrides overrides;
     /* The world's alone: what of HOOP_TUNING follows the table; 0: nothing. */
-    uint32_t n_race_bytes;
+    uint32_t n_sample_bytes;
     enum codec_loss loss; /* of floats that are reduced or gathered */
-    bool has_contest;     /* the world's: all race, then comes another table */
-    enum record_kind record;
-    struct table_row rows[CATALOG_COLLECTIVES][TABLE_FORMS];
+    bool
+        needs_benchmark; /* the world's: all measure, then comes another table */
+    enum defaults_kind defaults;
+    struct table_row rows[COLLECTIVE_KINDS][TABLE_FORMS];
 };
 
 /* Everything by the algorithm that may always be taken, on no machine. */
@@ -72,14 +73,14 @@ table_init(struct table *table);
 
 /* One algorithm for all sizes. */
 void
-table_row_set(struct table_row *row, const struct catalog_entry *entry);
+table_row_set(struct table_row *row, const struct registry_entry *entry);
 
 /* What is above up_to_bytes of the points before it is entry's. Of more points
  * than there is room for, the last one stands for the rest. */
 void
 table_row_put(struct table_row *row,
               uint64_t up_to_bytes,
-              const struct catalog_entry *entry);
+              const struct registry_entry *entry);
 
 /* As other has it, from above after_bytes to up_to_bytes. */
 void
@@ -88,15 +89,15 @@ table_row_copy(struct table_row *row,
                uint64_t after_bytes,
                uint64_t up_to_bytes);
 
-/* Where algorithms are forced, they replace what the rows say; an algorithm
+/* Where algorithms are overridden, they replace what the rows say; an algorithm
  * for even blocks only leaves the row of uneven ones as it is. */
 void
-table_force(struct table *table, const struct forced *forced);
+table_force(struct table *table, const struct overrides *overrides);
 
-/* NULL: the catalogue has none. */
-const struct catalog_entry *
+/* NULL: the registry has none. */
+const struct registry_entry *
 table_find(const struct table *table,
-           enum catalog_collective collective,
+           enum collective_kind collective,
            enum table_form form,
            uint64_t n_bytes);
 

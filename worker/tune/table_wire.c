@@ -1,11 +1,11 @@
 /*
  * tune/table_wire.c - a table of switch points as bytes, and back
  *
- *     [version, machine, [row, ...], bytes of races, loss, is there a contest,
- *         record]
+ *     [version, machine, [row, ...], bytes of samples, loss, is there a benchmark,
+ *         defaults]
  *     machine: [processors, bytes of cache, cost, ...], a cost in millionths of
  *         a nanosecond
- *     row: [collective, form, forced or nil, [up to, algorithm, ...]]
+ *     row: [collective, form, override or nil, [up to, algorithm, ...]]
  *
  * Names rather than numbers: two builds may list different algorithms. A row
  * of uneven blocks is left out where it equals that of even ones.
@@ -71,17 +71,18 @@ machine_pack(struct pack *pack, struct simulation_machine machine)
 static void
 row_pack(struct pack *pack,
          const struct table *table,
-         enum catalog_collective collective,
+         enum collective_kind collective,
          enum table_form form)
 {
     const struct table_row *row = &table->rows[collective][form];
-    const struct catalog_entry *forced = table->forced.entries[collective];
+    const struct registry_entry *overrides =
+        table->overrides.entries[collective];
 
     pack_array(pack, ROW_FIELDS);
-    pack_str(pack, catalog_name(collective));
+    pack_str(pack, registry_name(collective));
     pack_uint(pack, form);
-    if (forced)
-        pack_str(pack, forced->algorithm->name);
+    if (overrides)
+        pack_str(pack, overrides->algorithm->name);
     else
         pack_nil(pack);
     pack_array(pack, 2 * (size_t)row->n_points);
@@ -106,7 +107,7 @@ rows_are_equal(const struct table_row *one, const struct table_row *other)
 
 static bool
 row_is_packed(const struct table *table,
-              enum catalog_collective collective,
+              enum collective_kind collective,
               enum table_form form)
 {
     const struct table_row *rows = table->rows[collective];
@@ -122,10 +123,10 @@ rows_pack(struct pack *pack, const struct table *table)
 {
     size_t n_rows = 0;
 
-    for (unsigned i = 0; i < CATALOG_COLLECTIVES * TABLE_FORMS; i++)
+    for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++)
         n_rows += row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS);
     pack_array(pack, n_rows);
-    for (unsigned i = 0; i < CATALOG_COLLECTIVES * TABLE_FORMS; i++) {
+    for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++) {
         if (row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS))
             row_pack(pack, table, i / TABLE_FORMS, i % TABLE_FORMS);
     }
@@ -143,10 +144,10 @@ table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
     pack_uint(&pack, VERSION);
     machine_pack(&pack, table->machine);
     rows_pack(&pack, table);
-    pack_uint(&pack, table->n_race_bytes);
+    pack_uint(&pack, table->n_sample_bytes);
     pack_uint(&pack, table->loss);
-    pack_uint(&pack, table->has_contest);
-    pack_uint(&pack, table->record);
+    pack_uint(&pack, table->needs_benchmark);
+    pack_uint(&pack, table->defaults);
     const enum hoop_status status = pack_take(&pack, &packed, &n_packed);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -174,27 +175,27 @@ machine_unpack(struct unpack *unpack, struct simulation_machine *machine)
 
 static enum hoop_status
 entry_unpack(struct unpack *unpack,
-             enum catalog_collective collective,
-             const struct catalog_entry **out_entry)
+             enum collective_kind collective,
+             const struct registry_entry **out_entry)
 {
     char name[NAME_MAX_BYTES] = "";
 
     unpack_text(unpack, name, sizeof(name));
     if (unpack_status(unpack) != HOOP_OK)
         return error_pass(unpack_status(unpack));
-    *out_entry = catalog_find(collective, name);
+    *out_entry = registry_find(collective, name);
     if (!*out_entry)
         return error_raise(HOOP_E_DATA_LOSS,
                            "rank 0 does %s by '%s', an algorithm that is not "
                            "known here: run one version of hoop on all ranks",
-                           catalog_name(collective), name);
+                           registry_name(collective), name);
     return HOOP_OK;
 }
 
 /* The sizes ascend to the largest there is. */
 static enum hoop_status
 points_unpack(struct unpack *unpack,
-              enum catalog_collective collective,
+              enum collective_kind collective,
               struct table_row *row)
 {
     const size_t n = unpack_array(unpack, 2);
@@ -227,14 +228,14 @@ static enum hoop_status
 row_unpack(struct unpack *unpack, struct table *table)
 {
     const size_t n = unpack_array(unpack, ROW_FIELDS);
-    enum catalog_collective collective = CATALOG_ALLREDUCE;
+    enum collective_kind collective = COLLECTIVE_ALLREDUCE;
     enum hoop_status status = HOOP_OK;
     char name[NAME_MAX_BYTES] = "";
 
     unpack_text(unpack, name, sizeof(name));
     if (unpack_status(unpack) != HOOP_OK)
         return error_pass(unpack_status(unpack));
-    if (!catalog_parse(name, &collective))
+    if (!registry_parse(name, &collective))
         return error_raise(HOOP_E_DATA_LOSS,
                            "rank 0's table has a collective '%s', which is not "
                            "known here: run one version of hoop on all ranks",
@@ -242,7 +243,7 @@ row_unpack(struct unpack *unpack, struct table *table)
     const uint64_t form = unpack_uint(unpack, TABLE_UNEVEN);
     if (!unpack_nil(unpack))
         status = entry_unpack(unpack, collective,
-                              &table->forced.entries[collective]);
+                              &table->overrides.entries[collective]);
     if (status == HOOP_OK)
         status =
             points_unpack(unpack, collective, &table->rows[collective][form]);
@@ -252,19 +253,19 @@ row_unpack(struct unpack *unpack, struct table *table)
 
 /* What was left out is as with even blocks; nothing else is missing. */
 static enum hoop_status
-rows_complete(struct table *table, enum catalog_collective collective)
+rows_complete(struct table *table, enum collective_kind collective)
 {
     struct table_row *rows = table->rows[collective];
     size_t n_entries;
 
-    catalog_of(collective, &n_entries);
+    registry_of(collective, &n_entries);
     if (rows[TABLE_UNEVEN].n_points == 0)
         rows[TABLE_UNEVEN] = rows[TABLE_EVEN];
     if (n_entries > 0 && rows[TABLE_EVEN].n_points == 0)
         return error_raise(HOOP_E_DATA_LOSS, "rank 0's table does not say %s",
-                           catalog_name(collective));
+                           registry_name(collective));
     for (uint32_t i = 0; i < rows[TABLE_UNEVEN].n_points; i++) {
-        const struct catalog_entry *entry = rows[TABLE_UNEVEN].points[i].entry;
+        const struct registry_entry *entry = rows[TABLE_UNEVEN].points[i].entry;
 
         if (entry->is_even_only)
             return error_raise(HOOP_E_DATA_LOSS,
@@ -287,7 +288,7 @@ rows_unpack(struct unpack *unpack, struct table *table)
     }
     if (unpack_status(unpack) != HOOP_OK)
         return error_pass(unpack_status(unpack));
-    for (unsigned i = 0; i < CATALOG_COLLECTIVES; i++) {
+    for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
         const enum hoop_status status = rows_complete(table, i);
 
         if (status != HOOP_OK)
@@ -328,10 +329,10 @@ table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table)
     const enum hoop_status status = rows_unpack(&unpack, &table);
     if (status != HOOP_OK)
         return error_pass(status);
-    table.n_race_bytes = (uint32_t)unpack_uint(&unpack, LIMIT_RACES);
+    table.n_sample_bytes = (uint32_t)unpack_uint(&unpack, LIMIT_RACES);
     table.loss = (enum codec_loss)unpack_uint(&unpack, LOSS_COUNT - 1);
-    table.has_contest = unpack_uint(&unpack, 1) == 1;
-    table.record = (enum record_kind)unpack_uint(&unpack, RECORD_DIRECT);
+    table.needs_benchmark = unpack_uint(&unpack, 1) == 1;
+    table.defaults = (enum defaults_kind)unpack_uint(&unpack, DEFAULTS_DIRECT);
     if (unpack_status(&unpack) != HOOP_OK)
         return error_pass(unpack_status(&unpack));
     *out_table = table;

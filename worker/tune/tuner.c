@@ -12,80 +12,80 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "tune/builder.h"
+#include "tune/defaults.h"
 #include "tune/link.h"
-#include "tune/race_store.h"
-#include "tune/record.h"
+#include "tune/sample_store.h"
 
 static const char FROM_ALGORITHM[] = "HOOP_ALGORITHM";
 static const char FROM_LINK[] = "HOOP_DEBUG_LINK";
 
-/* A table that was built, without what is forced. */
-struct kept {
-    TAILQ_ENTRY(kept) link;
+/* A table that was built, without what is overridden. */
+struct cached_table {
+    TAILQ_ENTRY(cached_table) link;
     uint64_t layout;
     struct table table;
 };
 
-TAILQ_HEAD(kept_list, kept);
+TAILQ_HEAD(cached_table_list, cached_table);
 
 struct tuner {
     const struct roster *roster;
     pthread_mutex_t lock; /* for all below */
-    struct forced forced;
+    struct overrides overrides;
     enum codec_loss loss;
     bool is_coded;
     struct simulation_machine machine;
     bool has_machine;
     bool may_share;
-    bool must_read; /* since it was created */
+    bool requires_cma; /* since it was created */
     bool has_agreed;
-    enum record_kind record;
-    char *store;           /* HOOP_TUNING=auto: a path; else NULL */
-    struct races *races;   /* NULL: none were read */
-    struct kept_list kept; /* the last used first */
-    unsigned n_kept;
+    enum defaults_kind defaults;
+    char *store;             /* HOOP_TUNING=auto: a path; else NULL */
+    struct samples *samples; /* NULL: none were read */
+    struct cached_table_list cached_table; /* the last used first */
+    unsigned n_cached_tables;
 };
 
 /* The model alone shall decide. */
 static bool
 is_model_only(const struct tuner_options *options)
 {
-    return options->races && strcmp(options->races, "model") == 0;
+    return options->samples && strcmp(options->samples, "model") == 0;
 }
 
 static bool
-has_races(const struct tuner_options *options)
+has_samples(const struct tuner_options *options)
 {
-    return options->races && options->races[0] && !is_model_only(options);
+    return options->samples && options->samples[0] && !is_model_only(options);
 }
 
 static bool
 is_automatic(const struct tuner_options *options)
 {
-    return has_races(options) && strcmp(options->races, "auto") == 0;
+    return has_samples(options) && strcmp(options->samples, "auto") == 0;
 }
 
 /* Who says what links cost wants to see what follows from that. */
-static enum record_kind
-record_of(const struct tuner_options *options)
+static enum defaults_kind
+defaults_of(const struct tuner_options *options)
 {
     if (!options->transport || options->link[0] || is_model_only(options))
-        return RECORD_NONE;
-    return strcmp(options->transport, "tcp") == 0 ? RECORD_TCP : RECORD_SHM;
+        return DEFAULTS_NONE;
+    return strcmp(options->transport, "tcp") == 0 ? DEFAULTS_TCP : DEFAULTS_SHM;
 }
 
-/* Who has no folder to keep races in goes without: it is no reason to fail. */
+/* Who has no folder to keep samples in goes without: it is no reason to fail. */
 static enum hoop_status
-races_open(struct tuner *tuner, const struct tuner_options *options)
+samples_open(struct tuner *tuner, const struct tuner_options *options)
 {
     const char *transport = options->transport ? options->transport : "";
 
-    if (!has_races(options))
+    if (!has_samples(options))
         return HOOP_OK;
     if (!is_automatic(options))
-        return races_read(options->races, &tuner->races);
-    if (race_store_path(transport, &tuner->store) == HOOP_OK)
-        tuner->races = race_store_read(tuner->store);
+        return samples_read(options->samples, &tuner->samples);
+    if (sample_store_path(transport, &tuner->store) == HOOP_OK)
+        tuner->samples = sample_store_read(tuner->store);
     else
         log_debug("tune", "%s", error_text());
     return HOOP_OK;
@@ -94,16 +94,16 @@ races_open(struct tuner *tuner, const struct tuner_options *options)
 enum hoop_status
 tuner_check(const struct tuner_options *options)
 {
-    CLEANUP(races_destroy) struct races *races = NULL;
+    CLEANUP(samples_destroy) struct samples *samples = NULL;
     struct simulation_machine machine = link_usual();
-    struct forced forced;
+    struct overrides overrides;
 
     enum hoop_status status =
-        forced_parse(FROM_ALGORITHM, options->algorithms, &forced);
+        overrides_parse(FROM_ALGORITHM, options->algorithms, &overrides);
     if (status == HOOP_OK)
         status = link_parse(FROM_LINK, options->link, &machine);
-    if (status == HOOP_OK && has_races(options) && !is_automatic(options))
-        status = races_read(options->races, &races);
+    if (status == HOOP_OK && has_samples(options) && !is_automatic(options))
+        status = samples_read(options->samples, &samples);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -115,7 +115,7 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
     if (!tuner)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a tuner");
     pthread_mutex_init(&tuner->lock, NULL);
-    TAILQ_INIT(&tuner->kept);
+    TAILQ_INIT(&tuner->cached_table);
     tuner->roster = options->roster;
     tuner->machine = link_usual();
     tuner->loss = options->loss;
@@ -123,14 +123,14 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
     tuner->may_share =
         options->transport && strcmp(options->transport, "shm") == 0;
     tuner->has_machine = options->link[0] != '\0';
-    tuner->record = record_of(options);
-    tuner->must_read = options->must_read;
+    tuner->defaults = defaults_of(options);
+    tuner->requires_cma = options->requires_cma;
     enum hoop_status status =
-        forced_parse(FROM_ALGORITHM, options->algorithms, &tuner->forced);
+        overrides_parse(FROM_ALGORITHM, options->algorithms, &tuner->overrides);
     if (status == HOOP_OK)
         status = link_parse(FROM_LINK, options->link, &tuner->machine);
     if (status == HOOP_OK)
-        status = races_open(tuner, options);
+        status = samples_open(tuner, options);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_tuner = STEAL(tuner);
@@ -138,15 +138,15 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
 }
 
 static void
-kept_clear(struct tuner *tuner)
+cached_tables_clear(struct tuner *tuner)
 {
-    struct kept *kept;
+    struct cached_table *cached_table;
 
-    while ((kept = TAILQ_FIRST(&tuner->kept))) {
-        TAILQ_REMOVE(&tuner->kept, kept, link);
-        free(kept);
+    while ((cached_table = TAILQ_FIRST(&tuner->cached_table))) {
+        TAILQ_REMOVE(&tuner->cached_table, cached_table, link);
+        free(cached_table);
     }
-    tuner->n_kept = 0;
+    tuner->n_cached_tables = 0;
 }
 
 void
@@ -154,8 +154,8 @@ tuner_destroy(struct tuner *tuner)
 {
     if (!tuner)
         return;
-    kept_clear(tuner);
-    races_destroy(tuner->races);
+    cached_tables_clear(tuner);
+    samples_destroy(tuner->samples);
     free(tuner->store);
     pthread_mutex_destroy(&tuner->lock);
     free(tuner);
@@ -167,10 +167,10 @@ tuner_roster(const struct tuner *tuner)
     return tuner->roster;
 }
 
-enum gauge_part
-tuner_gauge(const struct tuner *tuner)
+enum link_probe_role
+tuner_link_probe(const struct tuner *tuner)
 {
-    return tuner->may_share ? GAUGE_MEASURES_MEMORY : GAUGE_MEASURES;
+    return tuner->may_share ? LINK_PROBE_MEASURES_MEMORY : LINK_PROBE_MEASURES;
 }
 
 bool
@@ -197,23 +197,23 @@ tuner_set_machine(struct tuner *tuner, const struct simulation_machine *machine)
     pthread_mutex_lock(&tuner->lock);
     tuner->machine = *machine;
     tuner->has_machine = true;
-    kept_clear(tuner);
+    cached_tables_clear(tuner);
     pthread_mutex_unlock(&tuner->lock);
 }
 
 bool
-tuner_must_read(struct tuner *tuner)
+tuner_requires_cma(struct tuner *tuner)
 {
-    return tuner->must_read;
+    return tuner->requires_cma;
 }
 
 void
-tuner_prefer_reading(struct tuner *tuner)
+tuner_prefer_cma(struct tuner *tuner)
 {
     pthread_mutex_lock(&tuner->lock);
-    if (tuner->record == RECORD_SHM)
-        tuner->record = RECORD_DIRECT;
-    kept_clear(tuner);
+    if (tuner->defaults == DEFAULTS_SHM)
+        tuner->defaults = DEFAULTS_DIRECT;
+    cached_tables_clear(tuner);
     pthread_mutex_unlock(&tuner->lock);
 }
 
@@ -223,85 +223,85 @@ tuner_adopt(struct tuner *tuner, const struct table *agreed)
     pthread_mutex_lock(&tuner->lock);
     if (!tuner->has_agreed) {
         tuner->machine = agreed->machine;
-        tuner->forced = agreed->forced;
+        tuner->overrides = agreed->overrides;
         tuner->loss = agreed->loss;
-        tuner->record = agreed->record;
+        tuner->defaults = agreed->defaults;
         tuner->has_machine = true;
         tuner->has_agreed = true;
-        if (agreed->n_race_bytes == 0)
-            races_destroy(STEAL(tuner->races));
-        kept_clear(tuner);
+        if (agreed->n_sample_bytes == 0)
+            samples_destroy(STEAL(tuner->samples));
+        cached_tables_clear(tuner);
     }
     pthread_mutex_unlock(&tuner->lock);
 }
 
 void
-tuner_terms(struct tuner *tuner,
-            struct simulation_machine *out_machine,
-            struct forced *out_forced)
+tuner_inputs(struct tuner *tuner,
+             struct simulation_machine *out_machine,
+             struct overrides *out_overrides)
 {
     pthread_mutex_lock(&tuner->lock);
     *out_machine = tuner->machine;
-    *out_forced = tuner->forced;
+    *out_overrides = tuner->overrides;
     pthread_mutex_unlock(&tuner->lock);
 }
 
 const char *
-tuner_races(struct tuner *tuner, size_t *out_n_bytes)
+tuner_samples(struct tuner *tuner, size_t *out_n_bytes)
 {
     pthread_mutex_lock(&tuner->lock);
-    const char *text = tuner->races ? tuner->races->text : "";
-    *out_n_bytes = tuner->races ? tuner->races->n_bytes : 0;
+    const char *text = tuner->samples ? tuner->samples->text : "";
+    *out_n_bytes = tuner->samples ? tuner->samples->n_bytes : 0;
     pthread_mutex_unlock(&tuner->lock);
     return text;
 }
 
 void
-tuner_take_races(struct tuner *tuner, struct races *races)
+tuner_take_samples(struct tuner *tuner, struct samples *samples)
 {
     pthread_mutex_lock(&tuner->lock);
-    races_destroy(tuner->races);
-    tuner->races = races;
-    kept_clear(tuner);
+    samples_destroy(tuner->samples);
+    tuner->samples = samples;
+    cached_tables_clear(tuner);
     pthread_mutex_unlock(&tuner->lock);
 }
 
 bool
-tuner_wants_races(struct tuner *tuner, const struct plan_nodes *nodes)
+tuner_wants_samples(struct tuner *tuner, const struct plan_nodes *nodes)
 {
     pthread_mutex_lock(&tuner->lock);
     const bool wants = tuner->store && nodes->n_ranks > 1 &&
                        nodes->n_ranks <= LIMIT_CONTEST_RANKS &&
-                       races_count(tuner->races, nodes) < LIMIT_CONTESTS;
+                       samples_count(tuner->samples, nodes) < LIMIT_CONTESTS;
     pthread_mutex_unlock(&tuner->lock);
     return wants;
 }
 
-/* The caller holds the lock. Too many are as before: these are not kept. */
+/* The caller holds the lock. Too many are as before: these are not cached_table. */
 static enum hoop_status
-races_append(struct tuner *tuner, const char *text)
+samples_append(struct tuner *tuner, const char *text)
 {
     CLEANUP(free) char *all = NULL;
-    struct races *races = NULL;
+    struct samples *samples = NULL;
 
-    if (asprintf(&all, "%s%s", tuner->races ? tuner->races->text : "", text) <
-        0)
+    if (asprintf(&all, "%s%s", tuner->samples ? tuner->samples->text : "",
+                 text) < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for races");
     const enum hoop_status status =
-        races_parse(tuner->store, all, strlen(all), &races);
+        samples_parse(tuner->store, all, strlen(all), &samples);
     if (status != HOOP_OK)
         return error_pass(status);
-    races_destroy(tuner->races);
-    tuner->races = races;
-    kept_clear(tuner);
-    return race_store_write(tuner->store, races->text, races->n_bytes);
+    samples_destroy(tuner->samples);
+    tuner->samples = samples;
+    cached_tables_clear(tuner);
+    return sample_store_write(tuner->store, samples->text, samples->n_bytes);
 }
 
 void
-tuner_add_races(struct tuner *tuner, const char *text)
+tuner_add_samples(struct tuner *tuner, const char *text)
 {
     pthread_mutex_lock(&tuner->lock);
-    const enum hoop_status status = races_append(tuner, text);
+    const enum hoop_status status = samples_append(tuner, text);
     pthread_mutex_unlock(&tuner->lock);
     if (status != HOOP_OK)
         log_debug("tune", "races are not kept: %s", error_text());
@@ -309,11 +309,12 @@ tuner_add_races(struct tuner *tuner, const char *text)
 
 /* FNV-1a: equal layouts are equal tables. */
 static uint64_t
-layout_of(const struct plan_nodes *nodes, const struct plan_hall *shm_region)
+layout_of(const struct plan_nodes *nodes,
+          const struct plan_shm_region *shm_region)
 {
     uint64_t hash = 0xcbf29ce484222325u ^ nodes->n_ranks ^
                     shm_region->n_slot << 16 ^
-                    (uint64_t)shm_region->is_open << 63;
+                    (uint64_t)shm_region->has_cma << 63;
 
     for (uint32_t rank = 0; rank < nodes->n_ranks; rank++)
         hash = (hash ^ nodes->node_of[rank]) * 0x100000001b3u;
@@ -321,47 +322,47 @@ layout_of(const struct plan_nodes *nodes, const struct plan_hall *shm_region)
 }
 
 /* To the front. NULL: not there. The caller holds the lock. */
-static struct kept *
-kept_find(struct tuner *tuner, uint64_t layout)
+static struct cached_table *
+cached_table_find(struct tuner *tuner, uint64_t layout)
 {
-    struct kept *kept;
+    struct cached_table *cached_table;
 
-    TAILQ_FOREACH(kept, &tuner->kept, link)
+    TAILQ_FOREACH(cached_table, &tuner->cached_table, link)
     {
-        if (kept->layout != layout)
+        if (cached_table->layout != layout)
             continue;
-        TAILQ_REMOVE(&tuner->kept, kept, link);
-        TAILQ_INSERT_HEAD(&tuner->kept, kept, link);
-        return kept;
+        TAILQ_REMOVE(&tuner->cached_table, cached_table, link);
+        TAILQ_INSERT_HEAD(&tuner->cached_table, cached_table, link);
+        return cached_table;
     }
     return NULL;
 }
 
 /* In place of the one that was not used for longest. */
-static struct kept *
-kept_add(struct tuner *tuner, uint64_t layout)
+static struct cached_table *
+cached_table_add(struct tuner *tuner, uint64_t layout)
 {
-    struct kept *kept;
+    struct cached_table *cached_table;
 
-    if (tuner->n_kept < LIMIT_TUNE_TABLES) {
-        kept = malloc(sizeof(*kept));
-        if (!kept)
+    if (tuner->n_cached_tables < LIMIT_TUNE_TABLES) {
+        cached_table = malloc(sizeof(*cached_table));
+        if (!cached_table)
             return NULL;
-        tuner->n_kept++;
+        tuner->n_cached_tables++;
     } else {
-        kept = TAILQ_LAST(&tuner->kept, kept_list);
-        TAILQ_REMOVE(&tuner->kept, kept, link);
+        cached_table = TAILQ_LAST(&tuner->cached_table, cached_table_list);
+        TAILQ_REMOVE(&tuner->cached_table, cached_table, link);
     }
-    kept->layout = layout;
-    TAILQ_INSERT_HEAD(&tuner->kept, kept, link);
-    return kept;
+    cached_table->layout = layout;
+    TAILQ_INSERT_HEAD(&tuner->cached_table, cached_table, link);
+    return cached_table;
 }
 
 /* The caller holds the lock. */
 static enum hoop_status
 table_make(struct tuner *tuner,
            const struct plan_nodes *nodes,
-           const struct plan_hall *shm_region,
+           const struct plan_shm_region *shm_region,
            struct table *out_table)
 {
     const struct estimate_place place = {.nodes = nodes,
@@ -369,21 +370,21 @@ table_make(struct tuner *tuner,
                                          .shm_region = *shm_region,
                                          .is_coded = tuner->is_coded};
     const uint64_t layout = layout_of(nodes, shm_region);
-    struct kept *kept = kept_find(tuner, layout);
+    struct cached_table *cached_table = cached_table_find(tuner, layout);
 
-    if (!kept) {
+    if (!cached_table) {
         const enum hoop_status status = builder_run(&place, out_table);
 
         if (status != HOOP_OK)
             return error_pass(status);
-        record_apply(tuner->record, &place, out_table);
-        if (tuner->races)
-            races_apply(tuner->races, nodes, shm_region, out_table);
-        kept = kept_add(tuner, layout);
-        if (kept)
-            kept->table = *out_table;
+        defaults_apply(tuner->defaults, &place, out_table);
+        if (tuner->samples)
+            samples_apply(tuner->samples, nodes, shm_region, out_table);
+        cached_table = cached_table_add(tuner, layout);
+        if (cached_table)
+            cached_table->table = *out_table;
     } else {
-        *out_table = kept->table;
+        *out_table = cached_table->table;
     }
     return HOOP_OK;
 }
@@ -391,24 +392,24 @@ table_make(struct tuner *tuner,
 enum hoop_status
 tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
-            const struct plan_hall *shm_region,
-            const struct forced *forced,
+            const struct plan_shm_region *shm_region,
+            const struct overrides *overrides,
             struct table *out_table)
 {
-    static const struct plan_hall none = {0};
-    const struct plan_hall *shared = shm_region ? shm_region : &none;
+    static const struct plan_shm_region none = {0};
+    const struct plan_shm_region *shared = shm_region ? shm_region : &none;
 
     pthread_mutex_lock(&tuner->lock);
-    struct forced wanted = forced ? *forced : tuner->forced;
-    const bool must = forced || !tuner->has_agreed;
+    struct overrides wanted = overrides ? *overrides : tuner->overrides;
+    const bool must = overrides || !tuner->has_agreed;
     enum hoop_status status = table_make(tuner, nodes, shared, out_table);
     if (status == HOOP_OK && must)
-        status = forced_check_hall(&wanted, nodes, shared);
-    forced_drop_unshared(&wanted, shared);
+        status = overrides_check_shm_region(&wanted, nodes, shared);
+    overrides_drop_unshared(&wanted, shared);
     if (status == HOOP_OK) {
         table_force(out_table, &wanted);
         out_table->loss = tuner->loss;
-        out_table->record = tuner->record;
+        out_table->defaults = tuner->defaults;
     }
     pthread_mutex_unlock(&tuner->lock);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -19,24 +19,24 @@
 #include "codec/loss.h"
 #include "plan/nodes.h"
 #include "transport/roster.h"
-#include "tune/gauge.h"
-#include "tune/races.h"
+#include "tune/link_probe.h"
+#include "tune/samples.h"
 #include "tune/table.h"
 
 struct tuner;
 
 struct tuner_options {
     const struct roster *roster; /* borrowed for life */
-    const char *algorithms;      /* HOOP_ALGORITHM; "": none is forced */
+    const char *algorithms;      /* HOOP_ALGORITHM; "": none is overridden */
     const char *link;            /* HOOP_DEBUG_LINK; "": to be measured */
     enum codec_loss loss;        /* HOOP_WIRE_DTYPE */
     bool is_coded;               /* whether HOOP_CODEC compresses */
-    /* HOOP_TUNING, a file to read, "auto", or "model": not even the record
+    /* HOOP_TUNING, a file to read, "auto", or "model": not even the defaults
      * counts; NULL, "": none. Over what ranks of a host exchange messages, "tcp"
-     * or "shm"; NULL: not said, and then no record counts. */
-    const char *races;
+     * or "shm"; NULL: not said, and then no defaults counts. */
+    const char *samples;
     const char *transport;
-    bool must_read; /* each other's memory, where that can be: HOOP_CMA=on */
+    bool requires_cma; /* each other's memory, where that can be: HOOP_CMA=on */
 };
 
 /* What is wrong with these, before anything is done with them; the roster plays
@@ -64,8 +64,8 @@ tuner_roster(const struct tuner *tuner);
 /* Thread: any, for all below. */
 
 /* How rank 0 measures: HOOP_TRANSPORT lets ranks of a host share memory. */
-enum gauge_part
-tuner_gauge(const struct tuner *tuner);
+enum link_probe_role
+tuner_link_probe(const struct tuner *tuner);
 /* Neither told nor measured nor agreed on. */
 bool
 tuner_needs_machine(struct tuner *tuner);
@@ -74,52 +74,52 @@ bool
 tuner_has_agreed(struct tuner *tuner);
 /* Rank 0's: HOOP_CMA says that ranks that may read each other's memory should. */
 bool
-tuner_must_read(struct tuner *tuner);
+tuner_requires_cma(struct tuner *tuner);
 /* Where they share a shared region, they do. */
 void
-tuner_prefer_reading(struct tuner *tuner);
+tuner_prefer_cma(struct tuner *tuner);
 void
 tuner_set_machine(struct tuner *tuner,
                   const struct simulation_machine *machine);
 
 /* What tables are made from; after the agreement, the same on all ranks. */
 void
-tuner_terms(struct tuner *tuner,
-            struct simulation_machine *out_machine,
-            struct forced *out_forced);
+tuner_inputs(struct tuner *tuner,
+             struct simulation_machine *out_machine,
+             struct overrides *out_overrides);
 
 /*
  * Build a table for ranks on these nodes, who share a shared region or none (NULL), or
  * find it. Takes up to tens of
- * milliseconds, tenths of a second for thousands of ranks. forced: instead of
- * what is forced for the job; NULL: that. What is forced and needs a shared region is
+ * milliseconds, tenths of a second for thousands of ranks. overrides: instead of
+ * what is overridden for the job; NULL: that. What is overridden and needs a shared region is
  * left out where there is none.
  *
- * Handle: HOOP_E_PRECONDITION (a flat algorithm is forced by the caller, or for
+ * Handle: HOOP_E_PRECONDITION (a shared-memory algorithm is asked for by the caller, or for
  * a job that has not agreed yet, and there is no shared region; or a direct one, and they
  * must not read each other's memory).
  */
 enum hoop_status
 tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
-            const struct plan_hall *shm_region,
-            const struct forced *forced,
+            const struct plan_shm_region *shm_region,
+            const struct overrides *overrides,
             struct table *out_table);
 
 /* What was read from HOOP_TUNING, as text, to be given to the others; 0 bytes:
  * nothing was. Borrowed until somebody sets others. */
 const char *
-tuner_races(struct tuner *tuner, size_t *out_n_bytes);
-/* Takes races. */
+tuner_samples(struct tuner *tuner, size_t *out_n_bytes);
+/* Takes samples. */
 void
-tuner_take_races(struct tuner *tuner, struct races *races);
+tuner_take_samples(struct tuner *tuner, struct samples *samples);
 
-/* HOOP_TUNING=auto, and ranks on nodes like these have raced too seldom. */
+/* HOOP_TUNING=auto, and ranks on nodes like these have measured too seldom. */
 bool
-tuner_wants_races(struct tuner *tuner, const struct plan_nodes *nodes);
+tuner_wants_samples(struct tuner *tuner, const struct plan_nodes *nodes);
 /* What they have run is kept, here and for other jobs. */
 void
-tuner_add_races(struct tuner *tuner, const char *text);
+tuner_add_samples(struct tuner *tuner, const char *text);
 
 /* From now on, what was agreed on counts, not what was said here; only the
  * first agreement, the world's, says anything new. */

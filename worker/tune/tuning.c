@@ -9,13 +9,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "tune/agreement.h"
-#include "tune/contest.h"
+#include "tune/benchmark.h"
+#include "tune/collective_kind.h"
 #include "tune/estimate.h"
-#include "tune/family.h"
-#include "tune/gauge.h"
 #include "tune/link.h"
+#include "tune/link_probe.h"
 #include "tune/placement.h"
-#include "tune/races.h"
+#include "tune/samples.h"
 #include "tune/table.h"
 
 struct tuning {
@@ -25,8 +25,8 @@ struct tuning {
     struct table table;
 };
 
-static struct plan_hall
-hall_of(const struct tuning *tuning)
+static struct plan_shm_region
+shm_region_of(const struct tuning *tuning)
 {
     return channel_hall(tuning->channel);
 }
@@ -35,8 +35,8 @@ hall_of(const struct tuning *tuning)
 static enum hoop_status
 table_decide(struct tuning *tuning)
 {
-    const struct plan_hall shm_region = hall_of(tuning);
-    size_t n_race_bytes = 0;
+    const struct plan_shm_region shm_region = shm_region_of(tuning);
+    size_t n_sample_bytes = 0;
     const enum hoop_status status = tuner_table(
         tuning->tuner, tuning->nodes, &shm_region, NULL, &tuning->table);
 
@@ -44,11 +44,11 @@ table_decide(struct tuning *tuning)
         agreement_refuse(tuning->channel);
         return error_pass(status);
     }
-    tuner_races(tuning->tuner, &n_race_bytes);
+    tuner_samples(tuning->tuner, &n_sample_bytes);
     if (!tuner_has_agreed(tuning->tuner)) {
-        tuning->table.n_race_bytes = (uint32_t)n_race_bytes;
-        tuning->table.has_contest =
-            tuner_wants_races(tuning->tuner, tuning->nodes);
+        tuning->table.n_sample_bytes = (uint32_t)n_sample_bytes;
+        tuning->table.needs_benchmark =
+            tuner_wants_samples(tuning->tuner, tuning->nodes);
     }
     return HOOP_OK;
 }
@@ -63,9 +63,10 @@ machine_measure(struct tuning *tuning)
 
     if (tuner_has_agreed(tuning->tuner))
         return HOOP_OK;
-    const enum hoop_status status = gauge_run(
+    const enum hoop_status status = link_probe_run(
         tuning->channel, tuning->nodes,
-        is_needed ? tuner_gauge(tuning->tuner) : GAUGE_DECLINES, &machine);
+        is_needed ? tuner_link_probe(tuning->tuner) : LINK_PROBE_DECLINES,
+        &machine);
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_needed)
@@ -77,14 +78,15 @@ machine_measure(struct tuning *tuning)
 static enum hoop_status
 table_check(const struct tuning *tuning, const struct table *table)
 {
-    const struct plan_hall shm_region = hall_of(tuning);
+    const struct plan_shm_region shm_region = shm_region_of(tuning);
 
-    for (int i = 0; i < CATALOG_COLLECTIVES * TABLE_FORMS; i++) {
+    for (int i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++) {
         const struct table_row *row =
             &table->rows[i / TABLE_FORMS][i % TABLE_FORMS];
 
         for (uint32_t j = 0; j < row->n_points; j++)
-            if (!plan_hall_suits(&shm_region, row->points[j].entry->algorithm))
+            if (!plan_shm_region_suits(&shm_region,
+                                       row->points[j].entry->algorithm))
                 return error_raise(HOOP_E_DATA_LOSS,
                                    "rank 0 chose %s, which needs memory that "
                                    "all ranks share, and there is none",
@@ -96,28 +98,28 @@ table_check(const struct tuning *tuning, const struct table *table)
 /* Once in a session, too: which way between two processes' memory is faster
  * depends on the processor. */
 static enum hoop_status
-reading_measure(struct tuning *tuning)
+cma_measure(struct tuning *tuning)
 {
     bool is_faster = false;
 
-    if (tuner_has_agreed(tuning->tuner) || !hall_of(tuning).is_open)
+    if (tuner_has_agreed(tuning->tuner) || !shm_region_of(tuning).has_cma)
         return HOOP_OK;
     const enum hoop_status status =
-        contest_direct(tuning->channel, tuning->nodes, &is_faster);
+        benchmark_direct(tuning->channel, tuning->nodes, &is_faster);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (is_faster || tuner_must_read(tuning->tuner))
-        tuner_prefer_reading(tuning->tuner);
+    if (is_faster || tuner_requires_cma(tuning->tuner))
+        tuner_prefer_cma(tuning->tuner);
     return HOOP_OK;
 }
 
 /* What rank 0 read goes to all: any of them may be a group's rank 0. */
 static enum hoop_status
-races_agree(struct tuning *tuning)
+samples_agree(struct tuning *tuning)
 {
     CLEANUP(free) char *text = NULL;
-    struct races *races = NULL;
-    size_t n_bytes = tuning->table.n_race_bytes;
+    struct samples *samples = NULL;
+    size_t n_bytes = tuning->table.n_sample_bytes;
 
     if (n_bytes == 0 || channel_size(tuning->channel) == 1)
         return HOOP_OK;
@@ -126,26 +128,26 @@ races_agree(struct tuning *tuning)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu bytes",
                            n_bytes);
     if (channel_rank(tuning->channel) == 0)
-        memcpy(text, tuner_races(tuning->tuner, &n_bytes), n_bytes);
+        memcpy(text, tuner_samples(tuning->tuner, &n_bytes), n_bytes);
     enum hoop_status status = agreement_share(tuning->channel, text, n_bytes);
     if (status == HOOP_OK && channel_rank(tuning->channel) > 0) {
-        status = races_parse("rank 0's HOOP_TUNING", text, n_bytes, &races);
+        status = samples_parse("rank 0's HOOP_TUNING", text, n_bytes, &samples);
         if (status == HOOP_OK)
-            tuner_take_races(tuning->tuner, races);
+            tuner_take_samples(tuning->tuner, samples);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* All race, and rank 0 decides anew. */
+/* All measure, and rank 0 decides anew. */
 static enum hoop_status
-contest_hold(struct tuning *tuning)
+benchmark_hold(struct tuning *tuning)
 {
     CLEANUP(free) char *text = NULL;
     enum hoop_status status =
-        contest_run(tuning->channel, tuning->nodes, &text);
+        benchmark_run(tuning->channel, tuning->nodes, &text);
 
     if (status == HOOP_OK && channel_rank(tuning->channel) == 0) {
-        tuner_add_races(tuning->tuner, text);
+        tuner_add_samples(tuning->tuner, text);
         status = table_decide(tuning);
     }
     if (status == HOOP_OK)
@@ -159,17 +161,17 @@ table_agree(struct tuning *tuning)
     enum hoop_status status = machine_measure(tuning);
 
     if (status == HOOP_OK)
-        status = reading_measure(tuning);
+        status = cma_measure(tuning);
     if (status == HOOP_OK && channel_rank(tuning->channel) == 0)
         status = table_decide(tuning);
     if (status == HOOP_OK)
         status = agreement_reach(tuning->channel, &tuning->table);
-    if (status == HOOP_OK && tuning->table.has_contest)
-        status = contest_hold(tuning);
+    if (status == HOOP_OK && tuning->table.needs_benchmark)
+        status = benchmark_hold(tuning);
     if (status == HOOP_OK)
         status = table_check(tuning, &tuning->table);
     if (status == HOOP_OK)
-        status = races_agree(tuning);
+        status = samples_agree(tuning);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -229,15 +231,15 @@ bytes_to_look_up(enum call_name name, size_t n_bytes)
 static enum table_form
 form_of(enum call_name name)
 {
-    return family_is_uneven(name) ? TABLE_UNEVEN : TABLE_EVEN;
+    return collective_kind_is_uneven(name) ? TABLE_UNEVEN : TABLE_EVEN;
 }
 
 const struct algorithm *
 tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes)
 {
-    const enum catalog_collective collective = family_of(name);
+    const enum collective_kind collective = collective_kind_of(name);
     size_t n_entries;
-    const struct catalog_entry *entry = catalog_of(collective, &n_entries);
+    const struct registry_entry *entry = registry_of(collective, &n_entries);
 
     assert(n_entries > 0);
     if (tuning)
@@ -253,13 +255,14 @@ table_force_here(struct tuning *tuning,
                  const char *algorithms,
                  struct table *out_table)
 {
-    struct forced forced;
+    struct overrides overrides;
 
-    const struct plan_hall shm_region = hall_of(tuning);
-    enum hoop_status status = forced_parse("algorithms", algorithms, &forced);
+    const struct plan_shm_region shm_region = shm_region_of(tuning);
+    enum hoop_status status =
+        overrides_parse("algorithms", algorithms, &overrides);
     if (status == HOOP_OK)
-        status = tuner_table(tuning->tuner, tuning->nodes, &shm_region, &forced,
-                             out_table);
+        status = tuner_table(tuning->tuner, tuning->nodes, &shm_region,
+                             &overrides, out_table);
     if (status != HOOP_OK)
         agreement_refuse(tuning->channel);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -285,7 +288,7 @@ tuning_force(struct tuning *tuning, const char *algorithms)
 
 static void
 choice_offer(struct tuning_choice *choice,
-             const struct catalog_entry *entry,
+             const struct registry_entry *entry,
              double ns)
 {
     if (entry->algorithm == choice->algorithm) {
@@ -302,21 +305,22 @@ tuning_explain(const struct tuning *tuning,
                size_t n_bytes,
                struct tuning_choice *out_choice)
 {
-    const enum catalog_collective collective = family_of(name);
+    const enum collective_kind collective = collective_kind_of(name);
     const struct estimate_place place = {.nodes = tuning->nodes,
                                          .machine = &tuning->table.machine,
-                                         .shm_region = hall_of(tuning)};
+                                         .shm_region = shm_region_of(tuning)};
     struct tuning_choice choice = {.algorithm =
                                        tuning_find(tuning, name, n_bytes)};
     size_t n_entries;
-    const struct catalog_entry *entries = catalog_of(collective, &n_entries);
+    const struct registry_entry *entries = registry_of(collective, &n_entries);
 
     for (size_t i = 0; i < n_entries; i++) {
         const bool is_chosen = entries[i].algorithm == choice.algorithm;
         double ns = 0;
 
-        if (!is_chosen && (!estimate_suits(&place, &entries[i]) ||
-                           (family_is_uneven(name) && entries[i].is_even_only)))
+        if (!is_chosen &&
+            (!estimate_suits(&place, &entries[i]) ||
+             (collective_kind_is_uneven(name) && entries[i].is_even_only)))
             continue;
         const enum hoop_status status =
             estimate_cost(&place, &entries[i], n_bytes, &ns);
@@ -324,9 +328,9 @@ tuning_explain(const struct tuning *tuning,
             return error_pass(status);
         choice_offer(&choice, &entries[i], ns);
     }
-    const struct catalog_entry *forced =
-        tuning->table.forced.entries[collective];
-    choice.is_forced = forced && forced->algorithm == choice.algorithm;
+    const struct registry_entry *overrides =
+        tuning->table.overrides.entries[collective];
+    choice.is_forced = overrides && overrides->algorithm == choice.algorithm;
     *out_choice = choice;
     return HOOP_OK;
 }

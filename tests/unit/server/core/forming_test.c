@@ -236,7 +236,7 @@ form_range_with_a_high_request_waits(void **state)
 
 /* Two members and two newcomers, who take ranks from 2 on; the last ticket. */
 static uint64_t
-growth_join(struct fixture *f, const uint32_t ranks[3])
+grow_join(struct fixture *f, const uint32_t ranks[3])
 {
     uint64_t ticket = 0;
 
@@ -258,7 +258,7 @@ form_place_of_one_who_is_gone_is_a_later_ones(void **state)
 
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
-    const uint64_t last = growth_join(&f, (uint32_t[]){1, 0, 3});
+    const uint64_t last = grow_join(&f, (uint32_t[]){1, 0, 3});
 
     fixture_next(&f);
     const struct cluster_world *world = &fixture_reply(&f, last)->world;
@@ -278,7 +278,7 @@ form_place_of_a_member_is_nobody_elses(void **state)
 
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
-    const uint64_t last = growth_join(&f, (uint32_t[]){0, 2, 3});
+    const uint64_t last = grow_join(&f, (uint32_t[]){0, 2, 3});
 
     fixture_next(&f);
     fixture_refused(&f, last, HOOP_E_TIMEOUT, "missing: rank 1");
@@ -293,7 +293,7 @@ form_later_one_stays_where_the_gone_one_is_replaced(void **state)
 
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
-    const uint64_t last = growth_join(&f, (uint32_t[]){0, 1, 3});
+    const uint64_t last = grow_join(&f, (uint32_t[]){0, 1, 3});
 
     assert_null(fixture_find(&f, last));
     struct cluster_event event = fixture_join_event(4, 2, 4);

@@ -29,7 +29,7 @@ manifest_comes_back_as_it_was(void **state)
 
     (void)state;
     assert_int_equal(manifest_decode(text, strlen(text), &again), HOOP_OK);
-    assert_int_equal(manifest_prove(again), HOOP_OK);
+    assert_int_equal(manifest_verify_digest(again), HOOP_OK);
     assert_int_equal(again->contents.generation, 7);
     assert_int_equal(again->token, manifest->token);
     assert_int_equal(again->contents.n_tensors, 2);
@@ -164,7 +164,7 @@ manifest_that_was_changed_is_not_proved(void **state)
     (void)state;
     strstr(text, "\"name\":\"w\"")[8] = 'x';
     assert_int_equal(manifest_decode(text, strlen(text), &again), HOOP_OK);
-    assert_int_equal(manifest_prove(again), HOOP_E_DATA_LOSS);
+    assert_int_equal(manifest_verify_digest(again), HOOP_E_DATA_LOSS);
     free(text);
     manifest_destroy(again);
     manifest_destroy(manifest);

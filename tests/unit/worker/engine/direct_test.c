@@ -31,7 +31,7 @@ direct_of(const struct channel *channel,
                   .count = N_VALUES,
                   .granule = 16,
                   .n_slot = channel_slot_bytes(channel) / 4,
-                  .is_open = channel_hall(channel).is_open},
+                  .has_cma = channel_hall(channel).has_cma},
     };
 }
 
@@ -56,7 +56,7 @@ side_sums(struct side *side)
     struct engine_collective sum =
         direct_of(channel, &algorithm_allreduce_direct, CALL_ALLREDUCE);
 
-    SIDE_CHECK(sum.shape.is_open);
+    SIDE_CHECK(sum.shape.has_cma);
     for (int i = 0; i < N_TIMES; i++) {
         const size_t count = N_VALUES - 601 * (size_t)i;
 

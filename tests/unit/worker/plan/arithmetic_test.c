@@ -30,27 +30,27 @@ arithmetic_sum_knows_no_order(void **state)
 }
 
 static void
-arithmetic_join_knows_left_from_right_only(void **state)
+arithmetic_compose_knows_left_from_right_only(void **state)
 {
     uint64_t three[2];
 
     (void)state;
-    combine_three(ARITHMETIC_JOIN, three);
+    combine_three(ARITHMETIC_COMPOSE, three);
     assert_true(three[0] == three[1]);
-    assert_true(arithmetic_combine(ARITHMETIC_JOIN, a, b) !=
-                arithmetic_combine(ARITHMETIC_JOIN, b, a));
+    assert_true(arithmetic_combine(ARITHMETIC_COMPOSE, a, b) !=
+                arithmetic_combine(ARITHMETIC_COMPOSE, b, a));
 }
 
 static void
-arithmetic_tangle_knows_brackets(void **state)
+arithmetic_hash_knows_brackets(void **state)
 {
     uint64_t three[2];
 
     (void)state;
-    combine_three(ARITHMETIC_TANGLE, three);
+    combine_three(ARITHMETIC_HASH, three);
     assert_true(three[0] != three[1]);
-    assert_true(arithmetic_combine(ARITHMETIC_TANGLE, a, b) !=
-                arithmetic_combine(ARITHMETIC_TANGLE, b, a));
+    assert_true(arithmetic_combine(ARITHMETIC_HASH, a, b) !=
+                arithmetic_combine(ARITHMETIC_HASH, b, a));
 }
 
 int
@@ -58,8 +58,8 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(arithmetic_sum_knows_no_order),
-        cmocka_unit_test(arithmetic_join_knows_left_from_right_only),
-        cmocka_unit_test(arithmetic_tangle_knows_brackets),
+        cmocka_unit_test(arithmetic_compose_knows_left_from_right_only),
+        cmocka_unit_test(arithmetic_hash_knows_brackets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,32 +15,32 @@ static const struct checker_case gather = {
 };
 
 static void
-checker_prove_right_algorithm_is_ok(void **state)
+checker_verify_right_algorithm_is_ok(void **state)
 {
     (void)state;
-    assert_int_equal(checker_prove(&gather), HOOP_OK);
+    assert_int_equal(checker_verify(&gather), HOOP_OK);
 }
 
 static void
-checker_prove_algorithm_for_another_goal_is_refused(void **state)
+checker_verify_algorithm_for_another_goal_is_refused(void **state)
 {
-    struct checker_case proof = gather;
+    struct checker_case scenario = gather;
 
     (void)state;
-    proof.goal = CHECKER_ALLREDUCE;
-    assert_int_equal(checker_prove(&proof), HOOP_E_INTERNAL);
+    scenario.goal = CHECKER_ALLREDUCE;
+    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "leaves its buffer"));
 }
 
 static void
-checker_prove_no_steps_at_all_is_refused(void **state)
+checker_verify_no_steps_at_all_is_refused(void **state)
 {
-    struct checker_case proof = gather;
+    struct checker_case scenario = gather;
 
     (void)state;
-    proof.algorithm = &algorithm_barrier_dissemination;
-    proof.goal = CHECKER_BROADCAST;
-    assert_int_equal(checker_prove(&proof), HOOP_E_INTERNAL);
+    scenario.algorithm = &algorithm_barrier_dissemination;
+    scenario.goal = CHECKER_BROADCAST;
+    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "wrong at the end"));
 }
 
@@ -48,9 +48,9 @@ int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checker_prove_right_algorithm_is_ok),
-        cmocka_unit_test(checker_prove_algorithm_for_another_goal_is_refused),
-        cmocka_unit_test(checker_prove_no_steps_at_all_is_refused),
+        cmocka_unit_test(checker_verify_right_algorithm_is_ok),
+        cmocka_unit_test(checker_verify_algorithm_for_another_goal_is_refused),
+        cmocka_unit_test(checker_verify_no_steps_at_all_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

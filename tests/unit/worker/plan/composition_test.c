@@ -32,13 +32,13 @@ shape_of(void **state, uint32_t rank)
         .rank = rank, .size = 6, .count = 4, .granule = 1, .nodes = *state};
 }
 
-/* A chain of reductions among the heads, from scratch to the output. */
+/* A chain of reductions among the leaders, from scratch to the output. */
 static struct composition_part
 reduce_of(const struct plan_shape *shape)
 {
     return (struct composition_part){
         .algorithm = &algorithm_reduce_chain,
-        .team = team_of_heads(shape, 0),
+        .team = team_of_leaders(shape, 0),
         .shape = {.count = 4, .granule = 1},
         .input = {.buffer = PLAN_SCRATCH, .first = 2},
         .output = {.buffer = PLAN_OUTPUT, .first = 3},
@@ -55,7 +55,7 @@ composition_plan(const struct composition *composition, struct plan *plan)
         composition_plan_round(composition, plan, i);
 }
 
-/* Rank 3 is the last of the heads 0 1 3: 1 -> 3 -> 0. */
+/* Rank 3 is the last of the leaders 0 1 3: 1 -> 3 -> 0. */
 static void
 composition_part_is_fitted_into_the_whole(void **state)
 {
@@ -132,7 +132,7 @@ composition_part_may_be_some_rounds(void **state)
     plan_deinit(&plan);
 }
 
-/* Of the heads of nodes, rank 1 gives its node's blocks, which stand side by
+/* Of the leaders of nodes, rank 1 gives its node's blocks, which stand side by
  * side, to rank 3 in one message, and takes those of rank 0's node in two. */
 static void
 composition_blocks_are_messages_where_they_stand(void **state)
@@ -141,7 +141,7 @@ composition_blocks_are_messages_where_they_stand(void **state)
     struct composition composition = {.shape = &shape};
     const struct composition_part part = {
         .algorithm = &algorithm_allgather_ring,
-        .team = team_of_heads(&shape, 0),
+        .team = team_of_leaders(&shape, 0),
         .shape = {.count = 1, .granule = 1, .is_in_place = true},
         .unit = COMPOSITION_BLOCKS,
         .round_end = 1,

@@ -6,11 +6,12 @@
 
 static const struct simulation_machine machine = {.n_processors = 1};
 
-static struct simulation_scene
-scene_of(const struct simulation_cast *cast, const struct algorithm *algorithm)
+static struct simulation_setup
+setup_of(const struct simulation_mapping *mapping,
+         const struct algorithm *algorithm)
 {
-    return (struct simulation_scene){
-        .cast = cast,
+    return (struct simulation_setup){
+        .mapping = mapping,
         .algorithm = algorithm,
         .machine = &machine,
         .element_size = 4,
@@ -46,14 +47,14 @@ static void
 rounds_are_opened_as_those_before_are_settled(void **state)
 {
     const struct plan_shape shape = {.size = 1, .granule = 1};
-    const struct simulation_cast cast = simulation_cast_full(&shape);
-    const struct simulation_scene scene = scene_of(&cast, &staircase);
+    const struct simulation_mapping mapping = simulation_mapping_full(&shape);
+    const struct simulation_setup setup = setup_of(&mapping, &staircase);
     struct simulation_graph graph;
     uint32_t first = SIMULATION_END;
     uint32_t step = SIMULATION_END;
 
     (void)state;
-    assert_int_equal(simulation_graph_init(&graph, &scene), HOOP_OK);
+    assert_int_equal(simulation_graph_init(&graph, &setup), HOOP_OK);
     for (int i = 0; i < LIMIT_TRACKER_ROUNDS; i++) {
         assert_true(simulation_graph_has_room(&graph, 0));
         assert_int_equal(simulation_graph_open(&graph, 0, &step), HOOP_OK);
@@ -82,14 +83,14 @@ static void
 part_of_the_rounds_begins_without_a_past(void **state)
 {
     const struct plan_shape shape = {.size = 1, .granule = 1};
-    const struct simulation_cast cast = simulation_cast_full(&shape);
-    struct simulation_scene scene = scene_of(&cast, &staircase);
+    const struct simulation_mapping mapping = simulation_mapping_full(&shape);
+    struct simulation_setup setup = setup_of(&mapping, &staircase);
     struct simulation_graph graph;
     uint32_t step = SIMULATION_END;
 
     (void)state;
-    scene.rounds = (struct simulation_rounds){5, 7};
-    assert_int_equal(simulation_graph_init(&graph, &scene), HOOP_OK);
+    setup.rounds = (struct simulation_rounds){5, 7};
+    assert_int_equal(simulation_graph_init(&graph, &setup), HOOP_OK);
     assert_int_equal(simulation_graph_open(&graph, 0, &step), HOOP_OK);
     assert_int_equal(graph.steps[step].round, 5);
     assert_int_equal(graph.steps[step].n_awaited, 0);

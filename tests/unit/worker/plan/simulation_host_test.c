@@ -23,7 +23,7 @@ assert_near(double value, double expected)
 struct fixture {
     struct plan_nodes *nodes;
     struct plan_shape shape;
-    struct simulation_cast cast;
+    struct simulation_mapping mapping;
     struct simulation_hosts hosts;
 };
 
@@ -35,9 +35,9 @@ fixture_open(void **state, const uint32_t names[6])
     assert_int_equal(plan_nodes_create(names, 6, &fixture.nodes), HOOP_OK);
     fixture.shape =
         (struct plan_shape){.size = 6, .granule = 1, .nodes = fixture.nodes};
-    fixture.cast = simulation_cast_full(&fixture.shape);
+    fixture.mapping = simulation_mapping_full(&fixture.shape);
     assert_int_equal(
-        simulation_hosts_init(&fixture.hosts, &machine, &fixture.cast),
+        simulation_hosts_init(&fixture.hosts, &machine, &fixture.mapping),
         HOOP_OK);
     *state = &fixture;
     return 0;
@@ -150,7 +150,7 @@ carry(struct fixture *fixture, uint32_t rank, uint32_t peer, double bytes)
     const struct simulation_flow flow = {
         .start_ns = 0, .end_ns = bytes, .bytes = bytes, .byte_ns = 1};
 
-    return simulation_hosts_carry(&fixture->hosts, rank, peer, &flow);
+    return simulation_hosts_transmit(&fixture->hosts, rank, peer, &flow);
 }
 
 static void
@@ -228,22 +228,22 @@ small_messages_of_two_nodes_do_not_meet(void **state)
     assert_near(second_ns(state, (const uint32_t[]){2, 4}, bytes), 2 * bytes);
 }
 
-/* In a small cast of one node with six ranks, everything is done six times. */
+/* In a reduced mapping of one node with six ranks, everything is done six times. */
 static void
-actor_works_for_those_behind_it(void **state)
+vrank_works_for_those_behind_it(void **state)
 {
     const struct plan_shape shape = {.size = 6, .granule = 1};
-    const struct simulation_cast cast = {
+    const struct simulation_mapping mapping = {
         .shape = &shape,
-        .n_actors = 1,
+        .n_vranks = 1,
         .n_nodes = 1,
         .n_behind = 6,
-        .is_small = true,
+        .is_reduced = true,
     };
     struct fixture fixture;
 
     (void)state;
-    assert_int_equal(simulation_hosts_init(&fixture.hosts, &machine, &cast),
+    assert_int_equal(simulation_hosts_init(&fixture.hosts, &machine, &mapping),
                      HOOP_OK);
     assert_near(work(&fixture, 0, 0, 100), 300);
     simulation_hosts_deinit(&fixture.hosts);
@@ -284,7 +284,7 @@ main(void)
                                         fixture_init_pairs, fixture_deinit),
         cmocka_unit_test_setup_teardown(small_messages_of_two_nodes_do_not_meet,
                                         fixture_init_pairs, fixture_deinit),
-        cmocka_unit_test(actor_works_for_those_behind_it),
+        cmocka_unit_test(vrank_works_for_those_behind_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

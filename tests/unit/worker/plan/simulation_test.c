@@ -4,8 +4,8 @@
 
 #include "check.h"
 #include "plan/algorithms.h"
-#include "plan/catalog.h"
 #include "plan/nodes.h"
+#include "plan/registry.h"
 #include "plan/simulation.h"
 #include "plan/simulation_flow.h"
 
@@ -273,7 +273,7 @@ static void
 same_question_has_the_same_answer(void **state)
 {
     size_t n = 0;
-    const struct catalog_entry *entries = catalog_entries(&n);
+    const struct registry_entry *entries = registry_entries(&n);
     struct plan_nodes *nodes = nodes_of(13, 3);
     const struct plan_shape shape = {
         .size = 13, .granule = 16, .count = 1001, .nodes = nodes, .n_slot = 50};
@@ -297,20 +297,20 @@ estimate_agrees(const struct plan_shape *shape,
                 const struct simulation_machine *on)
 {
     size_t n = 0;
-    const struct catalog_entry *entries = catalog_entries(&n);
+    const struct registry_entry *entries = registry_entries(&n);
 
     for (size_t i = 0; i < n; i++) {
         /* Ranks exchange with some that are ahead and some that are behind;
          * one that stands for all is neither. So it is with ranks of a node
          * whose equals on other nodes are met in between. */
         const double slack =
-            entries[i].collective == CATALOG_ALLTOALL ||
-                    entries[i].collective == CATALOG_REDUCE_SCATTER ||
+            entries[i].collective == COLLECTIVE_ALLTOALL ||
+                    entries[i].collective == COLLECTIVE_REDUCE_SCATTER ||
                     entries[i].needs_nodes
                 ? 0.2
                 : 0.1;
 
-        if (entries[i].algorithm->is_flat)
+        if (entries[i].algorithm->is_shm)
             continue;
 
         const struct simulation_result exact =

@@ -38,25 +38,25 @@ team_of_node_is_who_shares_it(void **state)
 }
 
 static void
-team_of_heads_has_the_root(void **state)
+team_of_leaders_has_the_root(void **state)
 {
     struct plan_nodes *nodes = nodes_create();
     const struct plan_shape shape = {.rank = 1, .size = 6, .nodes = nodes};
-    struct team team = team_of_heads(&shape, 0);
+    struct team team = team_of_leaders(&shape, 0);
 
     (void)state;
     team_check(&team, (const uint32_t[]){0, 1, 4}, 3);
     assert_int_equal(team_place(&team), 1);
-    assert_int_equal(team_head_place(&shape, 0), 0);
-    team = team_of_heads(&shape, 5);
+    assert_int_equal(team_leader_place(&shape, 0), 0);
+    team = team_of_leaders(&shape, 5);
     team_check(&team, (const uint32_t[]){0, 5, 4}, 3);
     assert_int_equal(team_place(&team), 3);
-    assert_int_equal(team_head_place(&shape, 5), 2);
+    assert_int_equal(team_leader_place(&shape, 5), 2);
     plan_nodes_destroy(nodes);
 }
 
 static void
-team_of_equals_has_one_of_each_node(void **state)
+team_of_local_rank_has_one_of_each_node(void **state)
 {
     struct plan_nodes *nodes = NULL;
 
@@ -64,7 +64,7 @@ team_of_equals_has_one_of_each_node(void **state)
     assert_int_equal(
         plan_nodes_create((const uint32_t[]){0, 1, 1, 0}, 4, &nodes), HOOP_OK);
     const struct plan_shape shape = {.rank = 2, .size = 4, .nodes = nodes};
-    const struct team team = team_of_equals(&shape);
+    const struct team team = team_of_local_rank(&shape);
     team_check(&team, (const uint32_t[]){3, 2}, 2);
     assert_int_equal(team_place(&team), 1);
     plan_nodes_destroy(nodes);
@@ -93,10 +93,10 @@ team_without_nodes_is_everybody(void **state)
     assert_int_equal(team_n_nodes(&shape), 1);
     team_check(&team, (const uint32_t[]){0, 1, 2}, 3);
     assert_int_equal(team_place(&team), 2);
-    team = team_of_heads(&shape, 1);
+    team = team_of_leaders(&shape, 1);
     team_check(&team, (const uint32_t[]){1}, 1);
     assert_int_equal(team_place(&team), 1);
-    team = team_of_equals(&shape);
+    team = team_of_local_rank(&shape);
     team_check(&team, (const uint32_t[]){2}, 1);
 }
 
@@ -105,7 +105,7 @@ team_share_is_a_node_or_a_rank(void **state)
 {
     struct plan_nodes *nodes = nodes_create();
     const struct plan_shape shape = {.rank = 1, .size = 6, .nodes = nodes};
-    struct team team = team_of_heads(&shape, 0);
+    struct team team = team_of_leaders(&shape, 0);
     struct team_share share = team_share(&team, 1, 2);
 
     (void)state;
@@ -124,8 +124,8 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(team_of_node_is_who_shares_it),
-        cmocka_unit_test(team_of_heads_has_the_root),
-        cmocka_unit_test(team_of_equals_has_one_of_each_node),
+        cmocka_unit_test(team_of_leaders_has_the_root),
+        cmocka_unit_test(team_of_local_rank_has_one_of_each_node),
         cmocka_unit_test(team_nodes_are_equal_tells_sizes),
         cmocka_unit_test(team_without_nodes_is_everybody),
         cmocka_unit_test(team_share_is_a_node_or_a_rank),

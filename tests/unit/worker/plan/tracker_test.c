@@ -440,7 +440,7 @@ tracker_init_of_a_plan_beyond_the_window_plans_anew(void **state)
         tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
         assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
         assert_true(tracker.round_next < tracker.n_rounds);
-        assert_int_equal(tracker.n_script, 0);
+        assert_int_equal(tracker.n_cached, 0);
     }
     tracker_deinit(&tracker);
 }

@@ -3,12 +3,12 @@
 #include "check.h"
 #include "session/join_notice.h"
 
-static const struct terms terms = {
+static const struct config config = {
     .coordinator = "10.0.0.1:4667",
     .job = "train",
     .rank = 1,
 };
-static const struct terms grown = {
+static const struct config grown = {
     .coordinator = "10.0.0.1:4667",
     .job = "train+1.2.3",
     .root = "train",
@@ -16,7 +16,7 @@ static const struct terms grown = {
 };
 
 static void
-assert_job(const struct terms *of,
+assert_job(const struct config *of,
            const struct job_reply *job,
            const char *expected)
 {
@@ -39,7 +39,7 @@ join_without_a_coordinator_says_why(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        join_notice_describe_trouble(&terms, rows[i][0], text);
+        join_notice_describe_trouble(&config, rows[i][0], text);
         assert_string_equal(text, rows[i][1]);
     }
 }
@@ -55,7 +55,7 @@ join_says_who_has_come_and_who_has_not(void **state)
     };
 
     (void)state;
-    assert_job(&terms, &job,
+    assert_job(&config, &job,
                "joined job 'train' as rank 1; waiting for ranks 0, 3; 2 of 4 "
                "are here: hosts a, b");
     job.size_min = 2;
@@ -72,7 +72,7 @@ join_of_an_older_coordinator_says_what_it_knows(void **state)
     };
 
     (void)state;
-    assert_job(&terms, &job,
+    assert_job(&config, &job,
                "joined job 'train' as rank 1; waiting for others; 1 of 4 is "
                "here");
 }
@@ -86,7 +86,7 @@ join_without_a_size_says_how_to_give_one(void **state)
     };
 
     (void)state;
-    assert_job(&terms, &job,
+    assert_job(&config, &job,
                "joined job 'train' as rank 1; nobody has given a world size "
                "yet: set HOOP_WORLD_SIZE, or world_size in the options of "
                "hoop_join(), for one rank at least, or start hoopd with "
@@ -99,7 +99,7 @@ join_that_is_refused_for_now_says_why(void **state)
     char text[LIMIT_ERROR_TEXT];
 
     (void)state;
-    join_notice_describe_refusal(&terms, "job \"train\" is full", text);
+    join_notice_describe_refusal(&config, "job \"train\" is full", text);
     assert_string_equal(text,
                         "waiting to join job 'train': job \"train\" is full");
 }
@@ -110,10 +110,10 @@ join_of_a_silent_coordinator_says_so(void **state)
     char text[LIMIT_ERROR_TEXT];
 
     (void)state;
-    join_notice_describe_silence(&terms, "", text);
+    join_notice_describe_silence(&config, "", text);
     assert_string_equal(text, "waiting for hoopd at 10.0.0.1:4667: it is "
                               "connected, but does not answer");
-    join_notice_describe_silence(&terms, "no such method", text);
+    join_notice_describe_silence(&config, "no such method", text);
     assert_string_equal(text,
                         "waiting for job 'train' to form; hoopd at "
                         "10.0.0.1:4667 does not say who has come: no such "

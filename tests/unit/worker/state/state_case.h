@@ -3,7 +3,7 @@
 #ifndef TESTS_STATE_CASE_H
 #define TESTS_STATE_CASE_H
 
-#include "state/inventory.h"
+#include "state/tensor_manifest.h"
 
 enum {
     CASE_BLOCK = 1024,
@@ -11,8 +11,8 @@ enum {
 };
 
 /* Tensors "a", "b", ... of so many bytes each, in blocks of CASE_BLOCK. The
- * inventory is of this state, until the next call. */
-struct inventory *
+ * tensor_manifest is of this state, until the next call. */
+struct tensor_manifest *
 state_case_of(const size_t *n_bytes, size_t n_tensors);
 
 /* A byte of tensor number, which may be changed. */

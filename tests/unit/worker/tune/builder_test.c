@@ -52,7 +52,7 @@ table_of(const struct plan_nodes *nodes, const char *link)
 
 static const char *
 name_of(const struct table *table,
-        enum catalog_collective collective,
+        enum collective_kind collective,
         uint64_t n_bytes)
 {
     return table_find(table, collective, TABLE_EVEN, n_bytes)->algorithm->name;
@@ -65,13 +65,14 @@ small_ones_save_messages_and_large_ones_bytes(void **state)
     const struct table table = table_of(nodes, "");
 
     (void)state;
-    assert_string_equal(name_of(&table, CATALOG_ALLREDUCE, 8),
+    assert_string_equal(name_of(&table, COLLECTIVE_ALLREDUCE, 8),
                         "recursive_doubling");
-    assert_string_not_equal(name_of(&table, CATALOG_ALLREDUCE, 64 << 20),
+    assert_string_not_equal(name_of(&table, COLLECTIVE_ALLREDUCE, 64 << 20),
                             "recursive_doubling");
-    assert_string_equal(name_of(&table, CATALOG_BROADCAST, 8), "binomial");
-    assert_string_equal(name_of(&table, CATALOG_BROADCAST, 256 << 20), "chain");
-    assert_string_equal(name_of(&table, CATALOG_ALLTOALL, 64 << 20),
+    assert_string_equal(name_of(&table, COLLECTIVE_BROADCAST, 8), "binomial");
+    assert_string_equal(name_of(&table, COLLECTIVE_BROADCAST, 256 << 20),
+                        "chain");
+    assert_string_equal(name_of(&table, COLLECTIVE_ALLTOALL, 64 << 20),
                         "pairwise");
     plan_nodes_destroy(nodes);
 }
@@ -89,11 +90,11 @@ ranks_that_share_processors_avoid_waiting(void **state)
     const struct table of_eight = table_of(eight, crowded);
 
     (void)state;
-    assert_string_equal(name_of(&of_six, CATALOG_REDUCE_SCATTER, 2097144),
+    assert_string_equal(name_of(&of_six, COLLECTIVE_REDUCE_SCATTER, 2097144),
                         "halving");
-    assert_string_equal(name_of(&of_eight, CATALOG_ALLREDUCE, 4096),
+    assert_string_equal(name_of(&of_eight, COLLECTIVE_ALLREDUCE, 4096),
                         "hierarchical_tree");
-    assert_string_equal(name_of(&of_eight, CATALOG_ALLREDUCE, 262144),
+    assert_string_equal(name_of(&of_eight, COLLECTIVE_ALLREDUCE, 262144),
                         "hierarchical_tree");
     plan_nodes_destroy(six);
     plan_nodes_destroy(eight);
@@ -110,13 +111,13 @@ what_takes_as_long_combines_less_unless_compressed(void **state)
     const struct table coded = coded_table_of(two, wire, true);
 
     (void)state;
-    assert_string_equal(name_of(&plain, CATALOG_ALLREDUCE, 8),
+    assert_string_equal(name_of(&plain, COLLECTIVE_ALLREDUCE, 8),
                         "recursive_doubling");
-    assert_string_not_equal(name_of(&plain, CATALOG_ALLREDUCE, 4 << 20),
+    assert_string_not_equal(name_of(&plain, COLLECTIVE_ALLREDUCE, 4 << 20),
                             "recursive_doubling");
-    assert_string_not_equal(name_of(&plain, CATALOG_ALLREDUCE, 256 << 20),
+    assert_string_not_equal(name_of(&plain, COLLECTIVE_ALLREDUCE, 256 << 20),
                             "recursive_doubling");
-    assert_string_equal(name_of(&coded, CATALOG_ALLREDUCE, 256 << 20),
+    assert_string_equal(name_of(&coded, COLLECTIVE_ALLREDUCE, 256 << 20),
                         "recursive_doubling");
     plan_nodes_destroy(two);
 }
@@ -128,8 +129,8 @@ slower_messages_move_the_switch_up(void **state)
     const struct table near = table_of(nodes, "latency=5us");
     const struct table far = table_of(nodes, "latency=1ms");
     const struct table_row *rows[2] = {
-        near.rows[CATALOG_ALLREDUCE],
-        far.rows[CATALOG_ALLREDUCE],
+        near.rows[COLLECTIVE_ALLREDUCE],
+        far.rows[COLLECTIVE_ALLREDUCE],
     };
 
     (void)state;
@@ -149,12 +150,12 @@ choice_is_about_the_best(void **state)
     const struct estimate_place place = {.nodes = nodes, .machine = &machine};
     const struct table table = table_of(nodes, "");
     size_t n_entries;
-    const struct catalog_entry *entries = catalog_entries(&n_entries);
+    const struct registry_entry *entries = registry_entries(&n_entries);
 
     (void)state;
     for (uint64_t n_bytes = 96; n_bytes <= 96 << 20; n_bytes *= 4) {
         for (size_t i = 0; i < n_entries; i++) {
-            const struct catalog_entry *chosen =
+            const struct registry_entry *chosen =
                 table_find(&table, entries[i].collective, TABLE_EVEN, n_bytes);
             double chosen_ns;
             double ns;
@@ -167,7 +168,7 @@ choice_is_about_the_best(void **state)
                              HOOP_OK);
             if (chosen_ns > 1.15 * ns)
                 fail_msg("%s of %llu: %s takes %f, %s %f",
-                         catalog_name(entries[i].collective),
+                         registry_name(entries[i].collective),
                          (unsigned long long)n_bytes, chosen->algorithm->name,
                          chosen_ns, entries[i].algorithm->name, ns);
         }
@@ -184,7 +185,7 @@ uneven_rows_have_nothing_for_even_blocks_only(void **state)
     (void)state;
     for (uint64_t n_bytes = 1; n_bytes < 1 << 30; n_bytes *= 2)
         assert_string_equal(
-            table_find(&table, CATALOG_ALLTOALL, TABLE_UNEVEN, n_bytes)
+            table_find(&table, COLLECTIVE_ALLTOALL, TABLE_UNEVEN, n_bytes)
                 ->algorithm->name,
             "pairwise");
     plan_nodes_destroy(nodes);
@@ -200,7 +201,7 @@ rows_ascend_to_the_largest_size(void **state)
         struct plan_nodes *nodes = nodes_of(sizes[i], 4);
         const struct table table = table_of(nodes, "");
 
-        for (size_t j = 0; j < CATALOG_COLLECTIVES; j++) {
+        for (size_t j = 0; j < COLLECTIVE_KINDS; j++) {
             const struct table_row *row = &table.rows[j][TABLE_EVEN];
 
             assert_in_range(row->n_points, 1, TABLE_POINTS);

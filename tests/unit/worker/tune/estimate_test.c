@@ -23,7 +23,7 @@ nodes_of(uint32_t n_ranks, uint32_t n_each)
 
 static double
 cost_of(const struct plan_nodes *nodes,
-        const struct catalog_entry *entry,
+        const struct registry_entry *entry,
         uint64_t n_bytes)
 {
     const struct simulation_machine machine = link_usual();
@@ -42,14 +42,14 @@ every_algorithm_has_a_cost_at_every_size(void **state)
 {
     static const uint32_t sizes[] = {2, 3, 8, 65, 1000, 3000};
     size_t n_entries;
-    const struct catalog_entry *entries = catalog_entries(&n_entries);
+    const struct registry_entry *entries = registry_entries(&n_entries);
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct plan_nodes *nodes = nodes_of(sizes[i], 8);
 
         for (size_t j = 0; j < n_entries; j++) {
-            if (entries[j].algorithm->is_flat && sizes[i] > 64)
+            if (entries[j].algorithm->is_shm && sizes[i] > 64)
                 continue;
 
             const double small_ns = cost_of(nodes, &entries[j], 0);
@@ -66,7 +66,8 @@ static void
 cost_grows_with_the_ranks_of_a_ring(void **state)
 {
     static const uint32_t sizes[] = {32, 64, 128, 512, 2048, 8192};
-    const struct catalog_entry *ring = catalog_find(CATALOG_ALLREDUCE, "ring");
+    const struct registry_entry *ring =
+        registry_find(COLLECTIVE_ALLREDUCE, "ring");
     double before_ns = 0;
 
     (void)state;
@@ -90,8 +91,8 @@ cost_grows_with_the_ranks_of_a_ring(void **state)
 static void
 chain_of_thousands_is_as_long_as_its_ranks(void **state)
 {
-    const struct catalog_entry *chain =
-        catalog_find(CATALOG_BROADCAST, "chain");
+    const struct registry_entry *chain =
+        registry_find(COLLECTIVE_BROADCAST, "chain");
     struct plan_nodes *few = nodes_of(1000, 1);
     struct plan_nodes *many = nodes_of(6000, 1);
     const double ratio = cost_of(many, chain, 64) / cost_of(few, chain, 64);
@@ -105,8 +106,8 @@ chain_of_thousands_is_as_long_as_its_ranks(void **state)
 static void
 algorithms_for_nodes_need_some(void **state)
 {
-    const struct catalog_entry entry = {
-        .collective = CATALOG_ALLREDUCE,
+    const struct registry_entry entry = {
+        .collective = COLLECTIVE_ALLREDUCE,
         .algorithm = &algorithm_allreduce_ring,
         .needs_nodes = true,
     };

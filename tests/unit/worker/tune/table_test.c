@@ -3,11 +3,11 @@
 #include "check.h"
 #include "tune/table.h"
 
-static const struct catalog_entry *
-first_of(enum catalog_collective collective)
+static const struct registry_entry *
+first_of(enum collective_kind collective)
 {
     size_t n_entries;
-    const struct catalog_entry *entries = catalog_of(collective, &n_entries);
+    const struct registry_entry *entries = registry_of(collective, &n_entries);
 
     return n_entries > 0 ? entries : NULL;
 }
@@ -19,7 +19,7 @@ new_table_takes_the_first_of_each(void **state)
 
     (void)state;
     table_init(&table);
-    for (unsigned i = 0; i < CATALOG_COLLECTIVES; i++) {
+    for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
         assert_ptr_equal(table_find(&table, i, TABLE_EVEN, 0), first_of(i));
         assert_ptr_equal(table_find(&table, i, TABLE_EVEN, UINT64_MAX),
                          first_of(i));
@@ -31,60 +31,63 @@ new_table_takes_the_first_of_each(void **state)
 static void
 size_on_the_point_belongs_below_it(void **state)
 {
-    const struct catalog_entry small = {.collective = CATALOG_ALLREDUCE};
-    const struct catalog_entry large = {.collective = CATALOG_ALLREDUCE};
+    const struct registry_entry small = {.collective = COLLECTIVE_ALLREDUCE};
+    const struct registry_entry large = {.collective = COLLECTIVE_ALLREDUCE};
     struct table table;
 
     (void)state;
     table_init(&table);
-    table.rows[CATALOG_ALLREDUCE][TABLE_EVEN] = (struct table_row){
+    table.rows[COLLECTIVE_ALLREDUCE][TABLE_EVEN] = (struct table_row){
         .n_points = 2,
         .points = {{1024, &small}, {UINT64_MAX, &large}},
     };
-    assert_ptr_equal(table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 0),
+    assert_ptr_equal(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 0),
                      &small);
-    assert_ptr_equal(table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 1024),
+    assert_ptr_equal(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 1024),
                      &small);
-    assert_ptr_equal(table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 1025),
+    assert_ptr_equal(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 1025),
                      &large);
     assert_ptr_equal(
-        table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, UINT64_MAX), &large);
+        table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, UINT64_MAX),
+        &large);
 }
 
 static void
-forced_algorithm_does_all_sizes(void **state)
+overrides_algorithm_does_all_sizes(void **state)
 {
-    const struct catalog_entry wanted = {.collective = CATALOG_REDUCE};
-    const struct forced forced = {.entries = {[CATALOG_REDUCE] = &wanted}};
+    const struct registry_entry wanted = {.collective = COLLECTIVE_REDUCE};
+    const struct overrides overrides = {
+        .entries = {[COLLECTIVE_REDUCE] = &wanted}};
     struct table table;
 
     (void)state;
     table_init(&table);
-    table_force(&table, &forced);
-    assert_ptr_equal(table_find(&table, CATALOG_REDUCE, TABLE_EVEN, 8),
+    table_force(&table, &overrides);
+    assert_ptr_equal(table_find(&table, COLLECTIVE_REDUCE, TABLE_EVEN, 8),
                      &wanted);
-    assert_ptr_equal(table_find(&table, CATALOG_REDUCE, TABLE_UNEVEN, 1 << 30),
-                     &wanted);
-    assert_ptr_equal(table.forced.entries[CATALOG_REDUCE], &wanted);
-    assert_ptr_equal(table_find(&table, CATALOG_BROADCAST, TABLE_EVEN, 8),
-                     first_of(CATALOG_BROADCAST));
+    assert_ptr_equal(
+        table_find(&table, COLLECTIVE_REDUCE, TABLE_UNEVEN, 1 << 30), &wanted);
+    assert_ptr_equal(table.overrides.entries[COLLECTIVE_REDUCE], &wanted);
+    assert_ptr_equal(table_find(&table, COLLECTIVE_BROADCAST, TABLE_EVEN, 8),
+                     first_of(COLLECTIVE_BROADCAST));
 }
 
 static void
-forced_algorithm_for_even_blocks_leaves_uneven_ones(void **state)
+overrides_algorithm_for_even_blocks_leaves_uneven_ones(void **state)
 {
-    const struct catalog_entry wanted = {.collective = CATALOG_ALLGATHER,
-                                         .is_even_only = true};
-    const struct forced forced = {.entries = {[CATALOG_ALLGATHER] = &wanted}};
+    const struct registry_entry wanted = {.collective = COLLECTIVE_ALLGATHER,
+                                          .is_even_only = true};
+    const struct overrides overrides = {
+        .entries = {[COLLECTIVE_ALLGATHER] = &wanted}};
     struct table table;
 
     (void)state;
     table_init(&table);
-    table_force(&table, &forced);
-    assert_ptr_equal(table_find(&table, CATALOG_ALLGATHER, TABLE_EVEN, 8),
+    table_force(&table, &overrides);
+    assert_ptr_equal(table_find(&table, COLLECTIVE_ALLGATHER, TABLE_EVEN, 8),
                      &wanted);
-    assert_ptr_equal(table_find(&table, CATALOG_ALLGATHER, TABLE_UNEVEN, 8),
-                     first_of(CATALOG_ALLGATHER));
+    assert_ptr_equal(table_find(&table, COLLECTIVE_ALLGATHER, TABLE_UNEVEN, 8),
+                     first_of(COLLECTIVE_ALLGATHER));
 }
 
 static void
@@ -93,7 +96,7 @@ collective_without_points_is_not_found(void **state)
     const struct table table = {.machine = {.n_processors = 1}};
 
     (void)state;
-    assert_null(table_find(&table, CATALOG_SCAN, TABLE_EVEN, 8));
+    assert_null(table_find(&table, COLLECTIVE_SCAN, TABLE_EVEN, 8));
 }
 
 int
@@ -102,8 +105,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_table_takes_the_first_of_each),
         cmocka_unit_test(size_on_the_point_belongs_below_it),
-        cmocka_unit_test(forced_algorithm_does_all_sizes),
-        cmocka_unit_test(forced_algorithm_for_even_blocks_leaves_uneven_ones),
+        cmocka_unit_test(overrides_algorithm_does_all_sizes),
+        cmocka_unit_test(
+            overrides_algorithm_for_even_blocks_leaves_uneven_ones),
         cmocka_unit_test(collective_without_points_is_not_found),
     };
 

@@ -10,7 +10,7 @@
 #include "tune/table.h"
 #include "wire/pack.h"
 
-/* As many points and forced algorithms as the catalogue has. */
+/* As many points and overridden algorithms as the registry has. */
 static struct table
 table_rich(void)
 {
@@ -18,10 +18,10 @@ table_rich(void)
 
     table_init(&table);
     table.machine = link_usual();
-    for (unsigned i = 0; i < CATALOG_COLLECTIVES; i++) {
+    for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
         struct table_row *row = &table.rows[i][TABLE_EVEN];
         size_t n_entries;
-        const struct catalog_entry *entries = catalog_of(i, &n_entries);
+        const struct registry_entry *entries = registry_of(i, &n_entries);
 
         if (n_entries == 0)
             continue;
@@ -31,10 +31,10 @@ table_rich(void)
                 j + 1 < TABLE_POINTS ? (uint64_t)1 << (40 + j) : UINT64_MAX,
                 &entries[j % n_entries],
             };
-        table.n_race_bytes = 77;
+        table.n_sample_bytes = 77;
         table.loss = LOSS_FP16;
-        table.record = RECORD_TCP;
-        table.forced.entries[i] = i % 2 ? &entries[n_entries - 1] : NULL;
+        table.defaults = DEFAULTS_TCP;
+        table.overrides.entries[i] = i % 2 ? &entries[n_entries - 1] : NULL;
     }
     return table;
 }
@@ -42,8 +42,9 @@ table_rich(void)
 static void
 assert_rows_equal(const struct table *one, const struct table *other)
 {
-    for (unsigned i = 0; i < CATALOG_COLLECTIVES; i++) {
-        assert_ptr_equal(one->forced.entries[i], other->forced.entries[i]);
+    for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
+        assert_ptr_equal(one->overrides.entries[i],
+                         other->overrides.entries[i]);
         for (unsigned form = 0; form < TABLE_FORMS; form++) {
             const struct table_row *left = &one->rows[i][form];
             const struct table_row *right = &other->rows[i][form];
@@ -71,9 +72,9 @@ table_comes_back_as_it_went(void **state)
     assert_int_equal(table_decode(bytes, &back), HOOP_OK);
     assert_rows_equal(&table, &back);
     assert_int_equal(back.machine.n_processors, table.machine.n_processors);
-    assert_int_equal(back.n_race_bytes, 77);
+    assert_int_equal(back.n_sample_bytes, 77);
     assert_int_equal(back.loss, LOSS_FP16);
-    assert_int_equal(back.record, RECORD_TCP);
+    assert_int_equal(back.defaults, DEFAULTS_TCP);
     assert_true(back.machine.latency_inside_ns ==
                 table.machine.latency_inside_ns);
     assert_int_equal(table_encode(&back, again), HOOP_OK);
@@ -107,10 +108,10 @@ uneven_row_of_its_own_travels(void **state)
     size_t n_entries;
 
     (void)state;
-    table.rows[CATALOG_ALLGATHER][TABLE_UNEVEN] = (struct table_row){
+    table.rows[COLLECTIVE_ALLGATHER][TABLE_UNEVEN] = (struct table_row){
         .n_points = 2,
-        .points = {{77, catalog_of(CATALOG_ALLGATHER, &n_entries)},
-                   {UINT64_MAX, catalog_of(CATALOG_ALLGATHER, &n_entries)}},
+        .points = {{77, registry_of(COLLECTIVE_ALLGATHER, &n_entries)},
+                   {UINT64_MAX, registry_of(COLLECTIVE_ALLGATHER, &n_entries)}},
     };
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &back), HOOP_OK);
@@ -121,7 +122,7 @@ uneven_row_of_its_own_travels(void **state)
 struct row {
     const char *collective;
     uint64_t form;
-    const char *forced;
+    const char *overrides;
     const char *algorithm;
     uint64_t sizes[TABLE_POINTS + 1];
     size_t n_sizes;
@@ -143,8 +144,8 @@ row_pack(struct pack *pack, const struct row *row)
     pack_array(pack, 4);
     pack_str(pack, row->collective);
     pack_uint(pack, row->form);
-    if (row->forced)
-        pack_str(pack, row->forced);
+    if (row->overrides)
+        pack_str(pack, row->overrides);
     else
         pack_nil(pack);
     pack_array(pack, 2 * row->n_sizes);
@@ -227,18 +228,18 @@ other_bytes_are_refused(void **state)
     bytes[1] = 1; /* the version */
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "version 1, not 6"));
-    table.n_race_bytes = LIMIT_RACES + 1;
+    table.n_sample_bytes = LIMIT_RACES + 1;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
-    table.n_race_bytes = 0;
+    table.n_sample_bytes = 0;
     table.loss = (enum codec_loss)LOSS_COUNT;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table.loss = LOSS_NONE;
-    table.record = (enum record_kind)(RECORD_DIRECT + 1);
+    table.defaults = (enum defaults_kind)(DEFAULTS_DIRECT + 1);
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
-    table.record = RECORD_NONE;
+    table.defaults = DEFAULTS_NONE;
     table.machine.n_processors = 0;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);

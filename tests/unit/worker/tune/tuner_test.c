@@ -9,7 +9,7 @@
 #include "check.h"
 #include "temporary.h"
 #include "tune/link.h"
-#include "tune/race_store.h"
+#include "tune/sample_store.h"
 #include "tune/tuner.h"
 
 static struct tuner *
@@ -33,10 +33,10 @@ nodes_of(const uint32_t *names, uint32_t n_ranks)
 }
 
 static enum hoop_status
-check(const char *algorithms, const char *link, const char *races)
+check(const char *algorithms, const char *link, const char *samples)
 {
     return tuner_check(&(struct tuner_options){
-        .algorithms = algorithms, .link = link, .races = races});
+        .algorithms = algorithms, .link = link, .samples = samples});
 }
 
 static void
@@ -86,11 +86,11 @@ table_holds_what_was_said(void **state)
     (void)state;
     assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
     assert_string_equal(
-        table.forced.entries[CATALOG_ALLREDUCE]->algorithm->name, "ring");
+        table.overrides.entries[COLLECTIVE_ALLREDUCE]->algorithm->name, "ring");
     assert_true(table.machine.latency_inside_ns == 1e6);
-    assert_string_equal(
-        table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8)->algorithm->name,
-        "ring");
+    assert_string_equal(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
+                            ->algorithm->name,
+                        "ring");
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
 }
@@ -101,7 +101,7 @@ flat_algorithm_is_forced_only_where_there_is_a_hall(void **state)
 {
     struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
     struct tuner *tuner = tuner_of("allreduce:flat", "latency=1ms");
-    const struct plan_hall shm_region = {.n_slot = 1 << 16};
+    const struct plan_shm_region shm_region = {.n_slot = 1 << 16};
     struct table table;
 
     (void)state;
@@ -109,13 +109,13 @@ flat_algorithm_is_forced_only_where_there_is_a_hall(void **state)
                      HOOP_E_PRECONDITION);
     assert_int_equal(tuner_table(tuner, nodes, &shm_region, NULL, &table),
                      HOOP_OK);
-    assert_string_equal(
-        table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8)->algorithm->name,
-        "flat");
+    assert_string_equal(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
+                            ->algorithm->name,
+                        "flat");
     tuner_adopt(tuner, &table);
     assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
-    assert_false(table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8)
-                     ->algorithm->is_flat);
+    assert_false(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
+                     ->algorithm->is_shm);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
 }
@@ -136,8 +136,8 @@ first_agreement_replaces_what_was_said(void **state)
     tuner_adopt(mine, &table);
     assert_int_equal(tuner_table(mine, nodes, NULL, NULL, &table), HOOP_OK);
     assert_true(table.machine.latency_inside_ns == 2e6);
-    assert_null(table.forced.entries[CATALOG_ALLREDUCE]);
-    assert_non_null(table.forced.entries[CATALOG_BROADCAST]);
+    assert_null(table.overrides.entries[COLLECTIVE_ALLREDUCE]);
+    assert_non_null(table.overrides.entries[COLLECTIVE_BROADCAST]);
     plan_nodes_destroy(nodes);
     tuner_destroy(mine);
     tuner_destroy(theirs);
@@ -160,7 +160,7 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
             assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table),
                              HOOP_OK);
             assert_non_null(
-                table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8));
+                table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8));
             plan_nodes_destroy(nodes);
         }
     }
@@ -169,11 +169,13 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
 
 /* What rank 0 of a tuner with these options tells the others. */
 static struct table
-table_of(const char *transport, const char *link, const char *races)
+table_of(const char *transport, const char *link, const char *samples)
 {
     struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
-    const struct tuner_options options = {
-        .algorithms = "", .link = link, .races = races, .transport = transport};
+    const struct tuner_options options = {.algorithms = "",
+                                          .link = link,
+                                          .samples = samples,
+                                          .transport = transport};
     struct tuner *tuner = NULL;
     struct table table;
 
@@ -185,20 +187,21 @@ table_of(const char *transport, const char *link, const char *races)
 }
 
 static void
-record_counts_unless_links_or_the_model_are_asked_for(void **state)
+defaults_count_unless_links_or_the_model_are_asked_for(void **state)
 {
     (void)state;
-    assert_int_equal(table_of("tcp", "", "").record, RECORD_TCP);
-    assert_int_equal(table_of("shm", "", NULL).record, RECORD_SHM);
-    assert_int_equal(table_of(NULL, "", "").record, RECORD_NONE);
-    assert_int_equal(table_of("tcp", "latency=1us", "").record, RECORD_NONE);
-    assert_int_equal(table_of("tcp", "", "model").record, RECORD_NONE);
+    assert_int_equal(table_of("tcp", "", "").defaults, DEFAULTS_TCP);
+    assert_int_equal(table_of("shm", "", NULL).defaults, DEFAULTS_SHM);
+    assert_int_equal(table_of(NULL, "", "").defaults, DEFAULTS_NONE);
+    assert_int_equal(table_of("tcp", "latency=1us", "").defaults,
+                     DEFAULTS_NONE);
+    assert_int_equal(table_of("tcp", "", "model").defaults, DEFAULTS_NONE);
     assert_int_equal(check("", "", "model"), HOOP_OK);
 }
 
 /* Any rank may be rank 0 of a group. */
 static void
-record_of_rank_0_counts_on_all_ranks(void **state)
+defaults_of_rank_0_count_on_all_ranks(void **state)
 {
     struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
     const struct table agreed = table_of("tcp", "", "model");
@@ -211,23 +214,23 @@ record_of_rank_0_counts_on_all_ranks(void **state)
     assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
     tuner_adopt(tuner, &agreed);
     assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
-    assert_int_equal(table.record, RECORD_NONE);
+    assert_int_equal(table.defaults, DEFAULTS_NONE);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
 }
 
-/* Three races of two ranks, whose loser by far is what the model takes. */
-static struct races *
-races_of_two(void)
+/* Three samples of two ranks, whose loser by far is what the model takes. */
+static struct samples *
+samples_of_two(void)
 {
     static const char text[] = "2 2 broadcast 8 chain=1 binomial=9000\n"
                                "2 2 broadcast 8 chain=2 binomial=9000\n"
                                "2 2 broadcast 8 chain=3 binomial=9000\n";
-    struct races *races = NULL;
+    struct samples *samples = NULL;
 
-    assert_int_equal(races_parse("here", text, sizeof(text) - 1, &races),
+    assert_int_equal(samples_parse("here", text, sizeof(text) - 1, &samples),
                      HOOP_OK);
-    return races;
+    return samples;
 }
 
 static const char *
@@ -236,12 +239,12 @@ broadcast_of(struct tuner *tuner, const struct plan_nodes *nodes)
     static struct table table;
 
     assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
-    return table_find(&table, CATALOG_BROADCAST, TABLE_EVEN, 8)
+    return table_find(&table, COLLECTIVE_BROADCAST, TABLE_EVEN, 8)
         ->algorithm->name;
 }
 
 static void
-races_change_tables_until_rank_0_agrees_on_none(void **state)
+samples_change_tables_until_rank_0_agrees_on_none(void **state)
 {
     struct plan_nodes *nodes = nodes_of((const uint32_t[]){0, 1}, 2);
     struct tuner *tuner = tuner_of("", "latency=1ms");
@@ -251,23 +254,23 @@ races_change_tables_until_rank_0_agrees_on_none(void **state)
     (void)state;
     table_init(&agreed);
     agreed.machine = link_usual();
-    assert_string_equal(tuner_races(tuner, &n_bytes), "");
+    assert_string_equal(tuner_samples(tuner, &n_bytes), "");
     assert_int_equal(n_bytes, 0);
     assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &agreed), HOOP_OK);
     const char *model = broadcast_of(tuner, nodes);
-    tuner_take_races(tuner, races_of_two());
-    assert_non_null(strstr(tuner_races(tuner, &n_bytes), "chain=3"));
+    tuner_take_samples(tuner, samples_of_two());
+    assert_non_null(strstr(tuner_samples(tuner, &n_bytes), "chain=3"));
     assert_string_equal(broadcast_of(tuner, nodes), "chain");
-    agreed.n_race_bytes = 0;
+    agreed.n_sample_bytes = 0;
     tuner_adopt(tuner, &agreed);
     assert_string_equal(broadcast_of(tuner, nodes), model);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
 }
 
-/* Who has no folder to keep races in does without. */
+/* Who has no folder to keep samples in does without. */
 static void
-automatic_races_are_wanted_until_there_are_enough(void **state)
+automatic_samples_are_wanted_until_there_are_enough(void **state)
 {
     static const char text[] = "2 1 allreduce 64 ring=1 recursive_doubling=9\n";
     char folder[TEMPORARY_PATH] = "hoop-tuner-XXXXXX";
@@ -275,7 +278,7 @@ automatic_races_are_wanted_until_there_are_enough(void **state)
     struct plan_nodes *nodes = nodes_of(names, 2);
     struct plan_nodes *lonely = nodes_of(names, 1);
     const struct tuner_options options = {
-        .algorithms = "", .link = "", .races = "auto", .transport = "tcp"};
+        .algorithms = "", .link = "", .samples = "auto", .transport = "tcp"};
     struct tuner *tuner = NULL;
     char *path = NULL;
 
@@ -284,21 +287,21 @@ automatic_races_are_wanted_until_there_are_enough(void **state)
     unsetenv("HOME");
     unsetenv("XDG_CACHE_HOME");
     assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
-    assert_false(tuner_wants_races(tuner, nodes));
+    assert_false(tuner_wants_samples(tuner, nodes));
     tuner_destroy(tuner);
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
     for (size_t i = 0; i < LIMIT_CONTESTS; i++) {
         assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
-        assert_false(tuner_wants_races(tuner, lonely));
-        assert_true(tuner_wants_races(tuner, nodes));
-        tuner_add_races(tuner, text);
+        assert_false(tuner_wants_samples(tuner, lonely));
+        assert_true(tuner_wants_samples(tuner, nodes));
+        tuner_add_samples(tuner, text);
         tuner_destroy(tuner);
     }
     assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
-    assert_false(tuner_wants_races(tuner, nodes));
+    assert_false(tuner_wants_samples(tuner, nodes));
     tuner_destroy(tuner);
-    assert_int_equal(race_store_path("tcp", &path), HOOP_OK);
+    assert_int_equal(sample_store_path("tcp", &path), HOOP_OK);
     assert_int_equal(unlink(path), 0);
     *strrchr(path, '/') = '\0';
     assert_int_equal(rmdir(path), 0);
@@ -312,16 +315,17 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(races_change_tables_until_rank_0_agrees_on_none),
+        cmocka_unit_test(samples_change_tables_until_rank_0_agrees_on_none),
         cmocka_unit_test(bad_texts_are_refused_by_the_name_of_the_setting),
         cmocka_unit_test(what_is_said_of_the_link_is_not_measured),
         cmocka_unit_test(table_holds_what_was_said),
         cmocka_unit_test(flat_algorithm_is_forced_only_where_there_is_a_hall),
         cmocka_unit_test(first_agreement_replaces_what_was_said),
         cmocka_unit_test(tables_of_many_forms_are_kept_within_bounds),
-        cmocka_unit_test(record_counts_unless_links_or_the_model_are_asked_for),
-        cmocka_unit_test(record_of_rank_0_counts_on_all_ranks),
-        cmocka_unit_test(automatic_races_are_wanted_until_there_are_enough),
+        cmocka_unit_test(
+            defaults_count_unless_links_or_the_model_are_asked_for),
+        cmocka_unit_test(defaults_of_rank_0_count_on_all_ranks),
+        cmocka_unit_test(automatic_samples_are_wanted_until_there_are_enough),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "couple_scene.h"
 #include "temporary.h"
-#include "tune/race_store.h"
+#include "tune/sample_store.h"
 #include "tune/tuning.h"
 
 static struct tuner *
@@ -69,14 +69,15 @@ side_raced(struct side *side)
                                "2 1 allreduce 64 ring=3 recursive_doubling=9\n";
     struct tuner *tuner = tuner_of(side, "");
     struct tuning *tunings[2] = {NULL, NULL};
-    struct races *races = NULL;
+    struct samples *samples = NULL;
     size_t n_bytes;
 
     SIDE_CHECK(tuner);
-    SIDE_CHECK(races_parse("here", text, sizeof(text) - 1, &races) == HOOP_OK);
+    SIDE_CHECK(samples_parse("here", text, sizeof(text) - 1, &samples) ==
+               HOOP_OK);
     if (side->rank == 0)
-        tuner_take_races(tuner, STEAL(races));
-    races_destroy(races);
+        tuner_take_samples(tuner, STEAL(samples));
+    samples_destroy(samples);
     for (size_t i = 0; i < 2; i++) {
         SIDE_CHECK(tuning_agree(tuner, side->comms[i].channel, patience(),
                                 &tunings[i]) == HOOP_OK);
@@ -87,7 +88,7 @@ side_raced(struct side *side)
         SIDE_CHECK(
             strcmp(name_found(tunings[i], CALL_ALLREDUCE, 260), "ring") != 0);
     }
-    SIDE_CHECK(strcmp(tuner_races(tuner, &n_bytes), text) == 0);
+    SIDE_CHECK(strcmp(tuner_samples(tuner, &n_bytes), text) == 0);
     tuning_destroy(tunings[0]);
     tuning_destroy(tunings[1]);
     tuner_destroy(tuner);
@@ -95,13 +96,13 @@ side_raced(struct side *side)
 }
 
 static void
-races_that_rank_0_read_count_for_all(void **state)
+samples_that_rank_0_read_count_for_all(void **state)
 {
     (void)state;
     couple_run(&couple, side_raced);
 }
 
-/* Told to rank 0 alone: three worlds form, and keep a race each. The third one
+/* Told to rank 0 alone: three worlds form, and keep a sample each. The third one
  * has what counts; it is not known who wins. */
 static int
 side_automatic(struct side *side)
@@ -113,7 +114,7 @@ side_automatic(struct side *side)
             .roster = side->roster,
             .algorithms = "",
             .link = "latency=20us",
-            .races = side->rank == 0 ? "auto" : "",
+            .samples = side->rank == 0 ? "auto" : "",
             .transport = "tcp",
         };
         struct tuner *tuner = NULL;
@@ -123,7 +124,7 @@ side_automatic(struct side *side)
         SIDE_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
         SIDE_CHECK(tuning_agree(tuner, side->comms[i].channel, patience(),
                                 &tuning) == HOOP_OK);
-        SIDE_CHECK(strncmp(tuner_races(tuner, &n_bytes), "2 ", 2) == 0);
+        SIDE_CHECK(strncmp(tuner_samples(tuner, &n_bytes), "2 ", 2) == 0);
         SIDE_CHECK(n_bytes > n_before);
         n_before = n_bytes;
         tuning_destroy(tuning);
@@ -133,7 +134,7 @@ side_automatic(struct side *side)
 }
 
 static void
-first_worlds_race_and_keep_it(void **state)
+first_worlds_benchmark_and_keep_it(void **state)
 {
     char folder[TEMPORARY_PATH] = "hoop-tuning-XXXXXX";
     char parent[TEMPORARY_FILE];
@@ -143,7 +144,7 @@ first_worlds_race_and_keep_it(void **state)
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
     couple_run(&couple, side_automatic);
-    assert_int_equal(race_store_path("tcp", &path), HOOP_OK);
+    assert_int_equal(sample_store_path("tcp", &path), HOOP_OK);
     assert_int_equal(unlink(path), 0);
     free(path);
     snprintf(parent, sizeof(parent), "%s/hoop", folder);
@@ -292,7 +293,7 @@ side_forcing(struct side *side)
 }
 
 static void
-forced_anew_all_follow_rank_0(void **state)
+overrides_anew_all_follow_rank_0(void **state)
 {
     (void)state;
     couple_run(&couple, side_forcing);
@@ -339,7 +340,7 @@ without_a_tuning_the_first_of_each_is_found(void **state)
 
     (void)state;
     assert_ptr_equal(tuning_find(NULL, CALL_ALLGATHERV, 1 << 20),
-                     catalog_of(CATALOG_ALLGATHER, &n_entries)->algorithm);
+                     registry_of(COLLECTIVE_ALLGATHER, &n_entries)->algorithm);
     assert_null(tuning_nodes(NULL));
     tuning_destroy(NULL);
 }
@@ -349,12 +350,12 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         COUPLE_TEST(settings_of_rank_0_count_for_all),
-        COUPLE_TEST(races_that_rank_0_read_count_for_all),
-        COUPLE_TEST(first_worlds_race_and_keep_it),
+        COUPLE_TEST(samples_that_rank_0_read_count_for_all),
+        COUPLE_TEST(first_worlds_benchmark_and_keep_it),
         COUPLE_TEST(one_rank_alone_does_not_communicate),
         COUPLE_TEST(missing_rank_0_is_a_timeout),
         COUPLE_TEST(nonsense_from_rank_0_is_refused),
-        COUPLE_TEST(forced_anew_all_follow_rank_0),
+        COUPLE_TEST(overrides_anew_all_follow_rank_0),
         COUPLE_TEST(choice_is_explained_by_what_was_agreed_on),
         cmocka_unit_test(without_a_tuning_the_first_of_each_is_found),
     };

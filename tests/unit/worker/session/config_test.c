@@ -1,0 +1,519 @@
+/* tests/unit/worker/session/config_test.c - options, environment, launcher */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "check.h"
+#include "session/config.h"
+#include "temporary.h"
+
+/* Only what the test sets. */
+static int
+environment_clear(void **state)
+{
+    (void)state;
+    assert_int_equal(clearenv(), 0);
+    return 0;
+}
+
+static struct config
+resolved(const struct hoop_join_options *options)
+{
+    struct config config;
+
+    assert_int_equal(config_resolve(options, &config), HOOP_OK);
+    return config;
+}
+
+static void
+config_without_anything_are_the_defaults(void **state)
+{
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    const struct config config = resolved(NULL);
+
+    assert_string_equal(config.coordinator, "host:1");
+    assert_string_equal(config.job, "default");
+    assert_string_equal(config.token, "");
+    assert_int_equal(config.rank, RENDEZVOUS_RANK_ANY);
+    assert_int_equal(config.world_size, 0);
+    assert_int_equal(config.join_timeout_ms, 60000);
+    assert_int_equal(config.op_timeout_ms, 600000);
+    assert_int_equal(config.ports.last, 0);
+    assert_int_equal(config.codec, CODEC_NONE);
+    assert_int_equal(config.checking, ENGINE_CHECK_FRAMES);
+    assert_int_equal(config.spinning, ENGINE_SPIN_AUTO);
+    assert_int_equal(config.log_level, LOG_OFF);
+}
+
+static void
+config_without_a_coordinator_are_refused(void **state)
+{
+    struct config config;
+
+    (void)state;
+    assert_int_equal(config_resolve(NULL, &config), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "HOOP_COORDINATOR"));
+}
+
+static void
+config_options_win_over_the_environment(void **state)
+{
+    const uint32_t rank = 0;
+    const struct hoop_join_options options = {
+        .coordinator = "option:1",
+        .job = "option",
+        .rank = &rank,
+        .world_size = 3,
+        .join_timeout_ms = 1500,
+        .op_timeout_ms = 250,
+        .port = 77,
+        .codec = "zstd",
+        .check = "full",
+    };
+
+    (void)state;
+    setenv("HOOP_COORDINATOR", "environment:1", 1);
+    setenv("HOOP_JOB", "environment", 1);
+    setenv("HOOP_RANK", "2", 1);
+    setenv("HOOP_WORLD_SIZE", "9", 1);
+    setenv("HOOP_JOIN_TIMEOUT", "9", 1);
+    setenv("HOOP_TOKEN", "environment", 1);
+    const struct config config = resolved(&options);
+
+    assert_string_equal(config.coordinator, "option:1");
+    assert_string_equal(config.job, "option");
+    assert_string_equal(config.token, "environment");
+    assert_int_equal(config.rank, 0);
+    assert_int_equal(config.world_size, 3);
+    assert_int_equal(config.join_timeout_ms, 1500);
+    assert_int_equal(config.op_timeout_ms, 250);
+    assert_int_equal(config.ports.first, 77);
+    assert_int_equal(config.ports.last, 77);
+    assert_int_equal(config.codec, CODEC_ZSTD);
+    assert_int_equal(config.checking, ENGINE_CHECK_FIRST);
+}
+
+/* An item over a member, a member over a variable, a variable over a default. */
+static void
+config_settings_win_over_members_and_the_environment(void **state)
+{
+    const char *const settings[] = {"job=item", "timeout=3", "port=5000-5063",
+                                    "wire_dtype=fp16", NULL};
+    const struct hoop_join_options options = {
+        .coordinator = "member:1",
+        .job = "member",
+        .op_timeout_ms = 250,
+        .join_timeout_ms = 1500,
+        .port = 77,
+        .wire_dtype = "bf16",
+        .settings = settings,
+    };
+
+    (void)state;
+    setenv("HOOP_COORDINATOR", "environment:1", 1);
+    setenv("HOOP_JOB", "environment", 1);
+    setenv("HOOP_TIMEOUT", "9", 1);
+    setenv("HOOP_JOIN_TIMEOUT", "9", 1);
+    setenv("HOOP_PORT", "99", 1);
+    setenv("HOOP_WIRE_DTYPE", "int8", 1);
+    setenv("HOOP_FAILURE_TIMEOUT", "4", 1);
+    const struct config config = resolved(&options);
+
+    assert_string_equal(config.coordinator, "member:1");
+    assert_string_equal(config.job, "item");
+    assert_int_equal(config.op_timeout_ms, 3000);
+    assert_int_equal(config.join_timeout_ms, 1500);
+    assert_int_equal(config.ports.first, 5000);
+    assert_int_equal(config.ports.last, 5063);
+    assert_int_equal(config.loss, LOSS_FP16);
+    assert_int_equal(config.failure_timeout_ms, 4000);
+    assert_int_equal(config.late_warning_ms, 10000);
+}
+
+/* A value of each setting of workers that is not its default. */
+static const struct {
+    enum setting_id id;
+    const char *value;
+} said[] = {
+    {SETTING_COORDINATOR, "host:1"},
+    {SETTING_JOB, "trial"},
+    {SETTING_TOKEN, "secret"},
+    {SETTING_TOKEN_FILE, "/nowhere"},
+    {SETTING_RANK, "0"},
+    {SETTING_WORLD_SIZE, "3"},
+    {SETTING_JOIN_TIMEOUT, "5m"},
+    {SETTING_TIMEOUT, "2.5"},
+    {SETTING_FAILURE_TIMEOUT, "700ms"},
+    {SETTING_LATE_WARNING, "1"},
+    {SETTING_WAIT_NOTICE, "2"},
+    {SETTING_ENDINGS, "endings"},
+    {SETTING_ON_FAILURE, "retry"},
+    {SETTING_ADVERTISE, "node"},
+    {SETTING_INTERFACE, "eth0"},
+    {SETTING_PORT, "5000-5063"},
+    {SETTING_CODEC, "auto"},
+    {SETTING_WIRE_DTYPE, "bf16"},
+    {SETTING_CHECK, "full"},
+    {SETTING_CHECKSUM, "on"},
+    {SETTING_TRANSPORT, "tcp"},
+    {SETTING_CMA, "off"},
+    {SETTING_TLS, "on"},
+    {SETTING_TLS_CERT, "/cert"},
+    {SETTING_TLS_KEY, "/key"},
+    {SETTING_TLS_CA, "/ca"},
+    {SETTING_STREAMS, "3"},
+    {SETTING_NODE, "rack"},
+    {SETTING_ALGORITHM, "allreduce:ring"},
+    {SETTING_TUNING, "model"},
+    {SETTING_LOG, "warning"},
+    {SETTING_LOG_FORMAT, "json"},
+    {SETTING_DEBUG_SPIN, "never"},
+    {SETTING_DEBUG_LINK, "latency=20us"},
+    {SETTING_DEBUG_FAULT, "rank=1,do=kill"},
+};
+
+static void
+assert_config_equal(const struct config *a, const struct config *b)
+{
+    assert_string_equal(a->coordinator, b->coordinator);
+    assert_string_equal(a->job, b->job);
+    assert_string_equal(a->token, b->token);
+    assert_string_equal(a->advertise, b->advertise);
+    assert_string_equal(a->interface, b->interface);
+    assert_string_equal(a->node, b->node);
+    assert_string_equal(a->algorithms, b->algorithms);
+    assert_string_equal(a->link, b->link);
+    assert_string_equal(a->exit_status, b->exit_status);
+    assert_string_equal(a->faults, b->faults);
+    assert_string_equal(a->tuning, b->tuning);
+    assert_string_equal(a->tls_cert, b->tls_cert);
+    assert_string_equal(a->tls_key, b->tls_key);
+    assert_string_equal(a->tls_ca, b->tls_ca);
+    assert_int_equal(a->rank, b->rank);
+    assert_int_equal(a->world_size, b->world_size);
+    assert_int_equal(a->join_timeout_ms, b->join_timeout_ms);
+    assert_int_equal(a->op_timeout_ms, b->op_timeout_ms);
+    assert_int_equal(a->failure_timeout_ms, b->failure_timeout_ms);
+    assert_int_equal(a->is_failure_timeout_fixed, b->is_failure_timeout_fixed);
+    assert_int_equal(a->late_warning_ms, b->late_warning_ms);
+    assert_int_equal(a->wait_notice_ms, b->wait_notice_ms);
+    assert_int_equal(a->on_failure, b->on_failure);
+    assert_int_equal(a->ports.first, b->ports.first);
+    assert_int_equal(a->ports.last, b->ports.last);
+    assert_int_equal(a->codec, b->codec);
+    assert_int_equal(a->loss, b->loss);
+    assert_int_equal(a->checking, b->checking);
+    assert_int_equal(a->shm_negotiation, b->shm_negotiation);
+    assert_int_equal(a->attaching, b->attaching);
+    assert_int_equal(a->is_encrypted, b->is_encrypted);
+    assert_int_equal(a->is_summing, b->is_summing);
+    assert_int_equal(a->n_streams, b->n_streams);
+    assert_int_equal(a->spinning, b->spinning);
+    assert_int_equal(a->log_level, b->log_level);
+    assert_int_equal(a->log_format, b->log_format);
+}
+
+/* Whatever the environment can say, a program can say. */
+static void
+config_of_settings_are_those_of_the_environment(void **state)
+{
+    char items[COUNT_OF(said)][64];
+    const char *settings[COUNT_OF(said) + 1] = {0};
+    bool is_said[SETTING_COUNT] = {0};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(said); i++) {
+        snprintf(items[i], sizeof(items[i]), "%s=%s",
+                 setting_row(said[i].id)->name, said[i].value);
+        settings[i] = items[i];
+        is_said[said[i].id] = true;
+    }
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        assert_int_equal(is_said[i], (setting_row((enum setting_id)i)->users &
+                                      SETTING_USER_WORKER) != 0);
+
+    const struct config of_list =
+        resolved(&(struct hoop_join_options){.settings = settings});
+    for (size_t i = 0; i < COUNT_OF(said); i++)
+        setenv(setting_row(said[i].id)->environment, said[i].value, 1);
+    const struct config of_environment = resolved(NULL);
+    assert_config_equal(&of_list, &of_environment);
+}
+
+static void
+config_launcher_fills_what_was_not_said(void **state)
+{
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    setenv("SLURM_PROCID", "2", 1);
+    setenv("SLURM_NTASKS", "4", 1);
+    struct config config = resolved(NULL);
+    assert_int_equal(config.rank, 2);
+    assert_int_equal(config.world_size, 4);
+
+    setenv("HOOP_RANK", "1", 1);
+    config = resolved(NULL);
+    assert_int_equal(config.rank, 1);
+    assert_int_equal(config.world_size, 4);
+}
+
+static void
+config_launcher_that_contradicts_is_not_believed(void **state)
+{
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    setenv("SLURM_PROCID", "0", 1);
+    setenv("SLURM_NTASKS", "1", 1);
+    setenv("HOOP_WORLD_SIZE", "4", 1);
+    struct config config = resolved(NULL);
+    assert_int_equal(config.rank, RENDEZVOUS_RANK_ANY);
+    assert_int_equal(config.world_size, 4);
+
+    unsetenv("HOOP_WORLD_SIZE");
+    setenv("HOOP_RANK", "3", 1);
+    config = resolved(NULL);
+    assert_int_equal(config.rank, 3);
+    assert_int_equal(config.world_size, 0);
+}
+
+static void
+config_rank_beyond_the_size_is_refused(void **state)
+{
+    struct config config;
+
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    setenv("HOOP_RANK", "4", 1);
+    setenv("HOOP_WORLD_SIZE", "4", 1);
+    assert_int_equal(config_resolve(NULL, &config), HOOP_E_INVALID);
+    assert_string_equal(error_text(),
+                        "rank 4 is not below the world size, 4: correct "
+                        "HOOP_RANK or HOOP_WORLD_SIZE, or what the program "
+                        "says instead");
+}
+
+/* Counted from 1, say. */
+static void
+config_rank_of_a_launcher_beyond_its_size_is_refused(void **state)
+{
+    struct config config;
+
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    setenv("RANK", "2", 1);
+    setenv("WORLD_SIZE", "2", 1);
+    assert_int_equal(config_resolve(NULL, &config), HOOP_E_INVALID);
+    assert_string_equal(error_text(),
+                        "RANK=2 is not below WORLD_SIZE=2: ranks begin with 0; "
+                        "correct that, or set HOOP_RANK");
+    setenv("HOOP_RANK", "1", 1);
+    config = resolved(NULL);
+    assert_int_equal(config.rank, 1);
+    assert_int_equal(config.world_size, 2);
+    unsetenv("HOOP_RANK");
+    setenv("HOOP_WORLD_SIZE", "4", 1);
+    config = resolved(NULL);
+    assert_int_equal(config.rank, RENDEZVOUS_RANK_ANY);
+}
+
+static void
+config_say_when_a_call_spins(void **state)
+{
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    setenv("HOOP_DEBUG_SPIN", "never", 1);
+    assert_int_equal(resolved(NULL).spinning, ENGINE_SPIN_NEVER);
+    setenv("HOOP_DEBUG_SPIN", "always", 1);
+    assert_int_equal(resolved(NULL).spinning, ENGINE_SPIN_ALWAYS);
+}
+
+static void
+config_wrong_value_names_its_variable(void **state)
+{
+    struct config config;
+
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    setenv("HOOP_CODEC", "gzip", 1);
+    assert_int_equal(config_resolve(NULL, &config), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "HOOP_CODEC"));
+    setenv("HOOP_CODEC", "auto", 1);
+    setenv("HOOP_WIRE_DTYPE", "bf16", 1);
+    assert_int_equal(config_resolve(NULL, &config), HOOP_OK);
+    assert_int_equal(config.codec, CODEC_AUTO);
+    assert_int_equal(config.loss, LOSS_BF16);
+    config_deinit(&config);
+}
+
+static void
+config_token_comes_from_its_file(void **state)
+{
+    char path[TEMPORARY_PATH] = "hoop_terms.XXXXXX";
+    const int fd = temporary_file(path, sizeof(path));
+
+    (void)state;
+    assert_int_equal(write(fd, "from the file\n", 14), 14);
+    close(fd);
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    setenv("HOOP_TOKEN_FILE", path, 1);
+    struct config config = resolved(NULL);
+    assert_string_equal(config.token, "from the file");
+
+    setenv("HOOP_TOKEN", "by itself", 1);
+    config = resolved(NULL);
+    assert_string_equal(config.token, "by itself");
+    unlink(path);
+
+    unsetenv("HOOP_TOKEN");
+    assert_int_equal(config_resolve(NULL, &config), HOOP_E_NOT_FOUND);
+}
+
+static void
+config_deinit_wipes_the_token(void **state)
+{
+    const struct hoop_join_options options = {
+        .coordinator = "host:1",
+        .token = "secret",
+    };
+    struct config config = resolved(&options);
+
+    (void)state;
+    assert_string_equal(config.token, "secret");
+    config_deinit(&config);
+    for (size_t i = 0; i < sizeof(config.token); i++)
+        assert_int_equal(config.token[i], 0);
+}
+
+/* Unless the log is off by word; by itself it is off, too. */
+static void
+config_name_the_late_unless_silenced(void **state)
+{
+    static const struct {
+        const char *log;
+        uint32_t late_warning_ms;
+    } rows[] = {{"off", 0}, {"error", 0}, {"warning", 2500}, {"debug", 2500}};
+
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    assert_int_equal(resolved(NULL).late_warning_ms, 10000);
+    setenv("HOOP_LATE_WARNING", "2.5", 1);
+    assert_int_equal(resolved(NULL).late_warning_ms, 2500);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        setenv("HOOP_LOG", rows[i].log, 1);
+        assert_int_equal(resolved(NULL).late_warning_ms,
+                         rows[i].late_warning_ms);
+    }
+    setenv("HOOP_LOG", "debug", 1);
+    setenv("HOOP_LATE_WARNING", "0", 1);
+    assert_int_equal(resolved(NULL).late_warning_ms, 0);
+}
+
+static uint32_t
+wait_notice_of(const struct hoop_join_options *options)
+{
+    return resolved(options).wait_notice_ms;
+}
+
+static void
+config_give_notice_of_a_wait_unless_silenced(void **state)
+{
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    assert_int_equal(wait_notice_of(NULL), 1000);
+    setenv("HOOP_WAIT_NOTICE", "2.5", 1);
+    setenv("HOOP_LOG", "warning", 1);
+    assert_int_equal(wait_notice_of(NULL), 2500);
+    setenv("HOOP_LOG", "off", 1);
+    assert_int_equal(wait_notice_of(NULL), 0);
+    unsetenv("HOOP_LOG");
+    setenv("HOOP_WAIT_NOTICE", "0", 1);
+    assert_int_equal(wait_notice_of(NULL), 0);
+}
+
+/* 1,024 lines a second help nobody. */
+static void
+config_of_many_ranks_have_the_first_of_a_host_give_notice_first(void **state)
+{
+    const uint32_t ranks[] = {7, 8};
+    struct hoop_join_options options = {
+        .coordinator = "host:1", .world_size = 64, .rank = &ranks[1]};
+
+    (void)state;
+    assert_int_equal(wait_notice_of(&options), 1000);
+    options.world_size = 65;
+    /* It may be the only one on its host. */
+    assert_int_equal(wait_notice_of(&options), 1000);
+    setenv("LOCAL_RANK", "7", 1);
+    assert_int_equal(wait_notice_of(&options), 1000);
+    setenv("LOCAL_RANK", "8", 1);
+    assert_int_equal(wait_notice_of(&options), 10000);
+    options.world_size = 64;
+    assert_int_equal(wait_notice_of(&options), 1000);
+    options.world_size = 65;
+    options.rank = &ranks[0];
+    assert_int_equal(wait_notice_of(&options), 1000);
+    unsetenv("LOCAL_RANK");
+    options.rank = NULL;
+    assert_int_equal(wait_notice_of(&options), 1000);
+}
+
+/* What a job grows by has a name of the library's own. */
+static void
+config_of_what_a_job_grows_by_name_the_job(void **state)
+{
+    (void)state;
+    assert_string_equal(config_job_name(&(struct config){.job = "train"}),
+                        "train");
+    assert_string_equal(config_job_name(&(struct config){.job = "train+1.1.1",
+                                                         .root = "train"}),
+                        "train");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(config_of_what_a_job_grows_by_name_the_job),
+        cmocka_unit_test_setup(config_without_anything_are_the_defaults,
+                               environment_clear),
+        cmocka_unit_test_setup(config_without_a_coordinator_are_refused,
+                               environment_clear),
+        cmocka_unit_test_setup(config_options_win_over_the_environment,
+                               environment_clear),
+        cmocka_unit_test_setup(
+            config_settings_win_over_members_and_the_environment,
+            environment_clear),
+        cmocka_unit_test_setup(config_of_settings_are_those_of_the_environment,
+                               environment_clear),
+        cmocka_unit_test_setup(config_launcher_fills_what_was_not_said,
+                               environment_clear),
+        cmocka_unit_test_setup(config_launcher_that_contradicts_is_not_believed,
+                               environment_clear),
+        cmocka_unit_test_setup(
+            config_rank_of_a_launcher_beyond_its_size_is_refused,
+            environment_clear),
+        cmocka_unit_test_setup(config_rank_beyond_the_size_is_refused,
+                               environment_clear),
+        cmocka_unit_test_setup(config_say_when_a_call_spins, environment_clear),
+        cmocka_unit_test_setup(config_give_notice_of_a_wait_unless_silenced,
+                               environment_clear),
+        cmocka_unit_test_setup(
+            config_of_many_ranks_have_the_first_of_a_host_give_notice_first,
+            environment_clear),
+        cmocka_unit_test_setup(config_name_the_late_unless_silenced,
+                               environment_clear),
+        cmocka_unit_test_setup(config_wrong_value_names_its_variable,
+                               environment_clear),
+        cmocka_unit_test_setup(config_token_comes_from_its_file,
+                               environment_clear),
+        cmocka_unit_test_setup(config_deinit_wipes_the_token,
+                               environment_clear),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

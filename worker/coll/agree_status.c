@@ -1,0 +1,119 @@
+/* coll/agree_status.c - one outcome for all ranks */
+
+#include "coll/agree_status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "coll/internal_collective.h"
+#include "session/comm.h"
+
+enum {
+    WORD_NUMBERS = sizeof(struct agree_status_report) / sizeof(uint64_t)
+};
+
+enum hoop_status
+agree_status_create(hoop_comm_t *comm, struct agree_status **out_agree_status)
+{
+    struct agree_status *agree_status = calloc(
+        1, sizeof(*agree_status) +
+               hoop_comm_size(comm) * sizeof(struct agree_status_report));
+
+    if (!agree_status) {
+        channel_decline(comm->channel, HOOP_E_EXHAUSTED,
+                        "it has no memory to agree");
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to agree with %u ranks",
+                           hoop_comm_size(comm));
+    }
+    agree_status->comm = comm;
+    *out_agree_status = agree_status;
+    return HOOP_OK;
+}
+
+void
+agree_status_destroy(struct agree_status *agree_status)
+{
+    free(agree_status);
+}
+
+/* Programs end behind a failure. A rank that ends while others have not heard
+ * of it would be what they tell of; so none goes before all have. */
+static void
+failure_await(hoop_comm_t *comm)
+{
+    if (internal_barrier(comm) != HOOP_OK)
+        log_debug("coll", "some may not know of a failure: %s", error_text());
+}
+
+/* The text of the rank that failed becomes everybody's. */
+static enum hoop_status
+failure_share(struct agree_status *agree_status,
+              uint32_t rank,
+              const char *mine)
+{
+    const enum hoop_status failure =
+        (enum hoop_status)agree_status->words[rank].status;
+    char text[LIMIT_ERROR_TEXT] = "";
+
+    snprintf(text, sizeof(text), "%s", mine);
+    const enum hoop_status status =
+        internal_broadcast(text, sizeof(text), rank, agree_status->comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    text[sizeof(text) - 1] = '\0';
+    agree_status->is_agreed = true;
+    failure_await(agree_status->comm);
+    return error_raise(failure, "rank %u: %s",
+                       hoop_comm_world_rank(agree_status->comm, rank), text);
+}
+
+enum hoop_status
+agree_status_exchange(struct agree_status *agree_status,
+                      enum hoop_status mine,
+                      const uint64_t numbers[AGREE_STATUS_NUMBERS])
+{
+    const uint32_t size = hoop_comm_size(agree_status->comm);
+    struct agree_status_report word = {.status = mine};
+    char text[LIMIT_ERROR_TEXT] = "";
+
+    if (mine != HOOP_OK)
+        snprintf(text, sizeof(text), "%s", error_text());
+    if (numbers)
+        memcpy(word.numbers, numbers, sizeof(word.numbers));
+    agree_status->is_agreed = false;
+    const enum hoop_status status =
+        internal_allgather(&word, agree_status->words, WORD_NUMBERS,
+                           HOOP_UINT64, agree_status->comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    for (uint32_t rank = 0; rank < size; rank++) {
+        if (agree_status->words[rank].status != HOOP_OK)
+            return failure_share(agree_status, rank, text);
+    }
+    agree_status->is_agreed = true;
+    return HOOP_OK;
+}
+
+enum hoop_status
+agree_status_compare(const struct agree_status *agree_status,
+                     unsigned at,
+                     const char *doing)
+{
+    const uint32_t size = hoop_comm_size(agree_status->comm);
+
+    for (uint32_t rank = 1; rank < size; rank++) {
+        if (agree_status->words[rank].numbers[at] ==
+            agree_status->words[0].numbers[at])
+            continue;
+        failure_await(agree_status->comm);
+        return error_raise(HOOP_E_MISMATCH,
+                           "rank %u %s other tensors than rank %u, or lays "
+                           "them out in another way",
+                           hoop_comm_world_rank(agree_status->comm, rank),
+                           doing, hoop_comm_world_rank(agree_status->comm, 0));
+    }
+    return HOOP_OK;
+}

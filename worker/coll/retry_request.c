@@ -1,0 +1,266 @@
+/* coll/retry_request.c - a call that can be made again, among fewer ranks */
+
+#include "coll/retry_request.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "coll/buffers.h"
+#include "dtype/dtype.h"
+#include "session/comm.h"
+
+static void
+members_note(struct retry_request *retry_request)
+{
+    retry_request->n_members = hoop_comm_size(retry_request->comm);
+    for (uint32_t i = 0; i < retry_request->n_members; i++)
+        retry_request->members[i] =
+            hoop_comm_world_rank(retry_request->comm, i);
+}
+
+/* The result takes the input's place. In other calls with a root than a reduce
+ * to it, nobody's input does. */
+static bool
+is_overwritten(const struct collective *asked,
+               const struct buffers *buffers,
+               const hoop_comm_t *comm)
+{
+    const bool is_root = hoop_comm_rank(comm) == asked->root;
+
+    if (!buffers->is_in_place || buffers->n_input == 0)
+        return false;
+    return !(asked->parts & COLL_HAS_ROOT) ||
+           ((asked->parts & COLL_RECV_AT_ROOT) && is_root);
+}
+
+static enum hoop_status
+room_take(struct comm_retry *retry, size_t n_bytes)
+{
+    if (n_bytes <= retry->n_kept)
+        return HOOP_OK;
+    free(STEAL(retry->kept));
+    retry->n_kept = 0;
+    retry->kept = malloc(n_bytes);
+    if (!retry->kept)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory to keep %zu bytes of input, in case that "
+                           "a rank is lost",
+                           n_bytes);
+    retry->n_kept = n_bytes;
+    return HOOP_OK;
+}
+
+/* In place, a rank's block of what it gathers is where it will stay. */
+static const uint8_t *
+input_begin(const struct collective *asked,
+            const struct buffers *buffers,
+            const hoop_comm_t *comm)
+{
+    const uint32_t rank = hoop_comm_rank(comm);
+    const uint8_t *begin = buffers->input;
+    size_t before = asked->count * rank;
+
+    if (!(asked->parts & COLL_RECV_ALL))
+        return begin;
+    if (asked->counts) {
+        before = 0;
+        for (uint32_t i = 0; i < rank; i++)
+            before += asked->counts[i];
+    }
+    return begin + before * dtype_size(asked->dtype);
+}
+
+static enum hoop_status
+input_keep(struct retry_request *retry_request)
+{
+    const struct collective *asked = retry_request->asked;
+    const struct buffers buffers = buffers_of(asked, retry_request->comm);
+    const size_t n_bytes = buffers.n_input * dtype_size(asked->dtype);
+    struct comm_retry *retry = &retry_request->comm->retry;
+
+    retry_request->output = buffers.output;
+    if (!is_overwritten(asked, &buffers, retry_request->comm))
+        return HOOP_OK;
+    const enum hoop_status status = room_take(retry, n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    memcpy(retry->kept, input_begin(asked, &buffers, retry_request->comm),
+           n_bytes);
+    retry_request->input = retry->kept;
+    return HOOP_OK;
+}
+
+enum hoop_status
+retry_request_init(struct retry_request *retry_request,
+                   const struct collective *asked,
+                   hoop_comm_t *comm)
+{
+    const uint32_t size = hoop_comm_size(comm);
+
+    *retry_request = (struct retry_request){
+        .asked = asked,
+        .comm = comm,
+        .root = asked->parts & COLL_HAS_ROOT
+                    ? hoop_comm_world_rank(comm, asked->root)
+                    : HOOP_NO_RANK,
+        .now = *asked,
+        .entry = calloc(size, sizeof(uint32_t)),
+        .members = calloc(size, sizeof(uint32_t)),
+        .n_entry = size,
+    };
+    if (!retry_request->entry || !retry_request->members)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
+    members_note(retry_request);
+    memcpy(retry_request->entry, retry_request->members,
+           size * sizeof(uint32_t));
+    if (!(asked->parts & COLL_NO_BUFFERS)) {
+        const enum hoop_status status = input_keep(retry_request);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    retry_request->is_kept = true;
+    return HOOP_OK;
+}
+
+void
+retry_request_deinit(struct retry_request *retry_request)
+{
+    free(retry_request->entry);
+    free(retry_request->members);
+    free(retry_request->counts);
+    free(retry_request->packed);
+}
+
+/* Survivors are in the order in which they were: the next of them. */
+static uint32_t
+entry_of(const struct retry_request *retry_request,
+         uint32_t member,
+         uint32_t from)
+{
+    uint32_t at = from;
+
+    while (retry_request->entry[at] != retry_request->members[member])
+        at++;
+    return at;
+}
+
+/* Its rank now; HOOP_NO_RANK: it is lost. */
+static uint32_t
+root_find(const struct retry_request *retry_request)
+{
+    const uint32_t size = hoop_comm_size(retry_request->comm);
+
+    for (uint32_t i = 0; i < size; i++) {
+        if (hoop_comm_world_rank(retry_request->comm, i) == retry_request->root)
+            return i;
+    }
+    return HOOP_NO_RANK;
+}
+
+bool
+retry_request_is_rootless(const struct retry_request *retry_request)
+{
+    return retry_request->root != HOOP_NO_RANK &&
+           root_find(retry_request) == HOOP_NO_RANK;
+}
+
+/* All find the same of the root, whatever each has kept. */
+static enum hoop_status
+again_check(const struct retry_request *retry_request)
+{
+    if (retry_request_is_rootless(retry_request))
+        return error_raise(HOOP_E_PEER_LOST,
+                           "rank %u, the root, is lost: nobody can do it again",
+                           retry_request->root);
+    if (!retry_request->is_kept)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory to keep what it was called with, in case "
+                           "that a rank is lost");
+    return HOOP_OK;
+}
+
+static enum hoop_status
+counts_choose(struct retry_request *retry_request)
+{
+    uint32_t at = 0;
+
+    if (!retry_request->counts)
+        retry_request->counts = calloc(retry_request->n_entry, sizeof(size_t));
+    if (!retry_request->counts)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u counts",
+                           retry_request->n_entry);
+    for (uint32_t i = 0; i < retry_request->n_members; i++) {
+        at = entry_of(retry_request, i, at);
+        retry_request->counts[i] = retry_request->asked->counts[at++];
+    }
+    retry_request->now.counts = retry_request->counts;
+    return HOOP_OK;
+}
+
+/* Bytes of the block that was rank's. */
+static size_t
+block_bytes(const struct collective *asked, uint32_t rank)
+{
+    return (asked->counts ? asked->counts[rank] : asked->count) *
+           dtype_size(asked->dtype);
+}
+
+/* Blocks for ranks that are lost are left out. */
+static enum hoop_status
+blocks_pack(struct retry_request *retry_request, const void *input)
+{
+    const uint8_t *from = input;
+    size_t total = 0;
+    uint32_t member = 0;
+
+    for (uint32_t rank = 0; rank < retry_request->n_entry; rank++)
+        total += block_bytes(retry_request->asked, rank);
+    if (!retry_request->packed)
+        retry_request->packed = malloc(total + 1);
+    if (!retry_request->packed)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to pack %zu bytes",
+                           total);
+    uint8_t *to = retry_request->packed;
+    for (uint32_t rank = 0; rank < retry_request->n_entry; rank++) {
+        const size_t n_bytes = block_bytes(retry_request->asked, rank);
+
+        if (member < retry_request->n_members &&
+            retry_request->entry[rank] == retry_request->members[member]) {
+            if (n_bytes > 0)
+                memcpy(to, from, n_bytes);
+            to += n_bytes;
+            member++;
+        }
+        from += n_bytes;
+    }
+    retry_request->now.send = retry_request->packed;
+    retry_request->now.recv = retry_request->output;
+    return HOOP_OK;
+}
+
+enum hoop_status
+retry_request_rebuild(struct retry_request *retry_request)
+{
+    const struct collective *asked = retry_request->asked;
+    enum hoop_status status = again_check(retry_request);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    members_note(retry_request);
+    retry_request->now = *asked;
+    if (retry_request->input) {
+        retry_request->now.send = retry_request->input;
+        retry_request->now.recv = retry_request->output;
+        /* What a lossy codec owes is owed to the program's tensor. */
+        if (!asked->place)
+            retry_request->now.place = retry_request->output;
+    }
+    if (asked->parts & COLL_HAS_ROOT)
+        retry_request->now.root = root_find(retry_request);
+    if (asked->counts)
+        status = counts_choose(retry_request);
+    if (status == HOOP_OK && (asked->parts & COLL_SEND_ALL))
+        status = blocks_pack(retry_request, retry_request->now.send);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

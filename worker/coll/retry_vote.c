@@ -1,0 +1,74 @@
+/* coll/retry_vote.c - survivors agree on what has become of a call */
+
+#include "coll/retry_vote.h"
+
+#include <assert.h>
+
+enum {
+    /* Of flags: one bit, how many calls are over, and the same inverted: of
+     * bits that differ between ranks neither is left. */
+    UNFINISHED_BIT = 0,
+    NUMBER_FIRST = 1,
+    INVERSE_FIRST = 32,
+    NUMBER_BITS = 31,
+    /* Of least: bits of what only the furthest say. */
+    OUTCOME_FIRST = 1,
+    OUTCOME_BITS = 8,
+    CALLS_FIRST = OUTCOME_FIRST + OUTCOME_BITS,
+};
+
+static const uint64_t NUMBER_MASK = ((uint64_t)1 << NUMBER_BITS) - 1;
+static const uint64_t OUTCOME_MASK = ((uint64_t)1 << OUTCOME_BITS) - 1;
+static const uint64_t CALLS_MAX = UINT64_MAX >> CALLS_FIRST;
+
+struct retry_vote_word
+retry_vote_word(const struct retry_vote *retry_vote)
+{
+    const uint64_t outcome =
+        retry_vote->n_calls > 0 ? (uint64_t)retry_vote->outcome : 0;
+
+    assert(outcome <= OUTCOME_MASK && retry_vote->n_calls < CALLS_MAX);
+    return (struct retry_vote_word){
+        .flags = (uint64_t)(retry_vote->work == RETRY_VOTE_FINISHED)
+                     << UNFINISHED_BIT |
+                 (retry_vote->n_calls & NUMBER_MASK) << NUMBER_FIRST |
+                 (~retry_vote->n_calls & NUMBER_MASK) << INVERSE_FIRST,
+        .least = (CALLS_MAX - retry_vote->n_calls) << CALLS_FIRST |
+                 outcome << OUTCOME_FIRST | !retry_vote->is_rootless,
+    };
+}
+
+/* All are in one call, and have finished it. */
+static bool
+is_finished(uint64_t flags)
+{
+    const uint64_t alike = flags >> NUMBER_FIRST | flags >> INVERSE_FIRST;
+
+    return (flags >> UNFINISHED_BIT & 1) &&
+           (alike & NUMBER_MASK) == NUMBER_MASK;
+}
+
+struct retry_vote_result
+retry_vote_decide(const struct retry_vote *retry_vote,
+                  struct retry_vote_word word)
+{
+    const uint64_t n_furthest = CALLS_MAX - (word.least >> CALLS_FIRST);
+    struct retry_vote_result result = {.decision = RETRY_VOTE_OVER,
+                                       .n_over = n_furthest};
+
+    if (n_furthest > retry_vote->n_calls) {
+        /* Of more than one, nobody says how the first has ended; those behind
+         * could not end well without this rank. */
+        result.outcome =
+            n_furthest == retry_vote->n_calls + 1
+                ? (enum hoop_status)(word.least >> OUTCOME_FIRST & OUTCOME_MASK)
+                : HOOP_E_TIMEOUT;
+        result.is_next_over = !(word.least & 1);
+        return result;
+    }
+    if (is_finished(word.flags))
+        result.n_over++;
+    else
+        result.decision = RETRY_VOTE_AGAIN;
+    return result;
+}

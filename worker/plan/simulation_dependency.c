@@ -1,0 +1,215 @@
+/*
+ * plan/simulation_dependency.c - finds what a step waits for
+ *
+ * Earlier steps are looked at from the newest round on: one that writes all the
+ * bytes in question has waited for what came before it and stands for it, so
+ * the search ends there.
+ */
+
+#include "plan/simulation_dependency.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "plan/simulation_index.h"
+
+enum {
+    LINEAR_SEARCH_MAX = 64 /* steps of a round that are looked at one by one */
+};
+
+/* What the steps of a round touch. */
+struct round_index {
+    struct simulation_index reads;
+    struct simulation_index writes;
+};
+
+/* Two ranges of one buffer, the later step's and the earlier one's. */
+struct range_pair {
+    const struct simulation_range *later;
+    const struct simulation_range *earlier;
+};
+
+static enum hoop_status
+range_pair_order(struct simulation_graph *graph,
+                 uint32_t later,
+                 uint32_t earlier,
+                 const struct range_pair *range_pair)
+{
+    if (!simulation_range_meets(range_pair->later, range_pair->earlier))
+        return HOOP_OK;
+
+    const struct simulation_overlap overlap =
+        simulation_range_overlap(range_pair->earlier, range_pair->later);
+
+    return simulation_graph_order(graph, later, earlier, &overlap);
+}
+
+/* What of a step still has to be compared with what came before. */
+struct search {
+    uint32_t step;
+    struct simulation_range reads;
+    struct simulation_range writes;
+};
+
+static enum hoop_status
+search_compare(struct simulation_graph *graph,
+               struct search *search,
+               uint32_t earlier)
+{
+    const struct simulation_step *step = &graph->steps[search->step];
+    const struct simulation_step *before = &graph->steps[earlier];
+    const struct range_pair range_pairs[] = {
+        {&step->writes, &before->writes},
+        {&step->writes, &before->reads},
+        {&step->reads, &before->writes},
+    };
+    const bool is_sought[] = {
+        search->writes.end > 0 && step->writes_to == before->writes_to,
+        search->writes.end > 0 && step->writes_to == before->reads_from,
+        search->reads.end > 0 && step->reads_from == before->writes_to,
+    };
+    enum hoop_status status = HOOP_OK;
+
+    for (size_t i = 0; status == HOOP_OK && i < 3; i++)
+        if (is_sought[i])
+            status =
+                range_pair_order(graph, search->step, earlier, &range_pairs[i]);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (is_sought[0] &&
+        simulation_range_covers(&before->writes, &search->writes))
+        search->writes = (struct simulation_range){0};
+    if (is_sought[2] &&
+        simulation_range_covers(&before->writes, &search->reads))
+        search->reads = (struct simulation_range){0};
+    return HOOP_OK;
+}
+
+/* All of a round that touch range. */
+static enum hoop_status
+search_index(struct simulation_graph *graph,
+             struct search *search,
+             const struct simulation_index *index,
+             const struct simulation_range *range)
+{
+    const struct simulation_step *step = &graph->steps[search->step];
+    const enum plan_buffer buffer = (enum plan_buffer)(
+        range == &step->reads ? step->reads_from : step->writes_to);
+    enum hoop_status status = HOOP_OK;
+
+    for (size_t i = simulation_index_first(index, buffer, range);
+         status == HOOP_OK && simulation_index_goes_on(index, i, buffer, range);
+         i++)
+        status = search_compare(graph, search, index->entries[i].step);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+search_many(struct simulation_graph *graph,
+            struct search *search,
+            const struct round_index *index)
+{
+    const struct simulation_step *step = &graph->steps[search->step];
+    enum hoop_status status = HOOP_OK;
+
+    if (search->writes.end > 0)
+        status = search_index(graph, search, &index->reads, &step->writes);
+    if (status == HOOP_OK && search->writes.end > 0)
+        status = search_index(graph, search, &index->writes, &step->writes);
+    if (status == HOOP_OK && search->reads.end > 0)
+        status = search_index(graph, search, &index->writes, &step->reads);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+search_few(struct simulation_graph *graph,
+           struct search *search,
+           uint32_t first)
+{
+    enum hoop_status status = HOOP_OK;
+
+    for (uint32_t i = first; status == HOOP_OK && i != SIMULATION_END;
+         i = graph->steps[i].next)
+        status = search_compare(graph, search, i);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Newest rounds first, until nothing is left to compare. */
+enum hoop_status
+simulation_dependency_step(struct simulation_graph *graph, uint32_t step)
+{
+    const uint32_t vrank = graph->steps[step].vrank;
+    const uint32_t round = graph->steps[step].round;
+    const uint32_t n_before = round - graph->setup.rounds.first;
+    struct search search = {
+        .step = step,
+        .reads = graph->steps[step].reads,
+        .writes = graph->steps[step].writes,
+    };
+
+    for (uint32_t back = 1; back < graph->window && back <= n_before; back++) {
+        const struct simulation_slot *slot =
+            simulation_graph_slot(graph, vrank, round - back);
+        const enum hoop_status status =
+            slot->index ? search_many(graph, &search, slot->index)
+                        : search_few(graph, &search, slot->first);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+        if (search.reads.end == 0 && search.writes.end == 0)
+            break;
+    }
+    return HOOP_OK;
+}
+
+static bool
+has_few(const struct simulation_graph *graph,
+        const struct simulation_slot *slot)
+{
+    uint32_t i = slot->first;
+
+    for (int n = 0; n < LINEAR_SEARCH_MAX && i != SIMULATION_END; n++)
+        i = graph->steps[i].next;
+    return i == SIMULATION_END;
+}
+
+enum hoop_status
+simulation_dependency_index(struct simulation_graph *graph,
+                            struct simulation_slot *slot)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (has_few(graph, slot))
+        return HOOP_OK;
+    slot->index = calloc(1, sizeof(*slot->index));
+    if (!slot->index)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to simulate a round");
+    for (uint32_t i = slot->first; status == HOOP_OK && i != SIMULATION_END;
+         i = graph->steps[i].next) {
+        const struct simulation_step *step = &graph->steps[i];
+
+        status = simulation_index_add(&slot->index->reads,
+                                      (enum plan_buffer)step->reads_from,
+                                      &step->reads, i);
+        if (status == HOOP_OK)
+            status = simulation_index_add(&slot->index->writes,
+                                          (enum plan_buffer)step->writes_to,
+                                          &step->writes, i);
+    }
+    simulation_index_sort(&slot->index->reads);
+    simulation_index_sort(&slot->index->writes);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+void
+simulation_dependency_forget(struct simulation_slot *slot)
+{
+    struct round_index *index = slot->index;
+
+    if (!index)
+        return;
+    simulation_index_deinit(&index->reads);
+    simulation_index_deinit(&index->writes);
+    free(index);
+    slot->index = NULL;
+}

@@ -1,0 +1,288 @@
+/* plan/simulation_shm.c - what a shared-memory plan would cost on a machine */
+
+#include "plan/simulation_shm.h"
+
+#include <assert.h>
+
+#include "base/error.h"
+
+enum {
+    SHM_VRANKS = 16,      /* ranks that are followed, at most */
+    SHM_ROUNDS_FIRST = 6, /* rounds that are played, and then the last ones */
+    SHM_ROUNDS_LAST = 2,
+};
+
+/* Measured, on two processors beside each other: to begin and end a round; to
+ * see what another has written; from one rank to the next on a processor. */
+static const double ROUND_NS = 100;
+static const double LOOK_NS = 50;
+static const double TURN_NS = 2400;
+/* A stage lies in a cache from its post to its combination: so much of what a
+ * byte of a large buffer costs, and of what it costs more where that does not
+ * fit the cache. */
+static const double STAGE_PART = 0.67;
+static const double MEMORY_PART = 0.45;
+
+struct shm_player {
+    uint32_t rank;
+    double now_ns;
+    double published_ns; /* of the round being played */
+    double finished_ns[2];
+};
+
+struct shm_setup {
+    const struct algorithm *algorithm;
+    struct plan_shape shape; /* with the rank that plans */
+    double element_size;
+    const struct simulation_machine *machine;
+    double oversubscription; /* ranks for each processor; 1 at least */
+    double user_byte_ns;     /* more for a byte of the user's buffers */
+    struct shm_player vranks[SHM_VRANKS];
+    uint32_t n_vranks;
+    struct plan plan;
+    double bytes;   /* that the vranks posted */
+    double work_ns; /* of all vranks */
+};
+
+/* The root, and others around. */
+static void
+setup_vranks(struct shm_setup *setup)
+{
+    const uint32_t size = setup->shape.size;
+    const uint32_t n = size < SHM_VRANKS ? size : SHM_VRANKS;
+
+    setup->n_vranks = n;
+    for (uint32_t i = 0; i < n; i++)
+        setup->vranks[i].rank =
+            (uint32_t)((setup->shape.root + (uint64_t)size * i / n) % size);
+}
+
+/* Who is not followed does what the last one does. */
+static const struct shm_player *
+vrank_of(const struct shm_setup *setup, uint32_t rank)
+{
+    for (uint32_t i = 0; i < setup->n_vranks; i++)
+        if (setup->vranks[i].rank == rank)
+            return &setup->vranks[i];
+    return &setup->vranks[setup->n_vranks - 1];
+}
+
+static double
+later(double one, double other)
+{
+    return one > other ? one : other;
+}
+
+/* What is copied is posted or combined at the same time. Messages are not in
+ * shared-memory plans. */
+static double
+byte_ns(const struct shm_setup *setup, enum plan_kind kind)
+{
+    if (kind == PLAN_COPY || kind == PLAN_EXPOSE)
+        return 0;
+
+    const bool combines = kind == PLAN_FETCH_REDUCE || kind == PLAN_COMBINE;
+
+    return combines ? STAGE_PART * setup->machine->reduce_byte_ns
+                    : STAGE_PART * setup->machine->copy_byte_ns +
+                          setup->user_byte_ns;
+}
+
+static double
+step_ns(const struct shm_setup *setup, const struct plan_step *step)
+{
+    return (double)step->from.count * setup->element_size *
+           byte_ns(setup, step->kind);
+}
+
+static enum hoop_status
+vrank_plan(struct shm_setup *setup,
+           const struct shm_player *vrank,
+           uint32_t round)
+{
+    plan_clear(&setup->plan);
+    setup->shape.rank = vrank->rank;
+    setup->algorithm->plan_round(&setup->plan, &setup->shape, round);
+    return error_pass(plan_status(&setup->plan));
+}
+
+/* Up to the publication. */
+static void
+vrank_post(struct shm_setup *setup, struct shm_player *vrank, double free_ns)
+{
+    const double begin_ns = later(vrank->now_ns, free_ns);
+
+    vrank->now_ns = begin_ns + ROUND_NS;
+    for (size_t i = 0; i < setup->plan.n_steps; i++) {
+        const struct plan_step *step = &setup->plan.steps[i];
+
+        if (step->kind != PLAN_POST)
+            break;
+        vrank->now_ns += step_ns(setup, step);
+        setup->bytes += (double)step->from.count * setup->element_size;
+    }
+    vrank->published_ns = vrank->now_ns;
+    setup->work_ns += vrank->now_ns - begin_ns;
+}
+
+/* What follows it. */
+static void
+vrank_fetch(struct shm_setup *setup, struct shm_player *vrank)
+{
+    bool has_waited = false;
+
+    for (size_t i = 0; i < setup->plan.n_steps; i++) {
+        const struct plan_step *step = &setup->plan.steps[i];
+
+        if (step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE) {
+            vrank->now_ns =
+                later(vrank->now_ns, vrank_of(setup, step->peer)->published_ns);
+            vrank->now_ns += step->peer == vrank->rank ? 0 : LOOK_NS;
+            has_waited = true;
+        }
+        if (step->kind != PLAN_POST) {
+            vrank->now_ns += step_ns(setup, step);
+            setup->work_ns += step_ns(setup, step);
+        }
+    }
+    if (has_waited && setup->oversubscription > 1)
+        vrank->now_ns += TURN_NS * setup->oversubscription;
+}
+
+/* Who waits leaves the processors to others; together they do no more than
+ * there is time for. */
+static void
+round_end(struct shm_setup *setup, uint32_t round)
+{
+    const double all_ns =
+        setup->work_ns / setup->n_vranks * setup->oversubscription;
+
+    for (uint32_t i = 0; i < setup->n_vranks; i++) {
+        struct shm_player *vrank = &setup->vranks[i];
+
+        vrank->now_ns = later(vrank->now_ns, all_ns);
+        vrank->finished_ns[round % 2] = vrank->now_ns;
+    }
+}
+
+static enum hoop_status
+round_play(struct shm_setup *setup, uint32_t round)
+{
+    double free_ns = 0;
+
+    for (uint32_t i = 0; round > 1 && i < setup->n_vranks; i++)
+        free_ns = later(free_ns, setup->vranks[i].finished_ns[round % 2]);
+    for (uint32_t i = 0; i < setup->n_vranks; i++) {
+        const enum hoop_status status =
+            vrank_plan(setup, &setup->vranks[i], round);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+        vrank_post(setup, &setup->vranks[i], free_ns);
+    }
+    for (uint32_t i = 0; i < setup->n_vranks; i++) {
+        const enum hoop_status status =
+            vrank_plan(setup, &setup->vranks[i], round);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+        vrank_fetch(setup, &setup->vranks[i]);
+    }
+    round_end(setup, round);
+    return HOOP_OK;
+}
+
+static double
+setup_end_ns(const struct shm_setup *setup)
+{
+    double end_ns = 0;
+
+    for (uint32_t i = 0; i < setup->n_vranks; i++)
+        end_ns = later(end_ns, setup->vranks[i].now_ns);
+    return end_ns;
+}
+
+/* What the last round took, so many times more. */
+static void
+setup_skip(struct shm_setup *setup, double round_ns, double round_bytes)
+{
+    setup->work_ns += round_ns / setup->oversubscription * setup->n_vranks;
+    for (uint32_t i = 0; i < setup->n_vranks; i++) {
+        setup->vranks[i].now_ns += round_ns;
+        setup->vranks[i].finished_ns[0] += round_ns;
+        setup->vranks[i].finished_ns[1] += round_ns;
+    }
+    setup->bytes += round_bytes;
+}
+
+static enum hoop_status
+setup_run(struct shm_setup *setup, uint32_t n_rounds)
+{
+    const uint32_t n_played = SHM_ROUNDS_FIRST + SHM_ROUNDS_LAST;
+    double before_ns = 0;
+    double before_bytes = 0;
+
+    for (uint32_t round = 0; round < n_rounds; round++) {
+        if (round == SHM_ROUNDS_FIRST && n_rounds > n_played) {
+            const double n_skipped = n_rounds - n_played;
+
+            setup_skip(setup, n_skipped * (setup_end_ns(setup) - before_ns),
+                       n_skipped * (setup->bytes - before_bytes));
+            round = n_rounds - SHM_ROUNDS_LAST;
+        }
+        before_ns = setup_end_ns(setup);
+        before_bytes = setup->bytes;
+
+        const enum hoop_status status = round_play(setup, round);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+/* All that the ranks bring and get, if it does not fit the cache. */
+static double
+user_byte_ns(const struct shm_setup *setup)
+{
+    const double bytes = 2 * (double)setup->shape.count * setup->element_size *
+                         setup->shape.size;
+
+    return setup->machine->cache_bytes > 0 &&
+                   bytes > (double)setup->machine->cache_bytes
+               ? MEMORY_PART * setup->machine->memory_byte_ns
+               : 0;
+}
+
+enum hoop_status
+simulation_shm_run(const struct algorithm *algorithm,
+                   const struct plan_shape *shape,
+                   size_t element_size,
+                   const struct simulation_machine *machine,
+                   struct simulation_result *out_result)
+{
+    const double per_processor = (double)shape->size / machine->n_processors;
+    struct shm_setup setup = {
+        .algorithm = algorithm,
+        .shape = *shape,
+        .element_size = (double)element_size,
+        .machine = machine,
+        .oversubscription = per_processor > 1 ? per_processor : 1,
+    };
+    const uint32_t n_rounds = algorithm->n_rounds(shape);
+
+    assert(algorithm->is_shm);
+    assert(shape->n_slot >= shape->size);
+    setup_vranks(&setup);
+    setup.user_byte_ns = user_byte_ns(&setup);
+    const enum hoop_status status = setup_run(&setup, n_rounds);
+    plan_deinit(&setup.plan);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_result = (struct simulation_result){
+        .time_ns = setup_end_ns(&setup),
+        .bytes = (uint64_t)(setup.bytes / setup.n_vranks * (double)shape->size),
+        .messages = (uint64_t)n_rounds * shape->size,
+        .is_extrapolated = setup.n_vranks < shape->size,
+    };
+    return HOOP_OK;
+}

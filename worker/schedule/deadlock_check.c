@@ -1,0 +1,158 @@
+/* schedule/deadlock_check.c - all stages' lists executed strictly, each send met */
+
+#include "schedule/deadlock_check.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "schedule/schedule.h"
+
+struct deadlock_check {
+    const struct hoop_schedule *schedule;
+    size_t *at;      /* [n_stages]: task under way */
+    uint32_t *queue; /* stages that may go on; as many as messages can wake */
+    size_t n_queued;
+};
+
+/* NULL: its list is through. */
+static const struct hoop_task *
+current(const struct deadlock_check *deadlock_check, uint32_t stage)
+{
+    const struct hoop_schedule *schedule = deadlock_check->schedule;
+
+    return deadlock_check->at[stage] < schedule->firsts[stage + 1]
+               ? &schedule->tasks[deadlock_check->at[stage]]
+               : NULL;
+}
+
+/* The other side of a message: who, and what it must be at. */
+struct partner {
+    uint32_t stage;
+    struct hoop_task task;
+};
+
+static struct partner
+partner_next(const struct deadlock_check *deadlock_check,
+             uint32_t stage,
+             const struct hoop_task *task)
+{
+    const uint32_t n = deadlock_check->schedule->options.n_stages;
+    struct partner partner = {(stage + 1) % n, *task};
+
+    partner.task.kind = task->kind == HOOP_TASK_SEND_FORWARD
+                            ? HOOP_TASK_RECV_FORWARD
+                            : HOOP_TASK_SEND_BACKWARD;
+    partner.task.chunk += stage == n - 1;
+    return partner;
+}
+
+static struct partner
+partner_prev(const struct deadlock_check *deadlock_check,
+             uint32_t stage,
+             const struct hoop_task *task)
+{
+    const uint32_t n = deadlock_check->schedule->options.n_stages;
+    struct partner partner = {(stage + n - 1) % n, *task};
+
+    partner.task.kind = task->kind == HOOP_TASK_RECV_FORWARD
+                            ? HOOP_TASK_SEND_FORWARD
+                            : HOOP_TASK_RECV_BACKWARD;
+    partner.task.chunk -= stage == 0;
+    return partner;
+}
+
+static struct partner
+partner_of(const struct deadlock_check *deadlock_check,
+           uint32_t stage,
+           const struct hoop_task *task)
+{
+    const bool is_next = task->kind == HOOP_TASK_SEND_FORWARD ||
+                         task->kind == HOOP_TASK_RECV_BACKWARD;
+
+    return is_next ? partner_next(deadlock_check, stage, task)
+                   : partner_prev(deadlock_check, stage, task);
+}
+
+static bool
+task_equal(const struct hoop_task *a, const struct hoop_task *b)
+{
+    return a->kind == b->kind && a->micro_batch == b->micro_batch &&
+           a->chunk == b->chunk;
+}
+
+/* A stage goes on until it meets nobody, or its list is through. */
+static void
+deadlock_check_advance(struct deadlock_check *deadlock_check, uint32_t stage)
+{
+    const struct hoop_task *task;
+
+    while ((task = current(deadlock_check, stage))) {
+        if (!task_is_computed(task)) {
+            const struct partner partner =
+                partner_of(deadlock_check, stage, task);
+            const struct hoop_task *other =
+                current(deadlock_check, partner.stage);
+
+            if (!other || !task_equal(other, &partner.task))
+                return;
+            deadlock_check->at[partner.stage]++;
+            deadlock_check->queue[deadlock_check->n_queued++] = partner.stage;
+        }
+        deadlock_check->at[stage]++;
+    }
+}
+
+static enum hoop_status
+deadlock_check_fault(const struct deadlock_check *deadlock_check,
+                     uint32_t stage)
+{
+    const struct hoop_task *task = current(deadlock_check, stage);
+    const struct partner partner = partner_of(deadlock_check, stage, task);
+    const struct hoop_task *other = current(deadlock_check, partner.stage);
+    char text[TASK_TEXT_MAX];
+    char other_text[TASK_TEXT_MAX] = "the end of its list";
+
+    if (other)
+        task_describe(other, other_text);
+    return error_raise(HOOP_E_INTERNAL,
+                       "stage %u waits for ever at its %s, for stage %u, which "
+                       "is at %s",
+                       stage, task_describe(task, text), partner.stage,
+                       other_text);
+}
+
+/* Each message that is met wakes one stage once. */
+static size_t
+n_wakes(const struct hoop_schedule *schedule)
+{
+    const uint32_t n_stages = schedule->options.n_stages;
+
+    return n_stages + schedule->firsts[n_stages];
+}
+
+enum hoop_status
+deadlock_check_run(const struct hoop_schedule *schedule)
+{
+    const uint32_t n_stages = schedule->options.n_stages;
+    CLEANUP(free) size_t *at = calloc(n_stages, sizeof(*at));
+    CLEANUP(free)
+    uint32_t *queue = calloc(n_wakes(schedule), sizeof(*queue));
+    struct deadlock_check deadlock_check = {
+        .schedule = schedule, .at = at, .queue = queue};
+
+    if (!at || !queue)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to check %zu tasks",
+                           schedule->firsts[n_stages]);
+    for (uint32_t stage = 0; stage < n_stages; stage++) {
+        at[stage] = schedule->firsts[stage];
+        queue[deadlock_check.n_queued++] = stage;
+    }
+    for (size_t i = 0; i < deadlock_check.n_queued; i++)
+        deadlock_check_advance(&deadlock_check, queue[i]);
+    for (uint32_t stage = 0; stage < n_stages; stage++) {
+        if (current(&deadlock_check, stage))
+            return deadlock_check_fault(&deadlock_check, stage);
+    }
+    return HOOP_OK;
+}

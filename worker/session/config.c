@@ -1,0 +1,347 @@
+/* session/config.c - the config on which a session joins, from all sources */
+
+#include "session/config.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/settings.h"
+#include "base/token_file.h"
+#include "session/launcher.h"
+#include "tune/tuner.h"
+
+enum {
+    /* In a world of more ranks only the first of them give notice of a wait as
+     * soon as they may. */
+    NOTICE_SIZE = 64,
+    NOTICE_RANKS = 8,
+    NOTICE_DELAY = 10,
+};
+
+static enum hoop_status
+option_set(struct settings *settings, enum setting_id id, const char *text)
+{
+    if (!text)
+        return HOOP_OK;
+    return settings_set(settings, id,
+                        &(struct setting_input){
+                            .origin = SETTING_FROM_CALLER,
+                            .where = setting_row(id)->name,
+                            .text = text,
+                        });
+}
+
+static enum hoop_status
+texts_set(struct settings *settings, const struct hoop_join_options *options)
+{
+    const struct {
+        enum setting_id id;
+        const char *text;
+    } rows[] = {
+        {SETTING_COORDINATOR, options->coordinator},
+        {SETTING_JOB, options->job},
+        {SETTING_TOKEN, options->token},
+        {SETTING_TOKEN_FILE, options->token_file},
+        {SETTING_ADVERTISE, options->advertise},
+        {SETTING_INTERFACE, options->interface},
+        {SETTING_CODEC, options->codec},
+        {SETTING_WIRE_DTYPE, options->wire_dtype},
+        {SETTING_CHECK, options->check},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const enum hoop_status status =
+            option_set(settings, rows[i].id, rows[i].text);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+numbers_set(struct settings *settings, const struct hoop_join_options *options)
+{
+    const struct {
+        enum setting_id id;
+        uint32_t number; /* 0: not said */
+    } rows[] = {
+        {SETTING_WORLD_SIZE, options->world_size},
+        {SETTING_JOIN_TIMEOUT, options->join_timeout_ms},
+        {SETTING_TIMEOUT, options->op_timeout_ms},
+        {SETTING_PORT, options->port},
+    };
+    enum hoop_status status = HOOP_OK;
+
+    for (size_t i = 0; i < COUNT_OF(rows) && status == HOOP_OK; i++) {
+        if (rows[i].number > 0)
+            status = settings_set_number(settings, rows[i].id, rows[i].number);
+    }
+    if (status == HOOP_OK && options->rank)
+        status = settings_set_number(settings, SETTING_RANK, *options->rank);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static const char *
+environment_lookup(void *owner, const char *name)
+{
+    (void)owner;
+    return getenv(name);
+}
+
+/* The launcher's word, where it agrees with what has been said already. */
+static enum hoop_status
+launcher_apply(const struct settings *settings, struct config *config)
+{
+    const bool has_rank = settings_is_set(settings, SETTING_RANK);
+    const bool has_size = settings_is_set(settings, SETTING_WORLD_SIZE);
+    struct launcher launcher;
+
+    if (!launcher_find(environment_lookup, NULL, &launcher))
+        return HOOP_OK;
+    if (has_rank && config->rank >= launcher.size)
+        return HOOP_OK;
+    if (has_size && config->world_size != launcher.size)
+        return HOOP_OK;
+    if (!has_rank && launcher.rank >= launcher.size)
+        return error_raise(
+            HOOP_E_INVALID,
+            "%s=%u is not below %s=%u: ranks begin with 0; correct that, or "
+            "set HOOP_RANK",
+            launcher.rank_variable, launcher.rank, launcher.size_variable,
+            launcher.size);
+    if (!has_rank) {
+        config->rank = launcher.rank;
+        config->prefers_rank = true;
+    }
+    if (!has_size)
+        config->world_size = launcher.size;
+    return HOOP_OK;
+}
+
+static void
+text_take(const struct settings *settings,
+          enum setting_id id,
+          size_t n_bytes,
+          char *out_text)
+{
+    const char *text = settings_text(settings, id);
+
+    snprintf(out_text, n_bytes, "%s", text ? text : "");
+}
+
+static void
+texts_take(const struct settings *settings, struct config *config)
+{
+    text_take(settings, SETTING_COORDINATOR, sizeof(config->coordinator),
+              config->coordinator);
+    text_take(settings, SETTING_JOB, sizeof(config->job), config->job);
+    config->root[0] = '\0';
+    text_take(settings, SETTING_TOKEN, sizeof(config->token), config->token);
+    text_take(settings, SETTING_ADVERTISE, sizeof(config->advertise),
+              config->advertise);
+    text_take(settings, SETTING_INTERFACE, sizeof(config->interface),
+              config->interface);
+    text_take(settings, SETTING_NODE, sizeof(config->node), config->node);
+    text_take(settings, SETTING_ALGORITHM, sizeof(config->algorithms),
+              config->algorithms);
+    text_take(settings, SETTING_DEBUG_LINK, sizeof(config->link), config->link);
+    text_take(settings, SETTING_ENDINGS, sizeof(config->exit_status),
+              config->exit_status);
+    text_take(settings, SETTING_DEBUG_FAULT, sizeof(config->faults),
+              config->faults);
+    text_take(settings, SETTING_TLS_CERT, sizeof(config->tls_cert),
+              config->tls_cert);
+    text_take(settings, SETTING_TLS_KEY, sizeof(config->tls_key),
+              config->tls_key);
+    text_take(settings, SETTING_TLS_CA, sizeof(config->tls_ca), config->tls_ca);
+    text_take(settings, SETTING_TUNING, sizeof(config->tuning), config->tuning);
+}
+
+/* Nobody who silences the log wants to be warned; by itself the log is silent,
+ * but a job that seems to hang is worth a line. */
+static uint32_t
+warning_of(const struct settings *settings, enum setting_id id)
+{
+    const bool is_silenced =
+        settings_is_set(settings, SETTING_LOG) &&
+        settings_number(settings, SETTING_LOG) < LOG_WARNING;
+
+    return is_silenced ? 0 : (uint32_t)settings_number(settings, id);
+}
+
+/* Where many ranks wait for the same, the first of each host say it first. Who
+ * does not know whether it is one of them may be the only one there. */
+static void
+wait_notice_delay(struct config *config)
+{
+    uint32_t local_rank = 0;
+
+    if (config->world_size > NOTICE_SIZE && config->rank >= NOTICE_RANKS &&
+        launcher_find_local(environment_lookup, NULL, &local_rank) &&
+        local_rank >= NOTICE_RANKS &&
+        config->wait_notice_ms <= UINT32_MAX / NOTICE_DELAY)
+        config->wait_notice_ms *= NOTICE_DELAY;
+}
+
+static void
+numbers_take(const struct settings *settings, struct config *config)
+{
+    config->rank = settings_is_set(settings, SETTING_RANK)
+                       ? (uint32_t)settings_number(settings, SETTING_RANK)
+                       : RENDEZVOUS_RANK_ANY;
+    config->world_size =
+        (uint32_t)settings_number(settings, SETTING_WORLD_SIZE);
+    /* Under hooprun, which gives all of them a rank. */
+    config->prefers_rank = settings_is_set(settings, SETTING_ENDINGS);
+    config->membership = 0;
+    config->size_min = 0;
+    config->settle_ms = 0;
+    config->join_timeout_ms =
+        (uint32_t)settings_number(settings, SETTING_JOIN_TIMEOUT);
+    config->op_timeout_ms =
+        (uint32_t)settings_number(settings, SETTING_TIMEOUT);
+    config->failure_timeout_ms =
+        (uint32_t)settings_number(settings, SETTING_FAILURE_TIMEOUT);
+    config->is_failure_timeout_fixed =
+        settings_is_set(settings, SETTING_FAILURE_TIMEOUT);
+    config->late_warning_ms = warning_of(settings, SETTING_LATE_WARNING);
+    config->wait_notice_ms = warning_of(settings, SETTING_WAIT_NOTICE);
+    config->on_failure =
+        (enum comm_failure_policy)settings_number(settings, SETTING_ON_FAILURE);
+    config->ports = settings_ports(settings, SETTING_PORT);
+    config->codec = (enum codec_id)settings_number(settings, SETTING_CODEC);
+    config->loss =
+        (enum codec_loss)settings_number(settings, SETTING_WIRE_DTYPE);
+    config->checking =
+        (enum engine_checking)settings_number(settings, SETTING_CHECK);
+    config->shm_negotiation =
+        (enum shm_mode)settings_number(settings, SETTING_TRANSPORT);
+    config->attaching = (enum cma_mode)settings_number(settings, SETTING_CMA);
+    config->is_encrypted = settings_number(settings, SETTING_TLS) != 0;
+    config->is_summing = settings_number(settings, SETTING_CHECKSUM) != 0;
+    config->n_streams = (unsigned)settings_number(settings, SETTING_STREAMS);
+    config->spinning =
+        (enum engine_spinning)settings_number(settings, SETTING_DEBUG_SPIN);
+    config->log_level = (enum log_level)settings_number(settings, SETTING_LOG);
+    config->log_format =
+        (enum log_format)settings_number(settings, SETTING_LOG_FORMAT);
+}
+
+/* A token given by itself is preferred to one in a file. */
+static enum hoop_status
+token_take(const struct settings *settings, struct config *config)
+{
+    const char *path = settings_text(settings, SETTING_TOKEN_FILE);
+
+    if (config->token[0] || !path)
+        return HOOP_OK;
+    return token_file_read(path, sizeof(config->token), config->token);
+}
+
+static enum hoop_status
+config_check(const struct config *config)
+{
+    if (!config->coordinator[0])
+        return error_raise(
+            HOOP_E_INVALID,
+            "no coordinator to join: set "
+            "HOOP_COORDINATOR=host:port, or options.coordinator");
+    if (config->world_size > 0 && config->rank != RENDEZVOUS_RANK_ANY &&
+        config->rank >= config->world_size)
+        return error_raise(HOOP_E_INVALID,
+                           "rank %u is not below the world size, %u: correct "
+                           "HOOP_RANK or HOOP_WORLD_SIZE, or what the program "
+                           "says instead",
+                           config->rank, config->world_size);
+    const struct tuner_options options = {
+        .algorithms = config->algorithms,
+        .link = config->link,
+        .samples = config->tuning,
+    };
+    const enum hoop_status status = tuner_check(&options);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+sources_read(struct settings *settings, const struct hoop_join_options *options)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (options)
+        status = texts_set(settings, options);
+    if (status == HOOP_OK && options)
+        status = numbers_set(settings, options);
+    /* After the members, so that it wins over them. */
+    if (status == HOOP_OK && options)
+        status = settings_read_list(settings, options->settings);
+    if (status == HOOP_OK)
+        status = settings_read_environment(settings);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+config_resolve(const struct hoop_join_options *options,
+               struct config *out_config)
+{
+    CLEANUP(settings_destroy) struct settings *settings = NULL;
+    struct config config;
+
+    enum hoop_status status = settings_create(SETTING_USER_WORKER, &settings);
+    if (status == HOOP_OK)
+        status = sources_read(settings, options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    texts_take(settings, &config);
+    numbers_take(settings, &config);
+    status = launcher_apply(settings, &config);
+    wait_notice_delay(&config);
+    /* The file may be on rank 0's host only. */
+    if (config.rank > 0 && config.rank != RENDEZVOUS_RANK_ANY)
+        config.tuning[0] = '\0';
+    if (status == HOOP_OK)
+        status = token_take(settings, &config);
+    if (status == HOOP_OK)
+        status = config_check(&config);
+    if (status == HOOP_OK)
+        *out_config = config;
+    config_deinit(&config);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+const char *
+config_job_name(const struct config *config)
+{
+    return config->root[0] ? config->root : config->job;
+}
+
+struct tls_files
+config_tls(const struct config *config)
+{
+    return (struct tls_files){
+        .certificate = config->tls_cert,
+        .key = config->tls_key,
+        .ca = config->tls_ca,
+    };
+}
+
+void
+config_deinit(struct config *config)
+{
+    explicit_bzero(config->token, sizeof(config->token));
+}
+
+void
+config_apply_log(const struct config *config)
+{
+    static atomic_bool is_configured;
+
+    if (config->log_level != LOG_OFF && !atomic_exchange(&is_configured, true))
+        log_configure(config->log_level, config->log_format);
+}

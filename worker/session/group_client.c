@@ -1,0 +1,533 @@
+/*
+ * session/group_client.c - communicators of a session, as the coordinator knows
+ * them
+ *
+ * A join whose answer was lost may have been granted all the same: whatever
+ * goes wrong, its number is left.
+ */
+
+#include "session/group_client.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/wait_notice.h"
+#include "rpc/messages/group_messages.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "rpc/method.h"
+#include "session/comm.h"
+#include "wire/pack.h"
+
+enum {
+    LEAVE_MS = 5000,   /* one call */
+    AWAITED_MS = 1000, /* likewise */
+    ROUND_MS = 1000,
+    RETRY_MS = 1000,
+    RANK_SHIFT = 40,
+};
+
+/* In ids of communicators of one rank, which the coordinator does not know,
+ * followed by the rank and its number. */
+static const uint64_t ID_ALONE = 1ULL << 63;
+
+STAILQ_HEAD(group_membership_list, group_membership);
+
+struct group_client {
+    struct group_client_options options;
+    struct member_request self;
+    pthread_mutex_t lock;
+    uint64_t number; /* the last one given, under the lock */
+    struct group_membership_list parting; /* to be told, under the lock */
+    /* The loop's. */
+    struct group_membership_list told; /* not answered yet */
+    struct loop_timer *retry;
+};
+
+static void
+leaves_send(void *owner);
+
+/* A call that waits for others says for whom, on its thread. */
+struct group_client_wait {
+    struct group_client *group_client;
+    struct wait_notice notice;
+    uint64_t number;
+    const char *what; /* they are to do, too; static */
+    uint64_t deadline_ns;
+};
+
+/* Ask what is packed, and wait for the answer: as rpc_client_call_wait(). */
+static enum hoop_status
+packed_ask(struct group_client *group_client,
+           struct rpc_call call,
+           struct pack *pack,
+           uint8_t **out_body,
+           size_t *out_n_body)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+
+    enum hoop_status status = pack_take(pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    status = rpc_client_call_wait(group_client->options.client, &call, out_body,
+                                  out_n_body);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* While a call waits. */
+
+static enum hoop_status
+awaited_ask(const struct group_client_wait *wait,
+            struct group_awaited_reply *out_reply)
+{
+    const int left_ms = clock_left_ms(wait->deadline_ns);
+    const struct group_awaited_request request = {
+        .member = wait->group_client->self,
+        .number = wait->number,
+    };
+    const struct rpc_call call = {
+        .method = method_of(METHOD_GROUPS_AWAITED)->name,
+        .timeout_ms = left_ms > 0 && left_ms < AWAITED_MS ? (uint64_t)left_ms
+                                                          : AWAITED_MS,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *body = NULL;
+    size_t n_body = 0;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    group_awaited_request_encode(&request, &pack);
+    enum hoop_status status =
+        packed_ask(wait->group_client, call, &pack, &body, &n_body);
+    if (status == HOOP_OK)
+        status = group_awaited_reply_decode((struct message_span){body, n_body},
+                                            out_reply);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* An older coordinator names nobody. */
+static enum hoop_status
+wait_on_due(void *owner)
+{
+    struct group_client_wait *wait = owner;
+    struct group_awaited_reply reply;
+    char text[LIMIT_ERROR_TEXT];
+
+    const enum hoop_status status = awaited_ask(wait, &reply);
+    if (status == HOOP_OK)
+        snprintf(text, sizeof(text),
+                 "waiting for %s to %s, too; %u of %u are here", reply.missing,
+                 wait->what, reply.n_here, reply.n_ranks);
+    else if (status == HOOP_E_UNIMPLEMENTED)
+        snprintf(text, sizeof(text), "waiting for others to %s, too",
+                 wait->what);
+    else if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
+        snprintf(text, sizeof(text), "waiting for others to %s, too; %.700s",
+                 wait->what, error_text());
+    else
+        text[0] = '\0'; /* They have all come, or the call fails now. */
+    if (text[0])
+        wait_notice_say(&wait->notice, text);
+    else
+        wait_notice_put_off(&wait->notice);
+    return status;
+}
+
+/* Before anybody else hears that this rank waits no longer. */
+static void
+wait_on_interrupt(void *owner)
+{
+    const struct group_client_wait *wait = owner;
+    struct group_membership *group_membership =
+        calloc(1, sizeof(*group_membership));
+
+    if (!group_membership)
+        return;
+    group_membership->number = wait->number;
+    group_membership->is_withdrawn = true;
+    group_client_leave(wait->group_client, group_membership);
+}
+
+static int
+wait_due_ms(const void *owner)
+{
+    const struct group_client_wait *wait = owner;
+
+    return clock_is_past(wait->deadline_ns)
+               ? -1
+               : wait_notice_left_ms(&wait->notice);
+}
+
+static void
+wait_begin(struct group_client_wait *wait,
+           struct rpc_call *call,
+           struct group_client *group_client)
+{
+    const struct group_client_options *options = &group_client->options;
+    /* A little of it has passed. */
+    const bool is_whole = call->timeout_ms + ROUND_MS > options->timeout_ms;
+
+    wait->group_client = group_client;
+    wait->deadline_ns = clock_deadline_ns(call->timeout_ms);
+    wait_notice_begin(&wait->notice, options->wait_notice_ms,
+                      is_whole ? "HOOP_TIMEOUT" : "the call's deadline",
+                      is_whole ? options->timeout_ms : call->timeout_ms);
+    call->due_ms = wait_due_ms;
+    call->on_due = wait_on_due;
+    call->on_interrupt = wait_on_interrupt;
+    call->owner = wait;
+}
+
+/* A join. */
+
+static enum hoop_status
+join_ask(struct group_client *group_client,
+         const struct group_join_request *request,
+         uint64_t timeout_ms,
+         uint64_t *out_id)
+{
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *body = NULL;
+    struct rpc_call call = {
+        .method = method_of(METHOD_GROUPS_JOIN)->name,
+        .timeout_ms = timeout_ms,
+    };
+    struct group_client_wait wait = {
+        .number = request->number,
+        .what = "create the same communicator",
+    };
+    struct group_join_reply reply;
+    size_t n_body = 0;
+
+    wait_begin(&wait, &call, group_client);
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    group_join_request_encode(request, &pack);
+    enum hoop_status status =
+        packed_ask(group_client, call, &pack, &body, &n_body);
+    /* On the control plane there is no better word for it. */
+    if (status == HOOP_E_ABORTED)
+        return error_raise(HOOP_E_PEER_LOST, "%s", error_text());
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status =
+        group_join_reply_decode((struct message_span){body, n_body}, &reply);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_id = reply.communicator + COMM_ID_FIRST;
+    return HOOP_OK;
+}
+
+static uint64_t
+number_draw(struct group_client *group_client)
+{
+    pthread_mutex_lock(&group_client->lock);
+    const uint64_t number = ++group_client->number;
+    pthread_mutex_unlock(&group_client->lock);
+    return number;
+}
+
+enum hoop_status
+group_client_join(struct group_client *group_client,
+                  const struct rank_list *list,
+                  uint64_t timeout_ms,
+                  struct group_membership **out_registration)
+{
+    struct group_membership *group_membership =
+        calloc(1, sizeof(*group_membership));
+
+    if (!group_membership)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
+    group_membership->number = number_draw(group_client);
+    if (list->n_ranks == 1) {
+        group_membership->id = ID_ALONE |
+                               (uint64_t)list->ranks[0] << RANK_SHIFT |
+                               group_membership->number;
+        *out_registration = group_membership;
+        return HOOP_OK;
+    }
+
+    const struct group_join_request request = {
+        .member = group_client->self,
+        .number = group_membership->number,
+        .n_ranks = list->n_ranks,
+        .ranks = (uint32_t *)(uintptr_t)list->ranks, /* only read */
+    };
+    const enum hoop_status status =
+        join_ask(group_client, &request, timeout_ms, &group_membership->id);
+    if (status != HOOP_OK) {
+        group_client_leave(group_client, group_membership);
+        return error_pass(status);
+    }
+    *out_registration = group_membership;
+    return HOOP_OK;
+}
+
+/* An agreement. */
+
+static enum hoop_status
+agree_ask(struct group_client *group_client,
+          const struct group_agree_request *request,
+          uint64_t timeout_ms,
+          struct group_agree_reply *out_reply)
+{
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *body = NULL;
+    static const char *const whats[] = {
+        [GROUP_AGREE] = "agree",
+        [GROUP_SHRINK] = "shrink the communicator",
+        [GROUP_CONFIRM] = "open the shrunk communicator",
+        [GROUP_GROW] = "grow the communicator",
+    };
+    struct rpc_call call = {
+        .method = method_of(METHOD_GROUPS_AGREE)->name,
+        .timeout_ms = timeout_ms,
+    };
+    struct group_client_wait wait = {
+        .number = request->number,
+        .what = whats[request->kind],
+    };
+    size_t n_body = 0;
+
+    wait_begin(&wait, &call, group_client);
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    group_agree_request_encode(request, &pack);
+    enum hoop_status status =
+        packed_ask(group_client, call, &pack, &body, &n_body);
+    if (status == HOOP_OK)
+        status = group_agree_reply_decode((struct message_span){body, n_body},
+                                          out_reply);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+group_client_agree(struct group_client *group_client,
+                   const struct group_client_proposal *say,
+                   uint64_t timeout_ms,
+                   struct group_agree_reply *out_reply,
+                   struct group_membership **out_registration)
+{
+    struct group_membership *group_membership =
+        calloc(1, sizeof(*group_membership));
+
+    if (!group_membership)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for an agreement");
+    group_membership->number = number_draw(group_client);
+
+    const struct group_agree_request request = {
+        .member = group_client->self,
+        .communicator = say->comm - COMM_ID_FIRST,
+        .kind = say->kind,
+        .turn = say->turn,
+        .flags = say->flags,
+        .least = say->least,
+        .number = group_membership->number,
+    };
+    const enum hoop_status status =
+        agree_ask(group_client, &request, timeout_ms, out_reply);
+    /* Taken back: of what was interrupted, the coordinator hears nothing else. */
+    if (status == HOOP_E_CANCELLED ||
+        (status != HOOP_OK && say->kind == GROUP_SHRINK))
+        group_client_leave(group_client, STEAL(group_membership));
+    if (say->kind != GROUP_SHRINK)
+        free(STEAL(group_membership));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!group_membership)
+        return HOOP_OK;
+    out_reply->communicator += COMM_ID_FIRST;
+    group_membership->id = out_reply->communicator;
+    *out_registration = group_membership;
+    return HOOP_OK;
+}
+
+void
+group_client_report(struct group_client *group_client,
+                    uint32_t rank,
+                    uint64_t timeout_ms)
+{
+    const struct report_request request = {
+        .reporter = group_client->self,
+        .rank = rank,
+        .incarnation = group_client->options.roster->members[rank].incarnation,
+        .reason = "found lost while its communicator was shrunk",
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
+        .timeout_ms = timeout_ms,
+    };
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    report_request_encode(&request, &pack);
+    if (packed_ask(group_client, call, &pack, NULL, NULL) != HOOP_OK)
+        log_debug("session", "a report was not heard: %s", error_text());
+}
+
+/* Leaving. */
+
+void
+group_client_leave(struct group_client *group_client,
+                   struct group_membership *group_membership)
+{
+    if (!group_membership)
+        return;
+    if (group_membership->id & ID_ALONE) {
+        free(group_membership);
+        return;
+    }
+    pthread_mutex_lock(&group_client->lock);
+    const bool is_first = STAILQ_EMPTY(&group_client->parting);
+    STAILQ_INSERT_TAIL(&group_client->parting, group_membership, link);
+    pthread_mutex_unlock(&group_client->lock);
+    if (is_first && loop_post(group_client->options.loop, leaves_send,
+                              group_client) != HOOP_OK)
+        log_debug("session", "leaving a communicator later: %s", error_text());
+}
+
+static void
+memberships_free(struct group_membership_list *list)
+{
+    struct group_membership *group_membership;
+
+    while ((group_membership = STAILQ_FIRST(list))) {
+        STAILQ_REMOVE_HEAD(list, link);
+        free(group_membership);
+    }
+}
+
+/* They are told first, the next time. */
+static void
+leaves_retry(struct group_client *group_client, const char *why)
+{
+    log_debug("session", "leaving communicators in %d ms: %s", RETRY_MS, why);
+    pthread_mutex_lock(&group_client->lock);
+    STAILQ_CONCAT(&group_client->told, &group_client->parting);
+    STAILQ_CONCAT(&group_client->parting, &group_client->told);
+    pthread_mutex_unlock(&group_client->lock);
+    loop_timer_start(group_client->retry, RETRY_MS);
+}
+
+static void
+leaves_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    struct group_client *group_client = owner;
+
+    if (answer->status == HOOP_E_TIMEOUT ||
+        answer->status == HOOP_E_UNAVAILABLE ||
+        answer->status == HOOP_E_EXHAUSTED) {
+        leaves_retry(group_client, answer->message);
+        return;
+    }
+    /* Any other answer is final: such a membership has left everything. */
+    memberships_free(&group_client->told);
+    if (answer->status != HOOP_E_CANCELLED)
+        leaves_send(group_client);
+}
+
+/* Moves the first of those that part, which part alike, to those that are told. */
+static void
+leaves_take(struct group_client *group_client,
+            struct group_leave_request *request)
+{
+    struct group_membership *group_membership;
+
+    pthread_mutex_lock(&group_client->lock);
+    while (request->n_numbers < LIMIT_GROUP_NUMBERS &&
+           (group_membership = STAILQ_FIRST(&group_client->parting)) &&
+           (request->n_numbers == 0 ||
+            group_membership->is_withdrawn == (request->is_withdrawal != 0))) {
+        STAILQ_REMOVE_HEAD(&group_client->parting, link);
+        STAILQ_INSERT_TAIL(&group_client->told, group_membership, link);
+        request->numbers[request->n_numbers++] = group_membership->number;
+        request->is_withdrawal = group_membership->is_withdrawn;
+    }
+    pthread_mutex_unlock(&group_client->lock);
+}
+
+static enum hoop_status
+leaves_tell(struct group_client *group_client,
+            const struct group_leave_request *request)
+{
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    struct rpc_call call = {
+        .method = method_of(METHOD_GROUPS_LEAVE)->name,
+        .timeout_ms = LEAVE_MS,
+        .on_answer = leaves_on_answer,
+        .owner = group_client,
+    };
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    group_leave_request_encode(request, &pack);
+    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    status = rpc_client_call(group_client->options.client, &call, NULL);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* One call at a time: what is left meanwhile goes with the next. */
+static void
+leaves_send(void *owner)
+{
+    struct group_client *group_client = owner;
+    uint64_t numbers[LIMIT_GROUP_NUMBERS];
+    struct group_leave_request request = {
+        .member = group_client->self,
+        .numbers = numbers,
+    };
+
+    if (!STAILQ_EMPTY(&group_client->told))
+        return;
+    leaves_take(group_client, &request);
+    if (request.n_numbers > 0 && leaves_tell(group_client, &request) != HOOP_OK)
+        leaves_retry(group_client, error_text());
+}
+
+enum hoop_status
+group_client_create(const struct group_client_options *options,
+                    struct group_client **out_client)
+{
+    const struct roster *roster = options->roster;
+    struct group_client *group_client = calloc(1, sizeof(*group_client));
+
+    if (!group_client)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a registrar");
+    group_client->options = *options;
+    group_client->self = (struct member_request){
+        .epoch = roster->epoch,
+        .incarnation = roster->credential,
+    };
+    pthread_mutex_init(&group_client->lock, NULL);
+    STAILQ_INIT(&group_client->parting);
+    STAILQ_INIT(&group_client->told);
+
+    const enum hoop_status status = loop_timer_create(
+        options->loop, leaves_send, group_client, &group_client->retry);
+    if (status != HOOP_OK) {
+        group_client_destroy(group_client);
+        return error_pass(status);
+    }
+    *out_client = group_client;
+    return HOOP_OK;
+}
+
+void
+group_client_destroy(struct group_client *group_client)
+{
+    if (!group_client)
+        return;
+    loop_cancel_posts(group_client->options.loop, group_client);
+    loop_timer_destroy(group_client->retry);
+    memberships_free(&group_client->parting);
+    memberships_free(&group_client->told);
+    pthread_mutex_destroy(&group_client->lock);
+    free(group_client);
+}

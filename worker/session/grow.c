@@ -1,0 +1,257 @@
+/*
+ * session/grow.c - members and newcomers meet in a world that their job grows by
+ */
+
+#include "session/grow.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "hoop/elastic.h"
+
+#include "base/cancel.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/spelling.h"
+#include "base/status.h"
+#include "engine/mishap.h"
+#include "session/recovery.h"
+#include "session/session.h"
+
+enum {
+    NAME_ROOT_MAX = 70, /* of the root's name, in that of a world it grows by */
+    /* Not before the first deadline of those who wait; all must say the same,
+     * who may have other deadlines. */
+    SETTLE_MS = 7 * 24 * 3600 * 1000,
+    NEXT_TRY_MS = 50,
+};
+
+/* Newcomers. */
+
+static bool
+is_worth_another_try(enum hoop_status status)
+{
+    return status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT ||
+           status_is_loss(status);
+}
+
+/* Who was taken in by members that died before all were connected waits for the
+ * next of its job. */
+static enum hoop_status
+grow_join(const struct config *config, hoop_session_t **out_session)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(config->join_timeout_ms);
+    struct config now = *config;
+    enum admission admission;
+    enum hoop_status status = session_create(&now, &admission, out_session);
+    int left_ms = clock_left_ms(deadline_ns);
+
+    while (status != HOOP_OK && admission == ADMISSION_BY_GROWTH &&
+           is_worth_another_try(status) && left_ms > NEXT_TRY_MS) {
+        nanosleep(&(struct timespec){.tv_nsec = NEXT_TRY_MS * 1000000L}, NULL);
+        now.join_timeout_ms = (uint32_t)(left_ms - NEXT_TRY_MS);
+        status = session_create(&now, &admission, out_session);
+        left_ms = clock_left_ms(deadline_ns);
+    }
+    config_deinit(&now);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* One warning is enough for a job, and so is one for a try to join it. */
+static bool
+speaks_for_job(const struct config *config, hoop_session_t *session)
+{
+    if (session)
+        return hoop_comm_rank(hoop_world(session)) == 0;
+    return config->rank == 0 || config->rank == RENDEZVOUS_RANK_ANY;
+}
+
+enum hoop_status
+hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+    struct config config;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!out_session)
+        return error_raise(HOOP_E_INVALID, "out_session is NULL");
+    enum hoop_status status = config_resolve(options, &config);
+    if (status != HOOP_OK) {
+        spelling_warn();
+        return error_pass(status);
+    }
+    config_apply_log(&config);
+    status = grow_join(&config, out_session);
+    if (speaks_for_job(&config, status == HOOP_OK ? *out_session : NULL))
+        spelling_warn();
+    config_deinit(&config);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Members. */
+
+/* No two growths have the same: an epoch, an id and a turn come once. */
+static void
+grown_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
+{
+    const struct config *config = session_config(comm->domain->session);
+
+    snprintf(name, LIMIT_NAME, "%.*s+%" PRIx64 ".%" PRIx64 ".%" PRIx64,
+             NAME_ROOT_MAX, config_job_name(config),
+             comm->domain->roster->epoch, channel_id(comm->channel),
+             comm->agreement.turns[GROUP_GROW]);
+}
+
+static struct config
+grown_config(const struct hoop_comm *comm,
+             uint32_t n_newcomers,
+             uint32_t timeout_ms)
+{
+    const struct config *config = session_config(comm->domain->session);
+    const uint32_t size = channel_size(comm->channel);
+    struct config grown = *config;
+
+    snprintf(grown.root, sizeof(grown.root), "%s", config_job_name(config));
+    grown_name(comm, grown.job);
+    grown.membership = comm->domain->roster->credential;
+    grown.rank = channel_rank(comm->channel);
+    grown.prefers_rank = false;
+    grown.world_size = size + n_newcomers;
+    grown.size_min = size + 1;
+    grown.settle_ms = SETTLE_MS;
+    grown.join_timeout_ms = timeout_ms;
+    /* The other session has the only one. */
+    if (grown.ports.first == grown.ports.last)
+        grown.ports = (struct port_range){0};
+    return grown;
+}
+
+static enum hoop_status
+grown_join(struct hoop_comm *comm,
+           uint32_t n_newcomers,
+           uint32_t timeout_ms,
+           struct hoop_session **out_session)
+{
+    struct config grown = grown_config(comm, n_newcomers, timeout_ms);
+    enum admission admission;
+    const enum hoop_status status =
+        session_create(&grown, &admission, out_session);
+
+    config_deinit(&grown);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* All members begin together, with the fewest newcomers that one asks for. */
+static enum hoop_status
+grow_agree(struct hoop_comm *comm, uint32_t *n_newcomers, uint64_t deadline_ns)
+{
+    uint64_t least = *n_newcomers;
+    const enum hoop_status status =
+        comm_sync_survivors(comm, GROUP_GROW, deadline_ns, &least);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *n_newcomers = (uint32_t)least;
+    return HOOP_OK;
+}
+
+/* In the list of the session that the user has, who may leave that. */
+static void
+grow_attach(struct comm_domain *domain, struct comm_domain *grown)
+{
+    struct comm_domain *root = domain->grown_from ? domain->grown_from : domain;
+
+    grown->grown_from = root;
+    pthread_mutex_lock(&root->lock);
+    LIST_INSERT_HEAD(&root->grown, grown, grown_link);
+    pthread_mutex_unlock(&root->lock);
+}
+
+void
+grow_end(struct comm_domain *domain)
+{
+    struct comm_domain *grown;
+
+    while ((grown = LIST_FIRST(&domain->grown)))
+        hoop_leave(grown->session);
+    if (!domain->grown_from)
+        return;
+    pthread_mutex_lock(&domain->grown_from->lock);
+    LIST_REMOVE(domain, grown_link);
+    pthread_mutex_unlock(&domain->grown_from->lock);
+    domain->grown_from = NULL;
+}
+
+static enum hoop_status
+comm_grow(struct hoop_comm *comm,
+          uint32_t n_newcomers,
+          uint32_t timeout_ms,
+          struct hoop_comm **out_comm)
+{
+    struct hoop_session *grown = NULL;
+    enum hoop_status status = grow_agree(
+        comm, &n_newcomers, clock_deadline_ns(channel_timeout(comm->channel)));
+
+    if (status == HOOP_OK)
+        status = grown_join(comm, n_newcomers, timeout_ms, &grown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    struct hoop_comm *world = hoop_world(grown);
+
+    grow_attach(comm->domain, world->domain);
+    mishap_strike(comm->domain->engine, comm->agreement.faults, FAULT_AT_END,
+                  1);
+    *out_comm = world;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_comm_grow(hoop_comm_t *comm,
+               uint32_t n_newcomers,
+               uint32_t timeout_ms,
+               hoop_comm_t **out_comm)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!comm || !out_comm)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           comm ? "out_comm" : "comm");
+    if (n_newcomers == 0 || timeout_ms == 0)
+        return error_raise(HOOP_E_INVALID,
+                           "a communicator grows by one rank at least, in a "
+                           "time that is not 0");
+    if (n_newcomers > LIMIT_RANKS)
+        return error_raise(HOOP_E_INVALID,
+                           "a communicator cannot grow by %u ranks: %d are the "
+                           "limit",
+                           n_newcomers, LIMIT_RANKS);
+    const enum hoop_status status =
+        comm->channel ? comm_grow(comm, n_newcomers, timeout_ms, out_comm)
+                      : comm_form_without_us(comm->domain, out_comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+hoop_session_t *
+hoop_comm_session(const hoop_comm_t *comm)
+{
+    return comm && comm->domain ? comm->domain->session : NULL;
+}
+
+void
+grow_abort(struct comm_domain *domain, const char *why)
+{
+    struct comm_domain *grown;
+
+    pthread_mutex_lock(&domain->lock);
+    LIST_FOREACH(grown, &domain->grown, grown_link)
+    {
+        session_give_up(grown->session, why);
+    }
+    pthread_mutex_unlock(&domain->lock);
+}

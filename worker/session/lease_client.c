@@ -1,0 +1,756 @@
+/*
+ * session/lease_client.c - a member's lease_client: its lease, and who else has lost it
+ *
+ *   GOOD -> OVER   the coordinator does not know this membership any more: the
+ *                  job goes on over its connections, and nothing is renewed
+ */
+
+#include "session/lease_client.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/evidence.h"
+#include "base/log.h"
+#include "base/wait_notice.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "rpc/method.h"
+#include "wire/pack.h"
+
+enum {
+    RENEWALS_PER_LEASE = 3,
+    WATCH_MS = 30000, /* of one long poll */
+    BACKOFF_FIRST_MS = 100,
+    BACKOFF_MAX_MS = 5000,
+};
+
+/* Handed from the driver to the loop. */
+struct report {
+    STAILQ_ENTRY(report) link;
+    uint32_t rank;
+    enum evidence evidence;
+    uint32_t slack_ms;
+    char why[LIMIT_REASON];
+    uint64_t question;               /* an answer to it, and no report */
+    uint8_t *views;                  /* then: [rank] */
+    uint64_t activity_query;         /* likewise */
+    struct engine_activity activity; /* then */
+};
+
+STAILQ_HEAD(report_list, report);
+
+enum lease_client_state {
+    LEASE_CLIENT_GOOD,
+    LEASE_CLIENT_OVER,
+};
+
+struct lease_client {
+    struct lease_client_options options;
+    enum lease_client_state state;
+    struct member_request self;
+    struct loop_timer *renewal;
+    struct loop_timer *retry;              /* of the watch */
+    uint64_t renewals[RENEWALS_PER_LEASE]; /* ids of the last calls */
+    unsigned n_renewals;                   /* ever */
+    uint64_t watch_call;                   /* 0: none */
+    uint64_t revision;
+    uint64_t question;       /* the last that was asked */
+    uint64_t activity_query; /* likewise */
+    uint64_t backoff_ms;
+    bool *is_known; /* [rank]: the coordinator has told of its end */
+
+    struct wait_notice wait; /* for an answer, while it is under way */
+    bool was_away; /* the connection broke, and no renewal is answered yet */
+    bool is_waiting;
+    bool has_told; /* that it waits */
+    struct loop_timer *notice;
+
+    pthread_mutex_t lock; /* of reports */
+    struct report_list reports;
+};
+
+static void
+watch_begin(void *owner);
+
+static void
+question_take(struct lease_client *lease_client, uint64_t question);
+
+static void
+activity_query_take(struct lease_client *lease_client, uint64_t query);
+
+/* Whether trying again is pointless. */
+static bool
+is_final(enum hoop_status status)
+{
+    return status == HOOP_E_NOT_FOUND || status == HOOP_E_PRECONDITION ||
+           status == HOOP_E_UNAUTHENTICATED || status == HOOP_E_DENIED ||
+           status == HOOP_E_UNIMPLEMENTED;
+}
+
+/* Of a coordinator that was gone, and has come back without the job. */
+static void
+forgotten_say(const struct lease_client *lease_client, const char *why)
+{
+    if (lease_client->options.wait_notice_ms > 0)
+        log_write(LOG_WARNING, "wait",
+                  "hoopd at %s is back, but does not know this job: %.300s; "
+                  "collectives and messages go on, without leases and verdicts "
+                  "on the dead; hoopd keeps its jobs with --data-dir",
+                  lease_client->options.coordinator, why);
+}
+
+static void
+lease_client_end(struct lease_client *lease_client, const char *why)
+{
+    if (lease_client->state == LEASE_CLIENT_OVER)
+        return;
+    lease_client->state = LEASE_CLIENT_OVER;
+    loop_timer_stop(lease_client->renewal);
+    loop_timer_stop(lease_client->retry);
+    loop_timer_stop(lease_client->notice);
+    lease_client->is_waiting = false;
+    log_warning("session", "the coordinator has ended this membership: %s",
+                why);
+}
+
+static void
+lease_client_refuse(struct lease_client *lease_client,
+                    const struct rpc_answer *answer)
+{
+    if (lease_client->was_away && answer->status == HOOP_E_NOT_FOUND &&
+        lease_client->state != LEASE_CLIENT_OVER)
+        forgotten_say(lease_client, answer->message);
+    lease_client_end(lease_client, answer->message);
+}
+
+static enum hoop_status
+call_send(struct lease_client *lease_client,
+          struct rpc_call call,
+          struct pack *pack,
+          uint64_t *out_id)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+
+    enum hoop_status status = pack_take(pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    call.owner = lease_client;
+    status = rpc_client_call(lease_client->options.client, &call, out_id);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* A coordinator that does not answer. */
+
+static void
+notice_plan(struct lease_client *lease_client)
+{
+    const int left_ms = wait_notice_left_ms(&lease_client->wait);
+
+    if (left_ms >= 0)
+        loop_timer_start(lease_client->notice, (uint64_t)left_ms);
+}
+
+static void
+wait_begin(struct lease_client *lease_client)
+{
+    const struct lease_client_options *options = &lease_client->options;
+
+    if (lease_client->is_waiting || options->wait_notice_ms == 0)
+        return;
+    lease_client->is_waiting = true;
+    lease_client->has_told = false;
+    wait_notice_begin(&lease_client->wait, options->wait_notice_ms, NULL, 0);
+    notice_plan(lease_client);
+}
+
+static void
+wait_end(struct lease_client *lease_client)
+{
+    if (!lease_client->is_waiting)
+        return;
+    lease_client->is_waiting = false;
+    loop_timer_stop(lease_client->notice);
+    if (lease_client->has_told)
+        log_write(LOG_WARNING, "wait", "hoopd at %s is back after %.1f s",
+                  lease_client->options.coordinator,
+                  (double)(clock_now_ns() - lease_client->wait.began_ns) /
+                      (double)CLOCK_NS_PER_S);
+}
+
+static void
+notice_on_timer(void *owner)
+{
+    struct lease_client *lease_client = owner;
+    const char *trouble = rpc_client_trouble(lease_client->options.client);
+    char text[LIMIT_ERROR_TEXT];
+
+    if (trouble && !trouble[0])
+        trouble = "no answer yet";
+    snprintf(text, sizeof(text),
+             "waiting for hoopd at %s: %.500s; collectives and messages go on, "
+             "what asks the coordinator waits",
+             lease_client->options.coordinator,
+             trouble ? trouble : "it is connected, but does not answer");
+    lease_client->has_told = true;
+    wait_notice_say(&lease_client->wait, text);
+    notice_plan(lease_client);
+}
+
+/* The lease. */
+
+static void
+renewal_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    struct lease_client *lease_client = owner;
+
+    if (answer->status == HOOP_OK) {
+        lease_client->was_away = false;
+        wait_end(lease_client);
+        return;
+    }
+    if (is_final(answer->status))
+        lease_client_refuse(lease_client, answer);
+    else
+        log_debug("session", "the lease was not renewed: %s", answer->message);
+}
+
+static void
+renewal_begin(void *owner)
+{
+    struct lease_client *lease_client = owner;
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_RENEW)->name,
+        .timeout_ms = lease_client->options.lease_ms,
+        .on_answer = renewal_on_answer,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    const uint64_t period_ms =
+        lease_client->options.lease_ms / RENEWALS_PER_LEASE;
+
+    loop_timer_start(lease_client->renewal, period_ms > 0 ? period_ms : 1);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    renew_request_encode(&(struct renew_request){.member = lease_client->self},
+                         &pack);
+    /* Also when the last one is not answered yet: it may be the answer that
+     * is late. Whatever falls out of the ring has expired. */
+    uint64_t *id = &lease_client->renewals[lease_client->n_renewals++ %
+                                           COUNT_OF(lease_client->renewals)];
+    rpc_client_cancel(lease_client->options.client, *id);
+    if (call_send(lease_client, call, &pack, id) != HOOP_OK)
+        log_debug("session", "the lease was not renewed: %s", error_text());
+    wait_begin(lease_client);
+}
+
+/* A renewal that waits for the connection shows when it is back, and whether it
+ * knows the job. */
+static void
+away_on_change(void *owner)
+{
+    struct lease_client *lease_client = owner;
+
+    if (lease_client->state != LEASE_CLIENT_GOOD)
+        return;
+    if (!rpc_client_is_away(lease_client->options.client))
+        return;
+    lease_client->was_away = true;
+    renewal_begin(lease_client);
+}
+
+/* Verdicts of the coordinator. */
+
+static void
+watch_take(struct lease_client *lease_client, const struct watch_event *event)
+{
+    const struct roster *roster = lease_client->options.roster;
+
+    if (event->kind != WATCH_LOST || event->rank >= roster->size ||
+        event->incarnation != roster->members[event->rank].incarnation)
+        return;
+    /* This rank itself: the others have gone on without it. */
+    if (event->rank == roster->rank)
+        lease_client_end(lease_client, event->reason);
+    if (lease_client->is_known[event->rank])
+        return;
+    lease_client->is_known[event->rank] = true;
+    lease_client->options.on_lost(lease_client->options.owner, event->rank,
+                                  event->evidence == EVIDENCE_GIVEN_UP
+                                      ? EVIDENCE_GIVEN_UP
+                                      : EVIDENCE_TOLD,
+                                  event->reason);
+}
+
+static void
+watch_again(struct lease_client *lease_client, const char *why)
+{
+    log_debug("session", "watching again in %u ms: %s",
+              (unsigned)lease_client->backoff_ms, why);
+    loop_timer_start(lease_client->retry, lease_client->backoff_ms);
+    lease_client->backoff_ms *= 2;
+    if (lease_client->backoff_ms > BACKOFF_MAX_MS)
+        lease_client->backoff_ms = BACKOFF_MAX_MS;
+}
+
+static void
+watch_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    CLEANUP(watch_reply_deinit) struct watch_reply reply = {0};
+    struct lease_client *lease_client = owner;
+
+    lease_client->watch_call = 0;
+    if (lease_client->state != LEASE_CLIENT_GOOD)
+        return;
+    if (is_final(answer->status)) {
+        lease_client_refuse(lease_client, answer);
+        return;
+    }
+    if (answer->status != HOOP_OK) {
+        watch_again(lease_client, answer->message);
+        return;
+    }
+    if (watch_reply_decode(answer->body, &reply) != HOOP_OK) {
+        watch_again(lease_client, error_text());
+        return;
+    }
+    lease_client->backoff_ms = BACKOFF_FIRST_MS;
+    lease_client->revision = reply.revision;
+    for (size_t i = 0; i < reply.n_events; i++)
+        watch_take(lease_client, &reply.events[i]);
+    question_take(lease_client, reply.question);
+    activity_query_take(lease_client, reply.activity_query);
+    if (lease_client->state == LEASE_CLIENT_GOOD)
+        watch_begin(lease_client);
+}
+
+static void
+watch_begin(void *owner)
+{
+    struct lease_client *lease_client = owner;
+    const struct watch_request request = {
+        .epoch = lease_client->self.epoch,
+        .since = lease_client->revision,
+        .question = lease_client->question,
+        .activity_query = lease_client->activity_query,
+    };
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_WATCH)->name,
+        .timeout_ms = WATCH_MS,
+        .on_answer = watch_on_answer,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    watch_request_encode(&request, &pack);
+    if (call_send(lease_client, call, &pack, &lease_client->watch_call) !=
+        HOOP_OK)
+        watch_again(lease_client, error_text());
+}
+
+/* Verdicts of our own. */
+
+static void
+report_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    (void)owner;
+    if (answer->status != HOOP_OK)
+        log_debug("session", "a report was not heard: %s", answer->message);
+}
+
+static bool
+is_failure_notice(const struct report *report)
+{
+    return evidence_rows[report->evidence].decider != EVIDENCE_COORDINATOR;
+}
+
+static void
+report_send(struct lease_client *lease_client, const struct report *report)
+{
+    const struct roster *roster = lease_client->options.roster;
+    struct report_request request = {
+        .reporter = lease_client->self,
+        .rank = report->rank,
+        .incarnation = roster->members[report->rank].incarnation,
+        .evidence = report->evidence,
+        .slack_ms = report->slack_ms,
+    };
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
+        .timeout_ms = lease_client->options.lease_ms,
+        .on_answer = report_on_answer,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+
+    if (lease_client->is_known[report->rank] ||
+        lease_client->state != LEASE_CLIENT_GOOD)
+        return;
+    snprintf(request.reason, sizeof(request.reason), "%s", report->why);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    report_request_encode(&request, &pack);
+    if (call_send(lease_client, call, &pack, NULL) != HOOP_OK)
+        log_debug("session", "a report was not sent: %s", error_text());
+}
+
+static void
+suspicion_send(struct lease_client *lease_client, const struct report *report)
+{
+    if (lease_client->state != LEASE_CLIENT_GOOD ||
+        rpc_client_is_away(lease_client->options.client))
+        lease_client->options.on_undecided(lease_client->options.owner,
+                                           report->rank);
+    else
+        report_send(lease_client, report);
+}
+
+static struct rank_activity
+activity_of(const struct engine_activity *from)
+{
+    struct rank_activity activity = {
+        .number = from->number,
+        .age_ms = from->age_ms,
+        .n_calls = from->n_calls,
+    };
+
+    snprintf(activity.call, sizeof(activity.call), "%s", from->call);
+    snprintf(activity.communicator, sizeof(activity.communicator), "%s",
+             from->communicator);
+    snprintf(activity.waits_for, sizeof(activity.waits_for), "%s",
+             from->waits_for);
+    return activity;
+}
+
+/* A renewal, too. */
+static void
+answer_send(struct lease_client *lease_client, const struct report *report)
+{
+    const struct renew_request request = {
+        .member = lease_client->self,
+        .question = report->question,
+        .views = {report->views,
+                  report->views ? lease_client->options.roster->size : 0},
+        .activity_query = report->activity_query,
+        .activity = activity_of(&report->activity),
+    };
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_RENEW)->name,
+        .timeout_ms = EVIDENCE_LEASE_MS,
+        .on_answer = report_on_answer,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+
+    if (lease_client->state != LEASE_CLIENT_GOOD)
+        return;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    renew_request_encode(&request, &pack);
+    if (call_send(lease_client, call, &pack, NULL) != HOOP_OK)
+        log_debug("session", "an answer was not sent: %s", error_text());
+}
+
+static void
+question_take(struct lease_client *lease_client, uint64_t question)
+{
+    if (question == 0 || question == lease_client->question)
+        return;
+    lease_client->question = question;
+    /* First, that this rank lives: its peers may take longer to answer. */
+    answer_send(lease_client, &(struct report){.question = question});
+    lease_client->options.on_asked(lease_client->options.owner, question);
+}
+
+static void
+activity_query_take(struct lease_client *lease_client, uint64_t query)
+{
+    if (query == 0 || query == lease_client->activity_query)
+        return;
+    lease_client->activity_query = query;
+    lease_client->options.on_activity_query(lease_client->options.owner, query);
+}
+
+/* The others have given this rank up, or it has itself: what it asks for, it does not
+ * get. */
+static void
+eviction_take(struct lease_client *lease_client, const struct report *report)
+{
+    const bool is_own = report->evidence == EVIDENCE_GIVEN_UP;
+    char text[LIMIT_ERROR_TEXT];
+
+    if (is_own)
+        snprintf(text, sizeof(text), "this rank %s", report->why);
+    else
+        engine_describe_expulsion(report->why, text);
+    lease_client_end(lease_client, text);
+    rpc_client_answer_all(
+        lease_client->options.client,
+        &(struct rpc_answer){.status =
+                                 is_own ? HOOP_E_RANK_FAILED : HOOP_E_ABORTED,
+                             .message = text});
+}
+
+static void
+report_open(struct lease_client *lease_client, const struct report *report)
+{
+    if (report->question > 0 || report->activity_query > 0)
+        answer_send(lease_client, report);
+    else if (report->rank == lease_client->options.roster->rank)
+        eviction_take(lease_client, report);
+    else if (is_failure_notice(report))
+        report_send(lease_client, report);
+    else
+        suspicion_send(lease_client, report);
+}
+
+static void
+report_free(struct report *report)
+{
+    if (report)
+        free(report->views);
+    free(report);
+}
+
+static struct report *
+report_take(struct lease_client *lease_client)
+{
+    pthread_mutex_lock(&lease_client->lock);
+    struct report *report = STAILQ_FIRST(&lease_client->reports);
+
+    if (report)
+        STAILQ_REMOVE_HEAD(&lease_client->reports, link);
+    pthread_mutex_unlock(&lease_client->lock);
+    return report;
+}
+
+static void
+reports_send(void *owner)
+{
+    struct lease_client *lease_client = owner;
+    struct report *report;
+
+    while ((report = report_take(lease_client))) {
+        report_open(lease_client, report);
+        report_free(report);
+    }
+}
+
+/* Takes report; NULL: there was no memory. */
+static void
+report_post(struct lease_client *lease_client, struct report *report)
+{
+    if (!report)
+        return;
+    pthread_mutex_lock(&lease_client->lock);
+    STAILQ_INSERT_TAIL(&lease_client->reports, report, link);
+    pthread_mutex_unlock(&lease_client->lock);
+    if (loop_post(lease_client->options.loop, reports_send, lease_client) !=
+        HOOP_OK)
+        log_debug("session", "a report was not sent: %s", error_text());
+}
+
+static struct report *
+report_create(uint32_t rank, enum evidence evidence, const char *why)
+{
+    struct report *report = calloc(1, sizeof(*report));
+
+    if (!report)
+        return NULL;
+    report->rank = rank;
+    report->evidence = evidence;
+    snprintf(report->why, sizeof(report->why), "%s", why);
+    return report;
+}
+
+void
+lease_client_report_lost(struct lease_client *lease_client,
+                         uint32_t rank,
+                         enum evidence evidence,
+                         const char *why)
+{
+    report_post(lease_client, report_create(rank, evidence, why));
+}
+
+/* An answer that is not HOOP_OK is the thread's error. */
+static enum hoop_status
+report_ask(struct lease_client *lease_client,
+           enum evidence evidence,
+           const char *why,
+           uint64_t timeout_ms)
+{
+    const struct roster *roster = lease_client->options.roster;
+    struct report_request request = {
+        .reporter = lease_client->self,
+        .rank = roster->rank,
+        .incarnation = roster->members[roster->rank].incarnation,
+        .evidence = evidence,
+    };
+    struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
+        .timeout_ms = timeout_ms,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    CLEANUP(free) uint8_t *body = NULL;
+    size_t n_body = 0;
+
+    snprintf(request.reason, sizeof(request.reason), "%s", why);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    report_request_encode(&request, &pack);
+    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    status = rpc_client_call_wait(lease_client->options.client, &call, &body,
+                                  &n_body);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+bool
+lease_client_give_up(struct lease_client *lease_client,
+                     const char *why,
+                     uint64_t timeout_ms)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(timeout_ms);
+    enum hoop_status status =
+        report_ask(lease_client, EVIDENCE_GIVEN_UP, why, timeout_ms);
+
+    /* An older coordinator knows no such evidence, but that it is lost. */
+    const int left_ms = clock_left_ms(deadline_ns);
+    if (status == HOOP_E_INVALID && left_ms > 0)
+        status =
+            report_ask(lease_client, EVIDENCE_TOLD, why, (uint64_t)left_ms);
+    if (status != HOOP_OK)
+        log_debug("session",
+                  "the coordinator may not know that this rank has "
+                  "given up: %s",
+                  error_text());
+    lease_client_report_lost(lease_client, lease_client->options.roster->rank,
+                             EVIDENCE_GIVEN_UP, why);
+    return status == HOOP_OK;
+}
+
+void
+lease_client_report_suspicion(struct lease_client *lease_client,
+                              uint32_t rank,
+                              const struct engine_suspicion *suspicion)
+{
+    struct report *report =
+        report_create(rank, suspicion->evidence, suspicion->why);
+
+    if (!report)
+        return;
+    report->slack_ms = suspicion->slack_ms;
+    report_post(lease_client, report);
+}
+
+void
+lease_client_send_views(struct lease_client *lease_client,
+                        uint64_t question,
+                        const uint8_t *views)
+{
+    const uint32_t size = lease_client->options.roster->size;
+    struct report *report = report_create(0, EVIDENCE_TOLD, "");
+
+    if (!report)
+        return;
+    report->question = question;
+    report->views = malloc(size);
+    if (!report->views) {
+        report_free(report);
+        return;
+    }
+    memcpy(report->views, views, size);
+    report_post(lease_client, report);
+}
+
+void
+lease_client_send_activity(struct lease_client *lease_client,
+                           uint64_t query,
+                           const struct engine_activity *activity)
+{
+    struct report *report = report_create(0, EVIDENCE_TOLD, "");
+
+    if (!report)
+        return;
+    report->activity_query = query;
+    report->activity = *activity;
+    report_post(lease_client, report);
+}
+
+static enum hoop_status
+lease_client_open(struct lease_client *lease_client)
+{
+    const struct lease_client_options *options = &lease_client->options;
+
+    lease_client->is_known =
+        calloc(options->roster->size, sizeof(*lease_client->is_known));
+    if (!lease_client->is_known)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u members",
+                           options->roster->size);
+    enum hoop_status status = loop_timer_create(
+        options->loop, renewal_begin, lease_client, &lease_client->renewal);
+    if (status == HOOP_OK)
+        status = loop_timer_create(options->loop, watch_begin, lease_client,
+                                   &lease_client->retry);
+    if (status == HOOP_OK)
+        status = loop_timer_create(options->loop, notice_on_timer, lease_client,
+                                   &lease_client->notice);
+    if (status == HOOP_OK)
+        rpc_client_watch(options->client, away_on_change, lease_client);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+lease_client_create(const struct lease_client_options *options,
+                    struct lease_client **out_client)
+{
+    struct lease_client *lease_client = calloc(1, sizeof(*lease_client));
+
+    if (!lease_client)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the membership");
+    lease_client->options = *options;
+    lease_client->self = (struct member_request){
+        .epoch = options->roster->epoch,
+        .incarnation = options->roster->credential,
+    };
+    lease_client->revision = options->revision;
+    lease_client->backoff_ms = BACKOFF_FIRST_MS;
+    pthread_mutex_init(&lease_client->lock, NULL);
+    STAILQ_INIT(&lease_client->reports);
+
+    const enum hoop_status status = lease_client_open(lease_client);
+    if (status != HOOP_OK) {
+        lease_client_destroy(lease_client);
+        return error_pass(status);
+    }
+    loop_timer_start(lease_client->renewal, 0);
+    loop_timer_start(lease_client->retry, 0);
+    *out_client = lease_client;
+    return HOOP_OK;
+}
+
+void
+lease_client_destroy(struct lease_client *lease_client)
+{
+    struct report *report;
+
+    if (!lease_client)
+        return;
+    for (size_t i = 0; i < COUNT_OF(lease_client->renewals); i++)
+        rpc_client_cancel(lease_client->options.client,
+                          lease_client->renewals[i]);
+    rpc_client_cancel(lease_client->options.client, lease_client->watch_call);
+    rpc_client_watch(lease_client->options.client, NULL, NULL);
+    loop_cancel_posts(lease_client->options.loop, lease_client);
+    while ((report = report_take(lease_client)))
+        report_free(report);
+    loop_timer_destroy(lease_client->renewal);
+    loop_timer_destroy(lease_client->retry);
+    loop_timer_destroy(lease_client->notice);
+    pthread_mutex_destroy(&lease_client->lock);
+    free(lease_client->is_known);
+    free(lease_client);
+}

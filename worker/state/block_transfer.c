@@ -1,0 +1,112 @@
+/* state/block_transfer.c - the blocks' messages, a few at a time */
+
+#include "state/block_transfer.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/status.h"
+#include "coll/message.h"
+#include "session/comm.h"
+
+/* A ring of what is under way, oldest first. */
+struct window {
+    struct op *ops[LIMIT_STATE_UNDER_WAY];
+    size_t bytes[LIMIT_STATE_UNDER_WAY];
+    unsigned first;
+    unsigned n_under_way;
+    uint64_t n_bytes;         /* of those that went well */
+    enum hoop_status failure; /* the first */
+    char text[LIMIT_ERROR_TEXT];
+};
+
+static void
+outcome_note(struct window *window, enum hoop_status status)
+{
+    if (status == HOOP_OK || window->failure != HOOP_OK)
+        return;
+    window->failure = status;
+    snprintf(window->text, sizeof(window->text), "%s", error_text());
+}
+
+static void
+oldest_await(struct window *window)
+{
+    const enum hoop_status status =
+        engine_wait(window->ops[window->first], CLOCK_NEVER);
+
+    if (status == HOOP_OK)
+        window->n_bytes += window->bytes[window->first];
+    outcome_note(window, status);
+    window->first = (window->first + 1) % LIMIT_STATE_UNDER_WAY;
+    window->n_under_way--;
+}
+
+static void
+message_start(const struct block_transfer *block_transfer,
+              const struct block_transfer_lane *lane,
+              const struct tensor_manifest_run *run,
+              struct window *window)
+{
+    const struct hoop_message message = {
+        .kind = block_transfer->kind,
+        .buffer = run->at,
+        .count = run->n_bytes,
+        .dtype = HOOP_UINT8,
+        .peer = lane->peer,
+    };
+    struct engine_message request = message_request(&message, ENGINE_START);
+    struct op *op = NULL;
+
+    request.tag = block_transfer->tag;
+    if (window->n_under_way == LIMIT_STATE_UNDER_WAY)
+        oldest_await(window);
+    const enum hoop_status status =
+        engine_start_messages(block_transfer->comm->channel, &request, 1, &op);
+    outcome_note(window, status);
+    if (status != HOOP_OK)
+        return;
+    const unsigned last =
+        (window->first + window->n_under_way) % LIMIT_STATE_UNDER_WAY;
+    window->ops[last] = op;
+    window->bytes[last] = run->n_bytes;
+    window->n_under_way++;
+}
+
+/* One message of each lane that has any. False: none had. */
+static bool
+turn(const struct block_transfer *block_transfer, struct window *window)
+{
+    struct tensor_manifest_run run;
+    bool is_any = false;
+
+    if (window->failure != HOOP_OK && !status_is_loss(window->failure))
+        return false;
+    for (uint32_t i = 0; i < block_transfer->n_lanes; i++) {
+        struct block_transfer_lane *lane = &block_transfer->lanes[i];
+
+        if (!source_assignment_next(&lane->source_assignment, &run))
+            continue;
+        message_start(block_transfer, lane, &run, window);
+        is_any = true;
+    }
+    return is_any;
+}
+
+enum hoop_status
+block_transfer_run(const struct block_transfer *block_transfer,
+                   uint64_t *out_bytes)
+{
+    struct window window = {0};
+
+    while (turn(block_transfer, &window))
+        continue;
+    while (window.n_under_way > 0)
+        oldest_await(&window);
+    *out_bytes = window.n_bytes;
+    if (window.failure != HOOP_OK)
+        return error_raise(window.failure, "%s", window.text);
+    return HOOP_OK;
+}

@@ -1,0 +1,141 @@
+/* state/manifest_text.c - what a rank's tensors are, as texts to be compared */
+
+#include "state/manifest_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "tensor/shape.h"
+
+enum {
+    /* A dtype, a space, a shape; or how large blocks are. */
+    DESCRIPTION = 32 + sizeof(struct shape_text),
+    NAME_SHOWN = 200, /* of a name, in a text */
+};
+
+static void
+pair_write(FILE *out, const char *name, const char *description)
+{
+    fwrite(name, strlen(name) + 1, 1, out);
+    fwrite(description, strlen(description) + 1, 1, out);
+}
+
+static void
+entries_write(FILE *out, const struct tensor_manifest *tensor_manifest)
+{
+    char text[DESCRIPTION];
+
+    snprintf(text, sizeof(text), "blocks of %zu bytes",
+             tensor_manifest->block_bytes);
+    pair_write(out, "", text);
+    for (size_t i = 0; i < tensor_manifest->n_entries; i++) {
+        const struct hoop_named_tensor *named =
+            tensor_manifest->entries[i].named;
+
+        snprintf(text, sizeof(text), "%s %s", dtype_name(named->tensor.dtype),
+                 shape_text(&named->tensor.shape).text);
+        pair_write(out, named->name, text);
+    }
+}
+
+enum hoop_status
+manifest_text_create(const struct tensor_manifest *tensor_manifest,
+                     struct manifest_text_bytes *out_text)
+{
+    char *bytes = NULL;
+    size_t n_bytes = 0;
+    FILE *out = open_memstream(&bytes, &n_bytes);
+
+    if (!out)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a list of tensors");
+    entries_write(out, tensor_manifest);
+    const bool is_whole = !ferror(out);
+    if (fclose(out) != 0 || !is_whole) {
+        free(bytes);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a list of tensors");
+    }
+    *out_text = (struct manifest_text_bytes){bytes, n_bytes};
+    return HOOP_OK;
+}
+
+/* Where a reader of a manifest text is; what is cut off ends it. */
+struct reader {
+    const char *at;
+    const char *end;
+};
+
+struct pair {
+    const char *name; /* NULL: there is none any more */
+    const char *description;
+};
+
+static const char *
+text_read(struct reader *reader)
+{
+    const size_t left = (size_t)(reader->end - reader->at);
+    const char *text = reader->at;
+    const char *end = left > 0 ? memchr(text, '\0', left) : NULL;
+
+    if (!end)
+        return NULL;
+    reader->at = end + 1;
+    return text;
+}
+
+static struct pair
+pair_read(struct reader *reader)
+{
+    struct pair pair = {.name = text_read(reader)};
+
+    if (pair.name)
+        pair.description = text_read(reader);
+    return pair.description ? pair : (struct pair){0};
+}
+
+/* The two are the first that differ, in the order of names. */
+static enum hoop_status
+differing(const struct pair *mine, const struct pair *theirs, uint32_t rank)
+{
+    const int order = !mine->name     ? 1
+                      : !theirs->name ? -1
+                                      : strcmp(mine->name, theirs->name);
+
+    if (order > 0)
+        return error_raise(HOOP_E_MISMATCH,
+                           "there is no tensor \"%.*s\", which rank %u has",
+                           NAME_SHOWN, theirs->name, rank);
+    if (order < 0)
+        return error_raise(HOOP_E_MISMATCH,
+                           "there is a tensor \"%.*s\", which rank %u does not "
+                           "have",
+                           NAME_SHOWN, mine->name, rank);
+    if (!*mine->name)
+        return error_raise(HOOP_E_MISMATCH, "%s, but %s on rank %u",
+                           mine->description, theirs->description, rank);
+    return error_raise(HOOP_E_MISMATCH,
+                       "tensor \"%.*s\" is %s, but %.*s on rank %u", NAME_SHOWN,
+                       mine->name, mine->description, NAME_SHOWN,
+                       theirs->description, rank);
+}
+
+enum hoop_status
+manifest_text_compare(const struct manifest_text_bytes *mine,
+                      const struct manifest_text_bytes *theirs,
+                      uint32_t rank)
+{
+    struct reader own = {mine->bytes, mine->bytes + mine->n_bytes};
+    struct reader other = {theirs->bytes, theirs->bytes + theirs->n_bytes};
+
+    for (;;) {
+        const struct pair here = pair_read(&own);
+        const struct pair there = pair_read(&other);
+
+        if (!here.name && !there.name)
+            return HOOP_OK;
+        if (!here.name || !there.name || strcmp(here.name, there.name) != 0 ||
+            strcmp(here.description, there.description) != 0)
+            return differing(&here, &there, rank);
+    }
+}

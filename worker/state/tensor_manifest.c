@@ -1,0 +1,201 @@
+/* state/tensor_manifest.c - a rank's tensors, in the order of their names, in blocks
+ */
+
+#include "state/tensor_manifest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "tensor/operand.h"
+
+enum {
+    /* 64 hashes for the bytes of one: 6 MB of them for 100 GB. */
+    BLOCK_BYTES = 256 * 1024,
+};
+
+static enum hoop_status
+check_named(const struct hoop_named_tensor *named, size_t number)
+{
+    char name[LIMIT_NAME * 2];
+
+    if (!named->name || !*named->name)
+        return error_raise(HOOP_E_INVALID, "tensors[%zu] has no name", number);
+    if (strnlen(named->name, LIMIT_STATE_NAME) == LIMIT_STATE_NAME)
+        return error_raise(HOOP_E_INVALID,
+                           "the name of tensors[%zu] is longer than %d bytes",
+                           number, LIMIT_STATE_NAME - 1);
+    snprintf(name, sizeof(name), "tensor \"%.200s\"", named->name);
+    const enum hoop_status status = operand_check(&named->tensor, name);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+check_state(const struct hoop_state *state)
+{
+    if (!state)
+        return error_raise(HOOP_E_INVALID, "state is NULL");
+    if (!state->tensors && state->n_tensors > 0)
+        return error_raise(HOOP_E_INVALID, "tensors is NULL");
+    if (state->block_bytes > 0 && state->block_bytes < LIMIT_STATE_BLOCK_MIN)
+        return error_raise(HOOP_E_INVALID,
+                           "blocks of %zu bytes are too small: %d at least",
+                           state->block_bytes, LIMIT_STATE_BLOCK_MIN);
+    for (size_t i = 0; i < state->n_tensors; i++) {
+        const enum hoop_status status = check_named(&state->tensors[i], i);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    const struct tensor_manifest_entry *left = a;
+    const struct tensor_manifest_entry *right = b;
+
+    return strcmp(left->named->name, right->named->name);
+}
+
+static enum hoop_status
+check_names_apart(const struct tensor_manifest *tensor_manifest)
+{
+    const struct tensor_manifest_entry *entries = tensor_manifest->entries;
+
+    for (size_t i = 1; i < tensor_manifest->n_entries; i++) {
+        if (by_name(&entries[i - 1], &entries[i]) == 0)
+            return error_raise(HOOP_E_INVALID,
+                               "the name \"%.200s\" is there twice",
+                               entries[i].named->name);
+    }
+    return HOOP_OK;
+}
+
+static void
+number_blocks(struct tensor_manifest *tensor_manifest)
+{
+    for (size_t i = 0; i < tensor_manifest->n_entries; i++) {
+        struct tensor_manifest_entry *entry = &tensor_manifest->entries[i];
+        const size_t n_bytes = operand_bytes(&entry->named->tensor);
+
+        entry->n_bytes = n_bytes;
+        entry->first = tensor_manifest->n_blocks;
+        tensor_manifest->n_bytes += n_bytes;
+        tensor_manifest->n_blocks +=
+            n_bytes / tensor_manifest->block_bytes +
+            (n_bytes % tensor_manifest->block_bytes > 0);
+    }
+}
+
+enum hoop_status
+tensor_manifest_create(const struct hoop_state *state,
+                       struct tensor_manifest **out_tensor_manifest)
+{
+    enum hoop_status status = check_state(state);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    CLEANUP(tensor_manifest_destroy)
+    struct tensor_manifest *tensor_manifest =
+        calloc(1, sizeof(*tensor_manifest) +
+                      state->n_tensors * sizeof(struct tensor_manifest_entry));
+    if (!tensor_manifest)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tensors",
+                           state->n_tensors);
+    tensor_manifest->n_entries = state->n_tensors;
+    tensor_manifest->block_bytes =
+        state->block_bytes > 0 ? state->block_bytes : BLOCK_BYTES;
+    for (size_t i = 0; i < state->n_tensors; i++)
+        tensor_manifest->entries[i].named = &state->tensors[i];
+    qsort(tensor_manifest->entries, tensor_manifest->n_entries,
+          sizeof(struct tensor_manifest_entry), by_name);
+    status = check_names_apart(tensor_manifest);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    number_blocks(tensor_manifest);
+    tensor_manifest->digests = calloc(tensor_manifest->n_blocks + 1,
+                                      sizeof(*tensor_manifest->digests));
+    if (!tensor_manifest->digests)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for the hashes of %llu blocks",
+                           (unsigned long long)tensor_manifest->n_blocks);
+    *out_tensor_manifest = STEAL(tensor_manifest);
+    return HOOP_OK;
+}
+
+void
+tensor_manifest_destroy(struct tensor_manifest *tensor_manifest)
+{
+    if (!tensor_manifest)
+        return;
+    free(tensor_manifest->digests);
+    free(tensor_manifest);
+}
+
+struct digest_wide
+tensor_manifest_digest(struct tensor_manifest *tensor_manifest)
+{
+    for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
+        const struct tensor_manifest_run run =
+            tensor_manifest_run(tensor_manifest, i, 1);
+
+        tensor_manifest->digests[i] = digest_wide_bytes(run.at, run.n_bytes);
+    }
+    return digest_wide_bytes(tensor_manifest->digests,
+                             tensor_manifest->n_blocks *
+                                 sizeof(struct digest_wide));
+}
+
+/* The last one that begins at or before number: behind those without blocks. */
+static size_t
+entry_of(const struct tensor_manifest *tensor_manifest, uint64_t number)
+{
+    size_t low = 0;
+    size_t high = tensor_manifest->n_entries;
+
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (tensor_manifest->entries[middle].first <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct tensor_manifest_run
+tensor_manifest_run(const struct tensor_manifest *tensor_manifest,
+                    uint64_t number,
+                    uint64_t n_blocks)
+{
+    const size_t at = entry_of(tensor_manifest, number);
+    const struct tensor_manifest_entry *entry = &tensor_manifest->entries[at];
+    const size_t offset =
+        (number - entry->first) * tensor_manifest->block_bytes;
+    const size_t left = entry->n_bytes - offset;
+    const size_t asked = n_blocks * tensor_manifest->block_bytes;
+
+    return (struct tensor_manifest_run){
+        .entry = at,
+        .at = (uint8_t *)entry->named->tensor.data + offset,
+        .offset = offset,
+        .n_bytes = asked < left ? asked : left,
+    };
+}
+
+uint64_t
+tensor_manifest_n_adjacent(const struct tensor_manifest *tensor_manifest,
+                           uint64_t number,
+                           uint64_t end)
+{
+    const size_t at = entry_of(tensor_manifest, number);
+    const uint64_t behind = at + 1 < tensor_manifest->n_entries
+                                ? tensor_manifest->entries[at + 1].first
+                                : tensor_manifest->n_blocks;
+
+    return (end < behind ? end : behind) - number;
+}

@@ -1,0 +1,114 @@
+/* tune/defaults.c - what was measured before is not estimated again */
+
+#include "tune/defaults.h"
+
+#include <assert.h>
+
+enum {
+    /* Of the larger buffer; below, two waits more cost what a copy less saves. */
+    DIRECT_FROM_BYTES = 128 << 10,
+};
+
+static void
+form_apply(const struct defaults_point *points,
+           enum table_form form,
+           struct table_row *row)
+{
+    const struct table_row model = *row;
+    uint64_t after_bytes = 0;
+
+    row->n_points = 0;
+    for (size_t i = 0; after_bytes < UINT64_MAX; i++) {
+        assert(i < TABLE_POINTS);
+        const struct registry_entry *entry =
+            registry_entry_of(points[i].algorithm);
+        if (form == TABLE_UNEVEN && entry->is_even_only)
+            table_row_copy(row, &model, after_bytes, points[i].up_to_bytes);
+        else
+            table_row_put(row, points[i].up_to_bytes, entry);
+        after_bytes = points[i].up_to_bytes;
+    }
+}
+
+static void
+ruleset_apply(const struct defaults_ruleset *ruleset, struct table *table)
+{
+    for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
+        for (unsigned form = 0; form < TABLE_FORMS; form++)
+            if (ruleset->rows[i][0].algorithm)
+                form_apply(ruleset->rows[i], form, &table->rows[i][form]);
+}
+
+const struct defaults_collection *
+defaults_collection_of(enum defaults_kind kind)
+{
+    switch (kind) {
+    case DEFAULTS_TCP:
+        return &defaults_tcp;
+    case DEFAULTS_SHM:
+        return &defaults_shm;
+    case DEFAULTS_DIRECT:
+        return &defaults_direct;
+    case DEFAULTS_NONE:
+        break;
+    }
+    return NULL;
+}
+
+/* False: nothing was recorded there. */
+static bool
+kind_apply(enum defaults_kind kind,
+           const struct estimate_place *place,
+           struct table *table)
+{
+    const struct defaults_collection *collection = defaults_collection_of(kind);
+    bool is_known = false;
+
+    for (size_t i = 0; i < collection->n_rulesets; i++) {
+        const struct defaults_ruleset *ruleset = &collection->rulesets[i];
+
+        if (ruleset->n_ranks != place->nodes->n_ranks ||
+            ruleset->n_processors != place->machine->n_processors)
+            continue;
+        ruleset_apply(ruleset, table);
+        is_known = true;
+    }
+    return is_known;
+}
+
+/* Every collective that can be done so, from some size on. */
+static void
+direct_apply(struct table *table)
+{
+    for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++) {
+        const unsigned form = i % TABLE_FORMS;
+        struct table_row *row = &table->rows[i / TABLE_FORMS][form];
+        const struct table_row before = *row;
+        const struct registry_entry *direct =
+            registry_find((enum collective_kind)(i / TABLE_FORMS), "direct");
+
+        if (!direct || (direct->is_even_only && form == TABLE_UNEVEN))
+            continue;
+        row->n_points = 0;
+        table_row_copy(row, &before, 0, DIRECT_FROM_BYTES);
+        table_row_put(row, UINT64_MAX, direct);
+    }
+}
+
+void
+defaults_apply(enum defaults_kind kind,
+               const struct estimate_place *place,
+               struct table *table)
+{
+    const bool has_hall = place->shm_region.n_slot > 0;
+    const bool is_direct = kind == DEFAULTS_DIRECT && place->shm_region.has_cma;
+
+    if (kind == DEFAULTS_NONE || has_hall != (kind != DEFAULTS_TCP) ||
+        place->nodes->n_nodes > 1)
+        return;
+    if (is_direct && kind_apply(DEFAULTS_DIRECT, place, table))
+        return;
+    kind_apply(has_hall ? DEFAULTS_SHM : DEFAULTS_TCP, place, table);
+    if (is_direct)
+        direct_apply(table);
+}

@@ -1,0 +1,403 @@
+/* tune/link_probe.c - what messages cost here: a few are sent, at join */
+
+#include "tune/link_probe.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+enum {
+    SMALL_BYTES = 8,
+    SMALL_TIMES = 10,
+    LARGE_TIMES = 6,
+};
+
+/* For messages in a row: four of the large at 1 Gbit/s. */
+static const double BURST_NS = 12e6;
+/* Of the one before, who is faster than that still gains speed. */
+static const double BURST_GAIN = 0.75;
+
+struct range {
+    double min;
+    double max;
+};
+
+/* One way, and for a byte; beyond them, something else was measured. */
+static const struct range way_inside_ns = {3e2, 6e4};
+static const struct range way_between_ns = {5e3, 5e7};
+static const struct range byte_inside_ns = {0.05, 1};
+static const struct range byte_between_ns = {0.05, 1000};
+
+/* Of a message's way, what passes on each of the two processors, and what a rank
+ * that waits takes from others. Where ranks share processors, most of the way is
+ * waking up. */
+struct parts {
+    double overhead;
+    double wait;
+};
+
+static const struct parts parts_alone = {.overhead = 0.25, .wait = 0.4};
+static const struct parts parts_oversubscribed = {.overhead = 0.2, .wait = 0.2};
+/* Through memory, where no system call is made for a message. */
+static const struct parts parts_memory = {.overhead = 0.05, .wait = 0.05};
+
+/* A way that is shorter than this nobody had to be woken for: both ends were
+ * awake, and memory carried the message. Where ranks share processors most will
+ * sleep: on the way comes a wake-up, and whom it reaches is switched to, as
+ * somebody else had been before. */
+static const double AWAKE_NS = 4000;
+static const double WAKE_NS = 6500;
+static const double SWITCH_NS = 1000;
+
+/* To powers of 4/3, within the range. */
+static double
+round_to(double value, struct range range)
+{
+    double rounded = range.min;
+
+    while (rounded * 7 / 6 < value && rounded < range.max)
+        rounded *= 4.0 / 3;
+    return rounded;
+}
+
+static double
+way_of(const struct link_probe_times *times, struct range range)
+{
+    return round_to(times->small_ns / 2, range);
+}
+
+/* n_ways: how often the message passes until its answer is here. */
+static double
+byte_of(const struct link_probe_times *times,
+        unsigned n_ways,
+        struct range range)
+{
+    const double more_bytes = LINK_PROBE_LARGE_BYTES - LINK_PROBE_MEDIUM_BYTES;
+
+    return round_to((times->large_ns - times->medium_ns) / n_ways / more_bytes,
+                    range);
+}
+
+double
+link_probe_best_ns(const double *times_ns, unsigned n_times)
+{
+    double best_ns = times_ns[n_times - 1];
+
+    for (unsigned i = n_times / 2; i < n_times; i++)
+        best_ns = times_ns[i] < best_ns ? times_ns[i] : best_ns;
+    return best_ns;
+}
+
+bool
+link_probe_continues(const double *times_ns, unsigned n_times)
+{
+    double sum_ns = 0;
+
+    if (n_times < 2)
+        return true;
+    if (n_times == LINK_PROBE_BURST_MAX)
+        return false;
+    for (unsigned i = 0; i < n_times; i++)
+        sum_ns += times_ns[i];
+    return sum_ns < BURST_NS ||
+           times_ns[n_times - 1] < BURST_GAIN * times_ns[n_times - 2];
+}
+
+static void
+messages_apply(const struct link_probe_times *times,
+               bool is_oversubscribed,
+               struct simulation_machine *machine)
+{
+    const double way_ns = way_of(times, way_inside_ns);
+    const bool is_asleep = is_oversubscribed && way_ns < AWAKE_NS;
+    const struct parts crowded =
+        times->is_memory ? parts_memory : parts_oversubscribed;
+    const struct parts parts =
+        is_oversubscribed && !is_asleep ? crowded : parts_alone;
+
+    machine->send_ns = parts.overhead * way_ns;
+    machine->receive_ns = machine->send_ns + (is_asleep ? SWITCH_NS : 0);
+    machine->wait_ns = is_asleep ? SWITCH_NS : parts.wait * way_ns;
+    machine->latency_inside_ns =
+        is_asleep ? WAKE_NS : way_ns * (1 - 2 * parts.overhead);
+}
+
+void
+link_probe_apply(const struct link_probe_times *inside,
+                 const struct link_probe_times *between,
+                 uint32_t n_inside,
+                 struct simulation_machine *machine)
+{
+    if (inside) {
+        messages_apply(inside, n_inside > machine->n_processors, machine);
+        machine->send_byte_ns = byte_of(inside, 2, byte_inside_ns);
+        machine->receive_byte_ns = machine->send_byte_ns;
+    }
+    if (between) {
+        const double way_ns = way_of(between, way_between_ns);
+        const double rest_ns = way_ns - 2 * machine->send_ns;
+
+        /* What it costs the processors is known by now, or usual. */
+        machine->latency_between_ns =
+            rest_ns > way_ns / 4 ? rest_ns : way_ns / 4;
+        machine->link_between_ns = byte_of(between, 1, byte_between_ns);
+    }
+}
+
+static struct engine_message
+message_of(enum call_name name, uint32_t peer, void *bytes, size_t n_bytes)
+{
+    return (struct engine_message){
+        .call = {.name = name,
+                 .dtype = HOOP_UINT8,
+                 .root = peer,
+                 .count = n_bytes},
+        .tag = CALL_TAG_OWN,
+        .peer = peer,
+        .bytes = bytes,
+        .mode = ENGINE_START_AND_WAIT,
+    };
+}
+
+static enum hoop_status
+message_run(struct channel *channel, const struct engine_message *message)
+{
+    struct op *op = NULL;
+
+    enum hoop_status status = engine_start_messages(channel, message, 1, &op);
+    if (status == HOOP_OK)
+        status = engine_wait(op, CLOCK_NEVER);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Whom messages go to, and where they lie. */
+struct partner {
+    struct channel *channel;
+    uint32_t peer;
+    uint8_t *bytes; /* LINK_PROBE_LARGE_BYTES */
+};
+
+/* What no codec makes smaller; n_bytes is a multiple of 8. */
+static void
+fill_with_noise(uint8_t *bytes, size_t n_bytes)
+{
+    uint64_t noise = 1;
+
+    for (size_t i = 0; i < n_bytes; i += sizeof(noise)) {
+        noise ^= noise << 13;
+        noise ^= noise >> 7;
+        noise ^= noise << 17;
+        memcpy(bytes + i, &noise, sizeof(noise));
+    }
+}
+
+/* How long it takes, there and back. */
+static enum hoop_status
+exchange(const struct partner *partner,
+         size_t n_there,
+         size_t n_back,
+         double *out_ns)
+{
+    const struct engine_message there =
+        message_of(CALL_SEND, partner->peer, partner->bytes, n_there);
+    const struct engine_message back =
+        message_of(CALL_RECV, partner->peer, partner->bytes, n_back);
+    const uint64_t begin_ns = clock_now_ns();
+
+    enum hoop_status status = message_run(partner->channel, &there);
+    if (status == HOOP_OK)
+        status = message_run(partner->channel, &back);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_ns = (double)(clock_now_ns() - begin_ns);
+    return HOOP_OK;
+}
+
+/* The best of n_times. */
+static enum hoop_status
+best_of(const struct partner *partner,
+        unsigned n_times,
+        size_t n_there,
+        size_t n_back,
+        double *out_best_ns)
+{
+    double best_ns = 0;
+
+    for (unsigned i = 0; i < n_times; i++) {
+        double ns = 0;
+        const enum hoop_status status = exchange(partner, n_there, n_back, &ns);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+        best_ns = i == 0 || ns < best_ns ? ns : best_ns;
+    }
+    *out_best_ns = best_ns;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+inside_measure(const struct partner *partner,
+               struct link_probe_times *out_times)
+{
+    enum hoop_status status = best_of(partner, SMALL_TIMES, SMALL_BYTES,
+                                      SMALL_BYTES, &out_times->small_ns);
+    if (status == HOOP_OK)
+        status = best_of(partner, LARGE_TIMES, LINK_PROBE_MEDIUM_BYTES,
+                         LINK_PROBE_MEDIUM_BYTES, &out_times->medium_ns);
+    if (status == HOOP_OK)
+        status = best_of(partner, LARGE_TIMES, LINK_PROBE_LARGE_BYTES,
+                         LINK_PROBE_LARGE_BYTES, &out_times->large_ns);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Those of medium size come last: the line has saved nothing then, either. */
+static enum hoop_status
+between_measure(const struct partner *partner,
+                struct link_probe_times *out_times)
+{
+    double burst_ns[LINK_PROBE_BURST_MAX];
+    unsigned n_times = 0;
+
+    enum hoop_status status = best_of(partner, SMALL_TIMES, SMALL_BYTES,
+                                      SMALL_BYTES, &out_times->small_ns);
+    while (status == HOOP_OK && link_probe_continues(burst_ns, n_times))
+        status = exchange(partner, LINK_PROBE_LARGE_BYTES, SMALL_BYTES,
+                          &burst_ns[n_times++]);
+    if (status == HOOP_OK)
+        status = best_of(partner, LARGE_TIMES, LINK_PROBE_MEDIUM_BYTES,
+                         SMALL_BYTES, &out_times->medium_ns);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    out_times->large_ns = link_probe_best_ns(burst_ns, n_times);
+    return HOOP_OK;
+}
+
+/* Answer everything with as much, n_max bytes at most, until nothing comes. */
+static enum hoop_status
+echo(struct channel *channel, uint8_t *bytes, size_t n_max)
+{
+    struct hoop_received received = {0, 1};
+
+    while (received.count > 0) {
+        struct engine_message request =
+            message_of(CALL_RECV, 0, bytes, LINK_PROBE_LARGE_BYTES);
+
+        request.received = &received;
+        enum hoop_status status = message_run(channel, &request);
+        const struct engine_message answer =
+            message_of(CALL_SEND, 0, bytes,
+                       received.count < n_max ? received.count : n_max);
+        if (status == HOOP_OK && received.count > 0)
+            status = message_run(channel, &answer);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+/* One of rank 0's node, one of the next node; 0: there is none. */
+struct partners {
+    uint32_t inside;
+    uint32_t between;
+    uint32_t n_inside; /* ranks of rank 0's node */
+};
+
+static struct partners
+partners_of(const struct plan_nodes *nodes)
+{
+    struct partners partners = {.n_inside = plan_nodes_size(nodes, 0)};
+
+    if (partners.n_inside > 1)
+        partners.inside = plan_nodes_rank(nodes, 0, 1);
+    if (nodes->n_nodes > 1)
+        partners.between = plan_nodes_rank(nodes, 1, 0);
+    return partners;
+}
+
+static enum hoop_status
+partner_measure(const struct partner *partner,
+                enum hoop_status (*measure)(const struct partner *partner,
+                                            struct link_probe_times *out_times),
+                enum link_probe_role part,
+                struct link_probe_times *out_times)
+{
+    const struct engine_message end =
+        message_of(CALL_SEND, partner->peer, partner->bytes, 0);
+    enum hoop_status status = HOOP_OK;
+
+    if (partner->peer == 0)
+        return HOOP_OK;
+    if (part != LINK_PROBE_DECLINES)
+        status = measure(partner, out_times);
+    if (status == HOOP_OK)
+        status = message_run(partner->channel, &end);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Rank 0's part. */
+static enum hoop_status
+partners_measure(struct channel *channel,
+                 const struct partners *partners,
+                 enum link_probe_role part,
+                 uint8_t *bytes,
+                 struct simulation_machine *machine)
+{
+    const struct partner near = {channel, partners->inside, bytes};
+    const struct partner far = {channel, partners->between, bytes};
+    struct link_probe_times inside = {0};
+    struct link_probe_times between = {0};
+
+    enum hoop_status status =
+        partner_measure(&near, inside_measure, part, &inside);
+    if (status == HOOP_OK)
+        status = partner_measure(&far, between_measure, part, &between);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (part == LINK_PROBE_DECLINES)
+        return HOOP_OK;
+    inside.is_memory = part == LINK_PROBE_MEASURES_MEMORY;
+    link_probe_apply(partners->inside > 0 ? &inside : NULL,
+                     partners->between > 0 ? &between : NULL,
+                     partners->n_inside, machine);
+    log_debug("tune",
+              "measured: a message inside a node %.1f us, between %.1f us; a "
+              "byte for a processor %.3f ns, between nodes %.3f ns",
+              machine->latency_inside_ns / 1e3,
+              machine->latency_between_ns / 1e3, machine->send_byte_ns,
+              machine->link_between_ns);
+    return HOOP_OK;
+}
+
+enum hoop_status
+link_probe_run(struct channel *channel,
+               const struct plan_nodes *nodes,
+               enum link_probe_role part,
+               struct simulation_machine *machine)
+{
+    const struct partners partners = partners_of(nodes);
+    const uint32_t rank = channel_rank(channel);
+    CLEANUP(free) uint8_t *bytes = NULL;
+
+    if (nodes->n_ranks == 1 ||
+        (rank > 0 && rank != partners.inside && rank != partners.between))
+        return HOOP_OK;
+    bytes = calloc(1, LINK_PROBE_LARGE_BYTES);
+    if (!bytes)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to measure with");
+    if (rank == 0)
+        fill_with_noise(bytes, LINK_PROBE_LARGE_BYTES);
+    const enum hoop_status status =
+        rank == 0 ? partners_measure(channel, &partners, part, bytes, machine)
+                  : echo(channel, bytes,
+                         rank == partners.between ? SMALL_BYTES
+                                                  : LINK_PROBE_LARGE_BYTES);
+    if (status != HOOP_OK)
+        return error_raise(status, "measuring what messages cost: %s",
+                           error_text());
+    return HOOP_OK;
+}

@@ -1,0 +1,158 @@
+/* tune/overrides.c - algorithms that somebody insists on: HOOP_ALGORITHM */
+
+#include "tune/overrides.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+
+/* As many as a shared region has room for. */
+enum {
+    FLAT_RANKS = 64
+};
+
+struct names {
+    char text[LIMIT_SETTING];
+    size_t n_used;
+};
+
+/* "ring, chain" */
+static void
+names_add(struct names *names, const char *name)
+{
+    const size_t room = sizeof(names->text) - names->n_used;
+    const int n = snprintf(names->text + names->n_used, room, "%s%s",
+                           names->n_used > 0 ? ", " : "", name);
+
+    if (n > 0 && (size_t)n < room)
+        names->n_used += (size_t)n;
+}
+
+static enum hoop_status
+collective_refuse(const char *where, const char *name)
+{
+    struct names names = {.n_used = 0};
+
+    for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
+        names_add(&names, registry_name((enum collective_kind)i));
+    return error_raise(HOOP_E_INVALID,
+                       "%s: there is no collective '%s' to choose an algorithm "
+                       "for; there are: %s",
+                       where, name, names.text);
+}
+
+static enum hoop_status
+algorithm_refuse(const char *where,
+                 enum collective_kind collective,
+                 const char *name)
+{
+    struct names names = {.n_used = 0};
+    size_t n_entries;
+    const struct registry_entry *entries = registry_of(collective, &n_entries);
+
+    for (size_t i = 0; i < n_entries; i++)
+        names_add(&names, entries[i].algorithm->name);
+    return error_raise(HOOP_E_INVALID,
+                       "%s: there is no algorithm '%s' for %s; there are: %s",
+                       where, name, registry_name(collective), names.text);
+}
+
+/* One "collective:algorithm". */
+static enum hoop_status
+item_take(const char *where, char *item, struct overrides *overrides)
+{
+    enum collective_kind collective;
+    char *colon = strchr(item, ':');
+
+    if (!colon)
+        return error_raise(HOOP_E_INVALID,
+                           "%s: '%s' is not of the form collective:algorithm",
+                           where, item);
+    *colon = '\0';
+    if (!registry_parse(item, &collective))
+        return collective_refuse(where, item);
+    if (overrides->entries[collective])
+        return error_raise(HOOP_E_INVALID, "%s: two algorithms for %s", where,
+                           item);
+    overrides->entries[collective] = registry_find(collective, colon + 1);
+    if (!overrides->entries[collective])
+        return algorithm_refuse(where, collective, colon + 1);
+    return HOOP_OK;
+}
+
+enum hoop_status
+overrides_parse(const char *where,
+                const char *text,
+                struct overrides *out_overrides)
+{
+    struct overrides overrides = {{NULL}};
+    char copy[LIMIT_SETTING];
+    char *rest = copy;
+    char *item;
+
+    if (strlen(text) >= sizeof(copy))
+        return error_raise(HOOP_E_INVALID, "%s: more than %zu characters",
+                           where, sizeof(copy) - 1);
+    snprintf(copy, sizeof(copy), "%s", text);
+    while (text[0] && (item = strsep(&rest, ","))) {
+        const enum hoop_status status = item_take(where, item, &overrides);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    *out_overrides = overrides;
+    return HOOP_OK;
+}
+
+/* It needs more than these ranks share. */
+static bool
+is_amiss(const struct registry_entry *entry,
+         const struct plan_shm_region *shm_region)
+{
+    return entry && !plan_shm_region_suits(shm_region, entry->algorithm);
+}
+
+static enum hoop_status
+direct_refuse(const struct registry_entry *entry)
+{
+    return error_raise(HOOP_E_PRECONDITION,
+                       "%s:%s needs ranks that may read each other's memory, "
+                       "and these must not: process_vm_readv() is refused (by "
+                       "ptrace_scope or seccomp), or HOOP_CMA is off",
+                       registry_name(entry->collective),
+                       entry->algorithm->name);
+}
+
+enum hoop_status
+overrides_check_shm_region(const struct overrides *overrides,
+                           const struct plan_nodes *nodes,
+                           const struct plan_shm_region *shm_region)
+{
+    for (size_t i = 0; i < COLLECTIVE_KINDS && nodes->n_ranks > 1; i++) {
+        if (is_amiss(overrides->entries[i], shm_region) &&
+            shm_region->n_slot > 0)
+            return direct_refuse(overrides->entries[i]);
+        if (is_amiss(overrides->entries[i], shm_region))
+            return error_raise(
+                HOOP_E_PRECONDITION,
+                "%s:%s needs memory that all ranks share, and these %u ranks "
+                "on %u hosts have none: they must be on one host, %u at most, "
+                "able to reach each other's memory, and not started with "
+                "HOOP_TRANSPORT=tcp",
+                registry_name((enum collective_kind)i),
+                overrides->entries[i]->algorithm->name, nodes->n_ranks,
+                nodes->n_nodes, FLAT_RANKS);
+    }
+    return HOOP_OK;
+}
+
+void
+overrides_drop_unshared(struct overrides *overrides,
+                        const struct plan_shm_region *shm_region)
+{
+    for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
+        if (is_amiss(overrides->entries[i], shm_region))
+            overrides->entries[i] = NULL;
+}

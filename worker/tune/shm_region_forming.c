@@ -1,0 +1,238 @@
+/*
+ * tune/shm_region_forming.c - memory for all ranks of a communicator, if it can be
+ *
+ * Two all-gathers: of the places of the shared region and of all bells, and where others
+ * may read in a rank's memory; then of how much of that each rank has found.
+ */
+
+#include "tune/shm_region_forming.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "plan/algorithms.h"
+#include "transport/shm_region.h"
+
+/* What each rank says first. Alike on one host. */
+struct card {
+    uint32_t is_willing;
+    uint32_t may_read; /* its memory, from there */
+    struct cma_address attach;
+    struct memory_handle shm_region; /* rank 0's */
+    struct wakeup_handle bell;
+};
+
+/* And then; one is less than the other. */
+enum answer {
+    ANSWER_NO,
+    ANSWER_HALL,    /* there is one */
+    ANSWER_READING, /* and the memory of all others can be read */
+};
+
+struct forming {
+    struct engine *engine;
+    struct channel *channel;
+    const struct shm_region_modes *modes;
+    struct shm_region *shm_region; /* NULL: it has failed here */
+};
+
+static enum hoop_status
+gather(struct channel *channel, const void *own, void *all, size_t n_bytes)
+{
+    const struct engine_collective request = {
+        .call = {.name = CALL_AGREE,
+                 .dtype = HOOP_UINT8,
+                 .root = channel_habits(channel),
+                 .count = n_bytes},
+        /* Its connections are there. */
+        .algorithm = &algorithm_allgather_ring,
+        .shape =
+            {
+                .rank = channel_rank(channel),
+                .size = channel_size(channel),
+                .count = n_bytes,
+                .granule = 1,
+            },
+        .input = own,
+        .output = all,
+        .mode = ENGINE_START_AND_WAIT,
+    };
+    struct op *op = NULL;
+
+    enum hoop_status status = engine_start(channel, &request, &op);
+    if (status == HOOP_OK)
+        status = engine_wait(op, CLOCK_NEVER);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static bool
+is_on_one_host(const struct channel *channel, const struct roster *roster)
+{
+    for (uint32_t i = 0; i < channel_size(channel); i++) {
+        if (!roster_is_same_node(roster, channel_world_rank(channel, i)))
+            return false;
+    }
+    return true;
+}
+
+static void
+note_failure(const char *what)
+{
+    log_debug("tune", "%s: %s", what, error_text());
+}
+
+static void
+card_write(struct forming *forming, struct card *card)
+{
+    const uint32_t size = channel_size(forming->channel);
+
+    if (forming->modes->shm_negotiation == SHM_MODE_NEVER)
+        return;
+    enum hoop_status status = engine_bell(forming->engine, &card->bell);
+    if (status == HOOP_OK && channel_rank(forming->channel) == 0)
+        status = shm_region_create(size, shm_region_slot_bytes(size),
+                                   &card->shm_region, &forming->shm_region);
+    card->is_willing = status == HOOP_OK;
+    if (forming->modes->attaching != CMA_NEVER)
+        card->may_read =
+            engine_offer(forming->engine, &card->attach) == HOOP_OK;
+    if (status != HOOP_OK)
+        note_failure("no hall: nothing to share");
+}
+
+static enum hoop_status
+bells_reach(const struct forming *forming, const struct card *cards)
+{
+    const struct channel *channel = forming->channel;
+
+    for (uint32_t i = 0; i < channel_size(channel); i++) {
+        const uint32_t rank = channel_world_rank(channel, i);
+
+        if (i == channel_rank(channel))
+            continue;
+        const enum hoop_status status =
+            engine_reach_bell(forming->engine, rank, &cards[i].bell);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static bool
+are_all_willing(const struct card *cards, uint32_t n_ranks)
+{
+    for (uint32_t i = 0; i < n_ranks; i++) {
+        if (!cards[i].is_willing)
+            return false;
+    }
+    return true;
+}
+
+static enum hoop_status
+others_attach(struct forming *forming, const struct card *cards)
+{
+    for (uint32_t i = 0; i < channel_size(forming->channel); i++) {
+        enum hoop_status status = HOOP_OK;
+
+        if (!cards[i].may_read)
+            return error_raise(HOOP_E_UNAVAILABLE, "rank %u does not want it",
+                               i);
+        if (i != channel_rank(forming->channel))
+            status = shm_region_cma_attach(forming->shm_region, i,
+                                           cards[i].bell.pid, &cards[i].attach);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return shm_region_enable_cma(forming->shm_region);
+}
+
+/* How well it went here. */
+static uint8_t
+cards_read(struct forming *forming, const struct card *cards)
+{
+    const uint32_t rank = channel_rank(forming->channel);
+    const uint32_t size = channel_size(forming->channel);
+    enum hoop_status status = HOOP_OK;
+
+    if (!are_all_willing(cards, size))
+        return ANSWER_NO;
+    if (rank > 0)
+        status = shm_region_open(&cards[0].shm_region, rank, size,
+                                 &forming->shm_region);
+    if (status == HOOP_OK)
+        status = bells_reach(forming, cards);
+    if (status != HOOP_OK) {
+        note_failure("no hall: out of reach");
+        return ANSWER_NO;
+    }
+    if (others_attach(forming, cards) == HOOP_OK)
+        return ANSWER_READING;
+    note_failure("no reading of others' memory");
+    return ANSWER_HALL;
+}
+
+static uint8_t
+least_of(const uint8_t *answers, uint32_t n_ranks)
+{
+    uint8_t least = ANSWER_READING;
+
+    for (uint32_t i = 0; i < n_ranks; i++)
+        least = answers[i] < least ? answers[i] : least;
+    return least;
+}
+
+static enum hoop_status
+forming_agree(struct forming *forming)
+{
+    const uint32_t size = channel_size(forming->channel);
+    CLEANUP(free) struct card *cards = calloc(size, sizeof(*cards));
+    uint8_t answers[SHM_REGION_RANKS];
+    struct card card = {0};
+
+    if (!cards)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
+    card_write(forming, &card);
+    enum hoop_status status =
+        gather(forming->channel, &card, cards, sizeof(card));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const uint8_t own = cards_read(forming, cards);
+    status = gather(forming->channel, &own, answers, sizeof(own));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const uint8_t least = least_of(answers, size);
+    if (least == ANSWER_NO)
+        return HOOP_OK;
+    if (least == ANSWER_HALL)
+        shm_region_disable_cma(forming->shm_region);
+    shm_region_unlink(forming->shm_region);
+    channel_enter(forming->channel, STEAL(forming->shm_region));
+    return HOOP_OK;
+}
+
+enum hoop_status
+shm_region_form(struct engine *engine,
+                struct channel *channel,
+                const struct roster *roster,
+                const struct shm_region_modes *modes,
+                uint64_t deadline_ns)
+{
+    const uint32_t size = channel_size(channel);
+    const uint32_t timeout_ms = channel_timeout(channel);
+    struct forming forming = {engine, channel, modes, NULL};
+
+    if (size == 1 || size > SHM_REGION_RANKS ||
+        !is_on_one_host(channel, roster))
+        return HOOP_OK;
+    /* The channel's own deadline is for what the user calls. */
+    if (deadline_ns != CLOCK_NEVER)
+        channel_set_timeout(channel, (uint32_t)clock_left_ms(deadline_ns));
+    const enum hoop_status status = forming_agree(&forming);
+    channel_set_timeout(channel, timeout_ms);
+    shm_region_destroy(forming.shm_region);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
