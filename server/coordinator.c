@@ -149,8 +149,8 @@ service_begin(struct hoop_coordinator *coordinator,
                             ? NULL
                             : options->data_dir,
             .durability = options->durability == HOOP_DURABLE_PROCESS
-                              ? KEEP_PROCESS
-                              : KEEP_DISK,
+                              ? STORAGE_OUTLIVES_PROCESS
+                              : STORAGE_OUTLIVES_MACHINE,
             .n_origin_max = options->connections_per_address,
             .cluster =
                 {

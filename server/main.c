@@ -19,12 +19,12 @@
 #include "coordinator.h"
 #include "expiry.h"
 #include "exposure.h"
+#include "idle_shutdown.h"
 #include "keep/database.h"
 #include "options.h"
 #include "probe.h"
 #include "repair.h"
 #include "standby.h"
-#include "vacancy.h"
 #include "version.h"
 
 DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
@@ -176,10 +176,10 @@ end_await(const hoop_coordinator_t *coordinator,
 {
     static const struct timespec look_again = {.tv_nsec = 200 * 1000000L};
     struct expiry_watch expiries;
-    struct vacancy vacancy;
+    struct idle_shutdown idle_shutdown;
 
     expiry_watch_init(&expiries, &options->coordinator);
-    vacancy_init(&vacancy, options->until_empty_s, STDIN_FILENO);
+    idle_shutdown_init(&idle_shutdown, options->until_empty_s, STDIN_FILENO);
     do {
         expiry_watch_look(&expiries, time(NULL));
         *out_number = sigtimedwait(ending, NULL, &look_again);
@@ -188,7 +188,7 @@ end_await(const hoop_coordinator_t *coordinator,
         const struct coordinator_occupancy occupancy =
             coordinator_occupancy(coordinator);
         if (options->until_empty_s > 0 &&
-            vacancy_is_due(&vacancy, &occupancy, clock_now_ns()))
+            idle_shutdown_is_due(&idle_shutdown, &occupancy, clock_now_ns()))
             return END_EMPTY;
     } while (*out_number <= 0);
     return END_SIGNAL;

@@ -20,8 +20,8 @@
 #include "base/settings.h"
 #include "base/token_file.h"
 #include "exposure.h"
+#include "idle_shutdown.h"
 #include "net/address.h"
-#include "vacancy.h"
 #include "version.h"
 
 enum {
@@ -127,7 +127,7 @@ until_empty_take(struct argp_state *state, const char *text)
     struct options *options = state->input;
     char *end = NULL;
 
-    options->until_empty_s = VACANCY_LIMIT_S;
+    options->until_empty_s = IDLE_SHUTDOWN_LIMIT_S;
     if (!text)
         return;
     const unsigned long seconds = strtoul(text, &end, 10);

@@ -15,12 +15,12 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "core/chronicle.h"
 #include "core/cluster.h"
-#include "keep/claim.h"
+#include "core/journal.h"
 #include "keep/database.h"
-#include "keep/keep.h"
+#include "keep/folder_lock.h"
 #include "keep/pages.h"
+#include "keep/storage.h"
 
 enum {
     LINES_MAX = 20,
@@ -46,24 +46,24 @@ repair_deinit_at(struct repair *repair)
 }
 
 static uint8_t
-key_byte(struct keep_bytes key, size_t at)
+key_byte(struct storage_bytes key, size_t at)
 {
     return at < key.n_bytes ? ((const uint8_t *)key.bytes)[at] : 0;
 }
 
 static void
 record_add(struct changeset *records,
-           struct keep_bytes key,
-           struct keep_bytes value)
+           struct storage_bytes key,
+           struct storage_bytes value)
 {
     changeset_put(
         records, key_byte(key, OWNER_AT),
-        (struct keep_bytes){(const uint8_t *)key.bytes + 1, key.n_bytes - 1},
+        (struct storage_bytes){(const uint8_t *)key.bytes + 1, key.n_bytes - 1},
         value);
 }
 
 static void
-on_record(void *owner, struct keep_bytes key, struct keep_bytes value)
+on_record(void *owner, struct storage_bytes key, struct storage_bytes value)
 {
     struct repair *repair = owner;
 
@@ -82,27 +82,27 @@ on_damage(void *owner, const char *text)
 
 /* Of the core's records: whether it is a job's. */
 static bool
-is_of_core(struct keep_bytes key, bool is_job)
+is_of_core(struct storage_bytes key, bool is_job)
 {
-    return key_byte(key, OWNER_AT) == KEEP_CORE &&
-           (key_byte(key, KIND_AT) == CHRONICLE_JOB) == is_job;
+    return key_byte(key, OWNER_AT) == STORAGE_CORE &&
+           (key_byte(key, KIND_AT) == JOURNAL_JOB) == is_job;
 }
 
 static enum hoop_status
-record_revive(struct cluster *cluster, const struct change *record)
+record_recover(struct cluster *cluster, const struct change *record)
 {
-    return cluster_revive(cluster,
-                          &(struct cluster_record){
-                              .key = (const uint8_t *)record->key.bytes + 1,
-                              .n_key = record->key.n_bytes - 1,
-                              .value = record->value.bytes,
-                              .n_value = record->value.n_bytes,
-                          });
+    return cluster_recover(cluster,
+                           &(struct cluster_record){
+                               .key = (const uint8_t *)record->key.bytes + 1,
+                               .n_key = record->key.n_bytes - 1,
+                               .value = record->value.bytes,
+                               .n_value = record->value.n_bytes,
+                           });
 }
 
 /* What belongs to no job, and to the job whose key is that; NULL: to none. */
 static enum hoop_status
-job_try(const struct changeset *records, const struct keep_bytes *job)
+job_try(const struct changeset *records, const struct storage_bytes *job)
 {
     CLEANUP(cluster_destroy) struct cluster *cluster = NULL;
     const struct cluster_options options = {
@@ -121,15 +121,15 @@ job_try(const struct changeset *records, const struct keep_bytes *job)
             memcmp(record.key.bytes, job->bytes, JOB_BYTES) == 0;
 
         if (is_its || is_of_core(record.key, false))
-            status = record_revive(cluster, &record);
+            status = record_recover(cluster, &record);
     }
     if (status == HOOP_OK)
-        status = cluster_wake(cluster);
+        status = cluster_recovery_finish(cluster);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static uint64_t
-job_number(struct keep_bytes key)
+job_number(struct storage_bytes key)
 {
     uint64_t number = 0;
 
@@ -143,7 +143,7 @@ job_number(struct keep_bytes key)
 static enum hoop_status
 jobs_sift(struct repair *repair, struct changeset *kept, size_t *out_n_jobs)
 {
-    struct keep_bytes job = {0};
+    struct storage_bytes job = {0};
     struct change record;
     bool is_sound = false;
     size_t at = 0;
@@ -179,11 +179,12 @@ is_sound(const char *folder)
 {
     CLEANUP(database_close) struct database *database = NULL;
 
-    return database_open(folder, KEEP_DISK, &database) == HOOP_OK;
+    return database_open(folder, STORAGE_OUTLIVES_MACHINE, &database) ==
+           HOOP_OK;
 }
 
 static void
-loss_tell(const struct repair *repair, const struct seal *written)
+loss_tell(const struct repair *repair, const struct commit_record *written)
 {
     if (repair->n_damages > LINES_MAX)
         fprintf(repair->out, "damaged: %" PRIu64 " more\n",
@@ -206,7 +207,7 @@ data_repair(const char *folder, struct repair *repair)
 {
     CLEANUP(changeset_deinit) struct changeset kept = {0};
     char former[LIMIT_SETTING] = "";
-    struct seal written = {0};
+    struct commit_record written = {0};
     size_t n_jobs = 0;
 
     enum hoop_status status = database_salvage(
@@ -239,15 +240,16 @@ data_repair(const char *folder, struct repair *repair)
 enum hoop_status
 repair_run(const char *folder, FILE *out)
 {
-    CLEANUP(claim_drop) struct claim *claim = NULL;
+    CLEANUP(folder_lock_release) struct folder_lock *folder_lock = NULL;
     CLEANUP(repair_deinit) struct repair repair = {.out = out};
 
-    enum hoop_status status = claim_take(folder, KEEP_DISK, &claim);
+    enum hoop_status status =
+        folder_lock_take(folder, STORAGE_OUTLIVES_MACHINE, &folder_lock);
     if (status == HOOP_OK)
         status = data_repair(folder, &repair);
     if (status != HOOP_OK)
         return error_pass(status);
-    claim_settle(claim);
+    folder_lock_mark_synced(folder_lock);
     return fflush(out) == 0 && !ferror(out)
                ? HOOP_OK
                : error_raise(HOOP_E_UNAVAILABLE,

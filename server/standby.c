@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/private_file.h"
 #include "http_port.h"
-#include "keep/claim.h"
+#include "keep/folder_lock.h"
 
 static const struct timespec look_again = {.tv_nsec = 50 * 1000000L};
 
@@ -47,7 +47,7 @@ standby_wait(const struct hoop_coordinator_options *options,
     CLEANUP(http_port_close) struct http_port *http = NULL;
     int number = 0;
 
-    if (!claim_is_held(options->data_dir)) {
+    if (!folder_lock_is_held(options->data_dir)) {
         *out_signal = 0;
         return HOOP_OK;
     }
@@ -65,7 +65,7 @@ standby_wait(const struct hoop_coordinator_options *options,
         return error_pass(status);
     log_info("coordinator", "standing by, http on %s: another hoopd uses %s",
              http ? http_port_address(http) : "nothing", options->data_dir);
-    while (number <= 0 && claim_is_held(options->data_dir))
+    while (number <= 0 && folder_lock_is_held(options->data_dir))
         number = sigtimedwait(ending, NULL, &look_again);
     *out_signal = number > 0 ? number : 0;
     return HOOP_OK;

@@ -155,7 +155,7 @@ enum {
     LIMIT_JOBS = 1024,
     LIMIT_JOB_WORLDS = 256, /* by which one job has grown, and that live: each
                                   takes a thread and connections of members */
-    LIMIT_JOB_ENDINGS = 64, /* of which it remembers that they were */
+    LIMIT_ENDED_JOBS = 64,  /* of which it remembers that they were */
     LIMIT_MEMBERS = 2 * 65536, /* over all jobs */
     /* What is allocated for a job's members, groups, waiting requests and changes
      * of keys that a watch may look back at ... */

@@ -18,7 +18,7 @@
 enum cluster_action_kind {
     CLUSTER_REPLY,
     CLUSTER_NOTICE, /* for the log */
-    CLUSTER_RECORD, /* to be kept; core/chronicle.h says what they are */
+    CLUSTER_RECORD, /* to be kept; core/journal.h says what they are */
 };
 
 enum cluster_reply_kind {
@@ -28,9 +28,9 @@ enum cluster_reply_kind {
     CLUSTER_REPLY_LEASE,
     CLUSTER_REPLY_CHANGES,
     CLUSTER_REPLY_GROUPS,
-    CLUSTER_REPLY_SEAT,
+    CLUSTER_REPLY_GROUP_SLOT,
     CLUSTER_REPLY_OUTCOME,
-    CLUSTER_REPLY_AWAITED,
+    CLUSTER_REPLY_PENDING,
     CLUSTER_REPLY_STORE,
     CLUSTER_REPLY_KEY_CHANGES,
     CLUSTER_REPLY_JOBS,
@@ -129,15 +129,15 @@ struct cluster_group {
     uint64_t communicator; /* unique within the world; the world's own is 0 */
     const uint32_t *ranks;
     uint32_t n_ranks;
-    uint32_t n_joined; /* of them; less: the others are awaited, or have left */
+    uint32_t n_joined; /* of them; less: the others are pending, or have left */
 };
 
 /* A join of a group that has formed. */
-struct cluster_seat {
+struct cluster_group_slot {
     uint64_t communicator;
 };
 
-/* Of a council: the same to all who survive. */
+/* Of a vote: the same to all who survive. */
 struct cluster_outcome {
     enum hoop_status status; /* of the communicator that was to be formed */
     uint64_t flags;
@@ -226,13 +226,13 @@ struct cluster_job_detail {
     size_t n_waiters;
     /* While forming, else 0 and "". */
     uint32_t size_min;
-    const char *missing; /* core/roll.h */
+    const char *missing; /* core/roster_text.h */
     const char *hosts;
     const struct cluster_activity *activities; /* [n_members], or NULL */
 };
 
 /* Who is missing where a member waits. */
-struct cluster_awaited {
+struct cluster_pending {
     const char *call;  /* that waits, as programs know it; static */
     uint64_t since_ns; /* when it came */
     uint32_t n_ranks;  /* that are to come */
@@ -250,9 +250,9 @@ struct cluster_reply {
         struct cluster_lease lease;
         struct cluster_changes changes;
         struct cluster_groups groups;
-        struct cluster_seat seat;
+        struct cluster_group_slot group_slot;
         struct cluster_outcome outcome;
-        struct cluster_awaited awaited;
+        struct cluster_pending pending;
         struct cluster_store_reply store;
         struct cluster_key_changes key_changes;
         struct cluster_jobs jobs;

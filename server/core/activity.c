@@ -7,9 +7,9 @@
 #include "core/job.h"
 #include "core/member.h"
 #include "core/memory.h"
-#include "core/sentence.h"
 #include "core/state.h"
-#include "core/survey.h"
+#include "core/status_query.h"
+#include "core/text_buffer.h"
 
 enum {
     /* Operators have their answer within a second. */
@@ -118,18 +118,18 @@ seconds(uint64_t ns)
 }
 
 /* Why nothing has come of member. */
-static struct sentence
+static struct text_buffer
 silence_of(const struct cluster *cluster, const struct member *member)
 {
     const struct waiter *watch = watch_of(cluster, member);
-    struct sentence silence = {0};
+    struct text_buffer silence = {0};
 
     if (member->state != CLUSTER_MEMBER_ACTIVE)
-        sentence_add(&silence, "it %s", member_fate(member).text);
+        text_buffer_add(&silence, "it %s", member_end_text(member).text);
     else if (watch && watch->activity_query == CLUSTER_NO_QUESTION)
-        sentence_add(&silence, "its version of hoop does not tell");
+        text_buffer_add(&silence, "its version of hoop does not tell");
     else
-        sentence_add(
+        text_buffer_add(
             &silence,
             "no answer within %.1f s: stopped, dead or cut off? Its "
             "last sign of life came %.1f s ago",
@@ -144,25 +144,25 @@ set_up_describe(struct cluster *cluster,
                 const struct member *member,
                 struct cluster_activity *activity)
 {
-    struct cluster_awaited awaited = {0};
-    struct sentence missing = {0};
-    struct sentence call = {0};
+    struct cluster_pending pending = {0};
+    struct text_buffer missing = {0};
+    struct text_buffer call = {0};
 
-    if (!seats_awaited(member, CLUSTER_NUMBER_ANY, &awaited, &missing))
+    if (!group_slots_pending(member, CLUSTER_NUMBER_ANY, &pending, &missing))
         return;
-    sentence_add(&call, "%s (%u ranks)", awaited.call, awaited.n_ranks);
-    activity->call = outbox_text(&cluster->outbox, call.text);
-    activity->waits_for = outbox_text(&cluster->outbox, missing.text);
-    activity->age_ms = (cluster->now_ns - awaited.since_ns) / CLOCK_NS_PER_MS;
+    text_buffer_add(&call, "%s (%u ranks)", pending.call, pending.n_ranks);
+    activity->call = action_list_text(&cluster->action_list, call.text);
+    activity->waits_for = action_list_text(&cluster->action_list, missing.text);
+    activity->age_ms = (cluster->now_ns - pending.since_ns) / CLOCK_NS_PER_MS;
     activity->n_calls = 1;
 }
 
-/* [job->size], of the outbox. */
+/* [job->size], of the action list. */
 static struct cluster_activity *
 activities_list(struct cluster *cluster, const struct job *job)
 {
-    struct cluster_activity *activities =
-        outbox_memory(&cluster->outbox, job->size, sizeof(*activities));
+    struct cluster_activity *activities = action_list_memory(
+        &cluster->action_list, job->size, sizeof(*activities));
 
     for (uint32_t rank = 0; rank < job->size; rank++) {
         const struct member *member = job->ranks[rank];
@@ -175,18 +175,19 @@ activities_list(struct cluster *cluster, const struct job *job)
             .silence = "", .call = "", .communicator = "", .waits_for = ""};
         if (has_told) {
             activities[rank] = *told;
-            activities[rank].call = outbox_text(&cluster->outbox, told->call);
+            activities[rank].call =
+                action_list_text(&cluster->action_list, told->call);
             activities[rank].communicator =
-                outbox_text(&cluster->outbox, told->communicator);
+                action_list_text(&cluster->action_list, told->communicator);
             activities[rank].waits_for =
-                outbox_text(&cluster->outbox, told->waits_for);
+                action_list_text(&cluster->action_list, told->waits_for);
             if (!told->call[0])
                 set_up_describe(cluster, member, &activities[rank]);
         } else {
-            const struct sentence silence = silence_of(cluster, member);
+            const struct text_buffer silence = silence_of(cluster, member);
 
             activities[rank].silence =
-                outbox_text(&cluster->outbox, silence.text);
+                action_list_text(&cluster->action_list, silence.text);
         }
     }
     return activities;
@@ -200,7 +201,7 @@ asker_answer(struct cluster *cluster,
     struct job *job = waiter->job;
     struct cluster_reply *reply = waiter_answer(cluster, waiter);
 
-    survey_fill(cluster, job, CLUSTER_VIEW_WITH_MEMBERS, reply);
+    status_query_fill(cluster, job, CLUSTER_VIEW_WITH_MEMBERS, reply);
     reply->job.activities = activities;
 }
 

@@ -18,9 +18,9 @@
 #include "core/growth.h"
 #include "core/job.h"
 #include "core/membership.h"
-#include "core/sentence.h"
+#include "core/requested_size.h"
 #include "core/state.h"
-#include "core/wish.h"
+#include "core/text_buffer.h"
 #include "core/worker.h"
 
 enum {
@@ -123,7 +123,8 @@ rank_check(const struct cluster *cluster,
            const struct job *job,
            const struct cluster_join *join)
 {
-    const uint32_t said = job ? wish_size(cluster, job) : cluster->world_size;
+    const uint32_t said =
+        job ? requested_size_max(cluster, job) : cluster->world_size;
     const uint32_t size = join->world_size ? join->world_size : said;
     const struct member *holder = NULL;
 
@@ -150,16 +151,16 @@ ended_lose(struct cluster *cluster,
         return;
     for (uint32_t rank = 0; rank < job->size && rank < join->n_ended; rank++) {
         struct member *member = job->ranks[rank];
-        struct sentence reason = {0};
+        struct text_buffer reason = {0};
 
         if (!join->ended[rank] || member->state != CLUSTER_MEMBER_ACTIVE ||
             member->process_space != join->process_space)
             continue;
-        sentence_add(&reason,
-                     "its process has ended, reported by %s:%u, which comes "
-                     "after it",
-                     join->host, join->pid);
-        membership_lose(cluster, member, reason.text);
+        text_buffer_add(&reason,
+                        "its process has ended, reported by %s:%u, which comes "
+                        "after it",
+                        join->host, join->pid);
+        membership_declare_lost(cluster, member, reason.text);
     }
 }
 
@@ -182,7 +183,7 @@ enum presence {
 /* Which active members are named, as "rank 0 (a:7), rank 1 (b:9) and 2 more"; how
  * many of them there are. */
 static uint32_t
-active_write(struct sentence *sentence,
+active_write(struct text_buffer *text_buffer,
              const struct cluster *cluster,
              const struct job *job,
              enum presence presence)
@@ -196,11 +197,11 @@ active_write(struct sentence *sentence,
             (presence == PRESENCE_ABSENT && is_present(cluster, member)))
             continue;
         if (n_named++ < NAMES_MAX)
-            sentence_add(sentence, "%s%s", n_named > 1 ? ", " : "",
-                         member_label(member).text);
+            text_buffer_add(text_buffer, "%s%s", n_named > 1 ? ", " : "",
+                            member_label(member).text);
     }
     if (n_named > NAMES_MAX)
-        sentence_add(sentence, " and %u more", n_named - NAMES_MAX);
+        text_buffer_add(text_buffer, " and %u more", n_named - NAMES_MAX);
     return n_named;
 }
 
@@ -224,32 +225,33 @@ world_refuse(struct cluster *cluster,
              struct job *job,
              const struct cluster_join *join)
 {
-    struct sentence names = {0};
-    struct sentence why = {0};
+    struct text_buffer names = {0};
+    struct text_buffer why = {0};
 
     ended_lose(cluster, job_present(job), join);
     if (!LIST_EMPTY(&job->grown))
-        sentence_add(&why, "; it has grown");
+        text_buffer_add(&why, "; it has grown");
     if (job->n_left || job->n_lost) {
         if (active_write(&names, cluster, job, PRESENCE_ANY) > 0)
-            sentence_add(&why, "; it ends when these have left, too: %s",
-                         names.text);
+            text_buffer_add(&why, "; it ends when these have left, too: %s",
+                            names.text);
         return full_raise(job, HOOP_E_UNAVAILABLE, why.text);
     }
     if (join->rank < job->size && is_present(cluster, job->ranks[join->rank]))
         return member_raise_taken(job->ranks[join->rank]);
     if (active_write(&names, cluster, job, PRESENCE_ABSENT) == 0) {
-        sentence_add(&why, "; it takes others when its members call "
-                           "hoop_comm_grow()");
+        text_buffer_add(&why, "; it takes others when its members call "
+                              "hoop_comm_grow()");
         return full_raise(job,
                           job->size < job->size_max ? HOOP_E_UNAVAILABLE
                                                     : HOOP_E_PRECONDITION,
                           why.text);
     }
-    sentence_add(&why,
-                 "; not connected, and lost unless they come back before their "
-                 "leases end: %s",
-                 names.text);
+    text_buffer_add(
+        &why,
+        "; not connected, and lost unless they come back before their "
+        "leases end: %s",
+        names.text);
     return full_raise(job, HOOP_E_UNAVAILABLE, why.text);
 }
 
@@ -298,8 +300,9 @@ join_repeat(struct cluster *cluster,
 
     member->client = event->client;
     if (member->state == CLUSTER_MEMBER_ACTIVE) {
-        forming_welcome(cluster, member,
-                        outbox_reply(&cluster->outbox, event->ticket));
+        forming_welcome(
+            cluster, member,
+            action_list_reply(&cluster->action_list, event->ticket));
         return HOOP_OK;
     }
     if (member->state != CLUSTER_MEMBER_JOINING)
@@ -311,8 +314,8 @@ join_repeat(struct cluster *cluster,
         status = waiter_park(cluster, job, event, &waiter);
     if (status != HOOP_OK)
         return error_pass(status);
-    outbox_refuse(&cluster->outbox, waiter_answer(cluster, former),
-                  HOOP_E_CANCELLED, "the same worker has joined again");
+    action_list_refuse(&cluster->action_list, waiter_answer(cluster, former),
+                       HOOP_E_CANCELLED, "the same worker has joined again");
     member->waiter = waiter;
     waiter->member = member;
     return HOOP_OK;
@@ -324,7 +327,7 @@ member_announce(struct cluster *cluster,
                 enum cluster_notice_kind kind)
 {
     const struct job *job = member->job;
-    const uint32_t size = wish_size(cluster, job);
+    const uint32_t size = requested_size_max(cluster, job);
     char sized[32] = "no world size yet";
 
     if (size > 0)
@@ -334,14 +337,14 @@ member_announce(struct cluster *cluster,
             growth_announce(cluster, job);
         return;
     }
-    outbox_notice(&cluster->outbox,
-                  &(struct cluster_notice){.kind = kind,
-                                           .job = job_title(job),
-                                           .rank = member->rank},
-                  "%s at %s %s job \"%s\": %u there, %s",
-                  member_label(member).text, member->address,
-                  kind == CLUSTER_NOTICE_JOINED ? "joins" : "withdraws from",
-                  job_title(job), job->n_members, sized);
+    action_list_notice(
+        &cluster->action_list,
+        &(struct cluster_notice){
+            .kind = kind, .job = job_title(job), .rank = member->rank},
+        "%s at %s %s job \"%s\": %u there, %s", member_label(member).text,
+        member->address,
+        kind == CLUSTER_NOTICE_JOINED ? "joins" : "withdraws from",
+        job_title(job), job->n_members, sized);
 }
 
 static enum hoop_status
@@ -367,8 +370,8 @@ join_enter(struct cluster *cluster,
         HASH_ADD(hh_rank, job->requests, rank, sizeof(member->rank), member);
     job_count_tables(job);
     TAILQ_INSERT_TAIL(&job->arrivals, member, arrival);
-    wish_add(job, member);
-    agenda_remove(&cluster->agenda, &job->grace);
+    requested_size_add(job, member);
+    timer_heap_remove(&cluster->timer_heap, &job->grace);
     job->n_members++;
     job->n_newcomers += member->is_newcomer;
     worker_enter(cluster, member, growth_worker(job, join));
@@ -387,7 +390,8 @@ join_admit(struct cluster *cluster,
            const struct cluster_event *event)
 {
     const struct cluster_join *join = &event->join;
-    enum hoop_status status = job ? wish_check(cluster, job, join) : HOOP_OK;
+    enum hoop_status status =
+        job ? requested_size_check(cluster, job, join) : HOOP_OK;
 
     if (status == HOOP_OK)
         status = rank_check(cluster, job, join);
@@ -475,7 +479,7 @@ admission_withdraw(struct cluster *cluster, struct member *member)
     job->n_members--;
     job->n_newcomers -= member->is_newcomer;
     worker_end(cluster, member);
-    wish_remove(cluster, job, member);
+    requested_size_remove(cluster, job, member);
     member_announce(cluster, member, CLUSTER_NOTICE_WITHDRAWN);
     member_destroy(member);
     job_touch(cluster, job);
@@ -531,8 +535,9 @@ admission_announce_refusal(struct cluster *cluster,
     };
 
     if (event->kind != CLUSTER_JOIN) {
-        outbox_notice(&cluster->outbox, &notice,
-                      "a request to job \"%s\" is refused: %s", name, text);
+        action_list_notice(&cluster->action_list, &notice,
+                           "a request to job \"%s\" is refused: %s", name,
+                           text);
         return;
     }
     cluster->counters.joins_refused++;
@@ -541,8 +546,8 @@ admission_announce_refusal(struct cluster *cluster,
 
     if (news == REFUSAL_KNOWN)
         return;
-    outbox_notice(
-        &cluster->outbox, &notice, "%s:%u is refused: %s%s",
+    action_list_notice(
+        &cluster->action_list, &notice, "%s:%u is refused: %s%s",
         text_is_clean(event->join.host, LIMIT_NAME) ? event->join.host : "?",
         event->join.pid, text,
         news == REFUSAL_LAST ? "; more who try again are not told of" : "");

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "core/chronicle.h"
 #include "core/job.h"
+#include "core/journal.h"
 #include "core/state.h"
 
 static struct cluster_change *
@@ -30,7 +30,7 @@ change_add(struct cluster *cluster,
     change->when_ns = cluster->now_ns;
     change->host = "";
     change->reason = "";
-    chronicle_write_cluster(cluster);
+    journal_write_cluster(cluster);
     job_touch(cluster, job);
     return change;
 }
@@ -42,7 +42,7 @@ change_add_formed(struct cluster *cluster, struct job *job)
         change_add(cluster, job, CLUSTER_CHANGE_FORMED);
 
     change->rank = job->size;
-    chronicle_write_change(cluster, job, change);
+    journal_write_change(cluster, job, change);
 }
 
 void
@@ -61,8 +61,8 @@ change_add_end(struct cluster *cluster, struct member *member)
         change->reason = member->reason;
     change->has_given_up = member->has_given_up;
     member->lost_revision = is_lost ? change->revision : 0;
-    chronicle_write_change(cluster, member->job, change);
-    chronicle_write_job(cluster, member->job);
+    journal_write_change(cluster, member->job, change);
+    journal_write_job(cluster, member->job);
 }
 
 static void
@@ -122,7 +122,7 @@ change_watch(struct cluster *cluster,
     if (watch->since < job->n_changes ||
         is_asked(job, watch->question, watch->activity_query)) {
         changes_reply(job, watch->since,
-                      outbox_reply(&cluster->outbox, event->ticket));
+                      action_list_reply(&cluster->action_list, event->ticket));
         return HOOP_OK;
     }
 

@@ -20,21 +20,21 @@
 #include "core/activity.h"
 #include "core/admission.h"
 #include "core/change.h"
-#include "core/council.h"
 #include "core/forming.h"
 #include "core/group.h"
+#include "core/group_slot.h"
 #include "core/job.h"
 #include "core/key_call.h"
 #include "core/key_scan.h"
 #include "core/key_wait.h"
 #include "core/key_watch.h"
+#include "core/lease_check.h"
 #include "core/membership.h"
 #include "core/memory.h"
-#include "core/muster.h"
-#include "core/seat.h"
 #include "core/state.h"
-#include "core/survey.h"
+#include "core/status_query.h"
 #include "core/suspicion.h"
+#include "core/vote.h"
 
 typedef enum hoop_status
 cluster_verb_fn(struct cluster *cluster,
@@ -65,10 +65,10 @@ static const struct verb {
     [CLUSTER_GROUP_CREATE] = {group_create, VERB_JOB},
     [CLUSTER_GROUP_GET] = {group_get, VERB_JOB},
     [CLUSTER_GROUP_LIST] = {group_list, VERB_JOB},
-    [CLUSTER_GROUP_JOIN] = {seat_join, VERB_JOB},
-    [CLUSTER_GROUP_LEAVE] = {seat_leave, VERB_JOB},
-    [CLUSTER_COUNCIL] = {council_attend, VERB_JOB},
-    [CLUSTER_AWAITED] = {seat_awaited, VERB_JOB},
+    [CLUSTER_GROUP_JOIN] = {group_slot_join, VERB_JOB},
+    [CLUSTER_GROUP_LEAVE] = {group_slot_leave, VERB_JOB},
+    [CLUSTER_VOTE] = {vote_join, VERB_JOB},
+    [CLUSTER_PENDING] = {group_slot_pending, VERB_JOB},
     [CLUSTER_STORE_SET] = {key_set, VERB_JOB},
     [CLUSTER_STORE_ADD] = {key_add, VERB_JOB},
     [CLUSTER_STORE_SWAP] = {key_swap, VERB_JOB},
@@ -77,8 +77,8 @@ static const struct verb {
     [CLUSTER_STORE_DELETE] = {key_delete, VERB_JOB},
     [CLUSTER_STORE_LIST] = {key_scan, VERB_JOB},
     [CLUSTER_STORE_WATCH] = {key_watch, VERB_JOB},
-    [CLUSTER_JOBS] = {survey_jobs, VERB_CLUSTER},
-    [CLUSTER_JOB] = {survey_job, VERB_JOB},
+    [CLUSTER_JOBS] = {status_query_jobs, VERB_CLUSTER},
+    [CLUSTER_JOB] = {status_query_job, VERB_JOB},
 };
 
 static enum hoop_status
@@ -148,8 +148,8 @@ cluster_destroy(struct cluster *cluster)
         return;
     waiters_forget(cluster);
     jobs_destroy(cluster);
-    agenda_deinit(&cluster->agenda);
-    outbox_deinit(&cluster->outbox);
+    timer_heap_deinit(&cluster->timer_heap);
+    action_list_deinit(&cluster->action_list);
     free(cluster);
 }
 
@@ -171,11 +171,11 @@ waiter_expire(struct cluster *cluster, struct waiter *waiter)
     case WAITER_KEY_WATCH:
         key_watch_expire(cluster, waiter);
         return;
-    case WAITER_SEAT:
-        seat_expire(cluster, waiter);
+    case WAITER_GROUP_SLOT:
+        group_slot_expire(cluster, waiter);
         return;
-    case WAITER_COUNCIL:
-        council_expire(cluster, waiter);
+    case WAITER_VOTE:
+        vote_expire(cluster, waiter);
         return;
     case WAITER_ACTIVITY:
         activities_expire(cluster, waiter);
@@ -183,30 +183,31 @@ waiter_expire(struct cluster *cluster, struct waiter *waiter)
     }
 }
 
-/* Whatever happens takes the entry off the agenda or moves it on. */
+/* Whatever happens takes the entry off the timer heap or moves it on. */
 static void
-due_happen(struct cluster *cluster, struct agenda_entry *due)
+due_happen(struct cluster *cluster, struct timer_entry *due)
 {
     switch (due->kind) {
-    case AGENDA_WAITER:
+    case TIMER_WAITER:
         waiter_expire(cluster, CONTAINER_OF(due, struct waiter, timer));
         return;
-    case AGENDA_LEASE:
+    case TIMER_LEASE:
         membership_expire(cluster, CONTAINER_OF(due, struct member, lease));
         return;
-    case AGENDA_SETTLE:
+    case TIMER_SETTLE:
         forming_settle(cluster, CONTAINER_OF(due, struct job, settle));
         return;
-    case AGENDA_KEY:
+    case TIMER_KEY:
         store_expire(cluster, CONTAINER_OF(due, struct store_entry, expiry));
         return;
-    case AGENDA_GRACE:
+    case TIMER_GRACE:
         job_expire(cluster, CONTAINER_OF(due, struct job, grace));
         return;
-    case AGENDA_MUSTER:
-        muster_look(cluster, CONTAINER_OF(due, struct job, muster.entry));
+    case TIMER_LEASE_CHECK:
+        lease_check_look(cluster,
+                         CONTAINER_OF(due, struct job, lease_check.entry));
         return;
-    case AGENDA_SUSPICION:
+    case TIMER_SUSPICION:
         suspicion_look(cluster, CONTAINER_OF(due, struct job, suspicion.entry));
         return;
     }
@@ -216,14 +217,14 @@ due_happen(struct cluster *cluster, struct agenda_entry *due)
 static void
 due_run(struct cluster *cluster)
 {
-    struct agenda_entry *due = agenda_first(&cluster->agenda);
+    struct timer_entry *due = timer_heap_first(&cluster->timer_heap);
     unsigned int n_happened = 0;
 
     while (due && due->deadline_ns <= cluster->now_ns) {
         due_happen(cluster, due);
         if (++n_happened % LIMIT_PAGE == 0)
             jobs_settle(cluster);
-        due = agenda_first(&cluster->agenda);
+        due = timer_heap_first(&cluster->timer_heap);
     }
     jobs_settle(cluster);
 }
@@ -232,11 +233,11 @@ due_run(struct cluster *cluster)
 static void
 lateness_check(struct cluster *cluster)
 {
-    const struct agenda_entry *due = agenda_first(&cluster->agenda);
+    const struct timer_entry *due = timer_heap_first(&cluster->timer_heap);
     const uint64_t lease_ns = cluster->lease_ms * CLOCK_NS_PER_MS;
 
     if (due && due->deadline_ns + lease_ns / 4 < cluster->now_ns)
-        membership_forgive(cluster, cluster->now_ns - due->deadline_ns);
+        membership_extend_leases(cluster, cluster->now_ns - due->deadline_ns);
 }
 
 /* The waiter's request is gone; a join is withdrawn with it. */
@@ -271,8 +272,9 @@ cluster_drain(struct cluster *cluster)
         struct waiter *next = waiter->hh.next;
         struct member *member = waiter->member;
 
-        outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter),
-                      HOOP_E_UNAVAILABLE, "the coordinator is shutting down");
+        action_list_refuse(&cluster->action_list,
+                           waiter_answer(cluster, waiter), HOOP_E_UNAVAILABLE,
+                           "the coordinator is shutting down");
         if (member)
             admission_withdraw(cluster, member);
         waiter = next;
@@ -333,10 +335,10 @@ token_check(struct cluster *cluster,
 }
 
 bool
-cluster_believes(struct cluster *cluster,
-                 const char *name,
-                 const char *token,
-                 enum role role)
+cluster_accepts_token(struct cluster *cluster,
+                      const char *name,
+                      const char *token,
+                      enum role role)
 {
     const struct job *job = job_find(cluster, name);
 
@@ -398,9 +400,9 @@ request_step(struct cluster *cluster, const struct cluster_event *event)
     cluster->counters.joins += event->kind == CLUSTER_JOIN;
     if (status == HOOP_OK)
         return;
-    outbox_refuse(&cluster->outbox,
-                  outbox_reply(&cluster->outbox, event->ticket), status, "%s",
-                  error_text());
+    action_list_refuse(&cluster->action_list,
+                       action_list_reply(&cluster->action_list, event->ticket),
+                       status, "%s", error_text());
     refusal_announce(cluster, event, status);
 }
 
@@ -427,9 +429,9 @@ event_step(struct cluster *cluster, const struct cluster_event *event)
 static void
 replies_count(struct cluster *cluster)
 {
-    for (size_t i = 0; i < cluster->outbox.n_actions; i++)
+    for (size_t i = 0; i < cluster->action_list.n_actions; i++)
         cluster->counters.replies +=
-            cluster->outbox.actions[i].kind == CLUSTER_REPLY;
+            cluster->action_list.actions[i].kind == CLUSTER_REPLY;
 }
 
 struct cluster_actions
@@ -438,7 +440,7 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
     assert(event->now_ns >= cluster->now_ns);
     cluster->now_ns = event->now_ns;
     cluster->role = ROLE_ANYBODY;
-    outbox_clear(&cluster->outbox);
+    action_list_clear(&cluster->action_list);
     groups_forget(cluster); /* they are charged to jobs */
     jobs_forget(cluster);
 
@@ -451,8 +453,8 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
     replies_count(cluster);
     cluster->counters.job_bytes = cluster->memory.n_bytes;
     return (struct cluster_actions){
-        .items = cluster->outbox.actions,
-        .n_items = cluster->outbox.n_actions,
+        .items = cluster->action_list.actions,
+        .n_items = cluster->action_list.n_actions,
         .role = cluster->role,
     };
 }
@@ -460,7 +462,7 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
 uint64_t
 cluster_next_deadline_ns(const struct cluster *cluster)
 {
-    const struct agenda_entry *due = agenda_first(&cluster->agenda);
+    const struct timer_entry *due = timer_heap_first(&cluster->timer_heap);
 
     return due ? due->deadline_ns : UINT64_MAX;
 }

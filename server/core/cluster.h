@@ -17,9 +17,9 @@
  * whoever comes later begins anew and is told of the failed attempt should it
  * wait in vain as well.
  *
- * A cluster that keeps records (core/chronicle.h) is made again from them: by
- * cluster_create(), cluster_revive() for each in the order of their keys, and
- * cluster_wake().
+ * A cluster that keeps records (core/journal.h) is made again from them: by
+ * cluster_create(), cluster_recover() for each in the order of their keys, and
+ * cluster_recovery_finish().
  */
 
 #ifndef CORE_CLUSTER_H
@@ -91,14 +91,14 @@ cluster_create(const struct cluster_options *options,
  * on from either but cluster_destroy().
  */
 enum hoop_status
-cluster_revive(struct cluster *cluster, const struct cluster_record *record);
+cluster_recover(struct cluster *cluster, const struct cluster_record *record);
 
 /*
  * That was all. Leases begin anew, with time for members to find the way back.
  * Handle: HOOP_E_DATA_LOSS (something is missing).
  */
 enum hoop_status
-cluster_wake(struct cluster *cluster);
+cluster_recovery_finish(struct cluster *cluster);
 
 /* What is parked is not answered: drain first. NULL is fine. */
 void
@@ -107,10 +107,10 @@ cluster_destroy(struct cluster *cluster);
 /* Whether a request of that job would be believed: its token does for role. One
  * of a job that has none yet is not. */
 bool
-cluster_believes(struct cluster *cluster,
-                 const char *job,
-                 const char *token,
-                 enum role role);
+cluster_accepts_token(struct cluster *cluster,
+                      const char *job,
+                      const char *token,
+                      enum role role);
 
 /* The actions are borrowed until the next step or the end of the cluster. */
 struct cluster_actions

@@ -41,12 +41,12 @@ enum cluster_event_kind {
     CLUSTER_GROUP_CREATE, /* group -> CLUSTER_REPLY_GROUPS, one */
     CLUSTER_GROUP_GET,    /* group.key -> CLUSTER_REPLY_GROUPS, one */
     CLUSTER_GROUP_LIST,   /* group.key: after it -> CLUSTER_REPLY_GROUPS */
-    CLUSTER_GROUP_JOIN,   /* seat -> CLUSTER_REPLY_SEAT; may be parked until
+    CLUSTER_GROUP_JOIN, /* group_slot -> CLUSTER_REPLY_GROUP_SLOT; may be parked until
                              all have joined or deadline_ns */
-    CLUSTER_GROUP_LEAVE,  /* seat.numbers -> CLUSTER_REPLY_NONE */
-    CLUSTER_COUNCIL,      /* council -> CLUSTER_REPLY_OUTCOME; may be parked
+    CLUSTER_GROUP_LEAVE, /* group_slot.numbers -> CLUSTER_REPLY_NONE */
+    CLUSTER_VOTE,        /* vote -> CLUSTER_REPLY_OUTCOME; may be parked
                              until all that survive have come or deadline_ns */
-    CLUSTER_AWAITED,      /* awaited -> CLUSTER_REPLY_AWAITED */
+    CLUSTER_PENDING,     /* pending -> CLUSTER_REPLY_PENDING */
 
     /* The store of a job. WAIT and WATCH may be parked until deadline_ns. */
     CLUSTER_STORE_SET,    /* write -> CLUSTER_REPLY_STORE */
@@ -160,7 +160,7 @@ struct cluster_group_call {
  * A member numbers its joins: the same number again is a retry. Leaving what
  * it has left, or never joined, does no harm.
  */
-struct cluster_seat_call {
+struct cluster_group_slot_call {
     struct cluster_member_id member;
     uint64_t number;       /* JOIN */
     const uint32_t *ranks; /* JOIN: in the order of the group */
@@ -170,8 +170,8 @@ struct cluster_seat_call {
     bool is_withdrawal; /* LEAVE: what has formed stays joined */
 };
 
-/* Whom does the join, or the council call, of this number wait for? */
-struct cluster_awaited_call {
+/* Whom does the join, or the vote call, of this number wait for? */
+struct cluster_pending_call {
     struct cluster_member_id member;
     uint64_t number;
 };
@@ -180,18 +180,18 @@ struct cluster_awaited_call {
 static const uint64_t CLUSTER_NUMBER_ANY = UINT64_MAX;
 
 /* As on the wire. */
-enum cluster_council_kind {
-    CLUSTER_COUNCIL_AGREE = 1,
-    CLUSTER_COUNCIL_SHRINK,  /* the survivors get a communicator of their own */
-    CLUSTER_COUNCIL_CONFIRM, /* its members: could all open it? */
-    CLUSTER_COUNCIL_GROW,    /* all are there to meet newcomers */
+enum cluster_vote_kind {
+    CLUSTER_VOTE_AGREE = 1,
+    CLUSTER_VOTE_SHRINK,  /* the survivors get a communicator of their own */
+    CLUSTER_VOTE_CONFIRM, /* its members: could all open it? */
+    CLUSTER_VOTE_GROW,    /* all are there to meet newcomers */
 };
 
 /* A member counts its turns: the same turn again is a retry. */
-struct cluster_council_call {
+struct cluster_vote_call {
     struct cluster_member_id member;
     uint64_t communicator; /* the world's own is 0 */
-    uint32_t kind;         /* enum cluster_council_kind, or nonsense */
+    uint32_t kind;         /* enum cluster_vote_kind, or nonsense */
     uint64_t turn;         /* of this kind on this communicator: 1, 2, ... */
     uint64_t flags;        /* the outcome has what all have */
     uint64_t least;        /* ... and the least of these */
@@ -255,9 +255,9 @@ struct cluster_event {
         struct cluster_report report;
         struct cluster_watch watch;
         struct cluster_group_call group;
-        struct cluster_seat_call seat;
-        struct cluster_council_call council;
-        struct cluster_awaited_call awaited;
+        struct cluster_group_slot_call group_slot;
+        struct cluster_vote_call vote;
+        struct cluster_pending_call pending;
         struct cluster_write write;
         struct cluster_keys keys;
         struct cluster_scan scan;

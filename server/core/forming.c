@@ -10,14 +10,14 @@
 #include "base/clock.h"
 #include "core/assign.h"
 #include "core/change.h"
-#include "core/chronicle.h"
 #include "core/growth.h"
 #include "core/job.h"
+#include "core/journal.h"
+#include "core/lease_check.h"
 #include "core/memory.h"
-#include "core/muster.h"
-#include "core/roll.h"
+#include "core/requested_size.h"
+#include "core/roster_text.h"
 #include "core/state.h"
-#include "core/wish.h"
 #include "core/worker.h"
 
 /* Between the deadlines of joins that began together, on a busy machine. */
@@ -107,11 +107,11 @@ members_activate(struct cluster *cluster, struct job *job)
 
         member_move(member, CLUSTER_MEMBER_ACTIVE);
         member->renewed_ns = cluster->now_ns;
-        agenda_set(&cluster->agenda, &member->lease,
-                   cluster->now_ns + lease_ns);
+        timer_heap_set(&cluster->timer_heap, &member->lease,
+                       cluster->now_ns + lease_ns);
         job->roster[rank] = member_view(member, cluster->now_ns);
         job->roster[rank].lease_left_ns = lease_ns;
-        chronicle_write_member(cluster, member);
+        journal_write_member(cluster, member);
     }
 }
 
@@ -128,7 +128,7 @@ static void
 world_form(struct cluster *cluster, struct job *job)
 {
     job->size = job->n_members;
-    job->size_max = wish_size(cluster, job);
+    job->size_max = requested_size_max(cluster, job);
     job->ranks = memory_take(&job->memory, job->size, sizeof(struct member *));
     job->roster = memory_take(&job->memory, job->size, sizeof(*job->roster));
     job->changes =
@@ -137,25 +137,25 @@ world_form(struct cluster *cluster, struct job *job)
     requests_end(job);
     const uint32_t n_hosts = ranks_give(job);
 
-    agenda_remove(&cluster->agenda, &job->settle);
-    muster_end(cluster, job);
+    timer_heap_remove(&cluster->timer_heap, &job->settle);
+    lease_check_end(cluster, job);
     job_move(job, CLUSTER_JOB_RUNNING);
     change_add_formed(cluster, job);
     job->epoch = job->membership_epoch;
-    chronicle_write_job(cluster, job);
+    journal_write_job(cluster, job);
     members_activate(cluster, job);
     members_welcome(cluster, job);
     cluster->counters.worlds_formed++;
-    outbox_notice(&cluster->outbox,
-                  &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORMED,
-                                           .job = job_title(job),
-                                           .epoch = job->epoch,
-                                           .rank = CLUSTER_RANK_ANY},
-                  "job \"%s\" has %s: %u %s on %u %s, epoch %llu",
-                  job_title(job), job->root ? "grown" : "formed", job->size,
-                  job->size == 1 ? "rank" : "ranks", n_hosts,
-                  n_hosts == 1 ? "host" : "hosts",
-                  (unsigned long long)job->epoch);
+    action_list_notice(&cluster->action_list,
+                       &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORMED,
+                                                .job = job_title(job),
+                                                .epoch = job->epoch,
+                                                .rank = CLUSTER_RANK_ANY},
+                       "job \"%s\" has %s: %u %s on %u %s, epoch %llu",
+                       job_title(job), job->root ? "grown" : "formed",
+                       job->size, job->size == 1 ? "rank" : "ranks", n_hosts,
+                       n_hosts == 1 ? "host" : "hosts",
+                       (unsigned long long)job->epoch);
 }
 
 /* The first that nobody requested. */
@@ -173,7 +173,7 @@ free_rank(const struct job *job)
 static bool
 world_suffices(const struct cluster *cluster, const struct job *job)
 {
-    const uint32_t size_min = wish_size_min(cluster, job);
+    const uint32_t size_min = requested_size_min(cluster, job);
     const uint32_t first_free = free_rank(job);
 
     if (!size_min || job->n_members < size_min || !growth_has_members(job))
@@ -199,9 +199,10 @@ forming_dismiss(struct cluster *cluster,
         HASH_DELETE(hh_rank, job->requests, member);
     job_count_tables(job);
     TAILQ_REMOVE(&job->arrivals, member, arrival);
-    wish_remove(cluster, job, member);
-    outbox_refuse(&cluster->outbox, waiter_answer(cluster, member->waiter),
-                  status, "%s", text);
+    requested_size_remove(cluster, job, member);
+    action_list_refuse(&cluster->action_list,
+                       waiter_answer(cluster, member->waiter), status, "%s",
+                       text);
     job->n_newcomers -= member->is_newcomer;
     worker_end(cluster, member);
     member_destroy(member);
@@ -212,13 +213,15 @@ forming_dismiss(struct cluster *cluster,
 
 /* Nobody waits any more: the name is free. */
 static void
-attempt_end(struct cluster *cluster, struct job *job, struct ending *ending)
+attempt_end(struct cluster *cluster,
+            struct job *job,
+            struct ended_job *ended_job)
 {
-    strcpy(ending->name, job->name);
-    ending->when_ns = cluster->now_ns;
-    endings_add(&cluster->endings, ending);
-    chronicle_write_ending(cluster, ending);
-    agenda_remove(&cluster->agenda, &job->settle);
+    strcpy(ended_job->name, job->name);
+    ended_job->when_ns = cluster->now_ns;
+    ended_jobs_add(&cluster->ended_jobs, ended_job);
+    journal_write_ended_job(cluster, ended_job);
+    timer_heap_remove(&cluster->timer_heap, &job->settle);
     cluster->counters.worlds_failed++;
 }
 
@@ -237,7 +240,7 @@ given_up_text(const struct cluster *cluster, struct job *job)
     if (cluster->now_ns - job->given_up_ns > TOGETHER_NS)
         forming_forget(job);
     if (!job->given_up_text) {
-        const struct sentence why = roll_call(cluster, job);
+        const struct text_buffer why = roster_text_summary(cluster, job);
 
         job->given_up_ns = cluster->now_ns;
         job->given_up_text = memory_take_text(&job->memory, why.text);
@@ -251,17 +254,18 @@ static void
 joins_expire(struct cluster *cluster, struct job *job)
 {
     const char *why = given_up_text(cluster, job);
-    struct ending ending = {
-        .size = wish_size(cluster, job),
+    struct ended_job ended_job = {
+        .size = requested_size_max(cluster, job),
         .n_joined = job->n_members,
     };
     struct member *member = TAILQ_FIRST(&job->arrivals);
 
-    outbox_notice(&cluster->outbox,
-                  &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORM_FAILED,
-                                           .job = job_title(job),
-                                           .rank = CLUSTER_RANK_ANY},
-                  "%s", why);
+    action_list_notice(
+        &cluster->action_list,
+        &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORM_FAILED,
+                                 .job = job_title(job),
+                                 .rank = CLUSTER_RANK_ANY},
+        "%s", why);
     if (job->root && growth_is_due(cluster, job)) {
         growth_give_up(cluster, job, why);
         job_touch(cluster, job);
@@ -276,7 +280,7 @@ joins_expire(struct cluster *cluster, struct job *job)
         member = next;
     }
     if (job->n_members == 0 && !job->root)
-        attempt_end(cluster, job, &ending);
+        attempt_end(cluster, job, &ended_job);
     else
         forming_plan(cluster, job);
     job_touch(cluster, job);
@@ -285,7 +289,7 @@ joins_expire(struct cluster *cluster, struct job *job)
 void
 forming_try(struct cluster *cluster, struct job *job)
 {
-    const uint32_t size = wish_size(cluster, job);
+    const uint32_t size = requested_size_max(cluster, job);
 
     forming_forget(job);
 
@@ -299,19 +303,19 @@ forming_try(struct cluster *cluster, struct job *job)
 void
 forming_plan(struct cluster *cluster, struct job *job)
 {
-    const uint32_t size_min = wish_size_min(cluster, job);
+    const uint32_t size_min = requested_size_min(cluster, job);
 
     if (size_min && job->n_members >= size_min)
-        agenda_set(&cluster->agenda, &job->settle,
-                   job->arrived_ns + wish_settle_ns(cluster, job));
+        timer_heap_set(&cluster->timer_heap, &job->settle,
+                       job->arrived_ns + requested_settle_ns(cluster, job));
     else
-        agenda_remove(&cluster->agenda, &job->settle);
+        timer_heap_remove(&cluster->timer_heap, &job->settle);
 }
 
 void
 forming_settle(struct cluster *cluster, struct job *job)
 {
-    agenda_remove(&cluster->agenda, &job->settle);
+    timer_heap_remove(&cluster->timer_heap, &job->settle);
     if (world_suffices(cluster, job))
         world_form(cluster, job);
 }

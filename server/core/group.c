@@ -10,12 +10,12 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "core/chronicle.h"
-#include "core/council.h"
 #include "core/job.h"
+#include "core/journal.h"
 #include "core/membership.h"
 #include "core/memory.h"
 #include "core/state.h"
+#include "core/vote.h"
 
 /* Before the keys that the coordinator makes itself. */
 static const char GATHERED = '@';
@@ -25,7 +25,7 @@ group_free(struct group *group)
 {
     struct memory_account *memory = &group->job->memory;
 
-    memory_free(memory, group->seats);
+    memory_free(memory, group->slots);
     memory_free(memory, group);
 }
 
@@ -48,7 +48,7 @@ group_retire(struct cluster *cluster, struct group *group)
 {
     struct groups *groups = &group->job->groups;
 
-    councils_close(cluster, group);
+    votes_close(cluster, group);
     HASH_DEL(groups->by_key, group);
     job_count_tables(group->job);
     groups->n_groups--;
@@ -99,9 +99,9 @@ rank_check(const struct job *job, uint32_t rank, bool *is_named)
     const struct member *member = job->ranks[rank];
 
     if (member->state != CLUSTER_MEMBER_ACTIVE)
-        return error_raise(member_fate_status(member),
-                           "a group cannot have %s, who %s",
-                           member_label(member).text, member_fate(member).text);
+        return error_raise(
+            member_end_status(member), "a group cannot have %s, who %s",
+            member_label(member).text, member_end_text(member).text);
     is_named[rank] = true;
     return HOOP_OK;
 }
@@ -138,7 +138,8 @@ room_check(const struct job *job, uint32_t n_ranks)
                            job->name, LIMIT_GROUP_RANKS);
     return memory_check(&job->memory,
                         sizeof(struct group) + LIMIT_NAME +
-                            n_ranks * (sizeof(uint32_t) + sizeof(struct seat)));
+                            n_ranks *
+                                (sizeof(uint32_t) + sizeof(struct group_slot)));
 }
 
 static struct group *
@@ -170,7 +171,7 @@ group_add(struct job *job,
 
 enum hoop_status
 group_gather(struct job *job,
-             const struct cluster_seat_call *call,
+             const struct cluster_group_slot_call *call,
              struct group **out_group)
 {
     char key[LIMIT_NAME];
@@ -188,16 +189,16 @@ group_gather(struct job *job,
     snprintf(key, sizeof(key), "%c%" PRIu64, GATHERED,
              job->groups.communicator + 1);
     *out_group = group_add(job, &named, ++job->groups.communicator);
-    (*out_group)->seats =
-        memory_take(&job->memory, call->n_ranks, sizeof(*(*out_group)->seats));
+    (*out_group)->slots =
+        memory_take(&job->memory, call->n_ranks, sizeof(*(*out_group)->slots));
     return HOOP_OK;
 }
 
 /* The world is whole already, and so are the groups before this one. */
 static enum hoop_status
-revival_check(const struct job *job,
-              const struct cluster_group_call *call,
-              uint64_t communicator)
+recovery_check(const struct job *job,
+               const struct cluster_group_call *call,
+               uint64_t communicator)
 {
     for (uint32_t i = 0; i < call->n_ranks; i++) {
         if (call->ranks[i] >= job->size)
@@ -216,15 +217,15 @@ revival_check(const struct job *job,
 }
 
 enum hoop_status
-group_revive(struct job *job,
-             const struct cluster_group_call *call,
-             uint64_t communicator,
-             struct group **out_group)
+group_recover(struct job *job,
+              const struct cluster_group_call *call,
+              uint64_t communicator,
+              struct group **out_group)
 {
     enum hoop_status status = key_check(call->key);
 
     if (status == HOOP_OK)
-        status = revival_check(job, call, communicator);
+        status = recovery_check(job, call, communicator);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_group = group_add(job, call, communicator);
@@ -248,7 +249,7 @@ group_view(const struct group *group)
 {
     struct cluster_group view = group->shown;
 
-    view.n_joined = group->seats ? group->n_taken : view.n_ranks;
+    view.n_joined = group->slots ? group->n_taken : view.n_ranks;
     return view;
 }
 
@@ -258,8 +259,9 @@ group_reply(struct cluster *cluster,
             const struct cluster_event *event)
 {
     struct cluster_group *item =
-        outbox_memory(&cluster->outbox, 1, sizeof(*item));
-    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+        action_list_memory(&cluster->action_list, 1, sizeof(*item));
+    struct cluster_reply *reply =
+        action_list_reply(&cluster->action_list, event->ticket);
 
     *item = group_view(group);
     reply->kind = CLUSTER_REPLY_GROUPS;
@@ -290,8 +292,8 @@ group_name(struct cluster *cluster,
 {
     struct group *group = group_add(job, call, ++job->groups.communicator);
 
-    chronicle_write_job(cluster, job);
-    chronicle_write_group(cluster, group);
+    journal_write_job(cluster, job);
+    journal_write_group(cluster, group);
     return group;
 }
 
@@ -401,8 +403,8 @@ group_list(struct cluster *cluster,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    struct cluster_group *items = outbox_memory(&cluster->outbox, LIMIT_PAGE,
-                                                sizeof(struct cluster_group));
+    struct cluster_group *items = action_list_memory(
+        &cluster->action_list, LIMIT_PAGE, sizeof(struct cluster_group));
     struct cluster_groups groups = {.items = items};
     size_t n_ranks = 0;
 
@@ -415,7 +417,8 @@ group_list(struct cluster *cluster,
             items[groups.n_items++] = group_view(group);
     }
 
-    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+    struct cluster_reply *reply =
+        action_list_reply(&cluster->action_list, event->ticket);
 
     reply->kind = CLUSTER_REPLY_GROUPS;
     reply->groups = groups;

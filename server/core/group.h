@@ -3,7 +3,7 @@
  *
  * The first who asks for a key creates the group and its communicator id, the
  * others are given the same; a named group stays as long as the world. Others
- * come and go with their members, see core/seat.h. Bounded in number and in
+ * come and go with their members, see core/group_slot.h. Bounded in number and in
  * ranks.
  */
 
@@ -20,7 +20,7 @@
 
 #include "core/action.h"
 #include "core/event.h"
-#include "core/seat.h"
+#include "core/group_slot.h"
 
 struct cluster;
 struct job;
@@ -28,9 +28,9 @@ struct job;
 struct group {
     struct cluster_group shown; /* points to what follows */
     struct job *job;
-    struct seat *seats; /* [n_ranks], in its order; NULL: a named group */
-    uint32_t n_taken;   /* of the seats */
-    bool is_formed;     /* all seats have been taken */
+    struct group_slot *slots; /* [n_ranks], in its order; NULL: a named group */
+    uint32_t n_taken;         /* of the slots */
+    bool is_formed;           /* all slots have been taken */
     STAILQ_ENTRY(group) retired_link; /* of the cluster */
     UT_hash_handle hh;                /* by key */
     uint32_t ranks[];
@@ -51,24 +51,24 @@ groups_deinit(struct groups *groups);
 
 /*
  * A group of these ranks with a key of its own, "@" and its communicator's
- * id, whose seats are free and not set yet.
+ * id, whose slots are free and not set yet.
  * Handle: HOOP_E_INVALID, HOOP_E_PRECONDITION (a rank has left), HOOP_E_ABORTED
  * (a rank is lost), HOOP_E_EXHAUSTED.
  */
 enum hoop_status
 group_gather(struct job *job,
-             const struct cluster_seat_call *call,
+             const struct cluster_group_slot_call *call,
              struct group **out_group);
 
 /*
- * A group that was, without seats. The job's last id is known.
+ * A group that was, without slots. The job's last id is known.
  * Handle: HOOP_E_DATA_LOSS and others (there cannot be such a group).
  */
 enum hoop_status
-group_revive(struct job *job,
-             const struct cluster_group_call *call,
-             uint64_t communicator,
-             struct group **out_group);
+group_recover(struct job *job,
+              const struct cluster_group_call *call,
+              uint64_t communicator,
+              struct group **out_group);
 
 /* What its members have joined under this id; NULL: nobody has, or all have
  * left it. */

@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "core/forming.h"
 #include "core/job.h"
+#include "core/requested_size.h"
 #include "core/state.h"
 #include "core/token.h"
-#include "core/wish.h"
 #include "core/worker.h"
 
 /* In whatever world of root. */
@@ -79,7 +79,8 @@ growth_check(struct cluster *cluster,
 uint32_t
 growth_members(const struct job *job)
 {
-    const uint32_t size_min = job->wishes[MEMBER_WISH_SIZE_MIN].value;
+    const uint32_t size_min =
+        job->requested_sizes[MEMBER_REQUEST_SIZE_MIN].value;
 
     return job->root && size_min > 0 ? size_min - 1 : 0;
 }
@@ -104,18 +105,19 @@ growth_worker(const struct job *job, const struct cluster_join *join)
 void
 growth_announce(struct cluster *cluster, const struct job *job)
 {
-    outbox_notice(&cluster->outbox,
-                  &(struct cluster_notice){.kind = CLUSTER_NOTICE_JOINED,
-                                           .job = job_title(job),
-                                           .rank = CLUSTER_RANK_ANY},
-                  "job \"%s\" is to grow from %u to %u ranks", job_title(job),
-                  growth_members(job), wish_size(cluster, job));
+    action_list_notice(&cluster->action_list,
+                       &(struct cluster_notice){.kind = CLUSTER_NOTICE_JOINED,
+                                                .job = job_title(job),
+                                                .rank = CLUSTER_RANK_ANY},
+                       "job \"%s\" is to grow from %u to %u ranks",
+                       job_title(job), growth_members(job),
+                       requested_size_max(cluster, job));
 }
 
 static bool
 has_room(const struct job *job)
 {
-    const uint32_t size = job->wishes[MEMBER_WISH_SIZE].value;
+    const uint32_t size = job->requested_sizes[MEMBER_REQUEST_SIZE].value;
 
     return job->state == CLUSTER_JOB_FORMING && growth_members(job) > 0 &&
            growth_members(job) + job->n_newcomers < size;
@@ -142,7 +144,7 @@ static enum hoop_status
 rank_check(const struct job *job, uint32_t rank)
 {
     const uint32_t n_members = growth_members(job);
-    const uint32_t size = job->wishes[MEMBER_WISH_SIZE].value;
+    const uint32_t size = job->requested_sizes[MEMBER_REQUEST_SIZE].value;
     const struct member *holder = job_requester(job, rank);
 
     if (rank >= size)

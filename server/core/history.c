@@ -61,7 +61,7 @@ history_trim(struct history *history)
 }
 
 void
-history_revive(struct history *history, uint64_t revision)
+history_recover(struct history *history, uint64_t revision)
 {
     assert(!history->ring);
     history->revision = revision;

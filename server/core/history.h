@@ -42,7 +42,7 @@ history_trim(struct history *history);
 
 /* All that was up to revision is forgotten. The history is empty. */
 void
-history_revive(struct history *history, uint64_t revision);
+history_recover(struct history *history, uint64_t revision);
 
 /* The first revision that is still known; revision + 1 if none is. */
 uint64_t

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "core/change.h"
-#include "core/chronicle.h"
-#include "core/ending.h"
+#include "core/ended_job.h"
 #include "core/growth.h"
+#include "core/journal.h"
 #include "core/key_watch.h"
 #include "core/memory.h"
-#include "core/wish.h"
+#include "core/requested_size.h"
 
 /*
  * FORMING -> RUNNING -> ENDED
@@ -66,10 +66,10 @@ job_find(struct cluster *cluster, const char *name)
 }
 
 struct job *
-job_revive(struct cluster *cluster,
-           const char *name,
-           const char *token,
-           uint64_t number)
+job_recover(struct cluster *cluster,
+            const char *name,
+            const char *token,
+            uint64_t number)
 {
     struct memory_account memory = {.all = &cluster->memory};
     struct job *job = memory_take(&memory, 1, sizeof(*job));
@@ -84,8 +84,8 @@ job_revive(struct cluster *cluster,
     job->number = number;
     job->state = CLUSTER_JOB_FORMING;
     job->born_ns = cluster->now_ns;
-    job->settle.kind = AGENDA_SETTLE;
-    job->grace.kind = AGENDA_GRACE;
+    job->settle.kind = TIMER_SETTLE;
+    job->grace.kind = TIMER_GRACE;
     TAILQ_INIT(&job->arrivals);
     TAILQ_INIT(&job->waiters);
     LIST_INIT(&job->grown);
@@ -98,10 +98,10 @@ job_revive(struct cluster *cluster,
 struct job *
 job_create(struct cluster *cluster, const char *name, const char *token)
 {
-    struct job *job = job_revive(cluster, name, token, ++cluster->job_last);
+    struct job *job = job_recover(cluster, name, token, ++cluster->job_last);
 
-    chronicle_write_cluster(cluster);
-    chronicle_write_job(cluster, job);
+    journal_write_cluster(cluster);
+    journal_write_job(cluster, job);
     return job;
 }
 
@@ -117,12 +117,12 @@ job_attach(struct cluster *cluster, struct job *job, struct job *root)
 struct job *
 job_create_grown(struct cluster *cluster, const char *name, struct job *root)
 {
-    struct job *job = job_revive(cluster, name, root->token.texts[ROLE_WORKER],
-                                 ++cluster->job_last);
+    struct job *job = job_recover(cluster, name, root->token.texts[ROLE_WORKER],
+                                  ++cluster->job_last);
 
     job_attach(cluster, job, root);
-    chronicle_write_cluster(cluster);
-    chronicle_write_job(cluster, job);
+    journal_write_cluster(cluster);
+    journal_write_job(cluster, job);
     return job;
 }
 
@@ -172,7 +172,7 @@ job_title(const struct job *job)
 void
 job_expire(struct cluster *cluster, struct job *job)
 {
-    agenda_remove(&cluster->agenda, &job->grace);
+    timer_heap_remove(&cluster->timer_heap, &job->grace);
     job_touch(cluster, job);
 }
 
@@ -193,7 +193,7 @@ job_count_tables(struct job *job)
         table_size(job->members ? &job->members->hh : NULL) +
         table_size(job->requests ? &job->requests->hh_rank : NULL) +
         table_size(job->groups.by_key ? &job->groups.by_key->hh : NULL) +
-        table_size(job->councils ? &job->councils->hh : NULL) +
+        table_size(job->votes ? &job->votes->hh : NULL) +
         table_size(job->workers ? &job->workers->hh : NULL);
 
     memory_recount(&job->memory, job->n_table_bytes, n_bytes);
@@ -213,7 +213,7 @@ job_destroy(struct job *job)
         member_destroy(member);
         member = next;
     }
-    councils_destroy(job);
+    votes_destroy(job);
     groups_deinit(&job->groups);
     store_deinit(&job->store);
     job_count_tables(job);
@@ -243,7 +243,7 @@ job_touch(struct cluster *cluster, struct job *job)
 static void
 job_remember(struct cluster *cluster, const struct job *job)
 {
-    struct ending ending = {
+    struct ended_job ended_job = {
         .when_ns = cluster->now_ns,
         .epoch = job->epoch,
         .size = job->size,
@@ -252,16 +252,16 @@ job_remember(struct cluster *cluster, const struct job *job)
         .n_lost = job->n_workers_lost,
     };
 
-    strcpy(ending.name, job->name);
-    endings_add(&cluster->endings, &ending);
-    chronicle_write_ending(cluster, &ending);
+    strcpy(ended_job.name, job->name);
+    ended_jobs_add(&cluster->ended_jobs, &ended_job);
+    journal_write_ended_job(cluster, &ended_job);
 }
 
 static void
 job_announce_end(struct cluster *cluster, const struct job *job)
 {
-    outbox_notice(
-        &cluster->outbox,
+    action_list_notice(
+        &cluster->action_list,
         &(struct cluster_notice){.kind = CLUSTER_NOTICE_ENDED,
                                  .job = job->name,
                                  .epoch = job->epoch,
@@ -280,12 +280,12 @@ job_retire(struct cluster *cluster, struct job *job)
     }
     waiters_refuse(cluster, job, HOOP_E_NOT_FOUND, "job \"%s\" has ended",
                    job->name);
-    agenda_remove(&cluster->agenda, &job->settle);
-    agenda_remove(&cluster->agenda, &job->grace);
-    agenda_remove(&cluster->agenda, &job->muster.entry);
+    timer_heap_remove(&cluster->timer_heap, &job->settle);
+    timer_heap_remove(&cluster->timer_heap, &job->grace);
+    timer_heap_remove(&cluster->timer_heap, &job->lease_check.entry);
     suspicion_deinit(cluster, job);
     store_close(cluster, job);
-    chronicle_erase_job(cluster, job);
+    journal_erase_job(cluster, job);
     job_move(job, CLUSTER_JOB_ENDED);
     HASH_DEL(cluster->jobs, job);
     cluster->counters.jobs -= job->root == NULL;
@@ -355,7 +355,7 @@ job_line(const struct cluster *cluster, struct job *job)
         .name = job_title(job),
         .state = job->state,
         .epoch = present->epoch,
-        .size = job->epoch ? present->size : wish_size(cluster, job),
+        .size = job->epoch ? present->size : requested_size_max(cluster, job),
         .n_members = job->root ? job->n_members : job->n_workers,
         .n_lost = job->root ? job->n_lost : job->n_workers_lost,
         .n_left = job->root ? job->n_left : job->n_workers_left,

@@ -17,19 +17,19 @@
 
 #include "base/limits.h"
 #include "core/activity.h"
-#include "core/agenda.h"
 #include "core/cluster.h"
-#include "core/council.h"
 #include "core/group.h"
+#include "core/lease_check.h"
 #include "core/member.h"
 #include "core/memory.h"
-#include "core/muster.h"
+#include "core/requested_size.h"
 #include "core/state.h"
 #include "core/store.h"
 #include "core/suspicion.h"
+#include "core/timer_heap.h"
 #include "core/token.h"
+#include "core/vote.h"
 #include "core/waiter.h"
-#include "core/wish.h"
 #include "core/worker.h"
 
 LIST_HEAD(job_worlds, job);
@@ -65,7 +65,7 @@ struct job {
     struct member *members;      /* hash by incarnation */
     struct member *requests;     /* hash by requested rank, while forming */
     struct member_list arrivals; /* all members, in the order of their joins */
-    struct wish wishes[MEMBER_N_WISHES];
+    struct requested_size requested_sizes[MEMBER_N_REQUESTS];
     uint32_t n_members; /* joining or active */
     uint32_t
         n_newcomers;     /* of those joining, if there is a root: not from it */
@@ -76,9 +76,9 @@ struct job {
     uint64_t given_up_ns;
     uint32_t n_left;
     uint32_t n_lost;
-    struct agenda_entry settle;
-    struct agenda_entry grace; /* revived, nobody has joined again yet */
-    struct muster muster;
+    struct timer_entry settle;
+    struct timer_entry grace; /* revived, nobody has joined again yet */
+    struct lease_check lease_check;
     uint64_t arrived_ns; /* the last join */
     struct job_refused refused[JOB_REFUSED];
 
@@ -99,7 +99,7 @@ struct job {
     uint64_t activity_asked; /* likewise */
 
     struct groups groups;
-    struct council *councils; /* hash by key */
+    struct vote *votes; /* hash by key */
     struct store store;
     struct waiter_list waiters;
     size_t n_waiters;
@@ -153,10 +153,10 @@ job_present(struct job *job);
 
 /* A job that was, empty and forming. Same rules as for job_create(). */
 struct job *
-job_revive(struct cluster *cluster,
-           const char *name,
-           const char *token,
-           uint64_t number);
+job_recover(struct cluster *cluster,
+            const char *name,
+            const char *token,
+            uint64_t number);
 
 void
 job_move(struct job *job, enum cluster_job_state state);

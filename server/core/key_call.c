@@ -25,7 +25,8 @@ store_reply(struct cluster *cluster,
             const struct job *job,
             const struct cluster_event *event)
 {
-    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+    struct cluster_reply *reply =
+        action_list_reply(&cluster->action_list, event->ticket);
 
     reply->kind = CLUSTER_REPLY_STORE;
     reply->store.revision = job->store.history.revision;
@@ -177,7 +178,8 @@ entry_view(struct cluster *cluster,
 {
     if (entry)
         return store_entry_view(entry);
-    return (struct cluster_entry){.key = outbox_text(&cluster->outbox, key)};
+    return (struct cluster_entry){
+        .key = action_list_text(&cluster->action_list, key)};
 }
 
 /* Not an error of the call: the reply says what is there instead. */
@@ -189,16 +191,16 @@ swap_lose(struct cluster *cluster,
     const char *key = event->write.key;
     const struct store_entry *entry = store_find(&job->store, key);
     struct cluster_entry *shown =
-        outbox_memory(&cluster->outbox, 1, sizeof(*shown));
+        action_list_memory(&cluster->action_list, 1, sizeof(*shown));
     struct cluster_reply *reply = store_reply(cluster, job, event);
 
     *shown = entry_view(cluster, entry, key);
     reply->store.entries = shown;
     reply->store.n_entries = 1;
-    outbox_refuse(&cluster->outbox, reply, HOOP_E_ABORTED,
-                  entry ? "key \"%.64s\" holds another value"
-                        : "key \"%.64s\" does not exist",
-                  key);
+    action_list_refuse(&cluster->action_list, reply, HOOP_E_ABORTED,
+                       entry ? "key \"%.64s\" holds another value"
+                             : "key \"%.64s\" does not exist",
+                       key);
 }
 
 enum hoop_status
@@ -253,7 +255,7 @@ key_get(struct cluster *cluster,
 
     const size_t n_keys = event->keys.n_keys;
     struct cluster_entry *entries =
-        outbox_memory(&cluster->outbox, n_keys, sizeof(*entries));
+        action_list_memory(&cluster->action_list, n_keys, sizeof(*entries));
 
     for (size_t i = 0; i < n_keys; i++) {
         const char *key = event->keys.keys[i];

@@ -68,8 +68,8 @@ page_fill(struct cluster *cluster,
             scan->n_max && scan->n_max < LIMIT_PAGE ? scan->n_max : LIMIT_PAGE,
     };
 
-    page.entries = outbox_memory(&cluster->outbox, page.n_max,
-                                 sizeof(struct store_entry *));
+    page.entries = action_list_memory(&cluster->action_list, page.n_max,
+                                      sizeof(struct store_entry *));
     for (const struct store_entry *entry = store->entries; entry;
          entry = entry->hh.next)
         if (strncmp(entry->key, prefix, n_prefix) == 0 &&
@@ -84,8 +84,8 @@ key_scan(struct cluster *cluster,
          const struct cluster_event *event)
 {
     const struct key_page page = page_fill(cluster, &job->store, &event->scan);
-    struct cluster_entry *shown =
-        outbox_memory(&cluster->outbox, page.n_entries, sizeof(*shown));
+    struct cluster_entry *shown = action_list_memory(
+        &cluster->action_list, page.n_entries, sizeof(*shown));
 
     for (size_t i = 0; i < page.n_entries; i++) {
         shown[i] = store_entry_view(page.entries[i]);
@@ -93,7 +93,8 @@ key_scan(struct cluster *cluster,
     }
     cluster->counters.store_reads++;
 
-    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+    struct cluster_reply *reply =
+        action_list_reply(&cluster->action_list, event->ticket);
 
     reply->kind = CLUSTER_REPLY_STORE;
     reply->store = (struct cluster_store_reply){

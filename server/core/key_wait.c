@@ -74,7 +74,7 @@ values_view(struct cluster *cluster,
             size_t n_keys)
 {
     struct cluster_entry *entries =
-        outbox_memory(&cluster->outbox, n_keys, sizeof(*entries));
+        action_list_memory(&cluster->action_list, n_keys, sizeof(*entries));
 
     for (size_t i = 0; i < n_keys; i++)
         entries[i] = store_entry_view(store_find(store, keys[i]));
@@ -108,7 +108,8 @@ key_wait(struct cluster *cluster,
         return error_pass(status);
     values_reply(cluster, &job->store,
                  values_view(cluster, &job->store, keys->keys, keys->n_keys),
-                 keys->n_keys, outbox_reply(&cluster->outbox, event->ticket));
+                 keys->n_keys,
+                 action_list_reply(&cluster->action_list, event->ticket));
     return HOOP_OK;
 }
 
@@ -120,8 +121,9 @@ wait_answer(struct cluster *cluster, struct waiter *waiter)
     const enum hoop_status status = keys_fit(store, waiter->keys, n_keys);
 
     if (status != HOOP_OK) {
-        outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter), status,
-                      "%s", error_text());
+        action_list_refuse(&cluster->action_list,
+                           waiter_answer(cluster, waiter), status, "%s",
+                           error_text());
         return;
     }
 
@@ -161,9 +163,9 @@ key_wait_expire(struct cluster *cluster, struct waiter *waiter)
     strcpy(key, waiter->keys[waiter->missing]);
     for (size_t i = 0; i < waiter->n_keys; i++)
         n_missing += !store_find(&job->store, waiter->keys[i]);
-    outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter),
-                  HOOP_E_TIMEOUT,
-                  "nobody has set key \"%.64s\"%s in the store of job \"%s\" "
-                  "before the deadline",
-                  key, n_missing > 1 ? " and others" : "", job->name);
+    action_list_refuse(
+        &cluster->action_list, waiter_answer(cluster, waiter), HOOP_E_TIMEOUT,
+        "nobody has set key \"%.64s\"%s in the store of job \"%s\" "
+        "before the deadline",
+        key, n_missing > 1 ? " and others" : "", job->name);
 }

@@ -55,8 +55,8 @@ changes_view(struct cluster *cluster,
              const struct history *history,
              const struct key_view *view)
 {
-    struct cluster_key_change *items = outbox_memory(
-        &cluster->outbox, changes_count(history, view), sizeof(*items));
+    struct cluster_key_change *items = action_list_memory(
+        &cluster->action_list, changes_count(history, view), sizeof(*items));
     struct cluster_key_changes changes = {
         .revision = view->since,
         .items = items,
@@ -69,7 +69,7 @@ changes_view(struct cluster *cluster,
 
         if (!change_matches(view, change.key))
             continue;
-        change.key = outbox_text(&cluster->outbox, change.key);
+        change.key = action_list_text(&cluster->action_list, change.key);
         items[changes.n_items++] = change;
     }
     return changes;
@@ -130,7 +130,8 @@ key_watch(struct cluster *cluster,
         const struct cluster_key_changes changes =
             changes_view(cluster, &job->store.history, &view);
 
-        changes_reply(outbox_reply(&cluster->outbox, event->ticket), &changes);
+        changes_reply(action_list_reply(&cluster->action_list, event->ticket),
+                      &changes);
         return HOOP_OK;
     }
 

@@ -65,13 +65,13 @@ member_create(struct job *job, const struct cluster_join *join)
     member->rank_min = join->rank_min;
     member->pid = join->pid;
     member->process_space = join->process_space;
-    member->wishes[MEMBER_WISH_SIZE] = join->world_size;
-    member->wishes[MEMBER_WISH_SIZE_MIN] = join->size_min;
-    member->wishes[MEMBER_WISH_SETTLE] = join->settle_ms;
+    member->requested_sizes[MEMBER_REQUEST_SIZE] = join->world_size;
+    member->requested_sizes[MEMBER_REQUEST_SIZE_MIN] = join->size_min;
+    member->requested_sizes[MEMBER_REQUEST_SETTLE] = join->settle_ms;
     member->is_newcomer = job->root && !join->membership;
-    member->lease.kind = AGENDA_LEASE;
-    TAILQ_INIT(&member->awaited);
-    TAILQ_INIT(&member->seats);
+    member->lease.kind = TIMER_LEASE;
+    TAILQ_INIT(&member->pending);
+    TAILQ_INIT(&member->slots);
     member->host = text_place(&at, join->host);
     member->host_id = text_place(&at, host_id);
     member->address = text_place(&at, join->address);
@@ -112,21 +112,21 @@ member_label(const struct member *member)
     return label;
 }
 
-struct sentence
-member_fate(const struct member *member)
+struct text_buffer
+member_end_text(const struct member *member)
 {
-    struct sentence fate = {0};
+    struct text_buffer fate = {0};
 
     if (member->state == CLUSTER_MEMBER_LOST)
-        sentence_add(&fate, "%s%s",
-                     member->has_given_up ? "" : "is lost: ", member->reason);
+        text_buffer_add(&fate, "%s%s", member->has_given_up ? "" : "is lost: ",
+                        member->reason);
     else
-        sentence_add(&fate, "has left the job");
+        text_buffer_add(&fate, "has left the job");
     return fate;
 }
 
 enum hoop_status
-member_fate_status(const struct member *member)
+member_end_status(const struct member *member)
 {
     return member->state == CLUSTER_MEMBER_LOST ? HOOP_E_ABORTED
                                                 : HOOP_E_PRECONDITION;
@@ -157,7 +157,7 @@ member_raise_ended(const struct member *member)
 struct cluster_member
 member_view(const struct member *member, uint64_t now_ns)
 {
-    const struct agenda_entry *end =
+    const struct timer_entry *end =
         member->waiter ? &member->waiter->timer : &member->lease;
 
     return (struct cluster_member){

@@ -9,21 +9,21 @@
 #include <uthash.h>
 
 #include "base/limits.h"
-#include "core/agenda.h"
 #include "core/cluster.h"
-#include "core/seat.h"
-#include "core/sentence.h"
+#include "core/group_slot.h"
+#include "core/text_buffer.h"
+#include "core/timer_heap.h"
 
 struct job;
 struct waiter;
 struct worker;
 
 /* What workers of one job say about their world, and must agree on. */
-enum member_wish {
-    MEMBER_WISH_SIZE,
-    MEMBER_WISH_SIZE_MIN,
-    MEMBER_WISH_SETTLE,
-    MEMBER_N_WISHES,
+enum member_requested_value {
+    MEMBER_REQUEST_SIZE,
+    MEMBER_REQUEST_SIZE_MIN,
+    MEMBER_REQUEST_SETTLE,
+    MEMBER_N_REQUESTS,
 };
 
 struct member {
@@ -35,22 +35,23 @@ struct member {
     uint32_t pid;
     uint64_t process_space; /* where pid is its number; 0: not known */
     uint64_t client;        /* the connection of its join, or last renewal */
-    uint32_t wishes[MEMBER_N_WISHES]; /* 0: not said */
-    struct waiter *waiter;            /* joining: its parked join */
-    struct agenda_entry lease;        /* active */
+    uint32_t requested_sizes[MEMBER_N_REQUESTS]; /* 0: not said */
+    struct waiter *waiter;                       /* joining: its parked join */
+    struct timer_entry lease;                    /* active */
     uint64_t renewed_ns;
     bool is_newcomer;  /* of a world that its job grows by: not from another */
     bool is_asked_for; /* its lease has expired: who hears it? */
-    bool is_awaited;   /* no sign of it since the coordinator came back ... */
-    uint8_t n_parts;   /* ... nor for so many parts of a grace, see muster.h */
+    bool is_unconfirmed; /* no sign of it since the coordinator came back ... */
+    uint8_t
+        n_parts; /* ... nor for so many parts of a grace, see lease_check.h */
     const char *host;
     const char *host_id;
     const char *address;
-    char *reason;             /* lost: why; owned */
-    bool has_given_up;        /* ... as it has said itself */
-    uint64_t lost_revision;   /* ... of that change; 0: it is not */
-    struct seat_list awaited; /* of groups that have not formed, by age */
-    struct seat_list seats;   /* of those that have */
+    char *reason;                   /* lost: why; owned */
+    bool has_given_up;              /* ... as it has said itself */
+    uint64_t lost_revision;         /* ... of that change; 0: it is not */
+    struct group_slot_list pending; /* of groups that have not formed, by age */
+    struct group_slot_list slots;   /* of those that have */
     TAILQ_ENTRY(member) arrival;
     struct worker *worker; /* whose membership it is */
     LIST_ENTRY(member) membership;
@@ -82,12 +83,12 @@ struct member_label
 member_label(const struct member *member);
 
 /* It has ended: "is lost: killed", or "has left the job". */
-struct sentence
-member_fate(const struct member *member);
+struct text_buffer
+member_end_text(const struct member *member);
 
 /* What needs it fails with this. */
 enum hoop_status
-member_fate_status(const struct member *member);
+member_end_status(const struct member *member);
 
 /* It has the rank that somebody else requests: HOOP_E_EXISTS, with the text. */
 enum hoop_status

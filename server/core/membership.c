@@ -11,16 +11,16 @@
 #include "base/identity.h"
 #include "base/limits.h"
 #include "core/change.h"
-#include "core/chronicle.h"
-#include "core/council.h"
 #include "core/forming.h"
+#include "core/group_slot.h"
 #include "core/job.h"
+#include "core/journal.h"
+#include "core/lease_check.h"
 #include "core/memory.h"
-#include "core/muster.h"
-#include "core/seat.h"
-#include "core/sentence.h"
 #include "core/state.h"
 #include "core/suspicion.h"
+#include "core/text_buffer.h"
+#include "core/vote.h"
 #include "core/worker.h"
 
 enum {
@@ -82,7 +82,8 @@ lease_reply(struct cluster *cluster,
             const struct job *job,
             const struct cluster_event *event)
 {
-    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+    struct cluster_reply *reply =
+        action_list_reply(&cluster->action_list, event->ticket);
 
     reply->kind = CLUSTER_REPLY_LEASE;
     reply->lease = (struct cluster_lease){
@@ -103,12 +104,12 @@ membership_renew(struct cluster *cluster,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    muster_notice(cluster, member);
+    lease_check_notice(cluster, member);
     member->is_asked_for = false;
     member->renewed_ns = cluster->now_ns;
     member->client = event->client;
-    agenda_set(&cluster->agenda, &member->lease,
-               cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
+    timer_heap_set(&cluster->timer_heap, &member->lease,
+                   cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
     cluster->counters.renewals++;
     lease_reply(cluster, job, event);
     if (event->renewal.question > 0)
@@ -127,16 +128,16 @@ member_end(struct cluster *cluster,
     struct job *job = member->job;
 
     member_move(member, state);
-    agenda_remove(&cluster->agenda, &member->lease);
+    timer_heap_remove(&cluster->timer_heap, &member->lease);
     job->n_members--;
     if (state == CLUSTER_MEMBER_LOST)
         job->n_lost++;
     else
         job->n_left++;
-    seats_vacate(cluster, member);
-    chronicle_write_member(cluster, member);
+    group_slots_remove_member(cluster, member);
+    journal_write_member(cluster, member);
     change_add_end(cluster, member);
-    councils_vacate(cluster, member);
+    votes_remove_member(cluster, member);
     return worker_end(cluster, member);
 }
 
@@ -167,9 +168,9 @@ member_lose(struct cluster *cluster, struct member *member, const char *reason)
 
 /* Its worker is lost in all worlds of the job, and that is told once. */
 void
-membership_lose(struct cluster *cluster,
-                struct member *member,
-                const char *reason)
+membership_declare_lost(struct cluster *cluster,
+                        struct member *member,
+                        const char *reason)
 {
     const struct worker *worker = member->worker;
     const struct member *newest = worker_active(worker);
@@ -180,11 +181,11 @@ membership_lose(struct cluster *cluster,
     while ((living = worker_living(worker)))
         member_lose(cluster, living, reason);
     cluster->counters.verdicts++;
-    outbox_notice(&cluster->outbox, &notice,
-                  "%s of job \"%s\" %s: %s; epoch %llu",
-                  member_label(newest).text, job_title(newest->job),
-                  newest->has_given_up ? "has given up" : "is lost", reason,
-                  (unsigned long long)newest->job->membership_epoch);
+    action_list_notice(
+        &cluster->action_list, &notice, "%s of job \"%s\" %s: %s; epoch %llu",
+        member_label(newest).text, job_title(newest->job),
+        newest->has_given_up ? "has given up" : "is lost", reason,
+        (unsigned long long)newest->job->membership_epoch);
 }
 
 /* It cannot be in this world; in others of the job it stays. */
@@ -196,10 +197,11 @@ membership_resign(struct cluster *cluster,
     const struct cluster_notice notice = notice_of(member, CLUSTER_NOTICE_LOST);
 
     member_lose(cluster, member, reason);
-    outbox_notice(&cluster->outbox, &notice,
-                  "%s of job \"%s\" is lost in one of its worlds, and stays in "
-                  "others: %s",
-                  member_label(member).text, job_title(member->job), reason);
+    action_list_notice(
+        &cluster->action_list, &notice,
+        "%s of job \"%s\" is lost in one of its worlds, and stays in "
+        "others: %s",
+        member_label(member).text, job_title(member->job), reason);
 }
 
 enum hoop_status
@@ -222,11 +224,12 @@ membership_leave(struct cluster *cluster,
 
         if (member_end(cluster, member, CLUSTER_MEMBER_LEFT)) {
             cluster->counters.leaves++;
-            outbox_notice(&cluster->outbox, &notice, "%s leaves job \"%s\"",
-                          member_label(member).text, job_title(job));
+            action_list_notice(&cluster->action_list, &notice,
+                               "%s leaves job \"%s\"",
+                               member_label(member).text, job_title(job));
         }
     }
-    outbox_reply(&cluster->outbox, event->ticket);
+    action_list_reply(&cluster->action_list, event->ticket);
     return HOOP_OK;
 }
 
@@ -297,7 +300,7 @@ membership_give_up(struct cluster *cluster,
         if (other->state != CLUSTER_MEMBER_LOST)
             other->has_given_up = true;
     }
-    membership_lose(cluster, member, reason);
+    membership_declare_lost(cluster, member, reason);
 }
 
 static void
@@ -306,7 +309,7 @@ report_take(struct cluster *cluster,
             struct member *accused,
             const struct cluster_report *report)
 {
-    struct sentence sentence = {0};
+    struct text_buffer text_buffer = {0};
     char reason[LIMIT_REASON];
 
     if (evidence_rows[report->evidence].decider == EVIDENCE_COORDINATOR &&
@@ -314,16 +317,16 @@ report_take(struct cluster *cluster,
         return;
     membership_reason(report->reason, sizeof(reason), reason);
     const bool is_own_word = report->evidence == EVIDENCE_GIVEN_UP;
-    sentence_add(&sentence, "%s", reason);
+    text_buffer_add(&text_buffer, "%s", reason);
     if (!is_own_word)
-        sentence_add(&sentence, ", reported by %s",
-                     member_label(reporter).text);
+        text_buffer_add(&text_buffer, ", reported by %s",
+                        member_label(reporter).text);
     if (is_own_word)
-        membership_give_up(cluster, accused, sentence.text);
+        membership_give_up(cluster, accused, text_buffer.text);
     else if (reporter == accused && accused->worker->n_living > 1)
-        membership_resign(cluster, accused, sentence.text);
+        membership_resign(cluster, accused, text_buffer.text);
     else
-        membership_lose(cluster, accused, sentence.text);
+        membership_declare_lost(cluster, accused, text_buffer.text);
 }
 
 enum hoop_status
@@ -385,31 +388,31 @@ void
 membership_expire(struct cluster *cluster, struct member *member)
 {
     const uint64_t eighth_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 8;
-    struct sentence reason = {0};
+    struct text_buffer reason = {0};
 
     if (is_reprieved(cluster, member)) {
-        agenda_set(&cluster->agenda, &member->lease,
-                   cluster->now_ns + eighth_ns);
+        timer_heap_set(&cluster->timer_heap, &member->lease,
+                       cluster->now_ns + eighth_ns);
         return;
     }
     if (!member->is_asked_for) {
         /* Before the question: its answer renews the lease. */
         member->is_asked_for = true;
-        agenda_set(&cluster->agenda, &member->lease,
-                   cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS);
+        timer_heap_set(&cluster->timer_heap, &member->lease,
+                       cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS);
         if (suspicion_ask(cluster, member))
             return;
         member->is_asked_for = false;
     }
-    sentence_add(&reason,
-                 "its lease expired %.1f s after its last sign of life%s",
-                 seconds(cluster->now_ns - member->renewed_ns),
-                 member->is_asked_for ? ", and no rank hears it" : "");
+    text_buffer_add(&reason,
+                    "its lease expired %.1f s after its last sign of life%s",
+                    seconds(cluster->now_ns - member->renewed_ns),
+                    member->is_asked_for ? ", and no rank hears it" : "");
     cluster->counters.leases_expired++;
     if (lives_elsewhere(cluster, member))
         membership_resign(cluster, member, reason.text);
     else
-        membership_lose(cluster, member, reason.text);
+        membership_declare_lost(cluster, member, reason.text);
 }
 
 void
@@ -423,18 +426,18 @@ membership_heard(struct cluster *cluster,
     if (!member->is_asked_for || member->state != CLUSTER_MEMBER_ACTIVE)
         return;
     member->is_asked_for = false;
-    agenda_set(&cluster->agenda, &member->lease,
-               cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
-    outbox_notice(&cluster->outbox, &notice,
-                  "%s of job \"%s\" has not reached the coordinator for %.1f "
-                  "s, but %s hears it: it stays a member",
-                  member_label(member).text, job_title(member->job),
-                  seconds(cluster->now_ns - member->renewed_ns),
-                  member_label(by).text);
+    timer_heap_set(&cluster->timer_heap, &member->lease,
+                   cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
+    action_list_notice(
+        &cluster->action_list, &notice,
+        "%s of job \"%s\" has not reached the coordinator for %.1f "
+        "s, but %s hears it: it stays a member",
+        member_label(member).text, job_title(member->job),
+        seconds(cluster->now_ns - member->renewed_ns), member_label(by).text);
 }
 
 void
-membership_forgive(struct cluster *cluster, uint64_t late_ns)
+membership_extend_leases(struct cluster *cluster, uint64_t late_ns)
 {
     const uint64_t half_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 2;
     const uint64_t least_ns = cluster->now_ns + half_ns;
@@ -443,11 +446,12 @@ membership_forgive(struct cluster *cluster, uint64_t late_ns)
     for (struct job *job = cluster->jobs; job; job = job->hh.next)
         TAILQ_FOREACH(member, &job->arrivals, arrival)
     if (member->lease.place && member->lease.deadline_ns < least_ns)
-        agenda_set(&cluster->agenda, &member->lease, least_ns);
-    outbox_notice(&cluster->outbox,
-                  &(struct cluster_notice){.kind = CLUSTER_NOTICE_LATE,
-                                           .rank = CLUSTER_RANK_ANY},
-                  "the coordinator was held up for %.1f s: no lease ends in "
-                  "the next %.1f s",
-                  seconds(late_ns), seconds(half_ns));
+        timer_heap_set(&cluster->timer_heap, &member->lease, least_ns);
+    action_list_notice(
+        &cluster->action_list,
+        &(struct cluster_notice){.kind = CLUSTER_NOTICE_LATE,
+                                 .rank = CLUSTER_RANK_ANY},
+        "the coordinator was held up for %.1f s: no lease ends in "
+        "the next %.1f s",
+        seconds(late_ns), seconds(half_ns));
 }

@@ -46,9 +46,9 @@ membership_check(struct job *job,
 
 /* The verdict on member, who is active. reason: copied. */
 void
-membership_lose(struct cluster *cluster,
-                struct member *member,
-                const char *reason);
+membership_declare_lost(struct cluster *cluster,
+                        struct member *member,
+                        const char *reason);
 
 /* by hears member: whose lease, if it has expired, is renewed by that. */
 void
@@ -69,6 +69,6 @@ membership_expire(struct cluster *cluster, struct member *member);
  * keeps half a lease from now on.
  */
 void
-membership_forgive(struct cluster *cluster, uint64_t late_ns);
+membership_extend_leases(struct cluster *cluster, uint64_t late_ns);
 
 #endif

@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "core/agenda.h"
+#include "core/action_list.h"
 #include "core/cluster.h"
-#include "core/ending.h"
+#include "core/ended_job.h"
 #include "core/group.h"
 #include "core/memory.h"
-#include "core/outbox.h"
+#include "core/timer_heap.h"
 #include "core/token.h"
 
 struct job;
@@ -37,19 +37,19 @@ struct cluster {
     uint64_t job_last;       /* the last number given to a job */
     uint64_t suspicion_last; /* ... and to a question */
     uint64_t activity_last;  /* ... and to a query of activities */
-    struct job *reviving;    /* while records are read: whose; or NULL */
+    struct job *recovering;  /* while records are read: whose; or NULL */
 
     struct memory_account memory; /* of all jobs */
     struct job *jobs;             /* hash by name, in the order of creation */
     struct waiter *waiters;       /* hash by ticket */
     struct waiter *clients;       /* the first of each client, hash by it */
-    size_t n_onlookers; /* of them, those whose token was a lesser one */
-    struct agenda agenda;
+    size_t n_observers; /* of them, those whose token was a lesser one */
+    struct timer_heap timer_heap;
     struct job_list touched; /* to be settled at the end of the step */
     struct job_list retired; /* actions point into them until the next step */
     struct group_list retired_groups; /* ... as into these */
-    struct endings endings;
-    struct outbox outbox;
+    struct ended_jobs ended_jobs;
+    struct action_list action_list;
     struct cluster_counters counters;
 };
 

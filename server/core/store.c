@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "core/chronicle.h"
 #include "core/job.h"
+#include "core/journal.h"
 #include "core/memory.h"
 #include "core/state.h"
 
@@ -45,7 +45,7 @@ store_close(struct cluster *cluster, struct job *job)
 {
     for (struct store_entry *entry = job->store.entries; entry;
          entry = entry->hh.next)
-        agenda_remove(&cluster->agenda, &entry->expiry);
+        timer_heap_remove(&cluster->timer_heap, &entry->expiry);
     cluster->counters.keys -= job->store.n_keys;
     cluster->counters.store_bytes -= job->store.n_bytes;
 }
@@ -127,7 +127,7 @@ entry_create(struct cluster *cluster, struct job *job, const char *key)
     struct store_entry *entry = memory_create(1, sizeof(*entry) + n_key + 1);
 
     entry->job = job;
-    entry->expiry.kind = AGENDA_KEY;
+    entry->expiry.kind = TIMER_KEY;
     memcpy(entry->key, key, n_key);
     HASH_ADD_KEYPTR(hh, job->store.entries, entry->key, n_key, entry);
     job->store.n_keys++;
@@ -150,7 +150,7 @@ entry_fill(struct cluster *cluster,
     free(entry->value);
     entry->value = bytes;
     entry->n_bytes = value->n_bytes;
-    agenda_set(&cluster->agenda, &entry->expiry, value->end_ns);
+    timer_heap_set(&cluster->timer_heap, &entry->expiry, value->end_ns);
 }
 
 /* Handle: HOOP_E_EXHAUSTED, then nothing changed. */
@@ -200,17 +200,17 @@ store_put(struct cluster *cluster,
     entry->revision = history_add(&job->store.history, CLUSTER_KEY_SET, key);
     if (!entry->number)
         entry->number = entry->revision;
-    chronicle_write_entry(cluster, entry);
+    journal_write_entry(cluster, entry);
     job_touch(cluster, job);
     *out_entry = entry;
     return HOOP_OK;
 }
 
 enum hoop_status
-store_revive(struct cluster *cluster,
-             struct job *job,
-             const char *key,
-             const struct store_revival *former)
+store_recover(struct cluster *cluster,
+              struct job *job,
+              const char *key,
+              const struct store_recovered_entry *former)
 {
     struct store_entry *entry = NULL;
     enum hoop_status status = store_key_check(key);
@@ -246,9 +246,9 @@ store_remove(struct cluster *cluster,
     const size_t n_bytes = strlen(entry->key) + entry->n_bytes;
 
     history_add(&job->store.history, kind, entry->key);
-    chronicle_erase_entry(cluster, entry);
+    journal_erase_entry(cluster, entry);
     HASH_DEL(job->store.entries, entry);
-    agenda_remove(&cluster->agenda, &entry->expiry);
+    timer_heap_remove(&cluster->timer_heap, &entry->expiry);
     job->store.n_keys--;
     job->store.n_bytes -= n_bytes;
     cluster->counters.keys--;

@@ -16,9 +16,9 @@
 #include "hoop/status.h"
 
 #include "core/action.h"
-#include "core/agenda.h"
 #include "core/event.h"
 #include "core/history.h"
+#include "core/timer_heap.h"
 
 struct cluster;
 struct job;
@@ -30,7 +30,7 @@ struct store_entry {
     size_t n_bytes;
     uint64_t revision;
     uint64_t number; /* its first revision, which no other key has */
-    struct agenda_entry expiry;
+    struct timer_entry expiry;
     UT_hash_handle hh;
     char key[];
 };
@@ -55,7 +55,7 @@ store_init(struct store *store, struct memory_account *memory);
 void
 store_deinit(struct store *store);
 
-/* Of a job that ends: off the agenda and the gauges; the memory stays. */
+/* Of a job that ends: off the timer heap and the gauges; the memory stays. */
 void
 store_close(struct cluster *cluster, struct job *job);
 
@@ -76,7 +76,7 @@ store_put(struct cluster *cluster,
           struct store_entry **out_entry);
 
 /* An entry that was. */
-struct store_revival {
+struct store_recovered_entry {
     struct store_value value;
     uint64_t number;
     uint64_t revision;
@@ -85,10 +85,10 @@ struct store_revival {
 /* The store's last revision is known. Handle: HOOP_E_DATA_LOSS and others
  * (there cannot be such an entry). */
 enum hoop_status
-store_revive(struct cluster *cluster,
-             struct job *job,
-             const char *key,
-             const struct store_revival *former);
+store_recover(struct cluster *cluster,
+              struct job *job,
+              const char *key,
+              const struct store_recovered_entry *former);
 
 /* When it goes away; UINT64_MAX: never. */
 uint64_t

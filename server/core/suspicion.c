@@ -11,9 +11,9 @@
 #include "core/member.h"
 #include "core/membership.h"
 #include "core/memory.h"
-#include "core/sentence.h"
 #include "core/state.h"
 #include "core/suspicion_rule.h"
+#include "core/text_buffer.h"
 
 enum {
     NAMES_MAX = 6,    /* in one text */
@@ -45,10 +45,10 @@ question_keep(struct cluster *cluster, struct job *job, uint64_t close_ns)
 
     if (suspicion->close_ns < close_ns)
         suspicion->close_ns = close_ns;
-    agenda_set(&cluster->agenda, &suspicion->entry,
-               suspicion->decide_ns < suspicion->close_ns
-                   ? suspicion->decide_ns
-                   : suspicion->close_ns);
+    timer_heap_set(&cluster->timer_heap, &suspicion->entry,
+                   suspicion->decide_ns < suspicion->close_ns
+                       ? suspicion->decide_ns
+                       : suspicion->close_ns);
 }
 
 /* Ask all who keep a watch parked: the end of this step wakes them. */
@@ -72,7 +72,7 @@ question_open(struct cluster *cluster, struct job *job, uint64_t close_ns)
     cluster->suspicion_last = suspicion->number;
     suspicion->asked_ns = cluster->now_ns;
     suspicion->decide_ns = UINT64_MAX;
-    suspicion->entry.kind = AGENDA_SUSPICION;
+    suspicion->entry.kind = TIMER_SUSPICION;
     question_keep(cluster, job, close_ns);
     job_touch(cluster, job);
 }
@@ -82,7 +82,7 @@ suspicion_deinit(struct cluster *cluster, struct job *job)
 {
     struct suspicion *suspicion = &job->suspicion;
 
-    agenda_remove(&cluster->agenda, &suspicion->entry);
+    timer_heap_remove(&cluster->timer_heap, &suspicion->entry);
     memory_free(&job->memory, suspicion->views);
     memory_free(&job->memory, suspicion->ranks);
     *suspicion = (struct suspicion){0};
@@ -90,7 +90,7 @@ suspicion_deinit(struct cluster *cluster, struct job *job)
 
 /* "rank 2 (a:70)"; "ranks 0, 2 and 3"; "ranks 0, 1, 2, 3, 4, 5 and 58 others" */
 static void
-ranks_name(struct sentence *sentence,
+ranks_name(struct text_buffer *text_buffer,
            const struct job *job,
            const bool *is_named)
 {
@@ -103,7 +103,8 @@ ranks_name(struct sentence *sentence,
         first = is_named[rank] ? rank : first;
     }
     if (n_named == 1) {
-        sentence_add(sentence, "%s", member_label(job->ranks[first]).text);
+        text_buffer_add(text_buffer, "%s",
+                        member_label(job->ranks[first]).text);
         return;
     }
     n_left = n_named;
@@ -112,29 +113,29 @@ ranks_name(struct sentence *sentence,
         if (!is_named[rank])
             continue;
         n_left--;
-        sentence_add(sentence, "%s%u",
-                     rank == first ? "ranks "
-                     : n_left > 0  ? ", "
-                                   : " and ",
-                     rank);
+        text_buffer_add(text_buffer, "%s%u",
+                        rank == first ? "ranks "
+                        : n_left > 0  ? ", "
+                                      : " and ",
+                        rank);
     }
     if (n_left > 0)
-        sentence_add(sentence, " and %u others", n_left);
+        text_buffer_add(text_buffer, " and %u others", n_left);
 }
 
 /* Who is silent is told by what that lets infer, or was seen to be stopped. */
 static void
-complaint_describe(struct sentence *sentence,
+complaint_describe(struct text_buffer *text_buffer,
                    const struct suspicion_rank *rank,
                    bool is_broken)
 {
-    sentence_add(sentence, "%s", rank->reason);
+    text_buffer_add(text_buffer, "%s", rank->reason);
     if (rank->is_heard)
-        sentence_add(sentence,
-                     " (inferred: it lives, and cannot be reached: %s)",
-                     advice);
+        text_buffer_add(text_buffer,
+                        " (inferred: it lives, and cannot be reached: %s)",
+                        advice);
     else if (is_broken)
-        sentence_add(sentence, " (inferred: dead, stopped or cut off)");
+        text_buffer_add(text_buffer, " (inferred: dead, stopped or cut off)");
 }
 
 static uint8_t
@@ -236,7 +237,7 @@ is_host_cut_off(const struct job *job, const struct host_ranks *host)
 }
 
 static void
-host_describe(struct sentence *reason,
+host_describe(struct text_buffer *reason,
               const struct job *job,
               const struct host_ranks *host)
 {
@@ -244,11 +245,12 @@ host_describe(struct sentence *reason,
 
     for (uint32_t rank = host->first; rank < host->end; rank++)
         is_heard |= host->is_there[rank] && job->suspicion.ranks[rank].is_heard;
-    sentence_add(reason, "no rank of another host hears host %.40s (",
-                 job->ranks[host->first]->host);
+    text_buffer_add(reason, "no rank of another host hears host %.40s (",
+                    job->ranks[host->first]->host);
     ranks_name(reason, job, host->is_there);
-    sentence_add(reason, "): %sis there a firewall, or a cut link? If so, %s",
-                 is_heard ? "" : "is it down, ", advice);
+    text_buffer_add(reason,
+                    "): %sis there a firewall, or a cut link? If so, %s",
+                    is_heard ? "" : "is it down, ", advice);
 }
 
 /* Whether no rank of host hears one of other, to which all belong that are unheard. */
@@ -268,17 +270,18 @@ is_host_deaf(const struct job *job,
 }
 
 static void
-host_deafness_describe(struct sentence *reason,
+host_deafness_describe(struct text_buffer *reason,
                        const struct job *job,
                        const struct host_ranks *host,
                        const struct host_ranks *other)
 {
     ranks_name(reason, job, host->is_there);
-    sentence_add(reason,
-                 " (host %.40s) %s not hear host %.40s: is there a firewall, "
-                 "or a cut link? If so, %s",
-                 job->ranks[host->first]->host, host->n > 1 ? "do" : "does",
-                 job->ranks[other->first]->host, advice);
+    text_buffer_add(
+        reason,
+        " (host %.40s) %s not hear host %.40s: is there a firewall, "
+        "or a cut link? If so, %s",
+        job->ranks[host->first]->host, host->n > 1 ? "do" : "does",
+        job->ranks[other->first]->host, advice);
 }
 
 /* The ranks that it does not hear, into unheard, and why. */
@@ -302,7 +305,7 @@ unheard_find(const struct job *job, uint32_t rank, struct host_ranks *unheard)
 
 /* Nobody complains of rank, which hears less than the others. */
 static void
-deafness_describe(struct sentence *reason,
+deafness_describe(struct text_buffer *reason,
                   const struct job *job,
                   uint32_t rank,
                   const struct host_ranks *host)
@@ -322,24 +325,25 @@ deafness_describe(struct sentence *reason,
     if (is_host_deaf(job, host, &other, &unheard)) {
         host_deafness_describe(reason, job, host, &other);
     } else {
-        sentence_add(reason, "it %sdoes not hear ", is_alone ? "alone " : "");
+        text_buffer_add(reason, "it %sdoes not hear ",
+                        is_alone ? "alone " : "");
         ranks_name(reason, job, unheard.is_there);
-        sentence_add(reason, "%s%s (inferred: it is cut off: %s)",
-                     why[0] ? ": " : "", why, advice);
+        text_buffer_add(reason, "%s%s (inferred: it is cut off: %s)",
+                        why[0] ? ": " : "", why, advice);
     }
-    sentence_add(reason, ", as %s told the coordinator",
-                 is_alone ? "the others" : "it");
+    text_buffer_add(reason, ", as %s told the coordinator",
+                    is_alone ? "the others" : "it");
     free(flags);
 }
 
 /* What is known of rank, what is inferred, and by whose word. */
-static struct sentence
+static struct text_buffer
 reason_of(const struct job *job, uint32_t rank)
 {
     const struct suspicion *suspicion = &job->suspicion;
     bool *flags = memory_create(2 * (size_t)job->size, sizeof(*flags));
     struct host_ranks host = {.is_there = flags + job->size};
-    struct sentence reason = {0};
+    struct text_buffer reason = {0};
     bool is_complained_of = false;
     bool is_broken = false;
 
@@ -360,7 +364,7 @@ reason_of(const struct job *job, uint32_t rank)
     else
         deafness_describe(&reason, job, rank, &host);
     if (is_complained_of) {
-        sentence_add(&reason, ", reported by ");
+        text_buffer_add(&reason, ", reported by ");
         ranks_name(&reason, job, flags);
     }
     free(flags);
@@ -399,11 +403,11 @@ question_decide(struct cluster *cluster, struct job *job)
     while ((rank = suspicion_choose(&words, counts, &is_settled)) !=
                SUSPICION_NOBODY &&
            (is_settled || cluster->now_ns >= suspicion->decide_ns)) {
-        const struct sentence reason = reason_of(job, rank);
+        const struct text_buffer reason = reason_of(job, rank);
 
         is_living[rank] = false;
         suspicion_discount(&words, rank, counts);
-        membership_lose(cluster, job->ranks[rank], reason.text);
+        membership_declare_lost(cluster, job->ranks[rank], reason.text);
     }
     if (rank == SUSPICION_NOBODY)
         suspicion->decide_ns = UINT64_MAX;

@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/agenda.h"
 #include "core/event.h"
+#include "core/timer_heap.h"
 
 struct cluster;
 struct job;
@@ -28,7 +28,7 @@ struct suspicion_rank;
 
 /* Of a job. Zeroed: nobody is asked. */
 struct suspicion {
-    struct agenda_entry entry;
+    struct timer_entry entry;
     uint64_t number;    /* of the question that is open; 0: none is */
     uint64_t asked_ns;  /* when it was opened */
     uint64_t decide_ns; /* UINT64_MAX: nobody complains */

@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "core/council.h"
+#include "core/group_slot.h"
 #include "core/job.h"
 #include "core/memory.h"
-#include "core/seat.h"
 #include "core/state.h"
+#include "core/vote.h"
 
 /* What a request waits for: no keys, many, or one prefix. */
 struct waiter_wants {
@@ -34,9 +34,9 @@ kind_of(enum cluster_event_kind kind)
     if (kind == CLUSTER_STORE_WAIT)
         return WAITER_KEYS;
     if (kind == CLUSTER_GROUP_JOIN)
-        return WAITER_SEAT;
-    if (kind == CLUSTER_COUNCIL)
-        return WAITER_COUNCIL;
+        return WAITER_GROUP_SLOT;
+    if (kind == CLUSTER_VOTE)
+        return WAITER_VOTE;
     if (kind == CLUSTER_JOB)
         return WAITER_ACTIVITY;
     assert(kind == CLUSTER_STORE_WATCH);
@@ -69,7 +69,7 @@ room_check(const struct cluster *cluster,
     if (cluster->is_draining)
         return error_raise(HOOP_E_UNAVAILABLE,
                            "the coordinator is shutting down");
-    if (cluster->role != ROLE_WORKER && cluster->n_onlookers >= LIMIT_ONLOOKERS)
+    if (cluster->role != ROLE_WORKER && cluster->n_observers >= LIMIT_ONLOOKERS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "%d requests wait whose token is not a worker's, "
                            "the limit: ask again when others have been "
@@ -98,7 +98,7 @@ waiter_create(struct job *job, const struct waiter_wants *wants)
 
     waiter->job = job;
     waiter->kind = wants->kind;
-    waiter->timer.kind = AGENDA_WAITER;
+    waiter->timer.kind = TIMER_WAITER;
     waiter->n_keys = wants->n_keys;
     waiter->n_bytes = wants->n_bytes;
     for (size_t i = 0; i < wants->n_keys; i++) {
@@ -164,8 +164,8 @@ waiter_park(struct cluster *cluster,
     HASH_ADD(hh, cluster->waiters, ticket, sizeof(waiter->ticket), waiter);
     client_add(cluster, waiter);
     TAILQ_INSERT_TAIL(&job->waiters, waiter, link);
-    agenda_set(&cluster->agenda, &waiter->timer, event->deadline_ns);
-    cluster->n_onlookers += waiter->role != ROLE_WORKER;
+    timer_heap_set(&cluster->timer_heap, &waiter->timer, event->deadline_ns);
+    cluster->n_observers += waiter->role != ROLE_WORKER;
     job->n_waiters++;
     job->n_waiter_bytes += waiter->n_bytes;
     cluster->counters.waiters++;
@@ -180,15 +180,15 @@ waiter_end(struct cluster *cluster, struct waiter *waiter)
 
     if (waiter->member)
         waiter->member->waiter = NULL;
-    if (waiter->seat)
-        waiter->seat->waiter = NULL;
-    if (waiter->chair)
-        waiter->chair->waiter = NULL;
+    if (waiter->group_slot)
+        waiter->group_slot->waiter = NULL;
+    if (waiter->voter)
+        waiter->voter->waiter = NULL;
     HASH_DEL(cluster->waiters, waiter);
     client_remove(cluster, waiter);
     TAILQ_REMOVE(&job->waiters, waiter, link);
-    agenda_remove(&cluster->agenda, &waiter->timer);
-    cluster->n_onlookers -= waiter->role != ROLE_WORKER;
+    timer_heap_remove(&cluster->timer_heap, &waiter->timer);
+    cluster->n_observers -= waiter->role != ROLE_WORKER;
     job->n_waiters--;
     job->n_waiter_bytes -= waiter->n_bytes;
     cluster->counters.waiters--;
@@ -199,7 +199,7 @@ struct cluster_reply *
 waiter_answer(struct cluster *cluster, struct waiter *waiter)
 {
     struct cluster_reply *reply =
-        outbox_reply(&cluster->outbox, waiter->ticket);
+        action_list_reply(&cluster->action_list, waiter->ticket);
 
     waiter_end(cluster, waiter);
     cluster->counters.replies_parked++;
@@ -230,8 +230,8 @@ waiters_refuse(struct cluster *cluster,
     while (!TAILQ_EMPTY(&job->waiters)) {
         struct waiter *waiter = TAILQ_FIRST(&job->waiters);
 
-        outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter), status,
-                      "%s", text);
+        action_list_refuse(&cluster->action_list,
+                           waiter_answer(cluster, waiter), status, "%s", text);
     }
 }
 

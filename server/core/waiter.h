@@ -1,7 +1,7 @@
 /*
  * core/waiter.h - a request that is answered later
  *
- * Its deadline is on the agenda. It ends by an answer, or without one when
+ * Its deadline is on the timer heap. It ends by an answer, or without one when
  * its ticket is cancelled or its client is gone.
  */
 
@@ -13,22 +13,22 @@
 #include <sys/queue.h>
 #include <uthash.h>
 
-#include "core/agenda.h"
 #include "core/cluster.h"
+#include "core/timer_heap.h"
 
-struct council_seat;
+struct voter;
 struct job;
 struct member;
-struct seat;
+struct group_slot;
 
 enum waiter_kind {
-    WAITER_JOIN,      /* until the world forms */
-    WAITER_WATCH,     /* until the membership changes */
-    WAITER_KEYS,      /* until all keys exist */
-    WAITER_KEY_WATCH, /* until a key changes */
-    WAITER_SEAT,      /* until all have joined a group */
-    WAITER_COUNCIL,   /* until all that survive have come */
-    WAITER_ACTIVITY,  /* until all members have said what they are in */
+    WAITER_JOIN,       /* until the world forms */
+    WAITER_WATCH,      /* until the membership changes */
+    WAITER_KEYS,       /* until all keys exist */
+    WAITER_KEY_WATCH,  /* until a key changes */
+    WAITER_GROUP_SLOT, /* until all have joined a group */
+    WAITER_VOTE,       /* until all that survive have come */
+    WAITER_ACTIVITY,   /* until all members have said what they are in */
 };
 
 struct waiter {
@@ -37,19 +37,19 @@ struct waiter {
     uint64_t client;
     enum role role; /* of the token that was shown */
     struct job *job;
-    struct agenda_entry timer;
+    struct timer_entry timer;
     uint64_t parked_ns;
-    struct member *member;      /* JOIN */
-    struct seat *seat;          /* SEAT */
-    struct council_seat *chair; /* COUNCIL */
-    uint64_t question;          /* WATCH: the last that was seen */
-    uint64_t activity_query;    /* WATCH: likewise */
-    uint64_t since;             /* WATCH, KEY_WATCH: all until here was seen */
-    enum cluster_match match;   /* KEY_WATCH */
-    size_t missing;             /* KEYS: index of one that does not exist */
-    size_t n_keys;              /* KEYS; KEY_WATCH: 1, the prefix */
-    size_t n_bytes;             /* of all keys */
-    TAILQ_ENTRY(waiter) link;   /* of the job, the oldest first */
+    struct member *member;         /* JOIN */
+    struct group_slot *group_slot; /* SEAT */
+    struct voter *voter;           /* COUNCIL */
+    uint64_t question;             /* WATCH: the last that was seen */
+    uint64_t activity_query;       /* WATCH: likewise */
+    uint64_t since;           /* WATCH, KEY_WATCH: all until here was seen */
+    enum cluster_match match; /* KEY_WATCH */
+    size_t missing;           /* KEYS: index of one that does not exist */
+    size_t n_keys;            /* KEYS; KEY_WATCH: 1, the prefix */
+    size_t n_bytes;           /* of all keys */
+    TAILQ_ENTRY(waiter) link; /* of the job, the oldest first */
     struct waiter *next; /* of the same client: all of them are a list ... */
     struct waiter *previous;
     UT_hash_handle hh_client; /* ... the first of which is found by client */
@@ -68,7 +68,7 @@ waiter_park(struct cluster *cluster,
             const struct cluster_event *event,
             struct waiter **out_waiter);
 
-/* Ends the waiter; the reply is OK so far, as from outbox_reply(). */
+/* Ends the waiter; the reply is OK so far, as from action_list_reply(). */
 struct cluster_reply *
 waiter_answer(struct cluster *cluster, struct waiter *waiter);
 

@@ -2,8 +2,8 @@
 
 #include "core/worker.h"
 
-#include "core/chronicle.h"
 #include "core/job.h"
+#include "core/journal.h"
 #include "core/member.h"
 #include "core/memory.h"
 #include "core/state.h"
@@ -55,16 +55,16 @@ worker_end(struct cluster *cluster, struct member *member)
     struct job *root = worker->root;
 
     if (member->state != CLUSTER_MEMBER_JOINING)
-        worker->fate = member->state;
+        worker->end_state = member->state;
     worker->n_living--;
     if (worker->n_living > 0)
         return false;
     root->n_workers--;
     cluster->counters.members--;
-    root->n_workers_left += worker->fate == CLUSTER_MEMBER_LEFT;
-    root->n_workers_lost += worker->fate == CLUSTER_MEMBER_LOST;
-    if (worker->fate != CLUSTER_MEMBER_JOINING)
-        chronicle_write_job(cluster, root);
+    root->n_workers_left += worker->end_state == CLUSTER_MEMBER_LEFT;
+    root->n_workers_lost += worker->end_state == CLUSTER_MEMBER_LOST;
+    if (worker->end_state != CLUSTER_MEMBER_JOINING)
+        journal_write_job(cluster, root);
     return true;
 }
 

@@ -25,7 +25,8 @@ struct worker {
     uint64_t id;       /* the incarnation of its first membership */
     struct job *root;  /* whose memory it is in */
     uint32_t n_living; /* of its memberships, those that join or are active */
-    enum cluster_member_state fate; /* of the last that was active and ended;
+    enum cluster_member_state
+        end_state; /* of the last that was active and ended;
                                        JOINING: none has */
     struct worker_memberships memberships; /* the newest first */
     UT_hash_handle hh;                     /* of root, by id */

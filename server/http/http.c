@@ -29,8 +29,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "http/page.h"
 #include "http/request.h"
+#include "http/response.h"
 #include "net/accept_pause.h"
 #include "net/address.h"
 #include "net/loop.h"
@@ -43,7 +43,7 @@ enum {
     DEFER_S = 5,               /* how long the kernel waits for first bytes */
     DISCARDED_MAX = 64 * 1024, /* behind a request, before it is closed */
     CONNECTIONS_MIN = 4,
-    SPARES_MAX = LIMIT_HTTP_CONNECTIONS / 2,
+    RESERVED_FDS_MAX = LIMIT_HTTP_CONNECTIONS / 2,
     /* One of so many descriptors of the process is for a connection here. For
      * half of these they are kept back. */
     SHARE = 8,
@@ -93,9 +93,9 @@ struct http {
     struct connections connections; /* the oldest first */
     size_t n_connections;
     size_t n_connections_max;
-    int spares[SPARES_MAX]; /* descriptors that are kept back */
-    size_t n_spares;
-    size_t n_spares_max;
+    int reserved_fds[RESERVED_FDS_MAX]; /* descriptors that are kept back */
+    size_t n_reserved_fds;
+    size_t n_reserved_fds_max;
     bool is_running;
     pthread_t thread;
     char address[LIMIT_ADDRESS];
@@ -104,24 +104,24 @@ struct http {
 /* ---- Descriptors that are kept back. */
 
 static void
-spares_fill(struct http *http)
+reserved_fds_fill(struct http *http)
 {
-    while (http->n_spares < http->n_spares_max) {
+    while (http->n_reserved_fds < http->n_reserved_fds_max) {
         const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
         if (fd < 0)
             return;
-        http->spares[http->n_spares++] = fd;
+        http->reserved_fds[http->n_reserved_fds++] = fd;
     }
 }
 
 /* False: none was left. */
 static bool
-spares_give_one(struct http *http)
+reserved_fds_release_one(struct http *http)
 {
-    if (http->n_spares == 0)
+    if (http->n_reserved_fds == 0)
         return false;
-    close(http->spares[--http->n_spares]);
+    close(http->reserved_fds[--http->n_reserved_fds]);
     return true;
 }
 
@@ -140,11 +140,11 @@ connection_destroy(struct connection *connection)
     free(connection->out);
     explicit_bzero(connection->in, sizeof(connection->in)); /* a token */
     free(connection);
-    spares_fill(http);
+    reserved_fds_fill(http);
 }
 
 static void
-patience_arm(struct http *http)
+timeout_arm(struct http *http)
 {
     const struct connection *oldest = TAILQ_FIRST(&http->connections);
 
@@ -156,7 +156,7 @@ patience_arm(struct http *http)
 }
 
 static void
-on_patience(void *owner)
+on_timeout(void *owner)
 {
     struct http *http = owner;
     struct connection *oldest;
@@ -164,7 +164,7 @@ on_patience(void *owner)
     while ((oldest = TAILQ_FIRST(&http->connections)) &&
            clock_is_past(oldest->deadline_ns))
         connection_destroy(oldest);
-    patience_arm(http);
+    timeout_arm(http);
 }
 
 /* How many connections come from where this one comes from. */
@@ -218,17 +218,17 @@ static void
 request_answer(struct connection *connection,
                const struct http_request *request)
 {
-    const struct page_asker asker = {
+    const struct http_requester requester = {
         .is_loopback = connection->is_loopback,
-        .is_sealed = connection->tls != NULL,
+        .is_encrypted = connection->tls != NULL,
     };
-    struct page page = {0};
+    struct response response = {0};
 
-    page_write(&connection->http->options, request, &asker, &page);
-    connection->out = page.bytes;
-    connection->n_out = page.n_bytes;
+    response_write(&connection->http->options, request, &requester, &response);
+    connection->out = response.bytes;
+    connection->n_out = response.n_bytes;
     connection->state =
-        page.is_trusted ? CONNECTION_TRUSTED : CONNECTION_WRITING;
+        response.is_trusted ? CONNECTION_TRUSTED : CONNECTION_WRITING;
 }
 
 /* ---- Steps of a connection. HOOP_E_PENDING: it waits for its socket;
@@ -349,7 +349,7 @@ on_ready(void *owner, enum loop_interest ready)
 
     (void)ready;
     connection_go_on(connection);
-    patience_arm(http);
+    timeout_arm(http);
 }
 
 /* ---- Connections come. */
@@ -438,7 +438,7 @@ connection_create(struct http *http, int fd, const struct address *peer)
     connection->network = address_network(peer);
     connection->is_loopback = address_is_loopback(peer);
     connection->deadline_ns =
-        clock_deadline_ns((uint64_t)http->options.patience_ms);
+        clock_deadline_ns((uint64_t)http->options.timeout_ms);
     connection->stays_ns = clock_deadline_ns(http->tls ? STAY_TLS_MS : STAY_MS);
     TAILQ_INSERT_TAIL(&http->connections, connection, link);
     http->n_connections++;
@@ -484,7 +484,7 @@ connection_accept(struct http *http, int listening)
             return HOOP_E_ABORTED;
     }
     enum hoop_status status = socket_accept(listening, &fd, &peer);
-    while (status == HOOP_E_EXHAUSTED && spares_give_one(http))
+    while (status == HOOP_E_EXHAUSTED && reserved_fds_release_one(http))
         status = socket_accept(listening, &fd, &peer);
     if (status == HOOP_E_EXHAUSTED && connections_make_room(http))
         status = socket_accept(listening, &fd, &peer);
@@ -519,7 +519,7 @@ on_connection(void *owner, enum loop_interest ready)
         accepting_pause(http, status);
         break;
     }
-    patience_arm(http);
+    timeout_arm(http);
 }
 
 /* ---- The server. */
@@ -533,7 +533,7 @@ bounds_set(struct http *http)
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / SHARE < n)
         n = (size_t)limit.rlim_cur / SHARE;
     http->n_connections_max = n < CONNECTIONS_MIN ? CONNECTIONS_MIN : n;
-    http->n_spares_max = http->n_connections_max / 2;
+    http->n_reserved_fds_max = http->n_connections_max / 2;
 }
 
 static enum hoop_status
@@ -568,7 +568,7 @@ server_begin(struct http *http)
         status = loop_create(&http->loop);
     if (status == HOOP_OK)
         status =
-            loop_timer_create(http->loop, on_patience, http, &http->patience);
+            loop_timer_create(http->loop, on_timeout, http, &http->patience);
     if (status == HOOP_OK)
         status =
             loop_timer_create(http->loop, on_breather, http, &http->breather);
@@ -580,7 +580,7 @@ server_begin(struct http *http)
     if (status != HOOP_OK)
         return error_pass(status);
     address_list_format(&sockets->addresses, http->address);
-    spares_fill(http);
+    reserved_fds_fill(http);
     first_bytes_await(http);
     watches_set(http, LOOP_READ);
     return HOOP_OK;
@@ -619,8 +619,8 @@ http_create(const struct http_options *options, struct http **out_http)
     if (!http)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the HTTP server");
     http->options = *options;
-    if (http->options.patience_ms == 0)
-        http->options.patience_ms = LIMIT_HTTP_MS;
+    if (http->options.timeout_ms == 0)
+        http->options.timeout_ms = LIMIT_HTTP_MS;
     TAILQ_INIT(&http->connections);
     bounds_set(http);
 
@@ -652,10 +652,10 @@ http_destroy(struct http *http)
         loop_stop(http->loop);
         pthread_join(http->thread, NULL);
     }
-    http->n_spares_max = 0;
+    http->n_reserved_fds_max = 0;
     while (!TAILQ_EMPTY(&http->connections))
         connection_destroy(TAILQ_FIRST(&http->connections));
-    while (spares_give_one(http))
+    while (reserved_fds_release_one(http))
         continue;
     for (size_t i = 0; i < COUNT_OF(http->watches); i++)
         loop_watch_destroy(http->watches[i]);

@@ -58,7 +58,7 @@ struct http_options {
     enum http_audience audience;
     const struct tls_files *tls; /* certificate and key; NULL: no TLS; borrowed
                                     for the call */
-    int patience_ms; /* with a connection, from its first to its last byte; 0:
+    int timeout_ms; /* with a connection, from its first to its last byte; 0:
                         LIMIT_HTTP_MS */
 };
 

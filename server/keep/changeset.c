@@ -69,8 +69,8 @@ change_add(struct changeset *changes, uint8_t first, const struct change *rest)
 void
 changeset_put(struct changeset *changes,
               uint8_t first,
-              struct keep_bytes rest,
-              struct keep_bytes value)
+              struct storage_bytes rest,
+              struct storage_bytes value)
 {
     change_add(changes, first, &(struct change){CHANGE_PUT, rest, value});
 }
@@ -78,7 +78,7 @@ changeset_put(struct changeset *changes,
 void
 changeset_erase(struct changeset *changes,
                 uint8_t first,
-                struct keep_bytes rest)
+                struct storage_bytes rest)
 {
     change_add(changes, first,
                &(struct change){.kind = CHANGE_ERASE, .key = rest});

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct keep_bytes {
+struct storage_bytes {
     const void *bytes;
     size_t n_bytes;
 };
@@ -26,8 +26,8 @@ enum change_kind {
 /* Points into the list. */
 struct change {
     enum change_kind kind;
-    struct keep_bytes key;
-    struct keep_bytes value; /* PUT */
+    struct storage_bytes key;
+    struct storage_bytes value; /* PUT */
 };
 
 /* Zeroed: empty. */
@@ -50,12 +50,12 @@ changeset_deinit_at(struct changeset *changes)
 void
 changeset_put(struct changeset *changes,
               uint8_t first,
-              struct keep_bytes rest,
-              struct keep_bytes value);
+              struct storage_bytes rest,
+              struct storage_bytes value);
 void
 changeset_erase(struct changeset *changes,
                 uint8_t first,
-                struct keep_bytes rest);
+                struct storage_bytes rest);
 
 /* from is empty then; its memory may be used again. */
 void

@@ -23,19 +23,20 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/private_file.h"
+#include "keep/commit_record.h"
 #include "keep/isolation.h"
 #include "keep/pages.h"
-#include "keep/seal.h"
 
 static const char file_name[] = "hoopd.mdb";
 static const char repaired_name[] = "hoopd.mdb.repaired";
 
 struct database {
     MDB_env *env; /* NULL: it broke, and could not be opened again */
-    enum keep_durability durability;
+    enum storage_durability durability;
     struct stat file; /* which one it is */
     MDB_dbi records;
-    struct seal seal; /* of the last commit that is ours, or that we found */
+    struct commit_record
+        commit_record; /* of the last commit that is ours, or that we found */
     size_t n_map;
     char path[LIMIT_SETTING + sizeof(repaired_name)];
 };
@@ -114,7 +115,7 @@ static enum hoop_status
 env_open(struct database *database)
 {
     const unsigned int syncing =
-        database->durability == KEEP_PROCESS ? MDB_NOSYNC : 0;
+        database->durability == STORAGE_OUTLIVES_PROCESS ? MDB_NOSYNC : 0;
 
     int code = mdb_env_create(&database->env);
     if (code == 0)
@@ -134,15 +135,16 @@ env_open(struct database *database)
 }
 
 static enum hoop_status
-seal_read(struct database *database, MDB_txn *txn)
+commit_record_read(struct database *database, MDB_txn *txn)
 {
-    const struct keep_bytes seal = seal_key();
-    MDB_val key = {seal.n_bytes, (void *)(uintptr_t)seal.bytes};
-    struct keep_bytes value;
+    const struct storage_bytes commit_record = commit_record_key();
+    MDB_val key = {commit_record.n_bytes,
+                   (void *)(uintptr_t)commit_record.bytes};
+    struct storage_bytes value;
     MDB_val stored;
     uint64_t sum;
 
-    database->seal = (struct seal){0};
+    database->commit_record = (struct commit_record){0};
 
     const int code = mdb_get(txn, database->records, &key, &stored);
 
@@ -150,9 +152,10 @@ seal_read(struct database *database, MDB_txn *txn)
         return HOOP_OK;
     if (code != 0)
         return library_refuse(database, "read", code);
-    if (!seal_open(seal, (struct keep_bytes){stored.mv_data, stored.mv_size},
-                   &value, &sum) ||
-        !seal_decode(value, &database->seal))
+    if (!record_verify(commit_record,
+                       (struct storage_bytes){stored.mv_data, stored.mv_size},
+                       &value, &sum) ||
+        !commit_record_decode(value, &database->commit_record))
         return error_raise(HOOP_E_DATA_LOSS,
                            "%s is damaged: its count of records is none",
                            database->path);
@@ -169,7 +172,7 @@ records_open(struct database *database)
     if (code == 0)
         code = mdb_dbi_open(txn, NULL, 0, &database->records);
     if (code == 0)
-        status = seal_read(database, txn);
+        status = commit_record_read(database, txn);
     if (code == 0 && status == HOOP_OK)
         code = mdb_txn_commit(txn);
     else
@@ -181,12 +184,12 @@ records_open(struct database *database)
 
 /* The file as it is, without the library; no bytes: there is none. */
 static enum hoop_status
-file_map(const char *path, struct keep_bytes *out_file)
+file_map(const char *path, struct storage_bytes *out_file)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat file;
 
-    *out_file = (struct keep_bytes){0};
+    *out_file = (struct storage_bytes){0};
     if (fd < 0 && errno == ENOENT)
         return HOOP_OK;
     if (fd < 0 || fstat(fd, &file) != 0) {
@@ -209,19 +212,19 @@ file_map(const char *path, struct keep_bytes *out_file)
     if (bytes == MAP_FAILED)
         return error_raise(HOOP_E_UNAVAILABLE, "cannot read %s: %s", path,
                            strerror(errno));
-    *out_file = (struct keep_bytes){bytes, (size_t)file.st_size};
+    *out_file = (struct storage_bytes){bytes, (size_t)file.st_size};
     return HOOP_OK;
 }
 
 static void
-file_unmap(struct keep_bytes file)
+file_unmap(struct storage_bytes file)
 {
     if (file.n_bytes)
         munmap((void *)(uintptr_t)file.bytes, file.n_bytes);
 }
 
 static enum hoop_status
-nothing_take(void *owner, struct keep_bytes key, struct keep_bytes value)
+nothing_take(void *owner, struct storage_bytes key, struct storage_bytes value)
 {
     (void)owner;
     (void)key;
@@ -234,7 +237,7 @@ static enum hoop_status
 file_check(void *owner)
 {
     struct database *database = owner;
-    struct keep_bytes file;
+    struct storage_bytes file;
 
     enum hoop_status status = file_map(database->path, &file);
     if (status == HOOP_OK && file.n_bytes)
@@ -288,7 +291,7 @@ parts_open(struct database *database)
 
 enum hoop_status
 database_open(const char *folder,
-              enum keep_durability durability,
+              enum storage_durability durability,
               struct database **out_database)
 {
     CLEANUP(database_close) struct database *database = NULL;
@@ -318,10 +321,10 @@ database_open(const char *folder,
 enum hoop_status
 database_salvage(const char *folder,
                  const struct pages_visitor *visitor,
-                 struct seal *out_written)
+                 struct commit_record *out_written)
 {
     CLEANUP(database_close) struct database *database = NULL;
-    struct keep_bytes file;
+    struct storage_bytes file;
 
     enum hoop_status status = database_create(folder, file_name, &database);
     if (status == HOOP_OK)
@@ -369,7 +372,7 @@ database_replace(const char *folder,
         return error_pass(status);
     /* Of a repair that did not come to its end. */
     unlink(repaired->path);
-    repaired->durability = KEEP_DISK;
+    repaired->durability = STORAGE_OUTLIVES_MACHINE;
     status = parts_open(repaired);
     if (status == HOOP_OK)
         status = database_apply(repaired, records);
@@ -383,7 +386,7 @@ database_replace(const char *folder,
 }
 
 enum hoop_status
-database_settle(struct database *database)
+database_sync(struct database *database)
 {
     const int code = database->env ? mdb_env_sync(database->env, 1) : MDB_PANIC;
 
@@ -408,23 +411,23 @@ cursor_read(const struct database *database,
             database_fn *fn,
             void *owner)
 {
-    struct keep_bytes value;
+    struct storage_bytes value;
     MDB_val stored;
     MDB_val key;
     int code;
 
     while ((code = mdb_cursor_get(cursor, &key, &stored, MDB_NEXT)) == 0) {
-        const struct keep_bytes name = {key.mv_data, key.mv_size};
+        const struct storage_bytes name = {key.mv_data, key.mv_size};
         uint64_t sum;
 
-        if (!seal_open(name,
-                       (struct keep_bytes){stored.mv_data, stored.mv_size},
-                       &value, &sum))
+        if (!record_verify(
+                name, (struct storage_bytes){stored.mv_data, stored.mv_size},
+                &value, &sum))
             return error_raise(HOOP_E_DATA_LOSS,
                                "%s is damaged: a record is not what was "
                                "written",
                                database->path);
-        if (seal_is_key(name))
+        if (commit_record_is_key(name))
             continue;
 
         const enum hoop_status status = fn(owner, name, value);
@@ -462,8 +465,8 @@ database_read(struct database *database, database_fn *fn, void *owner)
 static int
 sum_drop(const struct database *database,
          MDB_txn *txn,
-         struct keep_bytes name,
-         struct seal *seal)
+         struct storage_bytes name,
+         struct commit_record *commit_record)
 {
     MDB_val key = {name.n_bytes, (void *)(uintptr_t)name.bytes};
     MDB_val stored;
@@ -478,18 +481,18 @@ sum_drop(const struct database *database,
     if (stored.mv_size < sizeof(sum))
         return MDB_CORRUPTED;
     memcpy(&sum, stored.mv_data, sizeof(sum));
-    seal->n_records--;
-    seal->sum -= sum;
+    commit_record->n_records--;
+    commit_record->sum -= sum;
     return 0;
 }
 
 static int
 value_put(const struct database *database,
           MDB_txn *txn,
-          struct keep_bytes name,
-          struct keep_bytes value)
+          struct storage_bytes name,
+          struct storage_bytes value)
 {
-    const uint64_t sum = seal_sum(name, value);
+    const uint64_t sum = record_sum(name, value);
     MDB_val key = {name.n_bytes, (void *)(uintptr_t)name.bytes};
     MDB_val stored = {.mv_size = sizeof(sum) + value.n_bytes};
 
@@ -508,15 +511,15 @@ static int
 record_put(const struct database *database,
            MDB_txn *txn,
            const struct change *change,
-           struct seal *seal)
+           struct commit_record *commit_record)
 {
-    int code = sum_drop(database, txn, change->key, seal);
+    int code = sum_drop(database, txn, change->key, commit_record);
     if (code == 0)
         code = value_put(database, txn, change->key, change->value);
     if (code != 0)
         return code;
-    seal->n_records++;
-    seal->sum += seal_sum(change->key, change->value);
+    commit_record->n_records++;
+    commit_record->sum += record_sum(change->key, change->value);
     return 0;
 }
 
@@ -525,8 +528,8 @@ record_put(const struct database *database,
 static int
 records_erase(const struct database *database,
               MDB_txn *txn,
-              struct keep_bytes prefix,
-              struct seal *seal)
+              struct storage_bytes prefix,
+              struct commit_record *commit_record)
 {
     MDB_cursor *cursor = NULL;
 
@@ -540,9 +543,9 @@ records_erase(const struct database *database,
                           memcmp(key.mv_data, prefix.bytes, prefix.n_bytes)))
             code = MDB_NOTFOUND;
         if (code == 0)
-            code =
-                sum_drop(database, txn,
-                         (struct keep_bytes){key.mv_data, key.mv_size}, seal);
+            code = sum_drop(database, txn,
+                            (struct storage_bytes){key.mv_data, key.mv_size},
+                            commit_record);
         if (code == 0)
             code = mdb_cursor_del(cursor, 0);
     }
@@ -552,20 +555,22 @@ records_erase(const struct database *database,
 }
 
 static int
-seal_put(const struct database *database, MDB_txn *txn, const struct seal *seal)
+commit_record_put(const struct database *database,
+                  MDB_txn *txn,
+                  const struct commit_record *commit_record)
 {
-    uint8_t bytes[SEAL_BYTES];
+    uint8_t bytes[COMMIT_RECORD_BYTES];
 
-    seal_encode(seal, bytes);
-    return value_put(database, txn, seal_key(),
-                     (struct keep_bytes){bytes, sizeof(bytes)});
+    commit_record_encode(commit_record, bytes);
+    return value_put(database, txn, commit_record_key(),
+                     (struct storage_bytes){bytes, sizeof(bytes)});
 }
 
 static int
 changes_write(const struct database *database,
               MDB_txn *txn,
               const struct changeset *changes,
-              struct seal *seal)
+              struct commit_record *commit_record)
 {
     struct change change;
     size_t at = 0;
@@ -573,10 +578,10 @@ changes_write(const struct database *database,
 
     while (code == 0 && changeset_next(changes, &at, &change)) {
         code = change.kind == CHANGE_PUT
-                   ? record_put(database, txn, &change, seal)
-                   : records_erase(database, txn, change.key, seal);
+                   ? record_put(database, txn, &change, commit_record)
+                   : records_erase(database, txn, change.key, commit_record);
     }
-    return code == 0 ? seal_put(database, txn, seal) : code;
+    return code == 0 ? commit_record_put(database, txn, commit_record) : code;
 }
 
 /* The number of the file's last commit, by whomever it is. */
@@ -597,16 +602,16 @@ commit_read(const struct database *database, uint64_t *out_commit)
 static int
 changes_apply(struct database *database, const struct changeset *changes)
 {
-    struct seal seal = database->seal;
+    struct commit_record commit_record = database->commit_record;
     uint64_t commit = 0;
     MDB_txn *txn = NULL;
 
     int code = mdb_txn_begin(database->env, NULL, 0, &txn);
     if (code != 0)
         return code;
-    seal.commit = mdb_txn_id(txn);
-    code = seal.commit == database->seal.commit + 1
-               ? changes_write(database, txn, changes, &seal)
+    commit_record.commit = mdb_txn_id(txn);
+    code = commit_record.commit == database->commit_record.commit + 1
+               ? changes_write(database, txn, changes, &commit_record)
                : ESTALE;
     if (code != 0) {
         mdb_txn_abort(txn);
@@ -615,10 +620,10 @@ changes_apply(struct database *database, const struct changeset *changes)
     code = mdb_txn_commit(txn);
     if (code == 0)
         code = commit_read(database, &commit);
-    if (code == 0 && commit != seal.commit)
+    if (code == 0 && commit != commit_record.commit)
         code = ESTALE;
     if (code == 0)
-        database->seal = seal;
+        database->commit_record = commit_record;
     return code;
 }
 
@@ -648,14 +653,14 @@ database_reopen(struct database *database)
                            "cannot write %s: it is not the file that it was",
                            database->path);
 
-    const uint64_t commit = database->seal.commit;
+    const uint64_t commit = database->commit_record.commit;
     enum hoop_status status = env_open(database);
     if (status == HOOP_OK)
         status = records_open(database);
     /* The commit that failed may have been written all the same. */
-    if (status == HOOP_OK && database->seal.commit != commit &&
-        database->seal.commit != commit + 1) {
-        database->seal.commit = commit;
+    if (status == HOOP_OK && database->commit_record.commit != commit &&
+        database->commit_record.commit != commit + 1) {
+        database->commit_record.commit = commit;
         status = stale_refuse(database);
     }
     if (status == HOOP_OK)

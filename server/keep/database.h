@@ -3,9 +3,9 @@
  *
  * LMDB behind it, and only keep/pages.h knows that, too. Keys stand in the
  * order of their bytes; every value carries a sum over itself and its key, and
- * every commit says how many records it leaves (keep/seal.h). A file is checked
+ * every commit says how many records it leaves (keep/commit_record.h). A file is checked
  * in a process of its own before it is used in this one.
- * Whoever opens it holds the folder's claim: the library's own locks, which do
+ * Whoever opens it holds the folder's lock: the library's own locks, which do
  * not work on every file system, are off.
  *
  * Thread: one at a time.
@@ -19,14 +19,14 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "keep/changeset.h"
-#include "keep/claim.h"
-#include "keep/seal.h"
+#include "keep/commit_record.h"
+#include "keep/folder_lock.h"
 
 struct database;
 
 /* Borrowed for the call. A failure ends the reading. */
 typedef enum hoop_status
-database_fn(void *owner, struct keep_bytes key, struct keep_bytes value);
+database_fn(void *owner, struct storage_bytes key, struct storage_bytes value);
 
 /*
  * A new one is made where there is none.
@@ -36,12 +36,12 @@ database_fn(void *owner, struct keep_bytes key, struct keep_bytes value);
  */
 enum hoop_status
 database_open(const char *folder,
-              enum keep_durability durability,
+              enum storage_durability durability,
               struct database **out_database);
 
-/* Writes out what KEEP_PROCESS left to the kernel. Handle: HOOP_E_UNAVAILABLE. */
+/* Writes out what STORAGE_OUTLIVES_PROCESS left to the kernel. Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
-database_settle(struct database *database);
+database_sync(struct database *database);
 
 /* NULL is fine. */
 void
@@ -71,7 +71,7 @@ database_apply(struct database *database, const struct changeset *changes);
 const char *
 database_in_use(void);
 
-/* ---- Repair. The folder's claim is held, and no database of it is open. */
+/* ---- Repair. The folder's lock is held, and no database of it is open. */
 
 struct pages_visitor;
 
@@ -80,7 +80,7 @@ struct pages_visitor;
 enum hoop_status
 database_salvage(const char *folder,
                  const struct pages_visitor *visitor,
-                 struct seal *out_written);
+                 struct commit_record *out_written);
 
 /*
  * A file of these records takes the place of the folder's, which stays beside it

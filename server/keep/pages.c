@@ -82,18 +82,18 @@ struct node {
 
 /* A walk through one tree. */
 struct walk {
-    struct keep_bytes file;
+    struct storage_bytes file;
     size_t n_page; /* bytes of one */
     const struct meta *meta;
     uint8_t *is_used; /* a bit for each page; NULL: nobody asks */
     const struct pages_visitor *visitor;
     enum tree_kind kind;
     struct tree found; /* its counts */
-    struct keep_bytes last;
+    struct storage_bytes last;
     bool may_equal; /* the next key may be `last` */
-    struct seal sums;
-    struct seal written; /* what the seal says */
-    bool is_older;       /* records have no sums */
+    struct commit_record sums;
+    struct commit_record written; /* what the commit record says */
+    bool is_older;                /* records have no sums */
 };
 
 static void
@@ -147,7 +147,9 @@ page_open(struct walk *walk,
 }
 
 static int
-keys_compare(enum tree_kind kind, struct keep_bytes a, struct keep_bytes b)
+keys_compare(enum tree_kind kind,
+             struct storage_bytes a,
+             struct storage_bytes b)
 {
     const size_t n_both = a.n_bytes < b.n_bytes ? a.n_bytes : b.n_bytes;
 
@@ -166,7 +168,7 @@ keys_compare(enum tree_kind kind, struct keep_bytes a, struct keep_bytes b)
 }
 
 static enum hoop_status
-key_follow(struct walk *walk, uint64_t page, struct keep_bytes key)
+key_follow(struct walk *walk, uint64_t page, struct storage_bytes key)
 {
     if (walk->kind == TREE_FREE && key.n_bytes != sizeof(uint64_t))
         return page_refuse(page, "a key is no number");
@@ -187,7 +189,7 @@ static enum hoop_status
 value_on_pages(struct walk *walk,
                uint64_t first,
                size_t n_bytes,
-               struct keep_bytes *out_value)
+               struct storage_bytes *out_value)
 {
     struct page_head head;
     const uint8_t *bytes = NULL;
@@ -208,13 +210,13 @@ value_on_pages(struct walk *walk,
             return error_pass(status);
     }
     walk->found.n_overflows += head.n_pages;
-    *out_value = (struct keep_bytes){bytes + sizeof(head), n_bytes};
+    *out_value = (struct storage_bytes){bytes + sizeof(head), n_bytes};
     return HOOP_OK;
 }
 
 /* As hoopd wrote its first record when records had no sums. */
 static bool
-is_older_term(struct keep_bytes key, struct keep_bytes stored)
+is_older_term(struct storage_bytes key, struct storage_bytes stored)
 {
     static const uint8_t begin[] = {0x94, 0xa5, 'h', 'o', 'o', 'p', 'd'};
 
@@ -226,18 +228,18 @@ is_older_term(struct keep_bytes key, struct keep_bytes stored)
 static enum hoop_status
 record_visit(struct walk *walk,
              uint64_t page,
-             struct keep_bytes key,
-             struct keep_bytes stored)
+             struct storage_bytes key,
+             struct storage_bytes stored)
 {
-    struct keep_bytes value;
+    struct storage_bytes value;
     uint64_t sum = 0;
 
-    if (!seal_open(key, stored, &value, &sum)) {
+    if (!record_verify(key, stored, &value, &sum)) {
         walk->is_older |= is_older_term(key, stored);
         return page_refuse(page, "a record is not what was written");
     }
-    if (seal_is_key(key)) {
-        return seal_decode(value, &walk->written)
+    if (commit_record_is_key(key)) {
+        return commit_record_decode(value, &walk->written)
                    ? HOOP_OK
                    : page_refuse(page, "the count of records is none");
     }
@@ -250,7 +252,7 @@ record_visit(struct walk *walk,
 
 /* Pages that are free: their number, then each, the greatest first. */
 static enum hoop_status
-free_visit(struct walk *walk, uint64_t page, struct keep_bytes value)
+free_visit(struct walk *walk, uint64_t page, struct storage_bytes value)
 {
     uint64_t n_free = 0;
     uint64_t former = UINT64_MAX;
@@ -322,8 +324,8 @@ entry_walk(struct walk *walk, uint64_t page, const uint8_t *bytes, size_t index)
     if (status != HOOP_OK)
         return error_pass(status);
 
-    const struct keep_bytes key = {bytes + at, node.n_key};
-    struct keep_bytes value = {
+    const struct storage_bytes key = {bytes + at, node.n_key};
+    struct storage_bytes value = {
         bytes + at + node.n_key,
         (size_t)node.low | (size_t)node.high << 16,
     };
@@ -370,7 +372,7 @@ branch_walk(struct walk *walk,
 
         read_at(bytes, 0, &head, sizeof(head));
         status = key_follow(walk, head.number,
-                            (struct keep_bytes){bytes + at, node.n_key});
+                            (struct storage_bytes){bytes + at, node.n_key});
         if (status != HOOP_OK)
             return error_pass(status);
         walk->may_equal = true;
@@ -425,7 +427,7 @@ tree_walk(struct walk *walk, enum tree_kind kind)
 
     walk->kind = kind;
     walk->found = (struct tree){0};
-    walk->last = (struct keep_bytes){0};
+    walk->last = (struct storage_bytes){0};
     walk->may_equal = false;
     if (!has_root(tree))
         return error_raise(HOOP_E_DATA_LOSS, "a tree has no root");
@@ -450,7 +452,7 @@ tree_walk(struct walk *walk, enum tree_kind kind)
 
 /* One of the two at the front, page 0 or 1 of n_page bytes each. */
 static enum hoop_status
-meta_read(struct keep_bytes file,
+meta_read(struct storage_bytes file,
           size_t n_page,
           unsigned int page,
           struct meta *out_meta)
@@ -493,7 +495,7 @@ struct metas {
 /* The last error's text says what is wrong with the first that is not good. The
  * second is where the first says, or where it is with pages of usual sizes. */
 static enum hoop_status
-metas_read(struct keep_bytes file, struct metas *metas)
+metas_read(struct storage_bytes file, struct metas *metas)
 {
     enum hoop_status status = meta_read(file, 0, 0, &metas->meta[0]);
 
@@ -547,9 +549,9 @@ damage_ignore(void *owner, const char *text)
 }
 
 /* The pages of the commit before the last are still there, and with them its
- * seal: if the other page at the front names an older commit, it shows here. */
+ * commit record: if the other page at the front names an older commit, it shows here. */
 static enum hoop_status
-former_check(const struct metas *metas, struct keep_bytes file)
+former_check(const struct metas *metas, struct storage_bytes file)
 {
     static const struct pages_visitor visitor = {.on_damage = damage_ignore};
     const struct meta *other = &metas->meta[!metas->last];
@@ -576,9 +578,9 @@ former_check(const struct metas *metas, struct keep_bytes file)
 }
 
 static enum hoop_status
-seal_check(const struct walk *walk)
+commit_record_check(const struct walk *walk)
 {
-    const struct seal *written = &walk->written;
+    const struct commit_record *written = &walk->written;
 
     if (walk->meta->commit == 0 && walk->sums.n_records == 0)
         return HOOP_OK;
@@ -600,7 +602,7 @@ seal_check(const struct walk *walk)
 }
 
 enum hoop_status
-pages_check(struct keep_bytes file)
+pages_check(struct storage_bytes file)
 {
     struct metas metas = {0};
 
@@ -623,7 +625,7 @@ pages_check(struct keep_bytes file)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to check the data");
     status = tree_walk(&walk, TREE_RECORDS);
     if (status == HOOP_OK)
-        status = seal_check(&walk);
+        status = commit_record_check(&walk);
     else if (walk.is_older)
         return error_raise(HOOP_E_PRECONDITION,
                            "it was written by an earlier hoopd, whose records "
@@ -703,7 +705,7 @@ fronts_agree(const struct metas *metas, const struct walk *reading)
 static enum hoop_status
 front_choose(struct metas *metas, const struct walk *reading)
 {
-    const struct keep_bytes file = reading->file;
+    const struct storage_bytes file = reading->file;
     const size_t n_used = file.n_bytes / metas->n_page / 8 + 1;
     uint64_t commits[2] = {0};
 
@@ -726,9 +728,9 @@ front_choose(struct metas *metas, const struct walk *reading)
 }
 
 enum hoop_status
-pages_read(struct keep_bytes file,
+pages_read(struct storage_bytes file,
            const struct pages_visitor *visitor,
-           struct seal *out_written)
+           struct commit_record *out_written)
 {
     struct metas metas = {0};
 

@@ -18,14 +18,14 @@
 #include "hoop/status.h"
 
 #include "keep/changeset.h"
-#include "keep/seal.h"
+#include "keep/commit_record.h"
 
 /* Borrowed for the call. */
 struct pages_visitor {
     /* A record whose sum is right. NULL: nobody wants them. */
     void (*on_record)(void *owner,
-                      struct keep_bytes key,
-                      struct keep_bytes value);
+                      struct storage_bytes key,
+                      struct storage_bytes value);
     /* Something cannot be read; what follows may be. NULL: that is the end. */
     void (*on_damage)(void *owner, const char *text);
     void *owner;
@@ -39,7 +39,7 @@ struct pages_visitor {
  * (written by a hoopd that kept no such sums), HOOP_E_EXHAUSTED.
  */
 enum hoop_status
-pages_check(struct keep_bytes file);
+pages_check(struct storage_bytes file);
 
 /*
  * The records of the last commit that can be read, in the order of their keys;
@@ -48,8 +48,8 @@ pages_check(struct keep_bytes file);
  * Handle: HOOP_E_DATA_LOSS (no page says where they begin), HOOP_E_EXHAUSTED.
  */
 enum hoop_status
-pages_read(struct keep_bytes file,
+pages_read(struct storage_bytes file,
            const struct pages_visitor *visitor,
-           struct seal *out_written);
+           struct commit_record *out_written);
 
 #endif

@@ -5,45 +5,45 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/cluster.h"
-#include "keep/keep.h"
+#include "keep/storage.h"
 #include "rpc/reply_cache.h"
 
 static void
-record_put(struct keep *keep, const struct cluster_record *record)
+record_put(struct storage *storage, const struct cluster_record *record)
 {
-    const struct keep_bytes key = {record->key, record->n_key};
-    const struct keep_bytes value = {record->value, record->n_value};
+    const struct storage_bytes key = {record->key, record->n_key};
+    const struct storage_bytes value = {record->value, record->n_value};
 
     switch (record->kind) {
     case CLUSTER_RECORD_PUT:
-        keep_put(keep, KEEP_CORE, key, value);
+        storage_put(storage, STORAGE_CORE, key, value);
         return;
     case CLUSTER_RECORD_ERASE:
-        keep_erase(keep, KEEP_CORE, key);
+        storage_erase(storage, STORAGE_CORE, key);
         return;
     }
 }
 
 void
-archive_put(struct keep *keep, const struct cluster_actions *actions)
+archive_put(struct storage *storage, const struct cluster_actions *actions)
 {
     for (size_t i = 0; i < actions->n_items; i++) {
         if (actions->items[i].kind == CLUSTER_RECORD)
-            record_put(keep, &actions->items[i].record);
+            record_put(storage, &actions->items[i].record);
     }
 }
 
 static enum hoop_status
-cluster_take(void *owner, struct keep_bytes key, struct keep_bytes value)
+cluster_take(void *owner, struct storage_bytes key, struct storage_bytes value)
 {
     struct cluster *cluster = owner;
 
-    return cluster_revive(cluster, &(struct cluster_record){
-                                       .key = key.bytes,
-                                       .n_key = key.n_bytes,
-                                       .value = value.bytes,
-                                       .n_value = value.n_bytes,
-                                   });
+    return cluster_recover(cluster, &(struct cluster_record){
+                                        .key = key.bytes,
+                                        .n_key = key.n_bytes,
+                                        .value = value.bytes,
+                                        .n_value = value.n_bytes,
+                                    });
 }
 
 /* What was wrong stands in this thread's error text. */
@@ -59,17 +59,18 @@ archive_refuse(enum hoop_status status)
 }
 
 enum hoop_status
-archive_read_cluster(struct keep *keep, struct cluster *cluster)
+archive_read_cluster(struct storage *storage, struct cluster *cluster)
 {
-    enum hoop_status status = keep_read(keep, KEEP_CORE, cluster_take, cluster);
+    enum hoop_status status =
+        storage_read(storage, STORAGE_CORE, cluster_take, cluster);
 
     if (status == HOOP_OK)
-        status = cluster_wake(cluster);
+        status = cluster_recovery_finish(cluster);
     return status == HOOP_OK ? HOOP_OK : archive_refuse(status);
 }
 
 static enum hoop_status
-reply_take(void *owner, struct keep_bytes key, struct keep_bytes value)
+reply_take(void *owner, struct storage_bytes key, struct storage_bytes value)
 {
     struct reply_cache *replies = owner;
 
@@ -82,29 +83,30 @@ reply_take(void *owner, struct keep_bytes key, struct keep_bytes value)
 static void
 reply_put(void *owner, struct message_span key, struct message_span value)
 {
-    keep_put(owner, KEEP_REPLIES, (struct keep_bytes){key.bytes, key.n_bytes},
-             (struct keep_bytes){value.bytes, value.n_bytes});
+    storage_put(owner, STORAGE_REPLIES,
+                (struct storage_bytes){key.bytes, key.n_bytes},
+                (struct storage_bytes){value.bytes, value.n_bytes});
 }
 
 static void
 reply_erase(void *owner, struct message_span key)
 {
-    keep_erase(owner, KEEP_REPLIES,
-               (struct keep_bytes){key.bytes, key.n_bytes});
+    storage_erase(owner, STORAGE_REPLIES,
+                  (struct storage_bytes){key.bytes, key.n_bytes});
 }
 
 enum hoop_status
-archive_read_replies(struct keep *keep, struct reply_cache *replies)
+archive_read_replies(struct storage *storage, struct reply_cache *replies)
 {
     const enum hoop_status status =
-        keep_read(keep, KEEP_REPLIES, reply_take, replies);
+        storage_read(storage, STORAGE_REPLIES, reply_take, replies);
 
     if (status != HOOP_OK)
         return archive_refuse(status);
     reply_cache_set_journal(replies, &(struct reply_cache_journal){
                                          .put = reply_put,
                                          .erase = reply_erase,
-                                         .owner = keep,
+                                         .owner = storage,
                                      });
     return HOOP_OK;
 }

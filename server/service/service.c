@@ -17,15 +17,15 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "core/token.h"
-#include "keep/keep.h"
+#include "keep/storage.h"
 #include "net/loop.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/rpc_server.h"
-#include "service/answer.h"
 #include "service/archive.h"
-#include "service/intake.h"
+#include "service/decoded_request.h"
 #include "service/metrics.h"
 #include "service/notices.h"
+#include "service/reply_encode.h"
 #include "wire/pack.h"
 
 struct service {
@@ -33,11 +33,11 @@ struct service {
     struct loop_timer *timer;
     struct rpc_server *server;
     struct cluster *cluster;
-    struct keep *keep; /* NULL: nothing is kept */
+    struct storage *storage; /* NULL: nothing is kept */
     struct metrics *metrics;
     struct notices notices;
     const char *version;
-    struct answer_roster roster;
+    struct encoded_roster roster;
     struct token token; /* of all jobs; zeroed: none is known */
     uint64_t started_ns;
     atomic_bool is_draining;
@@ -119,7 +119,7 @@ reply_send(struct service *service, const struct cluster_reply *reply)
 {
     struct rpc_request *request = ticket_request(reply->ticket);
     const uint64_t now_ns = clock_now_ns();
-    const struct answer_context context = {
+    const struct reply_encode_context context = {
         .roster = &service->roster,
         .now_ns = now_ns,
         .uptime_ms = (now_ns - service->started_ns) / CLOCK_NS_PER_MS,
@@ -132,14 +132,14 @@ reply_send(struct service *service, const struct cluster_reply *reply)
     size_t n_bytes = 0;
 
     pack_init(&pack, LIMIT_RPC_BODY);
-    enum hoop_status status = answer_encode(reply, &context, &pack);
+    enum hoop_status status = reply_encode_body(reply, &context, &pack);
     if (status == HOOP_OK)
         status = pack_take(&pack, &bytes, &n_bytes);
     if (status != HOOP_OK) {
         request_refuse(service, request, status);
         return;
     }
-    request_answer(service, request, answer_status(reply), reply->text,
+    request_answer(service, request, reply_encode_status(reply), reply->text,
                    (struct message_span){bytes, n_bytes});
 }
 
@@ -181,8 +181,8 @@ figures_publish(struct service *service)
 static void
 changes_commit(struct service *service)
 {
-    if (service->keep)
-        keep_commit(service->keep);
+    if (service->storage)
+        storage_commit(service->storage);
 }
 
 static void
@@ -203,8 +203,8 @@ event_step(struct service *service, const struct cluster_event *event)
     /* Who has its answer finds itself counted. */
     figures_publish(service);
     /* Before the replies, which wait for what has been put. */
-    if (service->keep)
-        archive_put(service->keep, &actions);
+    if (service->storage)
+        archive_put(service->storage, &actions);
     actions_follow(service, &actions, peer[0] ? peer : NULL);
     notices_tell(&service->notices, event->now_ns);
     changes_commit(service);
@@ -264,8 +264,8 @@ request_fits(struct service *service, struct rpc_request *request)
 {
     const struct method *method = rpc_request_method(request);
 
-    if (!service->keep || !intake_adds(method->id) ||
-        keep_has_room(service->keep))
+    if (!service->storage || !decoded_request_adds(method->id) ||
+        storage_has_room(service->storage))
         return true;
     metrics_count_reply(service->metrics, method->id, HOOP_E_EXHAUSTED);
     rpc_request_refuse(request, HOOP_E_EXHAUSTED,
@@ -287,20 +287,21 @@ shown_token(const struct service *service, const struct rpc_request *request)
 static void
 request_step(struct service *service, struct rpc_request *request)
 {
-    CLEANUP(intake_deinit) struct intake intake = {0};
+    CLEANUP(decoded_request_deinit)
+    struct decoded_request decoded_request = {0};
     const uint64_t now_ns = clock_now_ns();
     struct cluster_event event = {
         .now_ns = now_ns,
         .ticket = request_ticket(request),
         .token = shown_token(service, request),
         .client = rpc_request_connection(request),
-        .deadline_ns =
-            intake_deadline_ns(rpc_request_deadline_ns(request), now_ns),
+        .deadline_ns = decoded_request_deadline_ns(
+            rpc_request_deadline_ns(request), now_ns),
     };
 
     enum hoop_status status =
-        intake_read(&intake, rpc_request_method(request)->id,
-                    rpc_request_envelope(request), &event);
+        decoded_request_read(&decoded_request, rpc_request_method(request)->id,
+                             rpc_request_envelope(request), &event);
     if (status == HOOP_OK)
         status = seed_draw(&event);
     if (status != HOOP_OK) {
@@ -336,9 +337,9 @@ request_is_allowed(void *owner, const struct rpc_request *request)
     const struct service *service = owner;
     const struct envelope_request *envelope = rpc_request_envelope(request);
 
-    return cluster_believes(service->cluster, intake_job(envelope),
-                            shown_token(service, request),
-                            rpc_request_method(request)->role);
+    return cluster_accepts_token(
+        service->cluster, decoded_request_job(envelope),
+        shown_token(service, request), rpc_request_method(request)->role);
 }
 
 /* What is said of the state must not be forgotten again. */
@@ -347,15 +348,15 @@ on_barrier(void *owner)
 {
     struct service *service = owner;
 
-    if (!service->keep || (service->current && !service->current_changes))
+    if (!service->storage || (service->current && !service->current_changes))
         return 0;
     if (!service->current)
         changes_commit(service); /* an answer of the server's own */
-    return keep_number(service->keep);
+    return storage_number(service->storage);
 }
 
 static void
-on_kept(void *owner, uint64_t number)
+on_durable(void *owner, uint64_t number)
 {
     rpc_server_release(((struct service *)owner)->server, number);
 }
@@ -368,7 +369,7 @@ on_silent(void *owner)
 
 /* Clients find the other one; what they are told here would be old. */
 static void
-on_taken(void *owner)
+on_replaced(void *owner)
 {
     struct service *service = owner;
 
@@ -383,7 +384,7 @@ static void
 on_health(void *owner)
 {
     struct service *service = owner;
-    const bool is_well = keep_is_well(service->keep);
+    const bool is_well = storage_is_healthy(service->storage);
 
     rpc_server_pass_reads(service->server,
                           is_well ? DEFERRED_READS_WAIT : DEFERRED_READS_PASS);
@@ -414,25 +415,25 @@ state_create(struct service *service, const struct service_options *options)
     enum hoop_status status = HOOP_OK;
 
     if (options->data_dir)
-        status = keep_open(
-            &(struct keep_options){
+        status = storage_open(
+            &(struct storage_options){
                 .loop = options->loop,
                 .folder = options->data_dir,
                 .durability = options->durability,
-                .on_kept = on_kept,
+                .on_durable = on_durable,
                 .on_health = on_health,
-                .on_taken = on_taken,
+                .on_replaced = on_replaced,
                 .owner = service,
             },
-            &service->keep);
+            &service->storage);
     if (status != HOOP_OK)
         return error_pass(status);
-    cluster.keeps_records = service->keep != NULL;
+    cluster.keeps_records = service->storage != NULL;
     cluster.now_ns = clock_now_ns();
     cluster.wall_offset_ns = clock_wall_ns() - cluster.now_ns;
     status = cluster_create(&cluster, &service->cluster);
-    if (status == HOOP_OK && service->keep)
-        status = archive_read_cluster(service->keep, service->cluster);
+    if (status == HOOP_OK && service->storage)
+        status = archive_read_cluster(service->storage, service->cluster);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -461,13 +462,14 @@ parts_create(struct service *service, const struct service_options *options)
             .barrier = on_barrier,
             .is_allowed = request_is_allowed,
             .owner = service,
-            .drain_mode = service->keep ? RPC_DRAIN_SILENT : RPC_DRAIN_REFUSE,
+            .drain_mode =
+                service->storage ? RPC_DRAIN_SILENT : RPC_DRAIN_REFUSE,
             .secret = options->cluster.token,
             .limits = {.n_network_max = options->n_origin_max},
         },
         &service->server);
-    if (status == HOOP_OK && service->keep)
-        status = archive_read_replies(service->keep,
+    if (status == HOOP_OK && service->storage)
+        status = archive_read_replies(service->storage,
                                       rpc_server_replies(service->server));
     if (status != HOOP_OK)
         return error_pass(status);
@@ -508,11 +510,11 @@ service_destroy(struct service *service)
         return;
 
     rpc_server_destroy(service->server);
-    keep_close(service->keep);
+    storage_close(service->storage);
     loop_timer_destroy(service->timer);
     cluster_destroy(service->cluster);
     metrics_destroy(service->metrics);
-    answer_roster_deinit(&service->roster);
+    encoded_roster_deinit(&service->roster);
     explicit_bzero(&service->token, sizeof(service->token));
     free(service);
 }
@@ -526,8 +528,8 @@ service_drain(struct service *service,
     const bool is_first = !atomic_exchange(&service->is_draining, true);
 
     /* The core first: what is parked is answered with its own words. */
-    if (service->keep)
-        keep_flush(service->keep, timeout_ms);
+    if (service->storage)
+        storage_flush(service->storage, timeout_ms);
     else if (is_first)
         event_step(service, &(struct cluster_event){.kind = CLUSTER_DRAIN,
                                                     .now_ns = clock_now_ns()});
@@ -545,7 +547,7 @@ service_unready_text(const struct service *service)
 {
     if (atomic_load(&service->is_draining))
         return "draining: it is about to end\n";
-    if (service->keep && !keep_is_well(service->keep))
+    if (service->storage && !storage_is_healthy(service->storage))
         return "not ready: it cannot write its data\n";
     return NULL;
 }

@@ -19,7 +19,7 @@
 
 #include "base/cleanup.h"
 #include "core/cluster.h"
-#include "keep/claim.h"
+#include "keep/folder_lock.h"
 
 struct loop;
 struct rpc_tls;
@@ -33,7 +33,7 @@ struct service_options {
     struct cluster_options cluster; /* borrowed for the call */
     const char *data_dir; /* NULL: nothing outlives the service; borrowed for
                              the call */
-    enum keep_durability durability; /* of data_dir */
+    enum storage_durability durability; /* of data_dir */
     size_t n_origin_max; /* connections of one address; 0: the default */
 };
 

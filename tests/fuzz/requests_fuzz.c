@@ -3,9 +3,9 @@
  *
  * A request is a byte for its method, one for who asks (a client, a job, a
  * token that may be wrong), one for how much later it comes, two for the length
- * of its body, and the body. All methods, through intake, core and answer. Each
+ * of its body, and the body. All methods, through decoded_request, core and answer. Each
  * is answered once, by the drain at the latest; what is answered with a body is
- * one that the asker can read.
+ * one that the requester can read.
  */
 
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "core/cluster.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
-#include "service/answer.h"
-#include "service/intake.h"
+#include "service/decoded_request.h"
+#include "service/reply_encode.h"
 #include "wire/pack.h"
 
 enum {
@@ -44,9 +44,9 @@ body_check_again(enum cluster_reply_kind kind, struct pack *pack)
         [CLUSTER_REPLY_LEASE] = "lease_reply",
         [CLUSTER_REPLY_CHANGES] = "watch_reply",
         [CLUSTER_REPLY_GROUPS] = "groups_reply",
-        [CLUSTER_REPLY_SEAT] = "group_join_reply",
+        [CLUSTER_REPLY_GROUP_SLOT] = "group_join_reply",
         [CLUSTER_REPLY_OUTCOME] = "group_agree_reply",
-        [CLUSTER_REPLY_AWAITED] = "group_awaited_reply",
+        [CLUSTER_REPLY_PENDING] = "group_awaited_reply",
         [CLUSTER_REPLY_STORE] = "store_reply",
         [CLUSTER_REPLY_KEY_CHANGES] = "store_watch_reply",
         [CLUSTER_REPLY_JOBS] = "jobs_reply",
@@ -69,11 +69,11 @@ body_check_again(enum cluster_reply_kind kind, struct pack *pack)
 static void
 reply_take(struct desk *desk, const struct cluster_reply *reply)
 {
-    CLEANUP(answer_roster_deinit) struct answer_roster roster = {0};
-    const struct answer_context context = {.roster = &roster,
-                                           .now_ns = desk->now_ns,
-                                           .serving = 1,
-                                           .version = "0"};
+    CLEANUP(encoded_roster_deinit) struct encoded_roster roster = {0};
+    const struct reply_encode_context context = {.roster = &roster,
+                                                 .now_ns = desk->now_ns,
+                                                 .serving = 1,
+                                                 .version = "0"};
     CLEANUP(pack_deinit) struct pack pack;
 
     fuzz_require(reply->ticket >= 1 && reply->ticket <= desk->n_requests);
@@ -81,7 +81,7 @@ reply_take(struct desk *desk, const struct cluster_reply *reply)
     desk->askers[reply->ticket] = 0;
     fuzz_require(reply->status == HOOP_OK || reply->text[0]);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    fuzz_require(answer_encode(reply, &context, &pack) == HOOP_OK);
+    fuzz_require(reply_encode_body(reply, &context, &pack) == HOOP_OK);
     body_check_again(reply->kind, &pack);
 }
 
@@ -134,7 +134,8 @@ request_play(struct desk *desk, struct input *input)
     const size_t n_high = input_byte(input);
     const struct input body =
         input_part(input, n_high << 8 | input_byte(input));
-    CLEANUP(intake_deinit) struct intake intake = {0};
+    CLEANUP(decoded_request_deinit)
+    struct decoded_request decoded_request = {0};
     struct envelope_request envelope = {
         .job = {(char)('a' + (who >> 4 & 3))},
         .body = {body.bytes, body.n_bytes},
@@ -149,8 +150,9 @@ request_play(struct desk *desk, struct input *input)
         client_vanish(desk, event.client);
         return;
     }
-    if (intake_read(&intake, (enum method_id)(method % method_count()),
-                    &envelope, &event) != HOOP_OK)
+    if (decoded_request_read(&decoded_request,
+                             (enum method_id)(method % method_count()),
+                             &envelope, &event) != HOOP_OK)
         return;
     event.ticket = ++desk->n_requests;
     desk->askers[event.ticket] = event.client;

@@ -26,7 +26,7 @@ records_read(struct cluster *cluster, const uint8_t *bytes, size_t n_bytes)
         if (n_bytes - HEAD < n_key + n_value)
             break;
 
-        const enum hoop_status status = cluster_revive(
+        const enum hoop_status status = cluster_recover(
             cluster, &(struct cluster_record){.key = bytes + HEAD,
                                               .n_key = n_key,
                                               .value = bytes + HEAD + n_key,
@@ -36,7 +36,7 @@ records_read(struct cluster *cluster, const uint8_t *bytes, size_t n_bytes)
         bytes += HEAD + n_key + n_value;
         n_bytes -= HEAD + n_key + n_value;
     }
-    return cluster_wake(cluster);
+    return cluster_recovery_finish(cluster);
 }
 
 int

@@ -42,7 +42,7 @@ model_group_enter(struct model_client *client, const struct model_list *list)
 {
     struct model_entry *given_up = entry_waiting(client, list);
 
-    /* Its connection broke: the new join takes its seat. */
+    /* Its connection broke: the new join takes its slot. */
     if (given_up)
         given_up->state = ENTRY_OUT;
     client->entries[client->n_entries] = (struct model_entry){
@@ -125,10 +125,10 @@ group_join_reply(struct model *model,
                  const struct cluster_reply *reply)
 {
     struct model_client *client = &model->clients[ticket->client];
-    const uint64_t epoch = ticket->event.seat.member.epoch;
+    const uint64_t epoch = ticket->event.group_slot.member.epoch;
     struct model_entry *entry =
-        model_entry_find(client, ticket->event.seat.number);
-    const uint64_t communicator = reply->seat.communicator;
+        model_entry_find(client, ticket->event.group_slot.number);
+    const uint64_t communicator = reply->group_slot.communicator;
 
     if (client->epoch != epoch || !entry)
         return;
@@ -157,9 +157,10 @@ group_leave_reply(struct model *model, const struct model_ticket *ticket)
     struct model_entry *entry = model_entry_find(client, ticket->number);
 
     /* What has formed is not withdrawn. */
-    if (ticket->event.seat.is_withdrawal && entry && entry->state == ENTRY_IN)
+    if (ticket->event.group_slot.is_withdrawal && entry &&
+        entry->state == ENTRY_IN)
         return;
-    if (client->epoch == ticket->event.seat.member.epoch && entry)
+    if (client->epoch == ticket->event.group_slot.member.epoch && entry)
         entry_end(model, client->epoch, entry);
 }
 
@@ -219,7 +220,7 @@ bool
 model_group_is_over(const struct model *model,
                     const struct model_ticket *ticket)
 {
-    const uint64_t epoch = ticket->event.seat.member.epoch;
+    const uint64_t epoch = ticket->event.group_slot.member.epoch;
     uint32_t n_waiting = 0;
 
     if (ticket->event.kind != CLUSTER_GROUP_JOIN)

@@ -54,7 +54,7 @@ group_join_send(struct sim *sim, int index)
 
     ticket->list = is_again ? last->list : list;
     ticket->event.kind = CLUSTER_GROUP_JOIN;
-    ticket->event.seat = (struct cluster_seat_call){
+    ticket->event.group_slot = (struct cluster_group_slot_call){
         .member = {client->epoch, client->incarnation},
         .number =
             is_again ? client->n_entries : model_group_enter(client, &list),
@@ -72,7 +72,7 @@ group_leave_send(struct sim *sim, int index)
 
     ticket->number = 1 + sim_random(sim, client->n_entries + 1);
     ticket->event.kind = CLUSTER_GROUP_LEAVE;
-    ticket->event.seat = (struct cluster_seat_call){
+    ticket->event.group_slot = (struct cluster_group_slot_call){
         .member = {client->epoch, client->incarnation},
         .numbers = &ticket->number,
         .n_numbers = 1,

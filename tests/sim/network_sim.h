@@ -71,7 +71,7 @@ struct letter {
     struct answer answer;
 };
 
-/* What a council of the world has decided. */
+/* What a vote of the world has decided. */
 struct outcome {
     uint64_t epoch;
     uint64_t turn;
@@ -129,7 +129,7 @@ enum worker_state {
 };
 
 enum {
-    CALL_MAIN, /* join, add, report, council, leave */
+    CALL_MAIN, /* join, add, report, vote, leave */
     CALL_RENEW,
     CALL_WATCH,
     CALLS,

@@ -62,15 +62,15 @@ cluster_wake_up(struct desk *desk)
         abort();
     while ((row = disk_next(&desk->disk, DISK_CORE, &index)))
         net_expect(desk->net,
-                   cluster_revive(desk->cluster,
-                                  &(struct cluster_record){
-                                      .key = row->key + 1,
-                                      .n_key = row->n_key - 1,
-                                      .value = row->value,
-                                      .n_value = row->n_value,
-                                  }) == HOOP_OK,
+                   cluster_recover(desk->cluster,
+                                   &(struct cluster_record){
+                                       .key = row->key + 1,
+                                       .n_key = row->n_key - 1,
+                                       .value = row->value,
+                                       .n_value = row->n_value,
+                                   }) == HOOP_OK,
                    error_text());
-    net_expect(desk->net, cluster_wake(desk->cluster) == HOOP_OK,
+    net_expect(desk->net, cluster_recovery_finish(desk->cluster) == HOOP_OK,
                "records that do not fit each other");
 }
 
@@ -359,10 +359,10 @@ event_fill(const struct ticket *ticket, int job, struct cluster_event *event)
         event->watch =
             (struct cluster_watch){request->epoch, request->since,
                                    CLUSTER_NO_QUESTION, CLUSTER_NO_QUESTION};
-    else if (request->kind == CLUSTER_COUNCIL)
-        event->council = (struct cluster_council_call){
+    else if (request->kind == CLUSTER_VOTE)
+        event->vote = (struct cluster_vote_call){
             .member = member,
-            .kind = CLUSTER_COUNCIL_AGREE,
+            .kind = CLUSTER_VOTE_AGREE,
             .turn = request->turn,
             .flags = ~(uint64_t)(1U << request->rank),
         };

@@ -6,7 +6,7 @@
  * and the coordinator stands still, or dies and begins again from what it has
  * kept. Whatever happens, an epoch has one world, a
  * job no second one while the first lives, who was lost does not come back,
- * nothing that was asked twice is done twice, what a council decides is the same
+ * nothing that was asked twice is done twice, what a vote decides is the same
  * to all, and every wait ends. Then nothing goes wrong any more, and both jobs
  * must form. Every seed is a schedule: network_sim_test SEED plays one again,
  * network_sim_test FIRST LAST many.

@@ -118,7 +118,7 @@ worker_decide(struct net *net, int index)
 
     worker->is_deciding = true;
     call_begin(net, index, CALL_MAIN,
-               &(struct request){.kind = CLUSTER_COUNCIL,
+               &(struct request){.kind = CLUSTER_VOTE,
                                  .turn = worker->n_turns + 1,
                                  .rank = worker->rank},
                600);
@@ -243,7 +243,7 @@ answer_take(struct net *net,
 
     if (kind == CLUSTER_JOIN && !is_over)
         worker_enter(net, index, answer);
-    else if (kind == CLUSTER_COUNCIL && !is_over) {
+    else if (kind == CLUSTER_VOTE && !is_over) {
         worker->n_turns++;
         worker->is_deciding = false;
     } else if (kind == CLUSTER_STORE_ADD)

@@ -292,10 +292,10 @@ request_digest(const char *name,
 }
 
 static enum hoop_status
-wish_check(const char *name,
-           const struct hoop_tensor_spec *spec,
-           hoop_dtensor_t **out_dtensor,
-           uint64_t *out_digest)
+requested_size_check(const char *name,
+                     const struct hoop_tensor_spec *spec,
+                     hoop_dtensor_t **out_dtensor,
+                     uint64_t *out_digest)
 {
     if (!name || !out_dtensor)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
@@ -338,7 +338,7 @@ hoop_checkpoint_load(const char *folder,
     if (status != HOOP_OK)
         return error_pass(status);
     load.agree_status = agree_status;
-    status = wish_check(name, spec, out_dtensor, &load.digest);
+    status = requested_size_check(name, spec, out_dtensor, &load.digest);
     status =
         agree_status ? load_run(&load, status) : load_outside(&load, status);
     if (status != HOOP_OK)

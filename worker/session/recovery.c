@@ -1,7 +1,7 @@
 /*
  * session/recovery.c - the survivors of a communicator agree, and go on alone
  *
- * The coordinator alone says who survives (server/core/council.h). A shrink has
+ * The coordinator alone says who survives (server/core/vote.h). A shrink has
  * two halves: it names the survivors, all of whom have joined a new communicator
  * then; and they open that, which takes messages among them, and may fail for
  * some when one more dies. So they tell the coordinator how it went, and go on

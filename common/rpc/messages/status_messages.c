@@ -126,7 +126,7 @@ jobs_reply_decode(struct message_span in, struct jobs_reply *out_reply)
 
     enum hoop_status status =
         message_list_open(&unpack,
-                          &(struct message_list){LIMIT_JOBS + LIMIT_JOB_ENDINGS,
+                          &(struct message_list){LIMIT_JOBS + LIMIT_ENDED_JOBS,
                                                  sizeof(*reply.jobs)},
                           &items);
     if (status != HOOP_OK)

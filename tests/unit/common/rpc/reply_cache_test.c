@@ -307,9 +307,9 @@ allocated(void)
 
 /* How a reply comes to be kept. */
 typedef void
-keep_fn(struct reply_cache *cache,
-        const struct reply_cache_key *key,
-        struct message_span reply);
+storage_read_fn(struct reply_cache *cache,
+                const struct reply_cache_key *key,
+                struct message_span reply);
 
 static void
 reply_finish(struct reply_cache *cache,
@@ -345,7 +345,9 @@ struct load {
 };
 
 static void
-load_keep(struct reply_cache *cache, const struct load *load, keep_fn *keep)
+load_keep(struct reply_cache *cache,
+          const struct load *load,
+          storage_read_fn *keep)
 {
     uint8_t *reply = calloc(1, load->n_reply + 1);
 
@@ -362,7 +364,7 @@ load_keep(struct reply_cache *cache, const struct load *load, keep_fn *keep)
 
 /* Whatever sizes replies have, and however few each client has. */
 static void
-expect_counted(keep_fn *keep)
+expect_counted(storage_read_fn *keep)
 {
     static const struct load loads[] = {{1, 244},  {1, 912}, {1, 0},
                                         {40, 244}, {40, 17}, {4, 20000}};

@@ -252,16 +252,16 @@ members_that_set_up_communicators_are_told_to_wait(void **state)
     const uint64_t epoch = fixture_world(&f, 3);
 
     fixture_step(&f, (struct cluster_event){.kind = CLUSTER_GROUP_JOIN,
-                                            .seat = {.member = {epoch, 1},
-                                                     .number = 4,
-                                                     .ranks = ranks,
-                                                     .n_ranks = 2}});
-    fixture_step(
-        &f, (struct cluster_event){.kind = CLUSTER_COUNCIL,
-                                   .council = {.member = {epoch, 2},
-                                               .kind = CLUSTER_COUNCIL_SHRINK,
-                                               .turn = 1,
-                                               .number = 9}});
+                                            .group_slot = {.member = {epoch, 1},
+                                                           .number = 4,
+                                                           .ranks = ranks,
+                                                           .n_ranks = 2}});
+    fixture_step(&f,
+                 (struct cluster_event){.kind = CLUSTER_VOTE,
+                                        .vote = {.member = {epoch, 2},
+                                                 .kind = CLUSTER_VOTE_SHRINK,
+                                                 .turn = 1,
+                                                 .number = 9}});
     f.now_ns += FIXTURE_S;
     const uint64_t parked = watch(&f, epoch, 1, 0);
     const uint64_t asked = ask(&f);

@@ -207,7 +207,7 @@ join_for_a_place_whose_holder_is_silent_is_to_be_tried_again(void **state)
     fixture_deinit(&f);
 }
 
-/* Without a wish, of the PID namespace space. */
+/* Without a requested_size, of the PID namespace space. */
 static struct cluster_event
 spaced_join_event(uint32_t number, uint64_t space)
 {

@@ -58,11 +58,12 @@ token_first_join_sets_it_others_must_have_it(void **state)
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.token = "secret";
-    assert_false(cluster_believes(f.cluster, "a", "secret", ROLE_WORKER));
+    assert_false(cluster_accepts_token(f.cluster, "a", "secret", ROLE_WORKER));
     fixture_step(&f, event);
-    assert_true(cluster_believes(f.cluster, "a", "secret", ROLE_WORKER));
-    assert_false(cluster_believes(f.cluster, "a", "Secret", ROLE_WORKER));
-    assert_false(cluster_believes(f.cluster, "other", "secret", ROLE_WORKER));
+    assert_true(cluster_accepts_token(f.cluster, "a", "secret", ROLE_WORKER));
+    assert_false(cluster_accepts_token(f.cluster, "a", "Secret", ROLE_WORKER));
+    assert_false(
+        cluster_accepts_token(f.cluster, "other", "secret", ROLE_WORKER));
 
     event = fixture_join_event(2, 1, 2);
     event.token = "Secret";
@@ -113,7 +114,7 @@ ask_as(struct fixture *f, enum role role, enum role shown)
     const enum hoop_status status =
         fixture_reply(f, fixture_step(f, event))->status;
     assert_int_equal(f->actions.role, shown);
-    assert_int_equal(cluster_believes(f->cluster, "none", token, role),
+    assert_int_equal(cluster_accepts_token(f->cluster, "none", token, role),
                      status == HOOP_OK);
     return status;
 }

@@ -83,7 +83,7 @@ ranks_that_others_have_are_refused(void **state)
     fixture_step(&f, newcomer_event(3, 2));
     fixture_refused(&f, fixture_step(&f, newcomer_event(4, 2)), HOOP_E_EXISTS,
                     "rank 2 is taken by h:3");
-    /* A launcher's number is no wish. */
+    /* A launcher's number is no requested_size. */
     struct cluster_event event = newcomer_event(4, 2);
 
     event.join.prefers_rank = true;

@@ -95,8 +95,7 @@ jobs_that_end_leave_little_behind(void **state)
     const uint64_t ticket =
         fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOBS});
 
-    assert_int_equal(fixture_reply(&f, ticket)->jobs.n_items,
-                     LIMIT_JOB_ENDINGS);
+    assert_int_equal(fixture_reply(&f, ticket)->jobs.n_items, LIMIT_ENDED_JOBS);
     assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
     assert_string_equal(cluster_job_state_name(CLUSTER_JOB_ENDED), "ended");
     fixture_deinit(&f);

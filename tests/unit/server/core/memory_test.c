@@ -78,25 +78,25 @@ add_communicators(struct fixture *f, const char *job, uint64_t epoch)
 
     for (uint64_t i = 0; i < GROUPS; i++) {
         for (uint64_t member = 1; member <= MEMBERS; member++)
-            ticket =
-                fixture_step(f, (struct cluster_event){
-                                    .kind = CLUSTER_GROUP_JOIN,
-                                    .job = job,
-                                    .seat = {.member = {epoch, member},
-                                             .number = i + 1,
-                                             .ranks = ranks,
-                                             .n_ranks = i < GROUPS - 1 ? 4 : 0},
-                                });
+            ticket = fixture_step(
+                f, (struct cluster_event){
+                       .kind = CLUSTER_GROUP_JOIN,
+                       .job = job,
+                       .group_slot = {.member = {epoch, member},
+                                      .number = i + 1,
+                                      .ranks = ranks,
+                                      .n_ranks = i < GROUPS - 1 ? 4 : 0},
+                   });
     }
     fixture_refused(f, ticket, HOOP_E_INVALID, "");
     for (uint64_t kind = 1; kind <= 3; kind++)
         fixture_step(f, (struct cluster_event){
-                            .kind = CLUSTER_COUNCIL,
+                            .kind = CLUSTER_VOTE,
                             .job = job,
-                            .council = {.member = {epoch, 1},
-                                        .communicator = kind,
-                                        .kind = CLUSTER_COUNCIL_AGREE,
-                                        .turn = 1},
+                            .vote = {.member = {epoch, 1},
+                                     .communicator = kind,
+                                     .kind = CLUSTER_VOTE_AGREE,
+                                     .turn = 1},
                         });
 }
 
@@ -164,7 +164,7 @@ assert_is_charged(add_fn *add)
     char job[32];
 
     fixture_init(&f, &(struct cluster_options){.lease_ms = 3600000});
-    /* What grows once: the agenda, a table of the cluster's own. */
+    /* What grows once: the timer heap, a table of the cluster's own. */
     for (int i = 0; i < JOBS; i++) {
         snprintf(job, sizeof(job), "first%d", i);
         job_begin(&f, job, add);
@@ -244,12 +244,10 @@ assert_all_refused(struct fixture *f, uint64_t epoch, const char *words)
     const struct cluster_event events[] = {
         {.kind = CLUSTER_GROUP_CREATE, .group = {{epoch, 1}, "g", ranks, 2}},
         {.kind = CLUSTER_GROUP_JOIN,
-         .seat =
+         .group_slot =
              {.member = {epoch, 1}, .number = 1, .ranks = ranks, .n_ranks = 2}},
-        {.kind = CLUSTER_COUNCIL,
-         .council = {.member = {epoch, 1},
-                     .kind = CLUSTER_COUNCIL_AGREE,
-                     .turn = 1}},
+        {.kind = CLUSTER_VOTE,
+         .vote = {.member = {epoch, 1}, .kind = CLUSTER_VOTE_AGREE, .turn = 1}},
         {.kind = CLUSTER_WATCH,
          .watch = {.since = 1, .question = CLUSTER_NO_QUESTION}},
         {.kind = CLUSTER_STORE_WATCH, .scan = {.prefix = "p"}},

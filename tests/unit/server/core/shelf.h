@@ -136,17 +136,17 @@ shelf_read(const struct shelf *shelf, struct cluster *cluster)
     for (size_t i = 0; i < shelf->n_rows; i++) {
         const struct shelf_row *row = &shelf->rows[i];
         const enum hoop_status status =
-            cluster_revive(cluster, &(struct cluster_record){
-                                        .key = row->key,
-                                        .n_key = row->n_key,
-                                        .value = row->value,
-                                        .n_value = row->n_value,
-                                    });
+            cluster_recover(cluster, &(struct cluster_record){
+                                         .key = row->key,
+                                         .n_key = row->n_key,
+                                         .value = row->value,
+                                         .n_value = row->n_value,
+                                     });
 
         if (status != HOOP_OK)
             return status;
     }
-    return cluster_wake(cluster);
+    return cluster_recovery_finish(cluster);
 }
 
 /* Kept records, at the fixture's time; the wall clock shows more. */

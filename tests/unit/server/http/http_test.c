@@ -56,7 +56,7 @@ fixture_role_of(void *owner, const char *token)
 }
 
 static int
-setup_patient(void **state, int patience_ms)
+setup_patient(void **state, int timeout_ms)
 {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
 
@@ -69,7 +69,7 @@ setup_patient(void **state, int patience_ms)
                              .write_metrics = fixture_write_metrics,
                              .role_of = fixture_role_of,
                              .owner = fixture,
-                             .patience_ms = patience_ms,
+                             .timeout_ms = timeout_ms,
                          },
                          &fixture->http),
                      HOOP_OK);

@@ -8,10 +8,10 @@
 #include "folder.h"
 #include "keep/database.h"
 
-static struct keep_bytes
+static struct storage_bytes
 text(const char *text)
 {
-    return (struct keep_bytes){text, strlen(text)};
+    return (struct storage_bytes){text, strlen(text)};
 }
 
 static void
@@ -37,7 +37,7 @@ struct listing {
 };
 
 static enum hoop_status
-listing_add(void *owner, struct keep_bytes key, struct keep_bytes value)
+listing_add(void *owner, struct storage_bytes key, struct storage_bytes value)
 {
     struct listing *listing = owner;
     const size_t n_bytes = strlen(listing->text);
@@ -65,16 +65,19 @@ records_outlive_their_database(void **state)
 
     (void)state;
     folder_make(&folder);
-    for (int durability = KEEP_PROCESS; durability <= KEEP_DISK; durability++) {
+    for (int durability = STORAGE_OUTLIVES_PROCESS;
+         durability <= STORAGE_OUTLIVES_MACHINE; durability++) {
         assert_int_equal(database_open(folder.path,
-                                       (enum keep_durability)durability,
+                                       (enum storage_durability)durability,
                                        &database),
                          HOOP_OK);
         put(database, "b", "2");
-        put(database, "a", durability == KEEP_DISK ? "3" : "1");
+        put(database, "a", durability == STORAGE_OUTLIVES_MACHINE ? "3" : "1");
         database_close(database);
     }
-    assert_int_equal(database_open(folder.path, KEEP_DISK, &database), HOOP_OK);
+    assert_int_equal(
+        database_open(folder.path, STORAGE_OUTLIVES_MACHINE, &database),
+        HOOP_OK);
     holds(database, "/a=3 /b=2 ");
     database_close(database);
     folder_remove(&folder);
@@ -89,8 +92,9 @@ erasing_takes_all_that_begin_so(void **state)
 
     (void)state;
     folder_make(&folder);
-    assert_int_equal(database_open(folder.path, KEEP_PROCESS, &database),
-                     HOOP_OK);
+    assert_int_equal(
+        database_open(folder.path, STORAGE_OUTLIVES_PROCESS, &database),
+        HOOP_OK);
     put(database, "a", "");
     put(database, "c", "");
     /* Several pages of them. */
@@ -114,7 +118,8 @@ damaged(const struct folder *folder)
     struct database *database = NULL;
     struct listing listing = {0};
 
-    enum hoop_status status = database_open(folder->path, KEEP_DISK, &database);
+    enum hoop_status status =
+        database_open(folder->path, STORAGE_OUTLIVES_MACHINE, &database);
     if (status == HOOP_OK)
         status = database_read(database, listing_add, &listing);
     assert_int_equal(status, HOOP_E_DATA_LOSS);
@@ -150,9 +155,10 @@ file_fill(const struct folder *folder)
 
     memset(large, 'l', sizeof(large));
     changeset_put(&changes, 'l', text("arge"),
-                  (struct keep_bytes){large, sizeof(large)});
-    assert_int_equal(database_open(folder->path, KEEP_DISK, &database),
-                     HOOP_OK);
+                  (struct storage_bytes){large, sizeof(large)});
+    assert_int_equal(
+        database_open(folder->path, STORAGE_OUTLIVES_MACHINE, &database),
+        HOOP_OK);
     assert_int_equal(database_apply(database, &changes), HOOP_OK);
     put(database, "marked", "a value to be found");
     database_close(database);
@@ -212,12 +218,13 @@ write_that_fails_changes_nothing(void **state)
 
     (void)state;
     folder_make(&folder);
-    assert_int_equal(database_open(folder.path, KEEP_PROCESS, &database),
-                     HOOP_OK);
+    assert_int_equal(
+        database_open(folder.path, STORAGE_OUTLIVES_PROCESS, &database),
+        HOOP_OK);
     put(database, "a", "1");
     changeset_put(&changes, '/', text("a"), text("2"));
     changeset_put(&changes, '/', text("large"),
-                  (struct keep_bytes){large, sizeof(large)});
+                  (struct storage_bytes){large, sizeof(large)});
 
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &former), 0);
@@ -264,7 +271,9 @@ library_that_has_given_up_is_opened_anew(void **state)
 
     (void)state;
     folder_make(&folder);
-    assert_int_equal(database_open(folder.path, KEEP_DISK, &database), HOOP_OK);
+    assert_int_equal(
+        database_open(folder.path, STORAGE_OUTLIVES_MACHINE, &database),
+        HOOP_OK);
     put(database, "a", "1");
     const int fd = descriptor_of_pages(&folder);
     const int full = open("/dev/full", O_RDWR | O_CLOEXEC);
@@ -293,7 +302,9 @@ library_that_cannot_be_opened_is_tried_again(void **state)
 
     (void)state;
     folder_make(&folder);
-    assert_int_equal(database_open(folder.path, KEEP_DISK, &database), HOOP_OK);
+    assert_int_equal(
+        database_open(folder.path, STORAGE_OUTLIVES_MACHINE, &database),
+        HOOP_OK);
     put(database, "a", "1");
     const int full = open("/dev/full", O_RDWR | O_CLOEXEC);
     assert_true(dup2(full, descriptor_of_pages(&folder)) >= 0);
@@ -308,7 +319,7 @@ library_that_cannot_be_opened_is_tried_again(void **state)
     assert_int_equal(mkdir(folder_file(&folder, "hoopd.mdb"), 0700), 0);
     for (int i = 0; i < 2; i++)
         assert_int_not_equal(database_apply(database, &changes), HOOP_OK);
-    assert_int_not_equal(database_settle(database), HOOP_OK);
+    assert_int_not_equal(database_sync(database), HOOP_OK);
     assert_int_equal(rmdir(folder_file(&folder, "hoopd.mdb")), 0);
     assert_int_equal(rename(aside, folder_file(&folder, "hoopd.mdb")), 0);
     assert_int_equal(database_apply(database, &changes), HOOP_OK);

@@ -50,7 +50,7 @@ records_apply(struct written *written,
         const size_t n_key =
             (size_t)snprintf(record->key, sizeof(record->key), "k%zd",
                              record - written->records);
-        const struct keep_bytes key = {record->key, n_key + 1};
+        const struct storage_bytes key = {record->key, n_key + 1};
 
         record->n_value = rand_r(seed) % 4 == 0    ? 0
                           : rand_r(seed) % 16 == 0 ? VALUE_MAX
@@ -58,8 +58,9 @@ records_apply(struct written *written,
         for (size_t b = 0; b < record->n_value; b++)
             record->value[b] = (uint8_t)rand_r(seed);
         if (record->n_value)
-            changeset_put(&changes, 1, key,
-                          (struct keep_bytes){record->value, record->n_value});
+            changeset_put(
+                &changes, 1, key,
+                (struct storage_bytes){record->value, record->n_value});
         else
             changeset_erase(&changes, 1, key);
     }
@@ -91,8 +92,9 @@ written_make(void **state)
 
     assert_non_null(written);
     folder_make(&written->folder);
-    assert_int_equal(
-        database_open(written->folder.path, KEEP_PROCESS, &database), HOOP_OK);
+    assert_int_equal(database_open(written->folder.path,
+                                   STORAGE_OUTLIVES_PROCESS, &database),
+                     HOOP_OK);
     for (int commit = 0; commit < 31; commit++)
         records_apply(written, database, &seed);
     database_close(database);
@@ -121,7 +123,7 @@ struct checking {
 };
 
 static void
-record_check(void *owner, struct keep_bytes key, struct keep_bytes value)
+record_check(void *owner, struct storage_bytes key, struct storage_bytes value)
 {
     struct checking *checking = owner;
     const char *text = key.bytes;
@@ -143,7 +145,7 @@ record_check(void *owner, struct keep_bytes key, struct keep_bytes value)
 }
 
 static enum hoop_status
-record_take(void *owner, struct keep_bytes key, struct keep_bytes value)
+record_take(void *owner, struct storage_bytes key, struct storage_bytes value)
 {
     record_check(owner, key, value);
     return HOOP_OK;
@@ -162,19 +164,19 @@ is_all(const struct checking *checking)
 
 /* Without a process of its own: the check itself must not crash. */
 static bool
-is_refused(const struct written *written, struct keep_bytes file)
+is_refused(const struct written *written, struct storage_bytes file)
 {
     struct checking checking = {.written = written};
     const struct pages_visitor visitor = {.on_record = record_check,
                                           .owner = &checking};
-    struct seal seal;
+    struct commit_record commit_record;
     const enum hoop_status status = pages_check(file);
 
     if (status != HOOP_OK) {
         assert_int_equal(status, HOOP_E_DATA_LOSS);
         return true;
     }
-    assert_int_equal(pages_read(file, &visitor, &seal), HOOP_OK);
+    assert_int_equal(pages_read(file, &visitor, &commit_record), HOOP_OK);
     assert_true(is_all(&checking));
     return false;
 }
@@ -183,7 +185,7 @@ static void
 sound_file_has_all_records(void **state)
 {
     const struct written *written = *state;
-    const struct keep_bytes file = {written->bytes, written->n_bytes};
+    const struct storage_bytes file = {written->bytes, written->n_bytes};
 
     if (is_refused(written, file))
         fail_msg("%s", error_text());
@@ -200,21 +202,22 @@ every_commit_leaves_a_sound_file(void **state)
     (void)state;
     assert_non_null(written);
     folder_make(&written->folder);
-    assert_int_equal(
-        database_open(written->folder.path, KEEP_PROCESS, &database), HOOP_OK);
+    assert_int_equal(database_open(written->folder.path,
+                                   STORAGE_OUTLIVES_PROCESS, &database),
+                     HOOP_OK);
     for (int commit = 0; commit < 150; commit++) {
         CLEANUP(changeset_deinit) struct changeset none = {0};
 
         if (commit % 50 == 49)
-            changeset_erase(&none, 1, (struct keep_bytes){"k", 1});
+            changeset_erase(&none, 1, (struct storage_bytes){"k", 1});
         if (none.n_bytes)
             assert_int_equal(database_apply(database, &none), HOOP_OK);
         for (int i = 0; none.n_bytes && i < N_RECORDS; i++)
             written->records[i].n_value = 0;
         records_apply(written, database, &seed);
         file_read(written);
-        if (is_refused(written,
-                       (struct keep_bytes){written->bytes, written->n_bytes}))
+        if (is_refused(written, (struct storage_bytes){written->bytes,
+                                                       written->n_bytes}))
             fail_msg("commit %d: %s", commit, error_text());
         free(written->bytes);
     }
@@ -230,7 +233,7 @@ every_page_that_is_zeroed_or_swapped_is_found(void **state)
     const size_t n_pages = written->n_bytes / PAGE;
     static const uint8_t zeros[PAGE];
     uint8_t *copy = malloc(written->n_bytes);
-    const struct keep_bytes file = {copy, written->n_bytes};
+    const struct storage_bytes file = {copy, written->n_bytes};
     size_t n_refused = 0;
 
     assert_non_null(copy);
@@ -257,7 +260,7 @@ static void
 every_bit_of_the_front_is_harmless_or_found(void **state)
 {
     const struct written *written = *state;
-    const struct keep_bytes file = {written->bytes, written->n_bytes};
+    const struct storage_bytes file = {written->bytes, written->n_bytes};
 
     for (size_t page = 0; page < 2; page++) {
         for (size_t bit = 0; bit < (size_t)8 * META_BYTES; bit++) {
@@ -290,7 +293,7 @@ file_of_any_length_is_whole_or_found(void **state)
 
         assert_non_null(copy);
         memcpy(copy, written->bytes, n_bytes);
-        (void)is_refused(written, (struct keep_bytes){copy, n_bytes});
+        (void)is_refused(written, (struct storage_bytes){copy, n_bytes});
         free(copy);
     }
 }
@@ -345,15 +348,15 @@ text_check(const struct written *written)
 
 /* As hoopd does, which has a process check the file first. */
 static bool
-is_refused_for_real(struct written *written, struct keep_bytes file)
+is_refused_for_real(struct written *written, struct storage_bytes file)
 {
     struct checking checking = {.written = written};
     struct database *database = NULL;
     unsigned seed = 1;
 
     file_write(written, file.bytes, file.n_bytes);
-    const enum hoop_status status =
-        database_open(written->folder.path, KEEP_PROCESS, &database);
+    const enum hoop_status status = database_open(
+        written->folder.path, STORAGE_OUTLIVES_PROCESS, &database);
     if (status != HOOP_OK) {
         assert_int_equal(status, HOOP_E_DATA_LOSS);
         text_check(written);
@@ -382,7 +385,7 @@ damaged_files_are_whole_or_refused(void **state)
 
         memcpy(copy, written->bytes, n_bytes);
         file_damage(copy, &n_bytes, i, &seed);
-        const struct keep_bytes file = {copy, n_bytes};
+        const struct storage_bytes file = {copy, n_bytes};
         const bool refuses = is_refused(written, file);
         n_refused += refuses;
         if (!refuses || n_refused % REFUSED_PER_OPEN == 0)
@@ -399,7 +402,7 @@ struct salvage {
 };
 
 static void
-salvage_take(void *owner, struct keep_bytes key, struct keep_bytes value)
+salvage_take(void *owner, struct storage_bytes key, struct storage_bytes value)
 {
     record_check(&((struct salvage *)owner)->checking, key, value);
 }
@@ -430,13 +433,14 @@ what_can_be_read_is_right(void **state)
         struct salvage salvage = {.checking.written = written};
         const struct pages_visitor visitor = {salvage_take, salvage_miss,
                                               &salvage};
-        struct seal seal;
+        struct commit_record commit_record;
         size_t n_found = 0;
 
         memset(copy + page * PAGE, 0xff, PAGE);
-        assert_int_equal(pages_read((struct keep_bytes){copy, written->n_bytes},
-                                    &visitor, &seal),
-                         HOOP_OK);
+        assert_int_equal(
+            pages_read((struct storage_bytes){copy, written->n_bytes}, &visitor,
+                       &commit_record),
+            HOOP_OK);
         memcpy(copy + page * PAGE, written->bytes + page * PAGE, PAGE);
         assert_true(salvage.checking.n_wrong == 0 || salvage.may_be_lost);
         n_former += salvage.may_be_lost;
@@ -452,13 +456,13 @@ what_can_be_read_is_right(void **state)
 
 /* Whether all records are there; who says so is not told that some may be gone. */
 static bool
-is_all_read(const struct written *written, struct keep_bytes file)
+is_all_read(const struct written *written, struct storage_bytes file)
 {
     struct salvage salvage = {.checking.written = written};
     const struct pages_visitor visitor = {salvage_take, salvage_miss, &salvage};
-    struct seal seal;
+    struct commit_record commit_record;
 
-    assert_int_equal(pages_read(file, &visitor, &seal), HOOP_OK);
+    assert_int_equal(pages_read(file, &visitor, &commit_record), HOOP_OK);
     assert_true(is_all(&salvage.checking) || salvage.may_be_lost);
     return is_all(&salvage.checking);
 }
@@ -479,7 +483,7 @@ static void
 damaged_front_leads_to_the_last_commit_or_says_so(void **state)
 {
     const struct written *written = *state;
-    const struct keep_bytes file = {written->bytes, written->n_bytes};
+    const struct storage_bytes file = {written->bytes, written->n_bytes};
     const size_t last = last_front(written);
     size_t n_all = 0;
 

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/cluster.h"
-#include "keep/keep.h"
+#include "keep/storage.h"
 #include "net/loop.h"
 #include "rpc/reply_cache.h"
 #include "service/archive.h"
@@ -22,13 +22,13 @@ static const struct reply_cache_key request = {.client = {{1}}, .id = 7};
 
 struct coordinator {
     struct loop *loop;
-    struct keep *keep;
+    struct storage *storage;
     struct cluster *cluster;
     struct reply_cache *replies;
 };
 
 static void
-on_kept(void *owner, uint64_t number)
+on_durable(void *owner, uint64_t number)
 {
     (void)owner;
     (void)number;
@@ -43,11 +43,12 @@ coordinator_open(struct coordinator *coordinator, const char *folder)
     };
 
     assert_int_equal(loop_create(&coordinator->loop), HOOP_OK);
-    assert_int_equal(keep_open(&(struct keep_options){.loop = coordinator->loop,
-                                                      .folder = folder,
-                                                      .on_kept = on_kept},
-                               &coordinator->keep),
-                     HOOP_OK);
+    assert_int_equal(
+        storage_open(&(struct storage_options){.loop = coordinator->loop,
+                                               .folder = folder,
+                                               .on_durable = on_durable},
+                     &coordinator->storage),
+        HOOP_OK);
     assert_int_equal(cluster_create(&options, &coordinator->cluster), HOOP_OK);
     assert_int_equal(reply_cache_create(&bounds, &coordinator->replies),
                      HOOP_OK);
@@ -56,7 +57,7 @@ coordinator_open(struct coordinator *coordinator, const char *folder)
 static void
 coordinator_close(struct coordinator *coordinator)
 {
-    keep_close(coordinator->keep);
+    storage_close(coordinator->storage);
     cluster_destroy(coordinator->cluster);
     reply_cache_destroy(coordinator->replies);
     loop_destroy(coordinator->loop);
@@ -99,7 +100,7 @@ cluster_join(struct coordinator *coordinator)
     const struct cluster_actions actions =
         cluster_step(coordinator->cluster, &event);
 
-    archive_put(coordinator->keep, &actions);
+    archive_put(coordinator->storage, &actions);
 }
 
 static void
@@ -115,23 +116,27 @@ core_and_answers_come_back(void **state)
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     coordinator_open(&coordinator, folder);
     assert_int_equal(
-        archive_read_cluster(coordinator.keep, coordinator.cluster), HOOP_OK);
+        archive_read_cluster(coordinator.storage, coordinator.cluster),
+        HOOP_OK);
     assert_int_equal(
-        archive_read_replies(coordinator.keep, coordinator.replies), HOOP_OK);
+        archive_read_replies(coordinator.storage, coordinator.replies),
+        HOOP_OK);
     cluster_join(&coordinator);
     assert_int_equal(
         reply_cache_begin(coordinator.replies, &request, &running, &found),
         REPLY_CACHE_NEW);
     reply_cache_finish(coordinator.replies, &request,
                        (struct message_span){reply, sizeof(reply)});
-    keep_commit(coordinator.keep);
+    storage_commit(coordinator.storage);
     coordinator_close(&coordinator);
 
     coordinator_open(&coordinator, folder);
     assert_int_equal(
-        archive_read_cluster(coordinator.keep, coordinator.cluster), HOOP_OK);
+        archive_read_cluster(coordinator.storage, coordinator.cluster),
+        HOOP_OK);
     assert_int_equal(
-        archive_read_replies(coordinator.keep, coordinator.replies), HOOP_OK);
+        archive_read_replies(coordinator.storage, coordinator.replies),
+        HOOP_OK);
     assert_int_equal(members(coordinator.cluster), 1);
     assert_int_equal(
         reply_cache_begin(coordinator.replies, &request, &running, &found),
@@ -150,20 +155,20 @@ records_that_fit_nothing_are_refused(void **state)
     (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     coordinator_open(&coordinator, folder);
-    keep_put(coordinator.keep, KEEP_CORE, (struct keep_bytes){"?", 1},
-             (struct keep_bytes){"?", 1});
-    keep_put(coordinator.keep, KEEP_REPLIES, (struct keep_bytes){"?", 1},
-             (struct keep_bytes){"?", 1});
-    keep_commit(coordinator.keep);
+    storage_put(coordinator.storage, STORAGE_CORE,
+                (struct storage_bytes){"?", 1}, (struct storage_bytes){"?", 1});
+    storage_put(coordinator.storage, STORAGE_REPLIES,
+                (struct storage_bytes){"?", 1}, (struct storage_bytes){"?", 1});
+    storage_commit(coordinator.storage);
     coordinator_close(&coordinator);
 
     coordinator_open(&coordinator, folder);
     assert_int_equal(
-        archive_read_cluster(coordinator.keep, coordinator.cluster),
+        archive_read_cluster(coordinator.storage, coordinator.cluster),
         HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "--data-dir"));
     assert_int_equal(
-        archive_read_replies(coordinator.keep, coordinator.replies),
+        archive_read_replies(coordinator.storage, coordinator.replies),
         HOOP_E_DATA_LOSS);
     coordinator_close(&coordinator);
     folder_remove(folder);

@@ -1,0 +1,503 @@
+/* core/group_slot.c - a member's place in a communicator that its members join */
+
+#include "core/group_slot.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/group.h"
+#include "core/job.h"
+#include "core/journal.h"
+#include "core/membership.h"
+#include "core/memory.h"
+#include "core/state.h"
+#include "core/text_buffer.h"
+#include "core/vote.h"
+
+enum {
+    NAMES_MAX = 8, /* of the missing, in one text */
+};
+
+/*
+ * FREE <-> TAKEN -> LEFT
+ *    \_____________/
+ *
+ * There is a way back from TAKEN while others are missing: nobody knows the
+ * id yet. A member that ends leaves every slot, taken or not.
+ */
+static const unsigned int group_slot_moves[] = {
+    [GROUP_SLOT_FREE] = 1U << GROUP_SLOT_TAKEN | 1U << GROUP_SLOT_LEFT,
+    [GROUP_SLOT_TAKEN] = 1U << GROUP_SLOT_FREE | 1U << GROUP_SLOT_LEFT,
+    [GROUP_SLOT_LEFT] = 0,
+};
+
+static void
+group_slot_move(struct group_slot *group_slot, enum group_slot_state state)
+{
+    assert(group_slot_moves[group_slot->state] & 1U << state);
+    group_slot->group->n_taken -= group_slot->state == GROUP_SLOT_TAKEN;
+    group_slot->group->n_taken += state == GROUP_SLOT_TAKEN;
+    group_slot->state = state;
+}
+
+static bool
+is_formed(const struct group *group)
+{
+    return group->is_formed;
+}
+
+static struct group_slot *
+group_slot_numbered(const struct member *member, uint64_t number)
+{
+    struct group_slot *group_slot = NULL;
+
+    TAILQ_FOREACH(group_slot, &member->pending, link)
+    {
+        if (group_slot->state == GROUP_SLOT_TAKEN &&
+            group_slot->number == number)
+            return group_slot;
+    }
+    TAILQ_FOREACH(group_slot, &member->slots, link)
+    {
+        if (group_slot->number == number)
+            return group_slot;
+    }
+    return NULL;
+}
+
+/*
+ * The oldest group of these ranks that waits for member. Or that waits with
+ * it, though nobody waits here: that call has been given up.
+ */
+static struct group_slot *
+group_slot_awaiting(const struct member *member,
+                    const struct cluster_group_slot_call *call)
+{
+    struct group_slot *group_slot = NULL;
+
+    TAILQ_FOREACH(group_slot, &member->pending, link)
+    {
+        const struct cluster_group *shown = &group_slot->group->shown;
+
+        if (!group_slot->waiter && shown->n_ranks == call->n_ranks &&
+            memcmp(shown->ranks, call->ranks,
+                   call->n_ranks * sizeof(*call->ranks)) == 0)
+            return group_slot;
+    }
+    return NULL;
+}
+
+static struct group_slot *
+group_slot_of(const struct group *group, const struct member *member)
+{
+    for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
+        if (group->slots[i].member == member)
+            return &group->slots[i];
+    }
+    return NULL;
+}
+
+static enum hoop_status
+caller_check(const struct member *member,
+             const struct cluster_group_slot_call *call)
+{
+    for (uint32_t i = 0; i < call->n_ranks; i++) {
+        if (call->ranks[i] == member->rank)
+            return HOOP_OK;
+    }
+    return error_raise(HOOP_E_INVALID,
+                       "%s joins a communicator of %u ranks that it is not "
+                       "among",
+                       member_label(member).text, call->n_ranks);
+}
+
+/* Everybody is expected from now on. */
+static enum hoop_status
+group_slots_set(struct job *job,
+                const struct member *member,
+                const struct cluster_group_slot_call *call,
+                struct group_slot **out_group_slot)
+{
+    struct group *group = NULL;
+    enum hoop_status status = caller_check(member, call);
+
+    if (status == HOOP_OK)
+        status = group_gather(job, call, &group);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    for (uint32_t i = 0; i < call->n_ranks; i++) {
+        struct group_slot *group_slot = &group->slots[i];
+
+        group_slot->group = group;
+        group_slot->member = job->ranks[call->ranks[i]];
+        TAILQ_INSERT_TAIL(&group_slot->member->pending, group_slot, link);
+    }
+    *out_group_slot = group_slot_of(group, member);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+group_slot_find(struct job *job,
+                const struct member *member,
+                const struct cluster_group_slot_call *call,
+                struct group_slot **out_group_slot)
+{
+    struct group_slot *group_slot = group_slot_numbered(member, call->number);
+
+    if (!group_slot)
+        group_slot = group_slot_awaiting(member, call);
+    if (!group_slot) {
+        const enum hoop_status status =
+            group_slots_set(job, member, call, &group_slot);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    if (group_slot->state == GROUP_SLOT_FREE)
+        group_slot_move(group_slot, GROUP_SLOT_TAKEN);
+    group_slot->has_asked = true;
+    group_slot->number = call->number;
+    *out_group_slot = group_slot;
+    return HOOP_OK;
+}
+
+static void
+group_slot_reply(const struct group_slot *group_slot,
+                 struct cluster_reply *reply)
+{
+    reply->kind = CLUSTER_REPLY_GROUP_SLOT;
+    reply->group_slot.communicator = group_slot->group->shown.communicator;
+}
+
+/* The last has come: all who wait are told. */
+static void
+group_form(struct cluster *cluster, struct group *group)
+{
+    group->is_formed = true;
+    journal_write_job(cluster, group->job);
+    journal_write_group(cluster, group);
+    for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
+        struct group_slot *group_slot = &group->slots[i];
+
+        TAILQ_REMOVE(&group_slot->member->pending, group_slot, link);
+        TAILQ_INSERT_TAIL(&group_slot->member->slots, group_slot, link);
+        if (group_slot->waiter)
+            group_slot_reply(group_slot,
+                             waiter_answer(cluster, group_slot->waiter));
+    }
+}
+
+static void
+waiter_replace(struct cluster *cluster,
+               struct group_slot *group_slot,
+               const char *why)
+{
+    if (group_slot->waiter)
+        action_list_refuse(&cluster->action_list,
+                           waiter_answer(cluster, group_slot->waiter),
+                           HOOP_E_CANCELLED, "%s", why);
+}
+
+enum hoop_status
+group_slot_join(struct cluster *cluster,
+                struct job *job,
+                const struct cluster_event *event)
+{
+    const struct cluster_group_slot_call *call = &event->group_slot;
+    struct member *member = NULL;
+    struct group_slot *group_slot = NULL;
+    enum hoop_status status = membership_check(job, &call->member, &member);
+
+    if (status == HOOP_OK)
+        status = group_slot_find(job, member, call, &group_slot);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct group *group = group_slot->group;
+
+    waiter_replace(cluster, group_slot, "the same join came again");
+    if (!is_formed(group) && group->n_taken == group->shown.n_ranks)
+        group_form(cluster, group);
+    if (is_formed(group)) {
+        group_slot_reply(group_slot, action_list_reply(&cluster->action_list,
+                                                       event->ticket));
+        return HOOP_OK;
+    }
+    status = waiter_park(cluster, job, event, &group_slot->waiter);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    group_slot->waiter->group_slot = group_slot;
+    return HOOP_OK;
+}
+
+/* Nobody knows of the group yet: as if this one had not come. */
+static void
+group_slot_withdraw(struct cluster *cluster, struct group_slot *group_slot)
+{
+    struct group *group = group_slot->group;
+
+    group_slot_move(group_slot, GROUP_SLOT_FREE);
+    if (group->n_taken > 0)
+        return;
+    for (uint32_t i = 0; i < group->shown.n_ranks; i++)
+        TAILQ_REMOVE(&group->slots[i].member->pending, &group->slots[i], link);
+    group_retire(cluster, group);
+}
+
+static void
+group_slot_part(struct cluster *cluster, struct group_slot *group_slot)
+{
+    struct group *group = group_slot->group;
+
+    TAILQ_REMOVE(&group_slot->member->slots, group_slot, link);
+    group_slot_move(group_slot, GROUP_SLOT_LEFT);
+    if (group->n_taken > 0) {
+        journal_write_group_slot(cluster, group_slot);
+        return;
+    }
+    journal_erase_group(cluster, group);
+    group_retire(cluster, group);
+}
+
+void
+group_slots_fill(struct group *group, const uint64_t *numbers)
+{
+    group->is_formed = true;
+    for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
+        struct group_slot *group_slot = &group->slots[i];
+
+        group_slot->group = group;
+        group_slot->member = group->job->ranks[group->ranks[i]];
+        group_slot->number = numbers[i];
+        group_slot->has_asked = true;
+        group_slot_move(group_slot, GROUP_SLOT_TAKEN);
+        TAILQ_INSERT_TAIL(&group_slot->member->slots, group_slot, link);
+    }
+}
+
+enum hoop_status
+group_slot_leave(struct cluster *cluster,
+                 struct job *job,
+                 const struct cluster_event *event)
+{
+    const struct cluster_group_slot_call *call = &event->group_slot;
+    struct member *member = NULL;
+    const enum hoop_status status =
+        membership_check(job, &call->member, &member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    for (size_t i = 0; i < call->n_numbers; i++) {
+        struct group_slot *group_slot =
+            group_slot_numbered(member, call->numbers[i]);
+
+        if (group_slot)
+            waiter_replace(cluster, group_slot, "the join has been taken back");
+        /* What has formed has formed for all: whoever takes its join back is late. */
+        if (group_slot && is_formed(group_slot->group) && call->is_withdrawal)
+            continue;
+        if (group_slot && is_formed(group_slot->group))
+            group_slot_part(cluster, group_slot);
+        else if (group_slot)
+            group_slot_withdraw(cluster, group_slot);
+        else
+            votes_withdraw(cluster, member, call->numbers[i]);
+    }
+    votes_remove_member(cluster, member);
+    action_list_reply(&cluster->action_list, event->ticket);
+    return HOOP_OK;
+}
+
+void
+group_slot_rename(struct cluster *cluster,
+                  const struct group *group,
+                  const struct member *member,
+                  uint64_t number)
+{
+    struct group_slot *group_slot = group_slot_of(group, member);
+
+    if (!group_slot || group_slot->state != GROUP_SLOT_TAKEN ||
+        group_slot->number >= number)
+        return;
+    group_slot->number = number;
+    journal_write_group(cluster, group);
+}
+
+/* Not the same guilt: who has the shortest deadline gives up first. */
+enum absence {
+    ABSENCE_NEVER_ASKED,
+    ABSENCE_GAVE_UP,
+};
+
+static bool
+is_absent(const struct group_slot *group_slot, enum absence absence)
+{
+    return group_slot->state != GROUP_SLOT_TAKEN &&
+           group_slot->has_asked == (absence == ABSENCE_GAVE_UP);
+}
+
+/* title, then "rank 2 (a:7), rank 3 (b:9) and 5 others"; or nothing. */
+static void
+missing_write(struct text_buffer *text_buffer,
+              const struct group *group,
+              enum absence absence,
+              const char *title)
+{
+    uint32_t n_missing = 0;
+
+    for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
+        const struct group_slot *group_slot = &group->slots[i];
+
+        if (!is_absent(group_slot, absence))
+            continue;
+        if (n_missing++ < NAMES_MAX)
+            text_buffer_add(text_buffer, "%s%s", n_missing > 1 ? ", " : title,
+                            member_label(group_slot->member).text);
+    }
+    if (n_missing > NAMES_MAX)
+        text_buffer_add(text_buffer, " and %u others", n_missing - NAMES_MAX);
+}
+
+void
+group_slot_expire(struct cluster *cluster, struct waiter *waiter)
+{
+    struct group_slot *group_slot = waiter->group_slot;
+    struct text_buffer missing = {0};
+
+    missing_write(
+        &missing, group_slot->group, ABSENCE_NEVER_ASKED,
+        ": not asked for, with the same ranks in the same order, by ");
+    missing_write(&missing, group_slot->group, ABSENCE_GAVE_UP,
+                  "; given up by ");
+    action_list_refuse(&cluster->action_list, waiter_answer(cluster, waiter),
+                       HOOP_E_TIMEOUT,
+                       "the communicator of %u ranks has not formed before the "
+                       "deadline%s",
+                       group_slot->group->shown.n_ranks, missing.text);
+    group_slot_withdraw(cluster, group_slot);
+}
+
+static struct group_slot *
+group_slot_waiting(const struct member *member, uint64_t number)
+{
+    struct group_slot *group_slot = NULL;
+
+    TAILQ_FOREACH(group_slot, &member->pending, link)
+    {
+        if (group_slot->waiter &&
+            (group_slot->number == number || number == CLUSTER_NUMBER_ANY))
+            return group_slot;
+    }
+    return NULL;
+}
+
+bool
+group_slots_pending(const struct member *member,
+                    uint64_t number,
+                    struct cluster_pending *out_pending,
+                    struct text_buffer *out_missing)
+{
+    const struct group_slot *group_slot = group_slot_waiting(member, number);
+    struct text_buffer missing = {0};
+
+    if (!group_slot)
+        return votes_pending(member, number, out_pending, out_missing);
+    *out_pending = (struct cluster_pending){
+        .call = "hoop_comm_create or hoop_comm_split",
+        .since_ns = group_slot->waiter->parked_ns,
+        .n_ranks = group_slot->group->shown.n_ranks,
+        .n_here = group_slot->group->n_taken,
+    };
+    missing_write(&missing, group_slot->group, ABSENCE_NEVER_ASKED, "");
+    missing_write(&missing, group_slot->group, ABSENCE_GAVE_UP,
+                  missing.n_bytes ? "; again for " : "");
+    *out_missing = missing;
+    return true;
+}
+
+enum hoop_status
+group_slot_pending(struct cluster *cluster,
+                   struct job *job,
+                   const struct cluster_event *event)
+{
+    const struct cluster_pending_call *call = &event->pending;
+    struct cluster_pending pending = {0};
+    struct text_buffer missing = {0};
+    struct member *member = NULL;
+    const enum hoop_status status =
+        membership_check(job, &call->member, &member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!group_slots_pending(member, call->number, &pending, &missing))
+        return error_raise(HOOP_E_NOT_FOUND,
+                           "nothing of number %llu waits for others",
+                           (unsigned long long)call->number);
+    struct cluster_reply *reply =
+        action_list_reply(&cluster->action_list, event->ticket);
+
+    reply->kind = CLUSTER_REPLY_PENDING;
+    reply->pending = pending;
+    reply->pending.missing =
+        action_list_text(&cluster->action_list, missing.text);
+    return HOOP_OK;
+}
+
+/* One of those it waits for will not come. */
+static void
+group_dissolve(struct cluster *cluster,
+               struct group *group,
+               const struct member *ended)
+{
+    for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
+        struct group_slot *group_slot = &group->slots[i];
+
+        TAILQ_REMOVE(&group_slot->member->pending, group_slot, link);
+        group_slot_move(group_slot, GROUP_SLOT_LEFT);
+        if (group_slot->waiter)
+            action_list_refuse(
+                &cluster->action_list,
+                waiter_answer(cluster, group_slot->waiter),
+                member_end_status(ended),
+                "the communicator of %u ranks cannot form: %s %s",
+                group->shown.n_ranks, member_label(ended).text,
+                member_end_text(ended).text);
+    }
+    group_retire(cluster, group);
+}
+
+void
+group_slots_remove_member(struct cluster *cluster, struct member *member)
+{
+    struct group_slot *group_slot = NULL;
+
+    while ((group_slot = TAILQ_FIRST(&member->pending)))
+        group_dissolve(cluster, group_slot->group, member);
+    while ((group_slot = TAILQ_FIRST(&member->slots)))
+        group_slot_part(cluster, group_slot);
+}
+
+void
+group_slots_recover(struct group *group, const uint64_t *numbers)
+{
+    group->slots = memory_take(&group->job->memory, group->shown.n_ranks,
+                               sizeof(*group->slots));
+    group_slots_fill(group, numbers);
+}
+
+enum hoop_status
+group_slot_recover_left(struct group *group, uint64_t place)
+{
+    if (!group->slots || place >= group->shown.n_ranks ||
+        group->slots[place].state != GROUP_SLOT_TAKEN || group->n_taken == 1)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a seat was left that was not taken");
+
+    struct group_slot *group_slot = &group->slots[place];
+
+    TAILQ_REMOVE(&group_slot->member->slots, group_slot, link);
+    group_slot_move(group_slot, GROUP_SLOT_LEFT);
+    return HOOP_OK;
+}

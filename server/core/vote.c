@@ -1,0 +1,636 @@
+/* core/vote.c - members of a communicator decide together, whoever is lost */
+
+#include "core/vote.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/group.h"
+#include "core/group_slot.h"
+#include "core/job.h"
+#include "core/journal.h"
+#include "core/membership.h"
+#include "core/memory.h"
+#include "core/state.h"
+#include "core/text_buffer.h"
+
+enum {
+    NAMES_MAX = 8, /* of the missing, in one text */
+};
+
+/* As programs name them, by kind. */
+static const char *const call_names[] = {
+    [CLUSTER_VOTE_AGREE] = "hoop_comm_agree",
+    [CLUSTER_VOTE_SHRINK] = "hoop_comm_shrink",
+    [CLUSTER_VOTE_CONFIRM] = "hoop_comm_shrink",
+    [CLUSTER_VOTE_GROW] = "hoop_comm_grow",
+};
+
+/* Whether the voter's member is still there, and in the communicator. */
+static bool
+is_expected(const struct voter *voter)
+{
+    const struct vote *vote = voter->vote;
+    const size_t place = (size_t)(voter - vote->slots);
+
+    return voter->member->state == CLUSTER_MEMBER_ACTIVE &&
+           (!vote->group || vote->group->slots[place].state != GROUP_SLOT_LEFT);
+}
+
+static struct voter *
+voter_of(struct vote *vote, const struct member *member)
+{
+    for (uint32_t i = 0; i < vote->n_voters; i++) {
+        if (vote->slots[i].member == member)
+            return &vote->slots[i];
+    }
+    return NULL;
+}
+
+static struct vote *
+vote_create(struct job *job, const struct vote_key *key, struct group *group)
+{
+    const uint32_t n_voters = group ? group->shown.n_ranks : job->size;
+    struct vote *vote = memory_take(
+        &job->memory, 1, sizeof(*vote) + n_voters * sizeof(*vote->slots));
+
+    vote->key = *key;
+    vote->job = job;
+    vote->group = group;
+    vote->ranks = memory_take(&job->memory, n_voters, sizeof(*vote->ranks));
+    vote->n_voters = n_voters;
+    for (uint32_t i = 0; i < n_voters; i++) {
+        vote->slots[i].vote = vote;
+        vote->slots[i].member = group ? group->slots[i].member : job->ranks[i];
+    }
+    HASH_ADD(hh, job->votes, key, sizeof(vote->key), vote);
+    job_count_tables(job);
+    return vote;
+}
+
+/* It has left the table. */
+static void
+vote_free(struct vote *vote)
+{
+    struct job *job = vote->job;
+
+    memory_free(&job->memory, vote->ranks);
+    memory_free(&job->memory, vote);
+    job_count_tables(job);
+}
+
+/* The communicator has formed, and member is in it. */
+static enum hoop_status
+vote_open(struct job *job,
+          const struct member *member,
+          const struct vote_key *key,
+          struct vote **out_vote)
+{
+    struct group *group = NULL;
+
+    if (key->communicator != 0) {
+        group = group_formed(job, key->communicator);
+        if (!group)
+            return error_raise(HOOP_E_PRECONDITION,
+                               "job \"%s\" has no communicator %" PRIu64
+                               ", or it has been freed",
+                               job->name, key->communicator);
+    }
+
+    const uint32_t n_voters = group ? group->shown.n_ranks : job->size;
+    const enum hoop_status status = memory_check(
+        &job->memory, sizeof(struct vote) +
+                          n_voters * (sizeof(struct voter) + sizeof(uint32_t)));
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct vote *vote = vote_create(job, key, group);
+
+    if (!voter_of(vote, member)) {
+        HASH_DEL(job->votes, vote);
+        vote_free(vote);
+        return error_raise(HOOP_E_INVALID,
+                           "%s is no member of communicator %" PRIu64,
+                           member_label(member).text, key->communicator);
+    }
+    *out_vote = vote;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+vote_find(struct job *job,
+          const struct member *member,
+          const struct cluster_vote_call *call,
+          struct vote **out_vote)
+{
+    const struct vote_key key = {call->communicator, call->kind};
+    struct vote *vote = NULL;
+    enum hoop_status status = HOOP_OK;
+
+    HASH_FIND(hh, job->votes, &key, sizeof(key), vote);
+    if (!vote)
+        status = vote_open(job, member, &key, &vote);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct voter *voter = voter_of(vote, member);
+
+    if (!voter || !is_expected(voter))
+        return error_raise(HOOP_E_PRECONDITION,
+                           "%s is not in communicator %" PRIu64
+                           ", or has freed it",
+                           member_label(member).text, call->communicator);
+    if (vote->turn == 0)
+        vote->turn = call->turn;
+    if (call->turn != vote->turn && call->turn != vote->told)
+        return error_raise(HOOP_E_ABORTED,
+                           "turn %" PRIu64 " was asked for, but that of the "
+                           "others is %" PRIu64,
+                           call->turn, vote->turn);
+    *out_vote = vote;
+    return HOOP_OK;
+}
+
+enum hoop_status
+vote_recover(struct job *job, const struct vote_recovered *former)
+{
+    const struct cluster_outcome *outcome = &former->outcome;
+    const uint64_t communicator = former->key.communicator;
+    struct group *group = communicator ? group_formed(job, communicator) : NULL;
+
+    if ((communicator && !group) || !former->told || former->told == UINT64_MAX)
+        return error_raise(HOOP_E_DATA_LOSS, "an outcome is of no council");
+
+    struct vote *vote = vote_create(job, &former->key, group);
+
+    if (outcome->n_ranks > vote->n_voters) {
+        HASH_DEL(job->votes, vote);
+        vote_free(vote);
+        return error_raise(HOOP_E_DATA_LOSS, "an outcome has too many ranks");
+    }
+    vote->told = former->told;
+    vote->turn = former->told + 1;
+    vote->outcome = *outcome;
+    vote->outcome.ranks = vote->ranks;
+    memcpy(vote->ranks, outcome->ranks,
+           outcome->n_ranks * sizeof(*outcome->ranks));
+    return HOOP_OK;
+}
+
+/* The outcome. */
+
+static struct cluster_outcome
+outcome_shared(struct cluster *cluster, const struct vote *vote)
+{
+    struct cluster_outcome outcome = vote->outcome;
+    uint32_t *ranks = action_list_memory(&cluster->action_list, outcome.n_ranks,
+                                         sizeof(*ranks));
+
+    memcpy(ranks, vote->ranks, outcome.n_ranks * sizeof(*ranks));
+    outcome.ranks = ranks;
+    return outcome;
+}
+
+static void
+outcome_reply(struct cluster *cluster,
+              const struct cluster_outcome *outcome,
+              struct cluster_reply *reply)
+{
+    if (outcome->status != HOOP_OK) {
+        action_list_refuse(
+            &cluster->action_list, reply, outcome->status,
+            "the %u survivors cannot form a communicator: the job "
+            "has as many as the coordinator keeps",
+            outcome->n_ranks);
+        return;
+    }
+    reply->kind = CLUSTER_REPLY_OUTCOME;
+    reply->outcome = *outcome;
+}
+
+/* Those who have come are the members, in the order of the old one. */
+static void
+survivors_gather(struct cluster *cluster, struct vote *vote)
+{
+    struct cluster_outcome *outcome = &vote->outcome;
+    const struct cluster_group_slot_call call = {.ranks = vote->ranks,
+                                                 .n_ranks = outcome->n_ranks};
+    uint64_t *numbers = memory_create(outcome->n_ranks, sizeof(*numbers));
+    struct group *group = NULL;
+    uint32_t n_numbers = 0;
+
+    for (uint32_t i = 0; i < vote->n_voters; i++) {
+        if (is_expected(&vote->slots[i]))
+            numbers[n_numbers++] = vote->slots[i].number;
+    }
+    outcome->status = group_gather(vote->job, &call, &group);
+    if (outcome->status == HOOP_OK) {
+        group_slots_fill(group, numbers);
+        outcome->communicator = group->shown.communicator;
+        journal_write_job(cluster, vote->job);
+        journal_write_group(cluster, group);
+    }
+    free(numbers);
+}
+
+static void
+outcome_make(struct cluster *cluster, struct vote *vote)
+{
+    struct cluster_outcome *outcome = &vote->outcome;
+
+    *outcome = (struct cluster_outcome){
+        .flags = UINT64_MAX,
+        .least = UINT64_MAX,
+        .ranks = vote->ranks,
+    };
+    for (uint32_t i = 0; i < vote->n_voters; i++) {
+        const struct voter *voter = &vote->slots[i];
+
+        if (!is_expected(voter))
+            continue;
+        outcome->flags &= voter->flags;
+        if (voter->least < outcome->least)
+            outcome->least = voter->least;
+        vote->ranks[outcome->n_ranks++] = voter->member->rank;
+    }
+    outcome->membership_epoch = vote->job->membership_epoch;
+    if (vote->key.kind == CLUSTER_VOTE_SHRINK)
+        survivors_gather(cluster, vote);
+}
+
+static bool
+is_complete(const struct vote *vote)
+{
+    uint32_t n_come = 0;
+
+    for (uint32_t i = 0; i < vote->n_voters; i++) {
+        if (!is_expected(&vote->slots[i]))
+            continue;
+        if (!vote->slots[i].has_come)
+            return false;
+        n_come++;
+    }
+    return n_come > 0;
+}
+
+/* Its member has ended, or is in the communicator no more: nobody else will answer
+ * it. */
+static void
+stranger_refuse(struct cluster *cluster, struct voter *voter)
+{
+    const struct member *member = voter->member;
+    const bool is_active = member->state == CLUSTER_MEMBER_ACTIVE;
+
+    action_list_refuse(
+        &cluster->action_list, waiter_answer(cluster, voter->waiter),
+        member_end_status(member), "%s %s", member_label(member).text,
+        is_active ? "has freed the communicator"
+                  : member_end_text(member).text);
+}
+
+static void
+vote_decide(struct cluster *cluster, struct vote *vote)
+{
+    outcome_make(cluster, vote);
+    vote->told = vote->turn++;
+    journal_write_vote(cluster, vote);
+
+    const struct cluster_outcome outcome = outcome_shared(cluster, vote);
+
+    for (uint32_t i = 0; i < vote->n_voters; i++) {
+        struct voter *voter = &vote->slots[i];
+
+        voter->has_come = false;
+        if (voter->waiter)
+            outcome_reply(cluster, &outcome,
+                          waiter_answer(cluster, voter->waiter));
+    }
+}
+
+static void
+vote_check(struct cluster *cluster, struct vote *vote)
+{
+    for (uint32_t i = 0; i < vote->n_voters; i++) {
+        struct voter *voter = &vote->slots[i];
+
+        if (is_expected(voter))
+            continue;
+        voter->has_come = false;
+        if (voter->waiter)
+            stranger_refuse(cluster, voter);
+    }
+    if (is_complete(vote))
+        vote_decide(cluster, vote);
+}
+
+static enum hoop_status
+call_check(const struct cluster_vote_call *call)
+{
+    if (call->turn == 0 || call->turn == UINT64_MAX)
+        return error_raise(HOOP_E_INVALID, "turns are counted from 1");
+    if (call->kind < CLUSTER_VOTE_AGREE || call->kind > CLUSTER_VOTE_GROW)
+        return error_raise(HOOP_E_INVALID, "there is no council of kind %u",
+                           call->kind);
+    return HOOP_OK;
+}
+
+/* The vote of this kind on the same communicator as call; NULL: there is none. */
+static struct vote *
+vote_beside(const struct job *job,
+            const struct cluster_vote_call *call,
+            uint64_t kind)
+{
+    const struct vote_key key = {call->communicator, kind};
+    struct vote *vote = NULL;
+
+    HASH_FIND(hh, job->votes, &key, sizeof(key), vote);
+    return vote;
+}
+
+/* Who shrinks a communicator does not wait for those who want it to grow. */
+static void
+growth_interrupt(struct cluster *cluster,
+                 const struct member *member,
+                 const struct cluster_vote_call *call)
+{
+    struct vote *growth = vote_beside(member->job, call, CLUSTER_VOTE_GROW);
+
+    for (uint32_t i = 0; growth && i < growth->n_voters; i++) {
+        struct voter *voter = &growth->slots[i];
+
+        voter->has_come = false;
+        if (voter->waiter)
+            action_list_refuse(&cluster->action_list,
+                               waiter_answer(cluster, voter->waiter),
+                               HOOP_E_ABORTED, "%s shrinks the communicator",
+                               member_label(member).text);
+    }
+}
+
+/* ... and who comes to make it grow then has to shrink it as well. */
+static enum hoop_status
+growth_check_shrink(const struct member *member,
+                    const struct cluster_vote_call *call)
+{
+    const struct vote *shrink =
+        vote_beside(member->job, call, CLUSTER_VOTE_SHRINK);
+
+    for (uint32_t i = 0; shrink && i < shrink->n_voters; i++) {
+        const struct voter *voter = &shrink->slots[i];
+
+        if (voter->member != member && voter->has_come && is_expected(voter))
+            return error_raise(HOOP_E_ABORTED, "%s shrinks the communicator",
+                               member_label(voter->member).text);
+    }
+    return HOOP_OK;
+}
+
+static void
+voter_take(struct cluster *cluster,
+           struct voter *voter,
+           const struct cluster_vote_call *call)
+{
+    if (voter->waiter)
+        action_list_refuse(&cluster->action_list,
+                           waiter_answer(cluster, voter->waiter),
+                           HOOP_E_CANCELLED, "the same call came again");
+    if (call->turn != voter->vote->turn)
+        return;
+    voter->has_come = true;
+    voter->flags = call->flags;
+    voter->least = call->least;
+    voter->number = call->number;
+    vote_check(cluster, voter->vote);
+}
+
+/* Once more: its answer was lost, or its member had given up meanwhile, and asks
+ * for the same with another number. */
+static void
+outcome_repeat(struct cluster *cluster,
+               const struct voter *voter,
+               const struct cluster_event *event)
+{
+    const struct vote *vote = voter->vote;
+    const struct cluster_outcome outcome = outcome_shared(cluster, vote);
+    const struct group *group =
+        outcome.communicator ? group_formed(vote->job, outcome.communicator)
+                             : NULL;
+
+    if (group)
+        group_slot_rename(cluster, group, voter->member, event->vote.number);
+    outcome_reply(cluster, &outcome,
+                  action_list_reply(&cluster->action_list, event->ticket));
+}
+
+enum hoop_status
+vote_join(struct cluster *cluster,
+          struct job *job,
+          const struct cluster_event *event)
+{
+    const struct cluster_vote_call *call = &event->vote;
+    struct vote *vote = NULL;
+    struct member *member = NULL;
+    enum hoop_status status = membership_check(job, &call->member, &member);
+
+    if (status == HOOP_OK)
+        status = call_check(call);
+    if (status == HOOP_OK && call->kind == CLUSTER_VOTE_GROW)
+        status = growth_check_shrink(member, call);
+    if (status == HOOP_OK)
+        status = vote_find(job, member, call, &vote);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct voter *voter = voter_of(vote, member);
+
+    /* Of a member that has come again over another connection: who was away may
+     * read the older one last. */
+    if (voter->waiter && call->number < voter->number)
+        return error_raise(HOOP_E_CANCELLED, "a later call has come already");
+    if (call->kind == CLUSTER_VOTE_SHRINK && call->turn == vote->turn)
+        growth_interrupt(cluster, member, call);
+    voter_take(cluster, voter, call);
+    if (vote->told == call->turn) {
+        outcome_repeat(cluster, voter, event);
+        return HOOP_OK;
+    }
+    status = waiter_park(cluster, job, event, &voter->waiter);
+    if (status != HOOP_OK) {
+        voter->has_come = false;
+        return error_pass(status);
+    }
+    voter->waiter->voter = voter;
+    return HOOP_OK;
+}
+
+/* title, then "rank 2 (a:7), rank 3 (b:9) and 5 others" */
+static struct text_buffer
+missing_name(const struct vote *vote, const char *title)
+{
+    struct text_buffer text_buffer = {0};
+    uint32_t n_missing = 0;
+
+    for (uint32_t i = 0; i < vote->n_voters; i++) {
+        const struct voter *voter = &vote->slots[i];
+
+        if (!is_expected(voter) || voter->has_come)
+            continue;
+        if (n_missing++ < NAMES_MAX)
+            text_buffer_add(&text_buffer, "%s%s", n_missing > 1 ? ", " : title,
+                            member_label(voter->member).text);
+    }
+    if (n_missing > NAMES_MAX)
+        text_buffer_add(&text_buffer, " and %u others", n_missing - NAMES_MAX);
+    return text_buffer;
+}
+
+/* Its member waits in vote, by this number. */
+static bool
+is_waiting(const struct voter *voter, uint64_t number)
+{
+    return voter && voter->waiter && voter->has_come &&
+           (voter->number == number || number == CLUSTER_NUMBER_ANY);
+}
+
+/* The voter in which member waits, of whatever vote; NULL: it waits in none. By
+ * the connection on which it spoke last: a search through all votes for each of
+ * those that are missing, and of those that wait, would take too long. */
+static const struct voter *
+voter_waiting(const struct cluster *cluster, const struct member *member)
+{
+    const struct waiter *waiter = waiters_of_client(cluster, member->client);
+
+    while (waiter &&
+           (waiter->kind != WAITER_VOTE || waiter->voter->member != member))
+        waiter = waiter->next;
+    return waiter ? waiter->voter : NULL;
+}
+
+/* The first that is missing in vote and waits in another one, if any does. */
+static void
+elsewhere_add(struct text_buffer *text_buffer,
+              const struct cluster *cluster,
+              const struct vote *vote)
+{
+    const struct voter *elsewhere = NULL;
+
+    for (uint32_t i = 0; !elsewhere && i < vote->n_voters; i++) {
+        const struct voter *voter = &vote->slots[i];
+
+        if (is_expected(voter) && !voter->has_come)
+            elsewhere = voter_waiting(cluster, voter->member);
+    }
+    if (elsewhere)
+        text_buffer_add(text_buffer, "; %s waits in %s",
+                        member_label(elsewhere->member).text,
+                        call_names[elsewhere->vote->key.kind]);
+}
+
+void
+vote_expire(struct cluster *cluster, struct waiter *waiter)
+{
+    struct voter *voter = waiter->voter;
+    const struct vote *vote = voter->vote;
+    struct text_buffer missing = missing_name(vote, ": not asked for by ");
+
+    elsewhere_add(&missing, cluster, vote);
+    voter->has_come = false;
+    action_list_refuse(
+        &cluster->action_list, waiter_answer(cluster, waiter), HOOP_E_TIMEOUT,
+        "%s: the survivors of %u ranks have not come together before "
+        "the deadline%s",
+        call_names[vote->key.kind], vote->n_voters, missing.text);
+}
+
+bool
+votes_pending(const struct member *member,
+              uint64_t number,
+              struct cluster_pending *out_pending,
+              struct text_buffer *out_missing)
+{
+    struct vote *vote = member->job->votes;
+
+    while (vote && !is_waiting(voter_of(vote, member), number))
+        vote = vote->hh.next;
+    if (!vote)
+        return false;
+    *out_pending = (struct cluster_pending){
+        .call = call_names[vote->key.kind],
+        .since_ns = voter_of(vote, member)->waiter->parked_ns,
+    };
+    for (uint32_t i = 0; i < vote->n_voters; i++) {
+        const struct voter *voter = &vote->slots[i];
+
+        out_pending->n_ranks += is_expected(voter);
+        out_pending->n_here += is_expected(voter) && voter->has_come;
+    }
+    *out_missing = missing_name(vote, "");
+    return true;
+}
+
+void
+votes_remove_member(struct cluster *cluster, const struct member *member)
+{
+    struct vote *vote = member->job->votes;
+
+    while (vote) {
+        struct vote *next = vote->hh.next;
+
+        if (voter_of(vote, member))
+            vote_check(cluster, vote);
+        vote = next;
+    }
+}
+
+void
+votes_withdraw(struct cluster *cluster,
+               const struct member *member,
+               uint64_t number)
+{
+    for (struct vote *vote = member->job->votes; vote; vote = vote->hh.next) {
+        struct voter *voter = voter_of(vote, member);
+
+        if (!voter || !voter->has_come || voter->number != number)
+            continue;
+        voter->has_come = false;
+        if (voter->waiter)
+            action_list_refuse(
+                &cluster->action_list, waiter_answer(cluster, voter->waiter),
+                HOOP_E_CANCELLED, "the call has been taken back");
+    }
+}
+
+void
+votes_close(struct cluster *cluster, const struct group *group)
+{
+    struct vote *vote = group->job->votes;
+
+    while (vote) {
+        struct vote *next = vote->hh.next;
+
+        if (vote->group == group) {
+            vote_check(cluster, vote);
+            journal_erase_vote(cluster, vote);
+            HASH_DEL(group->job->votes, vote);
+            vote_free(vote);
+        }
+        vote = next;
+    }
+}
+
+void
+votes_destroy(struct job *job)
+{
+    struct vote *vote = job->votes;
+
+    HASH_CLEAR(hh, job->votes);
+    while (vote) {
+        struct vote *next = vote->hh.next;
+
+        vote_free(vote);
+        vote = next;
+    }
+}

@@ -1,0 +1,514 @@
+/*
+ * keep/storage.c - what the coordinator has to remember when it is gone
+ *
+ * Pieces go from `step`, the loop's own, over `waiting`, which both threads
+ * see, to `writing`, the writer's own.
+ */
+
+#include "keep/storage.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "keep/database.h"
+#include "net/loop.h"
+#include "wire/pack.h"
+#include "wire/unpack.h"
+
+enum {
+    /* Of all records: how they are laid out. */
+    SCHEMA = 3,
+    RETRY_MS = 200,
+    /* So often it is asked whether the folder is ours, also when idle. */
+    CHECK_MS = 1000,
+    TERM_BYTES = 64,
+};
+
+static const char term_key[] = "term";
+static const char product[] = "hoopd";
+
+struct storage {
+    struct storage_options options;
+    struct folder_lock *folder_lock;
+    struct database *database;
+    struct storage_term term;
+
+    /* The loop's. */
+    struct changeset step;
+    uint64_t n_pieces; /* made so far */
+    uint64_t n_told;
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_t writer;
+    bool has_writer;
+    /* Under the lock. */
+    struct changeset waiting;
+    uint64_t n_waiting; /* the number of the last piece in it */
+    size_t n_bytes;     /* of what waits, and of what is being written */
+    uint64_t n_kept;
+    bool is_told; /* a post to the loop is under way */
+    bool is_ending;
+    bool is_well;
+    bool is_taken; /* by another process */
+
+    /* The writer's. */
+    struct changeset writing;
+};
+
+static struct storage_bytes
+text_bytes(const char *text)
+{
+    return (struct storage_bytes){text, strlen(text)};
+}
+
+/* The term. */
+
+static enum hoop_status
+term_read(void *owner, struct storage_bytes key, struct storage_bytes value)
+{
+    struct storage *storage = owner;
+    struct unpack unpack;
+    char name[LIMIT_NAME] = {0};
+
+    unpack_init(&unpack, value.bytes, value.n_bytes, LIMIT_NAME);
+    unpack_array(&unpack, 4);
+    unpack_text(&unpack, name, sizeof(name));
+
+    const uint64_t schema = unpack_uint(&unpack, UINT64_MAX);
+
+    storage->term.lineage = unpack_uint(&unpack, UINT64_MAX);
+    storage->term.generation = unpack_uint(&unpack, UINT64_MAX - 1);
+    if (key.n_bytes != strlen(term_key) ||
+        memcmp(key.bytes, term_key, key.n_bytes) != 0 ||
+        unpack_status(&unpack) != HOOP_OK || strcmp(name, product) != 0)
+        return error_raise(HOOP_E_DATA_LOSS, "its first record is unknown");
+    if (schema != SCHEMA)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "it is of version %" PRIu64 ", this hoopd knows "
+                           "%d: use the release that wrote it, or an empty "
+                           "folder",
+                           schema, SCHEMA);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+term_write(struct storage *storage)
+{
+    CLEANUP(changeset_deinit) struct changeset changes = {0};
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+
+    pack_init(&pack, TERM_BYTES);
+    pack_array(&pack, 4);
+    pack_str(&pack, product);
+    pack_uint(&pack, SCHEMA);
+    pack_uint(&pack, storage->term.lineage);
+    pack_uint(&pack, storage->term.generation);
+    enum hoop_status status = pack_take(&pack, &bytes, &n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    changeset_put(&changes, STORAGE_OWN, text_bytes(term_key),
+                  (struct storage_bytes){bytes, n_bytes});
+    status = database_apply(storage->database, &changes);
+    if (status == HOOP_OK)
+        status = database_sync(storage->database);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* A lineage of 0 is none; so the file is new, or not ours. */
+static enum hoop_status
+term_begin(struct storage *storage)
+{
+    enum hoop_status status =
+        storage_read(storage, STORAGE_OWN, term_read, storage);
+
+    while (status == HOOP_OK && !storage->term.lineage)
+        status =
+            random_fill(&storage->term.lineage, sizeof(storage->term.lineage));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    storage->term.generation++;
+    status = term_write(storage);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* The writer. */
+
+static void
+durable_tell(void *owner)
+{
+    struct storage *storage = owner;
+
+    pthread_mutex_lock(&storage->lock);
+    const uint64_t n_kept = storage->n_kept;
+    storage->is_told = false;
+    pthread_mutex_unlock(&storage->lock);
+    if (n_kept == storage->n_told)
+        return;
+    storage->n_told = n_kept;
+    storage->options.on_durable(storage->options.owner, n_kept);
+}
+
+static void
+replaced_tell(void *owner)
+{
+    struct storage *storage = owner;
+
+    if (storage->options.on_replaced)
+        storage->options.on_replaced(storage->options.owner);
+}
+
+/* Under the lock. It is the end: what is in memory is old. */
+static void
+replaced_note(struct storage *storage)
+{
+    storage->is_taken = true;
+    storage->is_well = false;
+    log_error("keep", "%s; this one writes and acknowledges nothing any more",
+              error_text());
+    /* Without memory for the post, it only falls silent. */
+    (void)loop_post(storage->options.loop, replaced_tell, storage);
+}
+
+/* Under the lock. Without memory for the post the next piece tells it. */
+static void
+durable_post(struct storage *storage)
+{
+    if (!storage->is_told)
+        storage->is_told =
+            loop_post(storage->options.loop, durable_tell, storage) == HOOP_OK;
+}
+
+static void
+health_tell(void *owner)
+{
+    struct storage *storage = owner;
+
+    if (storage->options.on_health)
+        storage->options.on_health(storage->options.owner);
+}
+
+/* Under the lock. One line when the disk takes nothing, one when it does. */
+static void
+health_note(struct storage *storage, enum hoop_status status)
+{
+    const bool is_well = status == HOOP_OK;
+
+    if (storage->is_well == is_well)
+        return;
+    storage->is_well = is_well;
+    if (is_well)
+        log_info("keep", "the disk takes data again");
+    else
+        log_error("keep",
+                  "the disk takes no data: %s; reads are answered, and no "
+                  "request that changed something until that can be written: "
+                  "workers go on, make room",
+                  error_text());
+    /* Without memory for the post, reads wait like changes. */
+    (void)loop_post(storage->options.loop, health_tell, storage);
+}
+
+/* Under the lock, which it leaves meanwhile. */
+static void
+wake_await(struct storage *storage, uint64_t until_ns)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(until_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(until_ns % CLOCK_NS_PER_S),
+    };
+
+    pthread_cond_timedwait(&storage->wake, &storage->lock, &until);
+}
+
+/* Likewise. */
+static void
+pause_take(struct storage *storage)
+{
+    const uint64_t until_ns = clock_deadline_ns(RETRY_MS);
+
+    while (!storage->is_ending && !clock_is_past(until_ns))
+        wake_await(storage, until_ns);
+}
+
+/* Likewise: until there is something to write, or the folder is taken. */
+static void
+pieces_await(struct storage *storage)
+{
+    uint64_t check_ns = clock_deadline_ns(CHECK_MS);
+
+    while (storage->n_kept == storage->n_waiting && !storage->is_ending &&
+           !storage->is_taken) {
+        wake_await(storage, check_ns);
+        if (!clock_is_past(check_ns))
+            continue;
+        if (folder_lock_check(storage->folder_lock) != HOOP_OK)
+            replaced_note(storage);
+        check_ns = clock_deadline_ns(CHECK_MS);
+    }
+}
+
+/* Under the lock, which it leaves meanwhile. What waits is written as one. */
+static void
+pieces_write(struct storage *storage)
+{
+    const uint64_t n_waiting = storage->n_waiting;
+
+    changeset_move(&storage->writing, &storage->waiting);
+    pthread_mutex_unlock(&storage->lock);
+    enum hoop_status status = folder_lock_check(storage->folder_lock);
+    if (status == HOOP_OK)
+        status = database_apply(storage->database, &storage->writing);
+    if (status == HOOP_OK)
+        status = folder_lock_check(storage->folder_lock);
+    if (status == HOOP_OK)
+        changeset_clear(&storage->writing);
+    pthread_mutex_lock(&storage->lock);
+    if (status == HOOP_E_ABORTED) {
+        replaced_note(storage);
+        return;
+    }
+    health_note(storage, status);
+    if (status == HOOP_OK) {
+        storage->n_kept = n_waiting;
+        storage->n_bytes = storage->waiting.n_bytes;
+        durable_post(storage);
+        pthread_cond_broadcast(&storage->wake);
+    }
+}
+
+static void *
+writer_run(void *owner)
+{
+    struct storage *storage = owner;
+
+    pthread_mutex_lock(&storage->lock);
+    for (;;) {
+        pieces_await(storage);
+        if (storage->n_kept < storage->n_waiting && !storage->is_taken)
+            pieces_write(storage);
+        if (storage->is_ending || storage->is_taken)
+            break;
+        if (!storage->is_well)
+            pause_take(storage);
+    }
+    pthread_mutex_unlock(&storage->lock);
+    return NULL;
+}
+
+static void
+wake_init(struct storage *storage)
+{
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&storage->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&storage->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static enum hoop_status
+parts_open(struct storage *storage)
+{
+    const struct storage_options *options = &storage->options;
+
+    enum hoop_status status = folder_lock_take(
+        options->folder, options->durability, &storage->folder_lock);
+    if (status == HOOP_OK)
+        status = database_open(options->folder, options->durability,
+                               &storage->database);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = term_begin(storage);
+    if (status == HOOP_E_DATA_LOSS || status == HOOP_E_PRECONDITION)
+        return error_raise(status, "cannot use %s: %s",
+                           database_path(storage->database), error_text());
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (pthread_create(&storage->writer, NULL, writer_run, storage) != 0)
+        return error_raise(HOOP_E_EXHAUSTED, "no thread to write data");
+    storage->has_writer = true;
+    return HOOP_OK;
+}
+
+enum hoop_status
+storage_open(const struct storage_options *options,
+             struct storage **out_storage)
+{
+    CLEANUP(storage_close)
+    struct storage *storage = calloc(1, sizeof(*storage));
+
+    assert(options->on_durable);
+    if (!storage)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a keep");
+    storage->options = *options;
+    if (!storage->options.n_room)
+        storage->options.n_room = LIMIT_KEEP_WAITING;
+    storage->is_well = true;
+    wake_init(storage);
+
+    const enum hoop_status status = parts_open(storage);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    storage->options.folder = NULL;
+    *out_storage = STEAL(storage);
+    return HOOP_OK;
+}
+
+/* Those of one owner among all. */
+struct reading {
+    enum storage_owner whose;
+    storage_read_fn *fn;
+    void *owner;
+};
+
+static enum hoop_status
+record_sift(void *owner, struct storage_bytes key, struct storage_bytes value)
+{
+    const struct reading *reading = owner;
+    const uint8_t *first = key.bytes;
+
+    if (key.n_bytes == 0 || *first > STORAGE_REPLIES)
+        return error_raise(HOOP_E_DATA_LOSS, "a record is nobody's");
+    if (*first != (uint8_t)reading->whose)
+        return HOOP_OK;
+    return reading->fn(reading->owner,
+                       (struct storage_bytes){first + 1, key.n_bytes - 1},
+                       value);
+}
+
+enum hoop_status
+storage_read(struct storage *storage,
+             enum storage_owner whose,
+             storage_read_fn *fn,
+             void *owner)
+{
+    struct reading reading = {whose, fn, owner};
+    const enum hoop_status status =
+        database_read(storage->database, record_sift, &reading);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+struct storage_term
+storage_term(const struct storage *storage)
+{
+    return storage->term;
+}
+
+void
+storage_put(struct storage *storage,
+            enum storage_owner whose,
+            struct storage_bytes key,
+            struct storage_bytes value)
+{
+    changeset_put(&storage->step, (uint8_t)whose, key, value);
+}
+
+void
+storage_erase(struct storage *storage,
+              enum storage_owner whose,
+              struct storage_bytes key)
+{
+    changeset_erase(&storage->step, (uint8_t)whose, key);
+}
+
+void
+storage_commit(struct storage *storage)
+{
+    if (storage->step.n_bytes == 0)
+        return;
+    storage->n_pieces++;
+    pthread_mutex_lock(&storage->lock);
+    storage->n_bytes += storage->step.n_bytes;
+    changeset_move(&storage->waiting, &storage->step);
+    storage->n_waiting = storage->n_pieces;
+    pthread_cond_broadcast(&storage->wake);
+    pthread_mutex_unlock(&storage->lock);
+}
+
+uint64_t
+storage_number(const struct storage *storage)
+{
+    return storage->n_pieces + (storage->step.n_bytes > 0);
+}
+
+void
+storage_flush(struct storage *storage, uint64_t timeout_ms)
+{
+    const uint64_t until_ns = clock_deadline_ns(timeout_ms);
+    const struct timespec until = {
+        .tv_sec = (time_t)(until_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(until_ns % CLOCK_NS_PER_S),
+    };
+    int error = 0;
+
+    pthread_mutex_lock(&storage->lock);
+    while (storage->n_kept < storage->n_waiting && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&storage->wake, &storage->lock, &until);
+    pthread_mutex_unlock(&storage->lock);
+    durable_tell(storage);
+}
+
+bool
+storage_is_healthy(struct storage *storage)
+{
+    pthread_mutex_lock(&storage->lock);
+    const bool is_well = storage->is_well;
+    pthread_mutex_unlock(&storage->lock);
+    return is_well;
+}
+
+bool
+storage_has_room(struct storage *storage)
+{
+    pthread_mutex_lock(&storage->lock);
+    const bool has_room = storage->n_bytes < storage->options.n_room;
+    pthread_mutex_unlock(&storage->lock);
+    return has_room;
+}
+
+static void
+writer_stop(struct storage *storage)
+{
+    pthread_mutex_lock(&storage->lock);
+    storage->is_ending = true;
+    pthread_cond_broadcast(&storage->wake);
+    pthread_mutex_unlock(&storage->lock);
+    pthread_join(storage->writer, NULL);
+    loop_cancel_posts(storage->options.loop, storage);
+}
+
+void
+storage_close(struct storage *storage)
+{
+    if (!storage)
+        return;
+    if (storage->has_writer)
+        writer_stop(storage);
+    if (storage->database && !storage->is_taken &&
+        database_sync(storage->database) == HOOP_OK &&
+        storage->n_kept == storage->n_waiting)
+        folder_lock_mark_synced(storage->folder_lock);
+    database_close(storage->database);
+    folder_lock_release(storage->folder_lock);
+    changeset_deinit(&storage->step);
+    changeset_deinit(&storage->waiting);
+    changeset_deinit(&storage->writing);
+    pthread_cond_destroy(&storage->wake);
+    pthread_mutex_destroy(&storage->lock);
+    free(storage);
+}

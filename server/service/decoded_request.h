@@ -1,0 +1,82 @@
+/*
+ * service/decoded_request.h - a request as an event of the core
+ *
+ * One reader for each method, in a table. The readers look at bodies only:
+ * what is allowed is the core's to say.
+ */
+
+#ifndef SERVICE_DECODED_REQUEST_H
+#define SERVICE_DECODED_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "core/event.h"
+#include "rpc/envelope.h"
+#include "rpc/messages/group_messages.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "rpc/messages/store_messages.h"
+#include "rpc/method.h"
+
+/* A decoded body, which the event borrows. Zeroed memory is empty. */
+struct decoded_request {
+    union {
+        struct join_request join;
+        struct member_request member;
+        struct renew_request renew;
+        struct report_request report;
+        struct watch_request watch;
+        struct store_set_request set;
+        struct store_add_request add;
+        struct store_swap_request swap;
+        struct store_list_request list;
+        struct store_watch_request store_watch;
+        struct group_key_request group_key;
+        struct group_agree_request agree;
+    };
+    struct store_keys_request keys;
+    struct group_create_request group;
+    struct group_join_request group_join;
+    struct group_leave_request group_leave;
+};
+
+/*
+ * Decode the body for method and fill the event's kind, job, role
+ * and arguments. The event borrows decoded_request and envelope. now_ns and deadline_ns
+ * stand in the event already; a join brings its deadline closer.
+ *
+ * Handle: HOOP_E_DATA_LOSS (no such body), HOOP_E_UNIMPLEMENTED (the core
+ * does not serve this method).
+ */
+enum hoop_status
+decoded_request_read(struct decoded_request *decoded_request,
+                     enum method_id method,
+                     const struct envelope_request *envelope,
+                     struct cluster_event *event);
+
+/* Which job a request is about, also if it names none. */
+const char *
+decoded_request_job(const struct envelope_request *envelope);
+
+/* Whether the coordinator has to keep more for it, of what can be asked for
+ * again later: not what a member needs to go on, or to leave. */
+bool
+decoded_request_adds(enum method_id method);
+
+/* When a parked reply must leave, to arrive by deadline_ns. */
+uint64_t
+decoded_request_deadline_ns(uint64_t deadline_ns, uint64_t now_ns);
+
+/* Zeroed memory is fine. */
+void
+decoded_request_deinit(struct decoded_request *decoded_request);
+
+static inline void
+decoded_request_deinit_at(struct decoded_request *at)
+{
+    decoded_request_deinit(at);
+}
+
+#endif

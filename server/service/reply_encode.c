@@ -1,0 +1,447 @@
+/* service/reply_encode.c - a reply of the core as the body of a reply */
+
+#include "service/reply_encode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/evidence.h"
+#include "base/identity.h"
+#include "core/event.h"
+#include "rpc/messages/group_messages.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "rpc/messages/status_messages.h"
+#include "rpc/messages/store_messages.h"
+#include "wire/pack.h"
+
+enum {
+    /* The core's: groups begin at 1. */
+    WORLD_COMMUNICATOR = 0,
+};
+
+static void
+text_copy(char *to, size_t n_to, const char *from)
+{
+    snprintf(to, n_to, "%s", from);
+}
+
+/* Zeroed, never NULL for want of elements. */
+static void *
+list_allocate(size_t n_items, size_t n_bytes_each)
+{
+    return calloc(n_items > 0 ? n_items : 1, n_bytes_each);
+}
+
+static enum hoop_status
+memory_is_short(void)
+{
+    return error_raise(HOOP_E_EXHAUSTED, "no memory for the reply");
+}
+
+void
+encoded_roster_deinit(struct encoded_roster *roster)
+{
+    free(roster->bytes);
+    *roster = (struct encoded_roster){0};
+}
+
+static enum hoop_status
+roster_encode(const struct cluster_world *world, struct encoded_roster *out)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free)
+    struct roster_member *roster = list_allocate(world->size, sizeof(*roster));
+
+    if (!roster)
+        return memory_is_short();
+    for (uint32_t i = 0; i < world->size; i++) {
+        const struct cluster_member *from = &world->roster[i];
+        struct roster_member *to = &roster[i];
+
+        to->rank = from->rank;
+        to->pid = from->pid;
+        to->incarnation = identity_of(from->incarnation);
+        to->process_space = from->process_space;
+        text_copy(to->host, sizeof(to->host), from->host);
+        text_copy(to->host_id, sizeof(to->host_id), from->host_id);
+        text_copy(to->address, sizeof(to->address), from->address);
+    }
+    encoded_roster_deinit(out);
+    pack_init(&pack, LIMIT_RPC_BODY);
+    join_roster_encode(roster, world->size, &pack);
+    const enum hoop_status status =
+        pack_take(&pack, &out->bytes, &out->n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    out->epoch = world->epoch;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+world_encode(const struct cluster_world *world,
+             struct encoded_roster *roster,
+             struct pack *pack)
+{
+    const bool is_packed = roster->bytes && roster->epoch == world->epoch;
+    const enum hoop_status status =
+        is_packed ? HOOP_OK : roster_encode(world, roster);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    struct join_reply reply = {
+        .epoch = world->epoch,
+        .revision = world->revision,
+        .world = WORLD_COMMUNICATOR,
+        .seed = world->seed,
+        .rank = world->rank,
+        .size = world->size,
+        .lease_ms = world->lease_ms,
+        .n_members = world->size,
+        .packed_roster = {roster->bytes, roster->n_bytes},
+    };
+
+    text_copy(reply.job, sizeof(reply.job), world->job);
+    join_reply_encode(&reply, pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+lease_encode(const struct cluster_lease *lease, struct pack *pack)
+{
+    lease_reply_encode(
+        &(struct lease_reply){.membership_epoch = lease->membership_epoch,
+                              .revision = lease->revision,
+                              .lease_ms = lease->lease_ms},
+        pack);
+    return HOOP_OK;
+}
+
+static uint32_t
+change_kind(enum cluster_change_kind kind)
+{
+    switch (kind) {
+    case CLUSTER_CHANGE_FORMED:
+        return WATCH_FORMED;
+    case CLUSTER_CHANGE_LEFT:
+        return WATCH_LEFT;
+    case CLUSTER_CHANGE_LOST:
+        return WATCH_LOST;
+    }
+    return 0;
+}
+
+static void
+change_copy(const struct cluster_change *from,
+            uint64_t now_ns,
+            struct watch_event *to)
+{
+    to->kind = change_kind(from->kind);
+    to->rank = from->rank;
+    to->revision = from->revision;
+    to->membership_epoch = from->membership_epoch;
+    to->incarnation = identity_of(from->incarnation);
+    to->age_ms = (now_ns - from->when_ns) / CLOCK_NS_PER_MS;
+    to->pid = from->pid;
+    text_copy(to->host, sizeof(to->host), from->host);
+    text_copy(to->reason, sizeof(to->reason), from->reason);
+    to->evidence = from->has_given_up ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD;
+}
+
+static enum hoop_status
+changes_encode(const struct cluster_changes *changes,
+               uint64_t now_ns,
+               struct pack *pack)
+{
+    CLEANUP(free)
+    struct watch_event *events =
+        list_allocate(changes->n_items, sizeof(*events));
+
+    if (!events)
+        return memory_is_short();
+    for (size_t i = 0; i < changes->n_items; i++)
+        change_copy(&changes->items[i], now_ns, &events[i]);
+    watch_reply_encode(
+        &(struct watch_reply){.epoch = changes->world_epoch,
+                              .revision = changes->revision,
+                              .question = changes->question,
+                              .activity_query = changes->activity_query,
+                              .n_events = changes->n_items,
+                              .events = events},
+        pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+groups_encode(const struct cluster_groups *from, struct pack *pack)
+{
+    CLEANUP(free)
+    struct group_entry *groups = list_allocate(from->n_items, sizeof(*groups));
+
+    if (!groups)
+        return memory_is_short();
+    for (size_t i = 0; i < from->n_items; i++) {
+        text_copy(groups[i].key, sizeof(groups[i].key), from->items[i].key);
+        groups[i].communicator = from->items[i].communicator;
+        groups[i].n_ranks = from->items[i].n_ranks;
+        groups[i].ranks = (uint32_t *)from->items[i].ranks; /* only read */
+        groups[i].n_joined = from->items[i].n_joined;
+    }
+    groups_reply_encode(&(struct groups_reply){.n_more = from->n_more,
+                                               .n_groups = from->n_items,
+                                               .groups = groups},
+                        pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+group_slot_encode(const struct cluster_group_slot *group_slot,
+                  struct pack *pack)
+{
+    group_join_reply_encode(
+        &(struct group_join_reply){.communicator = group_slot->communicator},
+        pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+outcome_encode(const struct cluster_outcome *outcome, struct pack *pack)
+{
+    group_agree_reply_encode(
+        &(struct group_agree_reply){
+            .flags = outcome->flags,
+            .least = outcome->least,
+            .communicator = outcome->communicator,
+            .membership_epoch = outcome->membership_epoch,
+            .n_ranks = outcome->n_ranks,
+            .ranks = (uint32_t *)outcome->ranks, /* only read */
+        },
+        pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+pending_encode(const struct cluster_pending *pending, struct pack *pack)
+{
+    struct group_awaited_reply reply = {
+        .n_ranks = pending->n_ranks,
+        .n_here = pending->n_here,
+    };
+
+    text_copy(reply.missing, sizeof(reply.missing), pending->missing);
+    group_awaited_reply_encode(&reply, pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+store_encode(const struct cluster_reply *reply, struct pack *pack)
+{
+    const struct cluster_store_reply *from = &reply->store;
+    CLEANUP(free)
+    struct store_entry *entries =
+        list_allocate(from->n_entries, sizeof(*entries));
+
+    if (!entries)
+        return memory_is_short();
+    for (size_t i = 0; i < from->n_entries; i++) {
+        const struct cluster_entry *entry = &from->entries[i];
+
+        entries[i].key = entry->key;
+        entries[i].is_found = entry->revision > 0;
+        entries[i].revision = entry->revision;
+        if (entry->value)
+            entries[i].value =
+                (struct message_span){entry->value, entry->n_bytes};
+    }
+    store_reply_encode(
+        &(struct store_reply){.revision = from->revision,
+                              .is_applied = reply->status == HOOP_OK,
+                              .counter = from->counter,
+                              .n_more = from->n_more,
+                              .n_entries = from->n_entries,
+                              .entries = entries},
+        pack);
+    return HOOP_OK;
+}
+
+static uint32_t
+key_change_kind(enum cluster_key_change_kind kind)
+{
+    switch (kind) {
+    case CLUSTER_KEY_SET:
+        return STORE_EVENT_SET;
+    case CLUSTER_KEY_DELETED:
+        return STORE_EVENT_DELETED;
+    case CLUSTER_KEY_EXPIRED:
+        return STORE_EVENT_EXPIRED;
+    }
+    return 0;
+}
+
+static enum hoop_status
+key_changes_encode(const struct cluster_key_changes *changes, struct pack *pack)
+{
+    CLEANUP(free)
+    struct store_event *events =
+        list_allocate(changes->n_items, sizeof(*events));
+
+    if (!events)
+        return memory_is_short();
+    for (size_t i = 0; i < changes->n_items; i++) {
+        events[i].kind = key_change_kind(changes->items[i].kind);
+        events[i].revision = changes->items[i].revision;
+        events[i].key = changes->items[i].key;
+    }
+    store_watch_reply_encode(
+        &(struct store_watch_reply){.revision = changes->revision,
+                                    .n_events = changes->n_items,
+                                    .events = events},
+        pack);
+    return HOOP_OK;
+}
+
+static void
+line_copy(const struct cluster_job_line *from, struct job_line *to)
+{
+    text_copy(to->name, sizeof(to->name), from->name);
+    text_copy(to->state, sizeof(to->state),
+              cluster_job_state_name(from->state));
+    to->epoch = from->epoch;
+    to->size = from->size;
+    to->n_members = from->n_members;
+    to->n_lost = from->n_lost;
+    to->n_left = from->n_left;
+    to->age_ms = from->age_ns / CLOCK_NS_PER_MS;
+}
+
+static enum hoop_status
+jobs_encode(const struct cluster_jobs *from,
+            const struct reply_encode_context *context,
+            struct pack *pack)
+{
+    struct jobs_reply reply = {
+        .uptime_ms = context->uptime_ms,
+        .clock_ms = context->clock_ms,
+        .serving = context->serving,
+        .n_jobs = from->n_items,
+    };
+    CLEANUP(free)
+    struct job_line *lines = list_allocate(from->n_items, sizeof(*lines));
+
+    if (!lines)
+        return memory_is_short();
+    for (size_t i = 0; i < from->n_items; i++)
+        line_copy(&from->items[i], &lines[i]);
+    text_copy(reply.version, sizeof(reply.version), context->version);
+    reply.jobs = lines;
+    jobs_reply_encode(&reply, pack);
+    return HOOP_OK;
+}
+
+static void
+member_copy(const struct cluster_member *from, struct job_member *to)
+{
+    to->rank = from->rank;
+    to->pid = from->pid;
+    to->incarnation = identity_of(from->incarnation);
+    text_copy(to->host, sizeof(to->host), from->host);
+    text_copy(to->address, sizeof(to->address), from->address);
+    text_copy(to->state, sizeof(to->state),
+              cluster_member_state_name(from->state));
+    to->lease_left_ms = from->lease_left_ns / CLOCK_NS_PER_MS;
+    to->process_space = from->process_space;
+    text_copy(to->reason, sizeof(to->reason), from->reason);
+    to->given_up_revision = from->given_up_revision;
+}
+
+static void
+activity_copy(const struct cluster_activity *from, struct rank_activity *to)
+{
+    text_copy(to->silence, sizeof(to->silence), from->silence);
+    text_copy(to->call, sizeof(to->call), from->call);
+    text_copy(to->communicator, sizeof(to->communicator), from->communicator);
+    text_copy(to->waits_for, sizeof(to->waits_for), from->waits_for);
+    to->number = from->number;
+    to->age_ms = from->age_ms;
+    to->n_calls = from->n_calls;
+}
+
+static enum hoop_status
+job_encode(const struct cluster_job_detail *from, struct pack *pack)
+{
+    struct job_reply reply = {
+        .membership_epoch = from->membership_epoch,
+        .revision = from->revision,
+        .n_groups = from->n_groups,
+        .n_keys = from->n_keys,
+        .n_store_bytes = from->n_store_bytes,
+        .n_waiters = from->n_waiters,
+        .n_members = from->n_members,
+        .size_min = from->size_min,
+    };
+    CLEANUP(free)
+    struct job_member *members =
+        list_allocate(from->n_members, sizeof(*members));
+
+    CLEANUP(free)
+    struct rank_activity *activities = list_allocate(
+        from->activities ? from->n_members : 0, sizeof(*activities));
+
+    if (!members || !activities)
+        return memory_is_short();
+    for (size_t i = 0; i < from->n_members; i++)
+        member_copy(&from->members[i], &members[i]);
+    for (size_t i = 0; from->activities && i < from->n_members; i++)
+        activity_copy(&from->activities[i], &activities[i]);
+    line_copy(&from->line, &reply.line);
+    text_copy(reply.missing, sizeof(reply.missing), from->missing);
+    text_copy(reply.hosts, sizeof(reply.hosts), from->hosts);
+    reply.members = members;
+    reply.activities = from->activities ? activities : NULL;
+    job_reply_encode(&reply, pack);
+    return HOOP_OK;
+}
+
+enum hoop_status
+reply_encode_status(const struct cluster_reply *reply)
+{
+    if (reply->status == HOOP_E_ABORTED && reply->kind == CLUSTER_REPLY_STORE)
+        return HOOP_OK;
+    return reply->status;
+}
+
+enum hoop_status
+reply_encode_body(const struct cluster_reply *reply,
+                  const struct reply_encode_context *context,
+                  struct pack *pack)
+{
+    switch (reply->kind) {
+    case CLUSTER_REPLY_NONE:
+        return HOOP_OK;
+    case CLUSTER_REPLY_WORLD:
+        return world_encode(&reply->world, context->roster, pack);
+    case CLUSTER_REPLY_LEASE:
+        return lease_encode(&reply->lease, pack);
+    case CLUSTER_REPLY_CHANGES:
+        return changes_encode(&reply->changes, context->now_ns, pack);
+    case CLUSTER_REPLY_GROUPS:
+        return groups_encode(&reply->groups, pack);
+    case CLUSTER_REPLY_GROUP_SLOT:
+        return group_slot_encode(&reply->group_slot, pack);
+    case CLUSTER_REPLY_OUTCOME:
+        return outcome_encode(&reply->outcome, pack);
+    case CLUSTER_REPLY_PENDING:
+        return pending_encode(&reply->pending, pack);
+    case CLUSTER_REPLY_STORE:
+        return store_encode(reply, pack);
+    case CLUSTER_REPLY_KEY_CHANGES:
+        return key_changes_encode(&reply->key_changes, pack);
+    case CLUSTER_REPLY_JOBS:
+        return jobs_encode(&reply->jobs, context, pack);
+    case CLUSTER_REPLY_JOB:
+        return job_encode(&reply->job, pack);
+    }
+    return error_raise(HOOP_E_INTERNAL, "the core's reply is of kind %d",
+                       (int)reply->kind);
+}
