@@ -64,13 +64,13 @@ enum {
      * are not through; and what it tells the others when it fails. */
     LIMIT_RUN_AHEAD = 8,
     LIMIT_RUN_SENDS = 16,
-    LIMIT_DISTRESS_TEXT = 512,
+    LIMIT_ABORT_MESSAGE_TEXT = 512,
     /* Between stages, once a message did not fit: for what else is expected. */
     LIMIT_DOUBT_MS = 200,
 
     /* Shardings that a search for a redistribution looks at: it ends within some
      * 50 ms on a mesh of eight axes, too. */
-    LIMIT_ROUTE_SHARDINGS = 1024,
+    LIMIT_PATH_SHARDINGS = 1024,
 
     /* Checkpoints: what an index can make us read and keep; ten times the bytes
      * of a large one. */
@@ -241,7 +241,7 @@ enum {
     LIMIT_RESIDUES = 1024,
 
     /* Redistributions of tensors, planned, that a mesh keeps for the next. */
-    LIMIT_ITINERARIES = 32,
+    LIMIT_CACHED_PLANS = 32,
 
     /* The coordinator's HTTP port: probes and scrapers, nobody else. */
     LIMIT_HTTP_HEADERS = 8 * 1024,

@@ -143,7 +143,7 @@ call_differing(struct rank *rank,
     size_t list[RANKS_ALL];
     const struct hoop_rows rows = {.sizes = list};
     const struct hoop_row_splits splits = {.input = list, .output = list};
-    const struct passage_call call = {
+    const struct redistribute_call_request call = {
         .tensor = &x,
         .out = &out,
         .rows = has_list ? &rows : NULL,
@@ -371,7 +371,7 @@ call_without(struct rank *rank,
              const struct hoop_tensor *x)
 {
     struct hoop_tensor out = {.data = NULL};
-    const struct passage_call call = {
+    const struct redistribute_call_request call = {
         .tensor = x, .out = &out, .comm = rank->comm};
     const enum hoop_status status = passage_run(passage, &call);
 
@@ -400,7 +400,7 @@ killed_body(struct rank *rank)
         kill(getpid(), SIGKILL);
     }
     for (size_t i = 0; i < n_passages; i++) {
-        const struct passage_call call = {
+        const struct redistribute_call_request call = {
             .tensor = &x, .out = &outs[i], .comm = rank->comm};
 
         if (passage_has_start(&passages[i]) && !stays_here(passages[i].effect))

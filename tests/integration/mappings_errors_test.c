@@ -40,7 +40,7 @@ table_of(size_t n_rows, size_t n_columns)
 /* Both forms, into no memory: HOOP_E_INVALID with the text, and nothing. */
 static bool
 is_invalid(const struct passage *passage,
-           struct passage_call call,
+           struct redistribute_call_request call,
            const char *text)
 {
     struct hoop_tensor out = {.data = NULL};
@@ -60,7 +60,7 @@ wrong_tensors(struct rank *rank, const struct passage *passage)
 {
     const size_t strides[2] = {1, 4};
     struct hoop_tensor x = table_of(rank->size, rank->size);
-    struct passage_call call = {.tensor = &x, .comm = rank->comm};
+    struct redistribute_call_request call = {.tensor = &x, .comm = rank->comm};
 
     call.comm = NULL;
     RANK_CHECK(is_invalid(passage, call, "comm is NULL"));
@@ -94,7 +94,7 @@ wrong_results(struct rank *rank, const struct passage *passage)
     const struct hoop_tensor x = table_of(2 * n, 2 * n);
     int64_t own[N_VALUES * RANKS_ALL];
     struct hoop_tensor out = {.data = NULL};
-    struct passage_call call = {.tensor = &x, .comm = rank->comm};
+    struct redistribute_call_request call = {.tensor = &x, .comm = rank->comm};
     hoop_op_t *op = NULL;
 
     call.out = &out;
@@ -134,7 +134,7 @@ wrong_rows(struct rank *rank, const struct passage *passage)
     size_t sizes[RANKS_ALL];
     struct hoop_rows rows = {.sizes = sizes};
     struct hoop_row_splits splits = {.input = sizes};
-    struct passage_call call = {.tensor = &x, .comm = rank->comm};
+    struct redistribute_call_request call = {.tensor = &x, .comm = rank->comm};
     struct hoop_tensor taken = {.data = values};
     hoop_scratch_t *scratch = NULL;
 

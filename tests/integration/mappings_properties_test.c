@@ -201,11 +201,12 @@ one_pair(struct rank *rank,
     struct hoop_tensor y = {.data = NULL};
     struct hoop_tensor back = {.data = NULL};
     struct hoop_tensor grad = {.data = NULL};
-    struct passage_call call = {.tensor = &x,
-                                .out = &y,
-                                .rows = lists ? &lists->rows : NULL,
-                                .splits = lists ? &lists->splits : NULL,
-                                .comm = rank->comm};
+    struct redistribute_call_request call = {
+        .tensor = &x,
+        .out = &y,
+        .rows = lists ? &lists->rows : NULL,
+        .splits = lists ? &lists->splits : NULL,
+        .comm = rank->comm};
 
     RANK_CHECK(forward && backward);
     fill(&x, seed);
@@ -284,7 +285,7 @@ traffic_body(struct rank *rank)
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     for (size_t i = 0; i < n_passages; i++) {
         struct hoop_tensor out = {.data = NULL};
-        const struct passage_call call = {
+        const struct redistribute_call_request call = {
             .tensor = &x, .out = &out, .comm = rank->comm};
         const bool is_still = n == 1 || stays_here(passages[i].effect);
 
@@ -370,7 +371,7 @@ crowd_body(struct rank *rank)
     RANK_CHECK(n_passages <= COUNT_OF(ops));
     fill(&x, 5 + rank->rank);
     for (size_t i = 0; i < n_passages; i++) {
-        const struct passage_call call = {
+        const struct redistribute_call_request call = {
             .tensor = &x, .out = &started[i], .comm = rank->comm};
 
         if (passage_has_start(&passages[i]))
@@ -380,7 +381,7 @@ crowd_body(struct rank *rank)
         RANK_CHECK(!ops[i] || hoop_wait(ops[i], HOOP_FOREVER) == HOOP_OK);
     for (size_t i = 0; i < n_passages; i++) {
         struct hoop_tensor out = {.data = NULL};
-        const struct passage_call call = {
+        const struct redistribute_call_request call = {
             .tensor = &x, .out = &out, .comm = rank->comm};
 
         RANK_CHECK(passage_run(&passages[i], &call) == HOOP_OK);

@@ -106,7 +106,7 @@ call(const struct trial *trial,
     size_t input[PASSAGE_RANKS_MAX];
     size_t output[PASSAGE_RANKS_MAX];
     const struct hoop_row_splits splits = {input, output};
-    const struct passage_call passage_call = {
+    const struct redistribute_call_request redistribute_call_request = {
         .tensor = tensor,
         .out = out,
         .rows = draw->has_sizes || in_scratch ? &rows : NULL,
@@ -115,8 +115,9 @@ call(const struct trial *trial,
     };
 
     lists_of(draw, hoop_comm_rank(comm), input, output);
-    return trial->is_started ? passage_run_started(draw->passage, &passage_call)
-                             : passage_run(draw->passage, &passage_call);
+    return trial->is_started
+               ? passage_run_started(draw->passage, &redistribute_call_request)
+               : passage_run(draw->passage, &redistribute_call_request);
 }
 
 static int

@@ -293,11 +293,12 @@ one_example(struct rank *rank, const struct example *at)
     const struct hoop_tensor tensor = tensor_of(in.at, &in.shape);
     struct hoop_tensor out = {.data = NULL};
     struct hoop_tensor given = tensor_of(own.at, &own.shape);
-    struct passage_call call = {.tensor = &tensor,
-                                .out = &out,
-                                .rows = at->sizes ? &rows : NULL,
-                                .splits = splits.input ? &splits : NULL,
-                                .comm = rank->comm};
+    struct redistribute_call_request call = {.tensor = &tensor,
+                                             .out = &out,
+                                             .rows = at->sizes ? &rows : NULL,
+                                             .splits =
+                                                 splits.input ? &splits : NULL,
+                                             .comm = rank->comm};
 
     RANK_CHECK(passage);
     RANK_CHECK(passage_run(passage, &call) == HOOP_OK);
@@ -413,7 +414,7 @@ one_indivisible(struct rank *rank, const struct indivisible *at)
     int64_t values[20] = {0};
     const struct hoop_tensor tensor = tensor_of(values, &at->shape);
     struct hoop_tensor out = {.data = NULL};
-    const struct passage_call call = {
+    const struct redistribute_call_request call = {
         .tensor = &tensor, .out = &out, .comm = rank->comm};
 
     RANK_CHECK(passage);

@@ -173,7 +173,8 @@ passage_has_start(const struct passage *passage)
 }
 
 enum hoop_status
-passage_run(const struct passage *passage, const struct passage_call *call)
+passage_run(const struct passage *passage,
+            const struct redistribute_call_request *call)
 {
     if (passage->plain)
         return passage->plain(call->tensor, call->out, call->comm);
@@ -187,7 +188,7 @@ passage_run(const struct passage *passage, const struct passage_call *call)
 
 enum hoop_status
 passage_start(const struct passage *passage,
-              const struct passage_call *call,
+              const struct redistribute_call_request *call,
               hoop_op_t **out_op)
 {
     if (passage->plain_start)
@@ -206,7 +207,7 @@ passage_start(const struct passage *passage,
 
 enum hoop_status
 passage_run_started(const struct passage *passage,
-                    const struct passage_call *call)
+                    const struct redistribute_call_request *call)
 {
     hoop_op_t *op = NULL;
     const enum hoop_status status = passage_start(passage, call, &op);

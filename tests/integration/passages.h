@@ -28,7 +28,7 @@ enum effect {
 };
 
 /* What a call is given. */
-struct passage_call {
+struct redistribute_call_request {
     const struct hoop_tensor *tensor;
     struct hoop_tensor *out;
     const struct hoop_rows *rows;
@@ -112,13 +112,14 @@ passage_has_start(const struct passage *passage);
 
 /* The blocking form; the _start form, waited for. */
 enum hoop_status
-passage_run(const struct passage *passage, const struct passage_call *call);
+passage_run(const struct passage *passage,
+            const struct redistribute_call_request *call);
 enum hoop_status
 passage_start(const struct passage *passage,
-              const struct passage_call *call,
+              const struct redistribute_call_request *call,
               hoop_op_t **out_op);
 enum hoop_status
 passage_run_started(const struct passage *passage,
-                    const struct passage_call *call);
+                    const struct redistribute_call_request *call);
 
 #endif

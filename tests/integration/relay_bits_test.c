@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "check.h"
+#include "parallel/redistribute_runner.h"
 #include "parallel/redistribution.h"
-#include "parallel/relay.h"
 #include "placings.h"
 #include "ranks.h"
 
@@ -90,7 +90,7 @@ relay_case(struct rank *rank,
     from.data = malloc(placing_count(&before) * sizeof(float));
     to.data = malloc(placing_count(&after) * sizeof(float));
     draw(&before, from.data);
-    RANK_CHECK(relay_run(&(struct relay_request){
+    RANK_CHECK(redistribute_runner_run(&(struct redistribute_runner_request){
                    .redistribution = plan,
                    .comm = rank->comm,
                    .rank = rank->rank,

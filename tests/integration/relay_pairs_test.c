@@ -48,9 +48,9 @@ go_alone(struct trip *trip, size_t pair)
     const struct rank *rank = trip->rank;
 
     RANK_CHECK(trip_pack(trip) == HOOP_OK);
-    const struct relay_request request = trip_request(trip);
+    const struct redistribute_runner_request request = trip_request(trip);
     const uint64_t before = trip_bytes_sent(rank);
-    RANK_CHECK(relay_run(&request) == HOOP_OK);
+    RANK_CHECK(redistribute_runner_run(&request) == HOOP_OK);
     RANK_CHECK(trip_bytes_sent(rank) - before == trip->bytes);
     return trip_check(trip, pair);
 }
@@ -66,8 +66,9 @@ go_together(struct trip *trips, size_t n_trips, size_t first_pair)
 
     for (size_t i = 0; i < n_trips; i++) {
         RANK_CHECK(trip_pack(&trips[i]) == HOOP_OK);
-        const struct relay_request request = trip_request(&trips[i]);
-        RANK_CHECK(relay_start(&request, &ops[i]) == HOOP_OK);
+        const struct redistribute_runner_request request =
+            trip_request(&trips[i]);
+        RANK_CHECK(redistribute_runner_start(&request, &ops[i]) == HOOP_OK);
         bytes += trips[i].bytes;
     }
     for (size_t i = 0; i < n_trips; i++) {

@@ -270,10 +270,10 @@ trip_pack(struct trip *trip)
     return trip_plan(trip);
 }
 
-struct relay_request
+struct redistribute_runner_request
 trip_request(struct trip *trip)
 {
-    return (struct relay_request){
+    return (struct redistribute_runner_request){
         .redistribution = trip->redistribution,
         .comm = trip->rank->comm,
         .rank = trip->rank->rank,

@@ -15,8 +15,8 @@
 #include "hoop/sharding.h"
 #include "hoop/tensor.h"
 
+#include "parallel/redistribute_runner.h"
 #include "parallel/redistribution.h"
-#include "parallel/relay.h"
 #include "placings.h"
 #include "ranks.h"
 
@@ -69,7 +69,7 @@ struct trip {
 /* Memory for both parts, and the plan. */
 enum hoop_status
 trip_pack(struct trip *trip);
-struct relay_request
+struct redistribute_runner_request
 trip_request(struct trip *trip);
 /* What the rank has now is right, and the hooks were called; addends are kept,
  * to be looked at when all have theirs. 0, or 1 after a report. */

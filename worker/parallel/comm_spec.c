@@ -25,7 +25,7 @@ enum {
 };
 
 /* What an operation keeps: blocks, and where they will be put. */
-struct freight {
+struct pack_buffer {
     struct cuts join;
     struct hoop_tensor whole; /* the result; its data is the caller's */
     uint8_t *coming;          /* NULL: nothing to put; in blocks */
@@ -33,21 +33,22 @@ struct freight {
 };
 
 static enum hoop_status
-freight_unload(void *owner)
+pack_buffer_unload(void *owner)
 {
-    const struct freight *freight = owner;
+    const struct pack_buffer *pack_buffer = owner;
 
-    if (freight->coming)
-        blocks_join(&freight->join, &freight->whole, freight->coming);
+    if (pack_buffer->coming)
+        blocks_join(&pack_buffer->join, &pack_buffer->whole,
+                    pack_buffer->coming);
     return HOOP_OK;
 }
 
 /* Sorts what goes, and makes room for what comes, where that is needed. */
 static enum hoop_status
-freight_load(struct collective *collective,
-             const struct action *action,
-             const struct hoop_tensor *input,
-             const struct hoop_tensor *output)
+pack_buffer_load(struct collective *collective,
+                 const struct action *action,
+                 const struct hoop_tensor *input,
+                 const struct hoop_tensor *output)
 {
     const bool packs = action->kind != ACTION_GATHER &&
                        cuts_interleave(&action->cut, &input->shape);
@@ -58,22 +59,23 @@ freight_load(struct collective *collective,
 
     if (n_packed + n_coming == 0)
         return HOOP_OK;
-    struct freight *freight = malloc(sizeof(*freight) + n_packed + n_coming);
-    if (!freight)
+    struct pack_buffer *pack_buffer =
+        malloc(sizeof(*pack_buffer) + n_packed + n_coming);
+    if (!pack_buffer)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to sort %zu bytes by rank",
                            n_packed + n_coming);
-    freight->join = action->join;
-    freight->whole = *output;
-    freight->coming = n_coming > 0 ? freight->blocks + n_packed : NULL;
+    pack_buffer->join = action->join;
+    pack_buffer->whole = *output;
+    pack_buffer->coming = n_coming > 0 ? pack_buffer->blocks + n_packed : NULL;
     collective->stages = (struct stages){
-        .finish = freight_unload, .destroy = free, .owner = freight};
+        .finish = pack_buffer_unload, .destroy = free, .owner = pack_buffer};
     if (n_packed > 0) {
-        blocks_divide(&action->cut, input, freight->blocks);
-        collective->send = freight->blocks;
+        blocks_divide(&action->cut, input, pack_buffer->blocks);
+        collective->send = pack_buffer->blocks;
     }
     if (n_coming > 0)
-        collective->recv = freight->coming;
+        collective->recv = pack_buffer->coming;
     return HOOP_OK;
 }
 
@@ -171,7 +173,7 @@ exchange(const struct request *request)
     collective.agreed = agreed;
     collective.n_agreed = agree(agreed, action, &request->input.shape);
     status =
-        freight_load(&collective, action, &request->input, request->output);
+        pack_buffer_load(&collective, action, &request->input, request->output);
     if (status != HOOP_OK)
         return error_pass(status);
     return request->out_op

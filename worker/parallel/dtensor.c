@@ -53,10 +53,10 @@ dtensor_check(enum hoop_dtype dtype,
 }
 
 enum hoop_status
-dtensor_label(enum hoop_dtype dtype,
-              const struct hoop_shape *shape,
-              const struct hoop_tensor_spec *spec,
-              hoop_dtensor_t **out_dtensor)
+dtensor_create_empty(enum hoop_dtype dtype,
+                     const struct hoop_shape *shape,
+                     const struct hoop_tensor_spec *spec,
+                     hoop_dtensor_t **out_dtensor)
 {
     CLEANUP(hoop_dtensor_free)
     hoop_dtensor_t *dtensor = calloc(1, sizeof(*dtensor));
@@ -86,7 +86,8 @@ dtensor_allocate(enum hoop_dtype dtype,
                  hoop_dtensor_t **out_dtensor)
 {
     CLEANUP(hoop_dtensor_free) hoop_dtensor_t *dtensor = NULL;
-    enum hoop_status status = dtensor_label(dtype, shape, spec, &dtensor);
+    enum hoop_status status =
+        dtensor_create_empty(dtype, shape, spec, &dtensor);
 
     if (status == HOOP_OK && dtensor_is_here(dtensor)) {
         status = result_allocate(dtype, &dtensor->local.shape, &dtensor->own);
@@ -105,7 +106,8 @@ dtensor_is_here(const struct hoop_dtensor *dtensor)
 }
 
 void
-dtensor_lie(struct hoop_dtensor *dtensor, const struct hoop_tensor_spec *spec)
+dtensor_set_layout(struct hoop_dtensor *dtensor,
+                   const struct hoop_tensor_spec *spec)
 {
     struct hoop_part part;
 
@@ -249,7 +251,8 @@ hoop_dtensor_set_process_group(hoop_dtensor_t *dtensor, hoop_pg_t *group)
                                  &mesh);
     if (status != HOOP_OK)
         return error_pass(status);
-    dtensor_lie(dtensor, &(struct hoop_tensor_spec){
-                             .mesh = mesh, .compute = dtensor->spec.compute});
+    dtensor_set_layout(
+        dtensor, &(struct hoop_tensor_spec){.mesh = mesh,
+                                            .compute = dtensor->spec.compute});
     return HOOP_OK;
 }

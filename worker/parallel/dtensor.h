@@ -30,10 +30,10 @@ dtensor_check(enum hoop_dtype dtype,
 /* One that was checked, without memory for the part. Handle: HOOP_E_EXHAUSTED.
  */
 enum hoop_status
-dtensor_label(enum hoop_dtype dtype,
-              const struct hoop_shape *shape,
-              const struct hoop_tensor_spec *spec,
-              hoop_dtensor_t **out_dtensor);
+dtensor_create_empty(enum hoop_dtype dtype,
+                     const struct hoop_shape *shape,
+                     const struct hoop_tensor_spec *spec,
+                     hoop_dtensor_t **out_dtensor);
 
 /* ... with memory of its own, of any content. Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
@@ -45,7 +45,8 @@ dtensor_allocate(enum hoop_dtype dtype,
 /* From now on it lies like that, which was checked: its part stays, or is given
  * up outside the mesh. */
 void
-dtensor_lie(struct hoop_dtensor *dtensor, const struct hoop_tensor_spec *spec);
+dtensor_set_layout(struct hoop_dtensor *dtensor,
+                   const struct hoop_tensor_spec *spec);
 
 /* Whether the caller has a part, which may be empty. */
 bool

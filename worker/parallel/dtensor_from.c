@@ -105,7 +105,7 @@ hoop_dtensor_from_local(const struct hoop_tensor *local,
     if (status == HOOP_OK)
         status = dtensor_check(local->dtype, &whole, spec);
     if (status == HOOP_OK)
-        status = dtensor_label(local->dtype, &whole, spec, &dtensor);
+        status = dtensor_create_empty(local->dtype, &whole, spec, &dtensor);
     if (status == HOOP_OK && dtensor_is_here(dtensor)) {
         status = check_part(local, dtensor);
         dtensor->local.data = local->data;

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "parallel/passage.h"
+#include "parallel/redistribute_call.h"
 
 /* What a call is given, by the names of its parameters. */
 struct arguments {
@@ -47,10 +47,10 @@ redistribute(const hoop_dtensor_t *dtensor,
     enum hoop_status status = check(&arguments);
 
     if (status == HOOP_OK)
-        status = passage_begin(&(struct passage_call){.from = dtensor,
-                                                      .spec = *spec,
-                                                      .out_op = out_op},
-                               out_dtensor);
+        status = redistribute_call_begin(
+            &(struct redistribute_call_request){
+                .from = dtensor, .spec = *spec, .out_op = out_op},
+            out_dtensor);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -101,14 +101,14 @@ redistribute_back(const hoop_dtensor_t *grad,
     if (status == HOOP_OK)
         status = check_input(grad, input_spec);
     if (status == HOOP_OK) {
-        struct passage_call call = {.from = grad,
-                                    .spec = *input_spec,
-                                    .way = REDISTRIBUTION_BACKWARD,
-                                    .out_op = out_op};
+        struct redistribute_call_request call = {.from = grad,
+                                                 .spec = *input_spec,
+                                                 .way = REDISTRIBUTION_BACKWARD,
+                                                 .out_op = out_op};
 
         /* The gradient of an addend is that of the sum. */
         call.spec.sharding.partial.n_axes = 0;
-        status = passage_begin(&call, out_grad);
+        status = redistribute_call_begin(&call, out_grad);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -147,10 +147,10 @@ set_spec(hoop_dtensor_t *dtensor,
     enum hoop_status status = check(&arguments);
 
     if (status == HOOP_OK)
-        status = passage_return(&(struct passage_call){.from = dtensor,
-                                                       .spec = *spec,
-                                                       .out_op = out_op},
-                                dtensor);
+        status = redistribute_call_return(
+            &(struct redistribute_call_request){
+                .from = dtensor, .spec = *spec, .out_op = out_op},
+            dtensor);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -184,10 +184,11 @@ gather(const hoop_dtensor_t *dtensor,
     enum hoop_status status = check(&arguments);
 
     if (status == HOOP_OK)
-        status = passage_deliver(
-            &(struct passage_call){.from = dtensor,
-                                   .spec = {.mesh = dtensor->spec.mesh},
-                                   .out_op = out_op},
+        status = redistribute_call_deliver(
+            &(struct redistribute_call_request){
+                .from = dtensor,
+                .spec = {.mesh = dtensor->spec.mesh},
+                .out_op = out_op},
             out);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -209,7 +209,7 @@ exchange_piece(const struct exchange *exchange,
     if (!stand_find(&exchange->from, sender, &has) ||
         !is_asked(exchange, &has, receiver) ||
         !stand_find(&exchange->to, receiver, &wants) ||
-        !part_meet(&has.tile.part, &wants.tile.part, &both))
+        !part_intersect(&has.tile.part, &wants.tile.part, &both))
         return false;
     *out_piece = piece_of(&both, &has.tile.part, &wants.tile.part);
     return true;
@@ -249,7 +249,7 @@ exchange_received(const struct exchange *exchange, uint32_t rank)
         return 0;
     const size_t count = part_count(&wants.tile.part);
     if (!stand_find(&exchange->from, rank, &own) ||
-        !part_meet(&own.tile.part, &wants.tile.part, &both))
+        !part_intersect(&own.tile.part, &wants.tile.part, &both))
         return count;
     return count - part_count(&both);
 }
@@ -310,7 +310,7 @@ exchange_load(const struct exchange *exchange, uint32_t rank)
     const bool is_wanter = stand_find(&exchange->to, rank, &wants);
 
     if (is_haver && is_wanter &&
-        part_meet(&has.tile.part, &wants.tile.part, &both))
+        part_intersect(&has.tile.part, &wants.tile.part, &both))
         load.n_kept = (double)part_count(&both);
     if (is_wanter && part_count(&wants.tile.part) > 0) {
         load.n_received = (double)part_count(&wants.tile.part) - load.n_kept;

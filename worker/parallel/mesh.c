@@ -17,9 +17,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "parallel/cached_plan.h"
 #include "parallel/grid.h"
-#include "parallel/itinerary.h"
-#include "parallel/junction.h"
+#include "parallel/union_comm.h"
 #include "session/comm.h"
 
 enum {
@@ -42,8 +42,8 @@ struct hoop_mesh {
     uint32_t here; /* the caller's place; HOOP_NO_RANK: it has none */
     pthread_mutex_t lock;
     LIST_HEAD(, line) lines; /* under the lock */
-    struct itineraries itineraries;
-    struct junctions junctions;
+    struct cached_plans cached_plans;
+    struct union_comms union_comms;
     hoop_pg_t *group; /* owns the mesh; NULL: the user does */
     uint32_t ranks[]; /* by place */
 };
@@ -100,8 +100,8 @@ mesh_fill(hoop_comm_t *world,
     mesh->here = HOOP_NO_RANK;
     pthread_mutex_init(&mesh->lock, NULL);
     LIST_INIT(&mesh->lines);
-    itineraries_init(&mesh->itineraries);
-    junctions_init(&mesh->junctions);
+    cached_plans_init(&mesh->cached_plans);
+    union_comms_init(&mesh->union_comms);
     for (uint32_t axis = 0; axis < grid->n_axes; axis++)
         strcpy(mesh->names[axis], options->axes[axis].name);
     for (uint32_t place = 0; place < grid->n_places; place++) {
@@ -160,8 +160,8 @@ hoop_mesh_free(hoop_mesh_t *mesh)
         pthread_mutex_destroy(&line->lock);
         free(line);
     }
-    itineraries_deinit(&mesh->itineraries);
-    junctions_deinit(&mesh->junctions);
+    cached_plans_deinit(&mesh->cached_plans);
+    union_comms_deinit(&mesh->union_comms);
     pthread_mutex_destroy(&mesh->lock);
     free(mesh);
 }
@@ -261,16 +261,16 @@ mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis)
     return axis < mesh->grid.n_axes ? mesh->names[axis] : "";
 }
 
-struct junctions *
-mesh_junctions(hoop_mesh_t *mesh)
+struct union_comms *
+mesh_union_comms(hoop_mesh_t *mesh)
 {
-    return &mesh->junctions;
+    return &mesh->union_comms;
 }
 
-struct itineraries *
-mesh_itineraries(hoop_mesh_t *mesh)
+struct cached_plans *
+mesh_cached_plans(hoop_mesh_t *mesh)
 {
-    return &mesh->itineraries;
+    return &mesh->cached_plans;
 }
 
 static bool

@@ -13,8 +13,8 @@
 #include "hoop/mesh.h"
 #include "hoop/process_group.h"
 
-struct itineraries;
-struct junctions;
+struct cached_plans;
+struct union_comms;
 
 /* World ranks by place; borrowed for the mesh's life. */
 const uint32_t *
@@ -44,12 +44,12 @@ mesh_group(const hoop_mesh_t *mesh);
 const char *
 mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis);
 
-/* Its communicators with other meshes; parallel/junction.h's. */
-struct junctions *
-mesh_junctions(hoop_mesh_t *mesh);
+/* Its communicators with other meshes; parallel/union_comm.h's. */
+struct union_comms *
+mesh_union_comms(hoop_mesh_t *mesh);
 
-/* What was planned from here; parallel/itinerary.h's. */
-struct itineraries *
-mesh_itineraries(hoop_mesh_t *mesh);
+/* What was planned from here; parallel/cached_plan.h's. */
+struct cached_plans *
+mesh_cached_plans(hoop_mesh_t *mesh);
 
 #endif

@@ -69,7 +69,7 @@ move_rule(enum move move)
 }
 
 /* What an operation keeps. */
-struct cargo {
+struct pack_buffer {
     struct hoop_scratch *scratch;
     struct axis axis; /* the last of the tensor that has all columns */
     void *whole;      /* its data, of the result; NULL: of the input */
@@ -78,21 +78,22 @@ struct cargo {
 };
 
 static enum hoop_status
-cargo_unpack(void *owner)
+pack_buffer_unpack(void *owner)
 {
-    const struct cargo *cargo = owner;
+    const struct pack_buffer *pack_buffer = owner;
 
-    axis_join(&cargo->axis, cargo->whole, cargo->n_parts, cargo->packed);
+    axis_join(&pack_buffer->axis, pack_buffer->whole, pack_buffer->n_parts,
+              pack_buffer->packed);
     return HOOP_OK;
 }
 
 static void
-cargo_destroy(void *owner)
+pack_buffer_destroy(void *owner)
 {
-    struct cargo *cargo = owner;
+    struct pack_buffer *pack_buffer = owner;
 
-    scratch_return(cargo->scratch);
-    free(cargo);
+    scratch_release(pack_buffer->scratch);
+    free(pack_buffer);
 }
 
 /* Of this rank alone, or of one row, nothing interleaves. */
@@ -103,22 +104,24 @@ needs_packing(const struct axis *axis, uint32_t n_ranks)
 }
 
 static enum hoop_status
-cargo_create(const struct axis *axis, size_t n_bytes, struct cargo **out_cargo)
+pack_buffer_create(const struct axis *axis,
+                   size_t n_bytes,
+                   struct pack_buffer **out_cargo)
 {
-    struct cargo *cargo = malloc(sizeof(*cargo) + n_bytes);
+    struct pack_buffer *pack_buffer = malloc(sizeof(*pack_buffer) + n_bytes);
 
-    if (!cargo)
+    if (!pack_buffer)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to sort %zu bytes by rank", n_bytes);
-    *cargo = (struct cargo){.axis = *axis};
-    *out_cargo = cargo;
+    *pack_buffer = (struct pack_buffer){.axis = *axis};
+    *out_cargo = pack_buffer;
     return HOOP_OK;
 }
 
 /* Brings the parts together, or will bring them apart, and has the scratch
  * returned when the operation ends. */
 static enum hoop_status
-cargo_load(struct collective *collective, const struct move_call *call)
+pack_buffer_load(struct collective *collective, const struct move_call *call)
 {
     const enum packing packing = rules[call->move].packing;
     const uint32_t n_ranks = channel_size(call->comm->channel);
@@ -126,28 +129,28 @@ cargo_load(struct collective *collective, const struct move_call *call)
         packing == PACKING_BEFORE ? call->tensor : call->out;
     enum hoop_status status = HOOP_OK;
     struct axis axis = {0};
-    struct cargo *cargo = NULL;
+    struct pack_buffer *pack_buffer = NULL;
 
     if (packing != PACKING_NONE)
         status = axis_of(&whole->shape, -1, whole->dtype, &axis);
     const bool packs = needs_packing(&axis, n_ranks);
     if (status != HOOP_OK || (!packs && !call->scratch))
         return status;
-    status =
-        cargo_create(&axis, packs ? axis_bytes(&axis, axis.length) : 0, &cargo);
+    status = pack_buffer_create(
+        &axis, packs ? axis_bytes(&axis, axis.length) : 0, &pack_buffer);
     if (status != HOOP_OK)
         return error_pass(status);
-    cargo->whole = whole->data;
-    cargo->n_parts = n_ranks;
-    cargo->scratch = call->scratch;
+    pack_buffer->whole = whole->data;
+    pack_buffer->n_parts = n_ranks;
+    pack_buffer->scratch = call->scratch;
     collective->stages =
-        (struct stages){.destroy = cargo_destroy, .owner = cargo};
+        (struct stages){.destroy = pack_buffer_destroy, .owner = pack_buffer};
     if (packs && packing == PACKING_BEFORE) {
-        axis_divide(&axis, whole->data, n_ranks, cargo->packed);
-        collective->send = cargo->packed;
+        axis_divide(&axis, whole->data, n_ranks, pack_buffer->packed);
+        collective->send = pack_buffer->packed;
     } else if (packs) {
-        collective->recv = cargo->packed;
-        collective->stages.finish = cargo_unpack;
+        collective->recv = pack_buffer->packed;
+        collective->stages.finish = pack_buffer_unpack;
     }
     return HOOP_OK;
 }
@@ -229,7 +232,7 @@ exchange(const struct move_call *call,
     if (channel_size(call->comm->channel) == 1 && !call->scratch)
         return exchange_alone(call, &collective, out_op);
 
-    const enum hoop_status status = cargo_load(&collective, call);
+    const enum hoop_status status = pack_buffer_load(&collective, call);
     if (status != HOOP_OK)
         return error_pass(status);
     return out_op ? collective_start(&collective, call->comm, out_op)
@@ -247,7 +250,7 @@ copy_here(const struct move_call *call, hoop_op_t **out_op)
     struct axis axis;
 
     nothing_to_wait_for(out_op);
-    scratch_return(call->scratch);
+    scratch_release(call->scratch);
     if (tensor->data == call->out->data || call->move == MOVE_COPY) {
         copy_all(call);
         return HOOP_OK;

@@ -16,7 +16,7 @@
 #include "parallel/param_operands.h"
 
 /* One direction of an operation. */
-struct passage {
+struct pass {
     const struct hoop_param_op *op;
     const char *name; /* of the direction */
     struct op_work work;
@@ -25,20 +25,19 @@ struct passage {
 };
 
 static enum hoop_status
-passage_work(const struct passage *passage)
+pass_work(const struct pass *pass)
 {
     error_clear();
-    const enum hoop_status status =
-        passage->work.call(passage->op, passage->work.owner);
+    const enum hoop_status status = pass->work.call(pass->op, pass->work.owner);
     if (status != HOOP_OK)
-        return param_callback_failed(status, passage->name, passage->op->name);
+        return param_callback_failed(status, pass->name, pass->op->name);
     return HOOP_OK;
 }
 
 static enum hoop_status
-passage_hooked(const struct passage *passage, size_t n_params)
+pass_with_hooks(const struct pass *pass, size_t n_params)
 {
-    const struct hoop_param_op *op = passage->op;
+    const struct hoop_param_op *op = pass->op;
     CLEANUP(free)
     struct hoop_param **params = calloc(n_params, sizeof(struct hoop_param *));
 
@@ -47,11 +46,11 @@ passage_hooked(const struct passage *passage, size_t n_params)
                            n_params);
     param_operands_list(op->operands, op->n_operands, params);
     const struct hoop_param_list list = {n_params, params};
-    enum hoop_status status = param_hooks_call(passage->pre, &list, op->name);
+    enum hoop_status status = param_hooks_call(pass->pre, &list, op->name);
     if (status == HOOP_OK)
-        status = passage_work(passage);
+        status = pass_work(pass);
     if (status == HOOP_OK)
-        status = param_hooks_call(passage->post, &list, op->name);
+        status = param_hooks_call(pass->post, &list, op->name);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -62,41 +61,40 @@ is_internal(const struct hoop_param_op *op)
 }
 
 static enum hoop_status
-op_count(const struct hoop_param_op *op, struct param_census *out_census)
+op_count(const struct hoop_param_op *op, struct param_counts *out_counts)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!op)
         return error_raise(HOOP_E_INVALID, "op is NULL");
     const enum hoop_status status =
-        param_operands_count(op->operands, op->n_operands, out_census);
+        param_operands_count(op->operands, op->n_operands, out_counts);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* n_params: for the hooks; 0: none are called. */
 static enum hoop_status
-passage_run(const struct passage *passage, size_t n_params)
+pass_run(const struct pass *pass, size_t n_params)
 {
-    if (!passage->work.call)
+    if (!pass->work.call)
         return error_raise(HOOP_E_INVALID, "operation \"%s\" has no %s",
-                           passage->op->name ? passage->op->name : "",
-                           passage->name);
+                           pass->op->name ? pass->op->name : "", pass->name);
     const bool is_hooked =
-        n_params > 0 && param_hooks_active() && !is_internal(passage->op);
+        n_params > 0 && param_hooks_active() && !is_internal(pass->op);
     const enum hoop_status status =
-        is_hooked ? passage_hooked(passage, n_params) : passage_work(passage);
+        is_hooked ? pass_with_hooks(pass, n_params) : pass_work(pass);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
 hoop_param_op_forward(const struct hoop_param_op *op)
 {
-    struct param_census census;
+    struct param_counts census;
     enum hoop_status status = op_count(op, &census);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct passage passage = {
+    const struct pass pass = {
         .op = op,
         .name = "forward",
         .work = census.n_tensors > 0 ? op_override_forward(op)
@@ -104,19 +102,19 @@ hoop_param_op_forward(const struct hoop_param_op *op)
         .pre = PARAM_PRE_FORWARD,
         .post = PARAM_POST_FORWARD,
     };
-    status = passage_run(&passage, census.n_params);
+    status = pass_run(&pass, census.n_params);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
 hoop_param_op_backward(const struct hoop_param_op *op)
 {
-    struct param_census census;
+    struct param_counts census;
     enum hoop_status status = op_count(op, &census);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct passage passage = {
+    const struct pass pass = {
         .op = op,
         .name = "backward",
         .work = census.n_tensors > 0
@@ -125,7 +123,6 @@ hoop_param_op_backward(const struct hoop_param_op *op)
         .pre = PARAM_PRE_BACKWARD,
         .post = PARAM_POST_BACKWARD,
     };
-    status =
-        passage_run(&passage, census.n_need_grads > 0 ? census.n_params : 0);
+    status = pass_run(&pass, census.n_need_grads > 0 ? census.n_params : 0);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

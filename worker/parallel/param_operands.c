@@ -9,7 +9,7 @@ static enum hoop_status
 operands_count(const struct hoop_operand *operands,
                size_t n_operands,
                uint32_t depth,
-               struct param_census *census)
+               struct param_counts *census)
 {
     if (n_operands > 0 && !operands)
         return error_raise(HOOP_E_INVALID, "%zu operands, but they are NULL",
@@ -43,15 +43,15 @@ operands_count(const struct hoop_operand *operands,
 enum hoop_status
 param_operands_count(const struct hoop_operand *operands,
                      size_t n_operands,
-                     struct param_census *out_census)
+                     struct param_counts *out_counts)
 {
-    struct param_census census = {0};
+    struct param_counts census = {0};
     const enum hoop_status status =
         operands_count(operands, n_operands, 0, &census);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_census = census;
+    *out_counts = census;
     return HOOP_OK;
 }
 

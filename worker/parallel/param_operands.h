@@ -9,7 +9,7 @@
 
 #include "hoop/parameter.h"
 
-struct param_census {
+struct param_counts {
     size_t n_tensors;
     size_t n_params;     /* of which are parameters */
     size_t n_need_grads; /* of which require a gradient */
@@ -19,7 +19,7 @@ struct param_census {
 enum hoop_status
 param_operands_count(const struct hoop_operand *operands,
                      size_t n_operands,
-                     struct param_census *out_census);
+                     struct param_counts *out_counts);
 
 /* Writes the parameters of operands that have been counted to params, which
  * has room for them; returns how many. */

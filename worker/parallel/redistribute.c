@@ -3,13 +3,13 @@
 #include "hoop/redistribute.h"
 
 #include "base/error.h"
+#include "parallel/participants.h"
 #include "parallel/redistribution.h"
-#include "parallel/transit.h"
 
 static const double NS_PER_US = 1e3;
 
 static enum hoop_status
-step_describe(const struct transit *transit,
+step_describe(const struct participants *participants,
               const struct redistribution *redistribution,
               uint32_t number,
               struct hoop_step *out_step)
@@ -20,17 +20,18 @@ step_describe(const struct transit *transit,
 
     *out_step = (struct hoop_step){
         .kind = step->kind,
-        .mesh = step->mesh == REDISTRIBUTION_FROM ? transit->request.from.mesh
-                                                  : transit->request.to.mesh,
+        .mesh = step->mesh == REDISTRIBUTION_FROM
+                    ? participants->request.from.mesh
+                    : participants->request.to.mesh,
         .axes = step->axes,
         .gather_dim = step->gather_dim,
         .shard_dim = step->shard_dim,
         .after = step->after,
         .time_us = step->time_ns / NS_PER_US,
     };
-    if (transit->here != HOOP_NO_RANK)
+    if (participants->here != HOOP_NO_RANK)
         status = redistribution_bytes_sent(
-            redistribution, number, transit->here, &out_step->bytes_sent);
+            redistribution, number, participants->here, &out_step->bytes_sent);
     if (status == HOOP_OK)
         status = redistribution_bytes_total(redistribution, number,
                                             &out_step->bytes_total);
@@ -44,7 +45,7 @@ hoop_redistribute_plan(const hoop_dtensor_t *dtensor,
 {
     CLEANUP(redistribution_destroy)
     struct redistribution *redistribution = NULL;
-    CLEANUP(transit_deinit) struct transit transit = {0};
+    CLEANUP(participants_deinit) struct participants participants = {0};
     struct hoop_redistribution plan = {0};
 
     if (!error_begin_call())
@@ -52,14 +53,15 @@ hoop_redistribute_plan(const hoop_dtensor_t *dtensor,
     if (!out_plan)
         return error_raise(HOOP_E_INVALID, "out_plan is NULL");
     enum hoop_status status =
-        transit_init(&transit, dtensor, spec, REDISTRIBUTION_FORWARD);
+        participants_init(&participants, dtensor, spec, REDISTRIBUTION_FORWARD);
     if (status == HOOP_OK)
-        status = redistribution_create(&transit.request, &redistribution);
+        status = redistribution_create(&participants.request, &redistribution);
     if (status != HOOP_OK)
         return error_pass(status);
     plan.n_steps = redistribution_n_steps(redistribution);
     for (uint32_t i = 0; i < plan.n_steps; i++) {
-        status = step_describe(&transit, redistribution, i, &plan.steps[i]);
+        status =
+            step_describe(&participants, redistribution, i, &plan.steps[i]);
         if (status != HOOP_OK)
             return error_pass(status);
         plan.bytes_sent += plan.steps[i].bytes_sent;

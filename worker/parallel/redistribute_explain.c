@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "parallel/dtensor.h"
-#include "parallel/hop.h"
+#include "parallel/mesh_step.h"
 #include "tensor/shape.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
-#include "parallel/hop.h"
+#include "parallel/mesh_step.h"
 #include "parallel/redistribution_check.h"
 #include "parallel/redistribution_steps.h"
 

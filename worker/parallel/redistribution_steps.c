@@ -6,29 +6,29 @@
 
 #include "base/error.h"
 #include "dtype/reduction.h"
-#include "parallel/fare.h"
-#include "parallel/route.h"
+#include "parallel/shortest_path.h"
+#include "parallel/step_cost.h"
 
 enum {
     /* What the stages of an operation have room for; and a fill. */
-    LEGS_MAX = 12,
+    PATH_STEPS_MAX = 12,
 };
 
 /* A search under way. */
-struct trip {
+struct step_search {
     const struct redistribution_problem *problem;
-    struct fares fares;
+    struct step_costs step_costs;
 };
 
 static void
-trip_destroy(struct trip *trip)
+step_search_destroy(struct step_search *step_search)
 {
-    if (!trip)
+    if (!step_search)
         return;
-    fares_deinit(&trip->fares);
-    free(trip);
+    step_costs_deinit(&step_search->step_costs);
+    free(step_search);
 }
-DEFINE_CLEANUP(struct trip *, trip_destroy)
+DEFINE_CLEANUP(struct step_search *, step_search_destroy)
 
 struct exchange
 problem_exchange(const struct redistribution_problem *problem,
@@ -70,38 +70,45 @@ part_elements(const struct redistribution_problem *problem,
 }
 
 static enum hoop_status
-leg_fare(struct trip *trip, const struct route_leg *leg, struct fare *out_fare)
+path_step_estimate(struct step_search *step_search,
+                   const struct path_step *path_step,
+                   struct step_cost *out_step_cost)
 {
-    const struct redistribution_problem *problem = trip->problem;
+    const struct redistribution_problem *problem = step_search->problem;
     enum hoop_status status;
 
-    if (leg->hop.kind == HOOP_STEP_EXCHANGE) {
-        const struct exchange exchange =
-            problem_exchange(problem, &leg->before, &leg->hop.after);
+    if (path_step->mesh_step.kind == HOOP_STEP_EXCHANGE) {
+        const struct exchange exchange = problem_exchange(
+            problem, &path_step->before, &path_step->mesh_step.after);
 
-        status = fare_of_exchange(&trip->fares, &exchange, out_fare);
+        status = step_cost_of_exchange(&step_search->step_costs, &exchange,
+                                       out_step_cost);
     } else {
-        const struct fare_hop hop = {
-            .hop = &leg->hop,
-            .mesh = leg->mesh,
-            .n_before = part_elements(problem, leg->mesh, &leg->before),
-            .n_after = part_elements(problem, leg->mesh, &leg->hop.after),
+        const struct step_cost_request mesh_step = {
+            .mesh_step = &path_step->mesh_step,
+            .mesh = path_step->mesh,
+            .n_before =
+                part_elements(problem, path_step->mesh, &path_step->before),
+            .n_after = part_elements(problem, path_step->mesh,
+                                     &path_step->mesh_step.after),
         };
 
-        status = fare_of_hop(&trip->fares, &hop, out_fare);
+        status = step_cost_of_mesh_step(&step_search->step_costs, &mesh_step,
+                                        out_step_cost);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-leg_cost(void *owner, const struct route_leg *leg, double *out_cost)
+path_step_cost(void *owner, const struct path_step *path_step, double *out_cost)
 {
-    struct fare fare;
-    const enum hoop_status status = leg_fare(owner, leg, &fare);
+    struct step_cost step_cost;
+    const enum hoop_status status =
+        path_step_estimate(owner, path_step, &step_cost);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_cost = fare.ns;
+    *out_cost = step_cost.ns;
     return HOOP_OK;
 }
 
@@ -137,33 +144,35 @@ long_axes(const struct hoop_mesh_shape *mesh)
 }
 
 /* Only a mean of integers is not the mean of means. */
-static enum hop_reductions
+static enum mesh_step_reductions
 reductions_of(const struct redistribution_problem *problem,
               const struct hoop_sharding *from)
 {
     const bool is_cut_off = from->partial_op == HOOP_AVG &&
                             reduction_find(problem->request->dtype, HOOP_BAND);
 
-    return is_cut_off ? HOP_REDUCTIONS_AT_ONCE : HOP_REDUCTIONS_ANY;
+    return is_cut_off ? MESH_STEP_REDUCTIONS_AT_ONCE : MESH_STEP_REDUCTIONS_ANY;
 }
 
 /* to: without addends that are made at the end. */
-static struct route_request
-route_request_of(struct trip *trip,
-                 const struct hoop_sharding *from,
-                 const struct hoop_sharding *to)
+static struct shortest_path_request
+shortest_path_request_of(struct step_search *step_search,
+                         const struct hoop_sharding *from,
+                         const struct hoop_sharding *to)
 {
-    const struct redistribution_request *request = trip->problem->request;
+    const struct redistribution_request *request =
+        step_search->problem->request;
     const unsigned reduced =
         axes_mask(&from->partial) & ~axes_mask(&to->partial);
-    const bool is_one = trip->problem->meshes == EXCHANGE_ONE_MESH;
-    const unsigned gathered = replicas_shared_axes(
-        trip->problem->replicas, trip->problem->sides[REDISTRIBUTION_TO]);
+    const bool is_one = step_search->problem->meshes == EXCHANGE_ONE_MESH;
+    const unsigned gathered =
+        replicas_shared_axes(step_search->problem->replicas,
+                             step_search->problem->sides[REDISTRIBUTION_TO]);
     const unsigned used =
         sharding_cutting(from) | sharding_cutting(to) | reduced;
 
-    return (struct route_request){
-        .kind = is_one ? ROUTE_ONE_MESH : ROUTE_TWO_MESHES,
+    return (struct shortest_path_request){
+        .kind = is_one ? SHORTEST_PATH_ONE_MESH : SHORTEST_PATH_TWO_MESHES,
         .from = *from,
         .to = *to,
         .from_rules = {.mesh = request->from.mesh,
@@ -172,30 +181,30 @@ route_request_of(struct trip *trip,
                            is_one ? used : long_axes(&request->from.mesh),
                        .reduced = reduced,
                        .gathered = gathered,
-                       .reductions = reductions_of(trip->problem, from),
+                       .reductions = reductions_of(step_search->problem, from),
                        .n_together = HOOP_MAX_AXES},
         .to_rules = {.mesh = request->to.mesh,
                      .shape = request->shape,
                      .cutting = is_one ? used : long_axes(&request->to.mesh),
                      .gathered = gathered,
                      .n_together = HOOP_MAX_AXES},
-        .n_legs = LEGS_MAX,
-        .cost = leg_cost,
-        .owner = trip,
+        .n_path_steps = PATH_STEPS_MAX,
+        .cost = path_step_cost,
+        .owner = step_search,
     };
 }
 
 static struct redistribution_step
-step_of(const struct route_leg *leg)
+step_of(const struct path_step *path_step)
 {
     return (struct redistribution_step){
-        .kind = leg->hop.kind,
-        .mesh = leg->mesh,
-        .axes = leg->hop.axes,
-        .gather_dim = leg->hop.gather_dim,
-        .shard_dim = leg->hop.shard_dim,
-        .before = leg->before,
-        .after = leg->hop.after,
+        .kind = path_step->mesh_step.kind,
+        .mesh = path_step->mesh,
+        .axes = path_step->mesh_step.axes,
+        .gather_dim = path_step->mesh_step.gather_dim,
+        .shard_dim = path_step->mesh_step.shard_dim,
+        .before = path_step->before,
+        .after = path_step->mesh_step.after,
     };
 }
 
@@ -234,10 +243,12 @@ fill_add(const struct redistribution_problem *problem,
 }
 
 static void
-steps_collect(const struct route *route, struct redistribution_steps *steps)
+steps_collect(const struct shortest_path *shortest_path,
+              struct redistribution_steps *steps)
 {
-    for (uint32_t i = 0; i < route->n_legs; i++) {
-        const struct redistribution_step step = step_of(&route->legs[i]);
+    for (uint32_t i = 0; i < shortest_path->n_path_steps; i++) {
+        const struct redistribution_step step =
+            step_of(&shortest_path->path_steps[i]);
 
         if (steps->n_steps == 0 ||
             !slices_join(&steps->steps[steps->n_steps - 1], &step))
@@ -247,44 +258,48 @@ steps_collect(const struct route *route, struct redistribution_steps *steps)
 
 /* Who does each, and how long it takes. */
 static enum hoop_status
-steps_price(struct trip *trip, struct redistribution_steps *steps)
+steps_price(struct step_search *step_search, struct redistribution_steps *steps)
 {
     for (uint32_t i = 0; i < steps->n_steps; i++) {
         struct redistribution_step *step = &steps->steps[i];
-        const struct route_leg leg = {
-            .hop = {.kind = step->kind,
-                    .axes = step->axes,
-                    .gather_dim = step->gather_dim,
-                    .shard_dim = step->shard_dim,
-                    .after = step->after},
+        const struct path_step path_step = {
+            .mesh_step = {.kind = step->kind,
+                          .axes = step->axes,
+                          .gather_dim = step->gather_dim,
+                          .shard_dim = step->shard_dim,
+                          .after = step->after},
             .mesh = step->mesh,
             .before = step->before,
         };
-        struct fare fare;
-        const enum hoop_status status = leg_fare(trip, &leg, &fare);
+        struct step_cost step_cost;
+        const enum hoop_status status =
+            path_step_estimate(step_search, &path_step, &step_cost);
 
         if (status != HOOP_OK)
             return error_pass(status);
-        step->algorithm = fare.algorithm;
-        step->time_ns = fare.ns;
+        step->algorithm = step_cost.algorithm;
+        step->time_ns = step_cost.ns;
     }
     return HOOP_OK;
 }
 
 static enum hoop_status
-trip_make(const struct redistribution_problem *problem, struct trip **out_trip)
+step_search_create(const struct redistribution_problem *problem,
+                   struct step_search **out_step_search)
 {
-    CLEANUP(trip_destroy) struct trip *trip = calloc(1, sizeof(*trip));
+    CLEANUP(step_search_destroy)
+    struct step_search *step_search = calloc(1, sizeof(*step_search));
 
-    if (!trip)
+    if (!step_search)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to look for a way");
-    trip->problem = problem;
-    const enum hoop_status status = fares_init(&trip->fares, problem->request);
+    step_search->problem = problem;
+    const enum hoop_status status =
+        step_costs_init(&step_search->step_costs, problem->request);
     if (status != HOOP_OK)
         return error_pass(status);
-    trip->fares.sides[REDISTRIBUTION_FROM] = problem->sides[0];
-    trip->fares.sides[REDISTRIBUTION_TO] = problem->sides[1];
-    *out_trip = STEAL(trip);
+    step_search->step_costs.sides[REDISTRIBUTION_FROM] = problem->sides[0];
+    step_search->step_costs.sides[REDISTRIBUTION_TO] = problem->sides[1];
+    *out_step_search = STEAL(step_search);
     return HOOP_OK;
 }
 
@@ -297,24 +312,25 @@ redistribution_steps_find(const struct redistribution_problem *problem,
         sharding_plain(&problem->from, &request->from.mesh, &request->shape);
     struct hoop_sharding to =
         sharding_plain(&problem->to, &request->to.mesh, &request->shape);
-    CLEANUP(trip_destroy) struct trip *trip = NULL;
-    struct route route;
+    CLEANUP(step_search_destroy) struct step_search *step_search = NULL;
+    struct shortest_path shortest_path;
 
     const unsigned kept = kept_partial(problem, &from, &to);
     axes_remove(&to.partial, ~kept);
     if (kept == 0)
         to.partial_op = HOOP_SUM;
-    enum hoop_status status = trip_make(problem, &trip);
+    enum hoop_status status = step_search_create(problem, &step_search);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct route_request wanted = route_request_of(trip, &from, &to);
-    status = route_find(&wanted, &route);
+    const struct shortest_path_request wanted =
+        shortest_path_request_of(step_search, &from, &to);
+    status = shortest_path_find(&wanted, &shortest_path);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_steps = (struct redistribution_steps){0};
-    steps_collect(&route, out_steps);
+    steps_collect(&shortest_path, out_steps);
     fill_add(problem, &to, kept, out_steps);
-    status = steps_price(trip, out_steps);
+    status = steps_price(step_search, out_steps);
     if (status != HOOP_OK)
         return error_pass(status);
     if (out_steps->n_steps > 0)

@@ -1,7 +1,7 @@
 /*
  * parallel/redistribution_steps.h - the steps of a redistribution, found
  *
- * Joins the search (parallel/route.h) with what steps cost (parallel/fare.h).
+ * Joins the search (parallel/shortest_path.h) with what steps cost (parallel/step_cost.h).
  * Addends that are not to stay are reduced on the way; new ones are made of
  * what is whole at the end.
  */

@@ -7,7 +7,7 @@
  * waits for itself.
  *
  * A stage that fails goes on through its list to the end without computing:
- * it sends its distress in place of every tensor it owes, and takes what it is
+ * it sends its abort_message in place of every tensor it owes, and takes what it is
  * sent. So every stage hears of it where it waits, does the same, and nothing
  * is left behind on the communicator.
  */
@@ -22,9 +22,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "parallel/courier.h"
-#include "parallel/distress.h"
-#include "parallel/shelf.h"
+#include "parallel/abort_message.h"
+#include "parallel/activation_store.h"
+#include "parallel/messenger.h"
 #include "schedule/schedule.h"
 #include "tensor/operand.h"
 
@@ -36,12 +36,12 @@ struct run {
     size_t at;
     size_t receive_next; /* receives of all tasks before it are started */
     size_t n_live;
-    struct courier courier;
-    struct shelf shelf;
+    struct messenger messenger;
+    struct activation_store activation_store;
     struct hoop_run_stats stats;
-    struct distress failure;
-    uint8_t distress_bytes[DISTRESS_BYTES];
-    struct hoop_tensor distress; /* what is sent of it */
+    struct abort_message failure;
+    uint8_t abort_message_bytes[ABORT_MESSAGE_BYTES];
+    struct hoop_tensor abort_message; /* what is sent of it */
 };
 
 static bool
@@ -53,13 +53,13 @@ has_failed(const struct run *run)
 static bool
 is_first(const struct run *run, const struct hoop_task *task)
 {
-    return run->courier.stage == 0 && task->chunk == 0;
+    return run->messenger.stage == 0 && task->chunk == 0;
 }
 
 static bool
 is_last(const struct run *run, const struct hoop_task *task)
 {
-    return run->courier.stage == run->shape->n_stages - 1 &&
+    return run->messenger.stage == run->shape->n_stages - 1 &&
            task->chunk == run->shape->n_chunks - 1;
 }
 
@@ -69,22 +69,23 @@ is_alone(const struct run *run)
     return run->shape->n_stages == 1;
 }
 
-static struct shelf_place *
+static struct activation_slot *
 place_of(const struct run *run,
-         enum shelf_row row,
+         enum activation_kind row,
          const struct hoop_task *task)
 {
-    return shelf_at(&run->shelf, row, task->chunk, task->micro_batch);
+    return activation_store_at(&run->activation_store, row, task->chunk,
+                               task->micro_batch);
 }
 
 /* The first failure counts, wherever it was. */
 static void
-run_end(struct run *run, const struct distress *failure)
+run_end(struct run *run, const struct abort_message *failure)
 {
     if (has_failed(run))
         return;
     run->failure = *failure;
-    run->distress = distress_pack(failure, run->distress_bytes);
+    run->abort_message = abort_message_pack(failure, run->abort_message_bytes);
 }
 
 /* A failure of this stage; the text behind it is the last error's, if any. */
@@ -94,12 +95,12 @@ run_fail(struct run *run,
          const struct hoop_task *task,
          const char *what)
 {
-    struct distress failure = {.status = status};
+    struct abort_message failure = {.status = status};
     char text[TASK_TEXT_MAX];
     const char *why = error_text();
 
     snprintf(failure.text, sizeof(failure.text), "stage %u: the %s %s (%s)%s%s",
-             run->courier.stage, task_describe(task, text), what,
+             run->messenger.stage, task_describe(task, text), what,
              hoop_status_name(status), why[0] ? ": " : "", why);
     run_end(run, &failure);
 }
@@ -120,34 +121,35 @@ static void
 run_await(struct run *run,
           enum hoop_task_kind kind,
           const struct hoop_task *task,
-          struct shelf_place *place)
+          struct activation_slot *place)
 {
     const struct hoop_task receive = {kind, task->micro_batch, task->chunk};
     const uint64_t begin_ns = clock_now_ns();
-    struct distress heard;
+    struct abort_message heard;
 
     if (is_alone(run))
         return;
     const enum hoop_status status =
-        courier_await(&run->courier, &receive, place);
+        messenger_await(&run->messenger, &receive, place);
     const uint64_t end_ns = clock_now_ns();
     run->stats.wait_ns += end_ns - begin_ns;
     if (status != HOOP_OK)
         run_fail(run, status, &receive, "failed");
-    else if (distress_unpack(&place->tensor, &heard))
+    else if (abort_message_unpack(&place->tensor, &heard))
         run_end(run, &heard);
     run_report(run, &receive, begin_ns, end_ns);
     if (has_failed(run))
-        shelf_clear(place);
+        activation_store_clear(place);
 }
 
 /* A forward or a backward: what it is given, makes, and for whom. */
 struct computation {
-    struct shelf_place *input;       /* NULL: the first has none */
-    struct shelf_place *output_grad; /* NULL: of the last, or a forward */
-    struct shelf_place *made;
-    struct shelf_place *onward; /* of a stage alone; NULL: nowhere, or sent */
-    bool is_wanted;             /* what is made goes on */
+    struct activation_slot *input;       /* NULL: the first has none */
+    struct activation_slot *output_grad; /* NULL: of the last, or a forward */
+    struct activation_slot *made;
+    struct activation_slot
+        *onward;    /* of a stage alone; NULL: nowhere, or sent */
+    bool is_wanted; /* what is made goes on */
 };
 
 static struct computation
@@ -155,15 +157,15 @@ forward_of(const struct run *run, const struct hoop_task *task)
 {
     struct hoop_task next = *task;
     struct computation forward = {
-        .made = place_of(run, SHELF_OUTPUT, task),
+        .made = place_of(run, ACTIVATION_OUTPUT, task),
         .is_wanted = !is_last(run, task),
     };
 
     next.chunk++;
     if (!is_first(run, task))
-        forward.input = place_of(run, SHELF_INPUT, task);
+        forward.input = place_of(run, ACTIVATION_INPUT, task);
     if (forward.is_wanted && is_alone(run))
-        forward.onward = place_of(run, SHELF_INPUT, &next);
+        forward.onward = place_of(run, ACTIVATION_INPUT, &next);
     return forward;
 }
 
@@ -172,28 +174,29 @@ backward_of(const struct run *run, const struct hoop_task *task)
 {
     struct hoop_task next = *task;
     struct computation backward = {
-        .made = place_of(run, SHELF_INPUT_GRAD, task),
+        .made = place_of(run, ACTIVATION_INPUT_GRAD, task),
         .is_wanted = !is_first(run, task),
     };
 
     next.chunk--;
     if (backward.is_wanted)
-        backward.input = place_of(run, SHELF_INPUT, task);
+        backward.input = place_of(run, ACTIVATION_INPUT, task);
     if (!is_last(run, task))
-        backward.output_grad = place_of(run, SHELF_OUTPUT_GRAD, task);
+        backward.output_grad = place_of(run, ACTIVATION_OUTPUT_GRAD, task);
     if (backward.is_wanted && is_alone(run))
-        backward.onward = place_of(run, SHELF_OUTPUT_GRAD, &next);
+        backward.onward = place_of(run, ACTIVATION_OUTPUT_GRAD, &next);
     return backward;
 }
 
 static const struct hoop_tensor *
-tensor_at(const struct shelf_place *place)
+tensor_at(const struct activation_slot *place)
 {
     return place ? &place->tensor : NULL;
 }
 
 static bool
-is_memory_of(const struct shelf_place *made, const struct shelf_place *given)
+is_memory_of(const struct activation_slot *made,
+             const struct activation_slot *given)
 {
     return made->tensor.data && given &&
            made->tensor.data == given->tensor.data;
@@ -203,7 +206,7 @@ is_memory_of(const struct shelf_place *made, const struct shelf_place *given)
 static enum hoop_status
 made_check(const struct computation *computation)
 {
-    struct shelf_place *made = computation->made;
+    struct activation_slot *made = computation->made;
 
     if (is_memory_of(made, computation->input) ||
         is_memory_of(made, computation->output_grad)) {
@@ -258,9 +261,9 @@ static void
 made_settle(const struct run *run, const struct computation *computation)
 {
     if (has_failed(run) || !computation->is_wanted)
-        shelf_clear(computation->made);
+        activation_store_clear(computation->made);
     else if (computation->onward)
-        shelf_move(computation->made, computation->onward);
+        activation_store_move(computation->made, computation->onward);
 }
 
 static void
@@ -290,28 +293,29 @@ run_backward(struct run *run, const struct hoop_task *task)
     callback_run(run, task, &backward);
     made_settle(run, &backward);
     if (backward.input)
-        shelf_clear(backward.input);
+        activation_store_clear(backward.input);
     if (backward.output_grad)
-        shelf_clear(backward.output_grad);
+        activation_store_clear(backward.output_grad);
     run->n_live--;
 }
 
 static void
 run_send(struct run *run, const struct hoop_task *task)
 {
-    const enum shelf_row row =
-        task->kind == HOOP_TASK_SEND_FORWARD ? SHELF_OUTPUT : SHELF_INPUT_GRAD;
-    struct shelf_place *place = place_of(run, row, task);
+    const enum activation_kind row = task->kind == HOOP_TASK_SEND_FORWARD
+                                         ? ACTIVATION_OUTPUT
+                                         : ACTIVATION_INPUT_GRAD;
+    struct activation_slot *place = place_of(run, row, task);
     const uint64_t begin_ns = clock_now_ns();
 
     if (has_failed(run))
-        shelf_clear(place);
-    enum hoop_status status =
-        courier_send(&run->courier, task,
-                     has_failed(run) ? &run->distress : &place->tensor, place);
+        activation_store_clear(place);
+    enum hoop_status status = messenger_send(
+        &run->messenger, task,
+        has_failed(run) ? &run->abort_message : &place->tensor, place);
     const uint64_t started_ns = clock_now_ns();
     if (status == HOOP_OK)
-        status = courier_settle(&run->courier, LIMIT_RUN_SENDS);
+        status = messenger_settle(&run->messenger, LIMIT_RUN_SENDS);
     const uint64_t end_ns = clock_now_ns();
     run->stats.wait_ns += end_ns - started_ns;
     if (status != HOOP_OK)
@@ -329,10 +333,11 @@ is_receive(const struct hoop_task *task)
 static void
 receive_start(struct run *run, const struct hoop_task *task)
 {
-    const enum shelf_row row =
-        task->kind == HOOP_TASK_RECV_FORWARD ? SHELF_INPUT : SHELF_OUTPUT_GRAD;
+    const enum activation_kind row = task->kind == HOOP_TASK_RECV_FORWARD
+                                         ? ACTIVATION_INPUT
+                                         : ACTIVATION_OUTPUT_GRAD;
     const enum hoop_status status =
-        courier_receive(&run->courier, task, place_of(run, row, task));
+        messenger_receive(&run->messenger, task, place_of(run, row, task));
 
     if (status != HOOP_OK)
         run_fail(run, status, task, "failed");
@@ -379,9 +384,9 @@ run_finish(struct run *run)
 {
     const uint64_t begin_ns = clock_now_ns();
 
-    while (run->courier.n_sends > 0) {
+    while (run->messenger.n_sends > 0) {
         const struct hoop_task *last = &run->tasks[run->n_tasks - 1];
-        const enum hoop_status status = courier_settle(&run->courier, 0);
+        const enum hoop_status status = messenger_settle(&run->messenger, 0);
 
         if (status != HOOP_OK)
             run_fail(run, status, last, "or a send before it failed");
@@ -399,8 +404,8 @@ run_tasks(struct run *run)
         task_run(run, &run->tasks[run->at]);
     }
     run_finish(run);
-    run->stats.bytes_sent = run->courier.bytes_sent;
-    run->stats.bytes_received = run->courier.bytes_received;
+    run->stats.bytes_sent = run->messenger.bytes_sent;
+    run->stats.bytes_received = run->messenger.bytes_received;
     run->stats.total_ns = clock_now_ns() - begin_ns;
 }
 
@@ -434,13 +439,15 @@ run_all(const hoop_schedule_t *schedule,
 {
     struct run run = {.shape = hoop_schedule_shape(schedule), .work = work};
 
-    courier_init(&run.courier, hoop_pipeline_comm(pipeline), run.shape);
-    run.tasks = hoop_schedule_tasks(schedule, run.courier.stage, &run.n_tasks);
-    const enum hoop_status status = shelf_init(&run.shelf, run.shape);
+    messenger_init(&run.messenger, hoop_pipeline_comm(pipeline), run.shape);
+    run.tasks =
+        hoop_schedule_tasks(schedule, run.messenger.stage, &run.n_tasks);
+    const enum hoop_status status =
+        activation_store_init(&run.activation_store, run.shape);
     if (status != HOOP_OK)
         return error_pass(status);
     run_tasks(&run);
-    shelf_deinit(&run.shelf);
+    activation_store_deinit(&run.activation_store);
     if (has_failed(&run))
         return error_raise(run.failure.status, "%s", run.failure.text);
     *out_stats = run.stats;

@@ -71,10 +71,10 @@ grow(struct hoop_scratch *scratch, size_t n_bytes)
 }
 
 enum hoop_status
-scratch_lend(struct hoop_scratch *scratch,
-             size_t n_bytes,
-             const struct hoop_tensor *tensor,
-             void **out_bytes)
+scratch_acquire(struct hoop_scratch *scratch,
+                size_t n_bytes,
+                const struct hoop_tensor *tensor,
+                void **out_bytes)
 {
     if (scratch->is_lent)
         return error_raise(HOOP_E_PRECONDITION,
@@ -93,7 +93,7 @@ scratch_lend(struct hoop_scratch *scratch,
 }
 
 void
-scratch_return(struct hoop_scratch *scratch)
+scratch_release(struct hoop_scratch *scratch)
 {
     if (scratch)
         scratch->is_lent = false;

@@ -15,16 +15,16 @@
 
 /*
  * At least n_bytes, aligned to 64; what was in it before is lost. Ends with
- * scratch_return(). Handle: HOOP_E_PRECONDITION (it is lent), HOOP_E_INVALID
+ * scratch_release(). Handle: HOOP_E_PRECONDITION (it is lent), HOOP_E_INVALID
  * (tensor lies in it), HOOP_E_EXHAUSTED.
  */
 enum hoop_status
-scratch_lend(struct hoop_scratch *scratch,
-             size_t n_bytes,
-             const struct hoop_tensor *tensor,
-             void **out_bytes);
+scratch_acquire(struct hoop_scratch *scratch,
+                size_t n_bytes,
+                const struct hoop_tensor *tensor,
+                void **out_bytes);
 /* NULL is fine. */
 void
-scratch_return(struct hoop_scratch *scratch);
+scratch_release(struct hoop_scratch *scratch);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "parallel/route.h"
+#include "parallel/shortest_path.h"
 
 static struct hoop_comm_dims
 one_dim(uint32_t dim)
@@ -18,9 +18,9 @@ one_dim(uint32_t dim)
 /* Gathers and scatters are the reverse of each other: they name the dimension
  * for both ways. */
 static void
-spec_set_kind(struct hoop_comm_spec *spec, const struct hop *hop)
+spec_set_kind(struct hoop_comm_spec *spec, const struct mesh_step *mesh_step)
 {
-    switch (hop->kind) {
+    switch (mesh_step->kind) {
     case HOOP_STEP_SLICE:
         spec->pattern = HOOP_COMM_SPLIT;
         break;
@@ -43,33 +43,35 @@ spec_set_kind(struct hoop_comm_spec *spec, const struct hop *hop)
 }
 
 static struct hoop_comm_spec
-spec_of(const struct hoop_path_request *request, const struct route_leg *leg)
+spec_of(const struct hoop_path_request *request,
+        const struct path_step *path_step)
 {
-    const struct hop *hop = &leg->hop;
+    const struct mesh_step *mesh_step = &path_step->mesh_step;
     struct hoop_comm_spec spec = {
-        .axes = hop->axes,
+        .axes = mesh_step->axes,
         .is_forward_only = request->is_forward_only,
-        .sharding = leg->before,
+        .sharding = path_step->before,
         .shape = *request->shape,
     };
 
-    spec_set_kind(&spec, hop);
-    if (hop->kind == HOOP_STEP_ALLREDUCE)
+    spec_set_kind(&spec, mesh_step);
+    if (mesh_step->kind == HOOP_STEP_ALLREDUCE)
         return spec;
-    spec.gather_dim = one_dim(hop->kind == HOOP_STEP_ALLGATHER ||
-                                      hop->kind == HOOP_STEP_ALL_TO_ALL
-                                  ? hop->gather_dim
-                                  : hop->shard_dim);
-    spec.shard_dim = one_dim(hop->kind == HOOP_STEP_ALLGATHER ? hop->gather_dim
-                                                              : hop->shard_dim);
+    spec.gather_dim = one_dim(mesh_step->kind == HOOP_STEP_ALLGATHER ||
+                                      mesh_step->kind == HOOP_STEP_ALL_TO_ALL
+                                  ? mesh_step->gather_dim
+                                  : mesh_step->shard_dim);
+    spec.shard_dim =
+        one_dim(mesh_step->kind == HOOP_STEP_ALLGATHER ? mesh_step->gather_dim
+                                                       : mesh_step->shard_dim);
     return spec;
 }
 
 static enum hoop_status
-leg_cost(void *owner, const struct route_leg *leg, double *out_cost)
+path_step_cost(void *owner, const struct path_step *path_step, double *out_cost)
 {
     const struct hoop_path_request *request = owner;
-    const struct hoop_comm_spec spec = spec_of(request, leg);
+    const struct hoop_comm_spec spec = spec_of(request, path_step);
     struct hoop_comm_cost cost;
     const enum hoop_status status =
         hoop_comm_spec_cost(&spec, request->mesh, request->links, &cost);
@@ -127,11 +129,11 @@ check(const struct hoop_path_request *request)
 
 /* All axes may cut, and count, also those of size 1; replicas count as the
  * same. */
-static struct route_request
-route_request_of(const struct hoop_path_request *request)
+static struct shortest_path_request
+shortest_path_request_of(const struct hoop_path_request *request)
 {
-    struct route_request route = {
-        .kind = ROUTE_HOPS,
+    struct shortest_path_request shortest_path = {
+        .kind = SHORTEST_PATH_MESH_STEPS,
         .from = *request->from,
         .to = *request->to,
         .from_rules = {.mesh = *request->mesh,
@@ -141,21 +143,21 @@ route_request_of(const struct hoop_path_request *request)
                                   ~axes_mask(&request->to->partial),
                        .gathered = (1U << request->mesh->n_axes) - 1,
                        .n_together = 1},
-        .n_legs = HOOP_MAX_STEPS,
-        .cost = leg_cost,
+        .n_path_steps = HOOP_MAX_STEPS,
+        .cost = path_step_cost,
         .owner = (void *)(uintptr_t)request,
     };
 
-    route.from.is_uneven = false;
-    route.to.is_uneven = false;
-    return route;
+    shortest_path.from.is_uneven = false;
+    shortest_path.to.is_uneven = false;
+    return shortest_path;
 }
 
 enum hoop_status
 hoop_sharding_path(const struct hoop_path_request *request,
                    struct hoop_comm_path *out_path)
 {
-    struct route route;
+    struct shortest_path shortest_path;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -164,16 +166,17 @@ hoop_sharding_path(const struct hoop_path_request *request,
     enum hoop_status status = check(request);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct route_request wanted = route_request_of(request);
-    status = route_find(&wanted, &route);
+    const struct shortest_path_request wanted =
+        shortest_path_request_of(request);
+    status = shortest_path_find(&wanted, &shortest_path);
     if (status != HOOP_OK)
         return error_pass(status);
-    struct hoop_comm_path path = {.n_steps = route.n_legs,
+    struct hoop_comm_path path = {.n_steps = shortest_path.n_path_steps,
                                   .after = *request->to};
-    for (uint32_t i = 0; i < route.n_legs; i++) {
+    for (uint32_t i = 0; i < shortest_path.n_path_steps; i++) {
         struct hoop_comm_cost cost;
 
-        path.steps[i] = spec_of(request, &route.legs[i]);
+        path.steps[i] = spec_of(request, &shortest_path.path_steps[i]);
         status = hoop_comm_spec_cost(&path.steps[i], request->mesh,
                                      request->links, &cost);
         if (status != HOOP_OK)

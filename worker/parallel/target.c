@@ -52,7 +52,8 @@ prepare_in_scratch(const struct move_call *call,
         n_bytes > INT64_MAX)
         return error_raise(HOOP_E_EXHAUSTED, "%s of %s has too many bytes",
                            shape_text(shape).text, dtype_name(tensor.dtype));
-    status = scratch_lend(call->scratch, n_bytes, call->tensor, &tensor.data);
+    status =
+        scratch_acquire(call->scratch, n_bytes, call->tensor, &tensor.data);
     if (status != HOOP_OK)
         return error_pass(status);
     *out = tensor;
@@ -96,6 +97,6 @@ target_withdraw(struct target *target)
         result_withdraw(&target->result);
         return;
     }
-    scratch_return(target->scratch);
+    scratch_release(target->scratch);
     *target->result.out = target->result.before;
 }

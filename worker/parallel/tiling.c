@@ -88,9 +88,9 @@ tiling_largest(const struct tiling *tiling)
 }
 
 bool
-part_meet(const struct hoop_part *one,
-          const struct hoop_part *other,
-          struct hoop_part *out_both)
+part_intersect(const struct hoop_part *one,
+               const struct hoop_part *other,
+               struct hoop_part *out_both)
 {
     struct hoop_part both = {.shape.n_dims = one->shape.n_dims};
 

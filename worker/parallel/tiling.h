@@ -54,9 +54,9 @@ tiling_largest(const struct tiling *tiling);
 
 /* What both have; false: nothing, *out_both is not written. */
 bool
-part_meet(const struct hoop_part *one,
-          const struct hoop_part *other,
-          struct hoop_part *out_both);
+part_intersect(const struct hoop_part *one,
+               const struct hoop_part *other,
+               struct hoop_part *out_both);
 size_t
 part_count(const struct hoop_part *part);
 

@@ -1,7 +1,7 @@
 /*
  * parallel/transfer.c - one call of a pipeline
  *
- * All parcels are prepared, started together and waited for one by one; then
+ * All tensor_transfers are prepared, started together and waited for one by one; then
  * the shares that came are gathered, and the senders told how that ended: they
  * wait for their lists' closings. One failure, and nothing is handed out.
  */
@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "engine/engine.h"
-#include "parallel/parcel.h"
-#include "parallel/share_gather.h"
+#include "parallel/shard_gather.h"
+#include "parallel/tensor_transfer.h"
 
 /* As many as the part of a message can count. */
 static const size_t LIST_MAX = FRAME_LIST_MAX;
@@ -48,28 +48,31 @@ lists_count(const struct transfer *transfer, size_t *out_n_tensors)
 }
 
 static void
-parcels_withdraw(struct parcel *parcels, size_t n_parcels)
+tensor_transfers_withdraw(struct tensor_transfer *tensor_transfers,
+                          size_t n_parcels)
 {
     for (size_t i = 0; i < n_parcels; i++)
-        parcel_withdraw(&parcels[i]);
+        tensor_transfer_withdraw(&tensor_transfers[i]);
 }
 
 static enum hoop_status
 list_prepare(const struct transfer *transfer,
              enum transfer_way way,
-             struct parcel *parcels,
+             struct tensor_transfer *tensor_transfers,
              size_t *n_parcels)
 {
     const size_t n_tensors = transfer->lists[way]->n_tensors;
     const size_t n_listed = n_tensors > 0 ? n_tensors : 1;
-    struct parcel parcel = {.transfer = transfer, .way = way};
-    const size_t n = n_listed + (parcel_has_closing(&parcel) ? 1 : 0);
+    struct tensor_transfer tensor_transfer = {.transfer = transfer, .way = way};
+    const size_t n =
+        n_listed + (tensor_transfer_has_closing(&tensor_transfer) ? 1 : 0);
 
     for (size_t i = 0; i < n; i++) {
-        parcels[*n_parcels] = parcel;
-        parcels[*n_parcels].index = i;
-        parcels[*n_parcels].is_closing = i == n_listed;
-        const enum hoop_status status = parcel_prepare(&parcels[*n_parcels]);
+        tensor_transfers[*n_parcels] = tensor_transfer;
+        tensor_transfers[*n_parcels].index = i;
+        tensor_transfers[*n_parcels].is_closing = i == n_listed;
+        const enum hoop_status status =
+            tensor_transfer_prepare(&tensor_transfers[*n_parcels]);
         if (status != HOOP_OK)
             return error_pass(status);
         ++*n_parcels;
@@ -79,20 +82,20 @@ list_prepare(const struct transfer *transfer,
 
 /* Of all lists, one after the other. */
 static enum hoop_status
-parcels_prepare(const struct transfer *transfer,
-                struct parcel *parcels,
-                size_t *out_n_parcels)
+tensor_transfers_prepare(const struct transfer *transfer,
+                         struct tensor_transfer *tensor_transfers,
+                         size_t *out_n_parcels)
 {
     size_t n_parcels = 0;
 
     for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
         const enum hoop_status status =
             transfer->lists[way]
-                ? list_prepare(transfer, way, parcels, &n_parcels)
+                ? list_prepare(transfer, way, tensor_transfers, &n_parcels)
                 : HOOP_OK;
 
         if (status != HOOP_OK) {
-            parcels_withdraw(parcels, n_parcels);
+            tensor_transfers_withdraw(tensor_transfers, n_parcels);
             return error_pass(status);
         }
     }
@@ -112,33 +115,37 @@ transfer_end_fail(struct transfer_end *end, enum hoop_status status)
 /* When one of a list that is received does not fit, nobody needs the rest: what
  * still comes of it is refused, so that its sender is told. */
 static enum hoop_status
-parcel_wait(const struct parcel *parcel, bool *is_given_up)
+tensor_transfer_wait(const struct tensor_transfer *tensor_transfer,
+                     bool *is_given_up)
 {
     if (*is_given_up)
-        engine_cancel((struct op *)parcel->op);
-    const enum hoop_status status = hoop_wait(parcel->op, HOOP_FOREVER);
+        engine_cancel((struct op *)tensor_transfer->op);
+    const enum hoop_status status =
+        hoop_wait(tensor_transfer->op, HOOP_FOREVER);
 
-    if (status == HOOP_E_MISMATCH && parcel_is_received(parcel))
+    if (status == HOOP_E_MISMATCH &&
+        tensor_transfer_is_received(tensor_transfer))
         *is_given_up = true;
     return status;
 }
 
 static void
-parcels_wait(const struct parcel *parcels,
-             size_t n_parcels,
-             struct transfer_end *ends)
+tensor_transfers_wait(const struct tensor_transfer *tensor_transfers,
+                      size_t n_parcels,
+                      struct transfer_end *ends)
 {
     bool is_given_up[TRANSFER_WAYS] = {false};
 
     for (size_t i = 0; i < n_parcels; i++) {
-        const struct parcel *parcel = &parcels[i];
+        const struct tensor_transfer *tensor_transfer = &tensor_transfers[i];
 
-        if (parcel->is_closing)
+        if (tensor_transfer->is_closing)
             continue;
-        const enum hoop_status status =
-            parcel_wait(parcel, &is_given_up[parcel->way]);
+        const enum hoop_status status = tensor_transfer_wait(
+            tensor_transfer, &is_given_up[tensor_transfer->way]);
         if (status != HOOP_OK)
-            transfer_end_fail(&ends[parcel->way], parcel_raise(parcel, status));
+            transfer_end_fail(&ends[tensor_transfer->way],
+                              tensor_transfer_raise(tensor_transfer, status));
     }
     for (unsigned way = 0; way < TRANSFER_WAYS; way++)
         ends[way].has_moved = ends[way].status == HOOP_OK;
@@ -146,7 +153,9 @@ parcels_wait(const struct parcel *parcels,
 
 /* All but closings that are received. */
 static enum hoop_status
-parcels_start(struct parcel *parcels, size_t n_parcels, hoop_comm_t *stages)
+tensor_transfers_start(struct tensor_transfer *tensor_transfers,
+                       size_t n_parcels,
+                       hoop_comm_t *stages)
 {
     CLEANUP(free)
     struct tensor_message *messages = calloc(n_parcels, sizeof(*messages));
@@ -157,42 +166,44 @@ parcels_start(struct parcel *parcels, size_t n_parcels, hoop_comm_t *stages)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu messages",
                            n_parcels);
     for (size_t i = 0; i < n_parcels; i++) {
-        if (!parcel_is_late(&parcels[i]))
-            messages[n_messages++] = parcel_message(&parcels[i]);
+        if (!tensor_transfer_is_late(&tensor_transfers[i]))
+            messages[n_messages++] =
+                tensor_transfer_message(&tensor_transfers[i]);
     }
     const enum hoop_status status =
         tensor_message_start(messages, n_messages, stages, ops);
     if (status != HOOP_OK)
         return error_pass(status);
     for (size_t i = n_parcels; i > 0; i--) {
-        if (!parcel_is_late(&parcels[i - 1]))
-            parcels[i - 1].op = ops[--n_messages];
+        if (!tensor_transfer_is_late(&tensor_transfers[i - 1]))
+            tensor_transfers[i - 1].op = ops[--n_messages];
     }
     return HOOP_OK;
 }
 
 /* Between the stages. */
 static void
-parcels_move(struct parcel *parcels,
-             size_t n_parcels,
-             struct transfer_end *ends)
+tensor_transfers_move(struct tensor_transfer *tensor_transfers,
+                      size_t n_parcels,
+                      struct transfer_end *ends)
 {
-    const enum hoop_status status =
-        parcels_start(parcels, n_parcels, parcels->transfer->stages);
+    const enum hoop_status status = tensor_transfers_start(
+        tensor_transfers, n_parcels, tensor_transfers->transfer->stages);
 
     if (status == HOOP_OK) {
-        parcels_wait(parcels, n_parcels, ends);
+        tensor_transfers_wait(tensor_transfers, n_parcels, ends);
         return;
     }
     for (size_t i = 0; i < n_parcels; i++)
-        transfer_end_fail(&ends[parcels[i].way], status);
+        transfer_end_fail(&ends[tensor_transfers[i].way], status);
 }
 
 /* Takes it where the list has been gathered; else its sender is told why. */
 static void
-closing_receive(struct parcel *parcel, struct transfer_end *end)
+closing_receive(struct tensor_transfer *tensor_transfer,
+                struct transfer_end *end)
 {
-    struct tensor_message message = parcel_message(parcel);
+    struct tensor_message message = tensor_transfer_message(tensor_transfer);
     char text[LIMIT_ERROR_TEXT];
 
     if (end->status != HOOP_OK) {
@@ -201,36 +212,41 @@ closing_receive(struct parcel *parcel, struct transfer_end *end)
         message.refusal = text;
     }
     const enum hoop_status status =
-        tensor_message_run(&message, 1, parcel->transfer->stages);
+        tensor_message_run(&message, 1, tensor_transfer->transfer->stages);
     if (status != HOOP_OK)
-        transfer_end_fail(end, parcel_raise(parcel, status));
+        transfer_end_fail(end, tensor_transfer_raise(tensor_transfer, status));
 }
 
 /* Of a list that has not moved neither side counts on it. */
 static void
-closing_confirm(const struct parcel *parcel, struct transfer_end *end)
+closing_confirm(const struct tensor_transfer *tensor_transfer,
+                struct transfer_end *end)
 {
     if (!end->has_moved)
-        engine_cancel((struct op *)parcel->op);
-    const enum hoop_status status = hoop_wait(parcel->op, HOOP_FOREVER);
+        engine_cancel((struct op *)tensor_transfer->op);
+    const enum hoop_status status =
+        hoop_wait(tensor_transfer->op, HOOP_FOREVER);
 
     if (status != HOOP_OK)
-        transfer_end_fail(end, parcel_raise(parcel, status));
+        transfer_end_fail(end, tensor_transfer_raise(tensor_transfer, status));
 }
 
 /* First what others wait for. */
 static void
-closings_settle(struct parcel *parcels,
+closings_settle(struct tensor_transfer *tensor_transfers,
                 size_t n_parcels,
                 struct transfer_end *ends)
 {
     for (size_t i = 0; i < n_parcels; i++) {
-        if (parcel_is_late(&parcels[i]) && ends[parcels[i].way].has_moved)
-            closing_receive(&parcels[i], &ends[parcels[i].way]);
+        if (tensor_transfer_is_late(&tensor_transfers[i]) &&
+            ends[tensor_transfers[i].way].has_moved)
+            closing_receive(&tensor_transfers[i],
+                            &ends[tensor_transfers[i].way]);
     }
     for (size_t i = 0; i < n_parcels; i++) {
-        if (parcels[i].op && parcels[i].is_closing)
-            closing_confirm(&parcels[i], &ends[parcels[i].way]);
+        if (tensor_transfers[i].op && tensor_transfers[i].is_closing)
+            closing_confirm(&tensor_transfers[i],
+                            &ends[tensor_transfers[i].way]);
     }
 }
 
@@ -246,20 +262,20 @@ ends_raise(const struct transfer_end *ends)
 }
 
 static enum hoop_status
-parcels_run(struct parcel *parcels, size_t n_parcels)
+tensor_transfers_run(struct tensor_transfer *tensor_transfers, size_t n_parcels)
 {
-    const struct transfer *transfer = parcels->transfer;
+    const struct transfer *transfer = tensor_transfers->transfer;
     struct transfer_end ends[TRANSFER_WAYS];
 
     for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
         ends[way].status = HOOP_OK;
         ends[way].has_moved = false;
     }
-    parcels_move(parcels, n_parcels, ends);
+    tensor_transfers_move(tensor_transfers, n_parcels, ends);
     if (transfer->tensor_parallel)
-        share_gather(parcels, n_parcels, ends);
+        shard_gather(tensor_transfers, n_parcels, ends);
     if (transfer->sharing)
-        closings_settle(parcels, n_parcels, ends);
+        closings_settle(tensor_transfers, n_parcels, ends);
     const enum hoop_status status = ends_raise(ends);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -267,7 +283,7 @@ parcels_run(struct parcel *parcels, size_t n_parcels)
 enum hoop_status
 transfer_run(const struct transfer *transfer)
 {
-    CLEANUP(free) struct parcel *parcels = NULL;
+    CLEANUP(free) struct tensor_transfer *tensor_transfers = NULL;
     size_t n_parcels = 0;
     enum hoop_status status = lists_count(transfer, &n_parcels);
 
@@ -275,19 +291,19 @@ transfer_run(const struct transfer *transfer)
         return error_pass(status);
     if (n_parcels == 0)
         return HOOP_OK;
-    parcels = calloc(n_parcels, sizeof(*parcels));
-    if (!parcels)
+    tensor_transfers = calloc(n_parcels, sizeof(*tensor_transfers));
+    if (!tensor_transfers)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tensors",
                            n_parcels);
-    status = parcels_prepare(transfer, parcels, &n_parcels);
+    status = tensor_transfers_prepare(transfer, tensor_transfers, &n_parcels);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = parcels_run(parcels, n_parcels);
+    status = tensor_transfers_run(tensor_transfers, n_parcels);
     if (status != HOOP_OK) {
-        parcels_withdraw(parcels, n_parcels);
+        tensor_transfers_withdraw(tensor_transfers, n_parcels);
         return error_pass(status);
     }
     for (size_t i = 0; i < n_parcels; i++)
-        parcel_hand_out(&parcels[i]);
+        tensor_transfer_hand_out(&tensor_transfers[i]);
     return HOOP_OK;
 }

@@ -146,7 +146,7 @@ check_receiver(const struct exchange *exchange, uint32_t receiver)
     assert_int_equal(exchange_received(exchange, receiver), n_received);
     /* What it had itself, it has kept: all of that. */
     if (part_of(&exchange->from, receiver, &has) &&
-        part_meet(&has, &wants, &both))
+        part_intersect(&has, &wants, &both))
         assert_int_equal(n_received, part_count(&wants) - part_count(&both));
     else
         assert_int_equal(n_received, part_count(&wants));

@@ -59,7 +59,7 @@ operands_are_listed_in_order(void **state)
     static const struct {
         const char *operands;
         const char *listed; /* parameters */
-        struct param_census census;
+        struct param_counts census;
     } rows[] = {
         {"", "", {0, 0, 0}},
         {"...", "", {0, 0, 0}},
@@ -79,7 +79,7 @@ operands_are_listed_in_order(void **state)
         struct pool pool = {0};
         struct hoop_operand *operands;
         struct hoop_param *listed[8];
-        struct param_census census;
+        struct param_counts census;
         const char *text = rows[i].operands;
         const size_t n = read_list(&pool, &text, &operands);
 
@@ -99,7 +99,7 @@ operands_that_nest_too_deep_are_refused(void **state)
 {
     struct hoop_operand lists[HOOP_MAX_NESTING + 1] = {{0}};
     struct hoop_operand endless = {.n_items = 1};
-    struct param_census census;
+    struct param_counts census;
 
     (void)state;
     lists[0].param = &params[0];
@@ -122,7 +122,7 @@ operands_that_are_wrong_are_refused(void **state)
 {
     const struct hoop_operand both = {&params[0], &(struct hoop_operand){0}, 1};
     const struct hoop_operand nowhere = {.n_items = 2};
-    struct param_census census = {7, 7, 7};
+    struct param_counts census = {7, 7, 7};
 
     (void)state;
     assert_int_equal(param_operands_count(&both, 1, &census), HOOP_E_INVALID);

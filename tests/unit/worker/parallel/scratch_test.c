@@ -24,16 +24,18 @@ scratch_grows_to_the_largest_and_stays(void **state)
 
     (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(scratch_lend(scratch, 10, &tensor, &small), HOOP_OK);
-    scratch_return(scratch);
-    assert_int_equal(scratch_lend(scratch, 100000, &tensor, &large), HOOP_OK);
+    assert_int_equal(scratch_acquire(scratch, 10, &tensor, &small), HOOP_OK);
+    scratch_release(scratch);
+    assert_int_equal(scratch_acquire(scratch, 100000, &tensor, &large),
+                     HOOP_OK);
     assert_true((uintptr_t)large % 64 == 0);
     memset(large, 1, 100000);
-    scratch_return(scratch);
-    assert_int_equal(scratch_lend(scratch, 3, &tensor, &small), HOOP_OK);
+    scratch_release(scratch);
+    assert_int_equal(scratch_acquire(scratch, 3, &tensor, &small), HOOP_OK);
     assert_ptr_equal(small, large);
-    scratch_return(scratch);
-    assert_int_equal(scratch_lend(scratch, 100000, &tensor, &small), HOOP_OK);
+    scratch_release(scratch);
+    assert_int_equal(scratch_acquire(scratch, 100000, &tensor, &small),
+                     HOOP_OK);
     assert_ptr_equal(small, large);
     hoop_scratch_free(scratch);
 }
@@ -47,11 +49,11 @@ scratch_of_nothing_is_lent(void **state)
 
     (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(scratch_lend(scratch, 0, &tensor, &bytes), HOOP_OK);
+    assert_int_equal(scratch_acquire(scratch, 0, &tensor, &bytes), HOOP_OK);
     assert_null(bytes);
     hoop_scratch_free(scratch);
     hoop_scratch_free(NULL);
-    scratch_return(NULL);
+    scratch_release(NULL);
 }
 
 static void
@@ -64,12 +66,12 @@ scratch_that_is_lent_is_refused_until_it_is_returned(void **state)
 
     (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(scratch_lend(scratch, 10, &tensor, &bytes), HOOP_OK);
-    assert_int_equal(scratch_lend(scratch, 10, &tensor, &bytes),
+    assert_int_equal(scratch_acquire(scratch, 10, &tensor, &bytes), HOOP_OK);
+    assert_int_equal(scratch_acquire(scratch, 10, &tensor, &bytes),
                      HOOP_E_PRECONDITION);
     assert_non_null(strstr(hoop_error_text(), "wait for it"));
-    scratch_return(scratch);
-    assert_int_equal(scratch_lend(scratch, 10, &tensor, &bytes), HOOP_OK);
+    scratch_release(scratch);
+    assert_int_equal(scratch_acquire(scratch, 10, &tensor, &bytes), HOOP_OK);
     hoop_scratch_free(scratch);
 }
 
@@ -83,18 +85,20 @@ scratch_that_holds_what_is_moved_is_refused(void **state)
 
     (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(scratch_lend(scratch, 64, &tensor, &bytes), HOOP_OK);
-    scratch_return(scratch);
+    assert_int_equal(scratch_acquire(scratch, 64, &tensor, &bytes), HOOP_OK);
+    scratch_release(scratch);
     const struct hoop_tensor first = bytes_at(bytes, 1);
     const struct hoop_tensor last = bytes_at((uint8_t *)bytes + 63, 1);
     const struct hoop_tensor behind = bytes_at((uint8_t *)bytes + 64, 1);
     const struct hoop_tensor none = bytes_at(bytes, 0);
-    assert_int_equal(scratch_lend(scratch, 1, &first, &bytes), HOOP_E_INVALID);
-    assert_int_equal(scratch_lend(scratch, 1, &last, &bytes), HOOP_E_INVALID);
+    assert_int_equal(scratch_acquire(scratch, 1, &first, &bytes),
+                     HOOP_E_INVALID);
+    assert_int_equal(scratch_acquire(scratch, 1, &last, &bytes),
+                     HOOP_E_INVALID);
     assert_non_null(strstr(hoop_error_text(), "use another"));
-    assert_int_equal(scratch_lend(scratch, 1, &behind, &bytes), HOOP_OK);
-    scratch_return(scratch);
-    assert_int_equal(scratch_lend(scratch, 1, &none, &bytes), HOOP_OK);
+    assert_int_equal(scratch_acquire(scratch, 1, &behind, &bytes), HOOP_OK);
+    scratch_release(scratch);
+    assert_int_equal(scratch_acquire(scratch, 1, &none, &bytes), HOOP_OK);
     hoop_scratch_free(scratch);
 }
 
@@ -109,12 +113,12 @@ scratch_without_memory_stays_as_it_was(void **state)
 
     (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(scratch_lend(scratch, 100, &tensor, &before), HOOP_OK);
-    scratch_return(scratch);
-    assert_int_equal(scratch_lend(scratch, (size_t)1 << 60, &tensor, &bytes),
+    assert_int_equal(scratch_acquire(scratch, 100, &tensor, &before), HOOP_OK);
+    scratch_release(scratch);
+    assert_int_equal(scratch_acquire(scratch, (size_t)1 << 60, &tensor, &bytes),
                      HOOP_E_EXHAUSTED);
     assert_null(bytes);
-    assert_int_equal(scratch_lend(scratch, 100, &tensor, &bytes), HOOP_OK);
+    assert_int_equal(scratch_acquire(scratch, 100, &tensor, &bytes), HOOP_OK);
     assert_ptr_equal(bytes, before);
     hoop_scratch_free(scratch);
 }

@@ -66,15 +66,15 @@ parts_that_overlap_meet(void **state)
     struct hoop_part both;
 
     (void)state;
-    assert_true(part_meet(&one, &other, &both));
+    assert_true(part_intersect(&one, &other, &both));
     assert_int_equal(both.offset[0], 3);
     assert_int_equal(both.offset[1], 2);
     assert_int_equal(part_count(&both), 1);
-    assert_false(part_meet(&one, &beside, &both));
-    assert_false(part_meet(&one, &empty, &both));
+    assert_false(part_intersect(&one, &beside, &both));
+    assert_false(part_intersect(&one, &empty, &both));
     /* Of no dimensions: one element. */
     assert_true(
-        part_meet(&(struct hoop_part){0}, &(struct hoop_part){0}, &both));
+        part_intersect(&(struct hoop_part){0}, &(struct hoop_part){0}, &both));
     assert_int_equal(part_count(&both), 1);
 }
 

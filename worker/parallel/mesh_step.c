@@ -1,0 +1,303 @@
+/* parallel/mesh_step.c - what one step on the lines of a mesh makes of a sharding */
+
+#include "parallel/mesh_step.h"
+
+#include <assert.h>
+
+unsigned
+axes_mask(const struct hoop_axes *axes)
+{
+    unsigned mask = 0;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        mask |= 1U << axes->axes[i];
+    return mask;
+}
+
+unsigned
+sharding_cutting(const struct hoop_sharding *sharding)
+{
+    unsigned mask = 0;
+
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++)
+        mask |= axes_mask(&sharding->dims[dim]);
+    return mask;
+}
+
+void
+axes_append(struct hoop_axes *axes, uint32_t axis)
+{
+    assert(axes->n_axes < HOOP_MAX_AXES);
+    axes->axes[axes->n_axes++] = axis;
+}
+
+void
+axes_remove(struct hoop_axes *axes, unsigned mask)
+{
+    struct hoop_axes left = {0};
+
+    for (uint32_t i = 0; i < axes->n_axes; i++) {
+        if (!(mask & 1U << axes->axes[i]))
+            axes_append(&left, axes->axes[i]);
+    }
+    *axes = left;
+}
+
+struct hoop_axes
+axes_last(const struct hoop_axes *axes, uint32_t n)
+{
+    struct hoop_axes last = {0};
+
+    for (uint32_t i = axes->n_axes - n; i < axes->n_axes; i++)
+        axes_append(&last, axes->axes[i]);
+    return last;
+}
+
+uint32_t
+axes_count(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh)
+{
+    uint32_t count = 1;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        count *= mesh->sizes[axes->axes[i]];
+    return count;
+}
+
+/* In the order of the axes, whatever it was. */
+static void
+axes_sort(struct hoop_axes *axes)
+{
+    const unsigned mask = axes_mask(axes);
+
+    *axes = (struct hoop_axes){0};
+    for (uint32_t axis = 0; axis < HOOP_MAX_AXES; axis++) {
+        if (mask & 1U << axis)
+            axes_append(axes, axis);
+    }
+}
+
+static bool
+is_even(const struct hoop_axes *axes,
+        const struct hoop_mesh_shape *mesh,
+        size_t size)
+{
+    return size % axes_count(axes, mesh) == 0;
+}
+
+/* From what is known to be so, to what its parts are. */
+static void
+evenness_set(struct hoop_sharding *sharding,
+             const struct hoop_mesh_shape *mesh,
+             const struct hoop_shape *shape)
+{
+    sharding->is_uneven = false;
+    for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
+        if (!is_even(&sharding->dims[dim], mesh, shape->dims[dim]))
+            sharding->is_uneven = true;
+    }
+}
+
+struct hoop_sharding
+sharding_plain(const struct hoop_sharding *sharding,
+               const struct hoop_mesh_shape *mesh,
+               const struct hoop_shape *shape)
+{
+    struct hoop_sharding plain = {.partial = sharding->partial};
+    unsigned is_short = 0;
+
+    for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
+        if (mesh->sizes[axis] == 1)
+            is_short |= 1U << axis;
+    }
+    for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
+        /* Entry by entry: what lies behind a list's end is zero then. */
+        plain.dims[dim] = sharding->dims[dim];
+        axes_remove(&plain.dims[dim], is_short);
+    }
+    axes_remove(&plain.partial, is_short);
+    axes_sort(&plain.partial);
+    if (plain.partial.n_axes > 0)
+        plain.partial_op = sharding->partial_op;
+    evenness_set(&plain, mesh, shape);
+    return plain;
+}
+
+uint64_t
+sharding_key(const struct hoop_sharding *sharding)
+{
+    uint64_t key = 0;
+
+    for (uint32_t dim = 0; dim <= HOOP_MAX_DIMS; dim++) {
+        const struct hoop_axes *axes =
+            dim < HOOP_MAX_DIMS ? &sharding->dims[dim] : &sharding->partial;
+
+        for (uint32_t i = 0; i < axes->n_axes; i++) {
+            const uint64_t where = (uint64_t)(dim + 1) << 3 | i;
+
+            key |= where << (7 * axes->axes[i]);
+        }
+    }
+    return key;
+}
+
+struct list {
+    const struct mesh_step_rules *rules;
+    const struct hoop_sharding *before;
+    struct mesh_step *mesh_steps;
+    uint32_t n_mesh_steps;
+};
+
+static const size_t *
+sizes_of(const struct list *list)
+{
+    return list->rules->shape.dims;
+}
+
+/* One more, with what is there before it as after: to be changed. */
+static struct mesh_step *
+mesh_step_add(struct list *list,
+              enum hoop_step_kind kind,
+              struct hoop_axes axes)
+{
+    struct mesh_step *mesh_step = &list->mesh_steps[list->n_mesh_steps++];
+
+    assert(list->n_mesh_steps <= MESH_STEPS_MAX);
+    *mesh_step =
+        (struct mesh_step){.kind = kind, .axes = axes, .after = *list->before};
+    return mesh_step;
+}
+
+static struct hoop_axes
+axis_alone(uint32_t axis)
+{
+    return (struct hoop_axes){.n_axes = 1, .axes = {axis}};
+}
+
+/* Whether all of dim's parts have equal parts when axes cut them, too. */
+static bool
+can_cut(const struct list *list, uint32_t dim, const struct hoop_axes *axes)
+{
+    const struct hoop_mesh_shape *mesh = &list->rules->mesh;
+    const uint32_t n = axes_count(&list->before->dims[dim], mesh);
+
+    return sizes_of(list)[dim] % (n * axes_count(axes, mesh)) == 0;
+}
+
+/* The first cut of a dimension may be uneven: every rank has all of it. */
+static bool
+can_slice(const struct list *list, uint32_t dim, const struct hoop_axes *axes)
+{
+    return axes_count(&list->before->dims[dim], &list->rules->mesh) == 1 ||
+           can_cut(list, dim, axes);
+}
+
+static void
+slices_add(struct list *list)
+{
+    const unsigned used =
+        sharding_cutting(list->before) | axes_mask(&list->before->partial);
+
+    for (uint32_t axis = 0; axis < list->rules->mesh.n_axes; axis++) {
+        const struct hoop_axes axes = axis_alone(axis);
+
+        if (!(list->rules->cutting & ~used & 1U << axis))
+            continue;
+        for (uint32_t dim = 0; dim < list->rules->shape.n_dims; dim++) {
+            if (!can_slice(list, dim, &axes))
+                continue;
+            struct mesh_step *mesh_step =
+                mesh_step_add(list, HOOP_STEP_SLICE, axes);
+            mesh_step->shard_dim = dim;
+            axes_append(&mesh_step->after.dims[dim], axis);
+        }
+    }
+}
+
+/* The last n axes of dim leave it, for each other dimension or none. */
+static void
+moves_add(struct list *list, uint32_t dim, uint32_t n)
+{
+    const struct hoop_axes last = axes_last(&list->before->dims[dim], n);
+
+    if (axes_mask(&last) & ~list->rules->gathered)
+        return;
+    struct mesh_step *mesh_step =
+        mesh_step_add(list, HOOP_STEP_ALLGATHER, last);
+    mesh_step->gather_dim = dim;
+    axes_remove(&mesh_step->after.dims[dim], axes_mask(&last));
+    for (uint32_t to = 0; to < list->rules->shape.n_dims; to++) {
+        if (to == dim || !can_cut(list, to, &last))
+            continue;
+        mesh_step = mesh_step_add(list, HOOP_STEP_ALL_TO_ALL, last);
+        mesh_step->gather_dim = dim;
+        mesh_step->shard_dim = to;
+        axes_remove(&mesh_step->after.dims[dim], axes_mask(&last));
+        for (uint32_t i = 0; i < n; i++)
+            axes_append(&mesh_step->after.dims[to], last.axes[i]);
+    }
+}
+
+/* One partial axis is reduced, into each dimension or none. */
+static void
+reduction_add(struct list *list, uint32_t axis)
+{
+    const struct hoop_axes axes = axis_alone(axis);
+    struct mesh_step *mesh_step;
+
+    for (uint32_t dim = 0; dim < list->rules->shape.n_dims; dim++) {
+        if (!can_cut(list, dim, &axes))
+            continue;
+        mesh_step = mesh_step_add(list, HOOP_STEP_REDUCE_SCATTER, axes);
+        mesh_step->shard_dim = dim;
+        axes_remove(&mesh_step->after.partial, axes_mask(&axes));
+        axes_append(&mesh_step->after.dims[dim], axis);
+    }
+    mesh_step = mesh_step_add(list, HOOP_STEP_ALLREDUCE, axes);
+    axes_remove(&mesh_step->after.partial, axes_mask(&axes));
+}
+
+static void
+reductions_add(struct list *list)
+{
+    const struct mesh_step_rules *rules = list->rules;
+    struct hoop_axes together = list->before->partial;
+
+    axes_remove(&together, ~rules->reduced);
+    const bool is_apart =
+        together.n_axes == 1 || rules->reductions == MESH_STEP_REDUCTIONS_ANY;
+    for (uint32_t i = 0; is_apart && i < together.n_axes; i++)
+        reduction_add(list, together.axes[i]);
+    if (together.n_axes < 2 || together.n_axes > rules->n_together)
+        return;
+    struct mesh_step *mesh_step =
+        mesh_step_add(list, HOOP_STEP_ALLREDUCE, together);
+    axes_remove(&mesh_step->after.partial, axes_mask(&together));
+}
+
+uint32_t
+mesh_step_list(const struct mesh_step_rules *rules,
+               const struct hoop_sharding *sharding,
+               struct mesh_step mesh_steps[MESH_STEPS_MAX])
+{
+    struct list list = {
+        .rules = rules, .before = sharding, .mesh_steps = mesh_steps};
+
+    reductions_add(&list);
+    slices_add(&list);
+    for (uint32_t dim = 0; dim < rules->shape.n_dims; dim++) {
+        const struct hoop_axes *axes = &sharding->dims[dim];
+
+        if (!is_even(axes, &rules->mesh, rules->shape.dims[dim]))
+            continue;
+        for (uint32_t n = 1; n <= axes->n_axes && n <= rules->n_together; n++)
+            moves_add(&list, dim, n);
+    }
+    for (uint32_t i = 0; i < list.n_mesh_steps; i++) {
+        struct hoop_sharding *after = &mesh_steps[i].after;
+
+        evenness_set(after, &rules->mesh, &rules->shape);
+        if (after->partial.n_axes == 0)
+            after->partial_op = HOOP_SUM;
+    }
+    return list.n_mesh_steps;
+}

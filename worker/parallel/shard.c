@@ -1,0 +1,72 @@
+/*
+ * parallel/shard.c - a tensor's equal shares
+ *
+ * The shape: of each dimension, first to last, what it has in common with the
+ * number of ranks that is left is divided out, until nothing is left.
+ */
+
+#include "parallel/shard.h"
+
+#include "dtype/dtype.h"
+
+static size_t
+common_divisor(size_t a, size_t b)
+{
+    while (b > 0) {
+        const size_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+bool
+shard_is_cut(size_t count, uint32_t n_ranks)
+{
+    return n_ranks > 1 && count > 0 && count % n_ranks == 0;
+}
+
+struct hoop_tensor
+shard_of(const struct hoop_tensor *tensor, uint32_t rank, uint32_t n_ranks)
+{
+    struct hoop_tensor shard = *tensor;
+    size_t n_bytes = dtype_size(tensor->dtype);
+    size_t n_left = n_ranks;
+
+    shard.strides = NULL;
+    for (uint32_t i = 0; i < shard.shape.n_dims; i++) {
+        const size_t divisor = common_divisor(shard.shape.dims[i], n_left);
+
+        shard.shape.dims[i] /= divisor;
+        n_left /= divisor;
+        n_bytes *= shard.shape.dims[i];
+    }
+    if (tensor->data)
+        shard.data = (uint8_t *)tensor->data + rank * n_bytes;
+    return shard;
+}
+
+struct hoop_tensor
+shard_uncut(const struct hoop_tensor *tensor)
+{
+    struct hoop_tensor shard = {
+        .dtype = tensor->dtype,
+        .shape = {.n_dims = 1, .dims = {0}},
+    };
+    uint32_t *n_dims = &shard.shape.n_dims;
+
+    for (uint32_t i = 0; i < tensor->shape.n_dims && *n_dims < HOOP_MAX_DIMS;
+         i++)
+        shard.shape.dims[(*n_dims)++] = tensor->shape.dims[i];
+    return shard;
+}
+
+struct hoop_tensor
+shard_none(enum hoop_dtype dtype)
+{
+    return (struct hoop_tensor){
+        .dtype = dtype,
+        .shape = {.n_dims = 1, .dims = {0}},
+    };
+}

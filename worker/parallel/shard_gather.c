@@ -1,0 +1,236 @@
+/*
+ * parallel/shard_gather.c - shares that came become whole tensors again
+ *
+ * Messages and not a collective: transfers of several lanes may be under way at
+ * once, in any order. Every tensor that was to come is exchanged by all ranks,
+ * also one that is not cut, as nothing: ranks may differ in that, by a mistake,
+ * and a shard that is left behind would be taken for one of the next transfer.
+ */
+
+#include "parallel/shard_gather.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "engine/engine.h"
+#include "parallel/shard.h"
+
+/* What a rank says to one whose list is lost. */
+struct refusals {
+    char texts[TRANSFER_WAYS][LIMIT_ERROR_TEXT];
+};
+
+/* Both halves of what goes on between this rank and the others. */
+struct gathering {
+    hoop_comm_t *group;
+    struct tensor_message *messages;
+    struct hoop_tensor *shares; /* one for each message */
+    enum transfer_way *ways;
+    hoop_op_t **ops;
+    bool *is_given_up; /* [way][rank] */
+    size_t n_messages;
+};
+
+/* Whether the group gathers it: the flag is this rank's, or its sender's. */
+static bool
+is_gathered(const struct tensor_transfer *tensor_transfer)
+{
+    return tensor_transfer_is_received(tensor_transfer) &&
+           !tensor_transfer->is_closing &&
+           (tensor_transfer->transfer->sharing ||
+            tensor_transfer->came_part & FRAME_PART_IN_SHARES);
+}
+
+static void
+gathering_add(struct gathering *gathering,
+              enum transfer_way way,
+              const struct tensor_message *message,
+              const struct hoop_tensor *shard)
+{
+    const size_t i = gathering->n_messages++;
+
+    gathering->shares[i] = *shard;
+    gathering->messages[i] = *message;
+    gathering->messages[i].tensor = &gathering->shares[i];
+    gathering->ways[i] = way;
+}
+
+/* What rank has of it. */
+static struct hoop_tensor
+shard_had(const struct tensor_transfer *tensor_transfer,
+          uint32_t rank,
+          uint32_t n_ranks)
+{
+    return tensor_transfer->is_cut
+               ? shard_of(&tensor_transfer->tensor, rank, n_ranks)
+               : shard_uncut(&tensor_transfer->tensor);
+}
+
+static void
+tensor_transfer_add(struct gathering *gathering,
+                    const struct tensor_transfer *tensor_transfer)
+{
+    const uint32_t n_ranks = hoop_comm_size(gathering->group);
+    const uint32_t self = hoop_comm_rank(gathering->group);
+    const struct hoop_tensor mine = shard_had(tensor_transfer, self, n_ranks);
+
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
+        const struct hoop_tensor theirs =
+            shard_had(tensor_transfer, rank, n_ranks);
+        struct tensor_message message = {
+            .kind = HOOP_SEND,
+            .peer = rank,
+            .tag = tensor_transfer_share_tag(tensor_transfer),
+            .part = tensor_transfer_part(tensor_transfer),
+        };
+
+        if (rank == self)
+            continue;
+        gathering_add(gathering, tensor_transfer->way, &message, &mine);
+        message.kind = HOOP_RECV;
+        gathering_add(gathering, tensor_transfer->way, &message, &theirs);
+    }
+}
+
+/* Of a list that is lost: once, however many tensors it has. Those of the others
+ * are as many as they say. */
+static void
+refusal_add(struct gathering *gathering,
+            const struct tensor_transfer *tensor_transfer,
+            const char *text)
+{
+    const struct hoop_tensor none = shard_none(HOOP_UINT8);
+
+    for (uint32_t rank = 0; rank < hoop_comm_size(gathering->group); rank++) {
+        struct tensor_message message = {
+            .kind = HOOP_SEND,
+            .peer = rank,
+            .tag = tensor_transfer_share_tag(tensor_transfer),
+            .part = frame_part(1, 0) | FRAME_PART_IN_SHARES,
+        };
+
+        if (rank == hoop_comm_rank(gathering->group))
+            continue;
+        gathering_add(gathering, tensor_transfer->way, &message, &none);
+        message.kind = HOOP_RECV;
+        message.refusal = text;
+        gathering_add(gathering, tensor_transfer->way, &message, &none);
+    }
+}
+
+static void
+gathering_fill(struct gathering *gathering,
+               const struct tensor_transfer *tensor_transfers,
+               size_t n_parcels,
+               const struct transfer_end *ends,
+               struct refusals *refusals)
+{
+    bool is_refused[TRANSFER_WAYS] = {false};
+
+    for (size_t i = 0; i < n_parcels; i++) {
+        const enum transfer_way way = tensor_transfers[i].way;
+        char *text = refusals->texts[way];
+
+        if (!is_gathered(&tensor_transfers[i]) || is_refused[way])
+            continue;
+        if (ends[way].status == HOOP_OK) {
+            tensor_transfer_add(gathering, &tensor_transfers[i]);
+            continue;
+        }
+        is_refused[way] = true;
+        snprintf(text, LIMIT_ERROR_TEXT,
+                 "rank %u of tensor_parallel has not got its share: %.900s",
+                 hoop_comm_rank(gathering->group), ends[way].text);
+        refusal_add(gathering, &tensor_transfers[i], text);
+    }
+}
+
+static void
+fail_gathered(struct transfer_end *ends,
+              enum transfer_way way,
+              enum hoop_status status)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "%s", error_text());
+    transfer_end_fail(&ends[way],
+                      error_raise(status, "%s, gathering the shares: %s",
+                                  transfer_name(way), text));
+}
+
+/* When one of a list does not fit, the other side sends or takes no more of it:
+ * what still comes is refused. */
+static void
+gathering_wait(const struct gathering *gathering, struct transfer_end *ends)
+{
+    const size_t n_ranks = hoop_comm_size(gathering->group);
+
+    for (size_t i = 0; i < gathering->n_messages; i++) {
+        const struct tensor_message *message = &gathering->messages[i];
+        const enum transfer_way way = gathering->ways[i];
+        bool *is_given_up =
+            &gathering->is_given_up[way * n_ranks + message->peer];
+
+        if (*is_given_up && message->kind == HOOP_RECV)
+            engine_cancel((struct op *)gathering->ops[i]);
+        const enum hoop_status status =
+            hoop_wait(gathering->ops[i], HOOP_FOREVER);
+        if (status == HOOP_E_MISMATCH && message->kind == HOOP_RECV)
+            *is_given_up = true;
+        if (status != HOOP_OK)
+            fail_gathered(ends, way, status);
+    }
+}
+
+static bool
+is_any_gathered(const struct tensor_transfer *tensor_transfers,
+                size_t n_parcels)
+{
+    for (size_t i = 0; i < n_parcels; i++) {
+        if (is_gathered(&tensor_transfers[i]))
+            return true;
+    }
+    return false;
+}
+
+void
+shard_gather(const struct tensor_transfer *tensor_transfers,
+             size_t n_parcels,
+             struct transfer_end ends[TRANSFER_WAYS])
+{
+    hoop_comm_t *group = tensor_transfers->transfer->tensor_parallel;
+    const size_t n_ranks = hoop_comm_size(group);
+    const size_t n_most = 2 * n_parcels * n_ranks;
+
+    if (!is_any_gathered(tensor_transfers, n_parcels))
+        return;
+    CLEANUP(free)
+    struct tensor_message *messages = calloc(n_most, sizeof(*messages));
+    CLEANUP(free) struct hoop_tensor *shares = calloc(n_most, sizeof(*shares));
+    CLEANUP(free) enum transfer_way *ways = calloc(n_most, sizeof(*ways));
+    CLEANUP(free) hoop_op_t **ops = calloc(n_most, sizeof(hoop_op_t *));
+    CLEANUP(free) bool *is_given_up = calloc(TRANSFER_WAYS * n_ranks, 1);
+    CLEANUP(free) struct refusals *refusals = malloc(sizeof(*refusals));
+    struct gathering gathering = {group, messages,    shares, ways,
+                                  ops,   is_given_up, 0};
+    enum hoop_status status = HOOP_OK;
+
+    if (!messages || !shares || !ways || !ops || !is_given_up || !refusals)
+        status =
+            error_raise(HOOP_E_EXHAUSTED, "no memory for %zu shares", n_most);
+    if (status == HOOP_OK) {
+        gathering_fill(&gathering, tensor_transfers, n_parcels, ends, refusals);
+        status =
+            tensor_message_start(messages, gathering.n_messages, group, ops);
+    }
+    if (status == HOOP_OK) {
+        gathering_wait(&gathering, ends);
+        return;
+    }
+    for (size_t i = 0; i < n_parcels; i++) {
+        if (is_gathered(&tensor_transfers[i]))
+            fail_gathered(ends, tensor_transfers[i].way, status);
+    }
+}

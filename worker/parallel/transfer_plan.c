@@ -1,0 +1,264 @@
+/*
+ * parallel/transfer_plan.c - what one rank gives and gets in a step of a
+ * redistribution
+ */
+
+#include "parallel/transfer_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "parallel/view.h"
+
+/* Whether ranks get different blocks of a rank, or each other's. */
+static bool
+is_cut(enum hoop_step_kind kind)
+{
+    return kind == HOOP_STEP_ALL_TO_ALL || kind == HOOP_STEP_REDUCE_SCATTER ||
+           kind == HOOP_STEP_EXCHANGE;
+}
+
+static bool
+is_joined(enum hoop_step_kind kind)
+{
+    return kind == HOOP_STEP_ALL_TO_ALL || kind == HOOP_STEP_ALLGATHER ||
+           kind == HOOP_STEP_EXCHANGE;
+}
+
+static const struct hoop_part nothing = {.shape = {.n_dims = 1}};
+
+/* What a and b share, as a box of the part that is base. */
+static struct hoop_part
+overlap(const struct hoop_part *a,
+        const struct hoop_part *b,
+        const struct hoop_part *base)
+{
+    struct hoop_part box = {.shape = a->shape};
+
+    for (uint32_t i = 0; i < a->shape.n_dims; i++) {
+        const size_t a_end = a->offset[i] + a->shape.dims[i];
+        const size_t b_end = b->offset[i] + b->shape.dims[i];
+        const size_t end = a_end < b_end ? a_end : b_end;
+        const size_t begin =
+            a->offset[i] > b->offset[i] ? a->offset[i] : b->offset[i];
+
+        if (begin >= end)
+            return nothing;
+        box.offset[i] = begin - base->offset[i];
+        box.shape.dims[i] = end - begin;
+    }
+    return box;
+}
+
+/* What rank has before the step, or behind it. */
+static struct hoop_part
+part_of(const struct transfer_plan_place *place, uint32_t behind, uint32_t rank)
+{
+    struct hoop_part part;
+
+    return redistribution_part(place->redistribution, place->step + behind,
+                               rank, &part)
+               ? part
+               : nothing;
+}
+
+/* Blocks of a line: what members have before the step, and behind it. */
+static void
+fill_line(struct transfer_plan *transfer_plan,
+          const struct transfer_plan_place *place)
+{
+    const struct hoop_part before = part_of(place, 0, place->rank);
+    const struct hoop_part after = part_of(place, 1, place->rank);
+
+    for (uint32_t i = 0; i < transfer_plan->shape.size; i++)
+        transfer_plan->members[i] = redistribution_member(
+            place->redistribution, place->step, place->rank, i);
+    for (uint32_t i = 0; i < transfer_plan->n_out; i++) {
+        const struct hoop_part getter =
+            transfer_plan->n_out > 1
+                ? part_of(place, 1, transfer_plan->members[i])
+                : before;
+
+        transfer_plan->out[i] = overlap(&before, &getter, &before);
+    }
+    for (uint32_t i = 0; i < transfer_plan->n_in; i++) {
+        const struct hoop_part giver =
+            transfer_plan->n_in > 1
+                ? part_of(place, 0, transfer_plan->members[i])
+                : after;
+
+        transfer_plan->in[i] = overlap(&after, &giver, &after);
+    }
+}
+
+/* What giver gives to getter, as a box of what it has, or of what this gets. */
+struct outgoing {
+    struct hoop_part out;
+    struct hoop_part in;
+};
+
+static struct outgoing
+outgoing_piece(const struct transfer_plan_place *place,
+               uint32_t giver,
+               uint32_t getter)
+{
+    struct redistribution_piece piece;
+    struct outgoing outgoing = {nothing, nothing};
+
+    if (!redistribution_piece(place->redistribution, place->step, giver, getter,
+                              &piece))
+        return outgoing;
+    outgoing.out.shape = piece.shape;
+    outgoing.in.shape = piece.shape;
+    memcpy(outgoing.out.offset, piece.in_sender, sizeof(outgoing.out.offset));
+    memcpy(outgoing.in.offset, piece.in_receiver, sizeof(outgoing.in.offset));
+    return outgoing;
+}
+
+static void
+fill_exchange(struct transfer_plan *transfer_plan,
+              const struct transfer_plan_place *place)
+{
+    const uint32_t size = transfer_plan->shape.size;
+
+    for (uint32_t rank = 0; rank < size; rank++) {
+        transfer_plan->out[rank] = outgoing_piece(place, place->rank, rank).out;
+        transfer_plan->in[rank] = outgoing_piece(place, rank, place->rank).in;
+        transfer_plan->counts[rank] =
+            view_count(&transfer_plan->out[rank].shape);
+        transfer_plan->counts[size + rank] =
+            view_count(&transfer_plan->in[rank].shape);
+    }
+    transfer_plan->shape.counts = transfer_plan->counts;
+    transfer_plan->shape.recv_counts = transfer_plan->counts + size;
+}
+
+static size_t
+sum_of(const struct hoop_part *boxes, size_t n_boxes)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n_boxes; i++)
+        count += view_count(&boxes[i].shape);
+    return count;
+}
+
+static enum hoop_step_kind
+kind_of(const struct transfer_plan_place *place)
+{
+    return redistribution_step(place->redistribution, place->step)->kind;
+}
+
+/* In a step on lines; in an exchange are all. */
+static bool
+has_part(const struct transfer_plan_place *place)
+{
+    const struct redistribution_step *step =
+        redistribution_step(place->redistribution, place->step);
+
+    return redistribution_place(place->redistribution, step->mesh,
+                                place->rank) != HOOP_NO_RANK;
+}
+
+static struct plan_shape
+shape_of(const struct transfer_plan_place *place)
+{
+    if (kind_of(place) == HOOP_STEP_EXCHANGE)
+        return (struct plan_shape){
+            .rank = place->rank, .size = place->n_ranks, .granule = 1};
+    if (!has_part(place))
+        return (struct plan_shape){.size = 1, .granule = 1};
+    return redistribution_shape(place->redistribution, place->step,
+                                place->rank);
+}
+
+/* Memory for all that it lists. */
+static struct transfer_plan *
+transfer_plan_allocate(const struct transfer_plan_place *place)
+{
+    const enum hoop_step_kind kind = kind_of(place);
+    struct transfer_plan *transfer_plan = calloc(1, sizeof(*transfer_plan));
+
+    if (!transfer_plan)
+        return NULL;
+    transfer_plan->shape = shape_of(place);
+    const size_t size = transfer_plan->shape.size;
+    transfer_plan->n_out = is_cut(kind) ? size : 1;
+    transfer_plan->n_in = is_joined(kind) ? size : 1;
+    transfer_plan->boxes = calloc(transfer_plan->n_out + transfer_plan->n_in,
+                                  sizeof(*transfer_plan->boxes));
+    transfer_plan->members = calloc(size, sizeof(*transfer_plan->members));
+    transfer_plan->counts = calloc(2 * size, sizeof(*transfer_plan->counts));
+    transfer_plan->firsts = calloc(2 * size, sizeof(*transfer_plan->firsts));
+    if (!transfer_plan->boxes || !transfer_plan->members ||
+        !transfer_plan->counts || !transfer_plan->firsts) {
+        transfer_plan_destroy(transfer_plan);
+        return NULL;
+    }
+    transfer_plan->out = transfer_plan->boxes;
+    transfer_plan->in = transfer_plan->boxes + transfer_plan->n_out;
+    return transfer_plan;
+}
+
+/* No part in a line. */
+static void
+fill_absent(struct transfer_plan *transfer_plan,
+            const struct transfer_plan_place *place)
+{
+    transfer_plan->members[0] = place->rank;
+    transfer_plan->out[0] = nothing;
+    transfer_plan->in[0] = nothing;
+}
+
+enum hoop_status
+transfer_plan_create(const struct transfer_plan_place *place,
+                     struct transfer_plan **out_transfer_plan)
+{
+    struct transfer_plan *transfer_plan = transfer_plan_allocate(place);
+
+    if (!transfer_plan)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for what %u ranks exchange",
+                           place->n_ranks);
+    if (kind_of(place) == HOOP_STEP_EXCHANGE)
+        fill_exchange(transfer_plan, place);
+    else if (has_part(place))
+        fill_line(transfer_plan, place);
+    else
+        fill_absent(transfer_plan, place);
+    transfer_plan->out_count = sum_of(transfer_plan->out, transfer_plan->n_out);
+    transfer_plan->in_count = sum_of(transfer_plan->in, transfer_plan->n_in);
+    *out_transfer_plan = transfer_plan;
+    return HOOP_OK;
+}
+
+const uint32_t *
+transfer_plan_members(const struct transfer_plan *transfer_plan)
+{
+    return transfer_plan->shape.counts ? NULL : transfer_plan->members;
+}
+
+void
+transfer_plan_leave_out(struct transfer_plan *transfer_plan, uint32_t rank)
+{
+    transfer_plan->out_count -= transfer_plan->counts[rank];
+    transfer_plan->in_count -=
+        transfer_plan->counts[transfer_plan->shape.size + rank];
+    transfer_plan->counts[rank] = 0;
+    transfer_plan->counts[transfer_plan->shape.size + rank] = 0;
+    transfer_plan->out[rank] = nothing;
+    transfer_plan->in[rank] = nothing;
+}
+
+void
+transfer_plan_destroy(struct transfer_plan *transfer_plan)
+{
+    if (!transfer_plan)
+        return;
+    free(transfer_plan->boxes);
+    free(transfer_plan->members);
+    free(transfer_plan->counts);
+    free(transfer_plan->firsts);
+    free(transfer_plan);
+}

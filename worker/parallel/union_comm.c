@@ -1,0 +1,167 @@
+/*
+ * parallel/union_comm.c - communicators of the ranks of two meshes
+ *
+ * A target that has no rank of its own needs none: the source's do.
+ */
+
+#include "parallel/union_comm.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "parallel/mesh.h"
+#include "session/comm.h"
+
+/* Each has a lock of its own, as the lines of a mesh. */
+struct union_comm {
+    LIST_ENTRY(union_comm) link;
+    pthread_mutex_t lock; /* of the forming */
+    hoop_comm_t *comm;    /* NULL: not formed yet */
+    uint32_t n_ranks;
+    uint32_t ranks[];
+};
+
+void
+union_comms_init(struct union_comms *union_comms)
+{
+    pthread_mutex_init(&union_comms->lock, NULL);
+    LIST_INIT(&union_comms->list);
+}
+
+void
+union_comms_deinit(struct union_comms *union_comms)
+{
+    struct union_comm *union_comm;
+
+    while ((union_comm = LIST_FIRST(&union_comms->list))) {
+        LIST_REMOVE(union_comm, link);
+        hoop_comm_free(union_comm->comm);
+        pthread_mutex_destroy(&union_comm->lock);
+        free(union_comm);
+    }
+    pthread_mutex_destroy(&union_comms->lock);
+}
+
+uint32_t
+union_comm_list(const hoop_mesh_t *source,
+                const hoop_mesh_t *target,
+                uint32_t *out_ranks,
+                uint32_t *out_places)
+{
+    uint32_t n_ranks = mesh_n_places(source);
+
+    memcpy(out_ranks, mesh_ranks(source), n_ranks * sizeof(*out_ranks));
+    for (uint32_t place = 0; place < mesh_n_places(target); place++) {
+        const uint32_t rank = mesh_ranks(target)[place];
+
+        out_places[place] = mesh_place_of(source, rank);
+        if (out_places[place] == HOOP_NO_RANK) {
+            out_places[place] = n_ranks;
+            out_ranks[n_ranks++] = rank;
+        }
+    }
+    return n_ranks;
+}
+
+/* The list, without a communicator. NULL: no memory. */
+static struct union_comm *
+union_comm_of(const hoop_mesh_t *source, const hoop_mesh_t *target)
+{
+    const size_t n_target = mesh_n_places(target);
+    CLEANUP(free) uint32_t *places = calloc(n_target, sizeof(*places));
+    struct union_comm *union_comm =
+        calloc(1, sizeof(*union_comm) + (mesh_n_places(source) + n_target) *
+                                            sizeof(*union_comm->ranks));
+
+    if (!union_comm || !places) {
+        free(union_comm);
+        return NULL;
+    }
+    union_comm->n_ranks =
+        union_comm_list(source, target, union_comm->ranks, places);
+    return union_comm;
+}
+
+/* That of the same list, or wanted itself, which is taken. */
+static struct union_comm *
+union_comm_keep(struct union_comms *union_comms, struct union_comm *wanted)
+{
+    struct union_comm *union_comm;
+
+    pthread_mutex_lock(&union_comms->lock);
+    LIST_FOREACH(union_comm, &union_comms->list, link)
+    {
+        if (union_comm->n_ranks == wanted->n_ranks &&
+            memcmp(union_comm->ranks, wanted->ranks,
+                   wanted->n_ranks * sizeof(*wanted->ranks)) == 0)
+            break;
+    }
+    if (union_comm) {
+        free(wanted);
+    } else {
+        union_comm = wanted;
+        pthread_mutex_init(&union_comm->lock, NULL);
+        LIST_INSERT_HEAD(&union_comms->list, union_comm, link);
+    }
+    pthread_mutex_unlock(&union_comms->lock);
+    return union_comm;
+}
+
+/* Under its lock. */
+static enum hoop_status
+union_comm_form(struct union_comm *union_comm, const hoop_comm_t *world)
+{
+    struct comm_domain *domain = world->domain;
+    const struct rank_list list = {union_comm->ranks, union_comm->n_ranks};
+    const uint32_t here = hoop_comm_rank(world);
+
+    for (uint32_t i = 0; i < union_comm->n_ranks; i++) {
+        if (union_comm->ranks[i] == here)
+            return comm_form(domain, &list,
+                             clock_deadline_ns(domain->forming_timeout_ms),
+                             &union_comm->comm);
+    }
+    return comm_form_without_us(domain, &union_comm->comm);
+}
+
+/* All axes of source: its ranks by place. */
+static enum hoop_status
+source_comm(hoop_mesh_t *source, hoop_comm_t **out_comm)
+{
+    const uint32_t n_axes = hoop_mesh_n_axes(source);
+    uint32_t axes[HOOP_MAX_AXES];
+
+    for (uint32_t axis = 0; axis < n_axes; axis++)
+        axes[axis] = axis;
+    const enum hoop_status status =
+        hoop_mesh_comm(source, axes, n_axes, out_comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+union_comm_find(hoop_mesh_t *source,
+                hoop_mesh_t *target,
+                hoop_comm_t **out_comm)
+{
+    CLEANUP(free) struct union_comm *wanted = union_comm_of(source, target);
+    enum hoop_status status = HOOP_OK;
+
+    if (!wanted)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
+    if (wanted->n_ranks == mesh_n_places(source))
+        return source_comm(source, out_comm);
+    struct union_comm *union_comm =
+        union_comm_keep(mesh_union_comms(source), STEAL(wanted));
+    pthread_mutex_lock(&union_comm->lock);
+    if (!union_comm->comm)
+        status = union_comm_form(union_comm, mesh_world(source));
+    if (status == HOOP_OK)
+        *out_comm = union_comm->comm;
+    pthread_mutex_unlock(&union_comm->lock);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
