@@ -173,7 +173,7 @@ adamw(struct layer *layer, int step)
 
 /* The gradient of the cross entropy by the last layer's sums. */
 static void
-judge(struct layer *last, const struct layer *teacher)
+codec_autotune(struct layer *last, const struct layer *teacher)
 {
     for (size_t b = 0; b < BATCH; b++) {
         const float *out = last->out + b * N_CLASSES;
@@ -206,7 +206,7 @@ gradients(struct layer *layers, struct layer *teachers)
     for (size_t l = 0; l < LAYERS; l++)
         forward(&layers[l], l ? layers[l - 1].out : in,
                 l + 1 < LAYERS ? 0 : -INFINITY);
-    judge(&layers[LAYERS - 1], &teachers[1]);
+    codec_autotune(&layers[LAYERS - 1], &teachers[1]);
     for (size_t l = LAYERS; l-- > 0;)
         backward(&layers[l], l ? layers[l - 1].out : in,
                  l ? layers[l - 1].back : NULL);

@@ -21,7 +21,7 @@ enum codec_id {
     CODEC_NONE = 0,
     CODEC_ZSTD = 1,
     CODEC_PLANES = 2, /* planes of the bytes of words, each by zstd */
-    CODEC_AUTO = 3,   /* no id: whoever sends chooses (codec/judge.h) */
+    CODEC_AUTO = 3, /* no id: whoever sends chooses (codec/codec_autotune.h) */
 };
 
 enum {

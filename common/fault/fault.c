@@ -157,9 +157,9 @@ note(int fd, uint32_t peer)
 
 /* To this process; what is another's is left to it. */
 static void
-deed_do(const struct fault_deed *deed)
+effect_apply(const struct fault_effect *effect)
 {
-    switch (deed->action) {
+    switch (effect->action) {
     case FAULT_KILL:
         kill(getpid(), SIGKILL);
         return;
@@ -167,11 +167,11 @@ deed_do(const struct fault_deed *deed)
         kill(getpid(), SIGSTOP);
         return;
     case FAULT_EXIT:
-        _exit((int)deed->amount);
+        _exit((int)effect->amount);
     case FAULT_DELAY:
     case FAULT_JITTER:
-        if (deed->amount > 0)
-            delay(deed->amount);
+        if (effect->amount > 0)
+            delay(effect->amount);
         return;
     case FAULT_NOTHING:
     case FAULT_RESET:
@@ -186,13 +186,13 @@ deed_do(const struct fault_deed *deed)
     }
 }
 
-struct fault_deed
+struct fault_effect
 faults_trigger(struct faults *faults,
                uint32_t rules,
                const struct fault_event *event)
 {
-    struct fault_deed deed = {.action = FAULT_NOTHING};
-    struct fault_deed jitter = {.action = FAULT_JITTER};
+    struct fault_effect effect = {.action = FAULT_NOTHING};
+    struct fault_effect jitter = {.action = FAULT_JITTER};
     int note_fd = -1;
     int jitter_fd = -1;
 
@@ -202,8 +202,9 @@ faults_trigger(struct faults *faults,
         const bool is_jitter = rule->action == FAULT_JITTER;
 
         /* All of them count, but one strikes, and jitter beside it. */
-        if (!(rules & 1u << i) || (!is_jitter && deed.action != FAULT_NOTHING &&
-                                   fault_rule_is_due(rule, event)))
+        if (!(rules & 1u << i) ||
+            (!is_jitter && effect.action != FAULT_NOTHING &&
+             fault_rule_is_due(rule, event)))
             continue;
         if (!fault_rule_strikes(rule, event))
             continue;
@@ -211,16 +212,16 @@ faults_trigger(struct faults *faults,
             jitter.amount += fault_rule_jitter_ns(rule, event);
             jitter_fd = rule->note_fd;
         } else {
-            deed = (struct fault_deed){rule->action, rule->amount};
+            effect = (struct fault_effect){rule->action, rule->amount};
             note_fd = rule->note_fd;
         }
     }
     pthread_mutex_unlock(&faults->lock);
     note(jitter_fd, event->peer);
-    deed_do(&jitter);
+    effect_apply(&jitter);
     note(note_fd, event->peer);
-    deed_do(&deed);
-    return deed;
+    effect_apply(&effect);
+    return effect;
 }
 
 bool

@@ -65,14 +65,14 @@ struct fault_note {
 };
 
 /* What is to happen to a frame, FAULT_NOTHING mostly. */
-struct fault_deed {
+struct fault_effect {
     enum fault_action action;
     uint64_t amount;
 };
 
 /* What is to happen to the process, does, jitter beside all else; a frame is the
  * caller's. */
-struct fault_deed
+struct fault_effect
 faults_trigger(struct faults *faults,
                uint32_t rules,
                const struct fault_event *event);

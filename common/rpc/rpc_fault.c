@@ -81,11 +81,11 @@ rpc_fault_takes(struct rpc_exchange *exchange, enum fault_point point)
         faults_are_due(rpc_listener_faults(exchange->listener), exchange->rules,
                        &event))
         linger();
-    const struct fault_deed deed = faults_trigger(
+    const struct fault_effect effect = faults_trigger(
         rpc_listener_faults(exchange->listener), exchange->rules, &event);
-    if (deed.action == FAULT_RESET)
+    if (effect.action == FAULT_RESET)
         rpc_exchange_cut(exchange);
-    return deed.action == FAULT_RESET || deed.action == FAULT_DROP;
+    return effect.action == FAULT_RESET || effect.action == FAULT_DROP;
 }
 
 bool

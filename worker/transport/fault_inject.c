@@ -154,10 +154,10 @@ peer_inject_fault(struct peer *peer,
                   struct send_request *flow)
 {
     const struct fault_event event = event_of(flow);
-    const struct fault_deed deed =
+    const struct fault_effect effect =
         faults_trigger(peer->transport->faults, flow->label->faults, &event);
 
-    switch (deed.action) {
+    switch (effect.action) {
     case FAULT_RESET:
         reset(peer);
         return;
@@ -168,7 +168,7 @@ peer_inject_fault(struct peer *peer,
         drop(peer, out, flow);
         return;
     case FAULT_CORRUPT:
-        corrupt(out, deed.amount);
+        corrupt(out, effect.amount);
         return;
     case FAULT_TRUNCATE:
         truncate_frame(peer, out, flow);

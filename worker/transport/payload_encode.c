@@ -3,7 +3,7 @@
  *
  * What may lose bits always does: the receiver counts on it. Beyond that, a
  * codec that was asked for is tried on everything, and CODEC_AUTO where it
- * pays: never inside a host, elsewhere as the peer's judge says, who is shown
+ * pays: never inside a host, elsewhere as the peer's codec_autotune says, who is shown
  * a sample of a block and how the link does.
  */
 
@@ -68,11 +68,12 @@ link_observe(struct peer *peer, uint64_t now_ns)
     uint64_t n_queued;
     const uint64_t n_gone = peer_sent_bytes(peer, &n_queued);
 
-    judge_see(&peer->judge, &(struct judge_sight){
-                                .now_ns = now_ns,
-                                .n_gone = n_gone,
-                                .n_queued = n_queued,
-                            });
+    codec_autotune_observe(&peer->codec_autotune,
+                           &(struct codec_autotune_sample){
+                               .now_ns = now_ns,
+                               .n_gone = n_gone,
+                               .n_queued = n_queued,
+                           });
 }
 
 /* From its middle; all of what is not much larger. */
@@ -100,8 +101,8 @@ is_sample_smaller(struct peer *peer,
     const size_t n_stored =
         block_encode(peer->transport, flow, id, sample, out);
 
-    return judge_pays(&peer->judge, n_unpacked_bytes,
-                      n_stored > 0 ? n_stored : n_unpacked_bytes);
+    return codec_autotune_pays(&peer->codec_autotune, n_unpacked_bytes,
+                               n_stored > 0 ? n_stored : n_unpacked_bytes);
 }
 
 static enum codec_id
@@ -117,7 +118,7 @@ choose(struct peer *peer,
     if (peer->is_same_host || block.n_bytes < AUTO_MIN)
         return CODEC_NONE;
     link_observe(peer, clock_now_ns());
-    return judge_asks(&peer->judge) &&
+    return codec_autotune_wants_trial(&peer->codec_autotune) &&
                    is_sample_smaller(peer, flow, id, block, out)
                ? id
                : CODEC_NONE;
@@ -158,8 +159,8 @@ pack(struct peer *peer,
     const uint64_t begun_ns = processor_ns();
     const size_t n_stored = block_encode(peer->transport, flow, id, block, out);
 
-    judge_learn(&peer->judge, n_unpacked(flow, block.n_bytes),
-                processor_ns() - begun_ns);
+    codec_autotune_learn(&peer->codec_autotune, n_unpacked(flow, block.n_bytes),
+                         processor_ns() - begun_ns);
     return n_stored;
 }
 

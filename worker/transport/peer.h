@@ -20,7 +20,7 @@
 #include <uthash.h>
 
 #include "base/limits.h"
-#include "codec/judge.h"
+#include "codec/codec_autotune.h"
 #include "net/path.h"
 #include "net/poller.h"
 #include "net/tls.h"
@@ -178,7 +178,7 @@ struct peer {
     size_t n_rendezvous_pending;
     bool is_same_host;  /* on this host: nothing is faster than the link */
     uint64_t n_written; /* bytes that the socket took */
-    struct judge judge; /* CODEC_AUTO: does coding pay? */
+    struct codec_autotune codec_autotune; /* CODEC_AUTO: does coding pay? */
 
     /* Receiving. */
     struct recv_request_list recv_requests;     /* open and matched */

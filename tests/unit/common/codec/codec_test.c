@@ -235,7 +235,7 @@ zstd_decode_of_garbage_never_writes_past_the_end(void **state)
         for (size_t i = 0; i < 1 + round % 3; i++)
             damaged[4 + random_next(&seed) % (n_stored - 4)] ^=
                 (uint8_t)random_next(&seed);
-        /* It may even be right; the sanitizer is the judge here. */
+        /* It may even be right; the sanitizer is the codec_autotune here. */
         (void)codec_decode(fixture->codec, CODEC_ZSTD,
                            (struct codec_span){damaged, n_stored}, out, 5000);
     }

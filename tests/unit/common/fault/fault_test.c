@@ -99,9 +99,9 @@ two_that_are_due_strike_one_after_the_other(void **state)
     assert_int_equal(faults_begin(faults, "barrier"), 3);
     assert_int_equal(faults_trigger(faults, 3, &frame_event).action,
                      FAULT_DROP);
-    const struct fault_deed deed = faults_trigger(faults, 3, &frame_event);
-    assert_int_equal(deed.action, FAULT_CORRUPT);
-    assert_int_equal(deed.amount, 9);
+    const struct fault_effect effect = faults_trigger(faults, 3, &frame_event);
+    assert_int_equal(effect.action, FAULT_CORRUPT);
+    assert_int_equal(effect.amount, 9);
     faults_destroy(faults);
 }
 
