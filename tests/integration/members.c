@@ -235,7 +235,7 @@ member_open(struct member *member, uint32_t rank, uint32_t world_size)
 }
 
 static void
-crew_run(struct crew *crew, uint32_t first, uint32_t world_size)
+process_group_run(struct crew *crew, uint32_t first, uint32_t world_size)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     crew->members = calloc(crew->n_members, sizeof(*crew->members));
@@ -399,7 +399,7 @@ main(int n_arguments, char **arguments)
 
         fflush(stdout);
         if (fork() == 0)
-            crew_run(&crew, first, run.n_members);
+            process_group_run(&crew, first, run.n_members);
     }
     is_well = members_run(&run, board, begin_ns);
     fflush(stdout);

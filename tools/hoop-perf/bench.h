@@ -28,7 +28,7 @@ struct bench {
 struct measurement {
     struct timing timing;  /* of the slowest rank */
     int64_t n_wrong;       /* over all ranks; -1: not checked */
-    const char *rival;     /* of --algorithms, "auto" or forced; else NULL */
+    const char *candidate; /* of --algorithms, "auto" or forced; else NULL */
     const char *algorithm; /* that did it; NULL: it has none */
 };
 

@@ -9,13 +9,13 @@
 
 #include "hoop-perf/bench.h"
 #include "hoop-perf/byte_size.h"
+#include "hoop-perf/candidates.h"
 #include "hoop-perf/element.h"
 #include "hoop-perf/explain.h"
 #include "hoop-perf/options.h"
 #include "hoop-perf/progress.h"
 #include "hoop-perf/race_log.h"
 #include "hoop-perf/report.h"
-#include "hoop-perf/rivals.h"
 #include "standard_output.h"
 #include "variable.h"
 
@@ -23,7 +23,7 @@
 struct run {
     const struct options *options;
     struct bench bench;
-    struct rivals rivals;
+    struct candidates candidates;
     struct report report;
     struct race_log race_log;
     bool is_reporter;
@@ -53,14 +53,14 @@ size_run(struct run *run, const struct operation *operation, size_t n_bytes)
     const struct extent extent = operation_extent(
         operation, n_bytes, hoop_dtype_size(run->options->dtype),
         run->bench.n_ranks);
-    struct rivals *rivals = &run->rivals;
+    struct candidates *candidates = &run->candidates;
     char size[BYTE_SIZE_TEXT];
 
     byte_size_format(n_bytes, size);
     if (run->has_progress)
         progress_show(operation->name, run->n_done, run->n_total, size);
     const enum hoop_status status =
-        rivals_measure(rivals, &run->bench, operation, &extent);
+        candidates_measure(candidates, &run->bench, operation, &extent);
     if (status != HOOP_OK) {
         failure_print(run, operation, n_bytes);
         return status;
@@ -68,15 +68,15 @@ size_run(struct run *run, const struct operation *operation, size_t n_bytes)
     run->n_done++;
     if (run->has_progress)
         progress_clear();
-    for (size_t i = 0; i < rivals->n; i++) {
-        if (rivals->measurements[i].n_wrong > 0)
-            run->n_wrong += rivals->measurements[i].n_wrong;
+    for (size_t i = 0; i < candidates->n; i++) {
+        if (candidates->measurements[i].n_wrong > 0)
+            run->n_wrong += candidates->measurements[i].n_wrong;
         if (run->is_reporter)
             report_row(&run->report, operation, &extent,
-                       &rivals->measurements[i]);
+                       &candidates->measurements[i]);
     }
     if (run->is_reporter)
-        race_log_add(&run->race_log, operation, &extent, rivals);
+        race_log_add(&run->race_log, operation, &extent, candidates);
     return HOOP_OK;
 }
 
@@ -93,7 +93,8 @@ sizes_run(struct run *run)
     for (size_t i = 0; i < options->n_chosen; i++) {
         const struct operation *operation = options->chosen[i];
         const size_t n = operation->layout == LAYOUT_NONE ? 1 : n_sizes;
-        enum hoop_status status = rivals_gather(&run->rivals, operation);
+        enum hoop_status status =
+            candidates_gather(&run->candidates, operation);
 
         if (status != HOOP_OK)
             warnx("rank %u: %s: %s", run->bench.rank, operation->name,
@@ -141,7 +142,7 @@ run_all(const struct options *options, hoop_session_t *session)
     hoop_comm_t *comm = hoop_world(session);
     struct run run = {
         .options = options,
-        .rivals = {.options = options, .session = session},
+        .candidates = {.options = options, .session = session},
         .is_reporter = hoop_comm_rank(comm) == 0,
     };
     int code = EXIT_FAILURE;
@@ -158,7 +159,7 @@ run_all(const struct options *options, hoop_session_t *session)
     else
         code = sizes_run(&run) == HOOP_OK && run.n_wrong == 0 ? EXIT_SUCCESS
                                                               : EXIT_FAILURE;
-    rivals_deinit(&run.rivals);
+    candidates_deinit(&run.candidates);
     bench_deinit(&run.bench);
     return code;
 }

@@ -36,7 +36,8 @@ race_log_open(struct race_log *log, const char *path, const hoop_comm_t *comm)
 static bool
 is_raced(const struct measurement *measurement)
 {
-    return measurement->rival && strcmp(measurement->rival, "auto") != 0 &&
+    return measurement->candidate &&
+           strcmp(measurement->candidate, "auto") != 0 &&
            measurement->n_wrong <= 0 && measurement->timing.p50_us > 0;
 }
 
@@ -44,17 +45,17 @@ void
 race_log_add(struct race_log *log,
              const struct operation *operation,
              const struct extent *extent,
-             const struct rivals *rivals)
+             const struct candidates *candidates)
 {
     if (!log->file || !race_log_takes(operation))
         return;
     fprintf(log->file, "%u %u %s %zu", log->n_ranks, log->n_nodes,
             operation->name, extent->n_bytes);
-    for (size_t i = 0; i < rivals->n; i++) {
-        const struct measurement *measurement = &rivals->measurements[i];
+    for (size_t i = 0; i < candidates->n; i++) {
+        const struct measurement *measurement = &candidates->measurements[i];
 
         if (is_raced(measurement))
-            fprintf(log->file, " %s=%.0f", measurement->rival,
+            fprintf(log->file, " %s=%.0f", measurement->candidate,
                     measurement->timing.p50_us * NS_PER_US);
     }
     fputc('\n', log->file);

@@ -13,8 +13,8 @@
 
 #include "hoop/hoop.h"
 
+#include "hoop-perf/candidates.h"
 #include "hoop-perf/operation.h"
-#include "hoop-perf/rivals.h"
 
 struct race_log {
     const char *path; /* borrowed */
@@ -31,12 +31,12 @@ race_log_takes(const struct operation *operation);
 HOOP_NODISCARD enum hoop_status
 race_log_open(struct race_log *log, const char *path, const hoop_comm_t *comm);
 
-/* What rivals_measure() found; without results that were wrong. */
+/* What candidates_measure() found; without results that were wrong. */
 void
 race_log_add(struct race_log *log,
              const struct operation *operation,
              const struct extent *extent,
-             const struct rivals *rivals);
+             const struct candidates *candidates);
 
 /* Handle: HOOP_E_DATA_LOSS (was not written; says so on stderr). */
 HOOP_NODISCARD enum hoop_status

@@ -95,7 +95,7 @@ row_make(const struct report *report,
     const struct options *options = report->options;
     const double time_us = measurement->timing.mean_us;
     const bool is_auto =
-        measurement->rival && strcmp(measurement->rival, "auto") == 0;
+        measurement->candidate && strcmp(measurement->candidate, "auto") == 0;
     struct row row = {
         .op = operation->name,
         .n_bytes = extent->n_bytes,

@@ -85,10 +85,10 @@ doctor_run(const struct command_call *call)
     }
     doctor_facts_find(call->options, &facts);
     doctor_ports_count(&facts);
-    doctor_judge(&facts, line_tell, &report);
+    doctor_evaluate(&facts, line_tell, &report);
     if (call->peer)
         doctor_peer_try(call->peer, &peer);
-    doctor_judge_peer(call->peer ? &peer : NULL, line_tell, &report);
+    doctor_evaluate_peer(call->peer ? &peer : NULL, line_tell, &report);
     report_end(&report);
     return report.n_wrong == 0 ? HOOP_OK : HOOP_E_INTERNAL;
 }

@@ -2,7 +2,7 @@
  * hoopctl/doctor.h - what `hoopctl doctor` has found, and what it says of it
  *
  * Finding and judging are apart: doctor_facts.c and doctor_peer.c look at this
- * host, doctor_judge.c makes a line of each fact, with what to change.
+ * host, doctor_evaluate.c makes a line of each fact, with what to change.
  */
 
 #ifndef HOOPCTL_DOCTOR_H
@@ -80,10 +80,12 @@ doctor_fn(void *owner,
           const char *text);
 
 void
-doctor_judge(const struct doctor_facts *facts, doctor_fn *tell, void *owner);
+doctor_evaluate(const struct doctor_facts *facts, doctor_fn *tell, void *owner);
 /* NULL: no peer was named. */
 void
-doctor_judge_peer(const struct doctor_peer *peer, doctor_fn *tell, void *owner);
+doctor_evaluate_peer(const struct doctor_peer *peer,
+                     doctor_fn *tell,
+                     void *owner);
 
 /* Look at this host, and ask the coordinator. Waits as hoop_control_status()
  * does. */

@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 #include "clock_ms.h"
-#include "hooprun/crew.h"
 #include "hooprun/ends.h"
 #include "hooprun/exit_report.h"
 #include "hooprun/host_text.h"
 #include "hooprun/link.h"
 #include "hooprun/outcome.h"
+#include "hooprun/process_group.h"
 #include "hooprun/reach.h"
 
 enum {
@@ -622,7 +622,7 @@ agent_open(struct host_agent *agent)
     static const char preamble[] = LINK_PREAMBLE VERSION_TEXT "\n";
     sigset_t mask;
 
-    crew_mask(&mask);
+    process_group_mask(&mask);
     agent->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     agent->polls = calloc(POLL_OTHERS, sizeof(*agent->polls));
     exit_report_open(&agent->exit_report);

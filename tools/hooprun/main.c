@@ -11,12 +11,12 @@
 #include "hoop/control.h"
 
 #include "hooprun/agent.h"
-#include "hooprun/crew.h"
 #include "hooprun/host_agent.h"
-#include "hooprun/keeper.h"
 #include "hooprun/options.h"
 #include "hooprun/output.h"
+#include "hooprun/process_group.h"
 #include "hooprun/reach.h"
+#include "hooprun/supervisor.h"
 #include "standard_output.h"
 #include "variable.h"
 
@@ -90,27 +90,27 @@ overruled_tell(const struct options *options)
 }
 
 static int
-run_with_keeper(struct worker_setup *setup, struct outcome *out_outcome)
+run_with_supervisor(struct worker_setup *setup, struct outcome *out_outcome)
 {
-    char token[KEEPER_TOKEN_MAX];
+    char token[SUPERVISOR_TOKEN_MAX];
     char addresses[REACH_LIST_BYTES];
-    struct keeper keeper = {0};
+    struct supervisor supervisor = {0};
 
-    if (keeper_token(token) != HOOP_OK)
+    if (supervisor_token(token) != HOOP_OK)
         return EXIT_FAILURE;
-    if (keeper_start(token,
-                     hosts_are_others(setup->options) ? reach_listen()
-                                                      : "127.0.0.1:0",
-                     &keeper) != HOOP_OK)
+    if (supervisor_start(token,
+                         hosts_are_others(setup->options) ? reach_listen()
+                                                          : "127.0.0.1:0",
+                         &supervisor) != HOOP_OK)
         return EXIT_FAILURE;
     if (hosts_are_others(setup->options))
-        reach_expand(keeper.address, addresses);
+        reach_expand(supervisor.address, addresses);
     else
-        snprintf(addresses, sizeof(addresses), "%s", keeper.address);
+        snprintf(addresses, sizeof(addresses), "%s", supervisor.address);
     setup->coordinator = addresses;
     setup->token = token;
-    const int code = crew_run(setup, &keeper, out_outcome);
-    keeper_stop(&keeper);
+    const int code = process_group_run(setup, &supervisor, out_outcome);
+    supervisor_stop(&supervisor);
     return code;
 }
 
@@ -159,8 +159,8 @@ run_in_agent(void *owner, const struct agent_front *front)
         snprintf(port, sizeof(port), "%u", reach_free_port("127.0.0.1"));
         setup->master_port = port;
         const int code = options->coordinator
-                             ? crew_run(setup, NULL, &outcome)
-                             : run_with_keeper(setup, &outcome);
+                             ? process_group_run(setup, NULL, &outcome)
+                             : run_with_supervisor(setup, &outcome);
 
         if (!restart_is_due(setup, &outcome))
             return code;
@@ -190,7 +190,7 @@ main(int argc, char **argv)
     if (options.output &&
         output_prepare(options.output, options.n_workers) != HOOP_OK)
         return EXIT_FAILURE;
-    crew_block(&mask, &old_mask);
+    process_group_block(&mask, &old_mask);
 
     struct worker_setup setup = {
         .options = &options,

@@ -46,9 +46,9 @@ struct output {
     char text[OUTPUT_PROGRESS_MAX]; /* as shown */
     bool is_verbatim;               /* output_feed() writes what it gets */
     uint64_t n_lines;               /* printed so far */
-    bool is_failing;                /* set by the crew: a rank has failed */
-    struct alike alike;             /* lines that are counted, not written */
-    int64_t told_s;                 /* when that was said last */
+    bool is_failing;    /* set by the process_group: a rank has failed */
+    struct alike alike; /* lines that are counted, not written */
+    int64_t told_s;     /* when that was said last */
     uint32_t n_pipes;
     struct output_pipe *pipes; /* two for each worker */
     struct output_last *last;  /* one for each worker */

@@ -21,10 +21,10 @@ operations_with_a_choice_are_taken(void **state)
 }
 
 static struct measurement
-measurement_of(const char *rival, double us, int64_t n_wrong)
+measurement_of(const char *candidate, double us, int64_t n_wrong)
 {
     return (struct measurement){
-        .timing = {.p50_us = us}, .n_wrong = n_wrong, .rival = rival};
+        .timing = {.p50_us = us}, .n_wrong = n_wrong, .candidate = candidate};
 }
 
 /* Opened as for two ranks of a node, without a communicator. */
@@ -45,7 +45,7 @@ lines_are_added_behind_those_of_before(void **state)
     static const char expected[] =
         "# mine\n"
         "2 1 allreduce 64 ring=12346 recursive_doubling=500\n";
-    const struct rivals rivals = {
+    const struct candidates candidates = {
         .n = 5,
         .measurements =
             {
@@ -65,8 +65,8 @@ lines_are_added_behind_those_of_before(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "# mine\n", 7), 7);
     struct race_log log = log_of(path);
-    race_log_add(&log, operation_find("allreduce"), &extent, &rivals);
-    race_log_add(&log, operation_find("barrier"), &extent, &rivals);
+    race_log_add(&log, operation_find("allreduce"), &extent, &candidates);
+    race_log_add(&log, operation_find("barrier"), &extent, &candidates);
     assert_int_equal(race_log_close(&log), HOOP_OK);
     assert_int_equal(race_log_close(&log), HOOP_OK);
     assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
@@ -95,7 +95,7 @@ files_that_cannot_be_written_are_an_error(void **state)
                      HOOP_E_UNAVAILABLE);
     log = log_of("/dev/full");
     race_log_add(&log, operation_find("allreduce"), &(struct extent){0},
-                 &(struct rivals){.n = 0});
+                 &(struct candidates){.n = 0});
     assert_int_equal(race_log_close(&log), HOOP_E_DATA_LOSS);
 }
 

@@ -1,6 +1,6 @@
-/* hooprun/keeper.c - the embedded coordinator, in a process of its own */
+/* hooprun/supervisor.c - the embedded coordinator, in a process of its own */
 
-#include "hooprun/keeper.h"
+#include "hooprun/supervisor.h"
 
 #include <err.h>
 #include <errno.h>
@@ -19,16 +19,16 @@
 #include "variable.h"
 
 enum {
-    /* First byte of the keeper's report; an address or a text follows. */
+    /* First byte of the supervisor's report; an address or a text follows. */
     REPORT_LISTENING = 'L',
     REPORT_FAILED = 'F',
     REPORT_MAX = 1024,
 };
 
 enum hoop_status
-keeper_token(char out_token[static KEEPER_TOKEN_MAX])
+supervisor_token(char out_token[static SUPERVISOR_TOKEN_MAX])
 {
-    unsigned char bytes[(KEEPER_TOKEN_MAX - 1) / 2];
+    unsigned char bytes[(SUPERVISOR_TOKEN_MAX - 1) / 2];
 
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
         warn("no random bytes for the job's token");
@@ -52,9 +52,12 @@ report_write(int fd, char kind, const char *text)
     close(fd);
 }
 
-/* The keeper's own life: listen, report, wait for the end of stop_fd. */
+/* The supervisor's own life: listen, report, wait for the end of stop_fd. */
 static void
-keeper_serve(const char *token, const char *listen, int report_fd, int stop_fd)
+supervisor_serve(const char *token,
+                 const char *listen,
+                 int report_fd,
+                 int stop_fd)
 {
     hoop_coordinator_t *coordinator = NULL;
     const struct hoop_coordinator_options options = {
@@ -81,7 +84,7 @@ keeper_serve(const char *token, const char *listen, int report_fd, int stop_fd)
     _exit(EXIT_SUCCESS);
 }
 
-/* Read to the end: the keeper closes the pipe after its one report. */
+/* Read to the end: the supervisor closes the pipe after its one report. */
 static size_t
 report_read(int fd, char report[static REPORT_MAX])
 {
@@ -98,7 +101,7 @@ report_read(int fd, char report[static REPORT_MAX])
 }
 
 static void
-keeper_begin(pid_t parent)
+supervisor_begin(pid_t parent)
 {
     /* Out of the terminal's foreground group: Ctrl-C is for the workers. */
     setpgid(0, 0);
@@ -108,7 +111,9 @@ keeper_begin(pid_t parent)
 }
 
 enum hoop_status
-keeper_start(const char *token, const char *listen, struct keeper *out_keeper)
+supervisor_start(const char *token,
+                 const char *listen,
+                 struct supervisor *out_supervisor)
 {
     const pid_t parent = getpid();
     int report[2];
@@ -126,8 +131,8 @@ keeper_start(const char *token, const char *listen, struct keeper *out_keeper)
     if (pid == 0) {
         close(report[0]);
         close(stop[1]);
-        keeper_begin(parent);
-        keeper_serve(token, listen, report[1], stop[0]);
+        supervisor_begin(parent);
+        supervisor_serve(token, listen, report[1], stop[0]);
     }
     close(report[1]);
     close(stop[0]);
@@ -135,25 +140,25 @@ keeper_start(const char *token, const char *listen, struct keeper *out_keeper)
     char text[REPORT_MAX];
     const size_t n_bytes = report_read(report[0], text);
     close(report[0]);
-    *out_keeper = (struct keeper){.pid = pid, .stop_fd = stop[1]};
+    *out_supervisor = (struct supervisor){.pid = pid, .stop_fd = stop[1]};
     if (n_bytes == 0 || text[0] != REPORT_LISTENING) {
         warnx("the embedded coordinator did not start: %s",
               n_bytes ? text + 1 : "it ended without a word");
-        keeper_stop(out_keeper);
+        supervisor_stop(out_supervisor);
         return HOOP_E_UNAVAILABLE;
     }
-    snprintf(out_keeper->address, sizeof(out_keeper->address), "%.*s",
-             KEEPER_ADDRESS_MAX - 1, text + 1);
+    snprintf(out_supervisor->address, sizeof(out_supervisor->address), "%.*s",
+             SUPERVISOR_ADDRESS_MAX - 1, text + 1);
     return HOOP_OK;
 }
 
 void
-keeper_stop(struct keeper *keeper)
+supervisor_stop(struct supervisor *supervisor)
 {
-    if (keeper->pid <= 0)
+    if (supervisor->pid <= 0)
         return;
-    close(keeper->stop_fd);
-    while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
+    close(supervisor->stop_fd);
+    while (waitpid(supervisor->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
-    keeper->pid = 0;
+    supervisor->pid = 0;
 }

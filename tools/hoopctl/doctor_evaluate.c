@@ -1,4 +1,4 @@
-/* hoopctl/doctor_judge.c - what each fact means, and what to change */
+/* hoopctl/doctor_evaluate.c - what each fact means, and what to change */
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,13 +12,13 @@ enum {
     LINE_MAX_BYTES = 4 * DOCTOR_TEXT,
 };
 
-struct judge {
+struct check {
     doctor_fn *tell;
     void *owner;
 };
 
 __attribute__((format(printf, 4, 5))) static void
-tell(const struct judge *judge,
+tell(const struct check *check,
      enum doctor_verdict verdict,
      const char *subject,
      const char *format,
@@ -30,7 +30,7 @@ tell(const struct judge *judge,
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    judge->tell(judge->owner, verdict, subject, text);
+    check->tell(check->owner, verdict, subject, text);
 }
 
 /* Whether all of "::1, 127.0.0.1" are, and there is one. */
@@ -51,98 +51,98 @@ are_loopback(const char *addresses)
 }
 
 static void
-names_judge(const struct judge *judge, const struct doctor_facts *facts)
+names_check(const struct check *check, const struct doctor_facts *facts)
 {
     if (facts->own_error[0])
-        tell(judge, DOCTOR_NOTE, "own name",
+        tell(check, DOCTOR_NOTE, "own name",
              "%s has no address: %s; hoop does not need it, others may: add it "
              "to /etc/hosts",
              facts->own_name, facts->own_error);
     else
-        tell(judge, DOCTOR_OK, "own name", "%s is %s", facts->own_name,
+        tell(check, DOCTOR_OK, "own name", "%s is %s", facts->own_name,
              facts->own_addresses);
 
     if (!facts->coordinator[0])
-        tell(judge, DOCTOR_NOTE, "coordinator",
+        tell(check, DOCTOR_NOTE, "coordinator",
              "none is named, and none was asked; give it with --coordinator or "
              "HOOP_COORDINATOR");
     else if (facts->coordinator_error[0])
-        tell(judge, DOCTOR_WRONG, "coordinator",
+        tell(check, DOCTOR_WRONG, "coordinator",
              "%s has no address: %s; is the name right? Give it an address in "
              "DNS or /etc/hosts, or the address itself to --coordinator",
              facts->coordinator_unknown, facts->coordinator_error);
     else if (are_loopback(facts->coordinator_addresses))
-        tell(judge, DOCTOR_NOTE, "coordinator",
+        tell(check, DOCTOR_NOTE, "coordinator",
              "%s is %s: that is this host for each host; for workers on "
              "several, name one of its other addresses",
              facts->coordinator, facts->coordinator_addresses);
     else
-        tell(judge, DOCTOR_OK, "coordinator", "%s is %s", facts->coordinator,
+        tell(check, DOCTOR_OK, "coordinator", "%s is %s", facts->coordinator,
              facts->coordinator_addresses);
 }
 
 static void
-address_judge(const struct judge *judge, const struct doctor_facts *facts)
+address_check(const struct check *check, const struct doctor_facts *facts)
 {
     if (facts->advertised_error[0])
-        tell(judge, DOCTOR_WRONG, "address", "%s", facts->advertised_error);
+        tell(check, DOCTOR_WRONG, "address", "%s", facts->advertised_error);
     else if (!facts->advertised[0])
         return;
     else if (are_loopback(facts->advertised) && facts->is_advertised_set &&
              facts->coordinator_addresses[0] &&
              !are_loopback(facts->coordinator_addresses))
-        tell(judge, DOCTOR_WRONG, "address",
+        tell(check, DOCTOR_WRONG, "address",
              "peers are told %s (%s), which only this host's can use, while "
              "the coordinator is at %s; set %s to what other hosts reach, or "
              "do not set it",
              facts->advertised, facts->advertised_by,
              facts->coordinator_addresses, facts->advertised_by);
     else if (are_loopback(facts->advertised))
-        tell(judge, DOCTOR_NOTE, "address",
+        tell(check, DOCTOR_NOTE, "address",
              "peers are told %s (%s), which only this host's can use; for "
              "others set HOOP_ADVERTISE or HOOP_INTERFACE, or name the "
              "coordinator by an address that is not loopback",
              facts->advertised, facts->advertised_by);
     else
-        tell(judge, DOCTOR_OK, "address", "peers are told %s (%s)",
+        tell(check, DOCTOR_OK, "address", "peers are told %s (%s)",
              facts->advertised, facts->advertised_by);
 }
 
 static void
-settings_judge(const struct judge *judge, const struct doctor_facts *facts)
+settings_check(const struct check *check, const struct doctor_facts *facts)
 {
     if (facts->settings_error[0])
-        tell(judge, DOCTOR_WRONG, "settings", "%s", facts->settings_error);
+        tell(check, DOCTOR_WRONG, "settings", "%s", facts->settings_error);
     else
-        tell(judge, DOCTOR_OK, "settings", "each value that is set is valid");
+        tell(check, DOCTOR_OK, "settings", "each value that is set is valid");
 }
 
 static void
-ports_judge(const struct judge *judge, const struct doctor_facts *facts)
+ports_check(const struct check *check, const struct doctor_facts *facts)
 {
     if (!facts->ports[0])
         return;
     if (facts->n_ports_free > 0)
-        tell(judge, DOCTOR_OK, "ports",
+        tell(check, DOCTOR_OK, "ports",
              "%u of the %u of HOOP_PORT=%s %s free, one for each worker",
              facts->n_ports_free, facts->n_ports, facts->ports,
              facts->n_ports_free == 1 ? "is" : "are");
     else
-        tell(judge, DOCTOR_WRONG, "ports",
+        tell(check, DOCTOR_WRONG, "ports",
              "none of the %u of HOOP_PORT=%s is free, and each worker needs "
              "one; ss -tlnp says who has them; set another range",
              facts->n_ports, facts->ports);
 }
 
 static void
-clock_judge(const struct judge *judge, const char *whose, int64_t ahead_ms)
+clock_check(const struct check *check, const char *whose, int64_t ahead_ms)
 {
     const double seconds = (double)(ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000;
 
     if (seconds * 1000 <= CLOCK_MOST_MS)
-        tell(judge, DOCTOR_OK, "clock", "%s differs by %.1f s", whose, seconds);
+        tell(check, DOCTOR_OK, "clock", "%s differs by %.1f s", whose, seconds);
     else
-        tell(judge, DOCTOR_WRONG, "clock",
+        tell(check, DOCTOR_WRONG, "clock",
              "%s is %.1f s %s this host's: certificates may not be valid "
              "yet or any more, and times of logs do not compare; let both take "
              "the time from one place (chrony, systemd-timesyncd)",
@@ -150,21 +150,21 @@ clock_judge(const struct judge *judge, const char *whose, int64_t ahead_ms)
 }
 
 static void
-version_judge(const struct judge *judge,
+version_check(const struct check *check,
               const char *whose,
               const char *theirs,
               const char *ours)
 {
     if (strcmp(theirs, ours) == 0)
-        tell(judge, DOCTOR_OK, "version", "%s is %s, as here", whose, theirs);
+        tell(check, DOCTOR_OK, "version", "%s is %s, as here", whose, theirs);
     else
-        tell(judge, DOCTOR_WRONG, "version",
+        tell(check, DOCTOR_WRONG, "version",
              "%s is %s, and hoop here is %s; install the same on all hosts",
              whose, theirs, ours);
 }
 
 static void
-answer_judge(const struct judge *judge, const struct doctor_facts *facts)
+answer_check(const struct check *check, const struct doctor_facts *facts)
 {
     if (!facts->coordinator_addresses[0])
         return;
@@ -172,23 +172,23 @@ answer_judge(const struct judge *judge, const struct doctor_facts *facts)
         /* That is told already. */
         if (strcmp(facts->asked_error, facts->settings_error) == 0)
             return;
-        tell(judge, DOCTOR_WRONG, "answer", "%s", facts->asked_error);
+        tell(check, DOCTOR_WRONG, "answer", "%s", facts->asked_error);
         return;
     }
-    tell(judge, DOCTOR_OK, "answer", "%s serves", facts->coordinator);
-    version_judge(judge, "hoopd", facts->version, facts->own_version);
+    tell(check, DOCTOR_OK, "answer", "%s serves", facts->coordinator);
+    version_check(check, "hoopd", facts->version, facts->own_version);
     if (facts->has_clock)
-        clock_judge(judge, "hoopd's", facts->clock_ahead_ms);
+        clock_check(check, "hoopd's", facts->clock_ahead_ms);
 }
 
 static void
-limits_judge(const struct judge *judge, const struct doctor_facts *facts)
+limits_check(const struct check *check, const struct doctor_facts *facts)
 {
     if (facts->n_files >= FILES_MIN)
-        tell(judge, DOCTOR_OK, "files", "%" PRIu64 " may be open (ulimit -n)",
+        tell(check, DOCTOR_OK, "files", "%" PRIu64 " may be open (ulimit -n)",
              facts->n_files);
     else
-        tell(judge, DOCTOR_WRONG, "files",
+        tell(check, DOCTOR_WRONG, "files",
              "%" PRIu64 " may be open, and a rank needs some for each other "
              "one; say ulimit -n %" PRIu64 " before the program%s",
              facts->n_files,
@@ -200,54 +200,54 @@ limits_judge(const struct judge *judge, const struct doctor_facts *facts)
                  : "");
 
     if (facts->memory_error[0])
-        tell(judge, DOCTOR_WRONG, "memory",
+        tell(check, DOCTOR_WRONG, "memory",
              "ranks of this host cannot share %" PRIu64 " MiB: %s; they use "
              "TCP then, which is slower",
              facts->memory_bytes >> 20, facts->memory_error);
     else
-        tell(judge, DOCTOR_OK, "memory",
+        tell(check, DOCTOR_OK, "memory",
              "ranks of this host can share it (%" PRIu64 " MiB were tried)",
              facts->memory_bytes >> 20);
 
     if (!facts->has_shm)
-        tell(judge, DOCTOR_NOTE, "/dev/shm",
+        tell(check, DOCTOR_NOTE, "/dev/shm",
              "is not there; hoop does not use it, data loaders of torch do");
     else if (facts->shm_bytes >> 20 < 64)
-        tell(judge, DOCTOR_NOTE, "/dev/shm",
+        tell(check, DOCTOR_NOTE, "/dev/shm",
              "%" PRIu64 " MiB are free; hoop does not use it, data loaders of "
              "torch do: a container gets more by --shm-size",
              facts->shm_bytes >> 20);
     else
-        tell(judge, DOCTOR_OK, "/dev/shm",
+        tell(check, DOCTOR_OK, "/dev/shm",
              "%" PRIu64 " MiB are free (hoop does not use it)",
              facts->shm_bytes >> 20);
 }
 
 void
-doctor_judge(const struct doctor_facts *facts, doctor_fn *told, void *owner)
+doctor_evaluate(const struct doctor_facts *facts, doctor_fn *told, void *owner)
 {
-    const struct judge judge = {told, owner};
+    const struct check check = {told, owner};
 
-    names_judge(&judge, facts);
-    address_judge(&judge, facts);
-    settings_judge(&judge, facts);
-    ports_judge(&judge, facts);
-    answer_judge(&judge, facts);
-    limits_judge(&judge, facts);
+    names_check(&check, facts);
+    address_check(&check, facts);
+    settings_check(&check, facts);
+    ports_check(&check, facts);
+    answer_check(&check, facts);
+    limits_check(&check, facts);
 }
 
 static void
-bytes_judge(const struct judge *judge,
+bytes_check(const struct check *check,
             const char *subject,
             const char *way,
             uint64_t n_bytes,
             uint32_t mtu)
 {
     if (n_bytes == DOCTOR_PROBE_BYTES)
-        tell(judge, DOCTOR_OK, subject, "%d KiB have arrived %s (MTU %u)",
+        tell(check, DOCTOR_OK, subject, "%d KiB have arrived %s (MTU %u)",
              DOCTOR_PROBE_BYTES / 1024, way, mtu);
     else
-        tell(judge, DOCTOR_WRONG, subject,
+        tell(check, DOCTOR_WRONG, subject,
              "of %d bytes %" PRIu64 " have arrived %s in %d s: small packets "
              "come through and large ones do not; something between the hosts "
              "takes less than the MTU of %u here and does not say so: set the "
@@ -257,42 +257,44 @@ bytes_judge(const struct judge *judge,
 }
 
 void
-doctor_judge_peer(const struct doctor_peer *peer, doctor_fn *told, void *owner)
+doctor_evaluate_peer(const struct doctor_peer *peer,
+                     doctor_fn *told,
+                     void *owner)
 {
-    const struct judge judge = {told, owner};
+    const struct check check = {told, owner};
 
     if (!peer) {
-        tell(&judge, DOCTOR_NOTE, "other hosts",
+        tell(&check, DOCTOR_NOTE, "other hosts",
              "none was tried: hoopctl doctor --listen there and --peer here "
              "try one");
         return;
     }
     if (peer->listen_error[0]) {
-        tell(&judge, DOCTOR_WRONG, "from peer", "nobody can connect here: %s",
+        tell(&check, DOCTOR_WRONG, "from peer", "nobody can connect here: %s",
              peer->listen_error);
         return;
     }
     if (peer->connect_error[0]) {
-        tell(&judge, DOCTOR_WRONG, "to peer",
+        tell(&check, DOCTOR_WRONG, "to peer",
              "cannot connect to %s: %s; does hoopctl doctor --listen run "
              "there, on this port? Let firewalls on the way pass it: workers "
              "take ports of HOOP_PORT, or any",
              peer->peer, peer->connect_error);
         return;
     }
-    tell(&judge, DOCTOR_OK, "to peer", "%s is reached", peer->peer);
-    bytes_judge(&judge, "packets to", "there", peer->n_sent, peer->mtu);
+    tell(&check, DOCTOR_OK, "to peer", "%s is reached", peer->peer);
+    bytes_check(&check, "packets to", "there", peer->n_sent, peer->mtu);
     if (peer->back_error[0]) {
-        tell(&judge, DOCTOR_WRONG, "from peer",
+        tell(&check, DOCTOR_WRONG, "from peer",
              "%s cannot connect to %s here: %s; let firewalls on the way pass "
              "it, or say with HOOP_PORT which ports they let pass",
              peer->peer, peer->back, peer->back_error);
     } else {
-        tell(&judge, DOCTOR_OK, "from peer", "%s has reached %s here",
+        tell(&check, DOCTOR_OK, "from peer", "%s has reached %s here",
              peer->peer, peer->back);
-        bytes_judge(&judge, "packets from", "here", peer->n_received,
+        bytes_check(&check, "packets from", "here", peer->n_received,
                     peer->mtu);
     }
-    version_judge(&judge, "the peer's", peer->version, peer->own_version);
-    clock_judge(&judge, "the peer's", peer->clock_ahead_ms);
+    version_check(&check, "the peer's", peer->version, peer->own_version);
+    clock_check(&check, "the peer's", peer->clock_ahead_ms);
 }

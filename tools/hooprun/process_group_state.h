@@ -1,11 +1,11 @@
 /*
- * hooprun/crew_state.h - what crew.c knows of a run, and what it says of it
+ * hooprun/process_group_state.h - what process_group.c knows of a run, and what it says of it
  *
- * crew_report.c has the sentences on standard error.
+ * process_group_report.c has the sentences on standard error.
  */
 
-#ifndef HOOPRUN_CREW_STATE_H
-#define HOOPRUN_CREW_STATE_H
+#ifndef HOOPRUN_PROCESS_GROUP_STATE_H
+#define HOOPRUN_PROCESS_GROUP_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,38 +13,38 @@
 #include "hooprun/ends.h"
 #include "hooprun/exit_report.h"
 #include "hooprun/hosts.h"
-#include "hooprun/keeper.h"
 #include "hooprun/outcome.h"
 #include "hooprun/output.h"
+#include "hooprun/supervisor.h"
 #include "hooprun/worker.h"
 
 enum {
-    CREW_REASON_MAX = 256,
+    PROCESS_GROUP_REASON_MAX = 256,
 };
 
-enum crew_phase {
-    CREW_RUNNING,
-    CREW_FAILING,
-    CREW_ASKED,
-    CREW_ENDING,
-    CREW_KILLING,
+enum process_group_phase {
+    PROCESS_GROUP_RUNNING,
+    PROCESS_GROUP_FAILING,
+    PROCESS_GROUP_TERMINATING,
+    PROCESS_GROUP_ENDING,
+    PROCESS_GROUP_KILLING,
 };
 
-struct crew {
+struct process_group {
     const struct options *options;
     const struct worker_setup *setup;
-    struct keeper *keeper;
+    struct supervisor *supervisor;
     uint32_t n_workers; /* started */
     uint32_t n_running;
     struct worker *workers;
     struct output output;
     struct outcome outcome;
     struct ending culprit; /* for whom the first failed; no reason: itself */
-    char culprit_reason[CREW_REASON_MAX];
+    char culprit_reason[PROCESS_GROUP_REASON_MAX];
     struct exit_report exit_report;
     struct hosts *hosts; /* NULL: all workers are children of this process */
     int start_code;      /* with hosts: why no worker could be started */
-    enum crew_phase phase;
+    enum process_group_phase phase;
     int64_t phase_end_ms;
     int64_t run_end_ms;
     int64_t suspended_ms; /* since when all stand still */
@@ -58,31 +58,34 @@ struct crew {
 
 /* Whether all workers that run are stopped. */
 bool
-crew_is_stopped(const struct crew *crew);
+process_group_is_stopped(const struct process_group *process_group);
 
 /* What is done ("killing") to those that did not end within the grace time. */
 void
-crew_report_stubborn(struct crew *crew, const char *what);
+process_group_report_kill(struct process_group *process_group,
+                          const char *what);
 
 /* The first failure; before it who gave up and was waited for, whom the coordinator
  * knows, even where the process goes on for a while. */
 void
-crew_report_failure(struct crew *crew);
+process_group_report_failure(struct process_group *process_group);
 
 /* One of several, where those that are left go on. */
 void
-crew_report_loss(struct crew *crew, const struct ending *ending);
+process_group_report_loss(struct process_group *process_group,
+                          const struct ending *ending);
 
 /* Below the first, in the order of their ends. */
 void
-crew_report_later(struct crew *crew, const struct ending *ending);
+process_group_report_later(struct process_group *process_group,
+                           const struct ending *ending);
 
 void
-crew_report_timeout(struct crew *crew);
+process_group_report_timeout(struct process_group *process_group);
 
 /* At the end: how many more have failed, and once more the first, if the lines of
  * others have moved it out of sight. */
 void
-crew_report_end(struct crew *crew);
+process_group_report_end(struct process_group *process_group);
 
 #endif

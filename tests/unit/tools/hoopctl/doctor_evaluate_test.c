@@ -1,4 +1,4 @@
-/* tests/unit/tools/hoopctl/doctor_judge_test.c - hoopctl/doctor_judge.c */
+/* tests/unit/tools/hoopctl/doctor_evaluate_test.c - hoopctl/doctor_evaluate.c */
 
 #include <string.h>
 
@@ -52,7 +52,7 @@ facts_say(const struct doctor_facts *facts, const char *expected)
 {
     struct told told = {0};
 
-    doctor_judge(facts, line_keep, &told);
+    doctor_evaluate(facts, line_keep, &told);
     if (!strstr(told.text, expected))
         assert_string_equal(told.text, expected);
 }
@@ -64,7 +64,7 @@ doctor_of_a_good_host_finds_nothing_wrong(void **state)
     struct told told = {0};
 
     (void)state;
-    doctor_judge(&facts, line_keep, &told);
+    doctor_evaluate(&facts, line_keep, &told);
     assert_string_equal(
         told.text,
         "ok own name: node1 is 10.0.0.2\n"
@@ -192,7 +192,7 @@ doctor_names_what_is_between_two_hosts(void **state)
     struct told told = {0};
 
     (void)state;
-    doctor_judge_peer(&peer, line_keep, &told);
+    doctor_evaluate_peer(&peer, line_keep, &told);
     assert_string_equal(
         told.text,
         "ok to peer: 10.0.0.3:5000 is reached\n"
@@ -208,7 +208,7 @@ doctor_names_what_is_between_two_hosts(void **state)
 
     strcpy(peer.back_error, "no answer");
     told = (struct told){0};
-    doctor_judge_peer(&peer, line_keep, &told);
+    doctor_evaluate_peer(&peer, line_keep, &told);
     assert_non_null(strstr(
         told.text,
         "wrong from peer: 10.0.0.3:5000 cannot connect to 10.0.0.2:5001 here: "
@@ -217,7 +217,7 @@ doctor_names_what_is_between_two_hosts(void **state)
 
     strcpy(peer.connect_error, "Connection refused");
     told = (struct told){0};
-    doctor_judge_peer(&peer, line_keep, &told);
+    doctor_evaluate_peer(&peer, line_keep, &told);
     assert_string_equal(
         told.text,
         "wrong to peer: cannot connect to 10.0.0.3:5000: Connection refused; "
@@ -226,7 +226,7 @@ doctor_names_what_is_between_two_hosts(void **state)
 
     strcpy(peer.listen_error, "HOOP_PORT=x: no");
     told = (struct told){0};
-    doctor_judge_peer(&peer, line_keep, &told);
+    doctor_evaluate_peer(&peer, line_keep, &told);
     assert_string_equal(
         told.text,
         "wrong from peer: nobody can connect here: HOOP_PORT=x: no\n");
@@ -256,7 +256,7 @@ no_peer_is_a_note(void **state)
     struct told told = {0};
 
     (void)state;
-    doctor_judge_peer(NULL, line_keep, &told);
+    doctor_evaluate_peer(NULL, line_keep, &told);
     assert_string_equal(told.text,
                         "note other hosts: none was tried: hoopctl doctor "
                         "--listen there and --peer here try one\n");

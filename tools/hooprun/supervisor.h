@@ -1,31 +1,31 @@
 /*
- * hooprun/keeper.h - the embedded coordinator, in a process of its own
+ * hooprun/supervisor.h - the embedded coordinator, in a process of its own
  *
  * The coordinator has threads, and hooprun forks: a process of its own keeps
  * the two apart whatever the order. It ends with hooprun, however that ends.
  */
 
-#ifndef HOOPRUN_KEEPER_H
-#define HOOPRUN_KEEPER_H
+#ifndef HOOPRUN_SUPERVISOR_H
+#define HOOPRUN_SUPERVISOR_H
 
 #include <sys/types.h>
 
 #include "hoop/status.h"
 
 enum {
-    KEEPER_ADDRESS_MAX = 288,
-    KEEPER_TOKEN_MAX = 65, /* 64 hexadecimal digits and the final 0 */
+    SUPERVISOR_ADDRESS_MAX = 288,
+    SUPERVISOR_TOKEN_MAX = 65, /* 64 hexadecimal digits and the final 0 */
 };
 
-struct keeper {
+struct supervisor {
     pid_t pid;
     int stop_fd; /* closing it stops the coordinator */
-    char address[KEEPER_ADDRESS_MAX];
+    char address[SUPERVISOR_ADDRESS_MAX];
 };
 
 /* A token nobody can guess, as text. */
 HOOP_NODISCARD enum hoop_status
-keeper_token(char out_token[static KEEPER_TOKEN_MAX]);
+supervisor_token(char out_token[static SUPERVISOR_TOKEN_MAX]);
 
 /*
  * Fork it, wait until it listens, on "127.0.0.1:0" say. Says on stderr what failed.
@@ -33,10 +33,12 @@ keeper_token(char out_token[static KEEPER_TOKEN_MAX]);
  * Handle: HOOP_E_UNAVAILABLE.
  */
 HOOP_NODISCARD enum hoop_status
-keeper_start(const char *token, const char *listen, struct keeper *out_keeper);
+supervisor_start(const char *token,
+                 const char *listen,
+                 struct supervisor *out_supervisor);
 
 /* Ask it to end and wait for that. Repeatable. */
 void
-keeper_stop(struct keeper *keeper);
+supervisor_stop(struct supervisor *supervisor);
 
 #endif

@@ -1,6 +1,6 @@
-/* hoop-perf/rivals.c - all algorithms of an operation, measured in turns */
+/* hoop-perf/candidates.c - all algorithms of an operation, measured in turns */
 
-#include "hoop-perf/rivals.h"
+#include "hoop-perf/candidates.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,9 +42,9 @@ list_make(const struct operation *operation,
 }
 
 static enum hoop_status
-comm_add(struct rivals *rivals)
+comm_add(struct candidates *candidates)
 {
-    hoop_comm_t *world = hoop_world(rivals->session);
+    hoop_comm_t *world = hoop_world(candidates->session);
     const uint32_t n_ranks = hoop_comm_size(world);
     uint32_t *ranks = calloc(n_ranks, sizeof(*ranks));
 
@@ -52,74 +52,76 @@ comm_add(struct rivals *rivals)
         return HOOP_E_EXHAUSTED;
     for (uint32_t rank = 0; rank < n_ranks; rank++)
         ranks[rank] = rank;
-    const enum hoop_status status = hoop_comm_create(
-        rivals->session, ranks, n_ranks, &rivals->comms[rivals->n_comms]);
+    const enum hoop_status status =
+        hoop_comm_create(candidates->session, ranks, n_ranks,
+                         &candidates->comms[candidates->n_comms]);
     free(ranks);
-    rivals->n_comms += status == HOOP_OK;
+    candidates->n_comms += status == HOOP_OK;
     return status;
 }
 
 static enum hoop_status
-rival_add(struct rivals *rivals,
-          const struct operation *operation,
-          const char *algorithm)
+candidate_add(struct candidates *candidates,
+              const struct operation *operation,
+              const char *algorithm)
 {
     const bool is_auto = strcmp(algorithm, "auto") == 0;
     char list[LIST_MAX] = "";
     enum hoop_status status = HOOP_OK;
 
-    if (rivals->n == RIVALS_MAX ||
-        !is_wanted(rivals->options->algorithms, algorithm))
+    if (candidates->n == CANDIDATES_MAX ||
+        !is_wanted(candidates->options->algorithms, algorithm))
         return HOOP_OK;
-    if (rivals->n == rivals->n_comms)
-        status = comm_add(rivals);
+    if (candidates->n == candidates->n_comms)
+        status = comm_add(candidates);
     if (status != HOOP_OK)
         return status;
     if (!is_auto)
         list_make(operation, algorithm, list);
-    status = hoop_comm_set_algorithms(rivals->comms[rivals->n], list);
+    status = hoop_comm_set_algorithms(candidates->comms[candidates->n], list);
     /* It cannot be run here; rank 0 alone knows why. */
     if (status == HOOP_E_PRECONDITION || status == HOOP_E_INVALID)
         return HOOP_OK;
-    rivals->names[rivals->n++] = algorithm;
+    candidates->names[candidates->n++] = algorithm;
     return status;
 }
 
 enum hoop_status
-rivals_gather(struct rivals *rivals, const struct operation *operation)
+candidates_gather(struct candidates *candidates,
+                  const struct operation *operation)
 {
     const char *name;
 
-    rivals->n = 1;
-    if (!rivals->options->algorithms)
+    candidates->n = 1;
+    if (!candidates->options->algorithms)
         return HOOP_OK;
-    rivals->n = 0;
-    enum hoop_status status = rival_add(rivals, operation, "auto");
+    candidates->n = 0;
+    enum hoop_status status = candidate_add(candidates, operation, "auto");
     for (uint32_t i = 0;
          status == HOOP_OK && (name = hoop_algorithm_name(operation->name, i));
          i++)
-        status = rival_add(rivals, operation, name);
+        status = candidate_add(candidates, operation, name);
     return status;
 }
 
-/* times_us holds n_rounds of the first rival, then of the second, ... */
+/* times_us holds n_rounds of the first candidate, then of the second, ... */
 static enum hoop_status
-rounds_run(struct rivals *rivals,
+rounds_run(struct candidates *candidates,
            struct bench *bench,
            const struct operation *operation,
            const struct extent *extent,
            double *times_us)
 {
-    const size_t n_rounds = rivals->options->n_rounds;
+    const size_t n_rounds = candidates->options->n_rounds;
 
-    for (size_t i = 0; i < n_rounds * rivals->n; i++) {
-        const size_t round = i / rivals->n;
-        const size_t rival = (i + round) % rivals->n;
+    for (size_t i = 0; i < n_rounds * candidates->n; i++) {
+        const size_t round = i / candidates->n;
+        const size_t candidate = (i + round) % candidates->n;
 
-        bench->comm = rivals->comms[rival];
+        bench->comm = candidates->comms[candidate];
         bench->is_warm = round > 0;
         const enum hoop_status status = bench_round(
-            bench, operation, extent, &times_us[rival * n_rounds + round]);
+            bench, operation, extent, &times_us[candidate * n_rounds + round]);
         if (status != HOOP_OK)
             return status;
     }
@@ -127,79 +129,79 @@ rounds_run(struct rivals *rivals,
 }
 
 static enum hoop_status
-rivals_check(struct rivals *rivals,
-             struct bench *bench,
-             const struct operation *operation,
-             const struct extent *extent)
+candidates_check(struct candidates *candidates,
+                 struct bench *bench,
+                 const struct operation *operation,
+                 const struct extent *extent)
 {
     enum hoop_status status = HOOP_OK;
 
-    for (size_t i = 0; i < rivals->n && status == HOOP_OK; i++) {
-        bench->comm = rivals->comms[i];
+    for (size_t i = 0; i < candidates->n && status == HOOP_OK; i++) {
+        bench->comm = candidates->comms[i];
         status = bench_check(bench, operation, extent,
-                             &rivals->measurements[i].n_wrong);
+                             &candidates->measurements[i].n_wrong);
     }
     return status;
 }
 
 static void
-measurements_make(struct rivals *rivals,
+measurements_make(struct candidates *candidates,
                   const struct operation *operation,
                   const struct extent *extent,
                   double *times_us)
 {
-    const size_t n_rounds = rivals->options->n_rounds;
+    const size_t n_rounds = candidates->options->n_rounds;
 
-    for (size_t i = 0; i < rivals->n; i++) {
+    for (size_t i = 0; i < candidates->n; i++) {
         double total_us = 0;
 
         for (size_t j = 0; j < n_rounds; j++)
             total_us += times_us[i * n_rounds + j];
-        rivals->measurements[i] = (struct measurement){
+        candidates->measurements[i] = (struct measurement){
             .timing = timing_of(&times_us[i * n_rounds], n_rounds, total_us),
             .n_wrong = -1,
-            .rival = rivals->names[i],
-            .algorithm = hoop_comm_algorithm(rivals->comms[i], operation->name,
-                                             extent->n_bytes),
+            .candidate = candidates->names[i],
+            .algorithm = hoop_comm_algorithm(candidates->comms[i],
+                                             operation->name, extent->n_bytes),
         };
     }
 }
 
 enum hoop_status
-rivals_measure(struct rivals *rivals,
-               struct bench *bench,
-               const struct operation *operation,
-               const struct extent *extent)
+candidates_measure(struct candidates *candidates,
+                   struct bench *bench,
+                   const struct operation *operation,
+                   const struct extent *extent)
 {
-    if (!rivals->options->algorithms)
+    if (!candidates->options->algorithms)
         return bench_measure(bench, operation, extent,
-                             &rivals->measurements[0]);
+                             &candidates->measurements[0]);
 
     hoop_comm_t *comm = bench->comm;
-    const size_t n_times = rivals->n * rivals->options->n_rounds;
+    const size_t n_times = candidates->n * candidates->options->n_rounds;
     double *times_us = calloc(n_times + 1, sizeof(*times_us));
 
     if (!times_us)
         return HOOP_E_EXHAUSTED;
     enum hoop_status status =
-        rounds_run(rivals, bench, operation, extent, times_us);
+        rounds_run(candidates, bench, operation, extent, times_us);
     bench->comm = comm;
     if (status == HOOP_OK)
         status = hoop_allreduce(HOOP_IN_PLACE, times_us, n_times, HOOP_FLOAT64,
                                 HOOP_MAX, comm);
     if (status == HOOP_OK)
-        measurements_make(rivals, operation, extent, times_us);
-    if (status == HOOP_OK && rivals->options->has_check)
-        status = rivals_check(rivals, bench, operation, extent);
+        measurements_make(candidates, operation, extent, times_us);
+    if (status == HOOP_OK && candidates->options->has_check)
+        status = candidates_check(candidates, bench, operation, extent);
     bench->comm = comm;
     free(times_us);
     return status;
 }
 
 void
-rivals_deinit(struct rivals *rivals)
+candidates_deinit(struct candidates *candidates)
 {
-    for (size_t i = 0; i < rivals->n_comms; i++)
-        hoop_comm_free(rivals->comms[i]);
-    *rivals = (struct rivals){0};
+    for (size_t i = 0; i < candidates->n_comms; i++)
+        hoop_comm_free(candidates->comms[i]);
+    *candidates = (struct candidates){0};
 }
