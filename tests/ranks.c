@@ -114,7 +114,7 @@ on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 }
 
 static void
-on_abandoned(void *owner)
+on_progress_needed(void *owner)
 {
     const struct machine *machine = owner;
 
@@ -172,7 +172,7 @@ machine_start(struct machine *machine, const struct world *world)
         .on_needed = on_needed,
         .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,
-        .on_abandoned = on_abandoned,
+        .on_progress_needed = on_progress_needed,
         .owner = machine,
     };
     const struct tls_files by_token = {0};
@@ -244,10 +244,10 @@ comm_tune(struct hoop_comm *comm,
     if (!path->is_tuned)
         return NULL;
     must(tuner_create(&options, &tuner));
-    must(shm_region_form(machine->engine, comm->channel, world->roster, &modes,
+    must(shm_region_form(machine->engine, comm->context, world->roster, &modes,
                          deadline_ns));
-    must(tuning_agree(tuner, comm->channel, deadline_ns, &comm->tuning));
-    channel_formed(comm->channel);
+    must(tuning_agree(tuner, comm->context, deadline_ns, &comm->tuning));
+    context_set_formed(comm->context);
     return tuner;
 }
 
@@ -269,14 +269,14 @@ rank_main(struct world *world, uint32_t index)
             close(world->listeners[i]);
     }
     machine_start(&machine, world);
-    const struct channel_options channel_options = {
+    const struct context_options context_options = {
         .id = 1,
         .rank = index,
         .size = world->roster->size,
         .ranks = ranks,
         .timeout_ms = timeout_ms ? timeout_ms : 20000,
     };
-    must(channel_open(machine.engine, &channel_options, &comm.channel));
+    must(context_open(machine.engine, &context_options, &comm.context));
     struct tuner *tuner = comm_tune(&comm, &machine, world);
     struct rank rank = {
         .rank = index,

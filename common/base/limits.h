@@ -230,7 +230,7 @@ enum {
 
     /* Communicators that are known to have been closed: what comes late for
      * them comes soon after. */
-    LIMIT_CHANNELS_GONE = 256,
+    LIMIT_CONTEXTS_GONE = 256,
 
     /* Operations whose memory is kept for the next, and their scratch. */
     LIMIT_SPARE_OPS = 64,
@@ -238,7 +238,7 @@ enum {
 
     /* Tensors of a communicator of which is kept what 8-bit blocks lost. Those
      * that lie elsewhere in each call end here. */
-    LIMIT_RESIDUES = 1024,
+    LIMIT_RESIDUALS = 1024,
 
     /* Redistributions of tensors, planned, that a mesh keeps for the next. */
     LIMIT_CACHED_PLANS = 32,
@@ -261,7 +261,7 @@ enum {
     LIMIT_TLS_CERTIFICATES = 16 * 1024,
 };
 
-/* Bytes of what is kept of them (LIMIT_RESIDUES): as much as the gradients of a large model. */
+/* Bytes of what is kept of them (LIMIT_RESIDUALS): as much as the gradients of a large model. */
 static const uint64_t LIMIT_RESIDUE_BYTES = (uint64_t)4 << 30;
 
 /* Bytes of a tensor of any shape that a message can make us allocate. */

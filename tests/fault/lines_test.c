@@ -1,5 +1,5 @@
 /*
- * tests/fault/lines_test.c - stages that run among a few of the ranks
+ * tests/fault/lines_test.c - chain that run among a few of the ranks
  *
  * Ranks stand in a plane of two rows. A walk is one operation: each column
  * exchanges, then each row sums, then all exchange. Wherever it breaks, every
@@ -83,7 +83,7 @@ column_of(struct walk *walk)
     return line;
 }
 
-/* Odd rows the other way round: lower ranks of the plan, not of the channel. */
+/* Odd rows the other way round: lower ranks of the plan, not of the context. */
 static struct engine_collective
 row_of(struct walk *walk)
 {
@@ -154,9 +154,9 @@ walk_start(struct walk *walk, struct op **out_op)
 {
     struct engine_collective line = column_of(walk);
 
-    line.stages = (struct stages){
+    line.chain = (struct chain){
         .next = walk_next, .destroy = walk_destroy, .owner = walk};
-    return engine_start(walk->rank->comm->channel, &line, out_op);
+    return engine_start(walk->rank->comm->context, &line, out_op);
 }
 
 static enum hoop_status
@@ -239,7 +239,7 @@ run_both(rank_fn *body, uint32_t timeout_ms)
     assert_int_equal(ranks_run(&options), 0);
 }
 
-/* The others wait, in other stages, and ask each other for what: that one is
+/* The others wait, in other chain, and ask each other for what: that one is
  * later than they wait before they ask is what is tested. */
 static int
 late_body(struct rank *rank)

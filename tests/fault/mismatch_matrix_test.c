@@ -413,7 +413,7 @@ matrix_body(struct rank *rank)
                                              .link = "latency=20us"},
                      &tuner) == HOOP_OK);
     tuning_destroy(rank->comm->tuning);
-    RANK_CHECK(tuning_agree(tuner, rank->comm->channel,
+    RANK_CHECK(tuning_agree(tuner, rank->comm->context,
                             clock_deadline_ns(20000),
                             &rank->comm->tuning) == HOOP_OK);
     const int result = slice_play(rank);

@@ -165,7 +165,7 @@ far_step(struct input *input, uint8_t what)
 /* With an engine. */
 
 static struct engine_collective
-collective_of(const struct channel *channel, uint8_t what, int32_t *values)
+collective_of(const struct comm_context *context, uint8_t what, int32_t *values)
 {
     static const struct {
         enum call_name name;
@@ -179,7 +179,7 @@ collective_of(const struct channel *channel, uint8_t what, int32_t *values)
         {CALL_ALLREDUCE,
          {&algorithm_allreduce_flat_blocks, &algorithm_allreduce_direct}},
     };
-    const bool has_cma = channel_hall(channel).has_cma;
+    const bool has_cma = context_shm_region(context).has_cma;
     const size_t count = what & 8 ? COUNT_MAX : 1 + (what >> 4);
     const uint32_t root = what >> 2 & 1;
 
@@ -197,7 +197,7 @@ collective_of(const struct channel *channel, uint8_t what, int32_t *values)
                   .is_in_place = true,
                   .count = count,
                   .granule = 16,
-                  .n_slot = channel_slot_bytes(channel) / 4,
+                  .n_slot = context_slot_bytes(context) / 4,
                   .has_cma = has_cma},
         .input = values,
         .output = values,
@@ -205,15 +205,15 @@ collective_of(const struct channel *channel, uint8_t what, int32_t *values)
 }
 
 static void
-op_start(struct channel *channel, uint8_t what)
+op_start(struct comm_context *context, uint8_t what)
 {
     for (int i = 0; i < OPS_MAX; i++) {
         if (ops[i].op)
             continue;
         const struct engine_collective collective =
-            collective_of(channel, what, ops[i].values + GUARD_COUNT);
+            collective_of(context, what, ops[i].values + GUARD_COUNT);
 
-        if (engine_start(channel, &collective, &ops[i].op) != HOOP_OK)
+        if (engine_start(context, &collective, &ops[i].op) != HOOP_OK)
             ops[i].op = NULL;
         return;
     }
@@ -236,7 +236,7 @@ static void
 turns_take(struct engine *engine)
 {
     for (int i = 0; i < TURNS_MAX; i++)
-        (void)engine_turn_idle(engine);
+        (void)engine_progress_idle(engine);
     ops_look();
 }
 
@@ -245,7 +245,7 @@ turns_take(struct engine *engine)
 static void
 ops_end(struct engine *engine)
 {
-    engine_condemn(engine, 1, "it was killed");
+    engine_declare_dead(engine, 1, "it was killed");
     turns_take(engine);
     const bool has_left = atomic_load(&far_desk()->departure.has_left);
     for (int i = 0; i < OPS_MAX; i++) {
@@ -268,21 +268,22 @@ engine_play(struct input *input, uint8_t kind)
     couple_open_checking(&couple,
                          kind & 1 ? ENGINE_CHECK_FIRST : ENGINE_CHECK_FRAMES);
     struct engine *engine = couple.sides[0].engine;
-    struct channel *channel = couple.sides[0].comms[0].channel;
+    struct comm_context *context = couple.sides[0].comms[0].context;
     fuzz_require(engine_bell(couple.sides[1].engine, &bell) == HOOP_OK);
     fuzz_require(engine_reach_bell(engine, 1, &bell) == HOOP_OK);
-    if (kind & 2 && engine_offer(couple.sides[1].engine, &place) == HOOP_OK &&
+    if (kind & 2 &&
+        engine_export_memory(couple.sides[1].engine, &place) == HOOP_OK &&
         shm_region_cma_attach(near, 1, (uint32_t)getpid(), &place) == HOOP_OK)
         fuzz_require(shm_region_enable_cma(near) == HOOP_OK);
-    channel_enter(channel, near);
+    context_set_shm_region(context, near);
     for (int i = 0; i < STEPS_MAX && input->n_bytes > 0; i++) {
         const uint8_t what = input_byte(input);
 
         if (what < 64)
-            op_start(channel, (uint8_t)(what << 2 | what >> 4));
+            op_start(context, (uint8_t)(what << 2 | what >> 4));
         else if (what >= 96)
             far_step(input, (uint8_t)(what - 96));
-        (void)engine_turn_idle(engine);
+        (void)engine_progress_idle(engine);
         ops_look();
     }
     ops_end(engine);

@@ -78,7 +78,7 @@ on_needed(void *owner, uint32_t rank)
 {
     const struct session *session = owner;
 
-    engine_condemn(session->engine, rank, "nobody is there");
+    engine_declare_dead(session->engine, rank, "nobody is there");
 }
 
 static void
@@ -98,7 +98,7 @@ on_views(void *owner, uint64_t question, const uint8_t *views)
 }
 
 static void
-on_abandoned(void *owner)
+on_progress_needed(void *owner)
 {
     (void)owner;
 }
@@ -118,7 +118,7 @@ on_condemned(void *owner,
     if (evidence == EVIDENCE_GIVEN_UP)
         engine_given_up(session->engine, rank, why);
     else
-        engine_condemn(session->engine, rank, why);
+        engine_declare_dead(session->engine, rank, why);
 }
 
 static void
@@ -197,7 +197,7 @@ parts_open(struct session *session, const struct join_reply *reply)
         .on_lost = on_lost,
         .on_views = on_views,
         .on_activity = on_activity,
-        .on_abandoned = on_abandoned,
+        .on_progress_needed = on_progress_needed,
         .owner = session,
     };
     const struct lease_client_options lease_client = {
@@ -325,7 +325,7 @@ peers_lose(const struct session *session)
 {
     for (uint32_t rank = 0; rank < session->roster->size; rank++) {
         if (rank != session->roster->rank)
-            engine_condemn(session->engine, rank, "nobody is there");
+            engine_declare_dead(session->engine, rank, "nobody is there");
     }
 }
 
@@ -390,7 +390,7 @@ lease_client_step(struct session *session, unsigned what)
         return;
     default:
         for (unsigned i = 0; i < 4; i++)
-            (void)engine_turn_idle(session->engine);
+            (void)engine_progress_idle(session->engine);
         return;
     }
 }

@@ -34,7 +34,7 @@ lossy_job_begin(struct rank *rank, enum codec_loss loss)
     /* The path that is tested may have brought one. */
     tuning_destroy(rank->comm->tuning);
     rank->comm->tuning = NULL;
-    RANK_CHECK(tuning_agree(tuner, rank->comm->channel,
+    RANK_CHECK(tuning_agree(tuner, rank->comm->context,
                             clock_deadline_ns(20000),
                             &rank->comm->tuning) == HOOP_OK);
     RANK_CHECK(tuning_loss(rank->comm->tuning) == loss);

@@ -77,11 +77,11 @@ comm_begin(const struct rank *rank,
            uint32_t n_ranks,
            hoop_comm_t *out_comm)
 {
-    struct channel_options options = {
+    struct context_options options = {
         .id = id,
         .size = n_ranks,
         .ranks = ranks,
-        .timeout_ms = channel_timeout(rank->comm->channel),
+        .timeout_ms = context_timeout(rank->comm->context),
     };
 
     *out_comm = (hoop_comm_t){0};
@@ -89,18 +89,18 @@ comm_begin(const struct rank *rank,
         options.rank++;
     /* What a faster rank sends on it is kept. */
     if (options.rank < n_ranks)
-        channel_expect(rank->engine);
+        context_expect(rank->engine);
     const enum hoop_status status = hoop_barrier(rank->comm);
     if (status != HOOP_OK || options.rank == n_ranks)
         return status;
-    return channel_open(rank->engine, &options, &out_comm->channel);
+    return context_open(rank->engine, &options, &out_comm->context);
 }
 
 void
 comm_end(hoop_comm_t *comm)
 {
-    if (comm->channel)
-        channel_close(comm->channel);
+    if (comm->context)
+        context_close(comm->context);
 }
 
 uint64_t

@@ -149,7 +149,7 @@ letter_next(struct net *net, uint64_t until_ns)
 }
 
 static void
-letter_open(struct net *net, struct letter *at)
+command_execute(struct net *net, struct letter *at)
 {
     const struct letter letter = *at;
 
@@ -191,7 +191,7 @@ net_move(struct net *net)
         tick_due_ns(net) <= net->now_ns)
         desk_tick(&net->desk);
     else if (letter)
-        letter_open(net, letter);
+        command_execute(net, letter);
     else if (first >= 0)
         worker_wake(net, first);
     else

@@ -1,7 +1,7 @@
 /*
  * tests/sim/verdict_sim_party.c - a rank, around the engine's own judgement
  *
- * What suspect.c needs of the engine and the transport is here, and no more: no
+ * What failure_detector.c needs of the engine and the transport is here, and no more: no
  * operation runs. What a member's standing does with verdicts is as in
  * session/lease_client.c.
  */
@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "engine/closing.h"
-#include "engine/patience.h"
+#include "engine/context_command.h"
+#include "engine/wait_diagnosis.h"
 #include "verdict_sim.h"
 
 static const uint64_t RENEW_NS = 1500 * SIM_MS;
@@ -127,20 +127,20 @@ transport_silence_ms(const struct transport *transport, uint32_t peer)
 }
 
 void
-assembly_touch(struct engine *engine)
+shm_queue_touch(struct engine *engine)
 {
     (void)engine;
 }
 
 bool
-engine_advance(struct engine *engine)
+progress_advance(struct engine *engine)
 {
     (void)engine;
     return false;
 }
 
 bool
-parting_is_there(struct engine *engine, uint32_t rank)
+departure_record_exists(struct engine *engine, uint32_t rank)
 {
     (void)engine;
     (void)rank;
@@ -148,7 +148,7 @@ parting_is_there(struct engine *engine, uint32_t rank)
 }
 
 void
-parting_read(struct engine *engine, uint32_t rank)
+departure_record_read(struct engine *engine, uint32_t rank)
 {
     (void)engine;
     (void)rank;
@@ -162,50 +162,51 @@ engine_left(struct engine *engine, uint32_t rank)
 }
 
 void
-vigil_end(struct engine *engine, uint32_t rank)
+member_watch_end(struct engine *engine, uint32_t rank)
 {
     (void)engine;
     (void)rank;
 }
 
 void
-rounds_show(struct op *op)
+shm_executor_list_awaited(struct op *op)
 {
     (void)op;
 }
 
 void
-op_fail(struct op *op, const struct verdict *verdict)
+op_fail(struct op *op, const struct failure_notice *failure_notice)
 {
     (void)op;
-    (void)verdict;
+    (void)failure_notice;
 }
 
-struct verdict
-verdict_of(enum hoop_status status, uint32_t rank, const char *format, ...)
+struct failure_notice
+failure_make(enum hoop_status status, uint32_t rank, const char *format, ...)
 {
     (void)format;
-    return (struct verdict){.status = status, .rank = rank};
+    return (struct failure_notice){.status = status, .rank = rank};
 }
 
 bool
-op_stranded(struct op *op, struct verdict *out_verdict)
+op_waits_for_departed(struct op *op, struct failure_notice *out_notice)
 {
     (void)op;
-    (void)out_verdict;
+    (void)out_notice;
     return false;
 }
 
 /* The engine's callbacks. */
 
-static enum engine_fate
-fate_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+static enum engine_process_status
+process_status_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
     (void)owner;
     out_how[0] = '\0';
     if (!sim->see_each_other || sim->still_until_ns[rank] > sim->now_ns)
-        return ENGINE_FATE_UNKNOWN;
-    return sim->parties[rank].is_dead ? ENGINE_FATE_DEAD : ENGINE_FATE_ALIVE;
+        return ENGINE_PROCESS_UNKNOWN;
+    return sim->parties[rank].is_dead ? ENGINE_PROCESS_DEAD
+                                      : ENGINE_PROCESS_ALIVE;
 }
 
 static void
@@ -326,7 +327,7 @@ party_create(uint32_t rank)
     party->engine.lost = party->lost;
     party->engine.transport = (struct transport *)(uintptr_t)party;
     party->engine.deadline_ns = CLOCK_NEVER;
-    party->engine.options.fate_of = fate_of;
+    party->engine.options.process_status_of = process_status_of;
     party->engine.options.on_lost = on_lost;
     party->engine.options.on_suspected = on_suspected;
     party->engine.options.owner = party;
@@ -368,7 +369,7 @@ change_take(struct party *party, const struct sim_letter *letter)
     if (party->is_known[letter->rank])
         return;
     party->is_known[letter->rank] = true;
-    engine_lose(&party->engine, letter->rank, EVIDENCE_TOLD, letter->why);
+    engine_mark_lost(&party->engine, letter->rank, EVIDENCE_TOLD, letter->why);
 }
 
 void
@@ -383,8 +384,8 @@ party_take(uint32_t rank, const struct sim_letter *letter)
         /* Behind the end of a connection nothing comes, and who is lost is not
          * believed, as in engine/events.c. */
         if (!party->is_gone[letter->from] && !party->lost[letter->from].is_lost)
-            engine_lose(&party->engine, letter->rank, EVIDENCE_TOLD,
-                        letter->why);
+            engine_mark_lost(&party->engine, letter->rank, EVIDENCE_TOLD,
+                             letter->why);
         return;
     case SIM_BREAK:
         if (party->is_gone[letter->from])
@@ -441,8 +442,8 @@ party_due_ns(uint32_t rank)
     if (!party->is_over)
         due_ns = party->renew_ns;
     for (uint32_t i = 0; i < sim->size; i++) {
-        if (party->lost[i].is_suspect && party->lost[i].look_ns < due_ns)
-            due_ns = party->lost[i].look_ns;
+        if (party->lost[i].is_suspect && party->lost[i].next_check_ns < due_ns)
+            due_ns = party->lost[i].next_check_ns;
     }
     return due_ns != CLOCK_NEVER && due_ns < sim->still_until_ns[rank]
                ? sim->still_until_ns[rank]

@@ -272,7 +272,7 @@ tick_due_ns(void)
 }
 
 static void
-letter_open(struct sim_letter *at)
+command_execute(struct sim_letter *at)
 {
     const struct sim_letter letter = *at;
 
@@ -306,7 +306,7 @@ sim_move(uint64_t until_ns)
     if (next_ns > sim->now_ns)
         sim->now_ns = next_ns;
     if (letter)
-        letter_open(letter);
+        command_execute(letter);
     else if (first == COORDINATOR)
         coordinator_tick();
     else

@@ -148,7 +148,7 @@ replicas_compare(const struct save *save)
     uint64_t *digests =
         calloc((hoop_comm_size(comm) + (size_t)1) * n, sizeof(*digests));
     if (!digests) {
-        channel_decline(comm->channel, HOOP_E_EXHAUSTED,
+        context_decline(comm->context, HOOP_E_EXHAUSTED,
                         "it has no memory to compare tensors");
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to compare %zu tensors of %u ranks", n,

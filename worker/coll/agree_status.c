@@ -23,7 +23,7 @@ agree_status_create(hoop_comm_t *comm, struct agree_status **out_agree_status)
                hoop_comm_size(comm) * sizeof(struct agree_status_report));
 
     if (!agree_status) {
-        channel_decline(comm->channel, HOOP_E_EXHAUSTED,
+        context_decline(comm->context, HOOP_E_EXHAUSTED,
                         "it has no memory to agree");
         return error_raise(HOOP_E_EXHAUSTED, "no memory to agree with %u ranks",
                            hoop_comm_size(comm));

@@ -44,7 +44,7 @@ start_all(const struct hoop_message *messages,
     for (size_t i = 0; i < n_messages; i++)
         requests[i] = message_request(&messages[i], ENGINE_START);
     const enum hoop_status status =
-        engine_start_messages(comm->channel, requests, n_messages, ops);
+        engine_start_messages(comm->context, requests, n_messages, ops);
     if (status != HOOP_OK)
         return error_pass(status);
     for (size_t i = 0; i < n_messages; i++)

@@ -1,7 +1,7 @@
 /*
  * coll/broadcast_object.c - bytes of which only the root knows how many
  *
- * Two stages: an int64, the length, and that many bytes. The root broadcasts
+ * Two chain: an int64, the length, and that many bytes. The root broadcasts
  * from the user's buffer, in place, so that nobody copies.
  */
 
@@ -23,7 +23,7 @@ struct broadcast_object {
     size_t *out_n_bytes;
     uint32_t root;
     hoop_comm_t *comm; /* NULL: the default group's */
-    /* The stages' own. */
+    /* The chain' own. */
     int64_t n_bytes;
     void *bytes; /* not on root */
 };
@@ -31,7 +31,7 @@ struct broadcast_object {
 static bool
 is_root(const struct broadcast_object *object)
 {
-    return channel_rank(object->comm->channel) == object->root;
+    return context_rank(object->comm->context) == object->root;
 }
 
 static enum hoop_status
@@ -92,7 +92,7 @@ object_destroy(void *owner)
 static enum hoop_status
 check(const struct broadcast_object *asked)
 {
-    const uint32_t rank = channel_rank(asked->comm->channel);
+    const uint32_t rank = context_rank(asked->comm->context);
 
     if (!is_root(asked)) {
         if (!asked->out_bytes || !asked->out_n_bytes)
@@ -137,10 +137,10 @@ prepare(struct broadcast_object *asked, struct collective *out_lengths)
         .count = 1,
         .dtype = HOOP_INT64,
         .root = object->root,
-        .stages = {.next = bytes_next,
-                   .finish = bytes_finish,
-                   .destroy = object_destroy,
-                   .owner = object},
+        .chain = {.next = bytes_next,
+                  .finish = bytes_finish,
+                  .destroy = object_destroy,
+                  .owner = object},
     };
     return HOOP_OK;
 }

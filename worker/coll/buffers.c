@@ -21,7 +21,7 @@ sum_of(const size_t *counts, uint32_t n_counts)
 size_t
 buffers_total(const struct collective *collective, const hoop_comm_t *comm)
 {
-    const uint32_t size = channel_size(comm->channel);
+    const uint32_t size = context_size(comm->context);
     const unsigned all = COLL_SEND_ALL | COLL_RECV_ALL;
 
     if (collective->counts)
@@ -35,8 +35,8 @@ count_elements(const struct collective *collective,
                const hoop_comm_t *comm,
                struct buffers *buffers)
 {
-    const uint32_t rank = channel_rank(comm->channel);
-    const uint32_t size = channel_size(comm->channel);
+    const uint32_t rank = context_rank(comm->context);
+    const uint32_t size = context_size(comm->context);
     const size_t total = buffers_total(collective, comm);
     const size_t own =
         collective->counts ? collective->counts[rank] : collective->count;
@@ -52,7 +52,7 @@ buffers_place(const struct collective *collective,
               const hoop_comm_t *comm,
               struct buffers *buffers)
 {
-    const bool is_root = channel_rank(comm->channel) == collective->root;
+    const bool is_root = context_rank(comm->context) == collective->root;
 
     buffers->input = collective->send;
     buffers->output = collective->recv;
@@ -98,7 +98,7 @@ buffers_check(const struct collective *collective,
               const hoop_comm_t *comm,
               const struct buffers *buffers)
 {
-    const uint32_t rank = channel_rank(comm->channel);
+    const uint32_t rank = context_rank(comm->context);
 
     if (collective->parts & COLL_NO_BUFFERS)
         return HOOP_OK;

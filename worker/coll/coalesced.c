@@ -178,9 +178,9 @@ prepare(const struct coalesced_call *call,
         .n_agreed = (uint32_t)call->n_pieces,
         .dtype = call->dtype,
         .op = call->op,
-        .stages = {.finish = coalesced_unpack,
-                   .destroy = coalesced_destroy,
-                   .owner = coalesced},
+        .chain = {.finish = coalesced_unpack,
+                  .destroy = coalesced_destroy,
+                  .owner = coalesced},
     };
     return HOOP_OK;
 }

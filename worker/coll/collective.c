@@ -79,8 +79,8 @@ check_counts_of(const struct collective *collective,
 static enum hoop_status
 check_counts(const struct collective *collective, const hoop_comm_t *comm)
 {
-    const uint32_t size = channel_size(comm->channel);
-    const uint32_t rank = channel_rank(comm->channel);
+    const uint32_t size = context_size(comm->context);
+    const uint32_t rank = context_rank(comm->context);
     const size_t *recv_counts = collective->recv_counts;
 
     if ((collective->parts & COLL_HAS_COUNTS) && !collective->counts)
@@ -103,7 +103,7 @@ check_counts(const struct collective *collective, const hoop_comm_t *comm)
 static enum hoop_status
 check_root(const struct collective *collective, const hoop_comm_t *comm)
 {
-    const uint32_t size = channel_size(comm->channel);
+    const uint32_t size = context_size(comm->context);
 
     if ((collective->parts & COLL_HAS_ROOT) && collective->root >= size)
         return error_raise(HOOP_E_INVALID,
@@ -146,7 +146,7 @@ call_of(const struct collective *collective, const hoop_comm_t *comm)
     /* Where each rank has counts of its own, they are a matter of two. */
     if (collective->counts && !collective->recv_counts && !collective->agreed) {
         call.counts = collective->counts;
-        call.n_counts = channel_size(comm->channel);
+        call.n_counts = context_size(comm->context);
     }
     return call;
 }
@@ -178,7 +178,7 @@ loss_of(const struct collective *collective, const hoop_comm_t *comm)
     const enum codec_loss loss = tuning_loss(comm->tuning);
 
     if (collective->dtype != HOOP_FLOAT32 || !may_lose(collective->name) ||
-        channel_size(comm->channel) == 1 ||
+        context_size(comm->context) == 1 ||
         buffers_total(collective, comm) < LOSSY_MIN)
         return LOSS_NONE;
     if (loss == LOSS_INT8 && !may_lose_to_blocks(collective))
@@ -204,11 +204,11 @@ shape_of(const struct collective *collective, const hoop_comm_t *comm)
     const bool is_barrier = collective->parts & COLL_NO_BUFFERS;
     const size_t element_size = is_barrier ? 1 : dtype_size(collective->dtype);
     const size_t granule = GRANULE_BYTES / element_size;
-    const struct plan_shm_region shm_region = channel_hall(comm->channel);
+    const struct plan_shm_region shm_region = context_shm_region(comm->context);
 
     return (struct plan_shape){
-        .rank = channel_rank(comm->channel),
-        .size = channel_size(comm->channel),
+        .rank = context_rank(comm->context),
+        .size = context_size(comm->context),
         .root = collective->root,
         .count = collective->count,
         .counts = collective->counts,
@@ -236,7 +236,7 @@ collective_request(const struct collective *collective, const hoop_comm_t *comm)
         .input = buffers.input,
         .output = buffers.output,
         .loss = loss_of(collective, comm),
-        .stages = collective->stages,
+        .chain = collective->chain,
     };
 
     request.shape.is_in_place = buffers.is_in_place;
@@ -257,7 +257,7 @@ start_checked(const struct collective *collective,
     struct engine_collective request = collective_request(collective, comm);
 
     request.mode = mode;
-    return engine_start(comm->channel, &request, out_op);
+    return engine_start(comm->context, &request, out_op);
 }
 
 static enum hoop_status
@@ -266,7 +266,7 @@ start(const struct collective *collective,
       enum engine_mode mode,
       struct op **out_op)
 {
-    struct stages stages = collective->stages;
+    struct chain chain = collective->chain;
     bool is_member;
     enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
@@ -274,7 +274,7 @@ start(const struct collective *collective,
         status = collective_check(collective, comm);
     if (status == HOOP_OK && is_member)
         return start_checked(collective, comm, mode, out_op);
-    stages_deinit(&stages);
+    chain_deinit(&chain);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_op = engine_start_nothing();
@@ -286,15 +286,15 @@ collective_start(const struct collective *collective,
                  hoop_comm_t *comm,
                  hoop_op_t **out_op)
 {
-    struct stages stages = collective->stages;
+    struct chain chain = collective->chain;
     struct op *op = NULL;
 
     if (!error_begin_call()) {
-        stages_deinit(&stages);
+        chain_deinit(&chain);
         return error_pass(HOOP_E_EXHAUSTED);
     }
     if (!out_op) {
-        stages_deinit(&stages);
+        chain_deinit(&chain);
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     }
     const enum hoop_status status = start(collective, comm, ENGINE_START, &op);
@@ -309,7 +309,7 @@ static bool
 is_plain(const struct collective *collective)
 {
     return !collective->counts && !collective->agreed && !collective->place &&
-           !collective->stages.owner && !collective->stages.next &&
+           !collective->chain.owner && !collective->chain.next &&
            collective->like == CALL_UNKNOWN;
 }
 
@@ -339,7 +339,7 @@ cached_request_run(const struct collective *collective, hoop_comm_t *comm)
     request->input = buffers.input;
     request->output = buffers.output;
     request->shape.is_in_place = buffers.is_in_place;
-    return engine_run(comm->channel, request);
+    return engine_run(comm->context, request);
 }
 
 /* It has been checked. */
@@ -359,17 +359,17 @@ run_checked(const struct collective *collective, hoop_comm_t *comm)
 {
     if (is_plain(collective)) {
         cached_request_store(collective, comm);
-        return engine_run(comm->channel, &comm->cached_request.request);
+        return engine_run(comm->context, &comm->cached_request.request);
     }
     struct engine_collective request = collective_request(collective, comm);
     request.mode = ENGINE_START_AND_WAIT;
-    return engine_run(comm->channel, &request);
+    return engine_run(comm->context, &request);
 }
 
 enum hoop_status
 collective_run(const struct collective *collective, hoop_comm_t *comm)
 {
-    struct stages stages = collective->stages;
+    struct chain chain = collective->chain;
     bool is_member;
     enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
@@ -379,6 +379,6 @@ collective_run(const struct collective *collective, hoop_comm_t *comm)
         status = collective_check(collective, comm);
     if (status == HOOP_OK && is_member)
         return run_checked(collective, comm);
-    stages_deinit(&stages);
+    chain_deinit(&chain);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -44,8 +44,8 @@ struct collective {
     const size_t *agreed; /* what else must be the same on all ranks; NULL:
                              nothing, or counts */
     uint32_t n_agreed;
-    enum call_name like;  /* takes its algorithm; CALL_UNKNOWN: name's */
-    struct stages stages; /* taken, also when the start fails */
+    enum call_name like; /* takes its algorithm; CALL_UNKNOWN: name's */
+    struct chain chain;  /* taken, also when the start fails */
 };
 
 /* comm has this process as a member. Handle: HOOP_E_INVALID. */
@@ -62,7 +62,7 @@ collective_start(const struct collective *collective,
 enum hoop_status
 collective_run(const struct collective *collective, hoop_comm_t *comm);
 
-/* As the engine wants it, unchecked: for the later stages of an operation. */
+/* As the engine wants it, unchecked: for the later chain of an operation. */
 struct engine_collective
 collective_request(const struct collective *collective,
                    const hoop_comm_t *comm);

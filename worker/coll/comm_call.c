@@ -12,7 +12,7 @@ comm_call_begin(const hoop_comm_t *comm, bool *out_is_member)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!comm)
         return error_raise(HOOP_E_INVALID, "comm is NULL");
-    *out_is_member = comm->channel != NULL;
+    *out_is_member = comm->context != NULL;
     return HOOP_OK;
 }
 

@@ -41,7 +41,7 @@ comm_call_begin_or_default(hoop_comm_t **comm, bool *out_is_member)
             return error_pass(status);
         *comm = found;
     }
-    *out_is_member = (*comm)->channel != NULL;
+    *out_is_member = (*comm)->context != NULL;
     return HOOP_OK;
 }
 

@@ -50,7 +50,7 @@ static bool
 needs_sorting(const struct dim_call *call, const hoop_comm_t *comm)
 {
     return call->axis.n_outer > 1 && axis_count(&call->axis, 1) > 0 &&
-           call->axis.length > 0 && channel_size(comm->channel) > 1;
+           call->axis.length > 0 && context_size(comm->context) > 1;
 }
 
 /* Memory for the larger tensor, which the collective has been checked to have,
@@ -84,8 +84,8 @@ gather_sorted(struct collective *collective,
               const hoop_comm_t *comm)
 {
     const struct buffers buffers = buffers_of(collective, comm);
-    const uint32_t rank = channel_rank(comm->channel);
-    const uint32_t size = channel_size(comm->channel);
+    const uint32_t rank = context_rank(comm->context);
+    const uint32_t size = context_size(comm->context);
     const size_t length = call->axis.length;
     struct sorted *sorted = sorted_create(call, length * size, size);
 
@@ -98,7 +98,7 @@ gather_sorted(struct collective *collective,
         collective->send = HOOP_IN_PLACE;
     }
     collective->recv = sorted->bytes;
-    collective->stages = (struct stages){
+    collective->chain = (struct chain){
         .finish = sorted_finish, .destroy = free, .owner = sorted};
     return HOOP_OK;
 }
@@ -110,7 +110,7 @@ scatter_sorted(struct collective *collective,
                const hoop_comm_t *comm)
 {
     const struct buffers buffers = buffers_of(collective, comm);
-    const uint32_t size = channel_size(comm->channel);
+    const uint32_t size = context_size(comm->context);
     struct sorted *sorted = sorted_create(call, call->axis.length, size);
 
     if (!sorted)
@@ -118,7 +118,7 @@ scatter_sorted(struct collective *collective,
     axis_divide(&sorted->whole, buffers.input, size, sorted->bytes);
     collective->send = sorted->bytes;
     collective->recv = buffers.output;
-    collective->stages = (struct stages){.destroy = free, .owner = sorted};
+    collective->chain = (struct chain){.destroy = free, .owner = sorted};
     return HOOP_OK;
 }
 
@@ -128,7 +128,7 @@ complete(struct collective *collective,
          struct dim_call *call,
          const hoop_comm_t *comm)
 {
-    const uint32_t size = channel_size(comm->channel);
+    const uint32_t size = context_size(comm->context);
     const enum hoop_status status =
         axis_of(call->shape, call->dim, collective->dtype, &call->axis);
 

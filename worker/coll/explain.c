@@ -29,9 +29,9 @@ name_parse(const char *text)
 }
 
 static bool
-has_channel(const struct hoop_comm *comm)
+has_context(const struct hoop_comm *comm)
 {
-    return comm && comm->channel;
+    return comm && comm->context;
 }
 
 const char *
@@ -41,7 +41,7 @@ hoop_comm_algorithm(const hoop_comm_t *comm,
 {
     const enum call_name name = name_parse(collective);
 
-    if (name == CALL_UNKNOWN || !has_channel(comm))
+    if (name == CALL_UNKNOWN || !has_context(comm))
         return NULL;
     return tuning_find(comm->tuning, name, n_bytes)->name;
 }
@@ -69,7 +69,7 @@ hoop_algorithm_name(const char *collective, uint32_t index)
 uint32_t
 hoop_comm_nodes(const hoop_comm_t *comm)
 {
-    if (!has_channel(comm))
+    if (!has_context(comm))
         return 0;
     const struct plan_nodes *nodes = tuning_nodes(comm->tuning);
     return nodes ? nodes->n_nodes : 1;
@@ -91,7 +91,7 @@ hoop_comm_explain(const hoop_comm_t *comm,
     if (name == CALL_UNKNOWN)
         return error_raise(HOOP_E_INVALID, "there is no collective '%s'",
                            collective ? collective : "(null)");
-    if (!has_channel(comm) || !comm->tuning)
+    if (!has_context(comm) || !comm->tuning)
         return error_raise(HOOP_E_INVALID,
                            "comm is NULL, or this process is no member of it");
     const enum hoop_status status =
@@ -117,7 +117,7 @@ hoop_comm_set_algorithms(hoop_comm_t *comm, const char *algorithms)
         return error_raise(HOOP_E_INVALID, "comm is NULL");
     if (!algorithms)
         return error_raise(HOOP_E_INVALID, "algorithms is NULL");
-    if (!has_channel(comm) || !comm->tuning)
+    if (!has_context(comm) || !comm->tuning)
         return HOOP_OK;
     comm->cached_request = (struct comm_cached_request){0};
     const enum hoop_status status = tuning_force(comm->tuning, algorithms);

@@ -1,7 +1,7 @@
 /*
  * coll/gather_object.c - bytes of all ranks, each of its own length
  *
- * Two stages: every rank learns all lengths, then the bytes are gathered, to
+ * Two chain: every rank learns all lengths, then the bytes are gathered, to
  * all or to the root. What comes is one block of memory, the table of objects
  * and behind it their bytes.
  */
@@ -25,7 +25,7 @@ struct gather_object {
     struct hoop_objects *out_objects;
     uint32_t root;     /* of CALL_GATHER_OBJECT, else 0 */
     hoop_comm_t *comm; /* gone when an ended one is waited for late */
-    /* The stages' own. */
+    /* The chain' own. */
     uint32_t size;
     bool is_receiver;
     size_t *counts;              /* [rank] */
@@ -38,7 +38,7 @@ static bool
 receives(const struct gather_object *asked)
 {
     return asked->name == CALL_ALLGATHER_OBJECT ||
-           channel_rank(asked->comm->channel) == asked->root;
+           context_rank(asked->comm->context) == asked->root;
 }
 
 static enum hoop_status
@@ -113,8 +113,8 @@ gather_destroy(void *owner)
 static enum hoop_status
 check(const struct gather_object *asked)
 {
-    const uint32_t rank = channel_rank(asked->comm->channel);
-    const uint32_t size = channel_size(asked->comm->channel);
+    const uint32_t rank = context_rank(asked->comm->context);
+    const uint32_t size = context_size(asked->comm->context);
 
     if (asked->root >= size)
         return error_raise(HOOP_E_INVALID,
@@ -135,7 +135,7 @@ check(const struct gather_object *asked)
 static struct gather_object *
 gather_create(const struct gather_object *asked)
 {
-    const uint32_t size = channel_size(asked->comm->channel);
+    const uint32_t size = context_size(asked->comm->context);
     struct gather_object *gather =
         calloc(1, sizeof(*gather) + size * sizeof(gather->lengths[0]));
     size_t *counts = calloc(size, sizeof(*counts));
@@ -149,7 +149,7 @@ gather_create(const struct gather_object *asked)
     gather->size = size;
     gather->is_receiver = receives(asked);
     gather->counts = counts;
-    gather->lengths[channel_rank(asked->comm->channel)] =
+    gather->lengths[context_rank(asked->comm->context)] =
         (int64_t)asked->n_send;
     return gather;
 }
@@ -179,10 +179,10 @@ prepare(struct gather_object *asked, struct collective *out_lengths)
         .dtype = HOOP_INT64,
         .root = gather->root,
         .like = CALL_ALLGATHER,
-        .stages = {.next = bytes_next,
-                   .finish = bytes_finish,
-                   .destroy = gather_destroy,
-                   .owner = gather},
+        .chain = {.next = bytes_next,
+                  .finish = bytes_finish,
+                  .destroy = gather_destroy,
+                  .owner = gather},
     };
     return HOOP_OK;
 }

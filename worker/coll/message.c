@@ -10,7 +10,7 @@
 static enum hoop_status
 check_peer(const struct hoop_message *message, const hoop_comm_t *comm)
 {
-    const uint32_t size = channel_size(comm->channel);
+    const uint32_t size = context_size(comm->context);
 
     switch (message->kind) {
     case HOOP_SEND:
@@ -30,7 +30,7 @@ check_peer(const struct hoop_message *message, const hoop_comm_t *comm)
 enum hoop_status
 message_check_tag(int64_t tag, const hoop_comm_t *comm)
 {
-    if (!comm || !comm->channel)
+    if (!comm || !comm->context)
         return HOOP_OK;
     if (tag < 0 || tag > TAG_PROGRAM_MAX)
         return error_raise(HOOP_E_INVALID, "tag %lld is not between 0 and 2^62",

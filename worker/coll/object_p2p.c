@@ -87,7 +87,7 @@ start(struct object_message *object,
         return HOOP_OK;
     }
     const struct engine_message request = request_of(object, mode);
-    return engine_start_messages(comm->channel, &request, 1, out_op);
+    return engine_start_messages(comm->context, &request, 1, out_op);
 }
 
 static enum hoop_status

@@ -34,7 +34,7 @@ run(const struct hoop_message *message, hoop_comm_t *comm)
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
     const struct engine_message request =
         message_request(message, ENGINE_START_AND_WAIT);
-    return engine_run_message(comm->channel, &request);
+    return engine_run_message(comm->context, &request);
 }
 
 static enum hoop_status
@@ -56,7 +56,7 @@ run_later(const struct hoop_message *message,
         const struct engine_message request =
             message_request(message, ENGINE_START);
 
-        status = engine_start_messages(comm->channel, &request, 1, &op);
+        status = engine_start_messages(comm->context, &request, 1, &op);
     } else {
         op = engine_start_nothing();
     }

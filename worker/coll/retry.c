@@ -22,7 +22,7 @@
 static bool
 is_retried(const hoop_comm_t *comm)
 {
-    return comm->channel && comm->domain &&
+    return comm->context && comm->domain &&
            comm->domain->on_failure == COMM_POLICY_RETRY;
 }
 
@@ -66,7 +66,7 @@ decline(hoop_comm_t *comm, enum hoop_status status)
     char text[LIMIT_ERROR_TEXT];
 
     snprintf(text, sizeof(text), "%s", error_text());
-    channel_decline(comm->channel, status, text);
+    context_decline(comm->context, status, text);
     return error_raise(status, "%s", text);
 }
 
@@ -98,7 +98,7 @@ survivors_agree(struct retry_request *retry_request,
     CLEANUP(cancel_release) const int held = cancel_hold();
     hoop_comm_t *comm = retry_request->comm;
     const uint64_t deadline_ns =
-        clock_deadline_ns(channel_timeout(comm->channel));
+        clock_deadline_ns(context_timeout(comm->context));
     struct hoop_comm *shrunk = NULL;
     char text[LIMIT_ERROR_TEXT];
 
@@ -113,7 +113,7 @@ survivors_agree(struct retry_request *retry_request,
         /* The others may have agreed, and wait in this call for one that goes
          * on to its next: they are to come and ask again. */
         snprintf(text, sizeof(text), "%s", error_text());
-        channel_revoke(comm->channel, "by a rank that could not agree in time");
+        context_revoke(comm->context, "by a rank that could not agree in time");
         return error_raise(status, "%s", text);
     }
     *out_result = retry_vote_decide(retry_vote, word);

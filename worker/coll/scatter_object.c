@@ -2,7 +2,7 @@
  * coll/scatter_object.c - bytes for each rank, of which only the root knows how
  * many
  *
- * Two stages: every rank learns the lengths of all objects from the root, then
+ * Two chain: every rank learns the lengths of all objects from the root, then
  * the root scatters them, packed one behind the other.
  */
 
@@ -25,7 +25,7 @@ struct scatter_object {
     size_t *out_n_bytes;
     uint32_t root;
     hoop_comm_t *comm; /* NULL: the default group's */
-    /* The stages' own. */
+    /* The chain' own. */
     uint32_t rank;
     uint32_t size;
     uint8_t *packed; /* on root */
@@ -94,14 +94,14 @@ scatter_destroy(void *owner)
 static bool
 is_root(const struct scatter_object *asked)
 {
-    return channel_rank(asked->comm->channel) == asked->root;
+    return context_rank(asked->comm->context) == asked->root;
 }
 
 /* What the root gives. */
 static enum hoop_status
 check_send(const struct scatter_object *asked)
 {
-    const uint32_t size = channel_size(asked->comm->channel);
+    const uint32_t size = context_size(asked->comm->context);
     size_t total = 0;
 
     if (!asked->send)
@@ -128,7 +128,7 @@ check_send(const struct scatter_object *asked)
 static enum hoop_status
 check(const struct scatter_object *asked)
 {
-    const uint32_t size = channel_size(asked->comm->channel);
+    const uint32_t size = context_size(asked->comm->context);
 
     if (asked->root >= size)
         return error_raise(HOOP_E_INVALID,
@@ -137,7 +137,7 @@ check(const struct scatter_object *asked)
     if (!asked->out_bytes || !asked->out_n_bytes)
         return error_raise(HOOP_E_INVALID,
                            "out_bytes or out_n_bytes is NULL on rank %u",
-                           channel_rank(asked->comm->channel));
+                           context_rank(asked->comm->context));
     return is_root(asked) ? check_send(asked) : HOOP_OK;
 }
 
@@ -170,14 +170,14 @@ static enum hoop_status
 scatter_create(const struct scatter_object *asked,
                struct scatter_object **out_scatter)
 {
-    const uint32_t size = channel_size(asked->comm->channel);
+    const uint32_t size = context_size(asked->comm->context);
     struct scatter_object *scatter =
         calloc(1, sizeof(*scatter) + size * sizeof(scatter->lengths[0]));
 
     if (!scatter)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
     *scatter = *asked;
-    scatter->rank = channel_rank(asked->comm->channel);
+    scatter->rank = context_rank(asked->comm->context);
     scatter->size = size;
     scatter->counts = calloc(size, sizeof(*scatter->counts));
     enum hoop_status status =
@@ -221,10 +221,10 @@ prepare(struct scatter_object *asked, struct collective *out_lengths)
         .dtype = HOOP_INT64,
         .root = scatter->root,
         .like = CALL_BROADCAST,
-        .stages = {.next = bytes_next,
-                   .finish = bytes_finish,
-                   .destroy = scatter_destroy,
-                   .owner = scatter},
+        .chain = {.next = bytes_next,
+                  .finish = bytes_finish,
+                  .destroy = scatter_destroy,
+                  .owner = scatter},
     };
     return HOOP_OK;
 }

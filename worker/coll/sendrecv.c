@@ -59,7 +59,7 @@ start(struct exchange *exchange, enum engine_mode mode, struct op **out_op)
     };
     if (exchange->received)
         pair[1].received = exchange->received;
-    return engine_start_pair(exchange->comm->channel, pair, out_op);
+    return engine_start_pair(exchange->comm->context, pair, out_op);
 }
 
 enum hoop_status

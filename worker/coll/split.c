@@ -77,11 +77,11 @@ choices_exchange(hoop_comm_t *comm,
                  const struct choice *own,
                  struct choice *choices)
 {
-    channel_set_purpose(comm->channel, "hoop_comm_split()");
+    context_set_purpose(comm->context, "hoop_comm_split()");
     const enum hoop_status status = internal_allgather(
         own, choices, sizeof(*own) / sizeof(int64_t), HOOP_INT64, comm);
 
-    channel_set_purpose(comm->channel, NULL);
+    context_set_purpose(comm->context, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
     return colors_check(choices, hoop_comm_size(comm));
@@ -92,7 +92,7 @@ split(hoop_comm_t *comm, const struct choice *own, hoop_comm_t **out_comm)
 {
     const uint32_t size = hoop_comm_size(comm);
     const uint64_t deadline_ns =
-        clock_deadline_ns(channel_timeout(comm->channel));
+        clock_deadline_ns(context_timeout(comm->context));
     CLEANUP(free) struct choice *choices = calloc(size, sizeof(*choices));
     CLEANUP(free) struct part_query *seekers = calloc(size, sizeof(*seekers));
     CLEANUP(free) uint32_t *ranks = calloc(size, sizeof(*ranks));

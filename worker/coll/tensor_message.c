@@ -154,7 +154,7 @@ request_of(const struct tensor_message *message,
         .is_owned = is_receive && !tensor->data,
         .mode = mode,
         .is_refusal = message->refusal != NULL,
-        .came_part = message->came_part,
+        .received_part = message->received_part,
     };
 
     if (is_any_shape(tensor)) {
@@ -201,7 +201,7 @@ batch_start(struct batch *batch, hoop_op_t **out_ops)
     if (status == HOOP_OK)
         status = batch_prepare(batch);
     if (status == HOOP_OK)
-        status = engine_start_messages(batch->comm->channel, batch->requests,
+        status = engine_start_messages(batch->comm->context, batch->requests,
                                        batch->n_messages, batch->ops);
     if (status != HOOP_OK) {
         batch_withdraw(batch);

@@ -32,7 +32,8 @@ struct tensor_message {
     /* A receive that takes nothing, of a tensor of no elements: it fails, and so
      * does what is sent, with this text. NULL: it is an ordinary one. */
     const char *refusal;
-    uint32_t *came_part; /* of what comes and does not fit; NULL: not told */
+    uint32_t
+        *received_part; /* of what comes and does not fit; NULL: not told */
 };
 
 /*

@@ -1,11 +1,11 @@
 /*
- * engine/background.c - drives an engine when no caller does
+ * engine/background.c - makes progress on an engine when no caller does
  *
  *   AWAY: watches nothing, looks in every now and then
  *   HERE: the engine's epoll is watched
  *
- * AWAY -> HERE when woken or when it looks in and nobody drives;
- * HERE -> AWAY when it finds a caller driving.
+ * AWAY -> HERE when woken or when it looks in and nobody makes progress;
+ * HERE -> AWAY when it finds a caller making progress.
  */
 
 #include "engine/background.h"
@@ -17,13 +17,13 @@
 #include "base/error.h"
 
 /* How long a peer's death between operations may go unnoticed. */
-static const uint64_t LOOK_IN_MS = 50; /* times rarity */
+static const uint64_t BACKGROUND_CHECK_MS = 50; /* times rarity */
 /* ... while somebody waits to be told whom this rank hears. */
-static const uint64_t LOOK_OFTEN_MS = 5;
+static const uint64_t CHECK_OFTEN_MS = 5;
 
 enum {
     /* Other jobs come and go by the second. */
-    LOOKS_IN_PER_LOOK_ROUND = 20,
+    CHECKS_PER_RANK_COUNT = 20,
 };
 
 struct background {
@@ -31,7 +31,7 @@ struct background {
     struct engine *engine;
     struct loop_watch *watch;
     struct loop_timer *timer;
-    uint64_t rarity; /* engine_rarity() */
+    uint64_t rarity; /* engine_poll_divisor() */
     bool is_here;
     unsigned n_looks_in;
     atomic_bool is_woken; /* a post is on its way */
@@ -40,16 +40,17 @@ struct background {
 static void
 take_turn(struct background *background)
 {
-    const enum engine_idle idle = engine_turn_idle(background->engine);
-    const bool is_here = idle != ENGINE_DRIVEN;
+    const enum engine_idle_state idle =
+        engine_progress_idle(background->engine);
+    const bool is_here = idle != ENGINE_PROGRESS_ELSEWHERE;
 
-    if (idle == ENGINE_BUSY)
+    if (idle == ENGINE_PROGRESS_MORE)
         background_wake(background);
     if (is_here != background->is_here)
         loop_watch_set(background->watch, is_here ? LOOP_READ : LOOP_NOTHING);
     background->is_here = is_here;
     if (engine_is_asked(background->engine))
-        loop_timer_start(background->timer, LOOK_OFTEN_MS);
+        loop_timer_start(background->timer, CHECK_OFTEN_MS);
 }
 
 static void
@@ -65,10 +66,11 @@ on_timer(void *owner)
 {
     struct background *background = owner;
 
-    loop_timer_start(background->timer, LOOK_IN_MS * background->rarity);
+    loop_timer_start(background->timer,
+                     BACKGROUND_CHECK_MS * background->rarity);
     take_turn(background);
-    if (++background->n_looks_in % LOOKS_IN_PER_LOOK_ROUND == 0)
-        engine_look_round(background->engine);
+    if (++background->n_looks_in % CHECKS_PER_RANK_COUNT == 0)
+        engine_count_local_ranks(background->engine);
 }
 
 static void
@@ -91,7 +93,7 @@ background_create(struct loop *loop,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the background");
     background->loop = loop;
     background->engine = engine;
-    background->rarity = engine_rarity(engine);
+    background->rarity = engine_poll_divisor(engine);
     enum hoop_status status = loop_watch_create(
         loop, engine_fd(engine), on_readable, background, &background->watch);
     if (status == HOOP_OK)
@@ -101,7 +103,8 @@ background_create(struct loop *loop,
         background_destroy(background);
         return error_pass(status);
     }
-    loop_timer_start(background->timer, LOOK_IN_MS * background->rarity);
+    loop_timer_start(background->timer,
+                     BACKGROUND_CHECK_MS * background->rarity);
     *out_background = background;
     return HOOP_OK;
 }

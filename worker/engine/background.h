@@ -1,7 +1,7 @@
 /*
- * engine/background.h - drives an engine when no caller does
+ * engine/background.h - makes progress on an engine when no caller does
  *
- * Lives on the control loop's thread. While callers drive it watches no data
+ * Lives on the control loop's thread. While callers make progress it watches no data
  * socket: an idle thread that polls the same sockets doubles the latency. It
  * comes back when work is left behind (background_wake()) and, a moment after
  * the last caller, to notice peers that die between operations.
@@ -28,7 +28,7 @@ background_create(struct loop *loop,
 void
 background_destroy(struct background *background);
 
-/* There is work and nobody drives. Thread: any. */
+/* There is work and nobody makes progress. Thread: any. */
 void
 background_wake(struct background *background);
 

@@ -50,8 +50,8 @@ enum call_name {
 
 /* What all ranks must have set alike: the root of CALL_AGREE, by which they find
  * out when a communicator is formed. */
-enum call_habit {
-    CALL_HABIT_RETRIES = 1, /* HOOP_ON_FAILURE=retry */
+enum call_setting {
+    CALL_SETTING_RETRIES = 1, /* HOOP_ON_FAILURE=retry */
 };
 
 struct call {

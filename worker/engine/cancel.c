@@ -1,7 +1,7 @@
 /*
  * engine/cancel.c - an operation that its caller no longer waits for
  *
- * Whoever drives ends it; until then its memory stays lent.
+ * The progress owner ends it; until then its memory stays lent.
  */
 
 #include <stdio.h>
@@ -16,14 +16,14 @@ engine_cancel(struct op *op)
     /* One that had nothing to do has none. */
     if (!engine)
         return;
-    pthread_mutex_lock(&engine->gate);
+    pthread_mutex_lock(&engine->lock);
     atomic_store(&op->is_cancelled, true);
     engine->has_cancelled = true;
-    atomic_store(&engine->has_mail, true);
-    const bool is_driven = engine->is_driven;
-    pthread_mutex_unlock(&engine->gate);
-    if (is_driven)
-        engine_post(engine);
+    atomic_store(&engine->has_commands, true);
+    const bool is_progress_owned = engine->is_progress_owned;
+    pthread_mutex_unlock(&engine->lock);
+    if (is_progress_owned)
+        progress_wake(engine);
 }
 
 bool
@@ -34,10 +34,10 @@ op_refuse_cancelled(struct op *op)
 
     if (!atomic_load(&op->is_cancelled))
         return false;
-    const struct verdict verdict =
-        verdict_of(HOOP_E_CANCELLED, roster->rank, "it was given up by %s",
-                   roster_name(roster, roster->rank, name));
-    op_fail(op, &verdict);
+    const struct failure_notice failure_notice =
+        failure_make(HOOP_E_CANCELLED, roster->rank, "it was given up by %s",
+                     roster_name(roster, roster->rank, name));
+    op_fail(op, &failure_notice);
     return true;
 }
 

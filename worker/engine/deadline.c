@@ -4,13 +4,13 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "engine/patience.h"
 #include "engine/state.h"
+#include "engine/wait_diagnosis.h"
 
 static bool
 has_all_answers(const struct op *op)
 {
-    const struct step_flow *flow = op_awaited(op);
+    const struct step_flow *flow = op_awaited_flow(op);
 
     return flow && step_flow_has_called(flow);
 }
@@ -30,7 +30,7 @@ ask_all(struct op *op)
                 other->is_receive != flow->is_receive))
             other = TAILQ_NEXT(other, link);
         if (other == flow)
-            inquiry_send(flow);
+            state_query_send(flow);
     }
 }
 
@@ -68,12 +68,12 @@ op_expire(struct op *op, uint64_t now_ns)
     char name[ROSTER_NAME_MAX];
 
     op_describe_wait(op, whom);
-    const struct verdict verdict = verdict_of(
+    const struct failure_notice failure_notice = failure_make(
         HOOP_E_TIMEOUT, op_awaited_rank(op),
         "%s timed out after %.1f s, waiting for %.500s",
         roster_name(roster, roster->rank, name),
         (double)(now_ns - op->started_ns) / (double)CLOCK_NS_PER_S, whom);
-    op_fail(op, &verdict);
+    op_fail(op, &failure_notice);
 }
 
 /* Long enough before for an answer. */
@@ -115,7 +115,7 @@ op_ask(struct op *op, uint64_t now_ns)
 
     if (op->is_message) {
         op->ask_ns = message_asks_ns(op, now_ns);
-        inquiry_send(&op->message);
+        state_query_send(&op->message);
         return;
     }
     op->ask_after_ns *= 2;
@@ -151,25 +151,25 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (op->is_shm && op_due_ns(op) <= now_ns)
-            rounds_show(op);
+            shm_executor_list_awaited(op);
         if (op->deadline_ns <= now_ns && !op_grace(op, now_ns)) {
             op_expire(op, now_ns);
             continue;
         }
         if (op->warn_ns <= now_ns)
-            lateness_warn(op, now_ns);
+            straggler_warn(op, now_ns);
         if (op_due_ns(op) <= now_ns)
             op_ask(op, now_ns);
         if (op_due_ns(op) < deadline_ns)
             deadline_ns = op_due_ns(op);
     }
-    const uint64_t pulses_ns = engine_feel_pulses(engine, now_ns);
+    const uint64_t heartbeats_ns = engine_check_heartbeats(engine, now_ns);
     const uint64_t suspects_ns = engine_check_suspects(engine, now_ns);
 
     const uint64_t views_ns = engine_check_views(engine, now_ns);
 
     deadline_ns = views_ns < deadline_ns ? views_ns : deadline_ns;
     deadline_ns = suspects_ns < deadline_ns ? suspects_ns : deadline_ns;
-    deadline_ns = pulses_ns < deadline_ns ? pulses_ns : deadline_ns;
+    deadline_ns = heartbeats_ns < deadline_ns ? heartbeats_ns : deadline_ns;
     engine->deadline_ns = deadline_ns;
 }

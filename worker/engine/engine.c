@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "engine/closing.h"
-#include "engine/mishap.h"
+#include "engine/context_command.h"
 #include "engine/reason.h"
+#include "engine/recovery_fault.h"
 #include "engine/state.h"
 #include "net/descriptor.h"
 #include "net/host_ranks.h"
@@ -23,11 +23,11 @@
 enum {
     LOOK_MS = 20,
     /* So many ranks on a processor look at everything as often as one does. */
-    CROWD_RANKS = 16,
+    OVERSUBSCRIBED_RANKS = 16,
     /* More are very many: a call takes so long there that what a join takes of
      * the processor counts for more than how soon each of them wakes up. */
-    BRIEF_RANKS = 128,
-    RARITY_MAX = 20,
+    BRIEF_YIELD_RANKS = 128,
+    POLL_DIVISOR_MAX = 20,
 };
 
 /* Those this process may use. */
@@ -44,42 +44,43 @@ count_processors(void)
 /* Where the own ranks are too many, others need not be counted: each would read
  * the list of all, again and again. */
 void
-engine_look_round(struct engine *engine)
+engine_count_local_ranks(struct engine *engine)
 {
     const uint32_t n_processors = count_processors();
-    const uint32_t n_ranks = engine->perch.n_ranks;
-    enum endurance_rule rule = ENDURANCE_SPINS;
+    const uint32_t n_ranks = engine->cpu_placement.n_ranks;
+    enum wait_policy rule = WAIT_POLICY_SPIN;
 
-    if (n_ranks > BRIEF_RANKS * n_processors)
-        rule = ENDURANCE_YIELDS_BRIEFLY;
+    if (n_ranks > BRIEF_YIELD_RANKS * n_processors)
+        rule = WAIT_POLICY_YIELD_BRIEFLY;
     else if (n_ranks > n_processors || host_ranks_count() > n_processors)
-        rule = ENDURANCE_YIELDS;
-    atomic_store(&engine->crowd_rule, rule);
+        rule = WAIT_POLICY_YIELD;
+    atomic_store(&engine->host_wait_policy, rule);
 }
 
 uint64_t
-engine_rarity(const struct engine *engine)
+engine_poll_divisor(const struct engine *engine)
 {
-    const uint64_t n_crowds =
-        engine->perch.n_ranks / (CROWD_RANKS * count_processors());
+    const uint64_t divisor = engine->cpu_placement.n_ranks /
+                             (OVERSUBSCRIBED_RANKS * count_processors());
 
-    if (n_crowds > RARITY_MAX)
-        return RARITY_MAX;
-    return n_crowds > 0 ? n_crowds : 1;
+    if (divisor > POLL_DIVISOR_MAX)
+        return POLL_DIVISOR_MAX;
+    return divisor > 0 ? divisor : 1;
 }
 
-enum endurance_rule
-engine_endurance(const struct engine *engine)
+enum wait_policy
+engine_wait_policy(const struct engine *engine)
 {
     switch (engine->options.spinning) {
     case ENGINE_SPIN_NEVER:
-        return ENDURANCE_SLEEPS;
+        return WAIT_POLICY_SLEEP;
     case ENGINE_SPIN_ALWAYS:
-        return ENDURANCE_SPINS;
+        return WAIT_POLICY_SPIN;
     case ENGINE_SPIN_AUTO:
         break;
     }
-    return atomic_load_explicit(&engine->crowd_rule, memory_order_relaxed);
+    return atomic_load_explicit(&engine->host_wait_policy,
+                                memory_order_relaxed);
 }
 
 static enum hoop_status
@@ -100,9 +101,11 @@ engine_open(struct engine *engine)
     for (uint32_t i = 0; engine->bells && i < engine->roster->size; i++)
         atomic_init(&engine->bells[i], -1);
     engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
-    engine->pulses = calloc(engine->roster->size, sizeof(*engine->pulses));
+    engine->heartbeats =
+        calloc(engine->roster->size, sizeof(*engine->heartbeats));
     engine->notices = calloc(engine->roster->size, sizeof(*engine->notices));
-    if (!engine->lost || !engine->bells || !engine->pulses || !engine->notices)
+    if (!engine->lost || !engine->bells || !engine->heartbeats ||
+        !engine->notices)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
     return transport_create(&options, &engine->transport);
 }
@@ -117,28 +120,29 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     engine->options = *options;
     engine->roster = options->roster;
     engine->deadline_ns = CLOCK_NEVER;
-    /* Its first channel: peers may be faster. */
+    /* Its first context: peers may be faster. */
     engine->n_expected = 1;
-    pthread_mutex_init(&engine->gate, NULL);
+    pthread_mutex_init(&engine->lock, NULL);
     TAILQ_INIT(&engine->waiters);
-    TAILQ_INIT(&engine->mailbox);
-    TAILQ_INIT(&engine->letters);
+    TAILQ_INIT(&engine->submit_queue);
+    TAILQ_INIT(&engine->commands);
     TAILQ_INIT(&engine->noticed);
-    TAILQ_INIT(&engine->spares);
-    TAILQ_INIT(&engine->channels);
+    TAILQ_INIT(&engine->op_pool);
+    TAILQ_INIT(&engine->contexts);
     TAILQ_INIT(&engine->watched);
-    TAILQ_INIT(&engine->closings);
-    TAILQ_INIT(&engine->assembled);
+    TAILQ_INIT(&engine->context_commands);
+    TAILQ_INIT(&engine->shm_contexts);
     TAILQ_INIT(&engine->running);
     TAILQ_INIT(&engine->dirty);
     TAILQ_INIT(&engine->ended);
-    engine->perch.place = roster_local_rank(engine->roster);
-    engine->perch.n_ranks = roster_local_size(engine->roster);
-    engine->headcount_fd = host_ranks_register();
-    engine_look_round(engine);
+    engine->cpu_placement.local_rank = roster_local_rank(engine->roster);
+    engine->cpu_placement.n_ranks = roster_local_size(engine->roster);
+    engine->local_ranks_fd = host_ranks_register();
+    engine_count_local_ranks(engine);
 
-    enum hoop_status status = faults_create(
-        options->faults, engine->roster->rank, mishap_exists, &engine->faults);
+    enum hoop_status status =
+        faults_create(options->faults, engine->roster->rank,
+                      recovery_fault_exists, &engine->faults);
     if (status == HOOP_OK)
         status = engine_open(engine);
     if (status != HOOP_OK) {
@@ -153,38 +157,38 @@ void
 engine_destroy(struct engine *engine)
 {
     struct op *op;
-    struct letter *letter;
-    struct channel *channel;
+    struct command *command;
+    struct comm_context *context;
 
     if (!engine)
         return;
     assert(TAILQ_EMPTY(&engine->running));
-    while ((channel = TAILQ_FIRST(&engine->channels)))
-        channel_destroy(channel);
-    while ((letter = TAILQ_FIRST(&engine->letters))) {
-        TAILQ_REMOVE(&engine->letters, letter, link);
-        letter_refuse(letter);
-        free(letter);
+    while ((context = TAILQ_FIRST(&engine->contexts)))
+        context_destroy(context);
+    while ((command = TAILQ_FIRST(&engine->commands))) {
+        TAILQ_REMOVE(&engine->commands, command, link);
+        command_discard(command);
+        free(command);
     }
-    while ((op = TAILQ_FIRST(&engine->spares))) {
-        TAILQ_REMOVE(&engine->spares, op, link);
+    while ((op = TAILQ_FIRST(&engine->op_pool))) {
+        TAILQ_REMOVE(&engine->op_pool, op, link);
         op_destroy(op);
     }
     if ((op = atomic_load(&engine->kept)))
         op_destroy(op);
     transport_destroy(engine->transport);
     faults_destroy(engine->faults);
-    socket_close(engine->headcount_fd);
-    pthread_mutex_destroy(&engine->gate);
+    socket_close(engine->local_ranks_fd);
+    pthread_mutex_destroy(&engine->lock);
     for (uint32_t i = 0; engine->bells && i < engine->roster->size; i++)
         descriptor_close(engine->bells[i]);
-    for (uint32_t i = 0; engine->pulses && i < engine->roster->size; i++)
-        probe_end(&engine->pulses[i].probe);
+    for (uint32_t i = 0; engine->heartbeats && i < engine->roster->size; i++)
+        probe_end(&engine->heartbeats[i].probe);
     free(engine->bells);
     for (uint32_t i = 0; engine->lost && i < engine->roster->size; i++)
         free(engine->lost[i].failed);
     free(engine->lost);
-    free(engine->pulses);
+    free(engine->heartbeats);
     free(engine->notices);
     free(engine->views.n_heard);
     free(engine->views.seen);
@@ -203,19 +207,20 @@ engine_shared(struct engine *engine,
               int fd,
               struct segment *segment)
 {
-    engine_letter(engine, &(struct letter){.kind = LETTER_CONNECTED,
-                                           .rank = rank,
-                                           .fd = fd,
-                                           .segment = segment});
+    engine_enqueue_connection(engine,
+                              &(struct command){.kind = COMMAND_CONNECTED,
+                                                .rank = rank,
+                                                .fd = fd,
+                                                .segment = segment});
 }
 
 void
 engine_stream(struct engine *engine, uint32_t rank, unsigned stream, int fd)
 {
-    engine_letter(engine, &(struct letter){.kind = LETTER_STREAM,
-                                           .rank = rank,
-                                           .stream = stream,
-                                           .fd = fd});
+    engine_enqueue_connection(engine, &(struct command){.kind = COMMAND_STREAM,
+                                                        .rank = rank,
+                                                        .stream = stream,
+                                                        .fd = fd});
 }
 
 void
@@ -225,11 +230,12 @@ engine_encrypted(struct engine *engine,
                  int fd,
                  struct tls *tls)
 {
-    engine_letter(engine, &(struct letter){.kind = LETTER_ENCRYPTED,
-                                           .rank = rank,
-                                           .stream = stream,
-                                           .fd = fd,
-                                           .tls = tls});
+    engine_enqueue_connection(engine,
+                              &(struct command){.kind = COMMAND_ENCRYPTED,
+                                                .rank = rank,
+                                                .stream = stream,
+                                                .fd = fd,
+                                                .tls = tls});
 }
 
 void
@@ -242,9 +248,9 @@ engine_unreachable(struct engine *engine, uint32_t rank, const char *why)
 }
 
 void
-engine_condemn(struct engine *engine, uint32_t rank, const char *why)
+engine_declare_dead(struct engine *engine, uint32_t rank, const char *why)
 {
-    struct notice notice = {.kinds = NOTICE_CONDEMNED, .rank = rank};
+    struct notice notice = {.kinds = NOTICE_DECLARED_DEAD, .rank = rank};
 
     reason_write(why, "", notice.why);
     engine_notify(engine, &notice);
@@ -253,8 +259,9 @@ engine_condemn(struct engine *engine, uint32_t rank, const char *why)
 void
 engine_given_up(struct engine *engine, uint32_t rank, const char *why)
 {
-    struct notice notice = {
-        .kinds = NOTICE_CONDEMNED, .rank = rank, .evidence = EVIDENCE_GIVEN_UP};
+    struct notice notice = {.kinds = NOTICE_DECLARED_DEAD,
+                            .rank = rank,
+                            .evidence = EVIDENCE_GIVEN_UP};
 
     reason_write(why, "", notice.why);
     engine_notify(engine, &notice);
@@ -270,10 +277,11 @@ engine_undecided(struct engine *engine, uint32_t rank)
 static enum hoop_status
 raise_lost(const struct engine *engine, uint32_t rank)
 {
-    const struct verdict verdict = lost_verdict(engine, rank);
-    const struct hoop_failure failure = failure_of(engine->roster, &verdict);
+    const struct failure_notice failure_notice = lost_failure(engine, rank);
+    const struct hoop_failure failure =
+        failure_details(engine->roster, &failure_notice);
 
-    return error_raise_failure(&failure, "%s", verdict.why);
+    return error_raise_failure(&failure, "%s", failure_notice.why);
 }
 
 /* Whoever of all members is lost: without it none of them forms a world, and
@@ -288,7 +296,7 @@ raise_first_lost(const struct engine *engine)
     return raise_lost(engine, rank);
 }
 
-/* The caller drives. HOOP_E_PENDING: neither connected nor lost yet. A rank
+/* The caller makes progress. HOOP_E_PENDING: neither connected nor lost yet. A rank
  * that has left was connected before: it may be through with all it had to do
  * while this one is still joining, and that is no failure. */
 static enum hoop_status
@@ -310,12 +318,12 @@ connect_outcome(const struct engine *engine, uint32_t rank)
                                          : shortage_raise(engine, rank);
 }
 
-/* The caller drives. A shortage that was told before, read or not, is no reason not
+/* The caller makes progress. A shortage that was told before, read or not, is no reason not
  * to try again. */
 static void
 connect_begin(struct engine *engine, uint32_t rank)
 {
-    engine_take_mail(engine);
+    engine_execute_commands(engine);
     engine->lost[rank].short_status = HOOP_OK;
     transport_need(engine->transport, rank);
 }
@@ -338,15 +346,15 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
     bool is_needed = false;
 
     do {
-        if (!engine_seize_until(engine, deadline_ns))
+        if (!progress_acquire_until(engine, deadline_ns))
             break;
         if (!is_needed)
             connect_begin(engine, rank);
         is_needed = true;
         status = connect_outcome(engine, rank);
         if (status == HOOP_E_PENDING)
-            engine_turn(engine, look_ms(deadline_ns));
-        engine_release(engine);
+            progress_poll(engine, look_ms(deadline_ns));
+        progress_release(engine);
         if (clock_is_past(asked_ns)) {
             if (interrupt_ask())
                 return error_raise(HOOP_E_CANCELLED,
@@ -365,7 +373,7 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
 enum hoop_status
 engine_check(const struct engine *engine)
 {
-    if (engine->is_orphan)
+    if (engine->is_forked_child)
         return error_raise(HOOP_E_CLOSED,
                            "the session belongs to the process that forked "
                            "this one (%d): join here, or do not call hoop",
@@ -382,17 +390,19 @@ engine_check_member(struct engine *engine)
         return error_pass(status);
     if (!atomic_load(&engine->is_expelled))
         return HOOP_OK;
-    struct verdict verdict = lost_verdict(engine, engine->roster->rank);
-    if (verdict.status == HOOP_E_PEER_LOST)
-        verdict.status = HOOP_E_ABORTED;
-    const struct hoop_failure failure = failure_of(engine->roster, &verdict);
-    return error_raise_failure(&failure, "%s", verdict.why);
+    struct failure_notice failure_notice =
+        lost_failure(engine, engine->roster->rank);
+    if (failure_notice.status == HOOP_E_PEER_LOST)
+        failure_notice.status = HOOP_E_ABORTED;
+    const struct hoop_failure failure =
+        failure_details(engine->roster, &failure_notice);
+    return error_raise_failure(&failure, "%s", failure_notice.why);
 }
 
 void
-engine_orphan(struct engine *engine)
+engine_mark_forked_child(struct engine *engine)
 {
-    engine->is_orphan = true;
+    engine->is_forked_child = true;
 }
 
 int
@@ -401,43 +411,44 @@ engine_fd(const struct engine *engine)
     return transport_fd(engine->transport);
 }
 
-/* End what runs; the caller drives. */
+/* End what runs; the caller makes progress. */
 static void
 close_running(struct engine *engine)
 {
-    const struct verdict verdict =
-        verdict_of(HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
+    const struct failure_notice failure_notice =
+        failure_make(HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
     struct op *op;
 
     engine->is_leaving = true;
     engine->views.question = 0;
     atomic_store(&engine->is_asked, false);
-    engine_turn(engine, 0);
+    progress_poll(engine, 0);
     while ((op = TAILQ_FIRST(&engine->running)))
-        op_fail(op, &verdict);
-    engine_publish(engine);
+        op_fail(op, &failure_notice);
+    progress_publish(engine);
     /* Who gives up leaves in no good order. */
     if (!engine->lost[engine->roster->rank].is_lost)
-        parting_write(engine);
+        departure_record_write(engine);
 }
 
 void
 engine_resign(struct engine *engine, const char *why)
 {
-    engine_post(engine);
-    engine_seize_until(engine, CLOCK_NEVER);
-    engine_lose(engine, engine->roster->rank, EVIDENCE_TOLD, why);
-    engine_release(engine);
+    progress_wake(engine);
+    progress_acquire_until(engine, CLOCK_NEVER);
+    engine_mark_lost(engine, engine->roster->rank, EVIDENCE_TOLD, why);
+    progress_release(engine);
 }
 
 bool
 engine_give_up(struct engine *engine, const char *why)
 {
-    struct closing closing = {.kind = CLOSING_GIVE_UP, .why = why};
+    struct context_command context_command = {.kind = CONTEXT_COMMAND_GIVE_UP,
+                                              .why = why};
 
-    /* Another thread may drive until its own operation ends. */
-    engine_close(engine, &closing);
-    return closing.is_news;
+    /* Another thread may make progress until its own operation ends. */
+    context_command_submit(engine, &context_command);
+    return context_command.was_new;
 }
 
 static void
@@ -445,29 +456,29 @@ await_goodbyes(struct engine *engine, uint64_t deadline_ns)
 {
     while (!transport_has_left(engine->transport) &&
            !clock_is_past(deadline_ns))
-        engine_turn(engine, clock_left_ms(deadline_ns));
+        progress_poll(engine, clock_left_ms(deadline_ns));
 }
 
 void
 engine_leave(struct engine *engine, uint64_t deadline_ns)
 {
     /* The background may be in a turn, which is bounded. */
-    engine_post(engine);
-    engine_seize_until(engine, CLOCK_NEVER);
+    progress_wake(engine);
+    progress_acquire_until(engine, CLOCK_NEVER);
     close_running(engine);
     transport_leave(engine->transport);
     await_goodbyes(engine, deadline_ns);
-    engine_release(engine);
+    progress_release(engine);
 }
 
 void
 engine_leave_late(struct engine *engine, uint64_t deadline_ns)
 {
-    engine_post(engine);
-    engine_seize_until(engine, CLOCK_NEVER);
-    engine_turn(engine, 0);
+    progress_wake(engine);
+    progress_acquire_until(engine, CLOCK_NEVER);
+    progress_poll(engine, 0);
     await_goodbyes(engine, deadline_ns);
-    engine_release(engine);
+    progress_release(engine);
 }
 
 void

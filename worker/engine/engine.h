@@ -1,10 +1,10 @@
 /*
  * engine/engine.h - executes plans and messages over the transport
  *
- * One thread at a time drives: it holds the drive right, moves the data and
+ * One thread at a time drives: it holds the progress right, moves the data and
  * completes operations. A waiting caller takes it when it is free; leaving it
  * names a successor, a waiter or else the background (engine/background.h).
- * Everybody else hands in operations through the mailbox.
+ * Everybody else hands in operations through the submit queue.
  */
 
 #ifndef ENGINE_ENGINE_H
@@ -22,7 +22,7 @@
 #include "base/limits.h"
 #include "codec/codec.h"
 #include "engine/call.h"
-#include "engine/stages.h"
+#include "engine/chain.h"
 #include "net/wakeup.h"
 #include "plan/plan.h"
 #include "transport/cma.h"
@@ -31,7 +31,7 @@
 #include "transport/transport.h"
 
 struct engine;
-struct channel;
+struct comm_context;
 struct shm_region;
 struct op;
 
@@ -43,17 +43,17 @@ enum engine_checking {
 
 /* Whether who waits looks again and again before it sleeps. */
 enum engine_spinning {
-    ENGINE_SPIN_AUTO, /* while every rank has a processor: engine_look_round() */
+    ENGINE_SPIN_AUTO, /* while every rank has a processor: engine_count_local_ranks() */
     ENGINE_SPIN_NEVER, /* sleeps at once */
     ENGINE_SPIN_ALWAYS,
 };
 
 /* What this host shows of a rank's process. */
-enum engine_fate {
-    ENGINE_FATE_UNKNOWN, /* it is on another host, or stopped */
-    ENGINE_FATE_ALIVE,   /* whatever its connections say */
-    ENGINE_FATE_DYING,   /* it has ended, and who started it will say how */
-    ENGINE_FATE_DEAD,    /* ... has said so, or nobody will */
+enum engine_process_status {
+    ENGINE_PROCESS_UNKNOWN, /* it is on another host, or stopped */
+    ENGINE_PROCESS_ALIVE,   /* whatever its connections say */
+    ENGINE_PROCESS_DYING,   /* it has ended, and who started it will say how */
+    ENGINE_PROCESS_DEAD,    /* ... has said so, or nobody will */
 };
 
 /* Why a rank is not heard any more. */
@@ -81,7 +81,7 @@ struct engine_options {
     enum codec_id codec;
     enum engine_checking checking;
     enum engine_spinning spinning;
-    uint32_t habits;    /* enum call_habit, of this rank */
+    uint32_t settings;  /* enum call_setting, of this rank */
     bool is_summing;    /* frames have checksums, and must have */
     unsigned n_streams; /* to each peer; 0: as many as are worth it */
     /* A rank that is waited for and gives no sign of life for so long is lost;
@@ -93,37 +93,37 @@ struct engine_options {
     /* Who is waited for so long is named on standard error; 0: nobody is. */
     uint32_t late_warning_ms;
     uint32_t wait_notice_ms; /* base/wait_notice.h; 0: none */
-    /* Called by the driver when a connection has ended, or is silent; how,
+    /* Called by the progress owner when a connection has ended, or is silent; how,
      * "killed by signal 9 (Killed)" or "", of the dead. NULL: nothing is known. */
-    enum engine_fate (*fate_of)(void *owner,
-                                uint32_t rank,
-                                char out_how[LIMIT_NAME]);
+    enum engine_process_status (*process_status_of)(void *owner,
+                                                    uint32_t rank,
+                                                    char out_how[LIMIT_NAME]);
     /* A connection is wanted: engine_connected() or engine_unreachable() must
-     * follow. Called by the driver. */
+     * follow. Called by the progress owner. */
     void (*on_needed)(void *owner, uint32_t rank);
     /* One more to it: engine_stream() may be called later. NULL: none is. */
     void (*on_stream_needed)(void *owner, uint32_t rank, unsigned stream);
     /* A rank was found dead here, by evidence from which whoever found it may
-     * conclude. Called by the driver, once per rank. */
+     * conclude. Called by the progress owner, once per rank. */
     void (*on_lost)(void *owner,
                     uint32_t rank,
                     enum evidence evidence,
                     const char *why);
     /* A rank is not heard here any more, and this one may not conclude from that
-     * alone that it is lost: engine_condemn() of one, or engine_undecided(),
-     * should follow. Called by the driver. NULL: nobody else decides. */
+     * alone that it is lost: engine_declare_dead() of one, or engine_undecided(),
+     * should follow. Called by the progress owner. NULL: nobody else decides. */
     void (*on_suspected)(void *owner,
                          uint32_t rank,
                          const struct engine_suspicion *suspicion);
     /* Answers engine_ask(): views[rank] is an enum evidence_view, valid for the
-     * call. Called by the driver. May be NULL. */
+     * call. Called by the progress owner. May be NULL. */
     void (*on_views)(void *owner, uint64_t question, const uint8_t *views);
-    /* Answers engine_query_activity(). Called by the driver. May be NULL. */
+    /* Answers engine_query_activity(). Called by the progress owner. May be NULL. */
     void (*on_activity)(void *owner,
                         uint64_t query,
                         const struct engine_activity *activity);
-    /* Something is under way, or to be written, and nobody drives. Any thread. */
-    void (*on_abandoned)(void *owner);
+    /* Something is under way, or to be written, and nobody makes progress. Any thread. */
+    void (*on_progress_needed)(void *owner);
     void *owner;
 };
 
@@ -136,12 +136,12 @@ engine_destroy(struct engine *engine);
 /* Count the ranks on this host again, of this job and of others. Now and then:
  * others come and go. Thread: any, one at a time. */
 void
-engine_look_round(struct engine *engine);
+engine_count_local_ranks(struct engine *engine);
 
 /* How much rarer than usual to look at what seldom changes: 1, and more where so
  * many ranks of this job share a processor that their looks would fill it. */
 uint64_t
-engine_rarity(const struct engine *engine);
+engine_poll_divisor(const struct engine *engine);
 
 /* Thread: any, for all below. */
 
@@ -186,7 +186,7 @@ bool
 engine_give_up(struct engine *engine, const char *why);
 /* Somebody else found out that rank is dead. */
 void
-engine_condemn(struct engine *engine, uint32_t rank, const char *why);
+engine_declare_dead(struct engine *engine, uint32_t rank, const char *why);
 /* ... or has been told by it that it has given up. */
 void
 engine_given_up(struct engine *engine, uint32_t rank, const char *why);
@@ -198,7 +198,7 @@ engine_undecided(struct engine *engine, uint32_t rank);
  * what the slowest connection needs. A question replaces the one before. */
 void
 engine_ask(struct engine *engine, uint64_t question);
-/* What is this rank in? options.on_activity() answers at once, or when the driver
+/* What is this rank in? options.on_activity() answers at once, or when the progress owner
  * looks. A query replaces the one before. */
 void
 engine_query_activity(struct engine *engine, uint64_t query);
@@ -221,7 +221,7 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns);
 
 /* A communicator as the engine knows it. ranks[i] is the world rank of rank i,
  * copied. Its id must be the same on all members. */
-struct channel_options {
+struct context_options {
     uint64_t id;
     uint32_t rank;
     uint32_t size;
@@ -229,40 +229,40 @@ struct channel_options {
     uint32_t timeout_ms; /* of an operation */
 };
 
-/* One is being formed: what comes for it is kept. Ended by channel_open(), or
- * by channel_give_up(). An engine begins with one expected. */
+/* One is being formed: what comes for it is kept. Ended by context_open(), or
+ * by context_cancel_expect(). An engine begins with one expected. */
 void
-channel_expect(struct engine *engine);
+context_expect(struct engine *engine);
 void
-channel_give_up(struct engine *engine);
+context_cancel_expect(struct engine *engine);
 
 /* Handle: HOOP_E_DATA_LOSS (another one that is open has its id), HOOP_E_EXHAUSTED. */
 enum hoop_status
-channel_open(struct engine *engine,
-             const struct channel_options *options,
-             struct channel **out_channel);
+context_open(struct engine *engine,
+             const struct context_options *options,
+             struct comm_context **out_context);
 /*
  * Ends what still runs on it with HOOP_E_CLOSED, for its waiters to find, and
  * forgets what came for it and was not received. What was sent is sent. Does
  * not wait for peers; in a forked child it does nothing.
  */
 void
-channel_close(struct channel *channel);
+context_close(struct comm_context *context);
 /* What errors and warnings call it: copied, cut at LIMIT_NAME - 1 bytes. */
 void
-channel_set_name(struct channel *channel, const char *name);
+context_set_name(struct comm_context *context, const char *name);
 void
-channel_copy_name(struct channel *channel, char out_name[LIMIT_NAME]);
+context_copy_name(struct comm_context *context, char out_name[LIMIT_NAME]);
 /* All members have agreed on what they had to: from now on errors number calls
  * from 1. The wire's numbers go on. */
 void
-channel_formed(struct channel *channel);
-/* Whether somebody waits for a channel's members without an operation: then
+context_set_formed(struct comm_context *context);
+/* Whether somebody waits for a context's members without an operation: then
  * they are asked for signs of life. */
-enum channel_watch {
-    CHANNEL_NOT_WATCHED,
-    CHANNEL_WATCHED,
-    CHANNEL_FORSAKEN, /* ... and it is revoked when one is lost */
+enum context_watch {
+    CONTEXT_NOT_WATCHED,
+    CONTEXT_WATCHED,
+    CONTEXT_REVOKE_ON_LOSS, /* ... and it is revoked when one is lost */
 };
 
 /*
@@ -271,7 +271,7 @@ enum channel_watch {
  * ended well here: the next one's where all have.
  */
 uint64_t
-channel_forsake(struct channel *channel);
+context_revoke_if_failed(struct comm_context *context);
 
 /*
  * What runs on it ends here and on all members that can be reached, and so does
@@ -279,68 +279,69 @@ channel_forsake(struct channel *channel);
  * lost, else with HOOP_E_ABORTED.
  */
 void
-channel_revoke(struct channel *channel, const char *why);
+context_revoke(struct comm_context *context, const char *why);
 void
-channel_watch(struct channel *channel, enum channel_watch watch);
+context_watch(struct comm_context *context, enum context_watch watch);
 /* This rank cannot make the collective that all members call next: it fails for
  * all of them with status, which is HOOP_E_EXHAUSTED, and why. No other thread
  * calls one meanwhile. */
 void
-channel_decline(struct channel *channel,
+context_decline(struct comm_context *context,
                 enum hoop_status status,
                 const char *why);
 /* Which members are lost or have left, as far as is known here: [rank]. */
 void
-channel_failed(struct channel *channel, bool *out_has_failed);
+context_failed(struct comm_context *context, bool *out_has_failed);
 /* Which are lost. */
 void
-channel_lost(struct channel *channel, bool *out_is_lost);
+context_lost(struct comm_context *context, bool *out_is_lost);
 uint64_t
-channel_id(const struct channel *channel);
+context_id(const struct comm_context *context);
 uint32_t
-channel_rank(const struct channel *channel);
+context_rank(const struct comm_context *context);
 uint32_t
-channel_size(const struct channel *channel);
-/* The rank of the job that is rank of the channel. */
+context_size(const struct comm_context *context);
+/* The rank of the job that is rank of the context. */
 uint32_t
-channel_world_rank(const struct channel *channel, uint32_t rank);
+context_world_rank(const struct comm_context *context, uint32_t rank);
 void
-channel_set_timeout(struct channel *channel, uint32_t timeout_ms);
+context_set_timeout(struct comm_context *context, uint32_t timeout_ms);
 uint32_t
-channel_timeout(const struct channel *channel);
-/* Until this is called with NULL, collectives of channel are steps of a call of the
+context_timeout(const struct comm_context *context);
+/* Until this is called with NULL, collectives of context are steps of a call of the
  * library's own, of that name, a constant: who waits in them for others tells of
  * that call, after wait_notice_ms. Thread: that of those collectives. */
 void
-channel_set_purpose(struct channel *channel, const char *purpose);
-/* Of this rank, to be compared: enum call_habit. */
+context_set_purpose(struct comm_context *context, const char *purpose);
+/* Of this rank, to be compared: enum call_setting. */
 uint32_t
-channel_habits(const struct channel *channel);
+context_settings(const struct comm_context *context);
 
-/* Whether the caller waits at once: then it is the one who begins to drive. */
+/* Whether the caller waits at once: then it is the one who begins to make progress. */
 enum engine_mode {
     ENGINE_START,
     ENGINE_START_AND_WAIT,
 };
 
 /*
- * Memory that all of the channel's members share: from now on algorithms that
- * are flat may be used, with slots of channel_slot_bytes() (0: there is none).
+ * Memory that all of the context's members share: from now on algorithms that
+ * are flat may be used, with slots of context_slot_bytes() (0: there is none).
  * shared region is taken. Before, engine_reach_bell() of all others. By all members, or
  * none, and before the first flat operation.
  */
 void
-channel_enter(struct channel *channel, struct shm_region *shm_region);
+context_set_shm_region(struct comm_context *context,
+                       struct shm_region *shm_region);
 size_t
-channel_slot_bytes(const struct channel *channel);
+context_slot_bytes(const struct comm_context *context);
 /* What they share; has_cma: algorithms that are direct may be used, too. */
 struct plan_shm_region
-channel_hall(const struct channel *channel);
+context_shm_region(const struct comm_context *context);
 
 /* Where others may read this process's memory, as long as the engine is there.
  * Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
-engine_offer(struct engine *engine, struct cma_address *out_place);
+engine_export_memory(struct engine *engine, struct cma_address *out_place);
 
 /* What wakes this engine, for the others of its host.
  * Handle: HOOP_E_UNAVAILABLE. */
@@ -359,9 +360,9 @@ struct engine_collective {
     /* Its counts are borrowed for the call, where blocks begin as the buffers
      * are. */
     struct plan_shape shape;
-    /* The plan's rank i is rank members[i] of the channel, as all who run this
+    /* The plan's rank i is rank members[i] of the context, as all who run this
      * plan together say. NULL: each is its own. Borrowed as the buffers are.
-     * What others of the channel run must be of the same call. */
+     * What others of the context run must be of the same call. */
     const uint32_t *members;
     /* What float32s lose on their way; all ranks then have the same. */
     enum codec_loss loss;
@@ -369,7 +370,7 @@ struct engine_collective {
     const void *input; /* in place: the output */
     void *output;
     enum engine_mode mode;
-    struct stages stages; /* what follows: engine/stages.h */
+    struct chain chain; /* what follows: engine/chain.h */
 };
 
 /* Where an object is handed out. */
@@ -382,7 +383,7 @@ struct engine_message {
     struct call
         call; /* CALL_SEND, CALL_RECV, or the like of tensors, objects */
     uint64_t tag;
-    uint32_t peer; /* rank of the channel, or HOOP_ANY_SOURCE */
+    uint32_t peer; /* rank of the context, or HOOP_ANY_SOURCE */
     void *bytes;   /* of a send: only read */
     /* What is sent, or expected; NULL: bytes, not a tensor. Of a
      * CALL_RECV_ANY_TENSOR, whose dtype may be FRAME_ANY_DTYPE, only the dtype
@@ -399,29 +400,30 @@ struct engine_message {
     bool is_refusal;
     enum engine_mode mode;
     struct hoop_received *received;
-    uint32_t *came_part; /* of a tensor that did not fit; NULL: not told */
+    uint32_t *received_part; /* of a tensor that did not fit; NULL: not told */
 };
 
 /* The buffers are borrowed until the operation is waited for. */
 enum hoop_status
-engine_start(struct channel *channel,
+engine_start(struct comm_context *context,
              const struct engine_collective *collective,
              struct op **out_op);
 /* n_messages operations, or none: the mode is the first one's. */
 enum hoop_status
-engine_start_messages(struct channel *channel,
+engine_start_messages(struct comm_context *context,
                       const struct engine_message *messages,
                       size_t n_messages,
                       struct op **out_ops);
 /* As engine_start() and engine_wait(). Its mode is ENGINE_START_AND_WAIT. */
 enum hoop_status
-engine_run_message(struct channel *channel,
+engine_run_message(struct comm_context *context,
                    const struct engine_message *message);
 enum hoop_status
-engine_run(struct channel *channel, const struct engine_collective *collective);
+engine_run(struct comm_context *context,
+           const struct engine_collective *collective);
 /* Two messages that are one operation: a failure of one ends both. */
 enum hoop_status
-engine_start_pair(struct channel *channel,
+engine_start_pair(struct comm_context *context,
                   const struct engine_message pair[2],
                   struct op **out_op);
 /* An operation that had nothing to do and has ended. */
@@ -456,15 +458,15 @@ engine_has_ended(struct op *op);
 void
 engine_cancel(struct op *op);
 
-enum engine_idle {
-    ENGINE_DRIVEN, /* another thread drives */
-    ENGINE_QUIET,  /* nothing more can be done now */
-    ENGINE_BUSY,   /* there is more to do */
+enum engine_idle_state {
+    ENGINE_PROGRESS_ELSEWHERE, /* another thread makes progress */
+    ENGINE_PROGRESS_NONE,      /* nothing more can be done now */
+    ENGINE_PROGRESS_MORE,      /* there is more to do */
 };
 
 /* For the background: bounded turns, without waiting. */
-enum engine_idle
-engine_turn_idle(struct engine *engine);
+enum engine_idle_state
+engine_progress_idle(struct engine *engine);
 /* Readable when a turn would find work. */
 int
 engine_fd(const struct engine *engine);
@@ -472,7 +474,7 @@ engine_fd(const struct engine *engine);
 /* In a forked child: the engine's descriptors are closed and its locks may be
  * held by nobody; from now on starting and waiting is HOOP_E_CLOSED. */
 void
-engine_orphan(struct engine *engine);
+engine_mark_forked_child(struct engine *engine);
 
 /* Say goodbye to all peers and wait, at most until the deadline, for theirs.
  * Operations that still run end with HOOP_E_CLOSED. */

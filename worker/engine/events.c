@@ -3,8 +3,8 @@
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
-#include "engine/patience.h"
 #include "engine/state.h"
+#include "engine/wait_diagnosis.h"
 
 static void
 on_bytes_sent(void *owner, struct send_request *out, uint64_t n_bytes)
@@ -27,13 +27,13 @@ message_arrived(struct op *op)
     const struct recv_request *in = &op->message.in;
 
     if (op->received) {
-        const struct channel *channel = op->channel;
+        const struct comm_context *context = op->context;
         uint32_t source = 0;
 
         /* Whoever is no member knows the id, but has no rank. */
-        while (source < channel->size && channel->ranks[source] != in->key.peer)
+        while (source < context->size && context->ranks[source] != in->key.peer)
             source++;
-        op->received->source = source < channel->size ? source : HOOP_NO_RANK;
+        op->received->source = source < context->size ? source : HOOP_NO_RANK;
         op->received->count = in->total / op->element_size;
     }
     op_touch(op);
@@ -41,7 +41,7 @@ message_arrived(struct op *op)
 
 /* A piece of flow has come. */
 static void
-flow_strike(const struct step_flow *flow)
+flow_inject_fault(const struct step_flow *flow)
 {
     const struct fault_event event = {
         .point = FAULT_AT_RECEIVE,
@@ -62,7 +62,7 @@ on_arrived(void *owner,
 
     (void)owner;
     if (FAULT_IS_BUILT && flow->op->label.faults)
-        flow_strike(flow);
+        flow_inject_fault(flow);
     if (!flow->op->is_message)
         executor_arrived(flow, piece, n_bytes);
     else if (in->arrived == in->total)
@@ -88,8 +88,8 @@ on_matched(void *owner,
     const struct step_flow *flow = in->owner;
 
     (void)owner;
-    if (delivery_is_of(flow->op->call.name))
-        delivery_begin(flow->op, frame, tensor);
+    if (receive_allocation_is_of(flow->op->call.name))
+        receive_allocation_begin(flow->op, frame, tensor);
 }
 
 static void
@@ -97,24 +97,25 @@ on_retracted(void *owner, struct recv_request *in)
 {
     const struct engine *engine = owner;
     const struct step_flow *flow = in->owner;
-    struct verdict verdict;
+    struct failure_notice failure_notice;
     char name[ROSTER_NAME_MAX];
 
     /* Who gives up for want of a third rank has told of that first. */
-    if (!channel_bereft(flow->op->channel, &verdict))
-        verdict = verdict_of(
+    if (!context_has_lost_member(flow->op->context, &failure_notice))
+        failure_notice = failure_make(
             HOOP_E_TIMEOUT, in->key.peer, "%s gave up its send%s",
             roster_name(engine->roster, in->key.peer, name),
             flow->op->is_message
                 ? ": its deadline passed, or it was half of a sendrecv whose "
                   "other half failed; its own error says which"
                 : "");
-    op_fail(flow->op, &verdict);
+    op_fail(flow->op, &failure_notice);
 }
 
 /* Of an operation, or a stage of one, that has ended. */
 static enum transport_unexpected_action
-fate_of_late(const struct frame *frame, const uint64_t signatures[STAGES_MAX])
+action_for_ended(const struct frame *frame,
+                 const uint64_t signatures[STAGES_MAX])
 {
     const uint32_t stage = frame->step >> STAGE_SHIFT;
 
@@ -130,14 +131,14 @@ fate_of_late(const struct frame *frame, const uint64_t signatures[STAGES_MAX])
 }
 
 static enum transport_unexpected_action
-fate_of_running(const struct frame *frame, const struct op *op)
+action_for_running(const struct frame *frame, const struct op *op)
 {
     const uint32_t stage = frame->step >> STAGE_SHIFT;
 
     const bool is_check = stage == STAGE_CHECK;
 
     if (stage < op->stage || (is_check && !op->is_checking))
-        return fate_of_late(frame, op->signatures);
+        return action_for_ended(frame, op->signatures);
     return (stage > op->stage && !is_check) ||
                    frame->signature == op->label.signature
                ? TRANSPORT_KEEP
@@ -148,36 +149,37 @@ static enum transport_unexpected_action
 on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
 {
     struct engine *engine = owner;
-    struct channel *channel = engine_channel(engine, frame->comm);
+    struct comm_context *context = engine_context(engine, frame->comm);
 
     (void)peer;
     /* Its members may be ahead of us, or behind: it is not here yet, or was. */
-    if (!channel)
+    if (!context)
         return engine_keeps(engine, frame->comm) ? TRANSPORT_KEEP
                                                  : TRANSPORT_DROP;
     if (frame->kind == FRAME_MESSAGE || (frame->flags & FRAME_POINT_TO_POINT) ||
-        frame->op >= channel->op_next)
+        frame->op >= context->op_next)
         return TRANSPORT_KEEP;
 
-    struct op *op = channel_running(channel, frame->op);
+    struct op *op = context_running(context, frame->op);
     if (op)
-        return fate_of_running(frame, op);
-    pthread_mutex_lock(&engine->gate);
-    TAILQ_FOREACH(op, &engine->mailbox, link)
+        return action_for_running(frame, op);
+    pthread_mutex_lock(&engine->lock);
+    TAILQ_FOREACH(op, &engine->submit_queue, link)
     {
-        if (op->channel == channel && !op->is_message &&
+        if (op->context == context && !op->is_message &&
             op->number == frame->op)
             break;
     }
-    pthread_mutex_unlock(&engine->gate);
+    pthread_mutex_unlock(&engine->lock);
     if (op)
         return TRANSPORT_KEEP;
 
-    if (past_has_failed(&channel->past, frame->op))
+    if (op_history_has_failed(&context->op_history, frame->op))
         return TRANSPORT_DROP;
-    const struct past_op *past = past_find(&channel->past, frame->op);
-    if (past)
-        return fate_of_late(frame, past->signatures);
+    const struct op_history_entry *ended_op =
+        op_history_find(&context->op_history, frame->op);
+    if (ended_op)
+        return action_for_ended(frame, ended_op->signatures);
     /* Long ago: a grant may be late, but what is sent never ought to be. */
     return frame->kind == FRAME_GRANT ? TRANSPORT_DROP : TRANSPORT_MISMATCH;
 }
@@ -188,11 +190,11 @@ on_mismatch(void *owner,
             const struct frame *frame,
             struct recv_request *in)
 {
-    struct channel *channel = engine_channel(owner, frame->comm);
+    struct comm_context *context = engine_context(owner, frame->comm);
 
     (void)in;
-    if (channel)
-        mismatch_calls(channel, peer, frame);
+    if (context)
+        mismatch_calls(context, peer, frame);
 }
 
 static void
@@ -204,7 +206,7 @@ on_receive_mismatch(void *owner,
     const struct step_flow *flow = in->owner;
 
     (void)owner;
-    refusal_of_other(flow->op, frame, tensor);
+    receive_mismatch_type(flow->op, frame, tensor);
 }
 
 static void
@@ -213,7 +215,7 @@ on_extra_tensor(void *owner,
                 const struct frame *frame,
                 const struct frame_tensor *tensor)
 {
-    refusal_of_stray(owner, peer, frame, tensor);
+    receive_mismatch_stray(owner, peer, frame, tensor);
 }
 
 static void
@@ -225,7 +227,7 @@ on_list_ended(void *owner,
     const struct step_flow *flow = in->owner;
 
     (void)owner;
-    refusal_to_wait(flow->op, frame, tensor);
+    receive_mismatch_next_list(flow->op, frame, tensor);
 }
 
 /* The calls are the same, the lengths are not. */
@@ -235,12 +237,12 @@ on_size_mismatch(void *owner,
                  const struct frame *frame,
                  uint64_t total)
 {
-    struct channel *channel = engine_channel(owner, frame->comm);
+    struct comm_context *context = engine_context(owner, frame->comm);
     const bool is_sent = frame->kind == FRAME_GRANT;
 
-    if (channel)
-        mismatch_bytes(channel, peer,
-                       &(struct misfit){
+    if (context)
+        mismatch_bytes(context, peer,
+                       &(struct size_mismatch){
                            .number = frame->op,
                            .call = &frame->call,
                            .n_expected = is_sent ? frame->total : total,
@@ -257,28 +259,28 @@ on_failure_notice(void *owner,
 {
     struct engine *engine = owner;
 
-    if (frame->comm == VERDICT_ON_RANK) {
+    if (frame->comm == FAILURE_OF_RANK) {
         /* Who was cut off has given up those that it could not reach, and says
          * so when it can again. */
         if (engine->lost[peer].is_lost || frame->op >= engine->roster->size ||
             frame->signature != engine->roster->members[frame->op].incarnation)
             return;
-        engine_lose(engine, (uint32_t)frame->op,
-                    frame->tag == HOOP_E_RANK_FAILED ? EVIDENCE_GIVEN_UP
-                                                     : EVIDENCE_TOLD,
-                    text);
+        engine_mark_lost(engine, (uint32_t)frame->op,
+                         frame->tag == HOOP_E_RANK_FAILED ? EVIDENCE_GIVEN_UP
+                                                          : EVIDENCE_TOLD,
+                         text);
         return;
     }
 
-    struct channel *channel = engine_channel(engine, frame->comm);
+    struct comm_context *context = engine_context(engine, frame->comm);
     if (frame->flags & FRAME_WITHDRAWN)
         shortage_came(engine, peer, frame, text);
-    if (!channel || (frame->flags & FRAME_WITHDRAWN))
+    if (!context || (frame->flags & FRAME_WITHDRAWN))
         return;
     if (frame->flags & FRAME_POINT_TO_POINT)
-        verdict_on_message(channel, peer, frame, text);
+        failure_notice_on_message(context, peer, frame, text);
     else
-        verdict_on_op(engine, channel, frame, text);
+        failure_notice_on_op(engine, context, frame, text);
 }
 
 static void
@@ -291,46 +293,46 @@ on_lost(void *owner, uint32_t peer, const char *why)
 static void
 on_corrupted(void *owner, uint32_t peer, const char *why)
 {
-    engine_lose(owner, peer, EVIDENCE_CLOSED, why);
+    engine_mark_lost(owner, peer, EVIDENCE_CLOSED, why);
 }
 
 static void
 on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 {
-    struct channel *channel = engine_channel(owner, frame->comm);
+    struct comm_context *context = engine_context(owner, frame->comm);
 
-    if (frame->comm == VERDICT_ON_RANK)
-        pulse_came(owner, peer, frame);
-    else if (!channel && (frame->flags & FRAME_ASKS))
-        inquiry_deny(owner, peer, frame);
-    if (!channel)
+    if (frame->comm == FAILURE_OF_RANK)
+        heartbeat_receive(owner, peer, frame);
+    else if (!context && (frame->flags & FRAME_ASKS))
+        state_query_deny(owner, peer, frame);
+    if (!context)
         return;
     if (frame->flags & FRAME_ASKS)
-        inquiry_came(channel, peer, frame);
+        state_query_receive(context, peer, frame);
     else
-        inquiry_answered(channel, peer, frame);
+        state_query_answered(context, peer, frame);
 }
 
 static void
 on_leaving(void *owner, uint32_t peer)
 {
     /* First why: who was connected since has not heard of it. */
-    verdict_part(owner, peer);
-    inquiry_part(owner, peer);
+    failure_notice_send_lost(owner, peer);
+    state_query_send_final(owner, peer);
 }
 
 /* Whoever leaves has ended its operations; those here that still need it, for
  * more than what it sent before, never will. */
 static void
-fail_stranded(struct engine *engine)
+fail_waiting_for_departed(struct engine *engine)
 {
-    struct verdict verdict;
+    struct failure_notice failure_notice;
     struct op *next;
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
-        if (op_stranded(op, &verdict))
-            op_fail(op, &verdict);
+        if (op_waits_for_departed(op, &failure_notice))
+            op_fail(op, &failure_notice);
     }
 }
 
@@ -343,7 +345,7 @@ engine_left(struct engine *engine, uint32_t rank)
         return;
     lost->has_left = true;
     engine->n_left++;
-    fail_stranded(engine);
+    fail_waiting_for_departed(engine);
 }
 
 static void
@@ -358,7 +360,7 @@ on_closed(void *owner, uint32_t peer)
     struct engine *engine = owner;
 
     if (!engine->is_leaving && engine->lost[peer].has_left)
-        fail_stranded(engine);
+        fail_waiting_for_departed(engine);
 }
 
 static void

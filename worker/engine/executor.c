@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "engine/op.h"
-#include "engine/rounding.h"
 #include "engine/state.h"
+#include "engine/wire_rounding.h"
 #include "plan/algorithms.h"
 #include "transport/encoded_payload.h"
 
@@ -23,7 +23,7 @@
  * costs the others, too. */
 enum {
     WHOLE_BYTES = 16 << 10,
-    WHOLE_BYTES_CROWDED = 64 << 10,
+    WHOLE_BYTES_OVERSUBSCRIBED = 64 << 10,
 };
 
 uint8_t *
@@ -47,10 +47,10 @@ op_span(const struct op *op, const struct plan_span *span)
 static struct step_flow *
 flow_take(struct op *op)
 {
-    struct step_flow *flow = TAILQ_FIRST(&op->spare_flows);
+    struct step_flow *flow = TAILQ_FIRST(&op->free_flows);
 
     if (flow)
-        TAILQ_REMOVE(&op->spare_flows, flow, link);
+        TAILQ_REMOVE(&op->free_flows, flow, link);
     else
         flow = malloc(sizeof(*flow));
     if (!flow)
@@ -81,17 +81,17 @@ void
 op_flow_give_back(struct step_flow *flow)
 {
     TAILQ_REMOVE(&flow->op->flows, flow, link);
-    TAILQ_INSERT_HEAD(&flow->op->spare_flows, flow, link);
+    TAILQ_INSERT_HEAD(&flow->op->free_flows, flow, link);
 }
 
 uint32_t
 op_member(const struct op *op, uint32_t rank)
 {
-    const struct channel *channel = op->channel;
+    const struct comm_context *context = op->context;
 
-    /* All of the channel agree on the call. */
-    return op->members && !op->is_checking ? channel->ranks[op->members[rank]]
-                                           : channel->ranks[rank];
+    /* All of the context agree on the call. */
+    return op->members && !op->is_checking ? context->ranks[op->members[rank]]
+                                           : context->ranks[rank];
 }
 
 static struct flow_key
@@ -99,7 +99,7 @@ step_key(const struct op *op, const struct plan_step *step)
 {
     assert(step->message >> STAGE_SHIFT == 0);
     return (struct flow_key){
-        .comm = op->channel->id,
+        .comm = op->context->id,
         .op = op->number,
         .step = op_stage(op) << STAGE_SHIFT | step->message,
         .peer = op_member(op, step->peer),
@@ -112,10 +112,11 @@ static uint64_t
 send_limit(const struct op *op, const struct track *track)
 {
     const uint64_t limit = tracker_limit(&op->tracker, track);
-    const bool is_crowded =
-        atomic_load_explicit(&op->engine->crowd_rule, memory_order_relaxed) !=
-        ENDURANCE_SPINS;
-    const uint64_t whole = is_crowded ? WHOLE_BYTES_CROWDED : WHOLE_BYTES;
+    const bool is_oversubscribed =
+        atomic_load_explicit(&op->engine->host_wait_policy,
+                             memory_order_relaxed) != WAIT_POLICY_SPIN;
+    const uint64_t whole =
+        is_oversubscribed ? WHOLE_BYTES_OVERSUBSCRIBED : WHOLE_BYTES;
 
     return limit < track->total && track->total <= whole ? 0 : limit;
 }
@@ -130,7 +131,7 @@ open_send(struct op *op, struct step_flow *flow)
         .label = &op->label,
         .bytes = op_span(op, &track->step.from),
         .round = track->round,
-        .loss = rounding_of(op),
+        .loss = wire_rounding_of(op),
         .total = track->total,
         .ready = send_limit(op, track),
         .owner = flow,
@@ -193,8 +194,8 @@ algorithm_of(const struct op *op)
 static struct plan_shape
 shape_of(const struct op *op)
 {
-    return op->is_checking ? (struct plan_shape){.rank = op->channel->rank,
-                                                 .size = op->channel->size}
+    return op->is_checking ? (struct plan_shape){.rank = op->context->rank,
+                                                 .size = op->context->size}
                            : op->shape;
 }
 
@@ -232,7 +233,7 @@ executor_begin(struct op *op)
         return error_pass(status);
     op->is_shm = algorithm_of(op)->is_shm;
     if (op->is_shm)
-        return rounds_begin(op);
+        return shm_executor_begin(op);
     tracker_init(&op->tracker, algorithm_of(op), &shape, op->element_size);
     status = tracker_refill(&op->tracker, &first);
     if (status != HOOP_OK)
@@ -255,21 +256,21 @@ combine(struct op *op,
     const size_t count = n_bytes / op->element_size;
 
     const bool is_left = step->side == PLAN_ARRIVED_LEFT;
-    const struct rounding_operands operands = {
+    const struct wire_rounding_operands operands = {
         .left = is_left ? arrived : own,
         .right = is_left ? own : arrived,
         .arrived = is_combine ? NULL : arrived,
     };
-    const bool is_lossy = rounding_of(op) != LOSS_NONE;
+    const bool is_lossy = wire_rounding_of(op) != LOSS_NONE;
 
     if (is_lossy)
-        rounding_combine(op, &operands, to, count);
+        wire_rounding_combine(op, &operands, to, count);
     else
         op->reduce(to, operands.left, operands.right, count);
     if (step->is_final && op->divide)
         op->divide(to, count, op->shape.size);
     if (step->is_final && is_lossy)
-        rounding_settle(op, to, count);
+        wire_rounding_finish_block(op, to, count);
 }
 
 static bool
@@ -347,7 +348,7 @@ finish(struct op *op)
     if (op->is_checking)
         return;
     if (op->loss != LOSS_NONE)
-        rounding_finish(op);
+        wire_rounding_finish(op);
     reduction_of_one((enum hoop_dtype)op->call.dtype, op->output,
                      count_of_one(op));
 }
@@ -358,7 +359,7 @@ executor_advance(struct op *op, bool *out_is_complete)
     bool has_moved = true;
 
     if (op->is_shm)
-        return rounds_advance(op, out_is_complete);
+        return shm_executor_advance(op, out_is_complete);
     while (has_moved) {
         struct track *next;
         struct track *first = NULL;
@@ -484,8 +485,8 @@ executor_deinit(struct op *op)
 {
     struct step_flow *flow;
 
-    while ((flow = TAILQ_FIRST(&op->spare_flows))) {
-        TAILQ_REMOVE(&op->spare_flows, flow, link);
+    while ((flow = TAILQ_FIRST(&op->free_flows))) {
+        TAILQ_REMOVE(&op->free_flows, flow, link);
         free(flow);
     }
     tracker_deinit(&op->tracker);

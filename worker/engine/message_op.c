@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "dtype/dtype.h"
-#include "engine/patience.h"
 #include "engine/state.h"
+#include "engine/wait_diagnosis.h"
 
 bool
 message_is_receive(const struct engine_message *message)
@@ -18,11 +18,11 @@ message_is_receive(const struct engine_message *message)
 }
 
 struct flow_label
-message_label(const struct channel *channel,
+message_label(const struct comm_context *context,
               const struct engine_message *message)
 {
     return (struct flow_label){
-        .epoch = channel->engine->roster->epoch,
+        .epoch = context->engine->roster->epoch,
         /* Of a tensor the shape is compared instead. */
         .signature = message->tensor ? 0 : call_signature(&message->call),
         .tag = message->tag,
@@ -31,7 +31,7 @@ message_label(const struct channel *channel,
 }
 
 struct send_request
-message_outflow(const struct channel *channel,
+message_outflow(const struct comm_context *context,
                 const struct engine_message *message,
                 const struct flow_label *label)
 {
@@ -39,8 +39,8 @@ message_outflow(const struct channel *channel,
         message->call.count * dtype_size(message->call.dtype);
 
     return (struct send_request){
-        .key = {.comm = channel->id,
-                .peer = channel->ranks[message->peer],
+        .key = {.comm = context->id,
+                .peer = context->ranks[message->peer],
                 .kind = FLOW_MESSAGE},
         .label = label,
         .bytes = message->bytes,
@@ -50,7 +50,7 @@ message_outflow(const struct channel *channel,
 }
 
 struct recv_request
-message_inflow(const struct channel *channel,
+message_inflow(const struct comm_context *context,
                const struct engine_message *message,
                const struct flow_label *label)
 {
@@ -58,8 +58,8 @@ message_inflow(const struct channel *channel,
     const size_t element_size = dtype_size(message->call.dtype);
 
     return (struct recv_request){
-        .key = {.comm = channel->id,
-                .peer = is_any ? FLOW_ANY_PEER : channel->ranks[message->peer],
+        .key = {.comm = context->id,
+                .peer = is_any ? FLOW_ANY_PEER : context->ranks[message->peer],
                 .kind = FLOW_MESSAGE},
         .label = label,
         .place = message->bytes,
@@ -76,18 +76,18 @@ set_tensor(struct op *op, const struct engine_message *message)
     op->tensor = (struct frame_tensor){message->part, message->tensor->shape};
     op->label.tensor = &op->tensor;
     op->is_refusal = message->is_refusal;
-    op->came_part = message->came_part;
+    op->received_part = message->received_part;
     /* An object is always what is expected. */
     op->label.is_confirmed = message->call.name != CALL_SEND_OBJECT &&
                              message->call.name != CALL_RECV_OBJECT;
     if (message->out || message->object.bytes)
-        delivery_expect(op, message);
+        receive_allocation_expect(op, message);
 }
 
 static void
 set_flow(struct op *op, const struct engine_message *message)
 {
-    struct channel *channel = op->channel;
+    struct comm_context *context = op->context;
 
     memset(&op->message, 0, sizeof(op->message));
     op->message.op = op;
@@ -95,34 +95,34 @@ set_flow(struct op *op, const struct engine_message *message)
     if (op->message.is_receive) {
         op->received = message->received;
         op->number = 0;
-        op->message.in = message_inflow(channel, message, &op->label);
+        op->message.in = message_inflow(context, message, &op->label);
         op->message.in.owner = &op->message;
     } else {
-        op->message_next = &channel->message_next[message->peer];
-        op->message.out = message_outflow(channel, message, &op->label);
+        op->message_next = &context->message_next[message->peer];
+        op->message.out = message_outflow(context, message, &op->label);
         op->message.out.owner = &op->message;
     }
 }
 
 struct op *
-message_take(struct channel *channel, const struct engine_message *message)
+message_take(struct comm_context *context, const struct engine_message *message)
 {
-    struct op *op = op_take(channel, NULL);
+    struct op *op = op_take(context, NULL);
 
     if (!op)
         return NULL;
     op->is_message = true;
     if (op->purpose) {
         op->purpose = NULL;
-        lateness_plan(op);
+        straggler_plan(op);
     }
     op->ask_ns = message_asks_ns(op, op->started_ns);
     op->element_size = dtype_size(message->call.dtype);
-    op->label = message_label(channel, message);
+    op->label = message_label(context, message);
     op->call = op->label.call;
     /* Those that the library sends itself are nobody's to count. */
     if (message->tag != CALL_TAG_OWN)
-        op->label.faults = faults_of_call(channel->engine, message->call.name);
+        op->label.faults = faults_of_call(context->engine, message->call.name);
     set_tensor(op, message);
     set_flow(op, message);
     return op;

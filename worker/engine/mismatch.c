@@ -2,7 +2,7 @@
  * engine/mismatch.c - two ranks called different things: both are named
  *
  * Whoever sees it first ends its own operation and tells all; where the
- * operation has returned already, the next call tells (engine/verdict.c).
+ * operation has returned already, the next call tells (engine/failure_notice.c).
  */
 
 #include <inttypes.h>
@@ -11,27 +11,28 @@
 
 #include "engine/state.h"
 
-struct own_call {
+struct local_call {
     const struct frame_call *call;
     uint32_t flags;
 };
 
 /* A setting that all ranks must have alike. */
-struct habit {
+struct agreed_setting {
     const char *name;
     const char *value; /* of the one */
     const char *other_value;
 };
 
 /* One waits for a check that the other skips. */
-static const struct habit checking = {"HOOP_CHECK", "full", "frames"};
-static const struct habit retrying = {"HOOP_ON_FAILURE", "retry", "error"};
+static const struct agreed_setting checking = {"HOOP_CHECK", "full", "frames"};
+static const struct agreed_setting retrying = {"HOOP_ON_FAILURE", "retry",
+                                               "error"};
 
 /* In what the one and the other differ, and which of the two has the value. */
-static const struct habit *
-habit_apart(const struct own_call *own,
-            const struct frame *frame,
-            bool *out_is_own)
+static const struct agreed_setting *
+setting_differs(const struct local_call *own,
+                const struct frame *frame,
+                bool *out_is_own)
 {
     const bool are_agreements =
         own->call->name == CALL_AGREE && frame->call.name == CALL_AGREE;
@@ -41,8 +42,8 @@ habit_apart(const struct own_call *own,
         return &checking;
     }
     if (are_agreements &&
-        (own->call->root ^ frame->call.root) & CALL_HABIT_RETRIES) {
-        *out_is_own = own->call->root & CALL_HABIT_RETRIES;
+        (own->call->root ^ frame->call.root) & CALL_SETTING_RETRIES) {
+        *out_is_own = own->call->root & CALL_SETTING_RETRIES;
         return &retrying;
     }
     return NULL;
@@ -50,28 +51,29 @@ habit_apart(const struct own_call *own,
 
 /* The calls may be alike. */
 static void
-describe_habit(const struct habit *habit,
-               const char *name,
-               const char *other,
-               const char *call,
-               char text[LIMIT_ERROR_TEXT])
+describe_setting(const struct agreed_setting *agreed_setting,
+                 const char *name,
+                 const char *other,
+                 const char *call,
+                 char text[LIMIT_ERROR_TEXT])
 {
     snprintf(text, LIMIT_ERROR_TEXT,
              "%s has %s=%s, but %s has %s, in %s: all ranks of a job must "
              "have the same",
-             name, habit->name, habit->value, other, habit->other_value, call);
+             name, agreed_setting->name, agreed_setting->value, other,
+             agreed_setting->other_value, call);
 }
 
 /* NULL: own is long forgotten. */
 static void
-describe(const struct channel *channel,
+describe(const struct comm_context *context,
          uint32_t peer,
          const struct frame *frame,
-         const struct own_call *own,
+         const struct local_call *own,
          char text[LIMIT_ERROR_TEXT])
 {
-    const struct engine *engine = channel->engine;
-    const uint64_t number = channel_call_number(channel, frame->op);
+    const struct engine *engine = context->engine;
+    const uint64_t number = context_call_number(context, frame->op);
     char call[CALL_TEXT_MAX];
     char peer_call[CALL_TEXT_MAX];
     char name[ROSTER_NAME_MAX];
@@ -90,10 +92,11 @@ describe(const struct channel *channel,
     }
     call_describe(own->call, number, call);
     const bool looks_alike = strcmp(call, peer_call) == 0;
-    const struct habit *habit = habit_apart(own, frame, &is_own);
-    if (habit) {
-        describe_habit(habit, is_own ? name : peer_name,
-                       is_own ? peer_name : name, call, text);
+    const struct agreed_setting *agreed_setting =
+        setting_differs(own, frame, &is_own);
+    if (agreed_setting) {
+        describe_setting(agreed_setting, is_own ? name : peer_name,
+                         is_own ? peer_name : name, call, text);
         return;
     }
     snprintf(text, LIMIT_ERROR_TEXT, "%s called %s, but %s called %s%s", name,
@@ -103,54 +106,55 @@ describe(const struct channel *channel,
 
 /* Of a collective that both called alike. */
 static void
-describe_misfit(const struct channel *channel,
-                uint32_t peer,
-                const struct misfit *misfit,
-                char text[LIMIT_ERROR_TEXT])
+describe_size_mismatch(const struct comm_context *context,
+                       uint32_t peer,
+                       const struct size_mismatch *size_mismatch,
+                       char text[LIMIT_ERROR_TEXT])
 {
-    const struct engine *engine = channel->engine;
+    const struct engine *engine = context->engine;
     const uint32_t self = engine->roster->rank;
     char call[CALL_TEXT_MAX];
     char receiver[ROSTER_NAME_MAX];
     char sender[ROSTER_NAME_MAX];
 
-    call_describe(misfit->call, channel_call_number(channel, misfit->number),
-                  call);
-    snprintf(
-        text, LIMIT_ERROR_TEXT,
-        "%s expects %" PRIu64 " bytes of %s in %s, which sends %" PRIu64,
-        roster_name(engine->roster, misfit->is_sent ? peer : self, receiver),
-        misfit->n_expected,
-        roster_name(engine->roster, misfit->is_sent ? self : peer, sender),
-        call, misfit->n_sent);
+    call_describe(size_mismatch->call,
+                  context_call_number(context, size_mismatch->number), call);
+    snprintf(text, LIMIT_ERROR_TEXT,
+             "%s expects %" PRIu64 " bytes of %s in %s, which sends %" PRIu64,
+             roster_name(engine->roster, size_mismatch->is_sent ? peer : self,
+                         receiver),
+             size_mismatch->n_expected,
+             roster_name(engine->roster, size_mismatch->is_sent ? self : peer,
+                         sender),
+             call, size_mismatch->n_sent);
 }
 
-/* Operation number, running or past, ends so on all ranks. */
+/* Operation number, running or ended, ends so on all ranks. */
 static void
-end_all(struct channel *channel,
+end_all(struct comm_context *context,
         uint64_t number,
         uint32_t peer,
         const char *text)
 {
-    const struct verdict verdict =
-        verdict_of(HOOP_E_MISMATCH, peer, "%s", text);
-    struct op *op = channel_running(channel, number);
+    const struct failure_notice failure_notice =
+        failure_make(HOOP_E_MISMATCH, peer, "%s", text);
+    struct op *op = context_running(context, number);
 
     if (op)
-        op_fail(op, &verdict);
+        op_fail(op, &failure_notice);
     else
-        verdict_on_past(channel, number, &verdict);
+        failure_notice_on_ended(context, number, &failure_notice);
 }
 
 void
-mismatch_bytes(struct channel *channel,
+mismatch_bytes(struct comm_context *context,
                uint32_t peer,
-               const struct misfit *misfit)
+               const struct size_mismatch *size_mismatch)
 {
     char text[LIMIT_ERROR_TEXT];
 
-    describe_misfit(channel, peer, misfit, text);
-    end_all(channel, misfit->number, peer, text);
+    describe_size_mismatch(context, peer, size_mismatch, text);
+    end_all(context, size_mismatch->number, peer, text);
 }
 
 /* Of the stage that frame is of. */
@@ -164,12 +168,12 @@ has_signature(const uint64_t signatures[STAGES_MAX], const struct frame *frame)
 
 /* The same call, which has no use for what came. */
 static void
-mismatch_unwanted(struct channel *channel,
+mismatch_unwanted(struct comm_context *context,
                   uint32_t peer,
                   const struct frame *frame)
 {
-    mismatch_bytes(channel, peer,
-                   &(struct misfit){
+    mismatch_bytes(context, peer,
+                   &(struct size_mismatch){
                        .number = frame->op,
                        .call = &frame->call,
                        .n_sent = frame->total,
@@ -177,31 +181,32 @@ mismatch_unwanted(struct channel *channel,
 }
 
 void
-mismatch_calls(struct channel *channel,
+mismatch_calls(struct comm_context *context,
                uint32_t peer,
                const struct frame *frame)
 {
-    const struct op *op = channel_running(channel, frame->op);
-    const struct past_op *past = past_find(&channel->past, frame->op);
-    const uint64_t *signatures = op     ? op->signatures
-                                 : past ? past->signatures
-                                        : NULL;
-    struct own_call own = {0};
+    const struct op *op = context_running(context, frame->op);
+    const struct op_history_entry *ended_op =
+        op_history_find(&context->op_history, frame->op);
+    const uint64_t *signatures = op         ? op->signatures
+                                 : ended_op ? ended_op->signatures
+                                            : NULL;
+    struct local_call own = {0};
     char text[LIMIT_ERROR_TEXT];
 
     if (signatures && has_signature(signatures, frame)) {
-        mismatch_unwanted(channel, peer, frame);
+        mismatch_unwanted(context, peer, frame);
         return;
     }
     if (op) {
         own.call = frame->kind == FRAME_HEARTBEAT ? &op->first_call : &op->call;
         own.flags = op->label.flags;
-    } else if (past) {
-        own.call = &past->call;
-        own.flags = past->flags;
+    } else if (ended_op) {
+        own.call = &ended_op->call;
+        own.flags = ended_op->flags;
     }
-    describe(channel, peer, frame, own.call ? &own : NULL, text);
-    end_all(channel, frame->op, peer, text);
+    describe(context, peer, frame, own.call ? &own : NULL, text);
+    end_all(context, frame->op, peer, text);
 }
 
 /* What came early of that stage, and of another call. */
@@ -213,7 +218,7 @@ find_other(const struct op *op,
 {
     const uint32_t step_first = stage << STAGE_SHIFT;
     const struct transport_unexpected wanted = {
-        .comm = op->channel->id,
+        .comm = op->context->id,
         .op = op->number,
         .step_first = step_first,
         .step_last = step_first + (((uint32_t)1 << STAGE_SHIFT) - 1),
@@ -235,7 +240,7 @@ mismatch_early(struct op *op)
     /* Later stages may differ from the first. */
     if (find_other(op, 0, &peer, &frame) ||
         find_other(op, STAGE_CHECK, &peer, &frame))
-        mismatch_calls(op->channel, peer, &frame);
+        mismatch_calls(op->context, peer, &frame);
 }
 
 bool
@@ -245,7 +250,7 @@ mismatch_surplus(struct op *op)
         return false;
 
     const struct transport_unexpected wanted = {
-        .comm = op->channel->id,
+        .comm = op->context->id,
         .op = op->number,
         .step_last = UINT32_MAX,
     };
@@ -255,6 +260,6 @@ mismatch_surplus(struct op *op)
     if (!transport_find_unexpected(op->engine->transport, &wanted, &peer,
                                    &frame))
         return false;
-    mismatch_calls(op->channel, peer, &frame);
+    mismatch_calls(op->context, peer, &frame);
     return true;
 }

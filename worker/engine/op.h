@@ -1,7 +1,7 @@
 /*
  * engine/op.h - one operation under way; private to engine/
  *
- * Made by engine_start*(), run by whoever drives, freed by its waiter. Its
+ * Made by engine_start*(), run by the progress owner, freed by its waiter. Its
  * memory, plan window and scratch are kept for the next one.
  */
 
@@ -69,7 +69,7 @@ enum op_state {
 };
 
 /* How an operation ends badly: with which status, by whose fault, in words. */
-struct verdict {
+struct failure_notice {
     enum hoop_status status;
     uint32_t rank; /* of the world; HOOP_NO_RANK: nobody's, or not known */
     char why[LIMIT_ERROR_TEXT];
@@ -78,8 +78,8 @@ struct verdict {
 struct waiter {
     TAILQ_ENTRY(waiter) link;
     pthread_cond_t cond;
-    struct op *op;   /* NULL: it wants the drive right itself */
-    bool is_elected; /* the drive right has been handed to it */
+    struct op *op;   /* NULL: it wants the progress right itself */
+    bool is_elected; /* the progress right has been handed to it */
 };
 
 /* How far a flat plan is. */
@@ -87,33 +87,33 @@ struct rounds {
     struct plan plan; /* of the round */
     struct plan next; /* of the one behind it, if is_planned */
     bool is_planned;
-    uint8_t *ahead;    /* where that will be posted; NULL: nothing is there */
-    size_t n_ahead;    /* ... bytes before what is, the post ... */
-    size_t ahead_post; /* ... of that number, ... */
-    size_t ahead_combine; /* ... and the step that makes it */
+    uint8_t *prefetch;   /* where that will be posted; NULL: nothing is there */
+    size_t n_prefetched; /* ... bytes before what is, the post ... */
+    size_t prefetch_post;    /* ... of that number, ... */
+    size_t prefetch_combine; /* ... and the step that makes it */
     uint32_t n_rounds;
     uint32_t round;
     uint32_t n_before; /* rounds that were done before the operation began */
     bool was_posted;   /* ... and the next one was posted */
     bool is_posted;
-    bool is_untold;   /* ... and nobody was woken for it */
-    bool is_odd;      /* a peer has called something else */
-    size_t n_posts;   /* steps of the round that post */
-    size_t n_posted;  /* ... so many elements */
-    size_t n_moved;   /* elements that all its steps touch */
-    size_t n_met;     /* steps whose peers have published it, too */
-    bool is_torn;     /* what was being read was taken back ... */
-    uint32_t torn_by; /* ... by that rank */
+    bool is_wake_pending;  /* ... and nobody was woken for it */
+    bool is_mismatched;    /* a peer has called something else */
+    size_t n_posts;        /* steps of the round that post */
+    size_t n_posted;       /* ... so many elements */
+    size_t n_moved;        /* elements that all its steps touch */
+    size_t n_published;    /* steps whose peers have published it, too */
+    bool is_retracted;     /* what was being read was taken back ... */
+    uint32_t retracted_by; /* ... by that rank */
 };
 
 struct op {
-    TAILQ_ENTRY(op) link;       /* mailbox, running, ended or spare */
+    TAILQ_ENTRY(op) link; /* submit queue, running, ended or in the pool */
     TAILQ_ENTRY(op) dirty_link; /* progress was made */
     struct engine *engine;
-    struct channel *channel;
-    uint64_t channel_id;    /* also when the channel is gone */
+    struct comm_context *context;
+    uint64_t context_id;    /* also when the context is gone */
     uint64_t number;        /* operation, or message of this sender */
-    uint64_t *message_next; /* of a send: what its number is, under the gate */
+    uint64_t *message_next; /* of a send: what its number is, under the lock */
     uint64_t started_ns;
     uint64_t deadline_ns;
     uint64_t allowed_ns; /* from its start to its deadline, as it was set */
@@ -127,16 +127,16 @@ struct op {
     enum op_state state;
     bool is_dirty;
     bool is_message;
-    bool is_held;          /* its waiter drives already, and begins it */
-    bool is_checking;      /* the ranks agree on the call first */
-    bool has_failed;       /* itself: its status may tell of an earlier call */
-    uint64_t ask_ns;       /* when those it waits for are asked */
-    uint64_t ask_after_ns; /* since they were asked before */
-    unsigned n_graces;     /* times its deadline was put off for an answer */
+    bool is_held;     /* its waiter makes progress already, and begins it */
+    bool is_checking; /* the ranks agree on the call first */
+    bool has_failed;  /* itself: its status may tell of an earlier call */
+    uint64_t ask_ns;  /* when those it waits for are asked */
+    uint64_t ask_after_ns;    /* since they were asked before */
+    unsigned n_graces;        /* times its deadline was put off for an answer */
     atomic_bool is_cancelled; /* its caller has given it up */
     atomic_bool is_done;      /* status and text are final: the waiter's */
     enum hoop_status status;
-    struct waiter *waiter; /* under the gate */
+    struct waiter *waiter; /* under the lock */
     int notified_fd;       /* likewise: written to at its end; -1: none */
     struct op *partner;    /* waited for and freed together; NULL: none */
     char text[LIMIT_ERROR_TEXT];
@@ -144,23 +144,24 @@ struct op {
 
     /* A collective. */
     struct tracker tracker;
-    struct rounds rounds;      /* instead, when it is flat */
-    TAILQ_ENTRY(op) flat_link; /* when it is assembled */
-    bool is_shm;               /* the stage under way */
-    bool is_quick;             /* shortcut.c: it is in no list */
-    bool is_hasty;             /* ... and done under the gate: nothing ends */
-    bool is_assembled;         /* it is one of the channel's flats */
+    struct rounds rounds;           /* instead, when it is flat */
+    TAILQ_ENTRY(op) shm_queue_link; /* while it is queued */
+    bool is_shm;                    /* the stage under way */
+    bool is_inline;                 /* inline_collective.c: it is in no list */
+    bool is_under_lock; /* ... and done under the lock: nothing ends */
+    bool
+        is_shm_queued; /* it is one of the context's shared-memory operations */
     struct plan_shape shape;
     const struct algorithm *algorithm;
-    const uint32_t *members; /* NULL: all of the channel's */
-    struct stages stages;
+    const uint32_t *members; /* NULL: all of the context's */
+    struct chain chain;
     uint32_t stage;                  /* the one under way */
     uint64_t signatures[STAGES_MAX]; /* up to it */
     size_t *counts;                  /* copies of the shape's */
     size_t counts_capacity;
     size_t element_size;
     enum codec_loss loss;
-    struct residue *residue; /* NULL: nothing is kept of what is lost */
+    struct residual *residual; /* NULL: nothing is kept of what is lost */
     const uint8_t *input;
     uint8_t *output;
     uint8_t *scratch;
@@ -168,21 +169,21 @@ struct op {
     reduction_fn *reduce;
     division_fn *divide; /* NULL: not AVG */
     struct step_flow_list flows;
-    struct step_flow_list spare_flows;
+    struct step_flow_list free_flows;
 
     /* A message. */
     struct step_flow message;
     struct hoop_received *received;
     struct frame_tensor tensor;  /* label.tensor, if it is one: */
     bool is_refusal;             /* the message's bytes are why */
-    uint32_t *came_part;         /* the caller's, for one that does not fit */
+    uint32_t *received_part;     /* the caller's, for one that does not fit */
     struct hoop_tensor *out;     /* the caller's, for what comes */
     struct engine_object object; /* ... or where its bytes are handed out */
     struct hoop_tensor made;     /* what comes */
     bool is_made_owned;          /* its data are freed unless handed out */
 };
 
-/* executor.c: collectives. All by the driver. */
+/* executor.c: collectives. All by the progress owner. */
 
 /* Make the first steps active. */
 enum hoop_status
@@ -221,93 +222,93 @@ op_flow_take(struct op *op);
 void
 op_flow_give_back(struct step_flow *flow);
 
-/* rounds.c: collectives through a shared region. All by the driver, as above. */
+/* shm_executor.c: collectives through a shared region. All by the progress owner, as above. */
 
 enum hoop_status
-rounds_begin(struct op *op);
+shm_executor_begin(struct op *op);
 enum hoop_status
-rounds_advance(struct op *op, bool *out_is_complete);
+shm_executor_advance(struct op *op, bool *out_is_complete);
 /* Do one round, if that can be done now. */
 enum hoop_status
-rounds_try(struct op *op, bool *out_is_done);
-/* As rounds_begin(), with the plan of one round that op has. */
+shm_executor_try(struct op *op, bool *out_is_done);
+/* As shm_executor_begin(), with the plan of one round that op has. */
 void
-rounds_again(struct op *op);
+shm_executor_restart(struct op *op);
 /* Wake those who sleep and could go on: before who has tried a round waits. */
 void
-rounds_tell(struct op *op);
+shm_executor_wake_peers(struct op *op);
 /* What it waited for has come. */
 bool
-rounds_can_move(const struct op *op);
+shm_executor_can_move(const struct op *op);
 /* About how long the others may be busy with the round under way; 0: op is not
  * flat. */
 uint64_t
-rounds_work_ns(const struct op *op);
+shm_executor_work_ns(const struct op *op);
 /* op has failed: nothing of it will be read any more, nor shall be found. */
 void
-rounds_abort(struct op *op);
+shm_executor_abort(struct op *op);
 /* Make op's flows those of the peers that it is waiting for. */
 void
-rounds_show(struct op *op);
+shm_executor_list_awaited(struct op *op);
 /* The first of them, a world rank, without that; or HOOP_NO_RANK. */
 uint32_t
-rounds_awaited(const struct op *op);
+shm_executor_awaited_rank(const struct op *op);
 
 static inline bool
-rounds_fetches(const struct plan_step *step)
+shm_executor_reads(const struct plan_step *step)
 {
     return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
 }
 
-/* ahead.c: before fetching_run(), in all rounds but the last. Plans the next; if
- * that posts what this one makes, and there is room, rounds.ahead says where. */
+/* prefetch.c: before shm_reduce_run(), in all rounds but the last. Plans the next; if
+ * that posts what this one makes, and there is room, rounds.prefetch says where. */
 void
-ahead_prepare(struct op *op);
+prefetch_prepare(struct op *op);
 
-/* fetching.c: the steps behind the posts, when all have published. */
+/* shm_reduce.c: the steps behind the posts, when all have published. */
 enum hoop_status
-fetching_run(struct op *op);
+shm_reduce_run(struct op *op);
 /* step, of which the other operand stands at arrived. */
 void
-fetching_combine(const struct op *op,
-                 const struct plan_step *step,
-                 const uint8_t *own,
-                 const uint8_t *arrived);
+shm_reduce_combine(const struct op *op,
+                   const struct plan_step *step,
+                   const uint8_t *own,
+                   const uint8_t *arrived);
 /* What step copies, from there. */
 void
-fetching_place(const struct op *op,
-               const struct plan_step *step,
-               const uint8_t *from);
+shm_reduce_copy(const struct op *op,
+                const struct plan_step *step,
+                const uint8_t *from);
 /* What step brings to where next combines with it: both at once. */
 bool
-fetching_is_pair(const struct plan_step *step, const struct plan_step *next);
+shm_reduce_is_pair(const struct plan_step *step, const struct plan_step *next);
 
-/* direct.c: the same of a direct plan. */
+/* shm_direct.c: the same of a direct plan. */
 
 enum {
-    DIRECT_LINE_BYTES = PLAN_EXPOSED_MAX * sizeof(uint64_t)
+    SHM_DIRECT_LINE_BYTES = PLAN_EXPOSED_MAX * sizeof(uint64_t)
 };
 
 /* Say in a line where what is shown in this round stands; returns how many bytes
  * that are. */
 size_t
-direct_show(const struct op *op, uint8_t *line);
-/* As fetching_run(); the round may be torn then. *out_n_fetched: bytes. */
+shm_direct_publish(const struct op *op, uint8_t *line);
+/* As shm_reduce_run(); the round may be retracted then. *out_n_fetched: bytes. */
 enum hoop_status
-direct_run(struct op *op, size_t *out_n_fetched);
+shm_direct_run(struct op *op, size_t *out_n_fetched);
 
-/* shortcut.c */
+/* inline_collective.c */
 
-/* The operation that a channel with a shared region keeps. NULL: no memory. */
+/* The operation that a context with a shared region keeps. NULL: no memory. */
 struct op *
-quick_create(struct channel *channel);
+cached_op_create(struct comm_context *context);
 
-/* spare.c */
+/* op_pool.c */
 
-/* Ready for a call on channel by algorithm, or for a message (NULL). NULL: no
+/* Ready for a call on context by algorithm, or for a message (NULL). NULL: no
  * memory. */
 struct op *
-op_take(struct channel *channel, const struct algorithm *algorithm);
+op_take(struct comm_context *context, const struct algorithm *algorithm);
 /* It is not needed any more: kept for the next, if there is room. */
 void
 op_free(struct op *op);
@@ -317,15 +318,15 @@ op_destroy(struct op *op);
 /* submit.c */
 
 /* Which faults are about a call; those that strike before it begins do. By its
- * caller, without the drive right. */
+ * caller, without the progress right. */
 uint32_t
 faults_of_call(const struct engine *engine, enum call_name name);
 /* What strikes the process while op is under way; round is from 0. */
 void
-op_strike(const struct op *op, enum fault_point point, uint32_t round);
+op_inject_fault(const struct op *op, enum fault_point point, uint32_t round);
 /* As engine_start(), of a call whose faults are known. */
 enum hoop_status
-op_start(struct channel *channel,
+op_start(struct comm_context *context,
          const struct engine_collective *collective,
          uint32_t faults,
          struct op **out_op);
@@ -341,41 +342,41 @@ op_set_kernels(struct op *op);
 uint32_t
 op_stage(const struct op *op);
 
-/* stages.c */
+/* chain.c */
 
 /* executor_advance(), and on into the next stage; complete after the last. */
 enum hoop_status
-stages_advance(struct op *op, bool *out_is_complete);
+chain_advance(struct op *op, bool *out_is_complete);
 /* How op has ended, once its results are handed out. By its waiter. */
 enum hoop_status
-stages_finish(struct op *op);
+chain_finish(struct op *op);
 
-/* delivery.c: tensors and objects that are received. */
+/* receive_allocation.c: tensors and objects that are received. */
 
 /* Receives of that name hand out what comes in memory of its size. */
 static inline bool
-delivery_is_of(uint32_t name)
+receive_allocation_is_of(uint32_t name)
 {
     return name == CALL_RECV_ANY_TENSOR || name == CALL_RECV_OBJECT;
 }
 
 /* op, a receive, will hand out what comes where message says. */
 void
-delivery_expect(struct op *op, const struct engine_message *message);
+receive_allocation_expect(struct op *op, const struct engine_message *message);
 /* The message is there, of any size: give it memory, or end op and tell the
  * sender. */
 void
-delivery_begin(struct op *op,
-               const struct frame *frame,
-               const struct frame_tensor *tensor);
+receive_allocation_begin(struct op *op,
+                         const struct frame *frame,
+                         const struct frame_tensor *tensor);
 
-/* channel.c */
+/* context.c */
 
 /* The number of a collective that users are told: they count their own. */
 uint64_t
-channel_call_number(const struct channel *channel, uint64_t number);
+context_call_number(const struct comm_context *context, uint64_t number);
 
-/* Messages by which a channel is formed are numbered behind this: users count their
+/* Messages by which a context is formed are numbered behind this: users count their
  * own from 1, to each rank. */
 static const uint64_t MESSAGES_FORMING = (uint64_t)1 << 32;
 
@@ -383,31 +384,32 @@ static const uint64_t MESSAGES_FORMING = (uint64_t)1 << 32;
 uint64_t
 message_number(uint64_t number);
 
-/* failure.c: what is known of a failure, beside its text. */
+/* failure_details.c: what is known of a failure, beside its text. */
 
 /* Of no operation. */
 struct hoop_failure
-failure_of(const struct roster *roster, const struct verdict *verdict);
+failure_details(const struct roster *roster,
+                const struct failure_notice *failure_notice);
 /* Of op, which users know by number; while it runs, if it does. */
 struct hoop_failure
-failure_of_op(const struct op *op,
-              uint64_t number,
-              const struct verdict *verdict);
+failure_details_of_op(const struct op *op,
+                      uint64_t number,
+                      const struct failure_notice *failure_notice);
 
-/* verdict.c: failures. */
+/* failure_notice.c: failures. */
 
-struct verdict
-verdict_of(enum hoop_status status, uint32_t rank, const char *format, ...)
+struct failure_notice
+failure_make(enum hoop_status status, uint32_t rank, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* End op with a status and a text that begins with the call. */
 void
-op_fail(struct op *op, const struct verdict *verdict);
+op_fail(struct op *op, const struct failure_notice *failure_notice);
 /* ... with this thread's last error, of that status: it is at fault itself. */
 void
 op_fail_own(struct op *op, enum hoop_status status);
 /* ... which the other ranks know already. */
 void
-op_fail_told(struct op *op, const struct verdict *verdict);
+op_fail_told(struct op *op, const struct failure_notice *failure_notice);
 void
 op_end(struct op *op, enum hoop_status status);
 /* ... well, unless more came for it than it takes. */
@@ -415,9 +417,9 @@ void
 op_complete(struct op *op);
 /* Its partner has failed: it ends in the same way. */
 bool
-op_is_widowed(const struct op *op);
+op_partner_has_failed(const struct op *op);
 void
-op_follow(struct op *op);
+op_fail_as_partner(struct op *op);
 void
 op_touch(struct op *op);
 /* When op must be looked at next, though nothing comes. */

@@ -8,113 +8,116 @@
  */
 
 #include "base/error.h"
-#include "engine/closing.h"
+#include "engine/context_command.h"
 #include "engine/state.h"
 
 static struct frame
-verdict_on_all(const struct channel *channel)
+failure_notice_of_all(const struct comm_context *context)
 {
     return (struct frame){
         .kind = FRAME_VERDICT,
-        .epoch = channel->engine->roster->epoch,
-        .comm = channel->id,
-        .op = VERDICT_ON_ALL,
-        .tag = channel->revoked.status,
-        .call.root = verdict_pack_rank(channel->revoked.rank),
+        .epoch = context->engine->roster->epoch,
+        .comm = context->id,
+        .op = FAILURE_OF_ALL,
+        .tag = context->revoked.status,
+        .call.root = failure_notice_pack_rank(context->revoked.rank),
     };
 }
 
 bool
-revocation_answer(const struct channel *channel, uint32_t world_rank)
+revocation_answer(const struct comm_context *context, uint32_t world_rank)
 {
-    const struct frame verdict = verdict_on_all(channel);
+    const struct frame failure_notice = failure_notice_of_all(context);
     char told[LIMIT_ERROR_TEXT];
 
-    if (channel->is_revoked)
-        transport_tell(channel->engine->transport, world_rank, &verdict,
-                       lost_describe_to_others(channel->engine,
-                                               channel->revoked.why, told));
-    return channel->is_revoked;
+    if (context->is_revoked)
+        transport_tell(context->engine->transport, world_rank, &failure_notice,
+                       lost_describe_to_others(context->engine,
+                                               context->revoked.why, told));
+    return context->is_revoked;
 }
 
 /* Members that are not connected yet are, for this. */
 static void
-revocation_tell(const struct channel *channel)
+revocation_tell(const struct comm_context *context)
 {
-    struct engine *engine = channel->engine;
-    const struct frame verdict = verdict_on_all(channel);
+    struct engine *engine = context->engine;
+    const struct frame failure_notice = failure_notice_of_all(context);
     char told[LIMIT_ERROR_TEXT];
     const char *text =
-        lost_describe_to_others(engine, channel->revoked.why, told);
+        lost_describe_to_others(engine, context->revoked.why, told);
 
-    for (uint32_t i = 0; i < channel->size; i++) {
-        const uint32_t rank = channel->ranks[i];
+    for (uint32_t i = 0; i < context->size; i++) {
+        const uint32_t rank = context->ranks[i];
 
         if (!engine->lost[rank].is_lost && !engine->lost[rank].has_left)
-            transport_tell_soon(engine->transport, rank, &verdict, text);
+            transport_tell_soon(engine->transport, rank, &failure_notice, text);
     }
 }
 
 void
-channel_revoke_told(struct channel *channel, const struct verdict *verdict)
+context_revoke_told(struct comm_context *context,
+                    const struct failure_notice *failure_notice)
 {
-    struct engine *engine = channel->engine;
+    struct engine *engine = context->engine;
     struct op *next;
 
-    if (channel->is_revoked || engine->is_leaving)
+    if (context->is_revoked || engine->is_leaving)
         return;
-    channel->is_revoked = true;
-    channel->revoked = *verdict;
-    revocation_tell(channel);
+    context->is_revoked = true;
+    context->revoked = *failure_notice;
+    revocation_tell(context);
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
-        if (op->channel == channel)
-            op_fail_told(op, &channel->revoked);
+        if (op->context == context)
+            op_fail_told(op, &context->revoked);
     }
 }
 
 /* Who is lost says more than that somebody did not want to go on. */
 void
-revocation_carry_out(struct channel *channel, const char *why)
+revocation_execute(struct comm_context *context, const char *why)
 {
-    const struct roster *roster = channel->engine->roster;
-    struct verdict verdict;
+    const struct roster *roster = context->engine->roster;
+    struct failure_notice failure_notice;
     char name[ROSTER_NAME_MAX];
 
-    if (channel->is_revoked)
+    if (context->is_revoked)
         return;
-    if (!channel_bereft(channel, &verdict))
-        verdict = verdict_of(HOOP_E_ABORTED, roster->rank,
-                             "%s has revoked the communicator: %s",
-                             roster_name(roster, roster->rank, name), why);
-    channel_revoke_told(channel, &verdict);
+    if (!context_has_lost_member(context, &failure_notice))
+        failure_notice = failure_make(
+            HOOP_E_ABORTED, roster->rank, "%s has revoked the communicator: %s",
+            roster_name(roster, roster->rank, name), why);
+    context_revoke_told(context, &failure_notice);
 }
 
 bool
 op_refuse_revoked(struct op *op)
 {
-    const struct channel *channel = op->channel;
+    const struct comm_context *context = op->context;
 
-    if (!channel->is_revoked)
+    if (!context->is_revoked)
         return false;
-    op_fail_told(op, &channel->revoked);
+    op_fail_told(op, &context->revoked);
     return true;
 }
 
 /* Whether a member has left in good order; the first. */
 static bool
-channel_deserted(const struct channel *channel, struct verdict *out_verdict)
+context_has_departed_member(const struct comm_context *context,
+                            struct failure_notice *out_notice)
 {
-    const struct engine *engine = channel->engine;
+    const struct engine *engine = context->engine;
     char name[ROSTER_NAME_MAX];
 
-    for (uint32_t i = 0; engine->n_left > 0 && i < channel->size; i++) {
-        const uint32_t rank = channel->ranks[i];
+    for (uint32_t i = 0; engine->n_left > 0 && i < context->size; i++) {
+        const uint32_t rank = context->ranks[i];
 
         if (!engine->lost[rank].has_left)
             continue;
-        *out_verdict = verdict_of(HOOP_E_PEER_LOST, rank, "%s has left the job",
-                                  roster_name(engine->roster, rank, name));
+        *out_notice =
+            failure_make(HOOP_E_PEER_LOST, rank, "%s has left the job",
+                         roster_name(engine->roster, rank, name));
         return true;
     }
     return false;
@@ -122,135 +125,142 @@ channel_deserted(const struct channel *channel, struct verdict *out_verdict)
 
 /* Whoever has not heard yet why it failed must not be told less by this. */
 static void
-forsaken_revoke(struct channel *channel)
+revocation_of_failed(struct comm_context *context)
 {
-    struct verdict verdict;
+    struct failure_notice failure_notice;
 
-    if (channel_bereft(channel, &verdict) ||
-        channel_deserted(channel, &verdict))
-        channel_revoke_told(channel, &verdict);
-    else if (channel->failed_op > 0)
-        channel_revoke_told(channel, &channel->failed);
+    if (context_has_lost_member(context, &failure_notice) ||
+        context_has_departed_member(context, &failure_notice))
+        context_revoke_told(context, &failure_notice);
+    else if (context->failed_op > 0)
+        context_revoke_told(context, &context->failed);
     else
-        revocation_carry_out(channel, "it has failed and is shrunk");
+        revocation_execute(context, "it has failed and is shrunk");
 }
 
 /* It has failed where a member is lost, or a call has ended badly. */
 uint64_t
-forsake_carry_out(struct channel *channel)
+revocation_execute_if_failed(struct comm_context *context)
 {
-    struct verdict verdict;
+    struct failure_notice failure_notice;
 
-    if (channel->failed_first || channel_bereft(channel, &verdict))
-        forsaken_revoke(channel);
-    return channel_call_number(channel, channel->failed_first
-                                            ? channel->failed_first
-                                            : atomic_load(&channel->op_next));
+    if (context->failed_first ||
+        context_has_lost_member(context, &failure_notice))
+        revocation_of_failed(context);
+    return context_call_number(context, context->failed_first
+                                            ? context->failed_first
+                                            : atomic_load(&context->op_next));
 }
 
 void
-vigil_end(struct engine *engine, uint32_t rank)
+member_watch_end(struct engine *engine, uint32_t rank)
 {
-    struct channel *channel;
+    struct comm_context *context;
 
-    TAILQ_FOREACH(channel, &engine->watched, watched_link)
+    TAILQ_FOREACH(context, &engine->watched, watched_link)
     {
-        if (channel->is_forsaken && channel_has(channel, rank))
-            forsaken_revoke(channel);
+        if (context->must_revoke_on_loss && context_has_member(context, rank))
+            revocation_of_failed(context);
     }
 }
 
 void
-vigil_set(struct channel *channel, enum channel_watch watch)
+member_watch_set(struct comm_context *context, enum context_watch watch)
 {
-    struct engine *engine = channel->engine;
-    const bool is_watched = watch != CHANNEL_NOT_WATCHED;
+    struct engine *engine = context->engine;
+    const bool is_watched = watch != CONTEXT_NOT_WATCHED;
 
-    channel->is_forsaken = watch == CHANNEL_FORSAKEN;
-    if (is_watched == channel->is_watched)
+    context->must_revoke_on_loss = watch == CONTEXT_REVOKE_ON_LOSS;
+    if (is_watched == context->is_watched)
         return;
-    channel->is_watched = is_watched;
+    context->is_watched = is_watched;
     if (!is_watched) {
-        TAILQ_REMOVE(&engine->watched, channel, watched_link);
+        TAILQ_REMOVE(&engine->watched, context, watched_link);
         return;
     }
-    TAILQ_INSERT_TAIL(&engine->watched, channel, watched_link);
+    TAILQ_INSERT_TAIL(&engine->watched, context, watched_link);
     engine->deadline_ns = 0;
 }
 
 void
-channel_look_failed(const struct channel *channel, bool *out_has_failed)
+context_query_failed(const struct comm_context *context, bool *out_has_failed)
 {
-    for (uint32_t i = 0; i < channel->size; i++) {
+    for (uint32_t i = 0; i < context->size; i++) {
         const struct lost_rank *lost =
-            &channel->engine->lost[channel->ranks[i]];
+            &context->engine->lost[context->ranks[i]];
 
         out_has_failed[i] = lost->is_lost || lost->has_left;
     }
 }
 
 void
-channel_look_lost(const struct channel *channel, bool *out_is_lost)
+context_query_lost(const struct comm_context *context, bool *out_is_lost)
 {
-    for (uint32_t i = 0; i < channel->size; i++)
-        out_is_lost[i] = channel->engine->lost[channel->ranks[i]].is_lost;
+    for (uint32_t i = 0; i < context->size; i++)
+        out_is_lost[i] = context->engine->lost[context->ranks[i]].is_lost;
 }
 
-/* By any thread, which waits until whoever drives has done it. */
+/* By any thread, which waits until the progress owner has done it. */
 
 static void
-channel_deal(struct closing *closing)
+context_command_execute(struct context_command *context_command)
 {
-    struct engine *engine = closing->channel->engine;
+    struct engine *engine = context_command->context->engine;
 
-    if (!engine->is_orphan)
-        engine_close(engine, closing);
+    if (!engine->is_forked_child)
+        context_command_submit(engine, context_command);
 }
 
 uint64_t
-channel_forsake(struct channel *channel)
+context_revoke_if_failed(struct comm_context *context)
 {
-    struct closing closing = {.channel = channel, .kind = CLOSING_FORSAKE};
+    struct context_command context_command = {
+        .context = context, .kind = CONTEXT_COMMAND_REVOKE_IF_FAILED};
 
-    channel_deal(&closing);
-    return closing.unfinished;
+    context_command_execute(&context_command);
+    return context_command.unfinished;
 }
 
 void
-channel_revoke(struct channel *channel, const char *why)
+context_revoke(struct comm_context *context, const char *why)
 {
-    channel_deal(&(struct closing){
-        .channel = channel, .kind = CLOSING_REVOKE, .why = why});
+    context_command_execute(&(struct context_command){
+        .context = context, .kind = CONTEXT_COMMAND_REVOKE, .why = why});
 }
 
 void
-channel_watch(struct channel *channel, enum channel_watch watch)
+context_watch(struct comm_context *context, enum context_watch watch)
 {
-    channel_deal(&(struct closing){
-        .channel = channel, .kind = CLOSING_WATCH, .watch = watch});
+    context_command_execute(&(struct context_command){
+        .context = context, .kind = CONTEXT_COMMAND_WATCH, .watch = watch});
 }
 
 void
-channel_decline(struct channel *channel,
+context_decline(struct comm_context *context,
                 enum hoop_status status,
                 const char *why)
 {
-    channel_deal(&(struct closing){.channel = channel,
-                                   .kind = CLOSING_DECLINE,
-                                   .status = status,
-                                   .why = why});
+    context_command_execute(
+        &(struct context_command){.context = context,
+                                  .kind = CONTEXT_COMMAND_DECLINE,
+                                  .status = status,
+                                  .why = why});
 }
 
 void
-channel_failed(struct channel *channel, bool *out_has_failed)
+context_failed(struct comm_context *context, bool *out_has_failed)
 {
-    channel_deal(&(struct closing){
-        .channel = channel, .kind = CLOSING_LOOK, .failed = out_has_failed});
+    context_command_execute(
+        &(struct context_command){.context = context,
+                                  .kind = CONTEXT_COMMAND_QUERY_FAILED,
+                                  .failed = out_has_failed});
 }
 
 void
-channel_lost(struct channel *channel, bool *out_is_lost)
+context_lost(struct comm_context *context, bool *out_is_lost)
 {
-    channel_deal(&(struct closing){
-        .channel = channel, .kind = CLOSING_LOOK_LOST, .failed = out_is_lost});
+    context_command_execute(
+        &(struct context_command){.context = context,
+                                  .kind = CONTEXT_COMMAND_QUERY_LOST,
+                                  .failed = out_is_lost});
 }

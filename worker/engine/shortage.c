@@ -66,24 +66,24 @@ op_waits_for(const struct op *op, uint32_t rank)
 
 /* op, a send, fails: whoever waits for it is told, by way of others. */
 static void
-send_failed(const struct op *op, const struct verdict *failed)
+send_failed(const struct op *op, const struct failure_notice *failed)
 {
     struct engine *engine = op->engine;
     const uint32_t self = engine->roster->rank;
-    const struct frame verdict = {
+    const struct frame failure_notice = {
         .kind = FRAME_VERDICT,
         .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
         .epoch = engine->roster->epoch,
-        .comm = op->channel->id,
+        .comm = op->context->id,
         .op = op->label.tag,
         .signature = op->message.out.key.peer,
         .tag = failed->status,
         .step = self,
         .offset = ++engine->n_failed_told,
-        .call.root = verdict_pack_rank(failed->rank),
+        .call.root = failure_notice_pack_rank(failed->rank),
     };
 
-    transport_tell_all(engine->transport, self, &verdict, failed->why);
+    transport_tell_all(engine->transport, self, &failure_notice, failed->why);
 }
 
 void
@@ -101,15 +101,15 @@ shortage_take(struct engine *engine, const struct notice *notice)
     memcpy(lost->why, notice->why, sizeof(lost->why));
     shortage_describe(engine, notice->rank, text);
     log_warning("engine", "%s", text);
-    const struct verdict verdict =
-        verdict_of(notice->status, notice->of, "%s", text);
+    const struct failure_notice failure_notice =
+        failure_make(notice->status, notice->of, "%s", text);
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (!op_waits_for(op, notice->rank))
             continue;
         if (op->is_message && !op->message.is_receive)
-            send_failed(op, &verdict);
-        op_fail(op, &verdict);
+            send_failed(op, &failure_notice);
+        op_fail(op, &failure_notice);
     }
 }
 
@@ -141,23 +141,24 @@ op_receives(const struct op *op, uint32_t source, uint64_t tag)
 
 /* Nobody receives it yet. Those that are alike are counted. */
 static void
-failed_send_keep(struct channel *channel,
+failed_send_keep(struct comm_context *context,
                  const struct frame *frame,
                  const char *text)
 {
-    const struct verdict verdict = verdict_read(channel->engine, frame, text);
+    const struct failure_notice failure_notice =
+        failure_notice_decode(context->engine, frame, text);
     struct failed_send *failed;
 
-    TAILQ_FOREACH(failed, &channel->failed_sends, link)
+    TAILQ_FOREACH(failed, &context->failed_sends, link)
     {
         if (failed->source == frame->step && failed->tag == frame->op &&
-            failed->verdict.status == verdict.status &&
-            strcmp(failed->verdict.why, verdict.why) == 0) {
+            failed->failure_notice.status == failure_notice.status &&
+            strcmp(failed->failure_notice.why, failure_notice.why) == 0) {
             failed->n++;
             return;
         }
     }
-    failed = channel->n_failed_sends < LIMIT_EARLY_VERDICTS
+    failed = context->n_failed_sends < LIMIT_EARLY_VERDICTS
                  ? malloc(sizeof(*failed))
                  : NULL;
     if (!failed) {
@@ -171,16 +172,16 @@ failed_send_keep(struct channel *channel,
     failed->n = 1;
     failed->source = frame->step;
     failed->tag = frame->op;
-    failed->verdict = verdict;
-    TAILQ_INSERT_TAIL(&channel->failed_sends, failed, link);
-    channel->n_failed_sends++;
+    failed->failure_notice = failure_notice;
+    TAILQ_INSERT_TAIL(&context->failed_sends, failed, link);
+    context->n_failed_sends++;
 }
 
 static void
-failed_send_forget(struct channel *channel, struct failed_send *failed)
+failed_send_forget(struct comm_context *context, struct failed_send *failed)
 {
-    TAILQ_REMOVE(&channel->failed_sends, failed, link);
-    channel->n_failed_sends--;
+    TAILQ_REMOVE(&context->failed_sends, failed, link);
+    context->n_failed_sends--;
     free(failed);
 }
 
@@ -319,22 +320,23 @@ news_tell(struct engine *engine,
           const struct frame *frame,
           const char *text)
 {
-    struct channel *channel = engine_channel(engine, frame->comm);
+    struct comm_context *context = engine_context(engine, frame->comm);
     struct op *op;
 
     transport_tell_all(engine->transport, peer, frame, text);
-    if (frame->signature != engine->roster->rank || !channel)
+    if (frame->signature != engine->roster->rank || !context)
         return;
     TAILQ_FOREACH(op, &engine->running, link)
     {
-        if (op->channel == channel && op_receives(op, frame->step, frame->op)) {
-            const struct verdict verdict = verdict_read(engine, frame, text);
+        if (op->context == context && op_receives(op, frame->step, frame->op)) {
+            const struct failure_notice failure_notice =
+                failure_notice_decode(engine, frame, text);
 
-            op_fail(op, &verdict);
+            op_fail(op, &failure_notice);
             return;
         }
     }
-    failed_send_keep(channel, frame, text);
+    failed_send_keep(context, frame, text);
 }
 
 void
@@ -355,25 +357,25 @@ shortage_came(struct engine *engine,
 bool
 shortage_refuse(struct op *op)
 {
-    struct channel *channel = op->channel;
+    struct comm_context *context = op->context;
     struct failed_send *failed;
 
-    TAILQ_FOREACH(failed, &channel->failed_sends, link)
+    TAILQ_FOREACH(failed, &context->failed_sends, link)
     {
         if (op_receives(op, failed->source, failed->tag))
             break;
     }
     if (!failed)
         return false;
-    op_fail_told(op, &failed->verdict);
+    op_fail_told(op, &failed->failure_notice);
     if (--failed->n == 0)
-        failed_send_forget(channel, failed);
+        failed_send_forget(context, failed);
     return true;
 }
 
 void
-shortage_forget(struct channel *channel)
+shortage_forget(struct comm_context *context)
 {
-    while (!TAILQ_EMPTY(&channel->failed_sends))
-        failed_send_forget(channel, TAILQ_FIRST(&channel->failed_sends));
+    while (!TAILQ_EMPTY(&context->failed_sends))
+        failed_send_forget(context, TAILQ_FIRST(&context->failed_sends));
 }

@@ -1,4 +1,4 @@
-/* engine/state.h - the engine's and a channel's own state; private to engine/ */
+/* engine/state.h - the engine's and a context's own state; private to engine/ */
 
 #ifndef ENGINE_STATE_H
 #define ENGINE_STATE_H
@@ -10,11 +10,11 @@
 #include <sys/queue.h>
 
 #include "base/process.h"
-#include "engine/endurance.h"
+#include "engine/backoff.h"
+#include "engine/cpu_placement.h"
 #include "engine/engine.h"
 #include "engine/op.h"
-#include "engine/past.h"
-#include "engine/perch.h"
+#include "engine/op_history.h"
 #include "engine/reason.h"
 #include "net/path.h"
 
@@ -22,19 +22,19 @@ struct shm_region_header;
 
 TAILQ_HEAD(op_list, op);
 TAILQ_HEAD(waiter_list, waiter);
-TAILQ_HEAD(channel_list, channel);
-TAILQ_HEAD(residue_list, residue);
+TAILQ_HEAD(context_list, comm_context);
+TAILQ_HEAD(residual_list, residual);
 
-/* A connection that the control thread hands to the driver. */
-enum letter_kind {
-    LETTER_CONNECTED,
-    LETTER_STREAM,
-    LETTER_ENCRYPTED,
+/* A connection that the control thread hands to the progress owner. */
+enum command_kind {
+    COMMAND_CONNECTED,
+    COMMAND_STREAM,
+    COMMAND_ENCRYPTED,
 };
 
-struct letter {
-    TAILQ_ENTRY(letter) link;
-    enum letter_kind kind;
+struct command {
+    TAILQ_ENTRY(command) link;
+    enum command_kind kind;
     uint32_t rank;
     int fd;
     unsigned stream;
@@ -42,25 +42,25 @@ struct letter {
     struct tls *tls;
 };
 
-TAILQ_HEAD(letter_list, letter);
+TAILQ_HEAD(command_list, command);
 
-/* What the control thread may tell the driver of a rank: bits, of which a higher
+/* What the control thread may tell the progress owner of a rank: bits, of which a higher
  * one is the graver. */
 enum notice_kind {
     NOTICE_UNDECIDED = 1, /* the coordinator will not decide about it */
     NOTICE_SHORTAGE = 2,
     NOTICE_UNREACHABLE = 4,
-    NOTICE_CONDEMNED = 8,
+    NOTICE_DECLARED_DEAD = 8,
 };
 
-/* All that the driver has not been told yet of one rank. Each rank has its own from
+/* All that the progress owner has not been told yet of one rank. Each rank has its own from
  * the beginning: a notice that found no memory would leave calls waiting. */
 struct notice {
     TAILQ_ENTRY(notice) link;
     unsigned
-        kinds; /* enum notice_kind; 0: none, else the driver will read it */
+        kinds; /* enum notice_kind; 0: none, else the progress owner will read it */
     uint32_t rank;
-    enum evidence evidence;  /* NOTICE_CONDEMNED */
+    enum evidence evidence;  /* NOTICE_DECLARED_DEAD */
     uint32_t of;             /* NOTICE_SHORTAGE: who lacks something ... */
     enum hoop_status status; /* ... and what operations end with */
     char why[REASON_BYTES];  /* of the gravest kind */
@@ -70,37 +70,37 @@ TAILQ_HEAD(notice_list, notice);
 
 /* Once for what others have sent, once for what they then say of it. */
 enum {
-    UNHEARD_LOOKS = 2
+    POLLS_PENDING = 2
 };
 
-/* A verdict on an operation that has not begun here. */
-struct early_verdict {
-    TAILQ_ENTRY(early_verdict) link;
+/* A failure notice on an operation that has not begun here. */
+struct early_failure {
+    TAILQ_ENTRY(early_failure) link;
     uint64_t op;
-    struct verdict verdict;
+    struct failure_notice failure_notice;
 };
 
-TAILQ_HEAD(early_verdict_list, early_verdict);
+TAILQ_HEAD(early_failure_list, early_failure);
 
 /* What a rank that left had called, and this one has not yet. */
-struct farewell {
-    TAILQ_ENTRY(farewell) link;
+struct final_state {
+    TAILQ_ENTRY(final_state) link;
     uint32_t peer;
-    struct frame frame; /* its last answer: engine/inquiry.c */
+    struct frame frame; /* its last answer: engine/state_query.c */
 };
 
-TAILQ_HEAD(farewell_list, farewell);
+TAILQ_HEAD(final_state_list, final_state);
 TAILQ_HEAD(failed_send_list, failed_send);
 
 /* The last used first. */
-struct residues {
-    struct residue_list list;
+struct residuals {
+    struct residual_list list;
     size_t n;
     size_t n_bytes;
 };
 
-struct channel {
-    TAILQ_ENTRY(channel) link;
+struct comm_context {
+    TAILQ_ENTRY(comm_context) link;
     struct engine *engine;
     uint64_t id;
     uint32_t rank;
@@ -110,47 +110,48 @@ struct channel {
     char name[LIMIT_NAME]; /* as the program calls it; "": it does not */
     _Atomic uint32_t timeout_ms;
     const char
-        *_Atomic purpose;       /* channel_set_purpose(); NULL: the program's */
+        *_Atomic purpose;       /* context_set_purpose(); NULL: the program's */
     _Atomic uint64_t op_next;   /* number of the next collective */
     _Atomic uint64_t n_forming; /* of them, those by which it was formed */
     uint64_t *message_next; /* [size]: number of the next message sent there */
-    struct residues residues; /* under the gate, as are the numbers above */
-    /* The driver's, as is all below. */
+    struct residuals residuals; /* under the lock, as are the numbers above */
+    /* The progress owner's, as is all below. */
     uint64_t begin_next; /* number of the next collective to begin */
     /* Sockets may hold what others have sent for another call than the last:
      * looks at all of them after which they do not, and flat ones' looks. */
-    unsigned n_unheard, n_unheard_flat;
+    unsigned n_polls_pending, n_polls_pending_shm;
     struct shm_region *shm_region; /* NULL: there is none */
-    uint64_t forgone;     /* up to which operation failures were told there */
-    struct op_list flats; /* begun, and to be done one after another */
-    TAILQ_ENTRY(channel) assembled_link; /* while there are any */
-    struct op *quick;    /* of shortcut.c; NULL: without a shared region */
-    bool is_quick_plain; /* what it called last had no counts */
-    unsigned n_turnless; /* shortcuts' rounds since sockets were looked at */
-    /* A verdict is passed on once: see verdict_on_past(). */
-    struct early_verdict_list early_verdicts;
-    unsigned n_early_verdicts;
-    struct farewell_list farewells;
-    unsigned n_farewells;
+    uint64_t abandoned;     /* up to which operation failures were told there */
+    struct op_list shm_ops; /* begun, and to be done one after another */
+    TAILQ_ENTRY(comm_context) shm_contexts_link; /* while there are any */
+    struct op
+        *cached_op; /* of inline_collective.c; NULL: without a shared region */
+    bool is_cached_op_plain;    /* what it called last had no counts */
+    unsigned n_rounds_unpolled; /* inline rounds since sockets were looked at */
+    /* A failure notice is passed on once: see failure_notice_on_ended(). */
+    struct early_failure_list early_failures;
+    unsigned n_early_failures;
+    struct final_state_list final_states;
+    unsigned n_final_states;
     struct failed_send_list failed_sends;
     unsigned n_failed_sends;
-    struct past past;
-    /* The last verdict on what is past, for those who ask. */
+    struct op_history op_history;
+    /* The last failure notice on an operation that has ended, for those who ask. */
     uint64_t failed_op;
-    struct verdict failed;
+    struct failure_notice failed;
     uint64_t failed_first; /* number of the first that ended badly here, or 0 */
     /* By one of its members: revocation.c. */
     bool is_revoked;
-    struct verdict revoked;
-    bool is_forsaken; /* revoke it when a member is lost */
-    bool is_watched;  /* somebody waits for its members, without an operation */
-    TAILQ_ENTRY(channel) watched_link; /* then */
+    struct failure_notice revoked;
+    bool must_revoke_on_loss; /* revoke it when a member is lost */
+    bool is_watched; /* somebody waits for its members, without an operation */
+    TAILQ_ENTRY(comm_context) watched_link; /* then */
     /* One on what had returned here: the next call to end tells it. */
-    bool is_owed;
-    struct verdict owed;
+    bool has_deferred_failure;
+    struct failure_notice deferred_failure;
 };
 
-TAILQ_HEAD(closing_list, closing);
+TAILQ_HEAD(context_command_list, context_command);
 
 /* A send to this rank that failed where it was called, and was told by others:
  * the receive that it was for fails, too. */
@@ -159,20 +160,20 @@ struct failed_send {
     uint64_t n;      /* of them, all alike */
     uint32_t source; /* a world rank */
     uint64_t tag;
-    struct verdict verdict;
+    struct failure_notice failure_notice;
 };
 
 struct lost_rank {
     bool is_lost;
     bool has_given_up; /* it has said so itself; then it is lost, too */
     bool has_left;
-    bool is_suspect;    /* it is lost unless others know better in time */
-    bool is_complained; /* ... and those who decide know */
+    bool is_suspect;  /* it is lost unless others know better in time */
+    bool is_reported; /* ... and those who decide know */
     enum evidence evidence;
     uint64_t suspected_ns;
-    uint64_t n_heard; /* of it, until then */
-    uint64_t rule_ns; /* when the rule for ranks alone begins to hold */
-    uint64_t look_ns; /* when it is looked after again */
+    uint64_t n_heard;       /* of it, until then */
+    uint64_t rule_ns;       /* when the rule for ranks alone begins to hold */
+    uint64_t next_check_ns; /* when it is looked after again */
     /* Not lost, but there is no connection, for want of what `why` says, by
      * short_of; HOOP_OK: nothing is known to be wanting. */
     enum hoop_status short_status;
@@ -183,16 +184,16 @@ struct lost_rank {
 };
 
 /* Signs of life of a rank. */
-struct pulse {
-    uint64_t n_looks; /* the last one that was for it */
+struct heartbeat {
+    uint64_t n_checks; /* the last one that was for it */
     uint64_t n_heard;
     uint64_t silent_ns;
     uint64_t ended_ns;   /* since when its process is seen to have; 0: is not */
     atomic_bool is_seen; /* its process can be: it has that number here */
     struct process_share share; /* when half the time had passed */
-    unsigned n_reprieves;
+    unsigned n_grace_periods;
     struct probe probe; /* of its listener, when half the time had passed */
-    bool is_weighed;    /* share is known, and probe has begun */
+    bool has_baseline;  /* share is known, and probe has begun */
     bool is_asked;
     uint32_t round_trip_ms; /* just before it was asked */
 };
@@ -210,73 +211,73 @@ struct engine {
     const struct roster *roster;
     struct transport *transport;
     struct faults *faults; /* NULL: none */
-    bool is_orphan;        /* in a forked child: nothing else may be touched */
-    int headcount_fd;      /* this rank, as other jobs see it */
+    bool is_forked_child;  /* in a forked child: nothing else may be touched */
+    int local_ranks_fd;    /* this rank, as other jobs see it */
     /* How to wait beside the ranks that are on this host: unless it spins, they
      * are more than there are processors. */
-    _Atomic enum endurance_rule crowd_rule;
+    _Atomic enum wait_policy host_wait_policy;
 
-    /* Under the gate. */
-    pthread_mutex_t gate;
-    bool is_driven;
+    /* Under the lock. */
+    pthread_mutex_t lock;
+    bool is_progress_owned;
     struct waiter_list waiters;
-    struct op_list mailbox;
-    struct letter_list letters;
+    struct op_list submit_queue;
+    struct command_list commands;
     struct notice *notices; /* [world rank] */
     struct notice_list noticed;
-    struct op_list spares;
-    unsigned n_spares;
-    struct channel_list channels;
-    struct closing_list closings;
+    struct op_list op_pool;
+    unsigned n_pooled;
+    struct context_list contexts;
+    struct context_command_list context_commands;
     uint64_t asked;          /* a question that is to be looked at */
     uint64_t activity_query; /* likewise */
     bool has_cancelled;      /* operations, since the last look */
     bool must_sweep;         /* what came for communicators that are not kept */
-    unsigned n_expected;     /* channels that are being formed */
-    uint64_t n_failed_told;  /* failed sends, to others: the driver's */
-    uint64_t gone[LIMIT_CHANNELS_GONE]; /* ids of the last that were closed */
+    unsigned n_expected;     /* contexts that are being formed */
+    uint64_t n_failed_told;  /* failed sends, to others: the progress owner's */
+    uint64_t gone[LIMIT_CONTEXTS_GONE]; /* ids of the last that were closed */
     size_t n_gone;
 
     /* The operation that ended last, for the next of its kind: whoever calls
-     * the same again does not need the gate for it. */
+     * the same again does not need the lock for it. */
     _Atomic(struct op *) kept;
 
     struct cma_cookie cma_cookie; /* others find it before they read */
     _Atomic int *bells; /* [world rank]: those that were reached, or -1 */
 
-    atomic_bool has_mail;
+    atomic_bool has_commands;
     atomic_bool is_asked;    /* a question is, or views.question is open */
     atomic_bool is_expelled; /* lost[own rank].why is there, and stays */
     atomic_bool is_sleeping;
-    atomic_bool has_strays; /* something is kept for a channel to come */
+    atomic_bool has_early_frames; /* something is kept for a context to come */
     _Atomic uint64_t n_ended;
 
-    /* The driver's. */
-    struct perch perch;
+    /* The progress owner's. */
+    struct cpu_placement cpu_placement;
     struct op *own; /* what it waits for itself; NULL: it has ended, or none */
     struct op_list running;
     struct op_list dirty;
     struct op_list ended; /* their waiters do not know yet */
     uint64_t deadline_ns; /* not later than the earliest of the running */
-    struct channel_list assembled;
-    struct channel_list watched;
+    struct context_list shm_contexts;
+    struct context_list watched;
     struct lost_rank *lost; /* [world rank] */
     uint32_t n_lost;
     uint32_t n_suspects;
     struct views views;
-    struct pulse *pulses; /* [world rank] */
-    uint64_t n_looks;     /* for pulses, and when the last was */
-    uint64_t looked_ns;
+    struct heartbeat *heartbeats; /* [world rank] */
+    uint64_t n_checks;            /* for heartbeats, and when the last was */
+    uint64_t checked_ns;
     uint32_t n_left;     /* of them, in good order */
     uint64_t warned_ns;  /* when it was last said that somebody is late */
     unsigned n_unwarned; /* operations of which it was not said since */
     bool is_leaving;
     bool has_rest;   /* of what was sent at once, and has ended */
     bool must_flush; /* before the end of an operation is published */
-    bool may_look;   /* at the sockets that nothing waits for, before an end */
+    bool may_poll;   /* at the sockets that nothing waits for, before an end */
 };
 
-/* By the driver: one more operation has ended well. There is one writer: no
+/* By the progress owner: one more operation has ended well. There is one writer: no
  * locked instruction is needed. */
 static inline void
 engine_count(struct engine *engine)
@@ -287,31 +288,31 @@ engine_count(struct engine *engine)
     atomic_store_explicit(&engine->n_ended, n + 1, memory_order_relaxed);
 }
 
-/* mail.c */
+/* command_queue.c */
 
-/* Hand the connection in content, which is taken, to the driver or the next one.
+/* Hand the connection in content, which is taken, to the progress owner or the next one.
  * Without memory for that it is closed, and its rank unreachable. */
 void
-engine_letter(struct engine *engine, const struct letter *content);
-/* Close the connection in letter: nobody takes it. */
+engine_enqueue_connection(struct engine *engine, const struct command *content);
+/* Close the connection in command: nobody takes it. */
 void
-letter_refuse(const struct letter *letter);
-/* Tell the driver, or the next one, what content says of content->rank; of two
+command_discard(const struct command *command);
+/* Tell the progress owner, or the next one, what content says of content->rank; of two
  * reasons that it has not read yet it is given the graver, or the first. Needs no
  * memory. */
 void
 engine_notify(struct engine *engine, const struct notice *content);
-/* Have the driver call engine_sweep(). Needs no memory. */
+/* Have the progress owner call engine_sweep(). Needs no memory. */
 void
 engine_sweep_later(struct engine *engine);
-/* By the driver: do what was handed in. Returns whether there was any. */
+/* By the progress owner: do what was handed in. Returns whether there was any. */
 bool
-engine_take_mail(struct engine *engine);
+engine_execute_commands(struct engine *engine);
 
-/* A verdict on a rank; others are on an operation of a communicator. */
-static const uint64_t VERDICT_ON_RANK = 0;
+/* A failure notice on a rank; others are on an operation of a communicator. */
+static const uint64_t FAILURE_OF_RANK = 0;
 
-/* cancel.c, by the driver */
+/* cancel.c, by the progress owner */
 
 /* End what has been cancelled. */
 void
@@ -320,14 +321,14 @@ engine_end_cancelled(struct engine *engine);
 bool
 op_refuse_cancelled(struct op *op);
 
-/* channel.c */
+/* context.c */
 
-/* By the driver: end what runs on channel, and forget all of it. */
+/* By the progress owner: end what runs on context, and forget all of it. */
 void
-channel_end(struct channel *channel);
+context_end(struct comm_context *context);
 /* Nothing runs on it. */
 void
-channel_destroy(struct channel *channel);
+context_destroy(struct comm_context *context);
 /* Whether what comes for communicator id is of use: it is open, or may be one
  * that is just being formed. owner is the engine. */
 bool
@@ -339,20 +340,20 @@ engine_sweep(struct engine *engine);
 /* events.c */
 
 extern const struct transport_events engine_events;
-/* By the driver: rank has left in good order. */
+/* By the progress owner: rank has left in good order. */
 void
 engine_left(struct engine *engine, uint32_t rank);
 
-/* verdict.c, by the driver. */
+/* failure_notice.c, by the progress owner. */
 
 /* rank, which may be this one, is dead or gone, which is certain by evidence
  * (EVIDENCE_TOLD: somebody else has found out): every operation that needs it
  * ends. */
 void
-engine_lose(struct engine *engine,
-            uint32_t rank,
-            enum evidence evidence,
-            const char *why);
+engine_mark_lost(struct engine *engine,
+                 uint32_t rank,
+                 enum evidence evidence,
+                 const char *why);
 /* The same, seen here: who may conclude from evidence, base/evidence.h says. */
 void
 engine_suspect(struct engine *engine,
@@ -361,7 +362,7 @@ engine_suspect(struct engine *engine,
                const char *why);
 /* Nobody else decides about it. */
 void
-suspect_undecided(struct engine *engine, uint32_t rank);
+failure_detector_undecided(struct engine *engine, uint32_t rank);
 /* Returns when to look again. */
 uint64_t
 engine_check_suspects(struct engine *engine, uint64_t now_ns);
@@ -379,66 +380,67 @@ lost_describe_to_others(const struct engine *engine,
                         char out_text[LIMIT_ERROR_TEXT]);
 /* world_rank is a member. */
 bool
-channel_has(const struct channel *channel, uint32_t world_rank);
+context_has_member(const struct comm_context *context, uint32_t world_rank);
 /* Whether, and why, op cannot end any more: a member is lost, or one that is still
  * needed has left. */
 bool
-op_broken(struct op *op, struct verdict *out_verdict);
+op_cannot_end(struct op *op, struct failure_notice *out_notice);
 /* Whether a member is lost; which. */
 bool
-channel_bereft(const struct channel *channel, struct verdict *out_verdict);
+context_has_lost_member(const struct comm_context *context,
+                        struct failure_notice *out_notice);
 /* Only the part about members that left. */
 bool
-op_stranded(struct op *op, struct verdict *out_verdict);
+op_waits_for_departed(struct op *op, struct failure_notice *out_notice);
 /* That rank, which is lost, is. */
-struct verdict
-lost_verdict(const struct engine *engine, uint32_t rank);
-/* What a peer's verdict, of which text is the payload, ends operations with. */
-struct verdict
-verdict_read(const struct engine *engine,
-             const struct frame *frame,
-             const char *text);
-/* rank, of a struct verdict, as VERDICT frames have it in call.root. */
+struct failure_notice
+lost_failure(const struct engine *engine, uint32_t rank);
+/* What a peer's failure notice, of which text is the payload, ends operations with. */
+struct failure_notice
+failure_notice_decode(const struct engine *engine,
+                      const struct frame *frame,
+                      const char *text);
+/* rank, of a struct failure_notice, as VERDICT frames have it in call.root. */
 uint32_t
-verdict_pack_rank(uint32_t rank);
+failure_notice_pack_rank(uint32_t rank);
 /* Tell every peer of an operation's failure. */
 void
-verdict_tell(struct engine *engine,
-             const struct channel *channel,
-             uint64_t number,
-             const struct verdict *verdict);
+failure_notice_send_all(struct engine *engine,
+                        const struct comm_context *context,
+                        uint64_t number,
+                        const struct failure_notice *failure_notice);
 /* Tell a peer to whom goodbye is said of all ranks that are lost. */
 void
-verdict_part(struct engine *engine, uint32_t peer);
+failure_notice_send_lost(struct engine *engine, uint32_t peer);
 /* The one on operation number that came before it began, to be freed; or NULL. */
-struct early_verdict *
-verdict_take(struct channel *channel, uint64_t number);
-/* A verdict on operation number, which has ended here: pass it on if it is
- * new. A mismatch is told by the next call of channel that ends. */
+struct early_failure *
+failure_notice_take_early(struct comm_context *context, uint64_t number);
+/* A failure notice on operation number, which has ended here: pass it on if it is
+ * new. A mismatch is told by the next call of context that ends. */
 void
-verdict_on_past(struct channel *channel,
-                uint64_t number,
-                const struct verdict *verdict);
+failure_notice_on_ended(struct comm_context *context,
+                        uint64_t number,
+                        const struct failure_notice *failure_notice);
 /* What op's call has to tell beside its own end; op->text may change. Returns
  * the status of both. */
 enum hoop_status
-verdict_settle(struct op *op, enum hoop_status status);
-/* Peer's verdict on a message this rank sent to it, or on a collective. */
+failure_notice_settle(struct op *op, enum hoop_status status);
+/* Peer's failure notice on a message this rank sent to it, or on a collective. */
 void
-verdict_on_message(struct channel *channel,
-                   uint32_t peer,
-                   const struct frame *frame,
-                   const char *text);
+failure_notice_on_message(struct comm_context *context,
+                          uint32_t peer,
+                          const struct frame *frame,
+                          const char *text);
 void
-verdict_on_op(struct engine *engine,
-              struct channel *channel,
-              const struct frame *frame,
-              const char *text);
+failure_notice_on_op(struct engine *engine,
+                     struct comm_context *context,
+                     const struct frame *frame,
+                     const char *text);
 
-/* mismatch.c, by the driver. */
+/* mismatch.c, by the progress owner. */
 
 /* How the two sides of a collective's message differ in its length. */
-struct misfit {
+struct size_mismatch {
     uint64_t number;
     const struct frame_call *call;
     uint64_t n_expected;
@@ -448,14 +450,14 @@ struct misfit {
 
 /* frame, of peer, is of another call than this rank's of the same number. */
 void
-mismatch_calls(struct channel *channel,
+mismatch_calls(struct comm_context *context,
                uint32_t peer,
                const struct frame *frame);
 /* The calls are the same, but not the lengths of a message between the two. */
 void
-mismatch_bytes(struct channel *channel,
+mismatch_bytes(struct comm_context *context,
                uint32_t peer,
-               const struct misfit *misfit);
+               const struct size_mismatch *size_mismatch);
 /* What came for op before it began: is it of the same call? */
 void
 mismatch_early(struct op *op);
@@ -463,7 +465,7 @@ mismatch_early(struct op *op);
 bool
 mismatch_surplus(struct op *op);
 
-/* shortage.c, by the driver: the control thread's notice of one. */
+/* shortage.c, by the progress owner: the control thread's notice of one. */
 void
 shortage_take(struct engine *engine, const struct notice *notice);
 /* That there is no connection to rank, as this thread's last error. */
@@ -480,151 +482,156 @@ shortage_came(struct engine *engine,
 bool
 shortage_refuse(struct op *op);
 void
-shortage_forget(struct channel *channel);
+shortage_forget(struct comm_context *context);
 
-/* refusal.c, by the driver: op, a receive, has been matched with the message
+/* receive_mismatch.c, by the progress owner: op, a receive, has been matched with the message
  * that frame, and tensor if it is one, begins, but does not take it. Both ends
  * of it end. */
 
 /* It is not what op expects. */
 void
-refusal_of_other(struct op *op,
-                 const struct frame *frame,
-                 const struct frame_tensor *tensor);
+receive_mismatch_type(struct op *op,
+                      const struct frame *frame,
+                      const struct frame_tensor *tensor);
 /* There is no memory for it: why. */
 void
-refusal_of_memory(struct op *op,
-                  const struct frame *frame,
-                  const struct frame_tensor *tensor,
-                  const char *why);
+receive_mismatch_memory(struct op *op,
+                        const struct frame *frame,
+                        const struct frame_tensor *tensor,
+                        const char *why);
 /* Of a list, which op waits for more of, but its sender has begun the next list
  * with frame. Only op ends. */
 void
-refusal_to_wait(struct op *op,
-                const struct frame *frame,
-                const struct frame_tensor *tensor);
+receive_mismatch_next_list(struct op *op,
+                           const struct frame *frame,
+                           const struct frame_tensor *tensor);
 /* No receive is left for it: its sender is told. */
 void
-refusal_of_stray(struct engine *engine,
-                 uint32_t peer,
-                 const struct frame *frame,
-                 const struct frame_tensor *tensor);
+receive_mismatch_stray(struct engine *engine,
+                       uint32_t peer,
+                       const struct frame *frame,
+                       const struct frame_tensor *tensor);
 
-/* inquiry.c, by the driver. */
+/* state_query.c, by the progress owner. */
 
 /* Ask the other side of flow what it has called. */
 void
-inquiry_send(const struct step_flow *flow);
+state_query_send(const struct step_flow *flow);
 /* peer asks, or answers. */
 void
-inquiry_came(struct channel *channel, uint32_t peer, const struct frame *frame);
+state_query_receive(struct comm_context *context,
+                    uint32_t peer,
+                    const struct frame *frame);
 /* ... after a communicator that is not here, and may not come. */
 void
-inquiry_deny(struct engine *engine, uint32_t peer, const struct frame *frame);
-void
-inquiry_answered(struct channel *channel,
+state_query_deny(struct engine *engine,
                  uint32_t peer,
                  const struct frame *frame);
+void
+state_query_answered(struct comm_context *context,
+                     uint32_t peer,
+                     const struct frame *frame);
 /* Answer beforehand what peer cannot ask any more: this rank leaves. */
 void
-inquiry_part(struct engine *engine, uint32_t peer);
+state_query_send_final(struct engine *engine, uint32_t peer);
 /* ... nor any peer: this rank frees the communicator. */
 void
-inquiry_end(const struct channel *channel);
+state_query_send_freed(const struct comm_context *context);
 /* op, which has just begun, and what those that left had called. */
 void
-inquiry_recall(struct op *op);
+state_query_apply_final(struct op *op);
 void
-inquiry_forget(struct channel *channel);
+state_query_forget(struct comm_context *context);
 
-/* parting.c, by the driver. */
+/* departure_record.c, by the progress owner. */
 
 /* This rank leaves: say so in its shared regions. */
 void
-parting_write(struct engine *engine);
+departure_record_write(struct engine *engine);
 /* Whether rank has said so in one that it shares with this one. */
 bool
-parting_is_there(struct engine *engine, uint32_t rank);
+departure_record_exists(struct engine *engine, uint32_t rank);
 /* Take what it left there for its answers. */
 void
-parting_read(struct engine *engine, uint32_t rank);
+departure_record_read(struct engine *engine, uint32_t rank);
 
-/* rounds.c */
+/* shm_executor.c */
 
 /* What the header tells, as a frame would. */
 struct frame
-rounds_frame(const struct channel *channel,
-             const struct shm_region_header *header);
+shm_executor_frame(const struct comm_context *context,
+                   const struct shm_region_header *header);
 
-struct channel *
-engine_channel(struct engine *engine, uint64_t id);
+struct comm_context *
+engine_context(struct engine *engine, uint64_t id);
 /* The collective of that number that is under way here; NULL: none. */
 struct op *
-channel_running(const struct channel *channel, uint64_t number);
+context_running(const struct comm_context *context, uint64_t number);
 
-/* assembly.c, by the driver. */
+/* shm_queue.c, by the progress owner. */
 
-/* op has begun, or has ended: is it, or was it, one of its channel's flats? */
+/* op has begun, or has ended: is it, or was it, one of its context's shared-memory operations? */
 void
-assembly_join(struct op *op);
+shm_queue_add(struct op *op);
 void
-assembly_leave(struct op *op);
+shm_queue_remove(struct op *op);
 /* The one that may move. */
 struct op *
-assembly_first(const struct channel *channel);
+shm_queue_first(const struct comm_context *context);
 /* Touch what can move on. */
 void
-assembly_touch(struct engine *engine);
+shm_queue_touch(struct engine *engine);
 /* ... and sleep no more. */
 void
-assembly_look(struct engine *engine);
+shm_queue_stop_sleeping(struct engine *engine);
 /* Before sleeping. False: something can move. */
 bool
-assembly_rest(struct engine *engine);
+shm_queue_prepare_sleep(struct engine *engine);
 /* op is the first: what was refused here, or failed before its turn came, will
  * not be read. Who has posted for it waits for that. */
 void
-assembly_forgo(const struct op *op);
+shm_queue_abandon(const struct op *op);
 /* Wake whoever sleeps, when this rank has published or finished a round. */
 void
-assembly_wake(const struct channel *channel);
+shm_queue_wake_peers(const struct comm_context *context);
 
 /* engine.c */
 
-/* How whoever waits does so, by the setting and the crowd. */
-enum endurance_rule
-engine_endurance(const struct engine *engine);
+/* How whoever waits does so, by the setting and the load of the host. */
+enum wait_policy
+engine_wait_policy(const struct engine *engine);
 
-/* drive.c */
+/* progress.c */
 
-/* Take mail, move data, complete operations. Returns whether anything moved. */
+/* Take commands, move data, complete operations. Returns whether anything moved. */
 bool
-engine_turn(struct engine *engine, int timeout_ms);
+progress_poll(struct engine *engine, int timeout_ms);
 /* Complete what the data that have come permit. */
 bool
-engine_advance(struct engine *engine);
-/* Let the waiters of what has ended go, and free it: when nothing the driver
+progress_advance(struct engine *engine);
+/* Let the waiters of what has ended go, and free it: when nothing the progress owner
  * does still speaks of it. */
 void
-engine_publish(struct engine *engine);
-/* Take the drive right; false: another thread has it. */
+progress_publish(struct engine *engine);
+/* Take the progress right; false: another thread has it. */
 bool
-engine_seize(struct engine *engine);
+progress_try_acquire(struct engine *engine);
 /* ... or wait for it; false: not before the deadline. */
 bool
-engine_seize_until(struct engine *engine, uint64_t deadline_ns);
+progress_acquire_until(struct engine *engine, uint64_t deadline_ns);
 /* Give it up and name a successor. */
 void
-engine_release(struct engine *engine);
-/* By the driver: offer the processor to another rank. */
+progress_release(struct engine *engine);
+/* By the progress owner: offer the processor to another rank. */
 void
-engine_yield(struct engine *engine);
-/* The driver must look at the mailbox. */
+progress_yield(struct engine *engine);
+/* The progress owner must look at the submit queue. */
 void
-engine_post(struct engine *engine);
-/* Have closing->channel ended by whoever drives, and wait for that. */
+progress_wake(struct engine *engine);
+/* Have context_command->context ended by the progress owner, and wait for that. */
 void
-engine_close(struct engine *engine, struct closing *closing);
+context_command_submit(struct engine *engine,
+                       struct context_command *context_command);
 /* op has all it needs: end it, unless what has come meanwhile ends it. */
 void
 op_conclude(struct op *op);

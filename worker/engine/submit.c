@@ -1,8 +1,8 @@
 /*
- * engine/submit.c - operations are made by any thread, begun by the driver
+ * engine/submit.c - operations are made by any thread, begun by the progress owner
  *
- * The number of an operation is drawn under the gate: that is the order in
- * which all ranks must have called. If nobody drives, the starter does, for
+ * The number of an operation is drawn under the lock: that is the order in
+ * which all ranks must have called. If nobody makes progress, the starter does, for
  * one turn: what can be sent is sent at once; or, if it waits at once, from
  * here to the end.
  */
@@ -15,11 +15,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "dtype/dtype.h"
-#include "engine/closing.h"
+#include "engine/context_command.h"
 #include "engine/message_op.h"
-#include "engine/patience.h"
-#include "engine/residue.h"
+#include "engine/residual.h"
 #include "engine/state.h"
+#include "engine/wait_diagnosis.h"
 #include "fault/fault.h"
 
 uint32_t
@@ -31,7 +31,7 @@ faults_of_call(const struct engine *engine, enum call_name name)
 }
 
 void
-op_strike(const struct op *op, enum fault_point point, uint32_t round)
+op_inject_fault(const struct op *op, enum fault_point point, uint32_t round)
 {
     const struct fault_event event = {
         .point = point,
@@ -54,7 +54,7 @@ op_label(struct op *op, const struct call *call)
         /* All ranks must check, or none. */
         .signature = call_signature(call) ^ flags,
         .flags = flags,
-        /* The same for all of its stages. */
+        /* The same for all of its chain. */
         .faults = op->label.faults,
         .call = op->call,
     };
@@ -64,29 +64,30 @@ op_label(struct op *op, const struct call *call)
 static bool
 is_checked_first(const struct op *op)
 {
-    return (op->label.flags & FRAME_CHECKED) && op->channel->size > 1 &&
+    return (op->label.flags & FRAME_CHECKED) && op->context->size > 1 &&
            op->call.name != CALL_BARRIER && op->call.name != CALL_AGREE;
 }
 
-/* Whoever waits at once begins them itself, if nobody drives and nothing was
- * handed in before. Under the gate. */
+/* Whoever waits at once begins them itself, if nobody makes progress and nothing was
+ * handed in before. Under the lock. */
 static bool
 ops_hold(struct op *const *ops, enum engine_mode mode)
 {
     struct engine *engine = ops[0]->engine;
-    const bool is_held = mode == ENGINE_START_AND_WAIT && !engine->is_driven &&
-                         !atomic_load(&engine->has_mail);
+    const bool is_held = mode == ENGINE_START_AND_WAIT &&
+                         !engine->is_progress_owned &&
+                         !atomic_load(&engine->has_commands);
 
     ops[0]->is_held = is_held;
-    engine->is_driven |= is_held;
+    engine->is_progress_owned |= is_held;
     return is_held;
 }
 
-/* Under the gate: nobody else writes them. */
+/* Under the lock: nobody else writes them. */
 static void
 op_number(struct op *op)
 {
-    _Atomic uint64_t *next = &op->channel->op_next;
+    _Atomic uint64_t *next = &op->context->op_next;
 
     if (!op->is_message) {
         op->number = atomic_load_explicit(next, memory_order_relaxed);
@@ -98,12 +99,12 @@ op_number(struct op *op)
 
 /* The right is given up on return. */
 static void
-turn_of_starter(struct engine *engine)
+poll_by_starter(struct engine *engine)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
 
-    engine_turn(engine, 0);
-    engine_release(engine);
+    progress_poll(engine, 0);
+    progress_release(engine);
 }
 
 /* Give ops their numbers and hand them in; more than one that are waited for
@@ -113,24 +114,25 @@ ops_submit(struct op *const *ops, size_t n_ops, enum engine_mode mode)
 {
     struct engine *engine = ops[0]->engine;
 
-    pthread_mutex_lock(&engine->gate);
+    pthread_mutex_lock(&engine->lock);
     const bool is_held = ops_hold(ops, mode);
     for (size_t i = 0; i < n_ops; i++) {
         op_number(ops[i]);
         if (!is_held)
-            TAILQ_INSERT_TAIL(&engine->mailbox, ops[i], link);
+            TAILQ_INSERT_TAIL(&engine->submit_queue, ops[i], link);
     }
     if (!is_held)
-        atomic_store(&engine->has_mail, true);
-    const bool drives = mode == ENGINE_START && !engine->is_driven;
-    const bool is_driven = engine->is_driven && !is_held;
-    engine->is_driven |= drives;
-    pthread_mutex_unlock(&engine->gate);
+        atomic_store(&engine->has_commands, true);
+    const bool owns_progress =
+        mode == ENGINE_START && !engine->is_progress_owned;
+    const bool is_progress_owned = engine->is_progress_owned && !is_held;
+    engine->is_progress_owned |= owns_progress;
+    pthread_mutex_unlock(&engine->lock);
 
-    if (drives)
-        turn_of_starter(engine);
-    else if (is_driven)
-        engine_post(engine);
+    if (owns_progress)
+        poll_by_starter(engine);
+    else if (is_progress_owned)
+        progress_wake(engine);
 }
 
 void
@@ -199,22 +201,22 @@ op_set_collective(struct op *op, const struct engine_collective *collective)
         op->first_call = op->call;
     enum hoop_status status = counts_copy(op, &collective->shape);
     if (status == HOOP_OK && op->loss == LOSS_INT8)
-        status = residue_begin(op, collective->place ? collective->place
-                                                     : collective->input);
+        status = residual_begin(op, collective->place ? collective->place
+                                                      : collective->input);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-collective_start(struct channel *channel,
+collective_start(struct comm_context *context,
                  const struct engine_collective *collective,
                  uint32_t faults,
                  struct op **out_op)
 {
-    enum hoop_status status = engine_check(channel->engine);
+    enum hoop_status status = engine_check(context->engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    struct op *op = op_take(channel, collective->algorithm);
+    struct op *op = op_take(context, collective->algorithm);
     if (!op)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
     op->is_message = false;
@@ -227,53 +229,53 @@ collective_start(struct channel *channel,
     op->is_checking = is_checked_first(op);
     if (op->is_checking)
         op_set_kernels(op);
-    op->stages = collective->stages;
+    op->chain = collective->chain;
     ops_submit(&op, 1, collective->mode);
     *out_op = op;
     return HOOP_OK;
 }
 
 enum hoop_status
-op_start(struct channel *channel,
+op_start(struct comm_context *context,
          const struct engine_collective *collective,
          uint32_t faults,
          struct op **out_op)
 {
     const enum hoop_status status =
-        collective_start(channel, collective, faults, out_op);
-    struct stages stages = collective->stages;
+        collective_start(context, collective, faults, out_op);
+    struct chain chain = collective->chain;
 
     if (status != HOOP_OK) {
-        stages_deinit(&stages);
+        chain_deinit(&chain);
         return error_pass(status);
     }
     return HOOP_OK;
 }
 
 enum hoop_status
-engine_start(struct channel *channel,
+engine_start(struct comm_context *context,
              const struct engine_collective *collective,
              struct op **out_op)
 {
     const uint32_t faults =
-        faults_of_call(channel->engine, collective->call.name);
+        faults_of_call(context->engine, collective->call.name);
 
-    return op_start(channel, collective, faults, out_op);
+    return op_start(context, collective, faults, out_op);
 }
 
 /* All or none. */
 static enum hoop_status
-messages_take(struct channel *channel,
+messages_take(struct comm_context *context,
               const struct engine_message *messages,
               size_t n_messages,
               struct op **out_ops)
 {
-    const enum hoop_status alive = engine_check(channel->engine);
+    const enum hoop_status alive = engine_check(context->engine);
 
     if (alive != HOOP_OK)
         return error_pass(alive);
     for (size_t i = 0; i < n_messages; i++) {
-        out_ops[i] = message_take(channel, &messages[i]);
+        out_ops[i] = message_take(context, &messages[i]);
         if (out_ops[i])
             continue;
         while (i > 0)
@@ -284,13 +286,13 @@ messages_take(struct channel *channel,
 }
 
 enum hoop_status
-engine_start_messages(struct channel *channel,
+engine_start_messages(struct comm_context *context,
                       const struct engine_message *messages,
                       size_t n_messages,
                       struct op **out_ops)
 {
     const enum hoop_status status =
-        messages_take(channel, messages, n_messages, out_ops);
+        messages_take(context, messages, n_messages, out_ops);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -300,12 +302,12 @@ engine_start_messages(struct channel *channel,
 }
 
 enum hoop_status
-engine_start_pair(struct channel *channel,
+engine_start_pair(struct comm_context *context,
                   const struct engine_message pair[2],
                   struct op **out_op)
 {
     struct op *ops[2];
-    const enum hoop_status status = messages_take(channel, pair, 2, ops);
+    const enum hoop_status status = messages_take(context, pair, 2, ops);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -320,24 +322,25 @@ static bool
 refuse(struct op *op)
 {
     if (op->engine->is_leaving) {
-        const struct verdict verdict = verdict_of(HOOP_E_CLOSED, HOOP_NO_RANK,
-                                                  "the session is being left");
+        const struct failure_notice failure_notice = failure_make(
+            HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
 
-        op_fail(op, &verdict);
+        op_fail(op, &failure_notice);
         return true;
     }
-    if (op_is_widowed(op)) {
-        op_follow(op);
+    if (op_partner_has_failed(op)) {
+        op_fail_as_partner(op);
         return true;
     }
     if (op_refuse_cancelled(op) || op_refuse_revoked(op))
         return true;
-    if (!TAILQ_EMPTY(&op->channel->failed_sends) && shortage_refuse(op))
+    if (!TAILQ_EMPTY(&op->context->failed_sends) && shortage_refuse(op))
         return true;
-    struct early_verdict *early =
-        op->is_message ? NULL : verdict_take(op->channel, op->number);
+    struct early_failure *early =
+        op->is_message ? NULL
+                       : failure_notice_take_early(op->context, op->number);
     if (early) {
-        op_fail_told(op, &early->verdict);
+        op_fail_told(op, &early->failure_notice);
         free(early);
         return true;
     }
@@ -347,17 +350,18 @@ refuse(struct op *op)
 /* Those it needs are gone, or called something else before they went. Receives
  * of what a rank sent before it was lost may still succeed. */
 static bool
-is_hopeless(struct op *op)
+cannot_succeed(struct op *op)
 {
-    struct verdict verdict;
+    struct failure_notice failure_notice;
 
     if (!op->is_message)
         mismatch_early(op);
     if (!op->is_message && op->state == OP_RUNNING)
-        inquiry_recall(op);
+        state_query_apply_final(op);
     if (op->state == OP_RUNNING &&
-        !(op->is_message && op->message.is_receive) && op_broken(op, &verdict))
-        op_fail(op, &verdict);
+        !(op->is_message && op->message.is_receive) &&
+        op_cannot_end(op, &failure_notice))
+        op_fail(op, &failure_notice);
     return op->state != OP_RUNNING;
 }
 
@@ -379,11 +383,11 @@ begin_collective(struct op *op)
 {
     bool is_complete = false;
 
-    assembly_join(op);
+    shm_queue_add(op);
     enum hoop_status status = executor_begin(op);
 
     if (status == HOOP_OK && executor_can_move(op))
-        status = stages_advance(op, &is_complete);
+        status = chain_advance(op, &is_complete);
     if (status != HOOP_OK)
         op_fail_own(op, status);
     else if (is_complete)
@@ -404,22 +408,22 @@ void
 op_begin(struct op *op)
 {
     struct engine *engine = op->engine;
-    struct verdict verdict;
+    struct failure_notice failure_notice;
 
     if (!op->is_message)
-        op->channel->begin_next = op->number + 1;
+        op->context->begin_next = op->number + 1;
     if (refuse(op))
         return;
     op->state = OP_RUNNING;
     TAILQ_INSERT_TAIL(&engine->running, op, link);
     if (first_due_ns(op) < engine->deadline_ns)
         engine->deadline_ns = first_due_ns(op);
-    if (is_hopeless(op))
+    if (cannot_succeed(op))
         return;
     if (op->is_message)
         begin_message(op);
     else
         begin_collective(op);
-    if (op->state == OP_RUNNING && op_broken(op, &verdict))
-        op_fail(op, &verdict);
+    if (op->state == OP_RUNNING && op_cannot_end(op, &failure_notice))
+        op_fail(op, &failure_notice);
 }

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "engine/patience.h"
 #include "engine/state.h"
+#include "engine/wait_diagnosis.h"
 
 static const uint64_t VIEWS_LOOK_NS = CLOCK_NS_PER_MS;
 
@@ -20,7 +20,7 @@ views_slack_ms(const struct engine *engine)
     uint32_t slack_ms = 0;
 
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
-        const uint32_t ms = pulse_round_trip_ms(engine, rank);
+        const uint32_t ms = heartbeat_round_trip_ms(engine, rank);
 
         slack_ms = ms > slack_ms ? ms : slack_ms;
     }
@@ -63,8 +63,9 @@ view_of(struct engine *engine, uint32_t rank)
     if (transport_received(engine->transport, rank) !=
         engine->views.n_heard[rank])
         return VIEW_HEARD;
-    return lost->is_suspect || pulse_is_gone(engine, rank) ? VIEW_SILENT
-                                                           : VIEW_UNANSWERED;
+    return lost->is_suspect || heartbeat_has_timed_out(engine, rank)
+               ? VIEW_SILENT
+               : VIEW_UNANSWERED;
 }
 
 void
@@ -85,7 +86,7 @@ views_begin(struct engine *engine, uint64_t question)
         views->n_heard[rank] = transport_received(engine->transport, rank);
         if (is_peer(engine, rank) &&
             transport_is_connected(engine->transport, rank))
-            pulse_ask(engine, rank);
+            heartbeat_request(engine, rank);
     }
     engine->must_flush = true;
     engine->deadline_ns = 0;
@@ -101,7 +102,7 @@ may_answer(const struct engine *engine, uint32_t rank, uint64_t now_ns)
 
     return (seen == VIEW_UNANSWERED || seen == VIEW_SILENT) &&
            now_ns < views->asked_ns + (EVIDENCE_ANSWER_MS +
-                                       pulse_round_trip_ms(engine, rank)) *
+                                       heartbeat_round_trip_ms(engine, rank)) *
                                           CLOCK_NS_PER_MS;
 }
 

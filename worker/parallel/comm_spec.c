@@ -68,7 +68,7 @@ pack_buffer_load(struct collective *collective,
     pack_buffer->join = action->join;
     pack_buffer->whole = *output;
     pack_buffer->coming = n_coming > 0 ? pack_buffer->blocks + n_packed : NULL;
-    collective->stages = (struct stages){
+    collective->chain = (struct chain){
         .finish = pack_buffer_unload, .destroy = free, .owner = pack_buffer};
     if (n_packed > 0) {
         blocks_divide(&action->cut, input, pack_buffer->blocks);

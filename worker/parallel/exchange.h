@@ -26,7 +26,7 @@
 #include "parallel/redistribution.h"
 #include "parallel/tiling.h"
 
-/* A mesh on the channel. */
+/* A mesh on the context. */
 struct exchange_side {
     struct tiling tiling;
     const uint32_t *places; /* [rank]; HOOP_NO_RANK: not in the mesh */
@@ -42,7 +42,7 @@ enum exchange_meshes {
 struct replicas {
     struct grid_axes axes; /* of from: tell its replicas apart */
     uint32_t n_replicas;
-    uint32_t n_ranks;   /* of the channel */
+    uint32_t n_ranks;   /* of the context */
     uint32_t *source;   /* [n_ranks]; HOOP_NO_RANK: not in the target */
     uint32_t *n_takers; /* [n_ranks], used up to n_replicas */
 };

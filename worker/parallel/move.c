@@ -124,7 +124,7 @@ static enum hoop_status
 pack_buffer_load(struct collective *collective, const struct move_call *call)
 {
     const enum packing packing = rules[call->move].packing;
-    const uint32_t n_ranks = channel_size(call->comm->channel);
+    const uint32_t n_ranks = context_size(call->comm->context);
     const struct hoop_tensor *whole =
         packing == PACKING_BEFORE ? call->tensor : call->out;
     enum hoop_status status = HOOP_OK;
@@ -143,14 +143,14 @@ pack_buffer_load(struct collective *collective, const struct move_call *call)
     pack_buffer->whole = whole->data;
     pack_buffer->n_parts = n_ranks;
     pack_buffer->scratch = call->scratch;
-    collective->stages =
-        (struct stages){.destroy = pack_buffer_destroy, .owner = pack_buffer};
+    collective->chain =
+        (struct chain){.destroy = pack_buffer_destroy, .owner = pack_buffer};
     if (packs && packing == PACKING_BEFORE) {
         axis_divide(&axis, whole->data, n_ranks, pack_buffer->packed);
         collective->send = pack_buffer->packed;
     } else if (packs) {
         collective->recv = pack_buffer->packed;
-        collective->stages.finish = pack_buffer_unpack;
+        collective->chain.finish = pack_buffer_unpack;
     }
     return HOOP_OK;
 }
@@ -229,7 +229,7 @@ exchange(const struct move_call *call,
     struct collective collective = describe(call, measure);
 
     /* A scratch is in use until the operation has been waited for. */
-    if (channel_size(call->comm->channel) == 1 && !call->scratch)
+    if (context_size(call->comm->context) == 1 && !call->scratch)
         return exchange_alone(call, &collective, out_op);
 
     const enum hoop_status status = pack_buffer_load(&collective, call);
@@ -245,8 +245,8 @@ copy_here(const struct move_call *call, hoop_op_t **out_op)
 {
     const struct hoop_tensor *tensor = call->tensor;
     const int32_t dim = rules[call->move].last == CHANGE_CUT ? -1 : 0;
-    const uint32_t rank = channel_rank(call->comm->channel);
-    const uint32_t size = channel_size(call->comm->channel);
+    const uint32_t rank = context_rank(call->comm->context);
+    const uint32_t size = context_size(call->comm->context);
     struct axis axis;
 
     nothing_to_wait_for(out_op);
@@ -269,8 +269,8 @@ static enum hoop_status
 move_checked(const struct move_call *call, hoop_op_t **out_op)
 {
     const struct measure_group group = {
-        .rank = channel_rank(call->comm->channel),
-        .size = channel_size(call->comm->channel),
+        .rank = context_rank(call->comm->context),
+        .size = context_size(call->comm->context),
     };
     struct measure measure;
     struct target target;

@@ -29,7 +29,7 @@ struct redistribute_runner {
     const struct redistribution *redistribution;
     enum hoop_dtype dtype;
     size_t count;
-    struct stages hooks;
+    struct chain hooks;
     struct buffer_steps buffer_steps;
     uint32_t at; /* the next buffer_step */
     struct buffer_step
@@ -45,7 +45,7 @@ redistribute_runner_destroy(void *owner)
     buffer_steps_deinit(&redistribute_runner->buffer_steps);
     free(redistribute_runner->rooms[BUFFER_FIRST]);
     free(redistribute_runner->rooms[BUFFER_SECOND]);
-    stages_deinit(&redistribute_runner->hooks);
+    chain_deinit(&redistribute_runner->hooks);
     free(redistribute_runner);
 }
 
@@ -249,7 +249,7 @@ redistribute_runner_create(const struct redistribute_runner_request *request,
     const struct transfer_plan_place place = {
         .redistribution = request->redistribution,
         .rank = request->rank,
-        .n_ranks = comm ? channel_size(comm->channel) : 0,
+        .n_ranks = comm ? context_size(comm->context) : 0,
     };
     struct redistribute_runner *redistribute_runner =
         calloc(1, sizeof(*redistribute_runner));
@@ -293,7 +293,7 @@ redistribute_runner_keep(struct redistribute_runner *redistribute_runner,
 
 static enum hoop_status
 redistribute_runner_set_out(struct redistribute_runner *redistribute_runner,
-                            struct channel *channel,
+                            struct comm_context *context,
                             enum engine_mode mode,
                             struct op **out_op)
 {
@@ -301,23 +301,23 @@ redistribute_runner_set_out(struct redistribute_runner *redistribute_runner,
         redistribute_runner, redistribute_runner_go_on(redistribute_runner));
 
     first.mode = mode;
-    first.stages = (struct stages){
+    first.chain = (struct chain){
         .next = redistribute_runner_next,
         .finish = redistribute_runner_finish,
         .destroy = redistribute_runner_destroy,
         .owner = redistribute_runner,
     };
-    return engine_start(channel, &first, out_op);
+    return engine_start(context, &first, out_op);
 }
 
 /* No rank of the communicator: nothing but the hooks. */
 static enum hoop_status
-start_outside(struct stages *hooks, struct op **out_op)
+start_outside(struct chain *hooks, struct op **out_op)
 {
     const enum hoop_status status =
         hooks->finish ? hooks->finish(hooks->owner) : HOOP_OK;
 
-    stages_deinit(hooks);
+    chain_deinit(hooks);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_op = engine_start_nothing();
@@ -329,7 +329,7 @@ start(const struct redistribute_runner_request *request,
       enum engine_mode mode,
       struct op **out_op)
 {
-    struct stages hooks = request->hooks;
+    struct chain hooks = request->hooks;
     struct redistribute_runner *redistribute_runner = NULL;
 
     if (request->rank == HOOP_NO_RANK)
@@ -337,7 +337,7 @@ start(const struct redistribute_runner_request *request,
     enum hoop_status status =
         redistribute_runner_create(request, &redistribute_runner);
     if (status != HOOP_OK) {
-        stages_deinit(&hooks);
+        chain_deinit(&hooks);
         return error_pass(status);
     }
     assert(redistribute_runner->buffer_steps.is_local || request->comm);
@@ -345,7 +345,7 @@ start(const struct redistribute_runner_request *request,
         redistribute_runner->buffer_steps.is_local
             ? redistribute_runner_keep(redistribute_runner, out_op)
             : redistribute_runner_set_out(redistribute_runner,
-                                          request->comm->channel, mode, out_op);
+                                          request->comm->context, mode, out_op);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

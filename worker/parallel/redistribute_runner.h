@@ -2,7 +2,7 @@
  * parallel/redistribute_runner.h - a tensor taken from one layout to another
  *
  * Runs the steps of a redistribution, as one operation on one communicator:
- * what is sent in a step is a stage (engine/stages.h), and between stages
+ * what is sent in a step is a stage (engine/chain.h), and between chain
  * blocks are sorted by rank and put in their places, where they do not lie so
  * already.
  */
@@ -19,12 +19,12 @@
 #include "hoop/status.h"
 #include "hoop/tensor.h"
 
-#include "engine/stages.h"
+#include "engine/chain.h"
 #include "parallel/redistribution.h"
 
 struct redistribute_runner_request {
     const struct redistribution *redistribution; /* borrowed as data are */
-    /* The redistribution's channel; NULL: nothing is sent by any rank. */
+    /* The redistribution's context; NULL: nothing is sent by any rank. */
     hoop_comm_t *comm;
     uint32_t rank; /* of this process there; HOOP_NO_RANK: it is outside */
     /* Of the whole tensor; the count is for texts. */
@@ -38,7 +38,7 @@ struct redistribute_runner_request {
     const struct hoop_tensor *to;
     /* finish when *to is complete, destroy however it ended, once each; without
      * next. Taken, also when the call fails. */
-    struct stages hooks;
+    struct chain hooks;
 };
 
 /*

@@ -2,9 +2,9 @@
  * parallel/redistribution.h - how a tensor gets from one layout to another
  *
  * Pure, and the same on every rank: from two layouts over the ranks of one
- * channel to steps in a row. A step on lines is a collective among the ranks
+ * context to steps in a row. A step on lines is a collective among the ranks
  * that differ along some axes only, on all such lines at once; an exchange is
- * one alltoallv of the whole channel, in which every rank gets each element
+ * one alltoallv of the whole context, in which every rank gets each element
  * that it has not from one of those who have it.
  *
  * Whatever the steps are, all elements of a rank's result come from one replica
@@ -30,7 +30,7 @@
 #include "plan/plan.h"
 #include "tune/tuner.h"
 
-/* A layout, and where the places of its mesh are in the channel. */
+/* A layout, and where the places of its mesh are in the context. */
 struct redistribution_side {
     const uint32_t *ranks; /* [place], each once; NULL: 0, 1, ... */
     struct hoop_mesh_shape mesh;
@@ -46,11 +46,11 @@ enum redistribution_way {
 struct redistribution_request {
     struct redistribution_side from;
     struct redistribution_side to;
-    uint32_t n_ranks; /* of the channel */
+    uint32_t n_ranks; /* of the context */
     struct hoop_shape shape;
     enum hoop_dtype dtype;
     enum redistribution_way way;
-    /* What is fast: the machine, and the channel's ranks in its world. NULL:
+    /* What is fast: the machine, and the context's ranks in its world. NULL:
      * a machine is made up, and all ranks are on one node. */
     struct tuner *tuner;
     const uint32_t *world_ranks; /* [n_ranks]; NULL: 0, 1, ... */
@@ -86,7 +86,7 @@ struct redistribution;
  * what it needs, where it needs it.
  *
  * Handle: HOOP_E_INVALID (either sharding, as hoop_sharding_check(); dtype;
- * the ranks of a side: out of the channel, or one twice; a partial operator
+ * the ranks of a side: out of the context, or one twice; a partial operator
  * that is none of dtype), with the same text on every rank; HOOP_E_EXHAUSTED.
  */
 enum hoop_status
@@ -102,7 +102,7 @@ redistribution_n_steps(const struct redistribution *redistribution);
 const struct redistribution_step *
 redistribution_step(const struct redistribution *redistribution, uint32_t step);
 
-/* Where a rank of the channel is on a mesh; HOOP_NO_RANK: it is not. */
+/* Where a rank of the context is on a mesh; HOOP_NO_RANK: it is not. */
 uint32_t
 redistribution_place(const struct redistribution *redistribution,
                      enum redistribution_mesh mesh,
@@ -118,7 +118,7 @@ redistribution_part(const struct redistribution *redistribution,
 
 /* Steps on lines, for a rank that takes part: the shape of its plan (not in
  * place, without nodes; in elements), whose size is the line's and whose rank
- * is its number in it; and the rank in the channel of the line's n-th. */
+ * is its number in it; and the rank in the context of the line's n-th. */
 struct plan_shape
 redistribution_shape(const struct redistribution *redistribution,
                      uint32_t step,
@@ -137,7 +137,7 @@ struct redistribution_piece {
 };
 
 /*
- * What sender gives to receiver in an exchange; both ranks of the channel, and
+ * What sender gives to receiver in an exchange; both ranks of the context, and
  * maybe the same: what it keeps. False: nothing, *out_piece is not written.
  * The pieces of one receiver have each element of its part once.
  */

@@ -42,7 +42,7 @@ check_partial(const struct redistribution_request *request,
                        dtype_name(request->dtype));
 }
 
-/* Each place is one of the channel's ranks, and no other place's. */
+/* Each place is one of the context's ranks, and no other place's. */
 static enum hoop_status
 check_ranks(const struct redistribution_request *request,
             const struct redistribution_side *side,

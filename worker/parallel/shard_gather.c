@@ -40,7 +40,7 @@ is_gathered(const struct tensor_transfer *tensor_transfer)
     return tensor_transfer_is_received(tensor_transfer) &&
            !tensor_transfer->is_closing &&
            (tensor_transfer->transfer->sharing ||
-            tensor_transfer->came_part & FRAME_PART_IN_SHARES);
+            tensor_transfer->received_part & FRAME_PART_IN_SHARES);
 }
 
 static void

@@ -27,7 +27,7 @@ by_host(const void *left, const void *right)
     return strcmp(one->host_id, other->host_id);
 }
 
-/* Numbers the nodes of the channel's ranks. */
+/* Numbers the nodes of the context's ranks. */
 static enum hoop_status
 nodes_find(struct step_costs *step_costs,
            const struct redistribution_request *request)

@@ -39,7 +39,7 @@ struct step_cost_kept {
 struct step_costs {
     struct simulation_machine machine;
     struct overrides overrides;
-    uint32_t *node_of; /* [rank of the channel] */
+    uint32_t *node_of; /* [rank of the context] */
     uint32_t n_ranks;
     size_t element_size;
     const struct exchange_side *sides[2]; /* borrowed; by mesh: their places */

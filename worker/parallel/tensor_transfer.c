@@ -222,7 +222,7 @@ tensor_transfer_message(struct tensor_transfer *tensor_transfer)
         .part = tensor_transfer->is_closing
                     ? 0
                     : tensor_transfer_part(tensor_transfer),
-        .came_part = &tensor_transfer->came_part,
+        .received_part = &tensor_transfer->received_part,
     };
 }
 

@@ -27,12 +27,12 @@ struct tensor_transfer {
     struct hoop_tensor tensor; /* what is sent, or received to */
     struct hoop_tensor shard;  /* of it, when it is cut */
     bool is_cut;
-    bool is_empty;      /* stands for a list of none */
-    bool is_closing;    /* of its list, which it is not part of */
-    bool is_any_shape;  /* expected: tensor is what comes */
-    bool is_owned;      /* tensor's data are hoop's until handed out */
-    uint32_t came_part; /* of what came and did not fit */
-    hoop_op_t *op;      /* while it is under way */
+    bool is_empty;          /* stands for a list of none */
+    bool is_closing;        /* of its list, which it is not part of */
+    bool is_any_shape;      /* expected: tensor is what comes */
+    bool is_owned;          /* tensor's data are hoop's until handed out */
+    uint32_t received_part; /* of what came and did not fit */
+    hoop_op_t *op;          /* while it is under way */
 };
 
 /*

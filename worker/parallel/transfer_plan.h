@@ -42,7 +42,7 @@ struct transfer_plan_place {
     const struct redistribution *redistribution;
     uint32_t step;
     uint32_t rank;
-    uint32_t n_ranks; /* of the channel */
+    uint32_t n_ranks; /* of the context */
 };
 
 /*
@@ -52,7 +52,7 @@ struct transfer_plan_place {
 enum hoop_status
 transfer_plan_create(const struct transfer_plan_place *place,
                      struct transfer_plan **out_transfer_plan);
-/* Rank of the plan -> of the channel; NULL: the same. Lives as long. */
+/* Rank of the plan -> of the context; NULL: the same. Lives as long. */
 const uint32_t *
 transfer_plan_members(const struct transfer_plan *transfer_plan);
 /* Of an exchange: neither gives to rank nor gets anything from it. */

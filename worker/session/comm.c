@@ -3,7 +3,7 @@
  *
  * An id is the same on all members and never used twice; until all have
  * joined, nobody knows it. What a faster member sends on it is kept here from
- * before the answer may have come until the channel is open.
+ * before the answer may have come until the context is open.
  */
 
 #include "session/comm.h"
@@ -22,26 +22,26 @@
 uint32_t
 hoop_comm_rank(const hoop_comm_t *comm)
 {
-    return hoop_comm_is_member(comm) ? channel_rank(comm->channel)
+    return hoop_comm_is_member(comm) ? context_rank(comm->context)
                                      : HOOP_NO_RANK;
 }
 
 uint32_t
 hoop_comm_size(const hoop_comm_t *comm)
 {
-    return hoop_comm_is_member(comm) ? channel_size(comm->channel) : 0;
+    return hoop_comm_is_member(comm) ? context_size(comm->context) : 0;
 }
 
 bool
 hoop_comm_is_member(const hoop_comm_t *comm)
 {
-    return comm && comm->channel;
+    return comm && comm->context;
 }
 
 uint32_t
 hoop_comm_world_rank(const hoop_comm_t *comm, uint32_t rank)
 {
-    return rank < hoop_comm_size(comm) ? channel_world_rank(comm->channel, rank)
+    return rank < hoop_comm_size(comm) ? context_world_rank(comm->context, rank)
                                        : HOOP_NO_RANK;
 }
 
@@ -79,7 +79,7 @@ hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms)
     const uint32_t used_ms =
         timeout_ms > 0 && timeout_ms < most_ms ? timeout_ms : most_ms;
 
-    channel_set_timeout(comm->channel, used_ms);
+    context_set_timeout(comm->context, used_ms);
     if (comm->is_world)
         comm->domain->forming_timeout_ms = used_ms;
 }
@@ -106,7 +106,7 @@ hoop_comm_set_name(hoop_comm_t *comm, const char *name)
                                i);
     }
     if (hoop_comm_is_member(comm))
-        channel_set_name(comm->channel, name);
+        context_set_name(comm->context, name);
     return HOOP_OK;
 }
 
@@ -127,10 +127,10 @@ comm_form_without_us(struct comm_domain *domain, struct hoop_comm **out_comm)
 }
 
 static enum hoop_status
-channel_form(struct hoop_comm *comm, const struct rank_list *list)
+context_form(struct hoop_comm *comm, const struct rank_list *list)
 {
     const struct comm_domain *domain = comm->domain;
-    struct channel_options options = {
+    struct context_options options = {
         .id = comm->group_membership->id,
         .size = list->n_ranks,
         .ranks = list->ranks,
@@ -139,7 +139,7 @@ channel_form(struct hoop_comm *comm, const struct rank_list *list)
 
     while (list->ranks[options.rank] != domain->roster->rank)
         options.rank++;
-    return channel_open(domain->engine, &options, &comm->channel);
+    return context_open(domain->engine, &options, &comm->context);
 }
 
 /* It is registered. */
@@ -150,16 +150,16 @@ comm_begin(struct hoop_comm *comm,
 {
     const struct comm_domain *domain = comm->domain;
 
-    enum hoop_status status = channel_form(comm, list);
+    enum hoop_status status = context_form(comm, list);
     if (status == HOOP_OK)
-        status = shm_region_form(domain->engine, comm->channel, domain->roster,
+        status = shm_region_form(domain->engine, comm->context, domain->roster,
                                  &domain->modes, deadline_ns);
     if (status == HOOP_OK)
-        status = tuning_agree(domain->tuner, comm->channel, deadline_ns,
+        status = tuning_agree(domain->tuner, comm->context, deadline_ns,
                               &comm->tuning);
     if (status != HOOP_OK)
         return error_pass(status);
-    channel_formed(comm->channel);
+    context_set_formed(comm->context);
     return HOOP_OK;
 }
 
@@ -171,12 +171,12 @@ comm_join(struct hoop_comm *comm,
     const struct comm_domain *domain = comm->domain;
     const int left_ms = clock_left_ms(deadline_ns);
 
-    channel_expect(domain->engine);
+    context_expect(domain->engine);
     enum hoop_status status = group_client_join(
         domain->group_client, list, left_ms > 0 ? (uint64_t)left_ms : 1,
         &comm->group_membership);
     if (status != HOOP_OK) {
-        channel_give_up(domain->engine);
+        context_cancel_expect(domain->engine);
         return error_pass(status);
     }
     status = comm_begin(comm, list, deadline_ns);
@@ -194,7 +194,7 @@ comm_open(struct comm_domain *domain,
 
     if (status != HOOP_OK) {
         *out_comm = NULL;
-        channel_give_up(domain->engine);
+        context_cancel_expect(domain->engine);
         group_client_leave(domain->group_client, group_membership);
         return error_pass(status);
     }
@@ -294,7 +294,7 @@ hoop_comm_create(hoop_session_t *session,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* All but the channel. */
+/* All but the context. */
 static void
 comm_release(struct hoop_comm *comm)
 {
@@ -313,8 +313,8 @@ comm_end(struct hoop_comm *comm)
     pthread_mutex_lock(&domain->lock);
     TAILQ_REMOVE(&domain->comms, comm, link);
     pthread_mutex_unlock(&domain->lock);
-    if (comm->channel)
-        channel_close(comm->channel);
+    if (comm->context)
+        context_close(comm->context);
     group_client_leave(domain->group_client, comm->group_membership);
     comm_release(comm);
 }
@@ -360,15 +360,15 @@ comm_adopt(struct hoop_comm *comm, struct hoop_comm *shrunk)
     const struct hoop_comm old = *comm;
     char name[LIMIT_NAME];
 
-    channel_set_timeout(shrunk->channel, channel_timeout(comm->channel));
-    channel_copy_name(comm->channel, name);
-    channel_set_name(shrunk->channel, name);
-    comm->channel = shrunk->channel;
+    context_set_timeout(shrunk->context, context_timeout(comm->context));
+    context_copy_name(comm->context, name);
+    context_set_name(shrunk->context, name);
+    comm->context = shrunk->context;
     comm->tuning = shrunk->tuning;
     comm->group_membership = shrunk->group_membership;
     comm->agreement = shrunk->agreement;
     comm->cached_request = (struct comm_cached_request){0};
-    shrunk->channel = old.channel;
+    shrunk->context = old.context;
     shrunk->tuning = old.tuning;
     shrunk->group_membership = old.group_membership;
     shrunk->agreement = old.agreement;

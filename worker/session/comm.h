@@ -1,4 +1,4 @@
-/* session/comm.h - a communicator: a channel of the engine, with its defaults */
+/* session/comm.h - a communicator: a context of the engine, with its defaults */
 
 #ifndef SESSION_COMM_H
 #define SESSION_COMM_H
@@ -95,9 +95,9 @@ struct comm_retry {
 
 struct hoop_comm {
     TAILQ_ENTRY(hoop_comm) link;
-    struct comm_domain *domain; /* NULL: made without a session, by a test */
-    struct channel *channel;    /* NULL: this process is no member */
-    struct tuning *tuning;      /* which algorithm; NULL: the first of each */
+    struct comm_domain *domain;   /* NULL: made without a session, by a test */
+    struct comm_context *context; /* NULL: this process is no member */
+    struct tuning *tuning;        /* which algorithm; NULL: the first of each */
     struct group_membership
         *group_membership;       /* NULL: the world, a non-member */
     uint32_t session_timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
@@ -123,7 +123,7 @@ comm_form(struct comm_domain *domain,
 
 /*
  * Open what all of list have joined: group_membership is taken, also on failure.
- * After channel_expect(). *out_comm is written in any case, NULL if there is none.
+ * After context_expect(). *out_comm is written in any case, NULL if there is none.
  */
 enum hoop_status
 comm_open(struct comm_domain *domain,

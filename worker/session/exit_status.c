@@ -44,7 +44,7 @@ exit_status_line_find(const char *path, uint32_t pid, char out_how[LIMIT_NAME])
     return is_found;
 }
 
-enum engine_fate
+enum engine_process_status
 exit_status_find(const struct roster *roster,
                  uint32_t rank,
                  const char *path,
@@ -56,22 +56,22 @@ exit_status_find(const struct roster *roster,
     out_how[0] = '\0';
     /* Nodes that are played on one host see each other by their launcher. */
     if (strcmp(member->host_id, self->host_id) != 0 && !path[0])
-        return ENGINE_FATE_UNKNOWN;
+        return ENGINE_PROCESS_UNKNOWN;
     /* Elsewhere, and in another container, the number is another's. */
     if (!member->is_visible || member->pid == self->pid)
-        return ENGINE_FATE_UNKNOWN;
+        return ENGINE_PROCESS_UNKNOWN;
     switch (process_look(member->pid)) {
     case PROCESS_RUNS:
-        return ENGINE_FATE_ALIVE;
+        return ENGINE_PROCESS_ALIVE;
     case PROCESS_STOPPED:
     case PROCESS_HIDDEN:
-        return ENGINE_FATE_UNKNOWN;
+        return ENGINE_PROCESS_UNKNOWN;
     case PROCESS_ENDED:
         break;
     }
     if (!path[0] || exit_status_line_find(path, member->pid, out_how))
-        return ENGINE_FATE_DEAD;
-    return ENGINE_FATE_DYING;
+        return ENGINE_PROCESS_DEAD;
+    return ENGINE_PROCESS_DYING;
 }
 
 /* "rank 2 ended (...)", of a rank of the world. */

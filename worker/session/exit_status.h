@@ -25,7 +25,7 @@
 
 /* What is known of rank now; out_how is "" where nothing is. path: the file, or
  * "". Thread: any. */
-enum engine_fate
+enum engine_process_status
 exit_status_find(const struct roster *roster,
                  uint32_t rank,
                  const char *path,

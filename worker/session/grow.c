@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/spelling.h"
 #include "base/status.h"
-#include "engine/mishap.h"
+#include "engine/recovery_fault.h"
 #include "session/recovery.h"
 #include "session/session.h"
 
@@ -103,7 +103,7 @@ grown_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
 
     snprintf(name, LIMIT_NAME, "%.*s+%" PRIx64 ".%" PRIx64 ".%" PRIx64,
              NAME_ROOT_MAX, config_job_name(config),
-             comm->domain->roster->epoch, channel_id(comm->channel),
+             comm->domain->roster->epoch, context_id(comm->context),
              comm->agreement.turns[GROUP_GROW]);
 }
 
@@ -113,13 +113,13 @@ grown_config(const struct hoop_comm *comm,
              uint32_t timeout_ms)
 {
     const struct config *config = session_config(comm->domain->session);
-    const uint32_t size = channel_size(comm->channel);
+    const uint32_t size = context_size(comm->context);
     struct config grown = *config;
 
     snprintf(grown.root, sizeof(grown.root), "%s", config_job_name(config));
     grown_name(comm, grown.job);
     grown.membership = comm->domain->roster->credential;
-    grown.rank = channel_rank(comm->channel);
+    grown.rank = context_rank(comm->context);
     grown.prefers_rank = false;
     grown.world_size = size + n_newcomers;
     grown.size_min = size + 1;
@@ -195,7 +195,7 @@ comm_grow(struct hoop_comm *comm,
 {
     struct hoop_session *grown = NULL;
     enum hoop_status status = grow_agree(
-        comm, &n_newcomers, clock_deadline_ns(channel_timeout(comm->channel)));
+        comm, &n_newcomers, clock_deadline_ns(context_timeout(comm->context)));
 
     if (status == HOOP_OK)
         status = grown_join(comm, n_newcomers, timeout_ms, &grown);
@@ -204,8 +204,8 @@ comm_grow(struct hoop_comm *comm,
     struct hoop_comm *world = hoop_world(grown);
 
     grow_attach(comm->domain, world->domain);
-    mishap_strike(comm->domain->engine, comm->agreement.faults, FAULT_AT_END,
-                  1);
+    recovery_fault_inject(comm->domain->engine, comm->agreement.faults,
+                          FAULT_AT_END, 1);
     *out_comm = world;
     return HOOP_OK;
 }
@@ -232,7 +232,7 @@ hoop_comm_grow(hoop_comm_t *comm,
                            "limit",
                            n_newcomers, LIMIT_RANKS);
     const enum hoop_status status =
-        comm->channel ? comm_grow(comm, n_newcomers, timeout_ms, out_comm)
+        comm->context ? comm_grow(comm, n_newcomers, timeout_ms, out_comm)
                       : comm_form_without_us(comm->domain, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/status.h"
-#include "engine/mishap.h"
+#include "engine/recovery_fault.h"
 
 /* What a member says of a new communicator. */
 enum {
@@ -40,7 +40,7 @@ left_ms(uint64_t deadline_ns)
 static enum hoop_status
 failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
 {
-    const uint32_t size = channel_size(comm->channel);
+    const uint32_t size = context_size(comm->context);
     struct comm_agreement *agreement = &comm->agreement;
     size_t n_survivors = 0;
     bool is_among = false;
@@ -53,9 +53,9 @@ failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
     for (uint32_t rank = 0; rank < size; rank++) {
         if (n_survivors < reply->n_ranks &&
             reply->ranks[n_survivors] ==
-                channel_world_rank(comm->channel, rank)) {
+                context_world_rank(comm->context, rank)) {
             n_survivors++;
-            is_among |= rank == channel_rank(comm->channel);
+            is_among |= rank == context_rank(comm->context);
         } else {
             agreement->failed[agreement->n_failed++] = rank;
         }
@@ -71,14 +71,14 @@ static void
 fault_begin(struct hoop_comm *comm, const char *name)
 {
     comm->agreement.n_tries = 1;
-    comm->agreement.faults = mishap_begin(comm->domain->engine, name);
+    comm->agreement.faults = recovery_fault_begin(comm->domain->engine, name);
 }
 
 static void
 fault_inject(const struct hoop_comm *comm, enum fault_point point)
 {
-    mishap_strike(comm->domain->engine, comm->agreement.faults, point,
-                  comm->agreement.n_tries);
+    recovery_fault_inject(comm->domain->engine, comm->agreement.faults, point,
+                          comm->agreement.n_tries);
 }
 
 /* One turn. *out_registration: of a shrink. */
@@ -90,7 +90,7 @@ turn_take(struct hoop_comm *comm,
           struct group_membership **out_registration)
 {
     fault_inject(comm, FAULT_AT_SEND);
-    say.comm = channel_id(comm->channel);
+    say.comm = context_id(comm->context);
     say.turn = comm->agreement.turns[say.kind] + 1;
     const enum hoop_status status =
         group_client_agree(comm->domain->group_client, &say,
@@ -108,14 +108,14 @@ turn_take(struct hoop_comm *comm,
 static void
 losses_report(struct hoop_comm *comm, uint64_t deadline_ns)
 {
-    const uint32_t size = channel_size(comm->channel);
+    const uint32_t size = context_size(comm->context);
     CLEANUP(free) bool *is_lost = calloc(size, sizeof(*is_lost));
 
     if (!is_lost)
         return;
-    channel_lost(comm->channel, is_lost);
+    context_lost(comm->context, is_lost);
     for (uint32_t i = 0; i < size; i++) {
-        const uint32_t rank = channel_world_rank(comm->channel, i);
+        const uint32_t rank = context_world_rank(comm->context, i);
 
         if (is_lost[i] && rank != comm->domain->roster->rank)
             group_client_report(comm->domain->group_client, rank,
@@ -146,7 +146,7 @@ shrunk_confirm(struct hoop_comm *comm,
     }
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_again = reply.n_ranks < channel_size(comm->channel) ||
+    *out_again = reply.n_ranks < context_size(comm->context) ||
                  !(reply.flags & CONFIRM_FINAL);
     if (*out_again || reply.flags & CONFIRM_OPEN)
         return HOOP_OK;
@@ -171,12 +171,12 @@ shrunk_open(struct hoop_comm *old,
         comm_open(old->domain, &list, group_membership, deadline_ns, &comm);
     if (opened != HOOP_OK)
         snprintf(text, sizeof(text), "%s", error_text());
-    if (!comm || !comm->channel) {
+    if (!comm || !comm->context) {
         hoop_comm_free(comm);
         return error_raise(opened, "%s", text);
     }
     if (opened != HOOP_OK)
-        channel_revoke(comm->channel, text);
+        context_revoke(comm->context, text);
     comm->agreement.faults = old->agreement.faults;
     comm->agreement.n_tries = old->agreement.n_tries;
     const enum hoop_status status =
@@ -209,7 +209,7 @@ shrink_try(struct hoop_comm *comm,
     struct engine *engine = comm->domain->engine;
     struct group_membership *group_membership = NULL;
 
-    channel_expect(engine);
+    context_expect(engine);
     enum hoop_status status =
         turn_take(comm, say, deadline_ns, &reply, &group_membership);
     if (status == HOOP_OK) {
@@ -218,7 +218,7 @@ shrink_try(struct hoop_comm *comm,
             group_client_leave(comm->domain->group_client, group_membership);
     }
     if (status != HOOP_OK) {
-        channel_give_up(engine);
+        context_cancel_expect(engine);
         return error_pass(status);
     }
     status = shrunk_open(comm, &reply, group_membership, deadline_ns, out_comm);
@@ -280,14 +280,14 @@ comm_shrink(struct hoop_comm *comm,
     if (status != HOOP_OK)
         return error_pass(status);
     fault_begin(comm, "shrink");
-    const uint64_t unfinished = channel_forsake(comm->channel);
-    if (channel_size(comm->channel) == 1) {
+    const uint64_t unfinished = context_revoke_if_failed(comm->context);
+    if (context_size(comm->context) == 1) {
         status = shrink_alone(comm, unfinished, deadline_ns, out_comm);
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
     }
-    channel_watch(comm->channel, CHANNEL_FORSAKEN);
+    context_watch(comm->context, CONTEXT_REVOKE_ON_LOSS);
     status = shrink_on(comm, unfinished, deadline_ns, out_comm);
-    channel_watch(comm->channel, CHANNEL_NOT_WATCHED);
+    context_watch(comm->context, CONTEXT_NOT_WATCHED);
     if (status != HOOP_OK)
         return error_pass(status);
     fault_inject(comm, FAULT_AT_END);
@@ -308,12 +308,12 @@ comm_agree(struct hoop_comm *comm,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (channel_size(comm->channel) == 1)
+    if (context_size(comm->context) == 1)
         return HOOP_OK;
     fault_begin(comm, "agree");
-    channel_watch(comm->channel, CHANNEL_WATCHED);
+    context_watch(comm->context, CONTEXT_WATCHED);
     status = turn_take(comm, say, deadline_ns, &reply, NULL);
-    channel_watch(comm->channel, CHANNEL_NOT_WATCHED);
+    context_watch(comm->context, CONTEXT_NOT_WATCHED);
     if (status == HOOP_OK)
         status = failed_note(comm, &reply);
     if (status != HOOP_OK)
@@ -339,20 +339,20 @@ comm_sync_survivors(struct hoop_comm *comm,
     if (kind == GROUP_GROW)
         fault_begin(comm, "grow");
     /* The coordinator does not know those of one rank. */
-    if (channel_size(comm->channel) == 1) {
+    if (context_size(comm->context) == 1) {
         comm->agreement.turns[kind]++;
         return HOOP_OK;
     }
-    channel_watch(comm->channel, CHANNEL_WATCHED);
+    context_watch(comm->context, CONTEXT_WATCHED);
     const enum hoop_status status =
         turn_take(comm, say, deadline_ns, &reply, NULL);
-    channel_watch(comm->channel, CHANNEL_NOT_WATCHED);
+    context_watch(comm->context, CONTEXT_NOT_WATCHED);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (reply.n_ranks < channel_size(comm->channel))
+    if (reply.n_ranks < context_size(comm->context))
         return error_raise(HOOP_E_PEER_LOST,
                            "%zu of %u ranks are left: shrink it first",
-                           reply.n_ranks, channel_size(comm->channel));
+                           reply.n_ranks, context_size(comm->context));
     *least = reply.least;
     return HOOP_OK;
 }
@@ -362,7 +362,7 @@ comm_sync_survivors(struct hoop_comm *comm,
 static uint64_t
 comm_deadline_ns(const struct hoop_comm *comm)
 {
-    return clock_deadline_ns(channel_timeout(comm->channel));
+    return clock_deadline_ns(context_timeout(comm->context));
 }
 
 enum hoop_status
@@ -373,12 +373,12 @@ hoop_comm_revoke(hoop_comm_t *comm)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!comm)
         return error_raise(HOOP_E_INVALID, "comm is NULL");
-    if (!comm->channel)
+    if (!comm->context)
         return HOOP_OK;
     const enum hoop_status status = engine_check(comm->domain->engine);
     if (status != HOOP_OK)
         return error_pass(status);
-    channel_revoke(comm->channel, "by its program");
+    context_revoke(comm->context, "by its program");
     return HOOP_OK;
 }
 
@@ -391,7 +391,7 @@ hoop_comm_shrink(hoop_comm_t *comm, hoop_comm_t **out_comm)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            comm ? "out_comm" : "comm");
     const enum hoop_status status =
-        comm->channel ? comm_shrink(comm, comm_deadline_ns(comm), out_comm)
+        comm->context ? comm_shrink(comm, comm_deadline_ns(comm), out_comm)
                       : comm_form_without_us(comm->domain, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -411,7 +411,7 @@ hoop_comm_agree(hoop_comm_t *comm, uint64_t *flags)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            comm ? "flags" : "comm");
     uint64_t least = 0;
-    if (!comm->channel)
+    if (!comm->context)
         return HOOP_OK;
     const enum hoop_status status =
         comm_agree(comm, comm_deadline_ns(comm), flags, &least);
@@ -451,8 +451,8 @@ hoop_comm_failed(hoop_comm_t *comm,
         return error_pass(status);
     if (!has_failed)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
-    if (comm->channel)
-        channel_failed(comm->channel, has_failed);
+    if (comm->context)
+        context_failed(comm->context, has_failed);
     for (uint32_t rank = 0; rank < size; rank++) {
         if (!has_failed[rank])
             continue;

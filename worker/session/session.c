@@ -182,8 +182,8 @@ on_undecided(void *owner, uint32_t rank)
     engine_undecided(session->engine, rank);
 }
 
-static enum engine_fate
-fate_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+static enum engine_process_status
+process_status_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
     const struct hoop_session *session = owner;
 
@@ -192,7 +192,7 @@ fate_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 }
 
 static void
-on_abandoned(void *owner)
+on_progress_needed(void *owner)
 {
     const struct hoop_session *session = owner;
 
@@ -232,7 +232,7 @@ on_shortage(void *owner, const struct connector_shortage *shortage)
     }
     snprintf(why, sizeof(why), "it cannot accept connections: %.200s",
              shortage->why);
-    engine_condemn(session->engine, shortage->of, why);
+    engine_declare_dead(session->engine, shortage->of, why);
 }
 
 static void
@@ -246,7 +246,7 @@ on_declared_dead(void *owner,
     if (evidence == EVIDENCE_GIVEN_UP)
         engine_given_up(session->engine, rank, why);
     else
-        engine_condemn(session->engine, rank, why);
+        engine_declare_dead(session->engine, rank, why);
 }
 
 static void
@@ -256,7 +256,7 @@ on_forked(void *owner)
 
     session->is_orphan = true;
     if (session->engine)
-        engine_orphan(session->engine);
+        engine_mark_forked_child(session->engine);
 }
 
 /* Before there is a roster. */
@@ -340,9 +340,9 @@ engine_open(struct hoop_session *session)
         .faults = session->config.faults,
         .codec = session->config.codec,
         .checking = session->config.checking,
-        .habits = session->config.on_failure == COMM_POLICY_RETRY
-                      ? CALL_HABIT_RETRIES
-                      : 0,
+        .settings = session->config.on_failure == COMM_POLICY_RETRY
+                        ? CALL_SETTING_RETRIES
+                        : 0,
         .is_summing = session->config.is_summing,
         .spinning = session->config.spinning,
         .n_streams = session->config.n_streams,
@@ -351,14 +351,14 @@ engine_open(struct hoop_session *session)
         .timeout_ms = session->config.op_timeout_ms,
         .late_warning_ms = session->config.late_warning_ms,
         .wait_notice_ms = session->config.wait_notice_ms,
-        .fate_of = fate_of,
+        .process_status_of = process_status_of,
         .on_needed = on_needed,
         .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,
         .on_suspected = on_suspected,
         .on_views = on_views,
         .on_activity = on_activity,
-        .on_abandoned = on_abandoned,
+        .on_progress_needed = on_progress_needed,
         .owner = session,
     };
 

@@ -55,7 +55,7 @@ world_open(const struct world_options *options, struct world *world)
     for (uint32_t rank = 0; rank < roster->size; rank++)
         ranks[rank] = rank;
 
-    const struct channel_options channel = {
+    const struct context_options context = {
         .id = options->id + COMM_ID_FIRST,
         .rank = roster->rank,
         .size = roster->size,
@@ -68,10 +68,10 @@ world_open(const struct world_options *options, struct world *world)
     world->comm.domain = &world->domain;
     world->comm.is_world = true;
     world->comm.session_timeout_ms = options->config->op_timeout_ms;
-    status = channel_open(options->engine, &channel, &world->comm.channel);
+    status = context_open(options->engine, &context, &world->comm.context);
     if (status != HOOP_OK)
         return error_pass(status);
-    channel_set_name(world->comm.channel, "world");
+    context_set_name(world->comm.context, "world");
     return HOOP_OK;
 }
 
@@ -101,16 +101,16 @@ world_connect(const struct world_options *options,
 
     if (status == HOOP_OK)
         status =
-            shm_region_form(options->engine, world->comm.channel,
+            shm_region_form(options->engine, world->comm.context,
                             options->roster, &world->domain.modes, deadline_ns);
     if (status == HOOP_OK)
-        status = tuning_agree(options->tuner, world->comm.channel, deadline_ns,
+        status = tuning_agree(options->tuner, world->comm.context, deadline_ns,
                               &world->comm.tuning);
     if (status != HOOP_OK)
         return error_raise(status, "joined job '%s' as rank %u, but: %s",
                            config_job_name(options->config),
                            options->roster->rank, error_text());
-    channel_formed(world->comm.channel);
+    context_set_formed(world->comm.context);
     return HOOP_OK;
 }
 

@@ -64,7 +64,7 @@ message_start(const struct block_transfer *block_transfer,
     if (window->n_under_way == LIMIT_STATE_UNDER_WAY)
         oldest_await(window);
     const enum hoop_status status =
-        engine_start_messages(block_transfer->comm->channel, &request, 1, &op);
+        engine_start_messages(block_transfer->comm->context, &request, 1, &op);
     outcome_note(window, status);
     if (status != HOOP_OK)
         return;

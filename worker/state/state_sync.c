@@ -359,7 +359,7 @@ peer_loss_report(const hoop_comm_t *comm, enum hoop_status status)
     if (!status_is_loss(status))
         return;
     snprintf(text, sizeof(text), "%s", error_text());
-    channel_revoke(comm->channel, text);
+    context_revoke(comm->context, text);
     (void)error_raise(status, "%s", text);
 }
 
@@ -399,9 +399,9 @@ hoop_state_sync(const struct hoop_state *state,
         .rank = hoop_comm_rank(comm),
         .size = hoop_comm_size(comm),
     };
-    channel_set_purpose(comm->channel, "hoop_state_sync()");
+    context_set_purpose(comm->context, "hoop_state_sync()");
     status = sync_run(&sync, state);
-    channel_set_purpose(comm->channel, NULL);
+    context_set_purpose(comm->context, NULL);
     sync_deinit(&sync);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -1,4 +1,4 @@
-/* tune/agreement.c - the table of a channel's rank 0 becomes everybody's */
+/* tune/agreement.c - the table of a context's rank 0 becomes everybody's */
 
 #include "tune/agreement.h"
 
@@ -15,23 +15,23 @@ enum {
 };
 
 enum hoop_status
-agreement_share(struct channel *channel, void *bytes, size_t n_bytes)
+agreement_share(struct comm_context *context, void *bytes, size_t n_bytes)
 {
     const struct engine_collective request = {
         .call =
             {
                 .name = CALL_AGREE,
                 .dtype = HOOP_UINT8,
-                .root = channel_habits(channel),
+                .root = context_settings(context),
                 .count = n_bytes,
             },
-        .algorithm = channel_size(channel) > CHAIN_RANKS_MAX
+        .algorithm = context_size(context) > CHAIN_RANKS_MAX
                          ? &algorithm_broadcast_binomial
                          : &algorithm_broadcast_chain,
         .shape =
             {
-                .rank = channel_rank(channel),
-                .size = channel_size(channel),
+                .rank = context_rank(context),
+                .size = context_size(context),
                 .is_in_place = true,
                 .count = n_bytes,
                 .granule = 1,
@@ -42,24 +42,24 @@ agreement_share(struct channel *channel, void *bytes, size_t n_bytes)
     };
     struct op *op = NULL;
 
-    enum hoop_status status = engine_start(channel, &request, &op);
+    enum hoop_status status = engine_start(context, &request, &op);
     if (status == HOOP_OK)
         status = engine_wait(op, CLOCK_NEVER);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-agreement_reach(struct channel *channel, struct table *table)
+agreement_reach(struct comm_context *context, struct table *table)
 {
     uint8_t bytes[LIMIT_TUNE_TABLE] = {0};
     enum hoop_status status = HOOP_OK;
 
-    if (channel_size(channel) == 1)
+    if (context_size(context) == 1)
         return HOOP_OK;
-    if (channel_rank(channel) == 0)
+    if (context_rank(context) == 0)
         status = table_encode(table, bytes);
     if (status == HOOP_OK)
-        status = agreement_share(channel, bytes, sizeof(bytes));
+        status = agreement_share(context, bytes, sizeof(bytes));
     if (status != HOOP_OK)
         return error_pass(status);
     if (bytes[0] == 0)
@@ -71,16 +71,16 @@ agreement_reach(struct channel *channel, struct table *table)
 }
 
 void
-agreement_refuse(struct channel *channel)
+agreement_refuse(struct comm_context *context)
 {
     uint8_t bytes[LIMIT_TUNE_TABLE] = {0};
     char text[LIMIT_ERROR_TEXT];
 
-    if (channel_size(channel) == 1)
+    if (context_size(context) == 1)
         return;
     /* The others' failure to come is not what the caller asked about. */
     snprintf(text, sizeof(text), "%s", error_text());
-    if (agreement_share(channel, bytes, sizeof(bytes)) != HOOP_OK)
+    if (agreement_share(context, bytes, sizeof(bytes)) != HOOP_OK)
         log_debug("tune", "nobody told: %s", error_text());
     (void)error_raise(HOOP_E_INVALID, "%s", text);
 }

@@ -46,7 +46,7 @@ static const enum call_name names[COLLECTIVE_KINDS] = {
 };
 
 struct benchmark {
-    struct channel *channel;
+    struct comm_context *context;
     const struct plan_nodes *nodes;
     struct plan_shm_region shm_region;
     bool is_agreement; /* each comes once with each session: no user's call */
@@ -74,13 +74,13 @@ shape_of(const struct benchmark *benchmark,
          enum collective_kind collective,
          size_t n_bytes)
 {
-    const uint32_t size = channel_size(benchmark->channel);
+    const uint32_t size = context_size(benchmark->context);
     const size_t n_blocks = registry_is_blockwise(collective) ? size : 1;
     const size_t count = n_bytes / ELEMENT_BYTES / n_blocks;
     const bool is_barrier = collective == COLLECTIVE_BARRIER;
 
     return (struct plan_shape){
-        .rank = channel_rank(benchmark->channel),
+        .rank = context_rank(benchmark->context),
         .size = size,
         .count = is_barrier  ? 0
                  : count > 0 ? count
@@ -116,9 +116,9 @@ entry_run(const struct benchmark *benchmark,
     }
     if (benchmark->is_agreement) {
         request.call.name = CALL_AGREE;
-        request.call.root = channel_habits(benchmark->channel);
+        request.call.root = context_settings(benchmark->context);
     }
-    enum hoop_status status = engine_start(benchmark->channel, &request, &op);
+    enum hoop_status status = engine_start(benchmark->context, &request, &op);
     if (status == HOOP_OK)
         status = engine_wait(op, CLOCK_NEVER);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -152,8 +152,8 @@ timings_reduce(const struct benchmark *benchmark, struct timings *timings)
                  .reduce_op = HOOP_MAX,
                  .count = sizeof(*timings) / sizeof(double)},
         .algorithm = &algorithm_allreduce_recursive_doubling,
-        .shape = {.rank = channel_rank(benchmark->channel),
-                  .size = channel_size(benchmark->channel),
+        .shape = {.rank = context_rank(benchmark->context),
+                  .size = context_size(benchmark->context),
                   .is_in_place = true,
                   .count = sizeof(*timings) / sizeof(double),
                   .granule = GRANULE_BYTES / sizeof(double)},
@@ -163,7 +163,7 @@ timings_reduce(const struct benchmark *benchmark, struct timings *timings)
     };
     struct op *op = NULL;
 
-    enum hoop_status status = engine_start(benchmark->channel, &request, &op);
+    enum hoop_status status = engine_start(benchmark->context, &request, &op);
     if (status == HOOP_OK)
         status = engine_wait(op, CLOCK_NEVER);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -216,7 +216,7 @@ trial_run(const struct benchmark *benchmark,
         if (round > 0)
             timings.ns[at][round - 1] = ns;
     }
-    if (channel_rank(benchmark->channel) > 0)
+    if (context_rank(benchmark->context) > 0)
         timings.is_over = 0;
     if (status == HOOP_OK)
         status = timings_reduce(benchmark, &timings);
@@ -275,12 +275,12 @@ stream_close_at(FILE **stream)
 
 /* Small ones first: whatever there is time for. */
 enum hoop_status
-benchmark_run(struct channel *channel,
+benchmark_run(struct comm_context *context,
               const struct plan_nodes *nodes,
               char **out_text)
 {
     const size_t n_bytes =
-        BYTES_MAX + (size_t)channel_size(channel) * ELEMENT_BYTES;
+        BYTES_MAX + (size_t)context_size(context) * ELEMENT_BYTES;
     CLEANUP(free) char *input = calloc(1, n_bytes);
     CLEANUP(free) char *output = calloc(1, n_bytes);
     CLEANUP(free) char *text = NULL;
@@ -292,13 +292,13 @@ benchmark_run(struct channel *channel,
     if (!input || !output || !lines)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to race algorithms");
     const struct benchmark benchmark = {
-        .channel = channel,
+        .context = context,
         .nodes = nodes,
-        .shm_region = channel_hall(channel),
+        .shm_region = context_shm_region(context),
         .input = input,
         .output = output,
         .end_ns = begin_ns + LIMIT_BENCHMARK_MS * CLOCK_NS_PER_MS,
-        .lines = channel_rank(channel) == 0 ? lines : NULL,
+        .lines = context_rank(context) == 0 ? lines : NULL,
     };
     const enum hoop_status status = trials_run(&benchmark);
     if (status != HOOP_OK)
@@ -340,18 +340,18 @@ direct_compare(const struct benchmark *benchmark, double *out_quotient)
 }
 
 enum hoop_status
-benchmark_direct(struct channel *channel,
+benchmark_direct(struct comm_context *context,
                  const struct plan_nodes *nodes,
                  bool *out_is_faster)
 {
     const size_t n_bytes =
-        DIRECT_BYTES + (size_t)channel_size(channel) * ELEMENT_BYTES;
+        DIRECT_BYTES + (size_t)context_size(context) * ELEMENT_BYTES;
     CLEANUP(free) char *input = calloc(1, n_bytes);
     CLEANUP(free) char *output = calloc(1, n_bytes);
     const struct benchmark benchmark = {
-        .channel = channel,
+        .context = context,
         .nodes = nodes,
-        .shm_region = channel_hall(channel),
+        .shm_region = context_shm_region(context),
         .is_agreement = true,
         .input = input,
         .output = output,

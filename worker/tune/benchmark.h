@@ -19,22 +19,22 @@
 #include "plan/plan.h"
 
 /*
- * All ranks of the channel call it, and nothing else meanwhile. *out_text is the
+ * All ranks of the context call it, and nothing else meanwhile. *out_text is the
  * caller's: on rank 0 a line for each sample (tune/samples.h), elsewhere "".
- * Handle: HOOP_E_TIMEOUT (the channel's), HOOP_E_PEER_LOST.
+ * Handle: HOOP_E_TIMEOUT (the context's), HOOP_E_PEER_LOST.
  */
 enum hoop_status
-benchmark_run(struct channel *channel,
+benchmark_run(struct comm_context *context,
               const struct plan_nodes *nodes,
               char **out_text);
 
 /*
  * Whether ranks that may read each other's memory should: an alltoall, of which
- * each byte is read by one, in a few turns each way, where channel_hall().has_cma.
+ * each byte is read by one, in a few turns each way, where context_shm_region().has_cma.
  * *out_is_faster is each rank's own answer; rank 0's counts. Handle: as above.
  */
 enum hoop_status
-benchmark_direct(struct channel *channel,
+benchmark_direct(struct comm_context *context,
                  const struct plan_nodes *nodes,
                  bool *out_is_faster);
 

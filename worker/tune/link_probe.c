@@ -165,11 +165,11 @@ message_of(enum call_name name, uint32_t peer, void *bytes, size_t n_bytes)
 }
 
 static enum hoop_status
-message_run(struct channel *channel, const struct engine_message *message)
+message_run(struct comm_context *context, const struct engine_message *message)
 {
     struct op *op = NULL;
 
-    enum hoop_status status = engine_start_messages(channel, message, 1, &op);
+    enum hoop_status status = engine_start_messages(context, message, 1, &op);
     if (status == HOOP_OK)
         status = engine_wait(op, CLOCK_NEVER);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -177,7 +177,7 @@ message_run(struct channel *channel, const struct engine_message *message)
 
 /* Whom messages go to, and where they lie. */
 struct partner {
-    struct channel *channel;
+    struct comm_context *context;
     uint32_t peer;
     uint8_t *bytes; /* LINK_PROBE_LARGE_BYTES */
 };
@@ -209,9 +209,9 @@ exchange(const struct partner *partner,
         message_of(CALL_RECV, partner->peer, partner->bytes, n_back);
     const uint64_t begin_ns = clock_now_ns();
 
-    enum hoop_status status = message_run(partner->channel, &there);
+    enum hoop_status status = message_run(partner->context, &there);
     if (status == HOOP_OK)
-        status = message_run(partner->channel, &back);
+        status = message_run(partner->context, &back);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_ns = (double)(clock_now_ns() - begin_ns);
@@ -279,7 +279,7 @@ between_measure(const struct partner *partner,
 
 /* Answer everything with as much, n_max bytes at most, until nothing comes. */
 static enum hoop_status
-echo(struct channel *channel, uint8_t *bytes, size_t n_max)
+echo(struct comm_context *context, uint8_t *bytes, size_t n_max)
 {
     struct hoop_received received = {0, 1};
 
@@ -288,12 +288,12 @@ echo(struct channel *channel, uint8_t *bytes, size_t n_max)
             message_of(CALL_RECV, 0, bytes, LINK_PROBE_LARGE_BYTES);
 
         request.received = &received;
-        enum hoop_status status = message_run(channel, &request);
+        enum hoop_status status = message_run(context, &request);
         const struct engine_message answer =
             message_of(CALL_SEND, 0, bytes,
                        received.count < n_max ? received.count : n_max);
         if (status == HOOP_OK && received.count > 0)
-            status = message_run(channel, &answer);
+            status = message_run(context, &answer);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -335,20 +335,20 @@ partner_measure(const struct partner *partner,
     if (part != LINK_PROBE_DECLINES)
         status = measure(partner, out_times);
     if (status == HOOP_OK)
-        status = message_run(partner->channel, &end);
+        status = message_run(partner->context, &end);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Rank 0's part. */
 static enum hoop_status
-partners_measure(struct channel *channel,
+partners_measure(struct comm_context *context,
                  const struct partners *partners,
                  enum link_probe_role part,
                  uint8_t *bytes,
                  struct simulation_machine *machine)
 {
-    const struct partner near = {channel, partners->inside, bytes};
-    const struct partner far = {channel, partners->between, bytes};
+    const struct partner near = {context, partners->inside, bytes};
+    const struct partner far = {context, partners->between, bytes};
     struct link_probe_times inside = {0};
     struct link_probe_times between = {0};
 
@@ -374,13 +374,13 @@ partners_measure(struct channel *channel,
 }
 
 enum hoop_status
-link_probe_run(struct channel *channel,
+link_probe_run(struct comm_context *context,
                const struct plan_nodes *nodes,
                enum link_probe_role part,
                struct simulation_machine *machine)
 {
     const struct partners partners = partners_of(nodes);
-    const uint32_t rank = channel_rank(channel);
+    const uint32_t rank = context_rank(context);
     CLEANUP(free) uint8_t *bytes = NULL;
 
     if (nodes->n_ranks == 1 ||
@@ -392,8 +392,8 @@ link_probe_run(struct channel *channel,
     if (rank == 0)
         fill_with_noise(bytes, LINK_PROBE_LARGE_BYTES);
     const enum hoop_status status =
-        rank == 0 ? partners_measure(channel, &partners, part, bytes, machine)
-                  : echo(channel, bytes,
+        rank == 0 ? partners_measure(context, &partners, part, bytes, machine)
+                  : echo(context, bytes,
                          rank == partners.between ? SMALL_BYTES
                                                   : LINK_PROBE_LARGE_BYTES);
     if (status != HOOP_OK)

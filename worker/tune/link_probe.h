@@ -63,12 +63,12 @@ enum link_probe_role {
 };
 
 /*
- * All ranks of the channel call it; those who are no partners return at once.
+ * All ranks of the context call it; those who are no partners return at once.
  * On rank 0, machine becomes what was measured; a few milliseconds.
- * Handle: HOOP_E_TIMEOUT (the channel's), HOOP_E_PEER_LOST.
+ * Handle: HOOP_E_TIMEOUT (the context's), HOOP_E_PEER_LOST.
  */
 enum hoop_status
-link_probe_run(struct channel *channel,
+link_probe_run(struct comm_context *context,
                const struct plan_nodes *nodes,
                enum link_probe_role part,
                struct simulation_machine *machine);

@@ -1,4 +1,4 @@
-/* tune/placement.c - which ranks of a channel share a host, by the roster */
+/* tune/placement.c - which ranks of a context share a host, by the roster */
 
 #include "tune/placement.h"
 
@@ -23,11 +23,11 @@ by_host(const void *left, const void *right)
 }
 
 enum hoop_status
-placement_find(const struct channel *channel,
+placement_find(const struct comm_context *context,
                const struct roster *roster,
                struct plan_nodes **out_nodes)
 {
-    const uint32_t size = channel_size(channel);
+    const uint32_t size = context_size(context);
     CLEANUP(free)
     struct placed_rank *placed = calloc(size, sizeof(*placed));
     CLEANUP(free)
@@ -40,7 +40,7 @@ placement_find(const struct channel *channel,
     for (uint32_t rank = 0; rank < size; rank++)
         placed[rank] = (struct placed_rank){
             .host_id =
-                roster->members[channel_world_rank(channel, rank)].host_id,
+                roster->members[context_world_rank(context, rank)].host_id,
             .rank = rank,
         };
     qsort(placed, size, sizeof(*placed), by_host);

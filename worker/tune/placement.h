@@ -1,4 +1,4 @@
-/* tune/placement.h - which ranks of a channel share a host, by the roster */
+/* tune/placement.h - which ranks of a context share a host, by the roster */
 
 #ifndef TUNE_PLACEMENT_H
 #define TUNE_PLACEMENT_H
@@ -12,7 +12,7 @@
 /* The same on all members. *out_nodes is the caller's.
  * Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
-placement_find(const struct channel *channel,
+placement_find(const struct comm_context *context,
                const struct roster *roster,
                struct plan_nodes **out_nodes);
 

@@ -35,25 +35,25 @@ enum answer {
 
 struct forming {
     struct engine *engine;
-    struct channel *channel;
+    struct comm_context *context;
     const struct shm_region_modes *modes;
     struct shm_region *shm_region; /* NULL: it has failed here */
 };
 
 static enum hoop_status
-gather(struct channel *channel, const void *own, void *all, size_t n_bytes)
+gather(struct comm_context *context, const void *own, void *all, size_t n_bytes)
 {
     const struct engine_collective request = {
         .call = {.name = CALL_AGREE,
                  .dtype = HOOP_UINT8,
-                 .root = channel_habits(channel),
+                 .root = context_settings(context),
                  .count = n_bytes},
         /* Its connections are there. */
         .algorithm = &algorithm_allgather_ring,
         .shape =
             {
-                .rank = channel_rank(channel),
-                .size = channel_size(channel),
+                .rank = context_rank(context),
+                .size = context_size(context),
                 .count = n_bytes,
                 .granule = 1,
             },
@@ -63,17 +63,17 @@ gather(struct channel *channel, const void *own, void *all, size_t n_bytes)
     };
     struct op *op = NULL;
 
-    enum hoop_status status = engine_start(channel, &request, &op);
+    enum hoop_status status = engine_start(context, &request, &op);
     if (status == HOOP_OK)
         status = engine_wait(op, CLOCK_NEVER);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static bool
-is_on_one_host(const struct channel *channel, const struct roster *roster)
+is_on_one_host(const struct comm_context *context, const struct roster *roster)
 {
-    for (uint32_t i = 0; i < channel_size(channel); i++) {
-        if (!roster_is_same_node(roster, channel_world_rank(channel, i)))
+    for (uint32_t i = 0; i < context_size(context); i++) {
+        if (!roster_is_same_node(roster, context_world_rank(context, i)))
             return false;
     }
     return true;
@@ -88,18 +88,18 @@ note_failure(const char *what)
 static void
 card_write(struct forming *forming, struct card *card)
 {
-    const uint32_t size = channel_size(forming->channel);
+    const uint32_t size = context_size(forming->context);
 
     if (forming->modes->shm_negotiation == SHM_MODE_NEVER)
         return;
     enum hoop_status status = engine_bell(forming->engine, &card->bell);
-    if (status == HOOP_OK && channel_rank(forming->channel) == 0)
+    if (status == HOOP_OK && context_rank(forming->context) == 0)
         status = shm_region_create(size, shm_region_slot_bytes(size),
                                    &card->shm_region, &forming->shm_region);
     card->is_willing = status == HOOP_OK;
     if (forming->modes->attaching != CMA_NEVER)
         card->may_read =
-            engine_offer(forming->engine, &card->attach) == HOOP_OK;
+            engine_export_memory(forming->engine, &card->attach) == HOOP_OK;
     if (status != HOOP_OK)
         note_failure("no hall: nothing to share");
 }
@@ -107,12 +107,12 @@ card_write(struct forming *forming, struct card *card)
 static enum hoop_status
 bells_reach(const struct forming *forming, const struct card *cards)
 {
-    const struct channel *channel = forming->channel;
+    const struct comm_context *context = forming->context;
 
-    for (uint32_t i = 0; i < channel_size(channel); i++) {
-        const uint32_t rank = channel_world_rank(channel, i);
+    for (uint32_t i = 0; i < context_size(context); i++) {
+        const uint32_t rank = context_world_rank(context, i);
 
-        if (i == channel_rank(channel))
+        if (i == context_rank(context))
             continue;
         const enum hoop_status status =
             engine_reach_bell(forming->engine, rank, &cards[i].bell);
@@ -135,13 +135,13 @@ are_all_willing(const struct card *cards, uint32_t n_ranks)
 static enum hoop_status
 others_attach(struct forming *forming, const struct card *cards)
 {
-    for (uint32_t i = 0; i < channel_size(forming->channel); i++) {
+    for (uint32_t i = 0; i < context_size(forming->context); i++) {
         enum hoop_status status = HOOP_OK;
 
         if (!cards[i].may_read)
             return error_raise(HOOP_E_UNAVAILABLE, "rank %u does not want it",
                                i);
-        if (i != channel_rank(forming->channel))
+        if (i != context_rank(forming->context))
             status = shm_region_cma_attach(forming->shm_region, i,
                                            cards[i].bell.pid, &cards[i].attach);
         if (status != HOOP_OK)
@@ -154,8 +154,8 @@ others_attach(struct forming *forming, const struct card *cards)
 static uint8_t
 cards_read(struct forming *forming, const struct card *cards)
 {
-    const uint32_t rank = channel_rank(forming->channel);
-    const uint32_t size = channel_size(forming->channel);
+    const uint32_t rank = context_rank(forming->context);
+    const uint32_t size = context_size(forming->context);
     enum hoop_status status = HOOP_OK;
 
     if (!are_all_willing(cards, size))
@@ -188,7 +188,7 @@ least_of(const uint8_t *answers, uint32_t n_ranks)
 static enum hoop_status
 forming_agree(struct forming *forming)
 {
-    const uint32_t size = channel_size(forming->channel);
+    const uint32_t size = context_size(forming->context);
     CLEANUP(free) struct card *cards = calloc(size, sizeof(*cards));
     uint8_t answers[SHM_REGION_RANKS];
     struct card card = {0};
@@ -197,11 +197,11 @@ forming_agree(struct forming *forming)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
     card_write(forming, &card);
     enum hoop_status status =
-        gather(forming->channel, &card, cards, sizeof(card));
+        gather(forming->context, &card, cards, sizeof(card));
     if (status != HOOP_OK)
         return error_pass(status);
     const uint8_t own = cards_read(forming, cards);
-    status = gather(forming->channel, &own, answers, sizeof(own));
+    status = gather(forming->context, &own, answers, sizeof(own));
     if (status != HOOP_OK)
         return error_pass(status);
     const uint8_t least = least_of(answers, size);
@@ -210,29 +210,29 @@ forming_agree(struct forming *forming)
     if (least == ANSWER_HALL)
         shm_region_disable_cma(forming->shm_region);
     shm_region_unlink(forming->shm_region);
-    channel_enter(forming->channel, STEAL(forming->shm_region));
+    context_set_shm_region(forming->context, STEAL(forming->shm_region));
     return HOOP_OK;
 }
 
 enum hoop_status
 shm_region_form(struct engine *engine,
-                struct channel *channel,
+                struct comm_context *context,
                 const struct roster *roster,
                 const struct shm_region_modes *modes,
                 uint64_t deadline_ns)
 {
-    const uint32_t size = channel_size(channel);
-    const uint32_t timeout_ms = channel_timeout(channel);
-    struct forming forming = {engine, channel, modes, NULL};
+    const uint32_t size = context_size(context);
+    const uint32_t timeout_ms = context_timeout(context);
+    struct forming forming = {engine, context, modes, NULL};
 
     if (size == 1 || size > SHM_REGION_RANKS ||
-        !is_on_one_host(channel, roster))
+        !is_on_one_host(context, roster))
         return HOOP_OK;
-    /* The channel's own deadline is for what the user calls. */
+    /* The context's own deadline is for what the user calls. */
     if (deadline_ns != CLOCK_NEVER)
-        channel_set_timeout(channel, (uint32_t)clock_left_ms(deadline_ns));
+        context_set_timeout(context, (uint32_t)clock_left_ms(deadline_ns));
     const enum hoop_status status = forming_agree(&forming);
-    channel_set_timeout(channel, timeout_ms);
+    context_set_timeout(context, timeout_ms);
     shm_region_destroy(forming.shm_region);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -30,7 +30,7 @@ struct shm_region_modes {
  */
 enum hoop_status
 shm_region_form(struct engine *engine,
-                struct channel *channel,
+                struct comm_context *context,
                 const struct roster *roster,
                 const struct shm_region_modes *modes,
                 uint64_t deadline_ns);

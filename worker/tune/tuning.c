@@ -20,7 +20,7 @@
 
 struct tuning {
     struct tuner *tuner;
-    struct channel *channel;
+    struct comm_context *context;
     struct plan_nodes *nodes;
     struct table table;
 };
@@ -28,7 +28,7 @@ struct tuning {
 static struct plan_shm_region
 shm_region_of(const struct tuning *tuning)
 {
-    return channel_hall(tuning->channel);
+    return context_shm_region(tuning->context);
 }
 
 /* Rank 0's part: it alone decides. */
@@ -41,7 +41,7 @@ table_decide(struct tuning *tuning)
         tuning->tuner, tuning->nodes, &shm_region, NULL, &tuning->table);
 
     if (status != HOOP_OK) {
-        agreement_refuse(tuning->channel);
+        agreement_refuse(tuning->context);
         return error_pass(status);
     }
     tuner_samples(tuning->tuner, &n_sample_bytes);
@@ -57,14 +57,14 @@ table_decide(struct tuning *tuning)
 static enum hoop_status
 machine_measure(struct tuning *tuning)
 {
-    const bool is_needed = channel_rank(tuning->channel) == 0 &&
+    const bool is_needed = context_rank(tuning->context) == 0 &&
                            tuner_needs_machine(tuning->tuner);
     struct simulation_machine machine = link_usual();
 
     if (tuner_has_agreed(tuning->tuner))
         return HOOP_OK;
     const enum hoop_status status = link_probe_run(
-        tuning->channel, tuning->nodes,
+        tuning->context, tuning->nodes,
         is_needed ? tuner_link_probe(tuning->tuner) : LINK_PROBE_DECLINES,
         &machine);
     if (status != HOOP_OK)
@@ -105,7 +105,7 @@ cma_measure(struct tuning *tuning)
     if (tuner_has_agreed(tuning->tuner) || !shm_region_of(tuning).has_cma)
         return HOOP_OK;
     const enum hoop_status status =
-        benchmark_direct(tuning->channel, tuning->nodes, &is_faster);
+        benchmark_direct(tuning->context, tuning->nodes, &is_faster);
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_faster || tuner_requires_cma(tuning->tuner))
@@ -121,16 +121,16 @@ samples_agree(struct tuning *tuning)
     struct samples *samples = NULL;
     size_t n_bytes = tuning->table.n_sample_bytes;
 
-    if (n_bytes == 0 || channel_size(tuning->channel) == 1)
+    if (n_bytes == 0 || context_size(tuning->context) == 1)
         return HOOP_OK;
     text = malloc(n_bytes);
     if (!text)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu bytes",
                            n_bytes);
-    if (channel_rank(tuning->channel) == 0)
+    if (context_rank(tuning->context) == 0)
         memcpy(text, tuner_samples(tuning->tuner, &n_bytes), n_bytes);
-    enum hoop_status status = agreement_share(tuning->channel, text, n_bytes);
-    if (status == HOOP_OK && channel_rank(tuning->channel) > 0) {
+    enum hoop_status status = agreement_share(tuning->context, text, n_bytes);
+    if (status == HOOP_OK && context_rank(tuning->context) > 0) {
         status = samples_parse("rank 0's HOOP_TUNING", text, n_bytes, &samples);
         if (status == HOOP_OK)
             tuner_take_samples(tuning->tuner, samples);
@@ -144,14 +144,14 @@ benchmark_hold(struct tuning *tuning)
 {
     CLEANUP(free) char *text = NULL;
     enum hoop_status status =
-        benchmark_run(tuning->channel, tuning->nodes, &text);
+        benchmark_run(tuning->context, tuning->nodes, &text);
 
-    if (status == HOOP_OK && channel_rank(tuning->channel) == 0) {
+    if (status == HOOP_OK && context_rank(tuning->context) == 0) {
         tuner_add_samples(tuning->tuner, text);
         status = table_decide(tuning);
     }
     if (status == HOOP_OK)
-        status = agreement_reach(tuning->channel, &tuning->table);
+        status = agreement_reach(tuning->context, &tuning->table);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -162,10 +162,10 @@ table_agree(struct tuning *tuning)
 
     if (status == HOOP_OK)
         status = cma_measure(tuning);
-    if (status == HOOP_OK && channel_rank(tuning->channel) == 0)
+    if (status == HOOP_OK && context_rank(tuning->context) == 0)
         status = table_decide(tuning);
     if (status == HOOP_OK)
-        status = agreement_reach(tuning->channel, &tuning->table);
+        status = agreement_reach(tuning->context, &tuning->table);
     if (status == HOOP_OK && tuning->table.needs_benchmark)
         status = benchmark_hold(tuning);
     if (status == HOOP_OK)
@@ -175,23 +175,23 @@ table_agree(struct tuning *tuning)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* The channel's own deadline is for what the user calls. */
+/* The context's own deadline is for what the user calls. */
 static enum hoop_status
 table_agree_until(struct tuning *tuning, uint64_t deadline_ns)
 {
-    struct channel *channel = tuning->channel;
-    const uint32_t timeout_ms = channel_timeout(channel);
+    struct comm_context *context = tuning->context;
+    const uint32_t timeout_ms = context_timeout(context);
 
     if (deadline_ns != CLOCK_NEVER)
-        channel_set_timeout(channel, (uint32_t)clock_left_ms(deadline_ns));
+        context_set_timeout(context, (uint32_t)clock_left_ms(deadline_ns));
     const enum hoop_status status = table_agree(tuning);
-    channel_set_timeout(channel, timeout_ms);
+    context_set_timeout(context, timeout_ms);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
 tuning_agree(struct tuner *tuner,
-             struct channel *channel,
+             struct comm_context *context,
              uint64_t deadline_ns,
              struct tuning **out_tuning)
 {
@@ -200,9 +200,9 @@ tuning_agree(struct tuner *tuner,
     if (!tuning)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a tuning");
     tuning->tuner = tuner;
-    tuning->channel = channel;
+    tuning->context = context;
     enum hoop_status status =
-        placement_find(channel, tuner_roster(tuner), &tuning->nodes);
+        placement_find(context, tuner_roster(tuner), &tuning->nodes);
     if (status == HOOP_OK)
         status = table_agree_until(tuning, deadline_ns);
     if (status != HOOP_OK)
@@ -264,7 +264,7 @@ table_force_here(struct tuning *tuning,
         status = tuner_table(tuning->tuner, tuning->nodes, &shm_region,
                              &overrides, out_table);
     if (status != HOOP_OK)
-        agreement_refuse(tuning->channel);
+        agreement_refuse(tuning->context);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -274,10 +274,10 @@ tuning_force(struct tuning *tuning, const char *algorithms)
     struct table table;
     enum hoop_status status = HOOP_OK;
 
-    if (channel_rank(tuning->channel) == 0)
+    if (context_rank(tuning->context) == 0)
         status = table_force_here(tuning, algorithms, &table);
     if (status == HOOP_OK)
-        status = agreement_reach(tuning->channel, &table);
+        status = agreement_reach(tuning->context, &table);
     if (status == HOOP_OK)
         status = table_check(tuning, &table);
     if (status != HOOP_OK)

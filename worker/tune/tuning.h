@@ -26,16 +26,16 @@
 struct tuning;
 
 /*
- * Agree on the table of a channel that has just been opened, before anything
+ * Agree on the table of a context that has just been opened, before anything
  * else is done on it. All its members call it, and wait for rank 0's; one rank
  * alone does not communicate. *out_tuning is the caller's; it borrows tuner.
  *
  * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST.
- * Thread: any, for different channels at once.
+ * Thread: any, for different contexts at once.
  */
 enum hoop_status
 tuning_agree(struct tuner *tuner,
-             struct channel *channel,
+             struct comm_context *context,
              uint64_t deadline_ns,
              struct tuning **out_tuning);
 
@@ -58,7 +58,7 @@ tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes);
  * list counts, operations under way keep theirs.
  *
  * Handle: HOOP_E_INVALID (error_text() lists what there is).
- * Thread: as a collective on the channel.
+ * Thread: as a collective on the context.
  */
 enum hoop_status
 tuning_force(struct tuning *tuning, const char *algorithms);
@@ -84,7 +84,7 @@ tuning_explain(const struct tuning *tuning,
 enum codec_loss
 tuning_loss(const struct tuning *tuning);
 
-/* Who shares a node, by rank of the channel; for a plan's shape. NULL as
+/* Who shares a node, by rank of the context; for a plan's shape. NULL as
  * tuning gives NULL. Borrowed for the tuning's life. */
 const struct plan_nodes *
 tuning_nodes(const struct tuning *tuning);

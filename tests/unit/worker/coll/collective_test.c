@@ -63,7 +63,7 @@ null_communicator_is_invalid(void **state)
 static void
 no_member_has_nothing_to_call(void **state)
 {
-    struct hoop_comm foreign = {.channel = NULL};
+    struct hoop_comm foreign = {.context = NULL};
     hoop_op_t *op = NULL;
 
     (void)state;

@@ -26,7 +26,7 @@ algorithms_are_listed_by_collective(void **state)
 static void
 who_is_no_member_is_told_nothing(void **state)
 {
-    struct hoop_comm stranger = {.channel = NULL};
+    struct hoop_comm stranger = {.context = NULL};
     struct hoop_choice choice;
 
     (void)state;
@@ -58,7 +58,7 @@ side_asks(struct side *side)
     struct hoop_choice choice;
 
     SIDE_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
-    SIDE_CHECK(tuning_agree(tuner, comm->channel, patience(), &comm->tuning) ==
+    SIDE_CHECK(tuning_agree(tuner, comm->context, patience(), &comm->tuning) ==
                HOOP_OK);
     SIDE_CHECK(hoop_comm_set_algorithms(comm, "allreduce:ring") == HOOP_OK);
     SIDE_CHECK(strcmp(hoop_comm_algorithm(comm, "allreduce", 8), "ring") == 0);

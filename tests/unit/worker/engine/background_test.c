@@ -32,7 +32,7 @@ operations_end_while_nobody_waits(void **state)
     for (uint32_t rank = 0; rank < 2; rank++) {
         for (int32_t i = 0; i < COUNT; i++)
             values[rank][i] = i;
-        assert_int_equal(sum_start(couple.sides[rank].comms[0].channel,
+        assert_int_equal(sum_start(couple.sides[rank].comms[0].context,
                                    values[rank], COUNT, &ops[rank]),
                          HOOP_OK);
     }
@@ -48,13 +48,13 @@ operations_end_while_nobody_waits(void **state)
 static void
 deadline_passes_while_nobody_waits(void **state)
 {
-    struct channel *channel = couple.sides[0].comms[0].channel;
+    struct comm_context *context = couple.sides[0].comms[0].context;
     char bytes[4];
     struct op *op = NULL;
 
     (void)state;
-    channel_set_timeout(channel, 30);
-    assert_int_equal(receive_start(channel, bytes, 4, 1, &op), HOOP_OK);
+    context_set_timeout(context, 30);
+    assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
     await_done(op);
     assert_int_equal(engine_wait(op, 0), HOOP_E_TIMEOUT);
 }
@@ -68,7 +68,7 @@ dead_peer_is_noticed_between_operations(void **state)
     assert_int_equal(engine_connect(couple.sides[0].engine, 1, patience()),
                      HOOP_OK);
     engine_unreachable(couple.sides[1].engine, 0, "not asked for");
-    engine_condemn(couple.sides[1].engine, 0, "for the test");
+    engine_declare_dead(couple.sides[1].engine, 0, "for the test");
     while (atomic_load(&couple.sides[1].n_lost) == 0 &&
            !clock_is_past(until_ns))
         sched_yield();
@@ -85,9 +85,9 @@ side_alternate(struct side *side)
         struct op *op = NULL;
 
         value = 1;
-        SIDE_CHECK(sum_run(side->comms[1].channel, &value, 1) == HOOP_OK);
+        SIDE_CHECK(sum_run(side->comms[1].context, &value, 1) == HOOP_OK);
         SIDE_CHECK(value == 2);
-        SIDE_CHECK(sum_start(side->comms[1].channel, &value, 1, &op) ==
+        SIDE_CHECK(sum_start(side->comms[1].context, &value, 1, &op) ==
                    HOOP_OK);
         const uint64_t until_ns = patience();
         while (!atomic_load(&op->is_done) && !clock_is_past(until_ns))

@@ -44,24 +44,24 @@ cancel(struct op *op)
 static int
 side_receive(struct side *side)
 {
-    struct channel *channel = side->comms[0].channel;
+    struct comm_context *context = side->comms[0].context;
     int32_t value = 1;
     uint8_t byte = 7;
     struct op *op = NULL;
 
     if (side->rank == 0) {
-        SIDE_CHECK(receive_start(channel, large[0], LARGE, 1, &op) == HOOP_OK);
+        SIDE_CHECK(receive_start(context, large[0], LARGE, 1, &op) == HOOP_OK);
         SIDE_CHECK(cancel(op) == HOOP_E_CANCELLED);
         SIDE_CHECK(strstr(error_text(), "given up"));
-        SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+        SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
         byte = 0;
-        SIDE_CHECK(receive_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+        SIDE_CHECK(receive_start(context, &byte, 1, 1, &op) == HOOP_OK);
         SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
         SIDE_CHECK(byte == 7);
         return 0;
     }
-    SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
-    SIDE_CHECK(send_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+    SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
+    SIDE_CHECK(send_start(context, &byte, 1, 1, &op) == HOOP_OK);
     SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
     return 0;
 }
@@ -77,24 +77,24 @@ cancelled_receive_takes_nothing(void **state)
 static int
 side_send(struct side *side)
 {
-    struct channel *channel = side->comms[0].channel;
+    struct comm_context *context = side->comms[0].context;
     int32_t value = (int32_t)side->rank;
     uint8_t byte = 9;
     struct op *op = NULL;
 
     if (side->rank == 0) {
-        SIDE_CHECK(send_start(channel, large[0], LARGE, 1, &op) == HOOP_OK);
-        SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+        SIDE_CHECK(send_start(context, large[0], LARGE, 1, &op) == HOOP_OK);
+        SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
         SIDE_CHECK(cancel(op) == HOOP_E_CANCELLED);
-        SIDE_CHECK(send_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+        SIDE_CHECK(send_start(context, &byte, 1, 1, &op) == HOOP_OK);
         SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
-        SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+        SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
         return 0;
     }
-    SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
-    SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+    SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
+    SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
     byte = 0;
-    SIDE_CHECK(receive_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+    SIDE_CHECK(receive_start(context, &byte, 1, 1, &op) == HOOP_OK);
     SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
     SIDE_CHECK(byte == 9);
     return 0;
@@ -120,7 +120,7 @@ is_second(void *context)
 static int
 side_interrupt(struct side *side)
 {
-    struct channel *channel = side->comms[0].channel;
+    struct comm_context *context = side->comms[0].context;
     int32_t value = 1;
     uint8_t byte = 5;
     int n_asked = 0;
@@ -128,19 +128,19 @@ side_interrupt(struct side *side)
 
     if (side->rank == 0) {
         interrupt_set(is_second, &n_asked);
-        SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_E_CANCELLED);
+        SIDE_CHECK(sum_run(context, &value, 1) == HOOP_E_CANCELLED);
         SIDE_CHECK(n_asked == 2);
         interrupt_set(NULL, NULL);
-        SIDE_CHECK(send_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+        SIDE_CHECK(send_start(context, &byte, 1, 1, &op) == HOOP_OK);
         SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
     } else {
-        SIDE_CHECK(receive_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+        SIDE_CHECK(receive_start(context, &byte, 1, 1, &op) == HOOP_OK);
         SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
-        SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_E_ABORTED);
+        SIDE_CHECK(sum_run(context, &value, 1) == HOOP_E_ABORTED);
         SIDE_CHECK(strstr(error_text(), "it was given up by rank 0 ("));
     }
     value = 1;
-    SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+    SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
     SIDE_CHECK(value == 2);
     return 0;
 }
@@ -156,12 +156,12 @@ interrupted_call_ends_on_all_ranks(void **state)
 static void
 wait_with_a_timeout_is_not_interrupted(void **state)
 {
-    struct channel *channel = couple.sides[0].comms[0].channel;
+    struct comm_context *context = couple.sides[0].comms[0].context;
     int n_asked = 1;
     struct op *op = NULL;
 
     (void)state;
-    assert_int_equal(receive_start(channel, large[0], 1, 1, &op), HOOP_OK);
+    assert_int_equal(receive_start(context, large[0], 1, 1, &op), HOOP_OK);
     interrupt_set(is_second, &n_asked);
     assert_int_equal(engine_wait(op, clock_deadline_ns(120)), HOOP_E_PENDING);
     interrupt_set(NULL, NULL);
@@ -173,12 +173,12 @@ wait_with_a_timeout_is_not_interrupted(void **state)
 static void
 what_has_ended_is_not_cancelled(void **state)
 {
-    struct channel *channel = couple.sides[0].alone.channel;
+    struct comm_context *context = couple.sides[0].alone.context;
     int32_t value = 3;
     struct op *op = NULL;
 
     (void)state;
-    assert_int_equal(sum_start(channel, &value, 1, &op), HOOP_OK);
+    assert_int_equal(sum_start(context, &value, 1, &op), HOOP_OK);
     assert_int_equal(cancel(op), HOOP_OK);
     assert_int_equal(cancel(engine_start_nothing()), HOOP_OK);
 }

@@ -34,7 +34,7 @@ on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 }
 
 static void
-on_abandoned(void *owner)
+on_progress_needed(void *owner)
 {
     struct side *side = owner;
 
@@ -51,10 +51,10 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
 
     options.on_needed = on_needed;
     options.on_lost = on_lost;
-    options.on_abandoned = on_abandoned;
+    options.on_progress_needed = on_progress_needed;
     options.owner = side;
     side->rank = rank;
-    for (uint32_t i = 0; i < COUPLE_CHANNELS; i++)
+    for (uint32_t i = 0; i < COUPLE_CONTEXTS; i++)
         side->comms[i].session_timeout_ms = 30000;
     assert_int_equal(roster_create(3, &side->roster), HOOP_OK);
     side->roster->rank = rank;
@@ -69,20 +69,20 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
     side->roster->members[2].pid = 42;
     options.roster = side->roster;
     assert_int_equal(engine_create(&options, &side->engine), HOOP_OK);
-    for (uint32_t i = 0; i < COUPLE_CHANNELS; i++) {
-        const struct channel_options channel = {.id = 1 + i,
+    for (uint32_t i = 0; i < COUPLE_CONTEXTS; i++) {
+        const struct context_options context = {.id = 1 + i,
                                                 .rank = rank,
                                                 .size = 2,
                                                 .ranks = ranks,
                                                 .timeout_ms = 30000};
 
         assert_int_equal(
-            channel_open(side->engine, &channel, &side->comms[i].channel),
+            context_open(side->engine, &context, &side->comms[i].context),
             HOOP_OK);
     }
-    const struct channel_options alone = {
+    const struct context_options alone = {
         .id = 9, .size = 1, .ranks = &ranks[rank], .timeout_ms = 30000};
-    assert_int_equal(channel_open(side->engine, &alone, &side->alone.channel),
+    assert_int_equal(context_open(side->engine, &alone, &side->alone.context),
                      HOOP_OK);
 }
 
@@ -200,7 +200,7 @@ couple_run(struct couple *couple, side_fn *body)
 }
 
 static struct engine_collective
-sum_of(const struct channel *channel, int32_t *values, size_t count)
+sum_of(const struct comm_context *context, int32_t *values, size_t count)
 {
     return (struct engine_collective){
         .call = {.name = CALL_ALLREDUCE,
@@ -208,8 +208,8 @@ sum_of(const struct channel *channel, int32_t *values, size_t count)
                  .reduce_op = HOOP_SUM,
                  .count = count},
         .algorithm = &algorithm_allreduce_ring,
-        .shape = {.rank = channel_rank(channel),
-                  .size = channel_size(channel),
+        .shape = {.rank = context_rank(context),
+                  .size = context_size(context),
                   .is_in_place = true,
                   .count = count,
                   .granule = 16},
@@ -219,29 +219,29 @@ sum_of(const struct channel *channel, int32_t *values, size_t count)
 }
 
 enum hoop_status
-sum_start(struct channel *channel,
+sum_start(struct comm_context *context,
           int32_t *values,
           size_t count,
           struct op **out_op)
 {
-    const struct engine_collective sum = sum_of(channel, values, count);
+    const struct engine_collective sum = sum_of(context, values, count);
 
-    return engine_start(channel, &sum, out_op);
+    return engine_start(context, &sum, out_op);
 }
 
 enum hoop_status
-sum_run(struct channel *channel, int32_t *values, size_t count)
+sum_run(struct comm_context *context, int32_t *values, size_t count)
 {
-    struct engine_collective sum = sum_of(channel, values, count);
+    struct engine_collective sum = sum_of(context, values, count);
     struct op *op = NULL;
 
     sum.mode = ENGINE_START_AND_WAIT;
-    const enum hoop_status status = engine_start(channel, &sum, &op);
+    const enum hoop_status status = engine_start(context, &sum, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
 }
 
 static struct engine_message
-message_of(const struct channel *channel,
+message_of(const struct comm_context *context,
            void *bytes,
            size_t n_bytes,
            uint64_t tag)
@@ -249,36 +249,36 @@ message_of(const struct channel *channel,
     return (struct engine_message){
         .call = {.dtype = HOOP_UINT8, .count = n_bytes},
         .tag = tag,
-        .peer = 1 - channel_rank(channel),
+        .peer = 1 - context_rank(context),
         .bytes = bytes,
     };
 }
 
 enum hoop_status
-send_start(struct channel *channel,
+send_start(struct comm_context *context,
            const void *bytes,
            size_t n_bytes,
            uint64_t tag,
            struct op **out_op)
 {
     struct engine_message message =
-        message_of(channel, (void *)(uintptr_t)bytes, n_bytes, tag);
+        message_of(context, (void *)(uintptr_t)bytes, n_bytes, tag);
 
     message.call.name = CALL_SEND;
-    return engine_start_messages(channel, &message, 1, out_op);
+    return engine_start_messages(context, &message, 1, out_op);
 }
 
 enum hoop_status
-receive_start(struct channel *channel,
+receive_start(struct comm_context *context,
               void *bytes,
               size_t n_bytes,
               uint64_t tag,
               struct op **out_op)
 {
-    struct engine_message message = message_of(channel, bytes, n_bytes, tag);
+    struct engine_message message = message_of(context, bytes, n_bytes, tag);
 
     message.call.name = CALL_RECV;
-    return engine_start_messages(channel, &message, 1, out_op);
+    return engine_start_messages(context, &message, 1, out_op);
 }
 
 uint64_t

@@ -2,7 +2,7 @@
  * tests/unit/worker/engine/couple.h - two engines in one process, connected
  *
  * Rank 0 and rank 1 of a job, over a socket pair, and a rank 2 on another host
- * that nobody is connected to. Nobody drives but the threads of the test,
+ * that nobody is connected to. Nobody makes progress but the threads of the test,
  * unless it starts the backgrounds.
  */
 
@@ -18,14 +18,14 @@
 #include "session/comm.h"
 
 enum {
-    COUPLE_CHANNELS = 4,
+    COUPLE_CONTEXTS = 4,
 };
 
 struct side {
     uint32_t rank;
     struct roster *roster;
     struct engine *engine;
-    struct hoop_comm comms[COUPLE_CHANNELS]; /* of both, ids 1 to 4 */
+    struct hoop_comm comms[COUPLE_CONTEXTS]; /* of both, ids 1 to 4 */
     struct hoop_comm alone;                  /* of this rank only */
     atomic_uint n_abandoned;
     atomic_uint n_needed;
@@ -48,7 +48,7 @@ couple_open(struct couple *couple);
 /* ... whose calls are checked so. */
 void
 couple_open_checking(struct couple *couple, enum engine_checking checking);
-/* ... with what else there is but its callbacks, and fate_of. */
+/* ... with what else there is but its callbacks, and process_status_of. */
 void
 couple_open_with(struct couple *couple, const struct engine_options *wanted);
 void
@@ -75,22 +75,22 @@ couple_run(struct couple *couple, side_fn *body);
 
 /* Sum of count int32 in place. */
 enum hoop_status
-sum_start(struct channel *channel,
+sum_start(struct comm_context *context,
           int32_t *values,
           size_t count,
           struct op **out_op);
 enum hoop_status
-sum_run(struct channel *channel, int32_t *values, size_t count);
+sum_run(struct comm_context *context, int32_t *values, size_t count);
 
 /* Messages of bytes. */
 enum hoop_status
-send_start(struct channel *channel,
+send_start(struct comm_context *context,
            const void *bytes,
            size_t n_bytes,
            uint64_t tag,
            struct op **out_op);
 enum hoop_status
-receive_start(struct channel *channel,
+receive_start(struct comm_context *context,
               void *bytes,
               size_t n_bytes,
               uint64_t tag,

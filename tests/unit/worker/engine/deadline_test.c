@@ -6,13 +6,13 @@
 #include "base/error.h"
 #include "couple_scene.h"
 
-static struct channel *
-short_channel(uint32_t rank)
+static struct comm_context *
+short_context(uint32_t rank)
 {
-    struct channel *channel = couple.sides[rank].comms[0].channel;
+    struct comm_context *context = couple.sides[rank].comms[0].context;
 
-    channel_set_timeout(channel, 60);
-    return channel;
+    context_set_timeout(context, 60);
+    return context;
 }
 
 static void
@@ -22,7 +22,7 @@ operation_without_a_connection_times_out_by_itself(void **state)
     int32_t value = 1;
 
     (void)state;
-    assert_int_equal(sum_run(short_channel(0), &value, 1), HOOP_E_TIMEOUT);
+    assert_int_equal(sum_run(short_context(0), &value, 1), HOOP_E_TIMEOUT);
     assert_true(clock_now_ns() - begin_ns >= 60 * CLOCK_NS_PER_MS);
     assert_non_null(strstr(error_text(), "allreduce #1 (int32, 1 elements"));
     assert_non_null(strstr(error_text(), "rank 0 (host:40) timed out after"));
@@ -38,7 +38,7 @@ receive_tells_whom_it_waited_for(void **state)
 
     (void)state;
     couple_connect(&couple);
-    assert_int_equal(receive_start(short_channel(0), bytes, 4, 1, &op),
+    assert_int_equal(receive_start(short_context(0), bytes, 4, 1, &op),
                      HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
     assert_non_null(
@@ -57,7 +57,7 @@ receive_tells_its_tag(void **state)
     couple_connect(&couple);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(
-            receive_start(short_channel(0), bytes, 4, tags[i], &op), HOOP_OK);
+            receive_start(short_context(0), bytes, 4, tags[i], &op), HOOP_OK);
         assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
         assert_int_equal(strstr(error_text(), "tag") != NULL, i == 0);
     }
@@ -76,7 +76,7 @@ receive_from_any_tells_so(void **state)
 
     (void)state;
     couple_connect(&couple);
-    assert_int_equal(engine_start_messages(short_channel(0), &message, 1, &op),
+    assert_int_equal(engine_start_messages(short_context(0), &message, 1, &op),
                      HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
     assert_non_null(strstr(error_text(), "a message from any rank"));
@@ -85,7 +85,7 @@ receive_from_any_tells_so(void **state)
 static void
 deadline_of_the_wait_is_not_the_operations(void **state)
 {
-    struct channel *channel = couple.sides[0].comms[0].channel;
+    struct comm_context *context = couple.sides[0].comms[0].context;
     char bytes[4];
     struct op *op = NULL;
 
@@ -93,8 +93,8 @@ deadline_of_the_wait_is_not_the_operations(void **state)
     couple_connect(&couple);
     /* On a busy machine the first wait may take its time, and the operation
      * must not end in it. */
-    channel_set_timeout(channel, 600);
-    assert_int_equal(receive_start(channel, bytes, 4, 1, &op), HOOP_OK);
+    context_set_timeout(context, 600);
+    assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, clock_deadline_ns(1)), HOOP_E_PENDING);
     assert_int_equal(engine_wait(op, CLOCK_NEVER), HOOP_E_TIMEOUT);
 }
@@ -102,19 +102,19 @@ deadline_of_the_wait_is_not_the_operations(void **state)
 static void
 timeout_is_the_one_at_the_start(void **state)
 {
-    struct channel *channel = short_channel(0);
+    struct comm_context *context = short_context(0);
     char bytes[4] = "";
     struct op *op = NULL;
     struct op *sent = NULL;
 
     (void)state;
     couple_connect(&couple);
-    channel_set_timeout(channel, 30000);
-    assert_int_equal(receive_start(channel, bytes, 4, 1, &op), HOOP_OK);
-    channel_set_timeout(channel, 1);
+    context_set_timeout(context, 30000);
+    assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
+    context_set_timeout(context, 1);
     assert_int_equal(engine_wait(op, clock_deadline_ns(40)), HOOP_E_PENDING);
     assert_int_equal(
-        send_start(couple.sides[1].comms[0].channel, "yes", 4, 1, &sent),
+        send_start(couple.sides[1].comms[0].context, "yes", 4, 1, &sent),
         HOOP_OK);
     assert_int_equal(engine_wait(sent, patience()), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
@@ -130,17 +130,17 @@ timeout_here_is_a_verdict_there(void **state)
     (void)state;
     couple_connect(&couple);
     couple_start_backgrounds(&couple);
-    assert_int_equal(sum_run(short_channel(0), &value, 1), HOOP_E_TIMEOUT);
+    assert_int_equal(sum_run(short_context(0), &value, 1), HOOP_E_TIMEOUT);
     assert_int_equal(error_failure()->rank, 1);
     assert_int_equal(error_failure()->waited_for, 1);
     assert_true(error_failure()->elapsed_ms >= error_failure()->allowed_ms);
-    assert_int_equal(sum_run(couple.sides[1].comms[0].channel, &value, 1),
+    assert_int_equal(sum_run(couple.sides[1].comms[0].context, &value, 1),
                      HOOP_E_TIMEOUT);
     assert_non_null(strstr(error_text(), "rank 0 (host:40) timed out"));
     assert_int_equal(error_failure()->rank, 1);
     assert_int_equal(error_failure()->allowed_ms, 30000);
-    /* The channel is not lost by it. */
-    channel_set_timeout(couple.sides[0].comms[0].channel, 30000);
+    /* The context is not lost by it. */
+    context_set_timeout(couple.sides[0].comms[0].context, 30000);
 }
 
 static int
@@ -154,7 +154,7 @@ side_late(struct side *side)
     /* Long enough for the other one to ask what is called here. */
     if (side->rank == 1)
         nanosleep(&pause, NULL);
-    SIDE_CHECK(sum_run(side->comms[0].channel, values, 40000) == HOOP_OK);
+    SIDE_CHECK(sum_run(side->comms[0].context, values, 40000) == HOOP_OK);
     SIDE_CHECK(values[39999] == 2 * 39999);
     return 0;
 }

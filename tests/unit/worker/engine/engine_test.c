@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "couple_scene.h"
 
-static struct channel *
-channel_at(uint32_t rank, unsigned i)
+static struct comm_context *
+context_at(uint32_t rank, unsigned i)
 {
-    return couple.sides[rank].comms[i].channel;
+    return couple.sides[rank].comms[i].context;
 }
 
 static void
@@ -53,7 +53,7 @@ connect_to_the_unreachable_says_why(void **state)
 }
 
 static void
-condemned_rank_ends_what_needs_it_and_what_comes(void **state)
+rank_declared_dead_ends_what_needs_it_and_what_comes(void **state)
 {
     struct engine *engine = couple.sides[0].engine;
     int32_t value = 1;
@@ -61,17 +61,17 @@ condemned_rank_ends_what_needs_it_and_what_comes(void **state)
 
     (void)state;
     couple_connect(&couple);
-    assert_int_equal(sum_start(channel_at(0, 0), &value, 1, &op), HOOP_OK);
-    engine_condemn(engine, 1, "its lease has expired");
-    engine_condemn(engine, 1, "twice");
+    assert_int_equal(sum_start(context_at(0, 0), &value, 1, &op), HOOP_OK);
+    engine_declare_dead(engine, 1, "its lease has expired");
+    engine_declare_dead(engine, 1, "twice");
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "allreduce #1"));
     assert_non_null(strstr(error_text(), "its lease has expired"));
-    assert_int_equal(sum_run(channel_at(0, 1), &value, 1), HOOP_E_PEER_LOST);
+    assert_int_equal(sum_run(context_at(0, 1), &value, 1), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
     assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
     /* Who is alone needs nobody. */
-    assert_int_equal(sum_run(couple.sides[0].alone.channel, &value, 1),
+    assert_int_equal(sum_run(couple.sides[0].alone.context, &value, 1),
                      HOOP_OK);
     assert_int_equal(value, 1);
 }
@@ -85,12 +85,12 @@ leave_ends_what_runs_and_what_comes(void **state)
 
     (void)state;
     couple_connect(&couple);
-    assert_int_equal(receive_start(channel_at(0, 0), bytes, 4, 1, &op),
+    assert_int_equal(receive_start(context_at(0, 0), bytes, 4, 1, &op),
                      HOOP_OK);
     engine_leave(couple.sides[0].engine, clock_deadline_ns(0));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
     assert_non_null(strstr(error_text(), "being left"));
-    assert_int_equal(sum_run(channel_at(0, 0), &value, 1), HOOP_E_CLOSED);
+    assert_int_equal(sum_run(context_at(0, 0), &value, 1), HOOP_E_CLOSED);
 }
 
 static int
@@ -110,7 +110,7 @@ side_sum_and_leave(struct side *side)
 {
     int32_t value = 5;
 
-    SIDE_CHECK(sum_run(side->comms[0].channel, &value, 1) == HOOP_OK);
+    SIDE_CHECK(sum_run(side->comms[0].context, &value, 1) == HOOP_OK);
     SIDE_CHECK(value == 10);
     return side_leave(side);
 }
@@ -132,7 +132,7 @@ side_connect_late(struct side *side)
 
     if (side->rank == 1)
         return side_leave(side);
-    SIDE_CHECK(receive_start(side->comms[0].channel, bytes, 4, 1, &op) ==
+    SIDE_CHECK(receive_start(side->comms[0].context, bytes, 4, 1, &op) ==
                HOOP_OK);
     SIDE_CHECK(engine_wait(op, patience()) == HOOP_E_PEER_LOST);
     SIDE_CHECK(engine_connect(side->engine, 1, patience()) == HOOP_OK);
@@ -148,26 +148,26 @@ connect_to_one_that_has_left_is_no_failure(void **state)
 }
 
 static void
-channel_tells_what_it_was_opened_with(void **state)
+context_tells_what_it_was_opened_with(void **state)
 {
     (void)state;
-    assert_int_equal(channel_rank(channel_at(1, 0)), 1);
-    assert_int_equal(channel_size(channel_at(1, 0)), 2);
-    assert_int_equal(channel_size(couple.sides[1].alone.channel), 1);
+    assert_int_equal(context_rank(context_at(1, 0)), 1);
+    assert_int_equal(context_size(context_at(1, 0)), 2);
+    assert_int_equal(context_size(couple.sides[1].alone.context), 1);
 }
 
 static void
-channel_with_nothing_running_may_close(void **state)
+context_with_nothing_running_may_close(void **state)
 {
     static const uint32_t ranks[] = {0, 1};
-    const struct channel_options options = {
+    const struct context_options options = {
         .id = 77, .rank = 0, .size = 2, .ranks = ranks, .timeout_ms = 1000};
-    struct channel *channel = NULL;
+    struct comm_context *context = NULL;
 
     (void)state;
-    assert_int_equal(channel_open(couple.sides[0].engine, &options, &channel),
+    assert_int_equal(context_open(couple.sides[0].engine, &options, &context),
                      HOOP_OK);
-    channel_close(channel);
+    context_close(context);
 }
 
 static void
@@ -179,7 +179,7 @@ engine_destroyed_early_closes_what_it_was_given(void **state)
     couple_open(&couple);
     engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
-    engine_condemn(couple.sides[0].engine, 1, "nobody reads this");
+    engine_declare_dead(couple.sides[0].engine, 1, "nobody reads this");
     engine_destroy(couple.sides[0].engine);
     couple.sides[0].engine = NULL;
     assert_int_equal(recv(couple.fds[1], &byte, 1, 0), 0);
@@ -211,20 +211,20 @@ engine_without_memory_leaves_all_as_it_was(void **state)
 }
 
 static void
-orphan_refuses_everything(void **state)
+forked_child_refuses_everything(void **state)
 {
     char bytes[4];
     int32_t value = 1;
     struct op *op = NULL;
 
     (void)state;
-    engine_orphan(couple.sides[0].engine);
-    assert_int_equal(sum_start(channel_at(0, 0), &value, 1, &op),
+    engine_mark_forked_child(couple.sides[0].engine);
+    assert_int_equal(sum_start(context_at(0, 0), &value, 1, &op),
                      HOOP_E_CLOSED);
     assert_non_null(strstr(error_text(), "forked"));
-    assert_int_equal(send_start(channel_at(0, 0), bytes, 4, 1, &op),
+    assert_int_equal(send_start(context_at(0, 0), bytes, 4, 1, &op),
                      HOOP_E_CLOSED);
-    assert_int_equal(receive_start(channel_at(0, 0), bytes, 4, 1, &op),
+    assert_int_equal(receive_start(context_at(0, 0), bytes, 4, 1, &op),
                      HOOP_E_CLOSED);
     assert_null(op);
 }
@@ -236,7 +236,7 @@ side_count(struct side *side)
     struct engine_stats stats;
 
     for (int i = 0; i < 5; i++)
-        SIDE_CHECK(sum_run(side->comms[i % 2].channel, values, 100) == HOOP_OK);
+        SIDE_CHECK(sum_run(side->comms[i % 2].context, values, 100) == HOOP_OK);
     engine_stats(side->engine, &stats);
     SIDE_CHECK(stats.operations == 5);
     SIDE_CHECK(stats.transport.bytes_sent >= 5 * 200);
@@ -259,15 +259,15 @@ main(void)
         COUPLE_APART_TEST(connect_returns_when_the_connection_is_there),
         COUPLE_APART_TEST(connect_in_vain_is_a_timeout_that_names_the_rank),
         COUPLE_APART_TEST(connect_to_the_unreachable_says_why),
-        COUPLE_APART_TEST(condemned_rank_ends_what_needs_it_and_what_comes),
+        COUPLE_APART_TEST(rank_declared_dead_ends_what_needs_it_and_what_comes),
         COUPLE_APART_TEST(leave_ends_what_runs_and_what_comes),
         COUPLE_APART_TEST(both_leave_in_good_order),
         COUPLE_APART_TEST(connect_to_one_that_has_left_is_no_failure),
-        COUPLE_APART_TEST(channel_tells_what_it_was_opened_with),
-        COUPLE_APART_TEST(channel_with_nothing_running_may_close),
+        COUPLE_APART_TEST(context_tells_what_it_was_opened_with),
+        COUPLE_APART_TEST(context_with_nothing_running_may_close),
         cmocka_unit_test(engine_destroyed_early_closes_what_it_was_given),
         cmocka_unit_test(engine_without_memory_leaves_all_as_it_was),
-        COUPLE_APART_TEST(orphan_refuses_everything),
+        COUPLE_APART_TEST(forked_child_refuses_everything),
         COUPLE_APART_TEST(stats_count_what_ended_well),
     };
 

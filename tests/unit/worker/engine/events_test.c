@@ -29,11 +29,11 @@ receive_from_any_tells_source_and_count(void **state)
 
     (void)state;
     assert_int_equal(
-        engine_start_messages(couple.sides[1].comms[0].channel, &out, 1, &op),
+        engine_start_messages(couple.sides[1].comms[0].context, &out, 1, &op),
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_int_equal(
-        engine_start_messages(couple.sides[0].comms[0].channel, &in, 1, &op),
+        engine_start_messages(couple.sides[0].comms[0].context, &in, 1, &op),
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_int_equal(received.source, 1);
@@ -48,20 +48,20 @@ message_of_no_member_has_no_rank(void **state)
 {
     static const uint32_t ranks[] = {0, 1};
     struct hoop_received received = {.source = 99};
-    struct channel *channels[2];
+    struct comm_context *contexts[2];
     char bytes[4] = "";
     struct op *op = NULL;
 
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
-        const struct channel_options options = {.id = 77,
+        const struct context_options options = {.id = 77,
                                                 .rank = i,
                                                 .size = 1 + i,
                                                 .ranks = ranks,
                                                 .timeout_ms = 30000};
 
         assert_int_equal(
-            channel_open(couple.sides[i].engine, &options, &channels[i]),
+            context_open(couple.sides[i].engine, &options, &contexts[i]),
             HOOP_OK);
     }
     const struct engine_message in = {
@@ -71,9 +71,9 @@ message_of_no_member_has_no_rank(void **state)
         .bytes = bytes,
         .received = &received,
     };
-    assert_int_equal(send_start(channels[1], "abc", 3, 4, &op), HOOP_OK);
+    assert_int_equal(send_start(contexts[1], "abc", 3, 4, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
-    assert_int_equal(engine_start_messages(channels[0], &in, 1, &op), HOOP_OK);
+    assert_int_equal(engine_start_messages(contexts[0], &in, 1, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_string_equal(bytes, "abc");
     assert_int_equal(received.source, HOOP_NO_RANK);
@@ -89,8 +89,8 @@ message_of_nothing_arrives_with_and_without_a_buffer(void **state)
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
         char *place = i % 2 ? bytes : NULL;
-        struct channel *from = couple.sides[1].comms[0].channel;
-        struct channel *to = couple.sides[0].comms[0].channel;
+        struct comm_context *from = couple.sides[1].comms[0].context;
+        struct comm_context *to = couple.sides[0].comms[0].context;
         const size_t n_room = i % 2 ? 4 : 0;
 
         /* Asked for before it comes, then after. */
@@ -116,14 +116,14 @@ collective_that_the_other_began_earlier_is_joined(void **state)
 
     (void)state;
     assert_int_equal(
-        sum_start(couple.sides[1].comms[0].channel, &first, 1, &op), HOOP_OK);
+        sum_start(couple.sides[1].comms[0].context, &first, 1, &op), HOOP_OK);
     for (unsigned i = 0; i < 3; i++)
-        engine_turn_idle(couple.sides[0].engine);
+        engine_progress_idle(couple.sides[0].engine);
     assert_int_equal(
-        sum_start(couple.sides[0].comms[0].channel, &second, 1, &other),
+        sum_start(couple.sides[0].comms[0].context, &second, 1, &other),
         HOOP_OK);
     while (engine_wait(op, 0) == HOOP_E_PENDING)
-        engine_turn_idle(couple.sides[0].engine);
+        engine_progress_idle(couple.sides[0].engine);
     assert_int_equal(engine_wait(other, patience()), HOOP_OK);
     assert_int_equal(first, 3);
     assert_int_equal(second, 3);
@@ -134,19 +134,19 @@ side_mixed(struct side *side)
 {
     static const char text[100000] = "a long one";
     static char bytes[2][100000];
-    struct channel *channel = side->comms[0].channel;
+    struct comm_context *context = side->comms[0].context;
     int32_t values[100] = {1};
     struct op *in = NULL;
     struct op *out = NULL;
 
-    /* Messages and collectives of one channel do not meet. */
+    /* Messages and collectives of one context do not meet. */
     for (unsigned i = 0; i < 20; i++) {
-        SIDE_CHECK(receive_start(channel, bytes[side->rank], sizeof(text), 1,
+        SIDE_CHECK(receive_start(context, bytes[side->rank], sizeof(text), 1,
                                  &in) == HOOP_OK);
         values[0] = 1;
-        SIDE_CHECK(sum_run(channel, values, 100) == HOOP_OK);
+        SIDE_CHECK(sum_run(context, values, 100) == HOOP_OK);
         SIDE_CHECK(values[0] == 2);
-        SIDE_CHECK(send_start(channel, text, sizeof(text), 1, &out) == HOOP_OK);
+        SIDE_CHECK(send_start(context, text, sizeof(text), 1, &out) == HOOP_OK);
         SIDE_CHECK(engine_wait(in, patience()) == HOOP_OK);
         SIDE_CHECK(engine_wait(out, patience()) == HOOP_OK);
         SIDE_CHECK(memcmp(bytes[side->rank], text, sizeof(text)) == 0);
@@ -155,7 +155,7 @@ side_mixed(struct side *side)
 }
 
 static void
-messages_and_collectives_share_a_channel(void **state)
+messages_and_collectives_share_a_context(void **state)
 {
     (void)state;
     couple_run(&couple, side_mixed);
@@ -169,7 +169,7 @@ main(void)
         COUPLE_TEST(message_of_no_member_has_no_rank),
         COUPLE_TEST(message_of_nothing_arrives_with_and_without_a_buffer),
         COUPLE_TEST(collective_that_the_other_began_earlier_is_joined),
-        COUPLE_TEST(messages_and_collectives_share_a_channel),
+        COUPLE_TEST(messages_and_collectives_share_a_context),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ sum_of(struct side *side, size_t count)
     for (size_t i = 0; i < count; i++)
         values[i] = (int32_t)i * (int32_t)(side->rank + 1);
     values[count] = -1;
-    SIDE_CHECK(sum_run(side->comms[0].channel, values, count) == HOOP_OK);
+    SIDE_CHECK(sum_run(side->comms[0].context, values, count) == HOOP_OK);
     for (size_t i = 0; i < count; i++)
         wrong |= values[i] != 3 * (int32_t)i;
     wrong |= values[count] != -1;
@@ -50,7 +50,7 @@ side_average(struct side *side)
 {
     float input[1000];
     float output[1000];
-    struct channel *channel = side->comms[1].channel;
+    struct comm_context *context = side->comms[1].context;
     struct op *op = NULL;
     const struct engine_collective average = {
         .call = {.name = CALL_ALLREDUCE,
@@ -66,7 +66,7 @@ side_average(struct side *side)
 
     for (unsigned i = 0; i < 1000; i++)
         input[i] = (float)(i * (2 * side->rank + 1));
-    SIDE_CHECK(engine_start(channel, &average, &op) == HOOP_OK);
+    SIDE_CHECK(engine_start(context, &average, &op) == HOOP_OK);
     SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
     for (unsigned i = 0; i < 1000; i++) {
         SIDE_CHECK(output[i] == (float)(2 * i));
@@ -96,7 +96,7 @@ side_many(struct side *side)
     for (unsigned k = 0; k < N_OPS; k++) {
         for (int32_t i = 0; i < N_VALUES; i++)
             values[side->rank][k][i] = i + (int32_t)k;
-        SIDE_CHECK(sum_start(side->comms[0].channel, values[side->rank][k],
+        SIDE_CHECK(sum_start(side->comms[0].context, values[side->rank][k],
                              N_VALUES, &ops[k]) == HOOP_OK);
     }
     /* In any order; here the last is waited for first. */
@@ -110,7 +110,7 @@ side_many(struct side *side)
 }
 
 static void
-many_operations_on_one_channel_run_at_once(void **state)
+many_operations_on_one_context_run_at_once(void **state)
 {
     (void)state;
     couple_run(&couple, side_many);
@@ -130,21 +130,21 @@ operation_cut_off_in_the_middle_frees_everything(void **state)
 
     (void)state;
     assert_int_equal(
-        sum_start(couple.sides[0].comms[0].channel, values, COUNT, &op),
+        sum_start(couple.sides[0].comms[0].context, values, COUNT, &op),
         HOOP_OK);
     assert_int_equal(
-        sum_start(couple.sides[1].comms[0].channel, other, COUNT, &other_op),
+        sum_start(couple.sides[1].comms[0].context, other, COUNT, &other_op),
         HOOP_OK);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
         assert_int_equal(engine_wait(other_op, 0), HOOP_E_PENDING);
     }
-    engine_condemn(couple.sides[0].engine, 1, "shot");
+    engine_declare_dead(couple.sides[0].engine, 1, "shot");
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     free(values);
     /* Rank 1 hears of it from rank 0, or sees its stream end. */
     engine_leave(couple.sides[0].engine, 0);
-    engine_condemn(couple.sides[1].engine, 0, "it has gone");
+    engine_declare_dead(couple.sides[1].engine, 0, "it has gone");
     assert_int_equal(engine_wait(other_op, patience()), HOOP_E_PEER_LOST);
     free(other);
 }
@@ -152,7 +152,7 @@ operation_cut_off_in_the_middle_frees_everything(void **state)
 static void
 rank_alone_copies_or_does_nothing(void **state)
 {
-    struct channel *alone = couple.sides[1].alone.channel;
+    struct comm_context *alone = couple.sides[1].alone.context;
     int32_t values[] = {4, 5, 6};
 
     (void)state;
@@ -207,7 +207,7 @@ there_and_back_start(struct side *side, uint8_t *bytes, size_t count)
         .mode = ENGINE_START,
     };
 
-    assert_int_equal(engine_start(side->comms[0].channel, &collective, &op),
+    assert_int_equal(engine_start(side->comms[0].context, &collective, &op),
                      HOOP_OK);
     return op;
 }
@@ -255,7 +255,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         COUPLE_TEST(sums_of_every_size_are_right),
         COUPLE_TEST(average_out_of_place_divides_once_and_keeps_the_input),
-        COUPLE_TEST(many_operations_on_one_channel_run_at_once),
+        COUPLE_TEST(many_operations_on_one_context_run_at_once),
         COUPLE_TEST(operation_cut_off_in_the_middle_frees_everything),
         COUPLE_TEST(little_message_leaves_when_it_is_complete),
         COUPLE_TEST(large_message_leaves_as_far_as_it_is_ready),

@@ -20,8 +20,8 @@ halls_attach(struct shm_region *halls[2])
     for (uint32_t i = 0; i < 2; i++) {
         struct cma_address place;
 
-        assert_int_equal(engine_offer(couple.sides[1 - i].engine, &place),
-                         HOOP_OK);
+        assert_int_equal(
+            engine_export_memory(couple.sides[1 - i].engine, &place), HOOP_OK);
         assert_int_equal(
             shm_region_cma_attach(halls[i], 1 - i, (uint32_t)getpid(), &place),
             HOOP_OK);
@@ -53,7 +53,7 @@ halls_enter(bool are_open)
         if (are_open)
             halls_attach(halls);
         for (uint32_t i = 0; i < 2; i++)
-            channel_enter(couple.sides[i].comms[k].channel, halls[i]);
+            context_set_shm_region(couple.sides[i].comms[k].context, halls[i]);
     }
 }
 
@@ -126,7 +126,7 @@ says(const char *phrase)
 }
 
 struct engine_collective
-flat_sum_of(const struct channel *channel, int32_t *values, size_t count)
+flat_sum_of(const struct comm_context *context, int32_t *values, size_t count)
 {
     return (struct engine_collective){
         .call = {.name = CALL_ALLREDUCE,
@@ -134,32 +134,32 @@ flat_sum_of(const struct channel *channel, int32_t *values, size_t count)
                  .reduce_op = HOOP_SUM,
                  .count = count},
         .algorithm = &algorithm_allreduce_flat,
-        .shape = {.rank = channel_rank(channel),
+        .shape = {.rank = context_rank(context),
                   .size = 2,
                   .is_in_place = true,
                   .count = count,
                   .granule = 16,
-                  .n_slot = channel_slot_bytes(channel) / 4},
+                  .n_slot = context_slot_bytes(context) / 4},
         .input = values,
         .output = values,
     };
 }
 
 enum hoop_status
-flat_run(struct engine_collective collective, struct channel *channel)
+flat_run(struct engine_collective collective, struct comm_context *context)
 {
     static _Thread_local unsigned n_calls;
     struct op *op = NULL;
 
     collective.mode = ENGINE_START_AND_WAIT;
     if (n_calls++ % 3 != 2)
-        return engine_run(channel, &collective);
-    const enum hoop_status status = engine_start(channel, &collective, &op);
+        return engine_run(context, &collective);
+    const enum hoop_status status = engine_start(context, &collective, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
 }
 
 enum hoop_status
-flat_sum(struct channel *channel, int32_t *values, size_t count)
+flat_sum(struct comm_context *context, int32_t *values, size_t count)
 {
-    return flat_run(flat_sum_of(channel, values, count), channel);
+    return flat_run(flat_sum_of(context, values, count), context);
 }

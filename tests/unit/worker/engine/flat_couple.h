@@ -13,7 +13,7 @@ enum {
     FLAT_SLOT = 4096, /* bytes */
 };
 
-/* Its channels 0 and 1 have shared regions. */
+/* Its contexts 0 and 1 have shared regions. */
 extern struct couple couple;
 
 /* With backgrounds. */
@@ -39,11 +39,11 @@ bool
 says(const char *phrase);
 
 struct engine_collective
-flat_sum_of(const struct channel *channel, int32_t *values, size_t count);
+flat_sum_of(const struct comm_context *context, int32_t *values, size_t count);
 /* By the shortcut, or not, in turns: the ranks need not agree. */
 enum hoop_status
-flat_run(struct engine_collective collective, struct channel *channel);
+flat_run(struct engine_collective collective, struct comm_context *context);
 enum hoop_status
-flat_sum(struct channel *channel, int32_t *values, size_t count);
+flat_sum(struct comm_context *context, int32_t *values, size_t count);
 
 #endif

@@ -26,7 +26,7 @@ run_as(struct side *side, struct call call, int32_t *values, size_t count)
     struct op *op = NULL;
 
     const enum hoop_status status =
-        engine_start(side->comms[0].channel, &collective, &op);
+        engine_start(side->comms[0].context, &collective, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
 }
 
@@ -70,7 +70,7 @@ side_habits(struct side *side)
     const struct call call = {
         .name = CALL_AGREE,
         .dtype = HOOP_INT32,
-        .root = side->rank == 1 ? CALL_HABIT_RETRIES : 0,
+        .root = side->rank == 1 ? CALL_SETTING_RETRIES : 0,
         .count = 4,
     };
 

@@ -19,7 +19,7 @@ fall_short(struct side *side, uint32_t of)
                                       .status = HOOP_E_EXHAUSTED,
                                       .why = "its process may open 17 files",
                                   });
-    engine_turn_idle(side->engine);
+    engine_progress_idle(side->engine);
 }
 
 static int
@@ -46,7 +46,7 @@ collective_fails_and_names_who_is_short_of_what(void **state)
     struct op *op = NULL;
 
     (void)state;
-    assert_int_equal(sum_start(side->comms[0].channel, &value, 1, &op),
+    assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
     fall_short(side, 1);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_EXHAUSTED);
@@ -64,12 +64,12 @@ connection_is_asked_for_again_by_the_next_call(void **state)
     struct op *op = NULL;
 
     (void)state;
-    assert_int_equal(sum_start(side->comms[0].channel, &value, 1, &op),
+    assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
     assert_int_equal(atomic_load(&side->n_needed), 1);
     fall_short(side, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_EXHAUSTED);
-    assert_int_equal(sum_start(side->comms[1].channel, &value, 1, &op),
+    assert_int_equal(sum_start(side->comms[1].context, &value, 1, &op),
                      HOOP_OK);
     assert_int_equal(atomic_load(&side->n_needed), 2);
     fall_short(side, 0);
@@ -84,10 +84,10 @@ send_and_receive_fail_alike(void **state)
     struct op *ops[2] = {NULL};
 
     (void)state;
-    assert_int_equal(send_start(side->comms[0].channel, &byte, 1, 9, &ops[0]),
+    assert_int_equal(send_start(side->comms[0].context, &byte, 1, 9, &ops[0]),
                      HOOP_OK);
     assert_int_equal(
-        receive_start(side->comms[0].channel, &byte, 1, 9, &ops[1]), HOOP_OK);
+        receive_start(side->comms[0].context, &byte, 1, 9, &ops[1]), HOOP_OK);
     fall_short(side, 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(engine_wait(ops[i], patience()), HOOP_E_EXHAUSTED);
@@ -108,7 +108,7 @@ news_come(struct side *side, uint64_t number, uint64_t tag)
     const struct frame frame = {
         .kind = FRAME_VERDICT,
         .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
-        .comm = side->comms[0].channel->id,
+        .comm = side->comms[0].context->id,
         .op = tag,
         .signature = side->rank,
         .tag = HOOP_E_EXHAUSTED,
@@ -126,7 +126,7 @@ receive_begun(struct side *side, uint64_t tag)
     struct op *op = NULL;
     char byte = 0;
 
-    assert_int_equal(receive_start(side->comms[0].channel, &byte, 1, tag, &op),
+    assert_int_equal(receive_start(side->comms[0].context, &byte, 1, tag, &op),
                      HOOP_OK);
     const enum hoop_status status = engine_wait(op, 0);
     if (status == HOOP_E_PENDING) {
@@ -152,7 +152,7 @@ each_failed_send_is_told_once_whatever_its_number(void **state)
             assert_int_equal(receive_begun(side, number), HOOP_E_EXHAUSTED);
         /* Not to be kept: the receive of nobody. */
         else
-            shortage_forget(side->comms[0].channel);
+            shortage_forget(side->comms[0].context);
         if (is_looked_at)
             assert_int_equal(receive_begun(side, number), HOOP_E_PENDING);
     }
@@ -201,7 +201,7 @@ forged_numbers_silence_no_other_rank(void **state)
             for (unsigned at = 0; at < COUNT_OF(forged); at++)
                 news_come(side, forged[at], 0);
         }
-        shortage_forget(side->comms[0].channel);
+        shortage_forget(side->comms[0].context);
         number++;
         news_come(side, number, 9);
         news_come(side, number, 9);
@@ -223,7 +223,7 @@ news_that_come_again_much_later_are_not_told(void **state)
         for (uint64_t number = first; number < first + n; number++) {
             news_come(side, number, 9);
             if (pass == 0)
-                shortage_forget(side->comms[0].channel);
+                shortage_forget(side->comms[0].context);
         }
         assert_int_equal(receive_begun(side, 9), HOOP_E_PENDING);
     }
@@ -252,7 +252,7 @@ neighbour_tells(uint32_t source, uint64_t number)
     const struct frame frame = {
         .kind = FRAME_VERDICT,
         .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
-        .comm = side->comms[0].channel->id,
+        .comm = side->comms[0].context->id,
         .op = 9,
         .signature = 2,
         .tag = HOOP_E_EXHAUSTED,
@@ -261,7 +261,7 @@ neighbour_tells(uint32_t source, uint64_t number)
     };
 
     shortage_came(side->engine, 1, &frame, "no more files");
-    engine_turn_idle(side->engine);
+    engine_progress_idle(side->engine);
 }
 
 static void
@@ -292,7 +292,7 @@ numbers_of_a_connected_rank_follow_each_other(void **state)
     for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         couple_open(&couple);
         couple_connect(&couple);
-        engine_turn_idle(couple.sides[0].engine);
+        engine_progress_idle(couple.sides[0].engine);
         for (unsigned at = 0; at < COUNT_OF(rows[i].numbers); at++)
             neighbour_tells(rows[i].source, rows[i].numbers[at]);
         const struct side *side = &couple.sides[0];

@@ -11,7 +11,7 @@
 static void
 operations_are_numbered_in_the_order_of_their_start(void **state)
 {
-    struct channel *alone = couple.sides[0].alone.channel;
+    struct comm_context *alone = couple.sides[0].alone.context;
     struct op *ops[5];
     int32_t value = 1;
 
@@ -27,25 +27,25 @@ operations_are_numbered_in_the_order_of_their_start(void **state)
 static void
 messages_are_numbered_apart_from_collectives(void **state)
 {
-    struct channel *channel = couple.sides[0].comms[0].channel;
+    struct comm_context *context = couple.sides[0].comms[0].context;
     struct op *first = NULL;
     struct op *second = NULL;
     struct op *receive = NULL;
     char bytes[4];
 
     (void)state;
-    assert_int_equal(send_start(channel, "a", 1, 1, &first), HOOP_OK);
-    assert_int_equal(send_start(channel, "b", 1, 2, &second), HOOP_OK);
+    assert_int_equal(send_start(context, "a", 1, 1, &first), HOOP_OK);
+    assert_int_equal(send_start(context, "b", 1, 2, &second), HOOP_OK);
     assert_int_equal(message_number(first->number), 1);
     assert_int_equal(message_number(second->number), 2);
     assert_int_equal(engine_wait(first, patience()), HOOP_OK);
     assert_int_equal(engine_wait(second, patience()), HOOP_OK);
 
-    channel = couple.sides[1].comms[0].channel;
-    assert_int_equal(receive_start(channel, bytes, 4, 2, &receive), HOOP_OK);
+    context = couple.sides[1].comms[0].context;
+    assert_int_equal(receive_start(context, bytes, 4, 2, &receive), HOOP_OK);
     assert_int_equal(engine_wait(receive, patience()), HOOP_OK);
     assert_int_equal(bytes[0], 'b');
-    assert_int_equal(receive_start(channel, bytes, 4, 1, &receive), HOOP_OK);
+    assert_int_equal(receive_start(context, bytes, 4, 1, &receive), HOOP_OK);
     assert_int_equal(engine_wait(receive, patience()), HOOP_OK);
     assert_int_equal(bytes[0], 'a');
 }
@@ -53,7 +53,7 @@ messages_are_numbered_apart_from_collectives(void **state)
 static void
 operation_that_needs_nobody_is_done_when_its_start_returns(void **state)
 {
-    struct channel *alone = couple.sides[0].alone.channel;
+    struct comm_context *alone = couple.sides[0].alone.context;
     struct op *op = NULL;
     int32_t value = 3;
 
@@ -86,7 +86,7 @@ counts_are_copied_when_an_operation_starts(void **state)
     };
 
     (void)state;
-    assert_int_equal(engine_start(couple.sides[0].alone.channel, &gather, &op),
+    assert_int_equal(engine_start(couple.sides[0].alone.context, &gather, &op),
                      HOOP_OK);
     assert_false(atomic_load(&op->is_done));
     counts[0] = SIZE_MAX;
@@ -99,18 +99,18 @@ counts_are_copied_when_an_operation_starts(void **state)
 static void
 spare_operation_begins_anew(void **state)
 {
-    struct channel *channel = couple.sides[0].comms[0].channel;
+    struct comm_context *context = couple.sides[0].comms[0].context;
     struct op *op = NULL;
     int32_t value = 3;
 
     (void)state;
-    channel_set_timeout(channel, 20);
-    assert_int_equal(sum_run(channel, &value, 1), HOOP_E_TIMEOUT);
+    context_set_timeout(context, 20);
+    assert_int_equal(sum_run(context, &value, 1), HOOP_E_TIMEOUT);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(
-            sum_start(couple.sides[0].alone.channel, &value, 1, &op), HOOP_OK);
+            sum_start(couple.sides[0].alone.context, &value, 1, &op), HOOP_OK);
         assert_int_equal(engine_wait(op, patience()), HOOP_OK);
-        assert_int_equal(send_start(channel, "x", 1, 1, &op), HOOP_OK);
+        assert_int_equal(send_start(context, "x", 1, 1, &op), HOOP_OK);
         assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     }
     assert_int_equal(value, 3);
@@ -119,7 +119,7 @@ spare_operation_begins_anew(void **state)
 static int
 side_ping_pong(struct side *side)
 {
-    struct channel *channel = side->comms[2].channel;
+    struct comm_context *context = side->comms[2].context;
 
     for (unsigned i = 0; i < 200; i++) {
         char bytes[32] = "";
@@ -128,8 +128,8 @@ side_ping_pong(struct side *side)
         struct op *out = NULL;
 
         snprintf(expected, sizeof(expected), "ball %u", i);
-        SIDE_CHECK(receive_start(channel, bytes, 32, 9, &in) == HOOP_OK);
-        SIDE_CHECK(send_start(channel, expected, 32, 9, &out) == HOOP_OK);
+        SIDE_CHECK(receive_start(context, bytes, 32, 9, &in) == HOOP_OK);
+        SIDE_CHECK(send_start(context, expected, 32, 9, &out) == HOOP_OK);
         SIDE_CHECK(engine_wait(out, patience()) == HOOP_OK);
         SIDE_CHECK(engine_wait(in, patience()) == HOOP_OK);
         SIDE_CHECK(strcmp(bytes, expected) == 0);

@@ -57,7 +57,7 @@ ask(unsigned n_drivers)
     engine_ask(couple.sides[0].engine, QUESTION);
     while (answered == 0 && !clock_is_past(deadline_ns)) {
         for (unsigned i = 0; i < n_drivers; i++)
-            engine_turn_idle(couple.sides[i].engine);
+            engine_progress_idle(couple.sides[i].engine);
     }
     assert_int_equal(answered, QUESTION);
     assert_false(engine_is_asked(couple.sides[0].engine));
@@ -108,11 +108,11 @@ peer_whose_connection_broke_is_told_as_that(void **state)
     open();
     engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
-    engine_turn_idle(couple.sides[0].engine);
+    engine_progress_idle(couple.sides[0].engine);
     close(couple.fds[1]);
     couple.fds[1] = -1;
     while (n_complaints == 0 && !clock_is_past(deadline_ns))
-        engine_turn_idle(couple.sides[0].engine);
+        engine_progress_idle(couple.sides[0].engine);
     assert_int_equal(n_complaints, 1);
     ask(1);
     assert_int_equal(seen[1], VIEW_BROKEN);
@@ -132,7 +132,7 @@ question_that_finds_no_memory_is_answered(void **state)
     engine_ask(couple.sides[0].engine, QUESTION - 1);
     malloc_allow();
     while (answered == 0 && !clock_is_past(deadline_ns))
-        engine_turn_idle(couple.sides[0].engine);
+        engine_progress_idle(couple.sides[0].engine);
     assert_int_equal(answered, QUESTION - 1);
     couple_close(&couple);
 }
@@ -145,7 +145,7 @@ question_replaces_the_one_before(void **state)
     open();
     couple_connect(&couple);
     engine_ask(couple.sides[0].engine, QUESTION - 2);
-    engine_turn_idle(couple.sides[0].engine);
+    engine_progress_idle(couple.sides[0].engine);
     engine_ask(couple.sides[0].engine, QUESTION - 1);
     ask(2);
     assert_int_equal(seen[1], VIEW_HEARD);

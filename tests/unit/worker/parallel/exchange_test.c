@@ -20,7 +20,7 @@ enum {
     RANKS = 12,
 };
 
-/* Where a mesh lies in the channel. */
+/* Where a mesh lies in the context. */
 struct seating {
     struct hoop_mesh_shape mesh;
     uint32_t ranks[RANKS];

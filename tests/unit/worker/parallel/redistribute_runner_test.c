@@ -142,7 +142,7 @@ side_mismatch(struct side *side)
     SIDE_CHECK(strstr(error_text(), "rank 0 (host:40)"));
     SIDE_CHECK(strstr(error_text(), "rank 1 (host:41)"));
     SIDE_CHECK(errand.n_finished == 0 && errand.n_destroyed == 1);
-    SIDE_CHECK(sum_run(side->comms[0].channel, &value, 1) == HOOP_OK);
+    SIDE_CHECK(sum_run(side->comms[0].context, &value, 1) == HOOP_OK);
     SIDE_CHECK(value == 2);
     return 0;
 }
@@ -239,7 +239,7 @@ redistribute_runner_that_cannot_start_destroys_its_hooks(void **state)
 
     (void)state;
     assert_int_equal(errand_init(&errand, &couple.sides[0], PARTS, WHOLE), 0);
-    engine_orphan(couple.sides[0].engine);
+    engine_mark_forked_child(couple.sides[0].engine);
     assert_int_equal(redistribute_runner_run(&errand.request), HOOP_E_CLOSED);
     assert_int_equal(errand.n_finished, 0);
     assert_int_equal(errand.n_destroyed, 1);

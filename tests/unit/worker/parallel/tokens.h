@@ -15,7 +15,7 @@ enum {
     TOKENS_ELEMENTS = 512,
 };
 
-/* Of each rank of the channel: its part, and of each element its addends. */
+/* Of each rank of the context: its part, and of each element its addends. */
 struct tokens {
     uint32_t n_ranks;
     bool is_there[TOKENS_RANKS];

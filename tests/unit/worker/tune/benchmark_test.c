@@ -18,7 +18,7 @@ side_races(struct side *side)
     char *text = NULL;
 
     SIDE_CHECK(plan_nodes_create(names, 2, &nodes) == HOOP_OK);
-    SIDE_CHECK(benchmark_run(side->comms[0].channel, nodes, &text) == HOOP_OK);
+    SIDE_CHECK(benchmark_run(side->comms[0].context, nodes, &text) == HOOP_OK);
     SIDE_CHECK((strlen(text) == 0) == (side->rank > 0));
     SIDE_CHECK(samples_parse("here", text, strlen(text), &samples) == HOOP_OK);
     SIDE_CHECK(samples_count(samples, nodes) == (side->rank == 0 ? 1 : 0));
@@ -52,8 +52,8 @@ side_alone(struct side *side)
     if (side->rank == 0)
         return 0;
     SIDE_CHECK(plan_nodes_create(names, 2, &nodes) == HOOP_OK);
-    channel_set_timeout(side->comms[1].channel, 50);
-    SIDE_CHECK(benchmark_run(side->comms[1].channel, nodes, &text) ==
+    context_set_timeout(side->comms[1].context, 50);
+    SIDE_CHECK(benchmark_run(side->comms[1].context, nodes, &text) ==
                HOOP_E_TIMEOUT);
     SIDE_CHECK(!text);
     plan_nodes_destroy(nodes);

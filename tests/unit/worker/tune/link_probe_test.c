@@ -202,7 +202,7 @@ row_goes_on_while_messages_become_faster(void **state)
 static int
 side_measures(struct side *side, uint32_t n_names, enum link_probe_role part)
 {
-    struct channel *channel = side->comms[n_names].channel;
+    struct comm_context *context = side->comms[n_names].context;
     const uint32_t names[2] = {0, n_names - 1};
     struct simulation_machine machine = link_usual();
     const struct simulation_machine usual = machine;
@@ -210,7 +210,7 @@ side_measures(struct side *side, uint32_t n_names, enum link_probe_role part)
     struct engine_stats stats;
 
     SIDE_CHECK(plan_nodes_create(names, 2, &nodes) == HOOP_OK);
-    SIDE_CHECK(link_probe_run(channel, nodes, part, &machine) == HOOP_OK);
+    SIDE_CHECK(link_probe_run(context, nodes, part, &machine) == HOOP_OK);
     plan_nodes_destroy(nodes);
     const bool is_measured = part == LINK_PROBE_MEASURES && side->rank == 0;
     SIDE_CHECK((memcmp(&machine, &usual, sizeof(usual)) != 0) == is_measured);

@@ -41,14 +41,14 @@ tear_down(void **state)
 static struct plan_nodes *
 nodes_of(const uint32_t *ranks, uint32_t size)
 {
-    const struct channel_options options = {
+    const struct context_options options = {
         .id = 1, .rank = 0, .size = size, .ranks = ranks, .timeout_ms = 1000};
-    struct channel *channel = NULL;
+    struct comm_context *context = NULL;
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(channel_open(engine, &options, &channel), HOOP_OK);
-    assert_int_equal(placement_find(channel, roster, &nodes), HOOP_OK);
-    channel_close(channel);
+    assert_int_equal(context_open(engine, &options, &context), HOOP_OK);
+    assert_int_equal(placement_find(context, roster, &nodes), HOOP_OK);
+    context_close(context);
     return nodes;
 }
 
@@ -67,7 +67,7 @@ ranks_of_one_host_share_a_node(void **state)
 }
 
 static void
-ranks_are_those_of_the_channel(void **state)
+ranks_are_those_of_the_context(void **state)
 {
     const uint32_t some[3] = {4, 3, 1};
     struct plan_nodes *nodes = nodes_of(some, 3);
@@ -86,7 +86,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_of_one_host_share_a_node),
-        cmocka_unit_test(ranks_are_those_of_the_channel),
+        cmocka_unit_test(ranks_are_those_of_the_context),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

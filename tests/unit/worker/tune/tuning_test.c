@@ -37,16 +37,16 @@ side_mixed(struct side *side)
 {
     struct tuner *tuner = tuner_of(
         side, side->rank == 0 ? "broadcast:chain" : "broadcast:binomial");
-    struct channel *channel = side->comms[0].channel;
+    struct comm_context *context = side->comms[0].context;
     struct tuning *tuning = NULL;
 
     SIDE_CHECK(tuner);
-    SIDE_CHECK(tuning_agree(tuner, channel, patience(), &tuning) == HOOP_OK);
+    SIDE_CHECK(tuning_agree(tuner, context, patience(), &tuning) == HOOP_OK);
     SIDE_CHECK(strcmp(name_found(tuning, CALL_BROADCAST, 8), "chain") == 0);
     SIDE_CHECK(strcmp(name_found(tuning, CALL_BROADCAST, 1 << 30), "chain") ==
                0);
     SIDE_CHECK(tuning_nodes(tuning)->n_ranks == 2);
-    SIDE_CHECK(channel_timeout(channel) == 30000);
+    SIDE_CHECK(context_timeout(context) == 30000);
     tuning_destroy(tuning);
     tuner_destroy(tuner);
     return 0;
@@ -59,7 +59,7 @@ settings_of_rank_0_count_for_all(void **state)
     couple_run(&couple, side_mixed);
 }
 
-/* Rank 0 alone has read some; what they tell counts on all, and on a channel
+/* Rank 0 alone has read some; what they tell counts on all, and on a context
  * whose rank 0 is another one. */
 static int
 side_raced(struct side *side)
@@ -79,7 +79,7 @@ side_raced(struct side *side)
         tuner_take_samples(tuner, STEAL(samples));
     samples_destroy(samples);
     for (size_t i = 0; i < 2; i++) {
-        SIDE_CHECK(tuning_agree(tuner, side->comms[i].channel, patience(),
+        SIDE_CHECK(tuning_agree(tuner, side->comms[i].context, patience(),
                                 &tunings[i]) == HOOP_OK);
         SIDE_CHECK(strcmp(name_found(tunings[i], CALL_ALLREDUCE, 64), "ring") ==
                    0);
@@ -122,7 +122,7 @@ side_automatic(struct side *side)
         size_t n_bytes;
 
         SIDE_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
-        SIDE_CHECK(tuning_agree(tuner, side->comms[i].channel, patience(),
+        SIDE_CHECK(tuning_agree(tuner, side->comms[i].context, patience(),
                                 &tuning) == HOOP_OK);
         SIDE_CHECK(strncmp(tuner_samples(tuner, &n_bytes), "2 ", 2) == 0);
         SIDE_CHECK(n_bytes > n_before);
@@ -160,7 +160,7 @@ side_alone(struct side *side)
     struct engine_stats stats;
 
     SIDE_CHECK(tuner);
-    SIDE_CHECK(tuning_agree(tuner, side->alone.channel, patience(), &tuning) ==
+    SIDE_CHECK(tuning_agree(tuner, side->alone.context, patience(), &tuning) ==
                HOOP_OK);
     SIDE_CHECK(strcmp(name_found(tuning, CALL_ALLREDUCE, 8), "ring") == 0);
     SIDE_CHECK(tuning_nodes(tuning)->n_nodes == 1);
@@ -198,12 +198,12 @@ side_waiting(struct side *side)
 
     SIDE_CHECK(tuner);
     if (side->rank == 1) {
-        SIDE_CHECK(tuning_agree(tuner, side->comms[3].channel,
+        SIDE_CHECK(tuning_agree(tuner, side->comms[3].context,
                                 clock_deadline_ns(50),
                                 &tuning) == HOOP_E_TIMEOUT);
         SIDE_CHECK(strstr(error_text(), "measuring what messages cost"));
         tuner_settle(tuner);
-        SIDE_CHECK(tuning_agree(tuner, side->comms[1].channel,
+        SIDE_CHECK(tuning_agree(tuner, side->comms[1].context,
                                 clock_deadline_ns(50),
                                 &tuning) == HOOP_E_TIMEOUT);
         SIDE_CHECK(strstr(error_text(), "agreement on a communicator"));
@@ -224,7 +224,7 @@ missing_rank_0_is_a_timeout(void **state)
 static int
 side_nonsense(struct side *side)
 {
-    struct channel *channel = side->comms[2].channel;
+    struct comm_context *context = side->comms[2].context;
     uint8_t bytes[LIMIT_TUNE_TABLE] = {0xff};
     const struct engine_collective request = {
         .call = {.name = CALL_AGREE,
@@ -243,14 +243,14 @@ side_nonsense(struct side *side)
     struct op *op = NULL;
 
     if (side->rank == 0) {
-        SIDE_CHECK(engine_start(channel, &request, &op) == HOOP_OK);
+        SIDE_CHECK(engine_start(context, &request, &op) == HOOP_OK);
         SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
         return 0;
     }
     struct tuner *tuner = tuner_of(side, "");
     SIDE_CHECK(tuner);
     tuner_settle(tuner);
-    SIDE_CHECK(tuning_agree(tuner, channel, patience(), &tuning) ==
+    SIDE_CHECK(tuning_agree(tuner, context, patience(), &tuning) ==
                HOOP_E_DATA_LOSS);
     SIDE_CHECK(!tuning);
     tuner_destroy(tuner);
@@ -272,7 +272,7 @@ side_forcing(struct side *side)
     const char *list = side->rank == 0 ? "broadcast:chain" : "scan:chain";
 
     SIDE_CHECK(tuner);
-    SIDE_CHECK(tuning_agree(tuner, side->comms[3].channel, patience(),
+    SIDE_CHECK(tuning_agree(tuner, side->comms[3].context, patience(),
                             &tuning) == HOOP_OK);
     SIDE_CHECK(strcmp(name_found(tuning, CALL_ALLREDUCE, 8), "ring") == 0);
     SIDE_CHECK(tuning_force(tuning, "allreduce:recursive_doubling") == HOOP_OK);
@@ -307,7 +307,7 @@ side_explaining(struct side *side)
     struct tuning_choice choice;
 
     SIDE_CHECK(tuner);
-    SIDE_CHECK(tuning_agree(tuner, side->comms[0].channel, patience(),
+    SIDE_CHECK(tuning_agree(tuner, side->comms[0].context, patience(),
                             &tuning) == HOOP_OK);
     SIDE_CHECK(tuning_explain(tuning, CALL_ALLREDUCE, 64, &choice) == HOOP_OK);
     SIDE_CHECK(choice.algorithm == tuning_find(tuning, CALL_ALLREDUCE, 64));

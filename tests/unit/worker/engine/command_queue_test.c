@@ -1,0 +1,269 @@
+/* tests/unit/worker/engine/command_queue_test.c - engine/command_queue.c, where no memory is left */
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "allocation.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+#include "engine/state.h"
+
+static struct couple couple;
+static unsigned n_complaints;
+
+static void
+on_suspected(void *owner,
+             uint32_t rank,
+             const struct engine_suspicion *suspicion)
+{
+    (void)owner;
+    (void)rank;
+    (void)suspicion;
+    n_complaints++;
+}
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+/* A call of rank 0 that waits for rank 1. */
+static struct op *
+call_begun(void)
+{
+    static int32_t value;
+    struct op *op = NULL;
+
+    assert_int_equal(
+        sum_start(couple.sides[0].comms[0].context, &value, 1, &op), HOOP_OK);
+    engine_progress_idle(couple.sides[0].engine);
+    assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
+    return op;
+}
+
+/* It ends by what was handed in, and needs no further event. */
+static void
+call_ends(struct op *op, enum hoop_status status, const char *why)
+{
+    engine_progress_idle(couple.sides[0].engine);
+    assert_int_equal(engine_wait(op, 0), status);
+    assert_non_null(strstr(error_text(), why));
+}
+
+static void
+verdict_arrives_without_memory(void **state)
+{
+    struct op *op = call_begun();
+
+    (void)state;
+    malloc_refuse();
+    engine_declare_dead(couple.sides[0].engine, 1, "its lease has expired");
+    malloc_allow();
+    call_ends(op, HOOP_E_PEER_LOST, "its lease has expired");
+}
+
+static void
+unreachable_rank_is_known_without_memory(void **state)
+{
+    struct op *op = call_begun();
+
+    (void)state;
+    malloc_refuse();
+    engine_unreachable(couple.sides[0].engine, 1, "connection refused");
+    malloc_allow();
+    call_ends(op, HOOP_E_PEER_LOST, "connection refused");
+}
+
+static void
+shortage_is_known_without_memory(void **state)
+{
+    struct op *op = call_begun();
+
+    (void)state;
+    malloc_refuse();
+    engine_shortage(couple.sides[0].engine,
+                    &(struct connector_shortage){
+                        .rank = 1,
+                        .of = 1,
+                        .status = HOOP_E_EXHAUSTED,
+                        .why = "its process may open 17 files",
+                    });
+    malloc_allow();
+    call_ends(op, HOOP_E_EXHAUSTED,
+              "rank 1 (host:41) cannot connect to rank 0 (host:40): its "
+              "process may open 17 files");
+}
+
+/* The coordinator is asked, and is away. */
+static void
+absence_of_a_decision_is_known_without_memory(void **state)
+{
+    (void)state;
+    n_complaints = 0;
+    couple_open_with(&couple,
+                     &(struct engine_options){.on_suspected = on_suspected});
+    struct op *op = call_begun();
+    /* Rank 1 is the higher one: its accuser does not wait for it. */
+    engine_unreachable(couple.sides[0].engine, 1, "connection reset");
+    engine_progress_idle(couple.sides[0].engine);
+    assert_int_equal(n_complaints, 1);
+    const uint64_t rule_ns = couple.sides[0].engine->lost[1].rule_ns;
+    malloc_refuse();
+    engine_undecided(couple.sides[0].engine, 1);
+    malloc_allow();
+    engine_progress_idle(couple.sides[0].engine);
+    assert_true(couple.sides[0].engine->lost[1].rule_ns < rule_ns);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    couple_close(&couple);
+}
+
+static void
+connection_without_memory_loses_its_rank(void **state)
+{
+    struct op *op = call_begun();
+    char byte;
+
+    (void)state;
+    malloc_refuse();
+    engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
+    malloc_allow();
+    couple.fds[0] = -1;
+    assert_int_equal(recv(couple.fds[1], &byte, 1, 0), 0);
+    call_ends(op, HOOP_E_PEER_LOST, "no memory for its connection");
+}
+
+static struct comm_context *
+context_new(uint32_t side)
+{
+    static const uint32_t ranks[] = {0, 1};
+    const struct context_options options = {
+        .id = 50, .rank = side, .size = 2, .ranks = ranks, .timeout_ms = 30000};
+    struct comm_context *context = NULL;
+
+    assert_int_equal(
+        context_open(couple.sides[side].engine, &options, &context), HOOP_OK);
+    return context;
+}
+
+/* What had come for one that was expected, and is not: a later one of the same id
+ * does not find it. */
+static void
+communicator_that_is_given_up_is_swept_without_memory(void **state)
+{
+    struct engine *engine = couple.sides[1].engine;
+    struct op *op = NULL;
+    char bytes[4];
+
+    (void)state;
+    couple_connect(&couple);
+    struct comm_context *sender = context_new(0);
+    context_expect(engine);
+    assert_int_equal(send_start(sender, "late", 4, 9, &op), HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    const uint64_t deadline_ns = patience();
+    while (!atomic_load(&engine->has_early_frames) &&
+           !clock_is_past(deadline_ns))
+        engine_progress_idle(engine);
+    assert_true(atomic_load(&engine->has_early_frames));
+    malloc_refuse();
+    context_cancel_expect(engine);
+    malloc_allow();
+    engine_progress_idle(engine);
+    struct comm_context *receiver = context_new(1);
+    assert_int_equal(receive_start(receiver, bytes, 4, 9, &op), HOOP_OK);
+    assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
+    context_close(receiver);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
+    context_close(sender);
+}
+
+static void
+connection_is_asked_for_without_memory(void **state)
+{
+    (void)state;
+    malloc_refuse();
+    const enum hoop_status status =
+        engine_connect(couple.sides[0].engine, 1, clock_now_ns());
+    malloc_allow();
+    assert_int_equal(status, HOOP_E_TIMEOUT);
+    assert_int_equal(atomic_load(&couple.sides[0].n_needed), 1);
+}
+
+/* All of one rank, before the progress owner looks: the order is of no matter. */
+static void
+gravest_of_several_notices_is_told(void **state)
+{
+    struct engine *engine = couple.sides[0].engine;
+
+    for (unsigned is_first = 0; is_first < 2; is_first++) {
+        struct op *op = call_begun();
+
+        if (is_first)
+            engine_declare_dead(engine, 1, "its lease has expired");
+        engine_shortage(engine, &(struct connector_shortage){
+                                    .rank = 1,
+                                    .of = 1,
+                                    .status = HOOP_E_EXHAUSTED,
+                                    .why = "its process may open 17 files",
+                                });
+        engine_undecided(engine, 1);
+        engine_unreachable(engine, 1, "connection refused");
+        if (!is_first)
+            engine_declare_dead(engine, 1, "its lease has expired");
+        engine_declare_dead(engine, 1, "twice");
+        call_ends(op, HOOP_E_PEER_LOST, "its lease has expired");
+        assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
+        couple_tear_down(state);
+        couple_set_up(state);
+        engine = couple.sides[0].engine;
+    }
+}
+
+static void
+notices_of_several_ranks_are_all_told(void **state)
+{
+    const struct engine *engine = couple.sides[0].engine;
+
+    (void)state;
+    engine_declare_dead(couple.sides[0].engine, 2, "of 2");
+    engine_declare_dead(couple.sides[0].engine, 1, "of 1");
+    engine_progress_idle(couple.sides[0].engine);
+    for (uint32_t rank = 1; rank <= 2; rank++) {
+        assert_true(engine->lost[rank].is_lost);
+        assert_int_equal(engine->lost[rank].why[3], '0' + (int)rank);
+    }
+}
+
+#define CASE(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, couple_set_up, couple_tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(verdict_arrives_without_memory),
+        CASE(unreachable_rank_is_known_without_memory),
+        CASE(shortage_is_known_without_memory),
+        cmocka_unit_test(absence_of_a_decision_is_known_without_memory),
+        CASE(connection_without_memory_loses_its_rank),
+        CASE(communicator_that_is_given_up_is_swept_without_memory),
+        CASE(connection_is_asked_for_without_memory),
+        CASE(gravest_of_several_notices_is_told),
+        CASE(notices_of_several_ranks_are_all_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,402 @@
+/*
+ * tests/unit/worker/engine/shm_executor_ends_test.c - flat operations that end badly
+ *
+ * Calls that differ, ranks that come late, leave, give up or die.
+ */
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "check.h"
+#include "engine/state.h"
+#include "flat_couple.h"
+#include "plan/algorithms.h"
+
+enum {
+    N_LARGE = 3 * FLAT_SLOT / 4, /* elements: several slots */
+};
+
+/* Alike but for the count; nothing is written. */
+static int
+side_differs(struct side *side)
+{
+    int32_t values[2] = {41, 42};
+
+    SIDE_CHECK(flat_sum(side->comms[0].context, values, 1 + side->rank) ==
+               HOOP_E_MISMATCH);
+    SIDE_CHECK(says("1 elements") && says("2 elements"));
+    SIDE_CHECK(values[0] == 41 && values[1] == 42);
+    SIDE_CHECK(flat_sum(side->comms[0].context, values, 2) == HOOP_OK);
+    SIDE_CHECK(values[1] == 84);
+    return 0;
+}
+
+static void
+other_call_is_named_and_nothing_written(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_differs);
+}
+
+/* One is flat, the other goes through frames. */
+static int
+side_differs_in_kind(struct side *side)
+{
+    struct comm_context *context = side->comms[0].context;
+    int32_t values[2] = {41, 42};
+
+    const enum hoop_status status = side->rank == 0
+                                        ? flat_sum(context, values, 1)
+                                        : sum_run(context, values, 2);
+    SIDE_CHECK(status == HOOP_E_MISMATCH);
+    SIDE_CHECK(says("1 elements") && says("2 elements"));
+    SIDE_CHECK(values[0] == 41 && values[1] == 42);
+    SIDE_CHECK(flat_sum(context, values, 2) == HOOP_OK);
+    return 0;
+}
+
+static void
+call_that_is_not_flat_is_named_too(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_differs_in_kind);
+}
+
+/* What was sent for a call that frames carry may lie in sockets still, and then
+ * what those who find it say of it: nobody's two next may pass by that. */
+static int
+side_looks_twice(struct side *side)
+{
+    struct comm_context *context = side->comms[0].context;
+    int32_t value = 1;
+
+    SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
+    SIDE_CHECK(context->n_polls_pending_shm == POLLS_PENDING);
+    for (unsigned i = POLLS_PENDING; i-- > 0;) {
+        SIDE_CHECK(flat_sum(context, &value, 1) == HOOP_OK);
+        SIDE_CHECK(context->n_polls_pending_shm == i);
+    }
+    return 0;
+}
+
+static void
+two_calls_behind_one_by_frames_look_at_sockets(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_looks_twice);
+}
+
+/* A root that only posts is through before the others come. */
+static int
+side_roots(struct side *side)
+{
+    struct comm_context *context = side->comms[0].context;
+    int32_t value = (int32_t)side->rank;
+    const struct engine_collective broadcast = {
+        .call = {.name = CALL_BROADCAST,
+                 .dtype = HOOP_INT32,
+                 .root = side->rank,
+                 .count = 1},
+        .algorithm = &algorithm_broadcast_flat,
+        .shape = {.rank = side->rank,
+                  .size = 2,
+                  .root = side->rank,
+                  .is_in_place = true,
+                  .count = 1,
+                  .granule = 1,
+                  .n_slot = context_slot_bytes(context) / 4},
+        .input = &value,
+        .output = &value,
+    };
+
+    if (flat_run(broadcast, context) == HOOP_OK) {
+        int32_t next = 1;
+
+        SIDE_CHECK(flat_sum(context, &next, 1) == HOOP_E_MISMATCH);
+    }
+    SIDE_CHECK(says("root 0") && says("root 1"));
+    SIDE_CHECK(value == (int32_t)side->rank);
+    return 0;
+}
+
+static void
+two_roots_are_found_out(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_roots);
+}
+
+/* Rank 0 has been told that its time was up, or something else. */
+static atomic_bool is_told;
+
+static int
+side_is_alone(struct side *side)
+{
+    struct comm_context *context = side->comms[0].context;
+    int32_t value = 1;
+
+    if (side->rank == 0) {
+        context_set_timeout(context, 300);
+        const enum hoop_status status = flat_sum(context, &value, 1);
+        atomic_store(&is_told, true);
+        SIDE_CHECK(status == HOOP_E_TIMEOUT);
+        SIDE_CHECK(says("waiting for rank 1") && says("has not called"));
+        context_set_timeout(context, 30000);
+    } else {
+        const uint64_t deadline_ns = patience();
+        while (!atomic_load(&is_told) && !clock_is_past(deadline_ns))
+            sched_yield();
+        SIDE_CHECK(flat_sum(context, &value, 1) == HOOP_E_TIMEOUT);
+    }
+    SIDE_CHECK(flat_sum(context, &value, 1) == HOOP_OK);
+    SIDE_CHECK(value == 2);
+    return 0;
+}
+
+static void
+rank_that_never_comes_is_named(void **state)
+{
+    (void)state;
+    atomic_store(&is_told, false);
+    couple_run(&couple, side_is_alone);
+}
+
+/* A large one, which fills both slots, and for which rank 1 comes too late. */
+static enum hoop_status
+late_broadcast(struct side *side, int32_t *values)
+{
+    struct comm_context *context = side->comms[0].context;
+    const struct engine_collective broadcast = {
+        .call = {.name = CALL_BROADCAST, .dtype = HOOP_INT32, .count = N_LARGE},
+        .algorithm = &algorithm_broadcast_flat,
+        .shape = {.rank = side->rank,
+                  .size = 2,
+                  .is_in_place = true,
+                  .count = N_LARGE,
+                  .granule = 16,
+                  .n_slot = context_slot_bytes(context) / 4},
+        .input = values,
+        .output = values,
+    };
+
+    return flat_run(broadcast, context);
+}
+
+static int
+side_is_late(struct side *side)
+{
+    struct comm_context *context = side->comms[0].context;
+    static int32_t values[2][N_LARGE];
+    int32_t *own = values[side->rank];
+
+    if (side->rank == 0) {
+        context_set_timeout(context, 300);
+        const enum hoop_status status = late_broadcast(side, own);
+        atomic_store(&is_told, true);
+        SIDE_CHECK(status == HOOP_E_TIMEOUT);
+        context_set_timeout(context, 30000);
+    } else {
+        const uint64_t deadline_ns = patience();
+        while (!atomic_load(&is_told) && !clock_is_past(deadline_ns))
+            sched_yield();
+        SIDE_CHECK(late_broadcast(side, own) == HOOP_E_TIMEOUT);
+    }
+    own[0] = 1;
+    SIDE_CHECK(flat_sum(context, own, N_LARGE) == HOOP_OK);
+    SIDE_CHECK(own[0] == 2);
+    return 0;
+}
+
+static void
+slots_of_what_failed_are_free_for_the_next(void **state)
+{
+    (void)state;
+    atomic_store(&is_told, false);
+    couple_run(&couple, side_is_late);
+}
+
+static int
+side_cancels(struct side *side)
+{
+    struct comm_context *context = side->comms[0].context;
+    int32_t values[2] = {1, 1};
+
+    if (side->rank == 0) {
+        struct op *ops[2];
+
+        for (unsigned i = 0; i < 2; i++) {
+            const struct engine_collective sum =
+                flat_sum_of(context, &values[i], 1);
+            SIDE_CHECK(engine_start(context, &sum, &ops[i]) == HOOP_OK);
+        }
+        engine_cancel(ops[0]);
+        /* Unless rank 1 was faster. */
+        (void)!engine_wait(ops[0], patience());
+        SIDE_CHECK(engine_wait(ops[1], patience()) == HOOP_OK);
+    } else {
+        /* What rank 0 has published stays, or the news was faster. */
+        if (flat_sum(context, &values[0], 1) != HOOP_OK)
+            SIDE_CHECK(values[0] == 1);
+        SIDE_CHECK(flat_sum(context, &values[1], 1) == HOOP_OK);
+    }
+    SIDE_CHECK(values[1] == 2);
+    return 0;
+}
+
+static void
+one_that_is_cancelled_lets_the_next_go_on(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_cancels);
+}
+
+/* Rank 1 leaves; what it had published before is good. */
+static int
+side_leaves(struct side *side)
+{
+    int32_t value = 1;
+
+    SIDE_CHECK(flat_sum(side->comms[0].context, &value, 1) == HOOP_OK);
+    if (side->rank == 1) {
+        engine_leave(side->engine, patience());
+        return 0;
+    }
+    SIDE_CHECK(flat_sum(side->comms[0].context, &value, 1) == HOOP_E_PEER_LOST);
+    SIDE_CHECK(says("rank 1") && says("left"));
+    engine_leave(side->engine, patience());
+    return 0;
+}
+
+static void
+rank_that_left_is_named(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_leaves);
+}
+
+/* It died before it could wake anybody. */
+static void
+what_was_posted_before_the_end_counts(void **state)
+{
+    struct op *ops[2];
+    int32_t values[2] = {1, 1};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct comm_context *context = couple.sides[i].comms[0].context;
+        const struct engine_collective sum =
+            flat_sum_of(context, &values[i], 1);
+
+        assert_int_equal(engine_start(context, &sum, &ops[i]), HOOP_OK);
+    }
+    engine_declare_dead(couple.sides[0].engine, 1, "it has been killed");
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(engine_wait(ops[i], patience()), HOOP_OK);
+        assert_int_equal(values[i], 2);
+    }
+    assert_int_equal(flat_sum(couple.sides[0].comms[0].context, values, 1),
+                     HOOP_E_PEER_LOST);
+}
+
+static int
+side_is_freed(struct side *side)
+{
+    struct comm_context *context = side->comms[1].context;
+    int32_t value = 1;
+
+    if (side->rank == 0) {
+        struct op *op;
+        const struct engine_collective sum = flat_sum_of(context, &value, 1);
+
+        SIDE_CHECK(engine_start(context, &sum, &op) == HOOP_OK);
+        context_close(context);
+        /* Unless rank 1 was faster. */
+        const enum hoop_status status = engine_wait(op, patience());
+        SIDE_CHECK(status == HOOP_OK || status == HOOP_E_CLOSED);
+    } else {
+        const enum hoop_status status = flat_sum(context, &value, 1);
+
+        /* Its post had been published. */
+        SIDE_CHECK(status == HOOP_OK || status == HOOP_E_PEER_LOST);
+    }
+    SIDE_CHECK(flat_sum(side->comms[0].context, &value, 1) == HOOP_OK);
+    return 0;
+}
+
+static void
+context_is_closed_amid_a_round(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_is_freed);
+}
+
+/* It told of a third rank's end before its own. What it is waited for is there,
+ * and would look at the sockets once more, amid the turn that reads of the end. */
+static void
+who_dies_telling_of_another_is_read_to_its_end(void **state)
+{
+    struct side *sides = couple.sides;
+    struct comm_context *contexts[2] = {sides[0].comms[0].context,
+                                        sides[1].comms[0].context};
+    int32_t values[2] = {1, 2};
+    struct op *ops[2] = {NULL, NULL};
+
+    (void)state;
+    progress_poll(sides[0].engine, 0);
+    progress_poll(sides[1].engine, 0);
+    contexts[0]->n_polls_pending_shm = POLLS_PENDING;
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct engine_collective sum =
+            flat_sum_of(contexts[i], &values[i], 1);
+
+        assert_int_equal(engine_start(contexts[i], &sum, &ops[i]), HOOP_OK);
+    }
+    assert_int_equal(engine_wait(ops[1], patience()), HOOP_OK);
+    engine_declare_dead(sides[1].engine, 2, "connection reset");
+    progress_poll(sides[1].engine, 0);
+    engine_destroy(sides[1].engine);
+    sides[1].engine = NULL;
+
+    assert_int_equal(engine_wait(ops[0], patience()), HOOP_OK);
+    assert_int_equal(values[0], 3);
+    assert_in_range(atomic_load(&sides[0].n_lost), 1, 2);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(other_call_is_named_and_nothing_written,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(call_that_is_not_flat_is_named_too,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(call_that_is_not_flat_is_named_too,
+                                        couple_set_up_checked,
+                                        couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            two_calls_behind_one_by_frames_look_at_sockets, couple_set_up,
+            couple_tear_down),
+        cmocka_unit_test_setup_teardown(two_roots_are_found_out, couple_set_up,
+                                        couple_tear_down),
+        cmocka_unit_test_setup_teardown(rank_that_never_comes_is_named,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            slots_of_what_failed_are_free_for_the_next, couple_set_up,
+            couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            one_that_is_cancelled_lets_the_next_go_on, couple_set_up,
+            couple_tear_down),
+        cmocka_unit_test_setup_teardown(rank_that_left_is_named, couple_set_up,
+                                        couple_tear_down),
+        cmocka_unit_test_setup_teardown(what_was_posted_before_the_end_counts,
+                                        couple_set_up_idle, couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            who_dies_telling_of_another_is_read_to_its_end, couple_set_up_idle,
+            couple_tear_down),
+        cmocka_unit_test_setup_teardown(context_is_closed_amid_a_round,
+                                        couple_set_up, couple_tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,222 @@
+/* tests/unit/worker/engine/shm_executor_test.c - engine/shm_executor.c and shm_queue.c */
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "check.h"
+#include "flat_couple.h"
+#include "plan/algorithms.h"
+#include "transport/sequence.h"
+
+enum {
+    N_VALUES = 3 * FLAT_SLOT / 4 + 5, /* several rounds */
+    N_TIMES = 500,
+    N_STARTED = 8,
+    N_SLEEPS = 10,
+};
+
+/* Whoever is not rung for sleeps twice as long (engine/progress.c). */
+static const uint64_t SOON_NS = 50000000;
+
+static int
+side_sums(struct side *side)
+{
+    static const size_t counts[] = {1, 8, 9, FLAT_SLOT / 4, N_VALUES, 0};
+    int32_t values[N_VALUES];
+
+    for (int i = 0; i < N_TIMES; i++) {
+        const size_t count = counts[i % 6];
+
+        for (size_t k = 0; k < count; k++)
+            values[k] = (int32_t)(side->rank + 1) * (i + (int)k);
+        SIDE_CHECK(flat_sum(side->comms[i % 2].context, values, count) ==
+                   HOOP_OK);
+        for (size_t k = 0; k < count; k++)
+            SIDE_CHECK(values[k] == 3 * (i + (int)k));
+        /* Others in between are not concerned. */
+        if (i % 5 == 0)
+            SIDE_CHECK(sum_run(side->comms[0].context, values, 1) == HOOP_OK);
+    }
+    return 0;
+}
+
+static void
+sums_of_any_size_are_right(void **state)
+{
+    struct engine_stats stats;
+
+    (void)state;
+    couple_run(&couple, side_sums);
+    engine_stats(couple.sides[0].engine, &stats);
+    assert_int_equal(stats.operations, N_TIMES + N_TIMES / 5);
+    assert_true(stats.transport.bytes_sent > N_TIMES * 4);
+    assert_int_equal(stats.transport.bytes_sent,
+                     stats.transport.bytes_received);
+}
+
+/* Started at once, and waited for backwards; rank 1 is late. */
+static int
+side_starts(struct side *side)
+{
+    int32_t values[N_STARTED][FLAT_SLOT / 4];
+    struct op *ops[N_STARTED];
+    struct comm_context *context = side->comms[0].context;
+
+    if (side->rank == 1)
+        SIDE_CHECK(sum_run(side->comms[2].context, values[0], 1) == HOOP_OK);
+    for (int i = 0; i < N_STARTED; i++) {
+        values[i][0] = i;
+        const struct engine_collective sum =
+            flat_sum_of(context, values[i], i % 2 ? 1 : FLAT_SLOT / 4);
+        SIDE_CHECK(engine_start(context, &sum, &ops[i]) == HOOP_OK);
+    }
+    if (side->rank == 0)
+        SIDE_CHECK(sum_run(side->comms[2].context, values[0] + 1, 1) ==
+                   HOOP_OK);
+    for (int i = N_STARTED; i-- > 0;) {
+        SIDE_CHECK(engine_wait(ops[i], patience()) == HOOP_OK);
+        SIDE_CHECK(values[i][0] == 2 * i);
+    }
+    return 0;
+}
+
+static void
+many_that_are_started_run_in_order(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_starts);
+}
+
+/* Calls that rank 0 has begun. */
+static atomic_int n_begun;
+
+/* Rank 1 comes much later than anybody spins. */
+static void
+come_late(int n_before)
+{
+    const uint64_t deadline_ns = patience();
+
+    while (atomic_load(&n_begun) <= n_before && !clock_is_past(deadline_ns))
+        sched_yield();
+    const uint64_t until_ns = clock_now_ns() + 3000000;
+    while (clock_now_ns() < until_ns)
+        ;
+}
+
+/* Rank 0 sleeps in it. Once of all times it is woken at once, or nobody
+ * rings. */
+static int
+side_waits(struct side *side)
+{
+    uint64_t shortest_ns = UINT64_MAX;
+
+    for (int i = 0; i < N_SLEEPS; i++) {
+        int32_t value = 1;
+
+        if (side->rank == 1)
+            come_late(i);
+        else
+            atomic_store(&n_begun, i + 1);
+        const uint64_t begin_ns = clock_now_ns();
+        SIDE_CHECK(flat_sum(side->comms[0].context, &value, 1) == HOOP_OK);
+        SIDE_CHECK(value == 2);
+        const uint64_t n_ns = clock_now_ns() - begin_ns;
+        if (n_ns < shortest_ns)
+            shortest_ns = n_ns;
+    }
+    SIDE_CHECK(side->rank == 1 || shortest_ns < SOON_NS);
+    return 0;
+}
+
+static void
+who_sleeps_in_a_hall_is_woken(void **state)
+{
+    (void)state;
+    atomic_store(&n_begun, 0);
+    couple_run(&couple, side_waits);
+}
+
+/* More rounds than a sequence counts: a slot holds one element. */
+static int
+side_goes_round(struct side *side)
+{
+    enum {
+        N_ROUNDS = 3 * SEQUENCE_ROUNDS + 5
+    };
+    static int32_t values[2][N_ROUNDS];
+    struct comm_context *context = side->comms[0].context;
+    int32_t *own = values[side->rank];
+    struct engine_collective sum = flat_sum_of(context, own, N_ROUNDS);
+
+    sum.shape.n_slot = 1;
+    for (int i = 0; i < N_ROUNDS; i++)
+        own[i] = (int32_t)(side->rank + 1) * i;
+    SIDE_CHECK(flat_run(sum, context) == HOOP_OK);
+    for (int i = 0; i < N_ROUNDS; i++)
+        SIDE_CHECK(own[i] == 3 * i);
+    return 0;
+}
+
+static void
+operation_may_have_any_number_of_rounds(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_goes_round);
+}
+
+/* What a round has combined is posted by the next: all ranks have it. */
+static int
+side_averages(struct side *side)
+{
+    int32_t own[N_VALUES];
+    int32_t results[N_VALUES];
+    struct comm_context *context = side->comms[0].context;
+
+    for (int i = 0; i < N_TIMES / 5; i++) {
+        const size_t count = N_VALUES - (size_t)i;
+        struct engine_collective sum = flat_sum_of(context, own, count);
+
+        sum.algorithm = &algorithm_allreduce_flat_blocks;
+        sum.call.reduce_op = i % 3 == 0 ? HOOP_AVG : HOOP_SUM;
+        sum.shape.is_in_place = i % 2 == 0;
+        sum.output = sum.shape.is_in_place ? own : results;
+        for (size_t k = 0; k < count; k++)
+            own[k] = 2 * (int32_t)(side->rank + 1) * (i + (int)k);
+        SIDE_CHECK(flat_run(sum, context) == HOOP_OK);
+        for (size_t k = 0; k < count; k++)
+            SIDE_CHECK(((int32_t *)sum.output)[k] ==
+                       (i % 3 == 0 ? 3 : 6) * (i + (int)k));
+    }
+    return 0;
+}
+
+static void
+what_a_round_makes_is_posted_by_the_next(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_averages);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(sums_of_any_size_are_right,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(many_that_are_started_run_in_order,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(many_that_are_started_run_in_order,
+                                        couple_set_up_checked,
+                                        couple_tear_down),
+        cmocka_unit_test_setup_teardown(who_sleeps_in_a_hall_is_woken,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            what_a_round_makes_is_posted_by_the_next, couple_set_up,
+            couple_tear_down),
+        cmocka_unit_test_setup_teardown(operation_may_have_any_number_of_rounds,
+                                        couple_set_up, couple_tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

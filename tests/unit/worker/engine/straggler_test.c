@@ -1,0 +1,106 @@
+/* tests/unit/worker/engine/straggler_test.c - engine/straggler.c */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+
+enum {
+    /* Of who must be warned before its end, and told that the other one lives,
+     * also on a busy machine. */
+    LATE_MS = 600,
+    LONG_MS = 2000,
+    FAILURE_MS = 4000,
+    OP_MS = 300,
+    TEXT_MAX = 8192,
+};
+
+static struct couple couple;
+static char said[TEXT_MAX];
+
+/* Two sums and a receive that nobody answers, and what was said meanwhile. */
+static void
+wait_in_vain(uint32_t late_warning_ms, uint32_t op_ms)
+{
+    struct comm_context *contexts[3];
+    struct op *ops[3] = {NULL};
+    int32_t value = 1;
+    char bytes[4];
+    const int before = dup(STDERR_FILENO);
+    const int heard = memfd_create("heard", 0);
+
+    dup2(heard, STDERR_FILENO);
+    couple_open_with(&couple, &(struct engine_options){
+                                  .failure_timeout_ms = FAILURE_MS,
+                                  .late_warning_ms = late_warning_ms,
+                              });
+    couple_connect(&couple);
+    couple_start_backgrounds(&couple);
+    for (unsigned i = 0; i < 3; i++) {
+        contexts[i] = couple.sides[0].comms[i].context;
+        context_set_timeout(contexts[i], op_ms);
+    }
+    assert_int_equal(sum_start(contexts[0], &value, 1, &ops[0]), HOOP_OK);
+    assert_int_equal(sum_start(contexts[1], &value, 1, &ops[1]), HOOP_OK);
+    assert_int_equal(receive_start(contexts[2], bytes, 4, 1, &ops[2]), HOOP_OK);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(engine_wait(ops[i], patience()), HOOP_E_TIMEOUT);
+    couple_close(&couple);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    const ssize_t n = pread(heard, said, sizeof(said) - 1, 0);
+    said[n > 0 ? n : 0] = '\0';
+    close(heard);
+}
+
+/* Of all three, in one line. */
+static void
+late_rank_is_named_once(void **state)
+{
+    static const char text[] =
+        "warning late: allreduce #1 (int32, 1 elements, sum): rank 0 (host:40) "
+        "waits for rank 1 (host:41) to send (0 of 4 bytes; it has not called "
+        "this); it lives; ";
+
+    (void)state;
+    wait_in_vain(LATE_MS, LONG_MS);
+    const char *told = strstr(said, text);
+    assert_non_null(told);
+    const double waited_s = strtod(told + strlen(text), NULL);
+    assert_true(waited_s >= LATE_MS / 1000.0 && waited_s < LONG_MS / 1000.0);
+    assert_non_null(strstr(said, " s of the 2 s that its communicator allows"));
+    assert_null(strstr(strstr(said, "late:") + 1, "late:"));
+}
+
+static void
+nobody_is_named_where_nobody_asks(void **state)
+{
+    (void)state;
+    wait_in_vain(0, OP_MS);
+    assert_string_equal(said, "");
+}
+
+static void
+nobody_is_named_before_the_time(void **state)
+{
+    (void)state;
+    wait_in_vain(OP_MS + 1000, OP_MS);
+    assert_string_equal(said, "");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late_rank_is_named_once),
+        cmocka_unit_test(nobody_is_named_where_nobody_asks),
+        cmocka_unit_test(nobody_is_named_before_the_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* engine/chain.c - one operation that is several collectives in a row */
+
+#include "engine/chain.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "engine/op.h"
+#include "engine/residual.h"
+#include "engine/state.h"
+
+uint32_t
+op_stage(const struct op *op)
+{
+    return op->is_checking ? STAGE_CHECK : op->stage;
+}
+
+/* All ranks have called the same: now do it. */
+static enum hoop_status
+check_end(struct op *op, bool *out_has_next)
+{
+    op->is_checking = false;
+    op_set_kernels(op);
+    *out_has_next = true;
+    return executor_begin(op);
+}
+
+/* Ask what comes now; false when nothing does. */
+static enum hoop_status
+chain_next(struct op *op, bool *out_has_next)
+{
+    struct engine_collective next = {.algorithm = NULL};
+
+    *out_has_next = false;
+    if (!op->chain.next)
+        return HOOP_OK;
+    enum hoop_status status =
+        op->chain.next(op->chain.owner, op->stage + 1, &next);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!next.algorithm) {
+        op->chain.next = NULL;
+        return HOOP_OK;
+    }
+    op->stage++;
+    assert(op->stage < STAGES_MAX);
+    residual_keep(op);
+    status = op_set_collective(op, &next);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_has_next = true;
+    return executor_begin(op);
+}
+
+enum hoop_status
+chain_advance(struct op *op, bool *out_is_complete)
+{
+    bool has_next = true;
+
+    while (has_next) {
+        enum hoop_status status = executor_advance(op, out_is_complete);
+
+        if (status == HOOP_OK && !*out_is_complete)
+            return HOOP_OK;
+        if (status == HOOP_OK)
+            status = op->is_checking ? check_end(op, &has_next)
+                                     : chain_next(op, &has_next);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+chain_finish(struct op *op)
+{
+    if (op->status != HOOP_OK)
+        return error_raise_failure(&op->failure, "%s", op->text);
+    return op->chain.finish ? op->chain.finish(op->chain.owner) : HOOP_OK;
+}
+
+void
+chain_deinit(struct chain *chain)
+{
+    if (chain->destroy)
+        chain->destroy(chain->owner);
+    memset(chain, 0, sizeof(*chain));
+}

@@ -1,0 +1,272 @@
+/*
+ * engine/command_queue.c - what is handed in to the progress owner
+ *
+ * The control thread's connections and notices, operations, and contexts to be
+ * closed, revoked or looked at: when all that was handed in before has begun. A
+ * question of the coordinator replaces the one before. Only a connection takes
+ * memory: whatever ends a wait must not be lost where there is none.
+ */
+
+#include <stdlib.h>
+
+#include "engine/context_command.h"
+#include "engine/reason.h"
+#include "engine/state.h"
+#include "engine/wait_diagnosis.h"
+#include "net/socket.h"
+#include "net/tls.h"
+#include "transport/segment.h"
+
+void
+command_discard(const struct command *command)
+{
+    tls_destroy(command->tls);
+    socket_close(command->fd);
+    segment_destroy(command->segment);
+}
+
+/* The lock is shut, and open on return: something was handed in. */
+static void
+command_queue_wake(struct engine *engine)
+{
+    atomic_store(&engine->has_commands, true);
+    const bool is_progress_owned = engine->is_progress_owned;
+    pthread_mutex_unlock(&engine->lock);
+    if (is_progress_owned)
+        progress_wake(engine);
+    else
+        engine->options.on_progress_needed(engine->options.owner);
+}
+
+void
+engine_enqueue_connection(struct engine *engine, const struct command *content)
+{
+    struct command *command = malloc(sizeof(*command));
+
+    if (!command) {
+        command_discard(content);
+        /* The other end sees each of them close; of the first, nobody here
+         * would ask again. */
+        if (content->stream == 0)
+            engine_unreachable(engine, content->rank,
+                               "no memory for its connection");
+        return;
+    }
+    *command = *content;
+    pthread_mutex_lock(&engine->lock);
+    TAILQ_INSERT_TAIL(&engine->commands, command, link);
+    command_queue_wake(engine);
+}
+
+void
+engine_notify(struct engine *engine, const struct notice *content)
+{
+    struct notice *notice = &engine->notices[content->rank];
+
+    pthread_mutex_lock(&engine->lock);
+    if (notice->kinds == 0)
+        TAILQ_INSERT_TAIL(&engine->noticed, notice, link);
+    if (content->kinds > notice->kinds)
+        reason_write(content->why, "", notice->why);
+    if (content->kinds == NOTICE_DECLARED_DEAD &&
+        !(notice->kinds & content->kinds))
+        notice->evidence = content->evidence;
+    if (content->kinds == NOTICE_SHORTAGE) {
+        notice->of = content->of;
+        notice->status = content->status;
+    }
+    notice->rank = content->rank;
+    notice->kinds |= content->kinds;
+    command_queue_wake(engine);
+}
+
+void
+engine_sweep_later(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->must_sweep = true;
+    command_queue_wake(engine);
+}
+
+void
+engine_ask(struct engine *engine, uint64_t question)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->asked = question;
+    atomic_store(&engine->is_asked, true);
+    command_queue_wake(engine);
+}
+
+void
+engine_query_activity(struct engine *engine, uint64_t query)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->activity_query = query;
+    command_queue_wake(engine);
+}
+
+bool
+engine_is_asked(const struct engine *engine)
+{
+    return atomic_load(&engine->is_asked);
+}
+
+/* One of them. */
+struct command_batch {
+    uint64_t question;       /* the last; 0: none */
+    uint64_t activity_query; /* likewise */
+    struct command *command;
+    struct notice *notice; /* in no list, and still to be read */
+    struct op *op;
+    struct context_command *context_command;
+    bool has_cancelled;
+    bool must_sweep;
+};
+
+/* A context is closed when all that was handed in before has begun. */
+static struct command_batch
+command_queue_take(struct engine *engine)
+{
+    struct command_batch batch = {0};
+
+    pthread_mutex_lock(&engine->lock);
+    batch.has_cancelled = engine->has_cancelled;
+    engine->has_cancelled = false;
+    /* Connections first: who has come meanwhile is not unreachable, and is asked
+     * whom it hears. */
+    if ((batch.command = TAILQ_FIRST(&engine->commands)))
+        TAILQ_REMOVE(&engine->commands, batch.command, link);
+    else if ((batch.notice = TAILQ_FIRST(&engine->noticed)))
+        TAILQ_REMOVE(&engine->noticed, batch.notice, link);
+    else if ((batch.question = engine->asked) != 0)
+        engine->asked = 0;
+    else if ((batch.activity_query = engine->activity_query) != 0)
+        engine->activity_query = 0;
+    else if ((batch.op = TAILQ_FIRST(&engine->submit_queue)))
+        TAILQ_REMOVE(&engine->submit_queue, batch.op, link);
+    else if ((batch.context_command = TAILQ_FIRST(&engine->context_commands)))
+        TAILQ_REMOVE(&engine->context_commands, batch.context_command, link);
+    else if ((batch.must_sweep = engine->must_sweep))
+        engine->must_sweep = false;
+    else
+        atomic_store(&engine->has_commands, false);
+    pthread_mutex_unlock(&engine->lock);
+    return batch;
+}
+
+static void
+command_execute(struct engine *engine, const struct command *command)
+{
+    switch (command->kind) {
+    case COMMAND_CONNECTED:
+        transport_shared(engine->transport, command->rank, command->fd,
+                         command->segment);
+        return;
+    case COMMAND_STREAM:
+        transport_stream(engine->transport, command->rank, command->stream,
+                         command->fd);
+        return;
+    case COMMAND_ENCRYPTED:
+        transport_encrypted(engine->transport, command->rank, command->stream,
+                            command->fd, command->tls);
+        return;
+    }
+}
+
+/* The gravest first: what it ends the others find ended. */
+static void
+notice_execute(struct engine *engine, struct notice *unread)
+{
+    pthread_mutex_lock(&engine->lock);
+    const struct notice notice = *unread;
+    unread->kinds = 0;
+    pthread_mutex_unlock(&engine->lock);
+
+    if (notice.kinds & NOTICE_DECLARED_DEAD)
+        engine_mark_lost(engine, notice.rank, notice.evidence, notice.why);
+    if (notice.kinds & NOTICE_UNREACHABLE)
+        transport_unreachable(engine->transport, notice.rank, notice.why);
+    if (notice.kinds & NOTICE_SHORTAGE)
+        shortage_take(engine, &notice);
+    if (notice.kinds & NOTICE_UNDECIDED)
+        failure_detector_undecided(engine, notice.rank);
+}
+
+static void
+context_command_run(struct engine *engine,
+                    struct context_command *context_command)
+{
+    struct comm_context *context = context_command->context;
+
+    switch (context_command->kind) {
+    case CONTEXT_COMMAND_END:
+        context_end(context);
+        return;
+    case CONTEXT_COMMAND_REVOKE:
+        revocation_execute(context, context_command->why);
+        return;
+    case CONTEXT_COMMAND_REVOKE_IF_FAILED:
+        context_command->unfinished = revocation_execute_if_failed(context);
+        return;
+    case CONTEXT_COMMAND_WATCH:
+        member_watch_set(context, context_command->watch);
+        return;
+    case CONTEXT_COMMAND_QUERY_FAILED:
+        context_query_failed(context, context_command->failed);
+        return;
+    case CONTEXT_COMMAND_QUERY_LOST:
+        context_query_lost(context, context_command->failed);
+        return;
+    case CONTEXT_COMMAND_DECLINE:
+        context_decline_execute(context, context_command->status,
+                                context_command->why);
+        return;
+    case CONTEXT_COMMAND_GIVE_UP:
+        context_command->was_new =
+            engine_give_up_execute(engine, context_command->why);
+        return;
+    }
+}
+
+static void
+context_command_complete(struct engine *engine,
+                         struct context_command *context_command)
+{
+    context_command_run(engine, context_command);
+    /* The operations that were ended are their waiters' business. */
+    progress_publish(engine);
+    pthread_mutex_lock(&engine->lock);
+    context_command->is_done = true;
+    pthread_cond_signal(&context_command->waiter.cond);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+bool
+engine_execute_commands(struct engine *engine)
+{
+    bool has_moved = false;
+
+    while (atomic_load(&engine->has_commands)) {
+        const struct command_batch batch = command_queue_take(engine);
+
+        if (batch.has_cancelled)
+            engine_end_cancelled(engine);
+        if (batch.must_sweep)
+            engine_sweep(engine);
+        if (batch.question)
+            views_begin(engine, batch.question);
+        if (batch.activity_query)
+            activity_report(engine, batch.activity_query);
+        if (batch.command)
+            command_execute(engine, batch.command);
+        if (batch.notice)
+            notice_execute(engine, batch.notice);
+        if (batch.op)
+            op_begin(batch.op);
+        if (batch.context_command)
+            context_command_complete(engine, batch.context_command);
+        free(batch.command);
+        has_moved = true;
+    }
+    return has_moved;
+}

@@ -1,0 +1,343 @@
+/*
+ * engine/context.c - the communicators of an engine: expected, open, gone
+ *
+ * A frame may come before its communicator is open here, and after it has been
+ * closed. The first are kept as long as one is being formed; of the last
+ * closed ones it is known that they will not come back, and what has been kept
+ * for nobody is swept when no more is being formed.
+ */
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "engine/context_command.h"
+#include "engine/residual.h"
+#include "engine/state.h"
+#include "transport/shm_region.h"
+
+void
+context_expect(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->n_expected++;
+    pthread_mutex_unlock(&engine->lock);
+}
+
+/* Whatever was kept has found its context now, or never will. */
+static void
+early_frames_end(struct engine *engine, unsigned n_expected)
+{
+    if (n_expected == 0 && atomic_exchange(&engine->has_early_frames, false))
+        engine_sweep_later(engine);
+}
+
+void
+context_cancel_expect(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->n_expected -= engine->n_expected > 0;
+    const unsigned n_expected = engine->n_expected;
+    pthread_mutex_unlock(&engine->lock);
+    early_frames_end(engine, n_expected);
+}
+
+static void
+context_free(struct comm_context *context)
+{
+    pthread_mutex_destroy(&context->name_lock);
+    free(context->message_next);
+    free(context->ranks);
+    free(context);
+}
+
+/* What is sent from now on is numbered from first, to each rank. */
+static void
+messages_number(struct comm_context *context, uint64_t first)
+{
+    for (uint32_t rank = 0; rank < context->size; rank++)
+        context->message_next[rank] = first;
+}
+
+static struct comm_context *
+context_create(struct engine *engine, const struct context_options *options)
+{
+    struct comm_context *context = calloc(1, sizeof(*context));
+    uint32_t *ranks = calloc(options->size, sizeof(*ranks));
+    uint64_t *message_next = calloc(options->size, sizeof(*message_next));
+
+    if (!context || !ranks || !message_next) {
+        free(context);
+        free(ranks);
+        free(message_next);
+        return NULL;
+    }
+    memcpy(ranks, options->ranks, options->size * sizeof(*ranks));
+    context->engine = engine;
+    context->id = options->id;
+    context->rank = options->rank;
+    context->size = options->size;
+    context->ranks = ranks;
+    pthread_mutex_init(&context->name_lock, NULL);
+    atomic_store(&context->timeout_ms, options->timeout_ms);
+    /* Number 0 means none, so that history slots begin empty. */
+    atomic_store(&context->op_next, 1);
+    context->message_next = message_next;
+    messages_number(context, MESSAGES_FORMING + 1);
+    context->begin_next = 1;
+    context->n_polls_pending = POLLS_PENDING;
+    TAILQ_INIT(&context->residuals.list);
+    TAILQ_INIT(&context->shm_ops);
+    TAILQ_INIT(&context->early_failures);
+    TAILQ_INIT(&context->final_states);
+    TAILQ_INIT(&context->failed_sends);
+    return context;
+}
+
+/* Under the lock. */
+static bool
+is_open(const struct engine *engine, uint64_t id)
+{
+    const struct comm_context *context;
+
+    TAILQ_FOREACH(context, &engine->contexts, link)
+    {
+        if (context->id == id)
+            return true;
+    }
+    return false;
+}
+
+/* Frames find their communicator by its id, so that two cannot have the same. */
+static enum hoop_status
+context_add(struct engine *engine, struct comm_context *context)
+{
+    pthread_mutex_lock(&engine->lock);
+    const bool is_there = is_open(engine, context->id);
+    if (!is_there)
+        TAILQ_INSERT_TAIL(&engine->contexts, context, link);
+    pthread_mutex_unlock(&engine->lock);
+    if (is_there)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a communicator was given the id %" PRIu64
+                           ", which another one of this rank has: the "
+                           "coordinator gives no id twice, unless it is broken "
+                           "or not what it says",
+                           context->id);
+    return HOOP_OK;
+}
+
+enum hoop_status
+context_open(struct engine *engine,
+             const struct context_options *options,
+             struct comm_context **out_context)
+{
+    struct comm_context *context = context_create(engine, options);
+
+    if (!context) {
+        context_cancel_expect(engine);
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for a communicator of %u ranks",
+                           options->size);
+    }
+    const enum hoop_status status = context_add(engine, context);
+    context_cancel_expect(engine);
+    if (status != HOOP_OK) {
+        context_free(context);
+        return error_pass(status);
+    }
+    *out_context = context;
+    return HOOP_OK;
+}
+
+void
+context_destroy(struct comm_context *context)
+{
+    struct engine *engine = context->engine;
+    struct early_failure *early;
+
+    pthread_mutex_lock(&engine->lock);
+    TAILQ_REMOVE(&engine->contexts, context, link);
+    engine->gone[engine->n_gone++ % COUNT_OF(engine->gone)] = context->id;
+    pthread_mutex_unlock(&engine->lock);
+    while ((early = TAILQ_FIRST(&context->early_failures))) {
+        TAILQ_REMOVE(&context->early_failures, early, link);
+        free(early);
+    }
+    state_query_forget(context);
+    shortage_forget(context);
+    residual_clear(context);
+    if (context->cached_op)
+        op_destroy(context->cached_op);
+    shm_region_destroy(context->shm_region);
+    context_free(context);
+}
+
+/* The other members of a collective would wait for this rank's part of it. */
+static void
+running_end(struct comm_context *context)
+{
+    struct engine *engine = context->engine;
+    char name[ROSTER_NAME_MAX];
+    const struct failure_notice here = failure_make(
+        HOOP_E_CLOSED, HOOP_NO_RANK, "the communicator has been freed");
+    const struct failure_notice there = failure_make(
+        HOOP_E_PEER_LOST, engine->roster->rank, "%s has freed the communicator",
+        roster_name(engine->roster, engine->roster->rank, name));
+    struct op *next;
+
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op->context != context)
+            continue;
+        op_fail(op, &here);
+        if (!op->is_message)
+            failure_notice_send_all(engine, context, op->number, &there);
+    }
+}
+
+void
+context_end(struct comm_context *context)
+{
+    struct engine *engine = context->engine;
+
+    member_watch_set(context, CONTEXT_NOT_WATCHED);
+    running_end(context);
+    state_query_send_freed(context);
+    context_destroy(context);
+    engine_sweep(engine);
+}
+
+void
+context_close(struct comm_context *context)
+{
+    struct engine *engine = context->engine;
+    struct context_command context_command = {.context = context};
+
+    if (!engine->is_forked_child)
+        context_command_submit(engine, &context_command);
+}
+
+/* Under the lock. */
+static bool
+is_gone(const struct engine *engine, uint64_t id)
+{
+    for (size_t i = 0; i < COUNT_OF(engine->gone); i++) {
+        if (engine->gone[i] == id)
+            return true;
+    }
+    return false;
+}
+
+bool
+engine_keeps(void *owner, uint64_t id)
+{
+    struct engine *engine = owner;
+
+    pthread_mutex_lock(&engine->lock);
+    const bool is_here = is_open(engine, id);
+    const bool is_awaited =
+        !is_here && engine->n_expected > 0 && !is_gone(engine, id);
+    if (is_awaited)
+        atomic_store(&engine->has_early_frames, true);
+    pthread_mutex_unlock(&engine->lock);
+    return is_here || is_awaited;
+}
+
+void
+engine_sweep(struct engine *engine)
+{
+    transport_sweep(engine->transport, engine_keeps);
+}
+
+void
+context_set_formed(struct comm_context *context)
+{
+    atomic_store(&context->n_forming, atomic_load(&context->op_next) - 1);
+    pthread_mutex_lock(&context->engine->lock);
+    messages_number(context, 1);
+    pthread_mutex_unlock(&context->engine->lock);
+}
+
+uint64_t
+message_number(uint64_t number)
+{
+    return number > MESSAGES_FORMING ? number - MESSAGES_FORMING : number;
+}
+
+uint64_t
+context_call_number(const struct comm_context *context, uint64_t number)
+{
+    const uint64_t n_forming = atomic_load(&context->n_forming);
+
+    return number > n_forming ? number - n_forming : number;
+}
+
+uint64_t
+context_id(const struct comm_context *context)
+{
+    return context->id;
+}
+
+uint32_t
+context_settings(const struct comm_context *context)
+{
+    return context->engine->options.settings;
+}
+
+uint32_t
+context_rank(const struct comm_context *context)
+{
+    return context->rank;
+}
+
+uint32_t
+context_size(const struct comm_context *context)
+{
+    return context->size;
+}
+
+uint32_t
+context_world_rank(const struct comm_context *context, uint32_t rank)
+{
+    assert(rank < context->size);
+    return context->ranks[rank];
+}
+
+void
+context_set_timeout(struct comm_context *context, uint32_t timeout_ms)
+{
+    atomic_store(&context->timeout_ms, timeout_ms);
+}
+
+uint32_t
+context_timeout(const struct comm_context *context)
+{
+    return atomic_load(&context->timeout_ms);
+}
+
+void
+context_set_purpose(struct comm_context *context, const char *purpose)
+{
+    atomic_store(&context->purpose, purpose);
+}
+
+void
+context_set_name(struct comm_context *context, const char *name)
+{
+    pthread_mutex_lock(&context->name_lock);
+    snprintf(context->name, sizeof(context->name), "%s", name);
+    pthread_mutex_unlock(&context->name_lock);
+}
+
+void
+context_copy_name(struct comm_context *context, char out_name[LIMIT_NAME])
+{
+    pthread_mutex_lock(&context->name_lock);
+    memcpy(out_name, context->name, LIMIT_NAME);
+    pthread_mutex_unlock(&context->name_lock);
+}

@@ -1,0 +1,167 @@
+/*
+ * engine/departure_record.c - what a rank that leaves writes into its shared regions
+ *
+ * Ranks that share a shared region need not be connected: nobody says goodbye to them,
+ * or answers them afterwards (engine/state_query.c). So who leaves says so there,
+ * too, with what it had called. Whoever cannot connect to it, or takes the end of
+ * a connection for its death, looks there first; not who is about to connect: a
+ * connection from it may be on its way, with its part in it.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/state.h"
+#include "transport/sequence.h"
+#include "transport/shm_region.h"
+
+static void
+departure_board_write(const struct comm_context *context)
+{
+    struct shm_region_departure *board =
+        shm_region_departure(context->shm_region, context->rank);
+    char told[LIMIT_ERROR_TEXT];
+    const uint64_t next = context->begin_next;
+    uint64_t number = next > SHM_REGION_CALLS ? next - SHM_REGION_CALLS : 1;
+    uint32_t n_calls = 0;
+
+    for (; number < next; number++) {
+        const struct op_history_entry *ended_op =
+            op_history_find(&context->op_history, number);
+
+        if (!ended_op || ended_op->has_failed)
+            continue;
+        board->calls[n_calls++] = (struct shm_region_header){
+            .sequence = sequence_of(number, 0, 0),
+            .signature = ended_op->signatures[0],
+            .count = ended_op->call.count,
+            .root = ended_op->call.root,
+            .name = (uint8_t)ended_op->call.name,
+            .dtype = (uint8_t)ended_op->call.dtype,
+            .reduce_op = (uint8_t)ended_op->call.reduce_op,
+            .flags = (uint8_t)(ended_op->flags & FRAME_CHECKED),
+        };
+    }
+    board->n_calls = n_calls;
+    board->failed_op = context->failed_op;
+    board->failed_status = context->failed.status;
+    board->failed_rank = failure_notice_pack_rank(context->failed.rank);
+    snprintf(
+        board->failed_text, sizeof(board->failed_text), "%s",
+        lost_describe_to_others(context->engine, context->failed.why, told));
+    atomic_store_explicit(&board->has_left, 1, memory_order_release);
+}
+
+void
+departure_record_write(struct engine *engine)
+{
+    const struct comm_context *context;
+
+    pthread_mutex_lock(&engine->lock);
+    TAILQ_FOREACH(context, &engine->contexts, link)
+    {
+        if (context->shm_region)
+            departure_board_write(context);
+    }
+    pthread_mutex_unlock(&engine->lock);
+}
+
+/* Only the progress owner removes contexts: none of these vanishes. */
+static struct comm_context *
+context_list_after(struct engine *engine, struct comm_context *context)
+{
+    pthread_mutex_lock(&engine->lock);
+    struct comm_context *next =
+        context ? TAILQ_NEXT(context, link) : TAILQ_FIRST(&engine->contexts);
+    pthread_mutex_unlock(&engine->lock);
+    return next;
+}
+
+/* It may just be formed by another thread. */
+static const struct shm_region *
+hall_of(const struct comm_context *context)
+{
+    pthread_mutex_lock(&context->engine->lock);
+    const struct shm_region *shm_region = context->shm_region;
+    pthread_mutex_unlock(&context->engine->lock);
+    return shm_region;
+}
+
+/* What world_rank left in the context's shared region; NULL: it has not left. */
+static const struct shm_region_departure *
+departure_board_of(const struct comm_context *context, uint32_t world_rank)
+{
+    const struct shm_region *shm_region = hall_of(context);
+    uint32_t rank = 0;
+
+    while (rank < context->size && context->ranks[rank] != world_rank)
+        rank++;
+    if (!shm_region || rank == context->size)
+        return NULL;
+    const struct shm_region_departure *board =
+        shm_region_departure(shm_region, rank);
+    return atomic_load_explicit(&board->has_left, memory_order_acquire) ? board
+                                                                        : NULL;
+}
+
+/* Others were told, but only who was connected. */
+static void
+departure_failure_read(struct comm_context *context,
+                       const struct shm_region_departure *board)
+{
+    const struct frame failure_notice = {.kind = FRAME_VERDICT,
+                                         .comm = context->id,
+                                         .op = board->failed_op,
+                                         .tag = board->failed_status,
+                                         .call.root = board->failed_rank};
+    char text[LIMIT_ERROR_TEXT];
+
+    memcpy(text, board->failed_text, sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+    if (failure_notice.op > 0)
+        failure_notice_on_op(context->engine, context, &failure_notice, text);
+}
+
+static void
+departure_board_read(struct comm_context *context,
+                     uint32_t world_rank,
+                     const struct shm_region_departure *board)
+{
+    const uint32_t n_calls = board->n_calls;
+
+    for (uint32_t i = 0; i < n_calls && i < SHM_REGION_CALLS; i++) {
+        const struct shm_region_header header = board->calls[i];
+        struct frame answer = shm_executor_frame(context, &header);
+
+        answer.kind = FRAME_HEARTBEAT;
+        answer.flags |= FRAME_ENDED;
+        state_query_answered(context, world_rank, &answer);
+    }
+    departure_failure_read(context, board);
+}
+
+bool
+departure_record_exists(struct engine *engine, uint32_t rank)
+{
+    struct comm_context *context = NULL;
+
+    while ((context = context_list_after(engine, context))) {
+        if (departure_board_of(context, rank))
+            return true;
+    }
+    return false;
+}
+
+void
+departure_record_read(struct engine *engine, uint32_t rank)
+{
+    struct comm_context *context = NULL;
+
+    while ((context = context_list_after(engine, context))) {
+        const struct shm_region_departure *board =
+            departure_board_of(context, rank);
+
+        if (board)
+            departure_board_read(context, rank, board);
+    }
+}

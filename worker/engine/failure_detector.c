@@ -1,0 +1,606 @@
+/*
+ * engine/failure_detector.c - ranks that are lost: found out here, or told by others
+ *
+ * docs/failure.md has the model. A process that was seen to end is lost, whatever
+ * its rank; whoever started it is given a moment to say how it ended. A connection
+ * that broke, and silence, prove nothing of the other side: this rank complains to
+ * the coordinator, which hears all ranks, and waits for what it decides.
+ *
+ * Where there is no coordinator, or it does not decide in time, a rule does: a link
+ * that breaks between two ranks that both live shows each the other as lost, and
+ * all must blame the same. The lower rank accuses at once, the higher one waits for
+ * as long as that takes to go round, and learns that it is the one. The higher of
+ * the last two, who hears of nobody, believes the lower one where it sees that it
+ * lives. Whoever is told that it is lost itself believes it: nobody else will talk
+ * to it again.
+ */
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/context_command.h"
+#include "engine/reason.h"
+#include "engine/state.h"
+#include "engine/wait_diagnosis.h"
+
+/* What an accusation takes from rank to rank, and then some. */
+static const uint64_t DEFER_NS = 50 * CLOCK_NS_PER_MS;
+/* A connection has ended whose other end is seen to live on this host, and will
+ * find out as well, as soon as it finds a processor. */
+static const uint64_t DEFER_ALIVE_NS = 200 * CLOCK_NS_PER_MS;
+/* What a launcher takes to be told by the kernel and to say so. */
+static const uint64_t EXIT_STATUS_NS = 80 * CLOCK_NS_PER_MS;
+static const uint64_t EXIT_STATUS_POLL_NS = CLOCK_NS_PER_MS;
+static const uint64_t ALIVE_POLL_NS = 10 * CLOCK_NS_PER_MS;
+
+enum {
+    SILENCE_TEXT_MAX = 48,
+    /* Who says so, how long after what. */
+    TAIL_TEXT_MAX = ROSTER_NAME_MAX + SILENCE_TEXT_MAX + 16,
+};
+
+_Static_assert((int)TAIL_TEXT_MAX < (int)REASON_BYTES, "it is never cut");
+
+bool
+context_has_member(const struct comm_context *context, uint32_t world_rank)
+{
+    /* The world's communicator, and whatever begins like it. */
+    if (world_rank < context->size && context->ranks[world_rank] == world_rank)
+        return true;
+    for (uint32_t i = 0; i < context->size; i++) {
+        if (context->ranks[i] == world_rank)
+            return true;
+    }
+    return false;
+}
+
+/* Whether op cannot end without world_rank. */
+static bool
+op_needs(const struct op *op, uint32_t world_rank)
+{
+    if (!op->is_message || world_rank == op->engine->roster->rank)
+        return context_has_member(op->context, world_rank);
+
+    const uint32_t peer = step_flow_peer(&op->message);
+    return peer == world_rank || (peer == FLOW_ANY_PEER &&
+                                  context_has_member(op->context, world_rank));
+}
+
+static void
+fail_needing(struct engine *engine, uint32_t world_rank)
+{
+    const struct failure_notice failure_notice =
+        lost_failure(engine, world_rank);
+    struct op *next;
+
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op_needs(op, world_rank))
+            op_fail(op, &failure_notice);
+    }
+}
+
+static enum hoop_status
+loss_status(const struct engine *engine, uint32_t rank)
+{
+    return engine->lost[rank].has_given_up ? HOOP_E_RANK_FAILED
+                                           : HOOP_E_PEER_LOST;
+}
+
+static struct frame
+failure_notice_of_rank(const struct engine *engine, uint32_t rank)
+{
+    return (struct frame){
+        .kind = FRAME_VERDICT,
+        .epoch = engine->roster->epoch,
+        .comm = FAILURE_OF_RANK,
+        .op = rank,
+        .signature = engine->roster->members[rank].incarnation,
+        .tag = loss_status(engine, rank),
+    };
+}
+
+void
+failure_notice_send_lost(struct engine *engine, uint32_t peer)
+{
+    if (engine->n_lost == 0)
+        return;
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        const struct frame failure_notice =
+            failure_notice_of_rank(engine, rank);
+
+        if (engine->lost[rank].is_lost && rank != peer)
+            transport_tell(engine->transport, peer, &failure_notice,
+                           engine->lost[rank].why);
+    }
+}
+
+static void
+clear_suspicion(struct engine *engine, struct lost_rank *lost)
+{
+    engine->n_suspects -= lost->is_suspect;
+    lost->is_suspect = false;
+}
+
+/* It is lost, as far as is known here, and has not left in good order. Whoever
+ * is lost itself sees all others go, and accuses none of them. */
+static bool
+is_to_be_lost(struct engine *engine, uint32_t rank)
+{
+    const struct lost_rank *lost = &engine->lost[rank];
+
+    if (lost->is_lost || lost->has_left || engine->is_leaving ||
+        engine->lost[engine->roster->rank].is_lost)
+        return false;
+    /* What it sent, or posted, before may be all that an operation was waiting
+     * for. */
+    shm_queue_touch(engine);
+    progress_advance(engine);
+    if (!departure_record_exists(engine, rank))
+        return !lost->is_lost && !lost->has_left;
+    departure_record_read(engine, rank);
+    engine_left(engine, rank);
+    return false;
+}
+
+/* "2026-11-22T10:00:00.250Z" */
+static void
+time_describe(char text[32])
+{
+    struct timespec now;
+    struct tm parts;
+    char seconds[24];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text, 32, "%s.%03dZ", seconds, (int)(now.tv_nsec / 1000000));
+}
+
+static const char EXPELLED[] = "this rank was declared lost by ";
+static const char GIVEN_UP[] = "this rank "; /* what it said itself follows */
+
+void
+engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
+{
+    static const char word[] = ", reported by ";
+    const char *who = strstr(why, word);
+
+    snprintf(text, LIMIT_ERROR_TEXT, "%s%s (%.*s)", EXPELLED,
+             who ? who + strlen(word) : "the coordinator",
+             (int)(who ? who - why : (ptrdiff_t)strlen(why)), why);
+}
+
+const char *
+lost_describe(const struct engine *engine,
+              uint32_t rank,
+              char text[LIMIT_ERROR_TEXT])
+{
+    const struct lost_rank *lost = &engine->lost[rank];
+    char name[ROSTER_NAME_MAX];
+
+    if (rank != engine->roster->rank)
+        snprintf(text, LIMIT_ERROR_TEXT, "%s %s%s",
+                 roster_name(engine->roster, rank, name),
+                 lost->has_given_up ? "" : "is lost: ", lost->why);
+    else if (lost->has_given_up)
+        snprintf(text, LIMIT_ERROR_TEXT, "%s%s", GIVEN_UP, lost->why);
+    else
+        engine_describe_expulsion(lost->why, text);
+    return text;
+}
+
+const char *
+lost_describe_to_others(const struct engine *engine,
+                        const char *text,
+                        char out_text[LIMIT_ERROR_TEXT])
+{
+    const uint32_t self = engine->roster->rank;
+    const struct lost_rank *lost = &engine->lost[self];
+    const char *begin = lost->has_given_up ? GIVEN_UP : EXPELLED;
+    char name[ROSTER_NAME_MAX];
+
+    if (!lost->is_lost || strncmp(text, begin, strlen(begin)) != 0)
+        return text;
+    snprintf(out_text, LIMIT_ERROR_TEXT, "%s %s%s",
+             roster_name(engine->roster, self, name),
+             lost->has_given_up ? "" : "is lost: ", lost->why);
+    return out_text;
+}
+
+/* What was said, and when: before who said it. */
+static void
+expulsion_date(const char *why, char out_why[REASON_BYTES])
+{
+    const char *who = strstr(why, ", reported by ");
+    char when[32];
+    char head[REASON_BYTES];
+    char tail[REASON_BYTES / 2];
+
+    if (!who)
+        who = why + strlen(why);
+    time_describe(when);
+    snprintf(head, sizeof(head), "%.*s", (int)(who - why), why);
+    snprintf(tail, sizeof(tail), ", at %s%.90s", when, who);
+    reason_write(head, tail, out_why);
+}
+
+void
+engine_mark_lost(struct engine *engine,
+                 uint32_t rank,
+                 enum evidence evidence,
+                 const char *why)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    char text[LIMIT_ERROR_TEXT];
+
+    if (!is_to_be_lost(engine, rank)) {
+        clear_suspicion(engine, lost);
+        return;
+    }
+    clear_suspicion(engine, lost);
+    lost->is_lost = true;
+    lost->has_given_up = evidence == EVIDENCE_GIVEN_UP;
+    engine->n_lost++;
+    if (rank == engine->roster->rank && !lost->has_given_up)
+        expulsion_date(why, lost->why);
+    else
+        reason_write(why, "", lost->why);
+    if (rank == engine->roster->rank)
+        atomic_store(&engine->is_expelled, true);
+    const struct frame failure_notice = failure_notice_of_rank(engine, rank);
+    /* Before the operations end: their peers learn who, not only that. The one
+     * that is lost, too: it may live. */
+    transport_tell_all(engine->transport, engine->roster->rank, &failure_notice,
+                       lost->why);
+
+    lost_describe(engine, rank, text);
+    log_warning("engine", "%s", text);
+    fail_needing(engine, rank);
+    member_watch_end(engine, rank);
+    transport_unreachable(engine->transport, rank, lost->why);
+    engine->options.on_lost(engine->options.owner, rank, evidence, lost->why);
+}
+
+bool
+engine_give_up_execute(struct engine *engine, const char *why)
+{
+    const uint32_t self = engine->roster->rank;
+    const bool was_new = !engine->lost[self].is_lost && !engine->is_leaving;
+
+    engine_mark_lost(engine, self, EVIDENCE_GIVEN_UP, why);
+    /* Its process may end at once. */
+    engine->must_flush = true;
+    return was_new;
+}
+
+/* This rank and rank are all that is left. */
+static bool
+is_last_pair(const struct engine *engine)
+{
+    return engine->roster->size - engine->n_lost - engine->n_left == 2;
+}
+
+/* The one in a shared region, where what comes has no time. NULL: there is none. */
+static struct op *
+shm_op_with(const struct engine *engine, uint32_t rank)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        if (op->is_shm && context_has_member(op->context, rank))
+            break;
+    }
+    return op;
+}
+
+/* Nothing has come of rank for op. */
+static bool
+is_missing(struct op *op, uint32_t rank)
+{
+    const struct step_flow *flow;
+
+    if (op->rounds.round > 0)
+        return false;
+    shm_executor_list_awaited(op);
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (step_flow_peer(flow) == rank)
+            break;
+    }
+    return flow;
+}
+
+/* ", 0.310 s after its last byte" */
+static void
+silence_describe(const struct engine *engine,
+                 uint32_t rank,
+                 char text[SILENCE_TEXT_MAX])
+{
+    const uint64_t n_ms = transport_silence_ms(engine->transport, rank);
+    const bool has_ended = transport_is_gone(engine->transport, rank);
+    struct op *op = shm_op_with(engine, rank);
+
+    text[0] = '\0';
+    /* Who is silent says how long. */
+    if (!has_ended)
+        return;
+    if (op)
+        snprintf(text, SILENCE_TEXT_MAX, ", %s than %.3f s after its last byte",
+                 is_missing(op, rank) ? "more" : "less",
+                 (double)(clock_now_ns() - op->started_ns) /
+                     (double)CLOCK_NS_PER_S);
+    else if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
+        snprintf(text, SILENCE_TEXT_MAX, ", %.3f s after its last byte",
+                 (double)n_ms / 1000.0);
+}
+
+/* "connection reset, 0.310 s after its last byte, reported by rank 0 (a:70)" */
+static void
+report_and_mark_lost(struct engine *engine,
+                     uint32_t rank,
+                     enum evidence evidence)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    char name[ROSTER_NAME_MAX];
+    char silence[SILENCE_TEXT_MAX];
+    char tail[TAIL_TEXT_MAX];
+
+    silence_describe(engine, rank, silence);
+    snprintf(tail, sizeof(tail), "%s, reported by %s", silence,
+             roster_name(engine->roster, engine->roster->rank, name));
+    reason_write(lost->why, tail, lost->why);
+    engine_mark_lost(engine, rank, evidence, lost->why);
+}
+
+/* The lower one is believed, who cannot say so. */
+static void
+accept_own_loss(struct engine *engine, uint32_t rank)
+{
+    char name[ROSTER_NAME_MAX];
+    char tail[TAIL_TEXT_MAX];
+    char why[REASON_BYTES];
+
+    snprintf(tail, sizeof(tail),
+             ", reported by %s, which lives and is believed",
+             roster_name(engine->roster, rank, name));
+    reason_write(engine->lost[rank].why, tail, why);
+    clear_suspicion(engine, &engine->lost[rank]);
+    engine_mark_lost(engine, engine->roster->rank, EVIDENCE_TOLD, why);
+}
+
+enum engine_process_status
+engine_process_status_of(const struct engine *engine,
+                         uint32_t rank,
+                         char how[LIMIT_NAME])
+{
+    const struct engine_options *options = &engine->options;
+
+    how[0] = '\0';
+    return options->process_status_of
+               ? options->process_status_of(options->owner, rank, how)
+               : ENGINE_PROCESS_UNKNOWN;
+}
+
+/* For how long the lower one may speak first. */
+static uint64_t
+defer_ns(const struct engine *engine,
+         uint32_t rank,
+         enum engine_process_status process_status)
+{
+    return process_status == ENGINE_PROCESS_ALIVE &&
+                   transport_is_gone(engine->transport, rank)
+               ? DEFER_ALIVE_NS
+               : DEFER_NS;
+}
+
+/* Whether it was only silent for too long, and is not any more. */
+static bool
+is_heard_again(const struct engine *engine, uint32_t rank)
+{
+    const struct lost_rank *lost = &engine->lost[rank];
+
+    return lost->evidence == EVIDENCE_SILENT &&
+           transport_is_connected(engine->transport, rank) &&
+           transport_received(engine->transport, rank) != lost->n_heard;
+}
+
+/* To those who decide, once. */
+static void
+report_suspicion(struct engine *engine, uint32_t rank)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    char silence[SILENCE_TEXT_MAX];
+    char why[REASON_BYTES];
+    const struct engine_suspicion suspicion = {
+        .evidence = lost->evidence,
+        .slack_ms = views_slack_ms(engine),
+        .why = why,
+    };
+
+    if (lost->is_reported || !engine->options.on_suspected)
+        return;
+    lost->is_reported = true;
+    silence_describe(engine, rank, silence);
+    reason_write(lost->why, silence, why);
+    engine->options.on_suspected(engine->options.owner, rank, &suspicion);
+}
+
+/* Nobody else decides: Declare rank dead, or say when to look again. */
+static void
+decide_by_rank(struct engine *engine,
+               uint32_t rank,
+               enum engine_process_status process_status,
+               uint64_t now_ns)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    const bool is_lower = rank < engine->roster->rank;
+    const uint64_t declare_dead_ns =
+        lost->rule_ns + defer_ns(engine, rank, process_status);
+
+    if (is_lower && now_ns < declare_dead_ns)
+        /* It may die of what broke the connection. */
+        lost->next_check_ns = now_ns + ALIVE_POLL_NS < declare_dead_ns
+                                  ? now_ns + ALIVE_POLL_NS
+                                  : declare_dead_ns;
+    else if (process_status == ENGINE_PROCESS_ALIVE && is_lower &&
+             is_last_pair(engine))
+        accept_own_loss(engine, rank);
+    else
+        report_and_mark_lost(engine, rank, EVIDENCE_TOLD);
+}
+
+/* How is not known, or nobody says it. */
+static void
+ending_describe(struct lost_rank *lost)
+{
+    static const char ended[] = "its process has ended";
+    char why[REASON_BYTES + 2 * sizeof(ended)];
+
+    if (strncmp(lost->why, ended, sizeof(ended) - 1) == 0)
+        return;
+    if (lost->evidence == EVIDENCE_SILENT) { /* no wonder */
+        strcpy(lost->why, ended);
+        return;
+    }
+    snprintf(why, sizeof(why), "%s (%s", ended, lost->why);
+    reason_write(why, ")", lost->why);
+}
+
+/* Declare rank dead, or say when to look again. */
+static void
+failure_detector_check(struct engine *engine, uint32_t rank, uint64_t now_ns)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    char how[LIMIT_NAME];
+    const enum engine_process_status process_status =
+        engine_process_status_of(engine, rank, how);
+
+    if (process_status == ENGINE_PROCESS_DYING &&
+        now_ns < lost->suspected_ns + EXIT_STATUS_NS) {
+        lost->next_check_ns = now_ns + EXIT_STATUS_POLL_NS;
+        return;
+    }
+    if (how[0])
+        snprintf(lost->why, sizeof(lost->why), "%s", how);
+    if (process_status == ENGINE_PROCESS_DYING ||
+        process_status == ENGINE_PROCESS_DEAD) {
+        if (!how[0])
+            ending_describe(lost);
+        report_and_mark_lost(engine, rank, EVIDENCE_ENDED);
+        return;
+    }
+    if (is_heard_again(engine, rank)) {
+        clear_suspicion(engine, lost);
+        return;
+    }
+    report_suspicion(engine, rank);
+    if (now_ns < lost->rule_ns)
+        lost->next_check_ns = now_ns + ALIVE_POLL_NS < lost->rule_ns
+                                  ? now_ns + ALIVE_POLL_NS
+                                  : lost->rule_ns;
+    else
+        decide_by_rank(engine, rank, process_status, now_ns);
+}
+
+void
+engine_suspect(struct engine *engine,
+               uint32_t rank,
+               enum evidence evidence,
+               const char *why)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    const uint64_t decide_ns =
+        engine->options.on_suspected
+            ? (EVIDENCE_UNDECIDED_MS + views_slack_ms(engine)) * CLOCK_NS_PER_MS
+            : 0;
+
+    /* is_to_be_lost() advances operations, which may suspect rank itself. */
+    if (lost->is_suspect || !is_to_be_lost(engine, rank) || lost->is_suspect)
+        return;
+    reason_write(why, "", lost->why);
+    lost->is_suspect = true;
+    lost->is_reported = false;
+    lost->evidence = evidence;
+    lost->suspected_ns = clock_now_ns();
+    lost->n_heard = transport_received(engine->transport, rank);
+    lost->rule_ns = lost->suspected_ns + decide_ns;
+    engine->n_suspects++;
+    failure_detector_check(engine, rank, lost->suspected_ns);
+    if (lost->is_suspect && lost->next_check_ns < engine->deadline_ns)
+        engine->deadline_ns = lost->next_check_ns;
+}
+
+void
+failure_detector_undecided(struct engine *engine, uint32_t rank)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    const uint64_t now_ns = clock_now_ns();
+
+    if (!lost->is_suspect || now_ns >= lost->rule_ns)
+        return;
+    lost->rule_ns = lost->suspected_ns;
+    lost->next_check_ns = now_ns;
+    engine->deadline_ns = 0;
+}
+
+uint64_t
+engine_check_suspects(struct engine *engine, uint64_t now_ns)
+{
+    uint64_t next_ns = CLOCK_NEVER;
+
+    for (uint32_t rank = 0;
+         engine->n_suspects > 0 && rank < engine->roster->size; rank++) {
+        struct lost_rank *lost = &engine->lost[rank];
+
+        if (lost->is_suspect && lost->next_check_ns <= now_ns)
+            failure_detector_check(engine, rank, now_ns);
+        if (lost->is_suspect && lost->next_check_ns < next_ns)
+            next_ns = lost->next_check_ns;
+    }
+    return next_ns;
+}
+
+struct failure_notice
+lost_failure(const struct engine *engine, uint32_t rank)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    return failure_make(loss_status(engine, rank), rank, "%s",
+                        lost_describe(engine, rank, text));
+}
+
+bool
+op_cannot_end(struct op *op, struct failure_notice *out_notice)
+{
+    const struct engine *engine = op->engine;
+
+    for (uint32_t i = 0; engine->n_lost > 0 && i < op->context->size; i++) {
+        const uint32_t rank = op->context->ranks[i];
+
+        if (!engine->lost[rank].is_lost || !op_needs(op, rank))
+            continue;
+        *out_notice = lost_failure(engine, rank);
+        return true;
+    }
+    return op_waits_for_departed(op, out_notice);
+}
+
+bool
+context_has_lost_member(const struct comm_context *context,
+                        struct failure_notice *out_notice)
+{
+    const struct engine *engine = context->engine;
+
+    for (uint32_t i = 0; engine->n_lost > 0 && i < context->size; i++) {
+        if (!engine->lost[context->ranks[i]].is_lost)
+            continue;
+        *out_notice = lost_failure(engine, context->ranks[i]);
+        return true;
+    }
+    return false;
+}

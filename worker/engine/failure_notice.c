@@ -1,0 +1,480 @@
+/*
+ * engine/failure_notice.c - how operations end badly, and who is told
+ *
+ * A failure is found by one rank first: a connection that ends, a call that
+ * does not match, a deadline. It ends what it touches here, names the culprit,
+ * and travels on over every connection, each rank passing on what is new to
+ * it, so that ranks that wait for somebody else's sake end too.
+ */
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "engine/context_command.h"
+#include "engine/state.h"
+#include "engine/wait_diagnosis.h"
+
+struct failure_notice
+failure_make(enum hoop_status status, uint32_t rank, const char *format, ...)
+{
+    struct failure_notice failure_notice = {.status = status, .rank = rank};
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(failure_notice.why, sizeof(failure_notice.why), format,
+              arguments);
+    va_end(arguments);
+    return failure_notice;
+}
+
+struct comm_context *
+engine_context(struct engine *engine, uint64_t id)
+{
+    struct comm_context *context;
+
+    pthread_mutex_lock(&engine->lock);
+    TAILQ_FOREACH(context, &engine->contexts, link)
+    {
+        if (context->id == id)
+            break;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return context;
+}
+
+void
+op_touch(struct op *op)
+{
+    if (op->is_dirty || op->state != OP_RUNNING)
+        return;
+    op->is_dirty = true;
+    TAILQ_INSERT_TAIL(&op->engine->dirty, op, dirty_link);
+}
+
+/* All are past what they called before op. One look finds what they sent for
+ * that, the next what those who found it then told the others. Flat ones, which
+ * read no sockets otherwise, look behind any that is not like them. */
+static void
+context_expect_polls(struct comm_context *context, const struct op *op)
+{
+    const bool is_heard = op->status == HOOP_OK && !op->members &&
+                          op->stage == 0 && call_needs_all(&op->call);
+
+    if (!is_heard)
+        context->n_polls_pending = POLLS_PENDING;
+    else if (context->n_polls_pending > 0 && !op->is_shm)
+        context->n_polls_pending--;
+    if (op->status != HOOP_OK || !op->is_shm || call_has_root(&op->call))
+        context->n_polls_pending_shm = POLLS_PENDING;
+    else if (context->n_polls_pending_shm > 0 &&
+             !transport_is_in_progress(context->engine->transport))
+        context->n_polls_pending_shm--;
+}
+
+static void
+op_history_record(const struct op *op)
+{
+    struct op_history_entry ended_op = {
+        .number = op->number,
+        .call = op->first_call,
+        .flags = op->label.flags,
+        .has_failed = op->status != HOOP_OK,
+    };
+
+    memcpy(ended_op.signatures, op->signatures, sizeof(op->signatures));
+    op_history_add(&op->context->op_history, &ended_op);
+    context_expect_polls(op->context, op);
+}
+
+struct op *
+context_running(const struct comm_context *context, uint64_t number)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &context->engine->running, link)
+    {
+        if (op->context == context && !op->is_message && op->number == number)
+            break;
+    }
+    return op;
+}
+
+static void
+op_close_flows(struct op *op)
+{
+    struct transport *transport = op->engine->transport;
+
+    if (!op->is_message) {
+        shm_queue_remove(op);
+        executor_abort(op);
+        if (op->status != HOOP_OK)
+            transport_forget(transport, op->context->id, op->number);
+        else
+            transport_drop_early_grants(transport, op->context->id, op->number);
+    } else if (op->message.is_receive) {
+        transport_receive_cancel(transport, &op->message.in);
+    } else {
+        transport_send_cancel(transport, &op->message.out);
+    }
+}
+
+void
+op_complete(struct op *op)
+{
+    if (op->is_message || !mismatch_surplus(op))
+        op_end(op, HOOP_OK);
+}
+
+/* The library's, not a program's. */
+static bool
+is_own(const struct op *op)
+{
+    return op->call.name == CALL_AGREE ||
+           (op->is_message && op->label.tag == CALL_TAG_OWN);
+}
+
+void
+op_end(struct op *op, enum hoop_status status)
+{
+    struct engine *engine = op->engine;
+
+    if (FAULT_IS_BUILT && op->label.faults && status == HOOP_OK)
+        op_inject_fault(op, FAULT_AT_END, 0);
+    op->status = status;
+    op->has_failed = status != HOOP_OK;
+    if (op->state == OP_RUNNING) {
+        op_close_flows(op);
+        TAILQ_REMOVE(&engine->running, op, link);
+    }
+    /* What came for it before it was refused. */
+    if (op->state == OP_NEW && !op->is_message)
+        transport_forget(engine->transport, op->context->id, op->number);
+    if (op->is_dirty)
+        TAILQ_REMOVE(&engine->dirty, op, dirty_link);
+    op->is_dirty = false;
+    op->state = OP_ENDED;
+    if (!op->is_message && op->has_failed &&
+        (op->context->failed_first == 0 ||
+         op->number < op->context->failed_first))
+        op->context->failed_first = op->number;
+    if (!op->is_message)
+        op_history_record(op);
+    else if (!op->message.is_receive)
+        op->context->n_polls_pending_shm = POLLS_PENDING;
+    if (op->is_message)
+        op->context->n_polls_pending = POLLS_PENDING;
+    if (status == HOOP_OK && !is_own(op))
+        engine_count(engine);
+    op->status = failure_notice_settle(op, status);
+    TAILQ_INSERT_TAIL(&engine->ended, op, link);
+    /* Not at once: the caller may walk the list that it stands in. */
+    if (status != HOOP_OK && op->partner)
+        op_touch(op->partner);
+}
+
+bool
+op_partner_has_failed(const struct op *op)
+{
+    const struct op *partner = op->partner;
+
+    return partner && partner->state == OP_ENDED && partner->has_failed;
+}
+
+void
+op_fail_as_partner(struct op *op)
+{
+    memcpy(op->text, op->partner->text, sizeof(op->text));
+    op->failure = op->partner->failure;
+    op_end(op, op->partner->status);
+}
+
+/* For those who ask after it later. */
+static void
+failure_notice_record(struct comm_context *context,
+                      uint64_t number,
+                      const struct failure_notice *failure_notice)
+{
+    context->failed_op = number;
+    context->failed = *failure_notice;
+}
+
+uint32_t
+failure_notice_pack_rank(uint32_t rank)
+{
+    return rank == HOOP_NO_RANK ? 0 : rank + 1;
+}
+
+/* Tell every peer of an operation's failure. */
+void
+failure_notice_send_all(struct engine *engine,
+                        const struct comm_context *context,
+                        uint64_t number,
+                        const struct failure_notice *failure_notice)
+{
+    const struct frame frame = {
+        .kind = FRAME_VERDICT,
+        .epoch = engine->roster->epoch,
+        .comm = context->id,
+        .op = number,
+        .tag = failure_notice->status,
+        .call.root = failure_notice_pack_rank(failure_notice->rank),
+    };
+    char told[LIMIT_ERROR_TEXT];
+
+    transport_tell_all(
+        engine->transport, engine->roster->rank, &frame,
+        lost_describe_to_others(engine, failure_notice->why, told));
+}
+
+static struct early_failure *
+early_failure_find(const struct comm_context *context, uint64_t number)
+{
+    struct early_failure *early;
+
+    TAILQ_FOREACH(early, &context->early_failures, link)
+    {
+        if (early->op == number)
+            break;
+    }
+    return early;
+}
+
+struct early_failure *
+failure_notice_take_early(struct comm_context *context, uint64_t number)
+{
+    struct early_failure *early = early_failure_find(context, number);
+
+    if (early) {
+        TAILQ_REMOVE(&context->early_failures, early, link);
+        context->n_early_failures--;
+    }
+    return early;
+}
+
+/* For an operation that has not begun. Returns whether it is new, and kept. */
+static bool
+failure_notice_keep_early(struct comm_context *context,
+                          uint64_t number,
+                          const struct failure_notice *failure_notice)
+{
+    if (context->n_early_failures == LIMIT_EARLY_VERDICTS ||
+        early_failure_find(context, number))
+        return false;
+    struct early_failure *early = malloc(sizeof(*early));
+    if (!early)
+        return false;
+    early->op = number;
+    early->failure_notice = *failure_notice;
+    TAILQ_INSERT_TAIL(&context->early_failures, early, link);
+    context->n_early_failures++;
+    return true;
+}
+
+static uint64_t
+number_told(const struct op *op)
+{
+    return op->is_message ? message_number(op->number)
+                          : context_call_number(op->context, op->number);
+}
+
+void
+op_fail_told(struct op *op, const struct failure_notice *failure_notice)
+{
+    char call[CALL_TEXT_MAX];
+
+    call_describe(&op->call, number_told(op), call);
+    snprintf(op->text, sizeof(op->text), "%s: %.820s", call,
+             failure_notice->why);
+    op_add_wait(op, failure_notice);
+    op->failure = failure_details_of_op(op, number_told(op), failure_notice);
+    log_debug("engine", "%s", op->text);
+    /* Who closes says goodbye: that is enough. */
+    if (!op->is_message && failure_notice->status != HOOP_E_CLOSED)
+        failure_notice_record(op->context, op->number, failure_notice);
+    op_end(op, failure_notice->status);
+}
+
+void
+op_fail(struct op *op, const struct failure_notice *failure_notice)
+{
+    op_fail_told(op, failure_notice);
+    /* Before its caller knows, who may tell others by other means. */
+    op->engine->must_flush = true;
+    if (!op->is_message && failure_notice->status != HOOP_E_CLOSED)
+        failure_notice_send_all(op->engine, op->context, op->number,
+                                failure_notice);
+}
+
+void
+op_fail_own(struct op *op, enum hoop_status status)
+{
+    const struct failure_notice failure_notice =
+        failure_make(status, op->engine->roster->rank, "%s", error_text());
+
+    op_fail(op, &failure_notice);
+}
+
+/* What returned here was wrong elsewhere. The first is the cause. */
+static void
+failure_notice_defer(struct comm_context *context,
+                     const struct failure_notice *failure_notice)
+{
+    if (context->has_deferred_failure)
+        return;
+    context->has_deferred_failure = true;
+    context->deferred_failure = *failure_notice;
+}
+
+/* As if it had begun, and failed. */
+void
+context_decline_execute(struct comm_context *context,
+                        enum hoop_status status,
+                        const char *why)
+{
+    struct engine *engine = context->engine;
+    struct op_history_entry ended_op = {.has_failed = true};
+    char name[ROSTER_NAME_MAX];
+
+    pthread_mutex_lock(&engine->lock);
+    ended_op.number = atomic_fetch_add(&context->op_next, 1);
+    pthread_mutex_unlock(&engine->lock);
+    context->begin_next = ended_op.number + 1;
+    context->n_polls_pending_shm = POLLS_PENDING;
+    context->n_polls_pending = POLLS_PENDING;
+    if (context->failed_first == 0)
+        context->failed_first = ended_op.number;
+    op_history_add(&context->op_history, &ended_op);
+    transport_forget(engine->transport, context->id, ended_op.number);
+    free(failure_notice_take_early(context, ended_op.number));
+
+    const struct failure_notice failure_notice = failure_make(
+        status, engine->roster->rank, "%s cannot take part: %.700s",
+        roster_name(engine->roster, engine->roster->rank, name), why);
+    failure_notice_record(context, ended_op.number, &failure_notice);
+    engine->must_flush = true;
+    failure_notice_send_all(engine, context, ended_op.number, &failure_notice);
+}
+
+enum hoop_status
+failure_notice_settle(struct op *op, enum hoop_status status)
+{
+    struct comm_context *context = op->context;
+    char call[CALL_TEXT_MAX];
+
+    if (!context->has_deferred_failure || status == HOOP_E_CLOSED)
+        return status;
+    context->has_deferred_failure = false;
+    const size_t n_own = status == HOOP_OK ? 0 : strlen(op->text);
+    const char *verb = context->deferred_failure.status == HOOP_E_MISMATCH
+                           ? "differed"
+                           : "failed";
+    call_describe(&op->call, op->is_message ? 0 : number_told(op), call);
+    if (n_own == 0)
+        snprintf(op->text, sizeof(op->text),
+                 "%s is done, but an earlier call %s: %.700s", call, verb,
+                 context->deferred_failure.why);
+    else
+        snprintf(op->text + n_own, sizeof(op->text) - n_own,
+                 "; and an earlier call %s: %s", verb,
+                 context->deferred_failure.why);
+    op->failure = failure_details_of_op(
+        op, op->is_message ? 0 : number_told(op), &context->deferred_failure);
+    log_debug("engine", "%s", op->text);
+    return context->deferred_failure.status;
+}
+
+static enum hoop_status
+status_read(const struct frame *frame)
+{
+    return frame->tag == HOOP_E_MISMATCH || frame->tag == HOOP_E_TIMEOUT ||
+                   frame->tag == HOOP_E_PEER_LOST ||
+                   frame->tag == HOOP_E_RANK_FAILED ||
+                   frame->tag == HOOP_E_EXHAUSTED || frame->tag == HOOP_E_DENIED
+               ? (enum hoop_status)frame->tag
+               : HOOP_E_ABORTED;
+}
+
+struct failure_notice
+failure_notice_decode(const struct engine *engine,
+                      const struct frame *frame,
+                      const char *text)
+{
+    const bool is_known =
+        frame->call.root > 0 && frame->call.root <= engine->roster->size;
+
+    return failure_make(status_read(frame),
+                        is_known ? frame->call.root - 1 : HOOP_NO_RANK, "%s",
+                        text);
+}
+
+void
+failure_notice_on_message(struct comm_context *context,
+                          uint32_t peer,
+                          const struct frame *frame,
+                          const char *text)
+{
+    const struct failure_notice failure_notice =
+        failure_notice_decode(context->engine, frame, text);
+    struct op *op;
+
+    TAILQ_FOREACH(op, &context->engine->running, link)
+    {
+        if (op->is_message && op->context == context &&
+            !op->message.is_receive && op->number == frame->op &&
+            op->message.out.key.peer == peer) {
+            op_fail(op, &failure_notice);
+            return;
+        }
+    }
+    /* The send has returned; no other call is to fail for it. */
+    log_debug("engine", "message #%" PRIu64 ", which has been sent: %s",
+              message_number(frame->op), text);
+}
+
+/*
+ * Many operations may fail at a time, and their failure notices come in any order
+ * from all sides: each is passed on when it is new here, or else they would
+ * travel for ever.
+ */
+void
+failure_notice_on_ended(struct comm_context *context,
+                        uint64_t number,
+                        const struct failure_notice *failure_notice)
+{
+    if (!op_history_mark_failed(&context->op_history, number))
+        return;
+    failure_notice_record(context, number, failure_notice);
+    failure_notice_send_all(context->engine, context, number, failure_notice);
+    /* Those who know are about to leave, or call something else. */
+    if (failure_notice->status == HOOP_E_MISMATCH ||
+        failure_notice->status == HOOP_E_EXHAUSTED ||
+        failure_notice->status == HOOP_E_DENIED)
+        failure_notice_defer(context, failure_notice);
+}
+
+void
+failure_notice_on_op(struct engine *engine,
+                     struct comm_context *context,
+                     const struct frame *frame,
+                     const char *text)
+{
+    const struct failure_notice failure_notice =
+        failure_notice_decode(engine, frame, text);
+    struct op *op = context_running(context, frame->op);
+
+    if (frame->op == FAILURE_OF_ALL)
+        context_revoke_told(context, &failure_notice);
+    else if (op)
+        op_fail(op, &failure_notice);
+    else if (frame->op < context->begin_next)
+        failure_notice_on_ended(context, frame->op, &failure_notice);
+    else if (failure_notice_keep_early(context, frame->op, &failure_notice))
+        failure_notice_send_all(engine, context, frame->op, &failure_notice);
+}

@@ -1,0 +1,401 @@
+/*
+ * engine/heartbeat.c - asks ranks that are waited for whether they live
+ *
+ * A process that is stopped, and a link that loses everything, close no
+ * connection. So a rank that waits asks those that it waits for, and that have
+ * been silent for a moment, for a sign of life. The progress owner there answers at
+ * once, in whatever call its program is: a late rank is not lost. A rank is
+ * lost if nothing at all has come from it for the failure timeout, and it has
+ * taken nothing of what lies before the question.
+ *
+ * - Only time in which this rank itself runs is counted: a rank that was
+ *   stopped accuses nobody when it wakes.
+ * - On this host the kernel tells of a process that only finds no processor; it
+ *   gets more time. It also tells of one that has ended while a child that was
+ *   made without pthread_atfork() holds its connections open.
+ * - A network that loses packets makes healthy ranks silent. There the failure
+ *   timeout is longer, unless the user has set it, and a rank that answers on a
+ *   second connection (net/path.h) gets more time, too.
+ * - The members of a context that come together elsewhere are watched likewise
+ *   (engine/revocation.c).
+ */
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "engine/state.h"
+#include "engine/wait_diagnosis.h"
+
+enum {
+    /* In a failure timeout: two more make it late by a sixteenth. */
+    CHECKS = 32,
+    /* Of half a failure timeout each. */
+    GRACE_PERIODS = 2,
+    /* ... up to five timeouts in all, unless a short one is asked for: whoever
+     * does that wants to know soon. */
+    GRACE_PERIODS_LONG = 8,
+    LONG_TIMEOUT_MS = 1000,
+    /* A process that is starved runs for less of that, or waits for more. */
+    STARVED_PART = 4,
+};
+
+/* What a process that ends takes to close its connections. */
+static const uint64_t PROCESS_EXIT_NS = 100 * CLOCK_NS_PER_MS;
+
+static void
+heartbeat_send(struct engine *engine, uint32_t rank, uint32_t flags)
+{
+    const struct frame frame = {
+        .kind = FRAME_HEARTBEAT,
+        .flags = flags,
+        .epoch = engine->roster->epoch,
+    };
+
+    transport_tell(engine->transport, rank, &frame, NULL);
+}
+
+void
+heartbeat_request(struct engine *engine, uint32_t peer)
+{
+    heartbeat_send(engine, peer, FRAME_ASKS);
+}
+
+void
+heartbeat_receive(struct engine *engine,
+                  uint32_t peer,
+                  const struct frame *frame)
+{
+    if (frame->flags & FRAME_ASKS)
+        heartbeat_send(engine, peer, 0);
+}
+
+/* On this node, where its process can be looked at. */
+static bool
+is_here(const struct engine *engine, uint32_t rank)
+{
+    return engine->roster->members[rank].is_visible &&
+           roster_is_same_node(engine->roster, rank);
+}
+
+static struct process_share
+share_of(const struct engine *engine, uint32_t rank)
+{
+    return is_here(engine, rank)
+               ? process_share_of(engine->roster->members[rank].pid)
+               : (struct process_share){0};
+}
+
+/* In n_ns: it could run and did not, or did only after it had waited. */
+static bool
+is_starved(const struct process_share *before,
+           const struct process_share *now,
+           uint64_t n_ns)
+{
+    const uint64_t part_ns = n_ns / STARVED_PART;
+
+    return (now->is_waiting && now->ran_ns < before->ran_ns + part_ns) ||
+           now->waited_ns >= before->waited_ns + part_ns;
+}
+
+static unsigned
+grace_periods_max(const struct engine *engine)
+{
+    return engine->options.failure_timeout_ms < LONG_TIMEOUT_MS
+               ? GRACE_PERIODS
+               : GRACE_PERIODS_LONG;
+}
+
+static uint64_t
+half_timeout_ns(const struct engine *engine)
+{
+    return engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / 2;
+}
+
+/* How long rank may be silent. */
+static uint64_t
+failure_timeout_ns(struct engine *engine, uint32_t rank)
+{
+    const struct engine_options *options = &engine->options;
+    const uint64_t set_ns = options->failure_timeout_ms * CLOCK_NS_PER_MS;
+    const uint64_t path_ns =
+        transport_path_silence_ns(engine->transport, rank, engine->checked_ns);
+
+    return options->is_failure_timeout_fixed || path_ns < set_ns ? set_ns
+                                                                 : path_ns;
+}
+
+/* When half the time has passed: what tells later whether its process runs. */
+static void
+take_baseline(struct engine *engine, uint32_t rank)
+{
+    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+
+    heartbeat->has_baseline = true;
+    heartbeat->share = share_of(engine, rank);
+    probe_start(&heartbeat->probe, &engine->roster->members[rank].address);
+}
+
+/* Its process answers, and its connection loses packets. */
+static bool
+has_lossy_network(struct engine *engine, uint32_t rank)
+{
+    return probe_poll(&engine->heartbeats[rank].probe) == PROBE_ANSWERED &&
+           transport_path_loses(engine->transport, rank, engine->checked_ns);
+}
+
+/* Whoever can run on no processor, or answers through a bad network, is not frozen:
+ * it is given more time, but not for ever, since who spins behind a link that is cut
+ * waits for a processor, too. */
+static bool
+grant_grace_period(struct engine *engine, uint32_t rank, uint64_t timeout_ns)
+{
+    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const uint64_t half_ns = half_timeout_ns(engine);
+    const struct process_share share = share_of(engine, rank);
+
+    if (heartbeat->n_grace_periods == grace_periods_max(engine) ||
+        !(is_starved(&heartbeat->share, &share, half_ns) ||
+          has_lossy_network(engine, rank)))
+        return false;
+    heartbeat->n_grace_periods++;
+    heartbeat->silent_ns = timeout_ns - half_ns;
+    take_baseline(engine, rank);
+    return true;
+}
+
+/* Its process has ended, and its connection has not: somebody else holds that. */
+static bool
+has_ended_process(struct engine *engine, uint32_t rank)
+{
+    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    char how[LIMIT_NAME];
+
+    if (!atomic_load(&heartbeat->is_seen))
+        return false;
+    const enum engine_process_status process_status =
+        engine_process_status_of(engine, rank, how);
+    if (process_status != ENGINE_PROCESS_DYING &&
+        process_status != ENGINE_PROCESS_DEAD) {
+        heartbeat->ended_ns = 0;
+        return false;
+    }
+    if (heartbeat->ended_ns == 0)
+        heartbeat->ended_ns = engine->checked_ns;
+    return engine->checked_ns - heartbeat->ended_ns >= PROCESS_EXIT_NS;
+}
+
+static bool
+has_been_silent(struct engine *engine, uint32_t rank)
+{
+    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const uint64_t timeout_ns = failure_timeout_ns(engine, rank);
+
+    if (!heartbeat->has_baseline && heartbeat->silent_ns >= timeout_ns / 2)
+        take_baseline(engine, rank);
+    probe_poll(&heartbeat->probe);
+    if (heartbeat->silent_ns >= timeout_ns)
+        return !grant_grace_period(engine, rank, timeout_ns);
+    return heartbeat->silent_ns > 0 && has_ended_process(engine, rank);
+}
+
+/* n_ns have passed since the last look. True when there is none any more. */
+static bool
+heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
+{
+    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const uint64_t n_heard = transport_activity(engine->transport, rank);
+
+    if (heartbeat->n_checks == engine->n_checks ||
+        !transport_is_connected(engine->transport, rank))
+        return false;
+    const bool is_new = heartbeat->n_checks + 1 != engine->n_checks;
+    heartbeat->n_checks = engine->n_checks;
+    if (heartbeat->n_heard != n_heard || is_new) {
+        heartbeat->n_heard = n_heard;
+        heartbeat->silent_ns = 0;
+        heartbeat->is_asked = false;
+        heartbeat->has_baseline = false;
+        heartbeat->n_grace_periods = 0;
+        heartbeat->ended_ns = 0;
+        probe_end(&heartbeat->probe);
+        heartbeat->probe.state = PROBE_NONE;
+        if (!is_new)
+            return false;
+    }
+    if (!heartbeat->is_asked) {
+        heartbeat->round_trip_ms =
+            transport_round_trip_ms(engine->transport, rank);
+        heartbeat_send(engine, rank, FRAME_ASKS);
+    }
+    heartbeat->is_asked = true;
+    heartbeat->silent_ns += is_new ? 0 : n_ns;
+    return !engine->lost[rank].is_suspect && has_been_silent(engine, rank);
+}
+
+/* Somebody waits for it at present. */
+static bool
+is_watched(const struct engine *engine, const struct heartbeat *heartbeat)
+{
+    return engine->n_checks > 0 && heartbeat->n_checks + 1 >= engine->n_checks;
+}
+
+/* A kernel whose process reads nothing acknowledges late, by 40 ms and more. */
+uint32_t
+heartbeat_round_trip_ms(const struct engine *engine, uint32_t peer)
+{
+    const struct heartbeat *heartbeat = &engine->heartbeats[peer];
+
+    return is_watched(engine, heartbeat) && heartbeat->is_asked
+               ? heartbeat->round_trip_ms
+               : transport_round_trip_ms(engine->transport, peer);
+}
+
+bool
+heartbeat_has_timed_out(struct engine *engine, uint32_t peer)
+{
+    const struct heartbeat *heartbeat = &engine->heartbeats[peer];
+
+    return engine->options.failure_timeout_ms > 0 &&
+           is_watched(engine, heartbeat) &&
+           heartbeat->silent_ns >= failure_timeout_ns(engine, peer);
+}
+
+enum heartbeat_state
+heartbeat_state_of(const struct engine *engine, uint32_t rank)
+{
+    const struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const uint64_t period_ns =
+        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / CHECKS;
+
+    if (!is_watched(engine, heartbeat))
+        return HEARTBEAT_UNKNOWN;
+    /* Asked at one look, it has answered at the next but one at the latest. */
+    return heartbeat->silent_ns > 3 * period_ns ? HEARTBEAT_MISSED
+                                                : HEARTBEAT_SEEN;
+}
+
+static bool
+is_awaited_dead(struct engine *engine,
+                const struct step_flow *flow,
+                uint64_t n_ns,
+                uint32_t *out_rank)
+{
+    const uint32_t peer = step_flow_peer(flow);
+
+    if (peer == FLOW_ANY_PEER || peer == engine->roster->rank ||
+        !heartbeat_check(engine, peer, n_ns))
+        return false;
+    *out_rank = peer;
+    return true;
+}
+
+/* The first of those that op waits for that has no heartbeat. */
+static bool
+op_has_dead(struct op *op, uint64_t n_ns, uint32_t *out_rank)
+{
+    struct engine *engine = op->engine;
+    struct step_flow *flow;
+
+    if (op->is_message && step_flow_peer(&op->message) == FLOW_ANY_PEER) {
+        for (uint32_t i = 0; i < op->context->size; i++) {
+            *out_rank = op->context->ranks[i];
+            if (i != op->context->rank &&
+                heartbeat_check(engine, *out_rank, n_ns))
+                return true;
+        }
+        return false;
+    }
+    if (op->is_message)
+        return is_awaited_dead(engine, &op->message, n_ns, out_rank);
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (is_awaited_dead(engine, flow, n_ns, out_rank))
+            return true;
+    }
+    return false;
+}
+
+/* The first that has no heartbeat of those that are awaited without an operation. */
+static bool
+member_watch_has_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
+{
+    const struct comm_context *context;
+
+    TAILQ_FOREACH(context, &engine->watched, watched_link)
+    {
+        for (uint32_t i = 0; i < context->size; i++) {
+            *out_rank = context->ranks[i];
+            if (i != context->rank && heartbeat_check(engine, *out_rank, n_ns))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The first of all that are awaited. */
+static bool
+find_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        if (op_has_dead(op, n_ns, out_rank))
+            return true;
+    }
+    return member_watch_has_dead(engine, n_ns, out_rank);
+}
+
+static void
+declare_dead(struct engine *engine, uint32_t rank)
+{
+    const uint32_t pid = engine->roster->members[rank].pid;
+    const struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const double silent_s =
+        (double)(failure_timeout_ns(engine, rank) +
+                 heartbeat->n_grace_periods * half_timeout_ns(engine)) /
+        (double)CLOCK_NS_PER_S;
+    char why[LIMIT_REASON];
+
+    if (engine->heartbeats[rank].ended_ns > 0)
+        snprintf(why, sizeof(why),
+                 "its process has ended (a child holds its connections)");
+    else if (is_here(engine, rank) && process_is_stopped(pid))
+        snprintf(why, sizeof(why),
+                 "stopped (nothing has come from it for %.1f s)", silent_s);
+    else if (heartbeat->probe.state == PROBE_ANSWERED)
+        snprintf(
+            why, sizeof(why),
+            "nothing has come from it for %.1f s, but it answers new "
+            "connections: large packets do not arrive (MTU?), or its program "
+            "holds hoop up",
+            silent_s);
+    else
+        snprintf(why, sizeof(why),
+                 "frozen or unreachable (nothing has come from it for %.1f s)",
+                 silent_s);
+    engine_suspect(engine, rank, EVIDENCE_SILENT, why);
+}
+
+uint64_t
+engine_check_heartbeats(struct engine *engine, uint64_t now_ns)
+{
+    const uint64_t timeout_ns =
+        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
+    const uint64_t period_ns = timeout_ns / CHECKS;
+    uint32_t dead;
+
+    if (timeout_ns == 0 ||
+        (TAILQ_EMPTY(&engine->running) && TAILQ_EMPTY(&engine->watched)))
+        return CLOCK_NEVER;
+    if (now_ns - engine->checked_ns < period_ns)
+        return engine->checked_ns + period_ns;
+    const uint64_t passed_ns = now_ns - engine->checked_ns;
+    engine->checked_ns = now_ns;
+    engine->n_checks++;
+    if (find_dead(engine, passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns,
+                  &dead))
+        declare_dead(engine, dead);
+    return now_ns + period_ns;
+}

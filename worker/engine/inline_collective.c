@@ -1,0 +1,358 @@
+/*
+ * engine/inline_collective.c - a flat collective by the one who calls it
+ *
+ * Where nobody makes progress, nothing is under way or handed in and no rank is known
+ * to be lost, a caller that waits at once needs no operation that others could
+ * find: it posts, looks until all have posted, and fetches. The context keeps
+ * an operation for that, which is in no list, with its plan and what else the
+ * next call of the same needs. A few looks are taken under the lock, where
+ * nobody can come; then with the progress right. Whatever is out of the ordinary,
+ * also that the others take their time, makes it an ordinary one, which goes on
+ * from the round where this was.
+ */
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/inline_path.h"
+#include "fault/fault.h"
+#include "transport/shm_region.h"
+
+/* All but the numbers of what is copied here is the same for all calls of one
+ * context. */
+static bool
+is_same_plan(const struct op *op, const struct engine_collective *collective)
+{
+    const struct plan_shape *old = &op->shape;
+    const struct plan_shape *new = &collective->shape;
+
+    return op->algorithm == collective->algorithm && old->count == new->count &&
+           old->root == new->root && old->is_in_place == new->is_in_place &&
+           old->n_slot == new->n_slot && old->granule == new->granule;
+}
+
+static bool
+needs_scratch(const struct engine_collective *collective)
+{
+    const struct algorithm *algorithm = collective->algorithm;
+
+    return algorithm->n_scratch && algorithm->n_scratch(&collective->shape) > 0;
+}
+
+/* Whether it can be one at all; cheap. */
+static bool
+is_short(const struct comm_context *context,
+         const struct engine_collective *collective)
+{
+    const struct engine *engine = context->engine;
+
+    return context->cached_op && collective->algorithm->is_shm &&
+           !collective->members && !collective->chain.owner &&
+           !collective->chain.next && !collective->shape.counts &&
+           !needs_scratch(collective) &&
+           engine->options.checking == ENGINE_CHECK_FRAMES &&
+           !engine->is_forked_child &&
+           (is_same_plan(context->cached_op, collective) ||
+            collective->algorithm->n_rounds(&collective->shape) > 0);
+}
+
+/* The lock, which stays shut, and nothing that needs the progress right. By the
+ * lock's order, the number is the next. */
+static bool
+inline_enter(struct comm_context *context, const struct call *call)
+{
+    struct engine *engine = context->engine;
+    const struct frame_call called = call_frame(call);
+    const bool has_root = call_has_root(&called);
+
+    pthread_mutex_lock(&engine->lock);
+    const bool is_free = context_allows_inline(context) &&
+                         context->n_early_failures == 0 &&
+                         context->n_final_states == 0 &&
+                         (has_root || context->n_polls_pending_shm == 0);
+    if (is_free)
+        context->cached_op->number = atomic_fetch_add(&context->op_next, 1);
+    else
+        pthread_mutex_unlock(&engine->lock);
+    return is_free;
+}
+
+/* Instead of the lock. */
+static void
+inline_progress(struct engine *engine)
+{
+    engine->is_progress_owned = true;
+    pthread_mutex_unlock(&engine->lock);
+}
+
+struct op *
+cached_op_create(struct comm_context *context)
+{
+    struct op *op = op_take(context, NULL);
+
+    if (!op)
+        return NULL;
+    op->algorithm = NULL;
+    op->is_message = false;
+    op->is_shm = true;
+    op->is_inline = true;
+    return op;
+}
+
+static bool
+is_same_call(const struct op *op, const struct call *call)
+{
+    const struct frame_call *old = &op->call;
+
+    return old->name == (uint32_t)call->name &&
+           old->dtype == (uint32_t)call->dtype &&
+           old->reduce_op == (uint32_t)call->reduce_op &&
+           old->root == call->root && old->count == call->count;
+}
+
+/* What differs when the same is called again. */
+static void
+inline_renew(struct op *op, const struct engine_collective *collective)
+{
+    op->input = collective->input;
+    op->output = collective->output;
+}
+
+/* All as it was, but for the buffers, what is called and the number. */
+static enum hoop_status
+inline_prepare(struct comm_context *context,
+               const struct engine_collective *collective)
+{
+    struct op *op = context->cached_op;
+    const bool is_same = is_same_plan(op, collective);
+    const bool is_again = is_same && context->is_cached_op_plain &&
+                          collective->call.n_counts == 0 &&
+                          is_same_call(op, &collective->call);
+    enum hoop_status status = HOOP_OK;
+
+    context->is_cached_op_plain = collective->call.n_counts == 0;
+    op->rounds.is_mismatched = false;
+    op->rounds.is_posted = false;
+    if (is_again)
+        inline_renew(op, collective);
+    else
+        status = op_set_collective(op, collective);
+    if (status == HOOP_OK && is_same && op->rounds.n_rounds == 1)
+        shm_executor_restart(op);
+    else if (status == HOOP_OK)
+        status = shm_executor_begin(op);
+    /* Its plan is none: it must not be taken for that of the next. */
+    if (status != HOOP_OK)
+        op->algorithm = NULL;
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static bool
+is_disturbed(const struct comm_context *context)
+{
+    return context->cached_op->rounds.is_mismatched ||
+           context->has_deferred_failure ||
+           atomic_load_explicit(&context->engine->has_commands,
+                                memory_order_relaxed);
+}
+
+/* A look is as long as a line takes from one processor to the other. */
+static unsigned
+polls_under_lock(const struct engine *engine)
+{
+    return engine_wait_policy(engine) == WAIT_POLICY_SPIN
+               ? POLLS_PER_ACTION
+               : POLLS_OVERSUBSCRIBED;
+}
+
+/* Under the lock. False: it is not done yet. */
+static bool
+inline_try(struct comm_context *context)
+{
+    struct op *op = context->cached_op;
+    bool is_done = false;
+
+    if (op->rounds.n_rounds > 1)
+        return false;
+    op->is_under_lock = true;
+    for (unsigned i = polls_under_lock(context->engine);
+         i > 0 && !is_done && !op->rounds.is_mismatched; i--) {
+        if (shm_executor_try(op, &is_done) != HOOP_OK)
+            break;
+    }
+    op->is_under_lock = false;
+    op->rounds.is_mismatched = false;
+    return is_done;
+}
+
+/* Not all have posted yet. False: they take too long. */
+static bool
+inline_wait(struct comm_context *context, struct backoff *backoff)
+{
+    struct engine *engine = context->engine;
+
+    shm_executor_wake_peers(context->cached_op);
+    switch (backoff_next_action(backoff, engine_wait_policy(engine),
+                                shm_executor_work_ns(context->cached_op))) {
+    case WAIT_ACTION_POLL:
+        cpu_placement_apply(&engine->cpu_placement);
+        return true;
+    case WAIT_ACTION_YIELD:
+        progress_yield(engine);
+        return true;
+    case WAIT_ACTION_SLEEP:
+        break;
+    }
+    return false;
+}
+
+/* One round. False: it takes too long, or is not that simple. */
+static bool
+inline_await(struct comm_context *context)
+{
+    const unsigned n_polls = polls_under_lock(context->engine);
+    struct backoff backoff = {0};
+    bool is_done = false;
+
+    for (unsigned i = 1; !is_done; i++) {
+        if (shm_executor_try(context->cached_op, &is_done) != HOOP_OK)
+            return false;
+        if (is_done)
+            break;
+        if (context->cached_op->rounds.is_mismatched ||
+            context->has_deferred_failure ||
+            (i % n_polls == 0 &&
+             (is_disturbed(context) || !inline_wait(context, &backoff))))
+            return false;
+    }
+    return true;
+}
+
+/* All rounds; between two of them, others may want the progress right. What is so
+ * long that the sockets must be looked at meanwhile is not short. */
+static bool
+inline_run(struct comm_context *context)
+{
+    const struct rounds *rounds = &context->cached_op->rounds;
+    bool is_well = inline_await(context);
+
+    while (is_well && rounds->round < rounds->n_rounds)
+        is_well = rounds->round < ROUNDS_PER_POLL && !is_disturbed(context) &&
+                  inline_await(context);
+    return is_well;
+}
+
+/* Ended, and how it will be known. */
+static void
+inline_end(struct comm_context *context)
+{
+    struct engine *engine = context->engine;
+    const struct op *op = context->cached_op;
+
+    if (FAULT_IS_BUILT && op->label.faults)
+        op_inject_fault(op, FAULT_AT_END, 0);
+    context->begin_next = op->number + 1;
+    if (call_has_root(&op->call))
+        context->n_polls_pending_shm = POLLS_PENDING;
+    if (!call_needs_all(&op->call))
+        context->n_polls_pending = POLLS_PENDING;
+    op_history_add_call(&context->op_history, op->number, op->signatures[0],
+                        &op->first_call);
+    engine_count(engine);
+    context->n_rounds_unpolled += op->rounds.n_rounds;
+}
+
+static void
+inline_release(struct comm_context *context)
+{
+    if (context->n_rounds_unpolled >= ROUNDS_PER_POLL) {
+        context->n_rounds_unpolled = 0;
+        progress_poll(context->engine, 0);
+    }
+    progress_release(context->engine);
+}
+
+/* It goes on as an operation like any other, whose number it has already. */
+static enum hoop_status
+inline_leave(struct comm_context *context,
+             const struct engine_collective *collective)
+{
+    struct op *cached_op = context->cached_op;
+    struct op *op = op_take(context, collective->algorithm);
+    enum hoop_status status = HOOP_OK;
+
+    shm_executor_wake_peers(cached_op);
+    if (op) {
+        op->label.faults = cached_op->label.faults;
+        status = op_set_collective(op, collective);
+    }
+    if (!op || status != HOOP_OK) {
+        progress_release(context->engine);
+        if (op)
+            op_free(op);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
+    }
+    op->is_message = false;
+    op->chain = collective->chain;
+    op->number = cached_op->number;
+    op->rounds.n_before = cached_op->rounds.round;
+    op->rounds.was_posted = cached_op->rounds.is_posted;
+    op->is_held = true;
+    return engine_wait_held(op, CLOCK_NEVER);
+}
+
+/* With the progress right, which is given up on return. */
+static enum hoop_status
+inline_fall_back(struct comm_context *context,
+                 const struct engine_collective *collective,
+                 bool is_ready)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+
+    if (!is_ready || !inline_run(context))
+        return inline_leave(context, collective);
+    inline_end(context);
+    inline_release(context);
+    return HOOP_OK;
+}
+
+/* The lock is shut, and open on return. */
+static enum hoop_status
+inline_take(struct comm_context *context,
+            const struct engine_collective *collective)
+{
+    struct engine *engine = context->engine;
+    const bool is_ready = inline_prepare(context, collective) == HOOP_OK;
+
+    if (is_ready && inline_try(context)) {
+        inline_end(context);
+        if (context->n_rounds_unpolled < ROUNDS_PER_POLL) {
+            pthread_mutex_unlock(&engine->lock);
+            return HOOP_OK;
+        }
+        CLEANUP(cancel_release) const int held = cancel_hold();
+        inline_progress(engine);
+        inline_release(context);
+        return HOOP_OK;
+    }
+    inline_progress(engine);
+    return inline_fall_back(context, collective, is_ready);
+}
+
+enum hoop_status
+engine_run(struct comm_context *context,
+           const struct engine_collective *collective)
+{
+    const uint32_t faults =
+        faults_of_call(context->engine, collective->call.name);
+    struct op *op = NULL;
+
+    if (is_short(context, collective) &&
+        inline_enter(context, &collective->call)) {
+        context->cached_op->label.faults = faults;
+        return inline_take(context, collective);
+    }
+    const enum hoop_status status = op_start(context, collective, faults, &op);
+    return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER)
+                             : error_pass(status);
+}

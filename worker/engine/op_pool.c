@@ -1,0 +1,158 @@
+/*
+ * engine/op_pool.c - operations that have ended are kept for the next
+ *
+ * With their plan, their scratch, which stays touched, and their flows: what
+ * is called again allocates nothing.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/residual.h"
+#include "engine/state.h"
+#include "engine/wait_diagnosis.h"
+
+enum {
+    /* More would cost more than planning. */
+    POOL_SEARCH_MAX = 4,
+};
+
+/* One that has done the same before has its plan still. */
+static struct op *
+op_pool_find(const struct engine *engine,
+             const struct comm_context *context,
+             const struct algorithm *algorithm)
+{
+    struct op *op = TAILQ_FIRST(&engine->op_pool);
+
+    for (unsigned i = 0; op && i < POOL_SEARCH_MAX; i++) {
+        if (op->algorithm == algorithm && op->context_id == context->id)
+            return op;
+        op = TAILQ_NEXT(op, link);
+    }
+    return TAILQ_FIRST(&engine->op_pool);
+}
+
+/* False: there are enough. */
+static bool
+op_pool_put(struct engine *engine, struct op *op)
+{
+    pthread_mutex_lock(&engine->lock);
+    const bool is_wanted = engine->n_pooled < LIMIT_SPARE_OPS;
+
+    if (is_wanted) {
+        TAILQ_INSERT_HEAD(&engine->op_pool, op, link);
+        engine->n_pooled++;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return is_wanted;
+}
+
+/* The one that is kept, if it has done the same before. */
+static struct op *
+op_pool_take_last(const struct comm_context *context,
+                  const struct algorithm *algorithm)
+{
+    struct engine *engine = context->engine;
+    struct op *op = atomic_exchange(&engine->kept, NULL);
+
+    /* To a message its plan is nothing, and stays. */
+    if (!op || !algorithm ||
+        (op->algorithm == algorithm && op->context_id == context->id))
+        return op;
+    if (!op_pool_put(engine, op))
+        op_destroy(op);
+    return NULL;
+}
+
+static struct op *
+op_pool_take(const struct comm_context *context,
+             const struct algorithm *algorithm)
+{
+    struct engine *engine = context->engine;
+    struct op *op = op_pool_take_last(context, algorithm);
+
+    if (op)
+        return op;
+    pthread_mutex_lock(&engine->lock);
+    op = op_pool_find(engine, context, algorithm);
+    if (op) {
+        TAILQ_REMOVE(&engine->op_pool, op, link);
+        engine->n_pooled--;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return op;
+}
+
+struct op *
+op_take(struct comm_context *context, const struct algorithm *algorithm)
+{
+    struct op *op = op_pool_take(context, algorithm);
+
+    if (!op) {
+        op = calloc(1, sizeof(*op));
+        if (!op)
+            return NULL;
+        TAILQ_INIT(&op->flows);
+        TAILQ_INIT(&op->free_flows);
+    }
+    /* Its nodes may lie where another's did. */
+    if (op->context_id != context->id)
+        tracker_forget(&op->tracker);
+    op->engine = context->engine;
+    op->context = context;
+    op->context_id = context->id;
+    op->state = OP_NEW;
+    op->n_graces = 0;
+    op->status = HOOP_OK;
+    op->waiter = NULL;
+    op->notified_fd = -1;
+    op->partner = NULL;
+    op->received = NULL;
+    op->label.faults = 0;
+    op->stage = 0;
+    op->is_held = false;
+    op->is_checking = false;
+    op->is_shm = false;
+    op->is_inline = false;
+    op->rounds.n_before = 0;
+    op->rounds.was_posted = false;
+    op->rounds.is_wake_pending = false;
+    atomic_init(&op->is_cancelled, false);
+    memset(op->signatures, 0, sizeof(op->signatures));
+    op->started_ns = clock_now_ns();
+    op->ask_after_ns = OP_ASK_FIRST_NS;
+    op->ask_ns = op->started_ns + op->ask_after_ns;
+    op->allowed_ns = atomic_load(&context->timeout_ms) * CLOCK_NS_PER_MS;
+    op->deadline_ns = op->started_ns + op->allowed_ns;
+    op->purpose = atomic_load(&context->purpose);
+    straggler_plan(op);
+    atomic_init(&op->is_done, false);
+    return op;
+}
+
+void
+op_destroy(struct op *op)
+{
+    residual_drop(op);
+    executor_deinit(op);
+    free(op);
+}
+
+void
+op_free(struct op *op)
+{
+    struct engine *engine = op->engine;
+    struct op *none = NULL;
+
+    chain_deinit(&op->chain);
+    if (op->status == HOOP_OK)
+        residual_keep(op);
+    residual_drop(op);
+    if (op->scratch_capacity <= LIMIT_SPARE_SCRATCH &&
+        (atomic_compare_exchange_strong(&engine->kept, &none, op) ||
+         op_pool_put(engine, op)))
+        return;
+    op_destroy(op);
+}

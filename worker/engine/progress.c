@@ -1,0 +1,647 @@
+/*
+ * engine/progress.c - who moves the data: the progress right, the submit queue, waiting
+ *
+ * The right is one boolean under the lock. Who waits for an operation takes it
+ * if it is free, else sleeps on its own condition until the operation has
+ * ended or the right is handed to it. Giving it up names a successor: a
+ * waiter, or else the background. Asleep in epoll is still making progress: who hands
+ * in work rings the bell then.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "engine/context_command.h"
+#include "engine/state.h"
+#include "engine/wait_diagnosis.h"
+
+enum {
+    /* Without epoll; then epoll looks at the others once. */
+    LOOKS_PER_POLL = 16,
+    /* Longest sleep, so that nothing missed is missed for long. */
+    SLEEP_MAX_MS = 100,
+};
+
+/* How long the background makes progress before it does what else it has to do. */
+static const uint64_t IDLE_TURN_NS = 1000000;
+
+/*
+ * All that op waits for has come. What other ranks have sent before may lie in
+ * sockets that only epoll looks at, and say that they called something else:
+ * whoever sends to this rank, and gets nothing from it, is not heard otherwise.
+ * One with a root, which waits for few, leaves that to the next that has none;
+ * a flat one, which reads no socket, looks after any that is not like it. Nor
+ * need one that needs all, behind others like it: had somebody called something
+ * else, nobody would have been through. Nor is there a turn within a turn, where
+ * one ends because a rank is lost.
+ */
+static bool
+must_poll(const struct op *op)
+{
+    if (op->is_message || call_has_root(&op->call) ||
+        transport_is_in_progress(op->engine->transport))
+        return false;
+    return op->is_shm ? op->context->n_polls_pending_shm > 0
+                      : op->engine->may_poll && op->context->size > 2 &&
+                            op->context->n_polls_pending > 0;
+}
+
+void
+op_conclude(struct op *op)
+{
+    struct engine *engine = op->engine;
+
+    if (must_poll(op)) {
+        engine->may_poll = false;
+        transport_progress(engine->transport, 0);
+    }
+    if (op->state == OP_RUNNING)
+        op_complete(op);
+}
+
+bool
+progress_advance(struct engine *engine)
+{
+    struct op *op;
+    bool has_moved = false;
+
+    while ((op = TAILQ_FIRST(&engine->dirty))) {
+        bool is_complete = op->is_message;
+        enum hoop_status status = HOOP_OK;
+
+        TAILQ_REMOVE(&engine->dirty, op, dirty_link);
+        op->is_dirty = false;
+        has_moved = true;
+        if (!op->is_message)
+            status = chain_advance(op, &is_complete);
+        if (op_partner_has_failed(op))
+            op_fail_as_partner(op);
+        else if (status != HOOP_OK)
+            op_fail_own(op, status);
+        else if (is_complete)
+            op_conclude(op);
+    }
+    return has_moved;
+}
+
+/* The progress owner's own: nobody else waits for it, or looks whether it is done. */
+static void
+publish_own(struct engine *engine)
+{
+    struct op *op = engine->own;
+
+    if (!op || op->state != OP_ENDED)
+        return;
+    assert(!atomic_load(&op->is_done));
+    engine->own = NULL;
+    TAILQ_REMOVE(&engine->ended, op, link);
+    atomic_store_explicit(&op->is_done, true, memory_order_relaxed);
+}
+
+/* What reads the other end looks after all that it waits for, however many bytes
+ * it finds: one that has no room is ready to be read. A pipe whose reader has gone
+ * is no reason to end the process: its SIGPIPE is this thread's, and taken back, unless
+ * one waits already. */
+static void
+notify(int fd)
+{
+    const uint64_t one = 1;
+    sigset_t broken;
+    sigset_t pending;
+    sigset_t before;
+
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &broken, &before);
+    if (write(fd, &one, sizeof(one)) < 0 && errno == EPIPE &&
+        !sigismember(&pending, SIGPIPE))
+        sigtimedwait(&broken, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void
+progress_publish(struct engine *engine)
+{
+    struct op *op;
+
+    if (engine->must_flush) {
+        engine->must_flush = false;
+        transport_flush(engine->transport);
+    }
+    publish_own(engine);
+    if (TAILQ_EMPTY(&engine->ended))
+        return;
+    pthread_mutex_lock(&engine->lock);
+    while ((op = TAILQ_FIRST(&engine->ended))) {
+        struct waiter *waiter = op->waiter;
+
+        TAILQ_REMOVE(&engine->ended, op, link);
+        if (op->notified_fd >= 0)
+            notify(op->notified_fd);
+        /* From here on it may be gone; a waiter not before the lock opens. */
+        atomic_store(&op->is_done, true);
+        if (waiter)
+            pthread_cond_signal(&waiter->cond);
+    }
+    pthread_mutex_unlock(&engine->lock);
+}
+
+/* Who hands in work while this sleeps rings the bell. */
+static bool
+poll_transport(struct engine *engine, int timeout_ms)
+{
+    if (timeout_ms == 0)
+        return transport_progress(engine->transport, 0);
+    atomic_store(&engine->is_sleeping, true);
+    if (atomic_load(&engine->has_commands) || !shm_queue_prepare_sleep(engine))
+        timeout_ms = 0;
+    const bool has_moved = transport_progress(engine->transport, timeout_ms);
+    atomic_store(&engine->is_sleeping, false);
+    return has_moved;
+}
+
+bool
+progress_poll(struct engine *engine, int timeout_ms)
+{
+    bool has_moved = engine_execute_commands(engine);
+
+    if (has_moved)
+        timeout_ms = 0;
+    has_moved |= poll_transport(engine, timeout_ms);
+    shm_queue_stop_sleeping(engine);
+    has_moved |= progress_advance(engine);
+
+    if (engine->deadline_ns != CLOCK_NEVER) {
+        const uint64_t now_ns = clock_now_ns();
+        if (now_ns >= engine->deadline_ns)
+            engine_check_deadlines(engine, now_ns);
+    }
+    progress_publish(engine);
+    return has_moved;
+}
+
+/* As progress_poll(), looking only at the sockets that are waited for. */
+static bool
+progress_spin(struct engine *engine)
+{
+    bool has_moved = engine_execute_commands(engine);
+
+    has_moved |= transport_spin(engine->transport);
+    shm_queue_stop_sleeping(engine);
+    engine->may_poll = true;
+    has_moved |= progress_advance(engine);
+    engine->may_poll = false;
+    progress_publish(engine);
+    return has_moved;
+}
+
+bool
+progress_try_acquire(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    const bool is_free = !engine->is_progress_owned;
+
+    engine->is_progress_owned = true;
+    pthread_mutex_unlock(&engine->lock);
+    return is_free;
+}
+
+/* Hand the right to a waiter, if there is one; under the lock. */
+static bool
+elect_successor(struct engine *engine)
+{
+    struct waiter *waiter;
+
+    TAILQ_FOREACH(waiter, &engine->waiters, link)
+    {
+        if (waiter->is_elected ||
+            (waiter->op && atomic_load(&waiter->op->is_done)))
+            continue;
+        waiter->is_elected = true;
+        pthread_cond_signal(&waiter->cond);
+        return true;
+    }
+    engine->is_progress_owned = false;
+    return false;
+}
+
+void
+progress_release(struct engine *engine)
+{
+    /* Verdicts and credits of what has just ended must not lie here. */
+    const bool is_flushed = transport_flush(engine->transport);
+    progress_advance(engine);
+    progress_publish(engine);
+    if (engine->has_rest)
+        engine->has_rest = transport_has_unsent(engine->transport);
+    /* The progress owner's own: nobody changes it between here and the lock. */
+    const bool has_running =
+        !TAILQ_EMPTY(&engine->running) || !is_flushed || engine->has_rest;
+
+    pthread_mutex_lock(&engine->lock);
+    const bool is_abandoned =
+        !elect_successor(engine) &&
+        (has_running || atomic_load(&engine->has_commands));
+    pthread_mutex_unlock(&engine->lock);
+    if (is_abandoned)
+        engine->options.on_progress_needed(engine->options.owner);
+}
+
+void
+progress_wake(struct engine *engine)
+{
+    if (atomic_load(&engine->is_sleeping))
+        transport_wake(engine->transport);
+}
+
+/* Somebody who waits, and makes progress. */
+struct wait {
+    struct backoff backoff;
+    uint64_t deadline_ns; /* its own */
+    unsigned n_polls;
+};
+
+static int
+sleep_ms(const struct engine *engine, const struct wait *wait)
+{
+    const uint64_t deadline_ns = wait->deadline_ns < engine->deadline_ns
+                                     ? wait->deadline_ns
+                                     : engine->deadline_ns;
+    const int left_ms = clock_left_ms(deadline_ns);
+
+    return left_ms < 0 || left_ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : left_ms;
+}
+
+/* Does what anybody asks of the engine without sleeping. */
+static bool
+look(struct engine *engine, struct wait *wait)
+{
+    const bool is_cheap = wait->n_polls % LOOKS_PER_POLL != LOOKS_PER_POLL - 1;
+
+    wait->n_polls++;
+    return is_cheap ? progress_spin(engine) : progress_poll(engine, 0);
+}
+
+void
+progress_yield(struct engine *engine)
+{
+    cpu_placement_restore(&engine->cpu_placement);
+    sched_yield();
+}
+
+/* One turn of somebody who waits. */
+static void
+progress_once(struct engine *engine, struct wait *wait)
+{
+    /* What it waits for may have ended when it began: nothing moved then. */
+    if (look(engine, wait) || !engine->own) {
+        backoff_reset(&wait->backoff);
+        return;
+    }
+    switch (backoff_next_action(&wait->backoff, engine_wait_policy(engine),
+                                shm_executor_work_ns(engine->own))) {
+    case WAIT_ACTION_POLL:
+        cpu_placement_apply(&engine->cpu_placement);
+        return;
+    case WAIT_ACTION_YIELD:
+        progress_yield(engine);
+        return;
+    case WAIT_ACTION_SLEEP:
+        break;
+    }
+    cpu_placement_invalidate(&engine->cpu_placement);
+    if (progress_poll(engine, sleep_ms(engine, wait)))
+        backoff_reset(&wait->backoff);
+}
+
+/* The caller has the progress right; it is given up on return. */
+static void
+progress_until(struct engine *engine, struct op *op, uint64_t deadline_ns)
+{
+    struct wait wait = {.deadline_ns = deadline_ns};
+
+    engine->own = op;
+    if (op->is_held)
+        op_begin_held(op);
+    if (clock_is_past(deadline_ns)) {
+        progress_poll(engine, 0);
+    } else {
+        while (!atomic_load(&op->is_done)) {
+            progress_once(engine, &wait);
+            if (clock_is_past(deadline_ns))
+                break;
+        }
+    }
+    engine->own = NULL;
+    progress_release(engine);
+}
+
+static bool
+waiter_sleep(struct engine *engine, struct waiter *waiter, uint64_t deadline_ns)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(deadline_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(deadline_ns % CLOCK_NS_PER_S),
+    };
+
+    if (deadline_ns == CLOCK_NEVER)
+        return pthread_cond_wait(&waiter->cond, &engine->lock) == 0;
+    return pthread_cond_timedwait(&waiter->cond, &engine->lock, &until) !=
+           ETIMEDOUT;
+}
+
+static void
+waiter_init(struct waiter *waiter, struct op *op)
+{
+    pthread_condattr_t attributes;
+
+    *waiter = (struct waiter){.op = op};
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&waiter->cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/*
+ * Sleep until op has ended, the right is handed over or free, or the deadline
+ * passes. Returns whether the caller makes progress now.
+ */
+static bool
+await_turn(struct op *op, uint64_t deadline_ns)
+{
+    struct engine *engine = op->engine;
+    struct waiter waiter;
+    bool is_in_time = true;
+
+    pthread_mutex_lock(&engine->lock);
+    if (!engine->is_progress_owned || atomic_load(&op->is_done)) {
+        const bool owns_progress = !atomic_load(&op->is_done);
+
+        engine->is_progress_owned |= owns_progress;
+        pthread_mutex_unlock(&engine->lock);
+        return owns_progress;
+    }
+    waiter_init(&waiter, op);
+    TAILQ_INSERT_TAIL(&engine->waiters, &waiter, link);
+    op->waiter = &waiter;
+    while (is_in_time && !waiter.is_elected && !atomic_load(&op->is_done))
+        is_in_time = waiter_sleep(engine, &waiter, deadline_ns);
+    op->waiter = NULL;
+    TAILQ_REMOVE(&engine->waiters, &waiter, link);
+    pthread_mutex_unlock(&engine->lock);
+    pthread_cond_destroy(&waiter.cond);
+    return waiter.is_elected;
+}
+
+bool
+progress_acquire_until(struct engine *engine, uint64_t deadline_ns)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+    struct waiter waiter;
+    bool is_in_time = true;
+
+    if (progress_try_acquire(engine))
+        return true;
+    waiter_init(&waiter, NULL);
+    pthread_mutex_lock(&engine->lock);
+    TAILQ_INSERT_HEAD(&engine->waiters, &waiter, link);
+    while (is_in_time && !waiter.is_elected && engine->is_progress_owned)
+        is_in_time = waiter_sleep(engine, &waiter, deadline_ns);
+    TAILQ_REMOVE(&engine->waiters, &waiter, link);
+    const bool owns_progress = waiter.is_elected || !engine->is_progress_owned;
+    engine->is_progress_owned |= owns_progress;
+    pthread_mutex_unlock(&engine->lock);
+    pthread_cond_destroy(&waiter.cond);
+    return owns_progress;
+}
+
+/* One turn, for somebody who has the right anyway. Under the lock, which is
+ * open meanwhile. */
+static void
+poll_once(struct engine *engine)
+{
+    pthread_mutex_unlock(&engine->lock);
+    progress_poll(engine, 0);
+    progress_release(engine);
+    pthread_mutex_lock(&engine->lock);
+}
+
+void
+context_command_submit(struct engine *engine,
+                       struct context_command *context_command)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+    struct waiter *waiter = &context_command->waiter;
+
+    waiter_init(waiter, NULL);
+    pthread_mutex_lock(&engine->lock);
+    TAILQ_INSERT_TAIL(&engine->context_commands, context_command, link);
+    atomic_store(&engine->has_commands, true);
+    while (!context_command->is_done) {
+        if (!engine->is_progress_owned) {
+            engine->is_progress_owned = true;
+            poll_once(engine);
+            continue;
+        }
+        progress_wake(engine);
+        TAILQ_INSERT_HEAD(&engine->waiters, waiter, link);
+        while (!context_command->is_done && !waiter->is_elected &&
+               engine->is_progress_owned)
+            waiter_sleep(engine, waiter, CLOCK_NEVER);
+        TAILQ_REMOVE(&engine->waiters, waiter, link);
+        if (waiter->is_elected)
+            poll_once(engine);
+        waiter->is_elected = false;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    pthread_cond_destroy(&waiter->cond);
+}
+
+/* True when op is done, false when the deadline has passed before. */
+static bool
+op_await(struct op *op, uint64_t deadline_ns)
+{
+    while (!atomic_load(&op->is_done)) {
+        if (op->is_held || await_turn(op, deadline_ns))
+            progress_until(op->engine, op, deadline_ns);
+        if (!atomic_load(&op->is_done) && clock_is_past(deadline_ns))
+            return false;
+    }
+    return true;
+}
+
+/* As op_await(); who waits without a deadline of its own may be interrupted. */
+static bool
+op_await_asking(struct op *op, uint64_t deadline_ns)
+{
+    if (deadline_ns != CLOCK_NEVER)
+        return op_await(op, deadline_ns);
+    while (!op_await(op, interrupt_due_ns())) {
+        if (!interrupt_ask())
+            continue;
+        engine_cancel(op);
+        return op_await(op, CLOCK_NEVER);
+    }
+    return true;
+}
+
+static struct op nothing;
+
+struct op *
+engine_start_nothing(void)
+{
+    return &nothing;
+}
+
+/* A copy for each of the two: what little they do is done in every call. */
+__attribute__((always_inline)) static inline enum hoop_status
+wait_held(struct op *op, uint64_t deadline_ns)
+{
+    struct op *partner = op->partner;
+    enum hoop_status status = engine_check(op->engine);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!op_await_asking(op, deadline_ns) ||
+        (partner && !op_await_asking(partner, deadline_ns)))
+        return HOOP_E_PENDING;
+    status = chain_finish(op);
+    if (status == HOOP_OK && partner)
+        status = chain_finish(partner);
+    if (partner)
+        op_free(partner);
+    op_free(op);
+    return status;
+}
+
+enum hoop_status
+engine_wait_held(struct op *op, uint64_t deadline_ns)
+{
+    return wait_held(op, deadline_ns);
+}
+
+enum hoop_status
+engine_wait(struct op *op, uint64_t deadline_ns)
+{
+    if (op == &nothing)
+        return HOOP_OK;
+    CLEANUP(cancel_release) const int held = cancel_hold();
+
+    return wait_held(op, deadline_ns);
+}
+
+enum hoop_status
+engine_signal_end(struct op *op, int fd)
+{
+    bool is_done = op == &nothing;
+
+    if (!is_done) {
+        struct engine *engine = op->engine;
+        const enum hoop_status status = engine_check(engine);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+        pthread_mutex_lock(&engine->lock);
+        op->notified_fd = fd;
+        is_done = atomic_load(&op->is_done);
+        if (op->partner) {
+            op->partner->notified_fd = fd;
+            is_done |= atomic_load(&op->partner->is_done);
+        }
+        pthread_mutex_unlock(&engine->lock);
+    }
+    if (is_done && fd >= 0)
+        notify(fd);
+    return HOOP_OK;
+}
+
+/* The lock, lest one that was notified be taken for one that has not ended. */
+bool
+engine_has_ended(struct op *op)
+{
+    if (op == &nothing || engine_check(op->engine) != HOOP_OK)
+        return true;
+    struct engine *engine = op->engine;
+
+    pthread_mutex_lock(&engine->lock);
+    const bool is_done = atomic_load(&op->is_done) &&
+                         (!op->partner || atomic_load(&op->partner->is_done));
+    pthread_mutex_unlock(&engine->lock);
+    return is_done;
+}
+
+/* Nothing has moved. False: the background is to sleep until something does. */
+static bool
+wait_if_idle(struct engine *engine, struct backoff *backoff)
+{
+    const enum wait_action advice =
+        backoff_next_action(backoff, engine_wait_policy(engine), 0);
+
+    /* Without the processor that callers have for themselves. */
+    if (advice == WAIT_ACTION_YIELD)
+        sched_yield();
+    return advice != WAIT_ACTION_SLEEP;
+}
+
+static bool
+has_waiters(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    const bool has_waiters = !TAILQ_EMPTY(&engine->waiters);
+    pthread_mutex_unlock(&engine->lock);
+    return has_waiters;
+}
+
+/*
+ * Drive on behalf of those who do not wait in a call. Whoever waits for the end
+ * of an operation elsewhere, as at a descriptor, waits for each of its pieces:
+ * between two of them this looks for as long as a caller would. It stops early
+ * for a caller, who takes the right over. Returns whether the last look moved
+ * something, so that there may be more.
+ */
+static bool
+progress_if_idle(struct engine *engine)
+{
+    const uint64_t end_ns = clock_now_ns() + IDLE_TURN_NS;
+    struct wait wait = {.deadline_ns = end_ns};
+    bool has_moved = progress_poll(engine, 0);
+    bool is_awaited = has_moved;
+
+    while (is_awaited && !has_waiters(engine) && !clock_is_past(end_ns)) {
+        has_moved = look(engine, &wait);
+        if (has_moved)
+            backoff_reset(&wait.backoff);
+        else
+            is_awaited = !TAILQ_EMPTY(&engine->running) &&
+                         wait_if_idle(engine, &wait.backoff);
+    }
+    return has_moved;
+}
+
+enum engine_idle_state
+engine_progress_idle(struct engine *engine)
+{
+    if (!progress_try_acquire(engine))
+        return ENGINE_PROGRESS_ELSEWHERE;
+    bool has_moved = progress_if_idle(engine);
+    has_moved |= !transport_arm(engine->transport);
+    has_moved |= !shm_queue_prepare_sleep(engine);
+
+    /* As progress_release(), but the background itself is the last resort. */
+    pthread_mutex_lock(&engine->lock);
+    /* Who handed something in after the last turn counts on this thread. */
+    has_moved |= !elect_successor(engine) && atomic_load(&engine->has_commands);
+    pthread_mutex_unlock(&engine->lock);
+    return has_moved ? ENGINE_PROGRESS_MORE : ENGINE_PROGRESS_NONE;
+}

@@ -1,0 +1,250 @@
+/* engine/residual.c - what a tensor lost on its way, for its next call */
+
+#include "engine/residual.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "codec/error_feedback.h"
+#include "engine/state.h"
+#include "plan/topology.h"
+
+/* One tensor's. given and made are of one piece of memory with it. */
+struct residual {
+    TAILQ_ENTRY(residual) link;
+    const void *place;
+    enum call_name name;
+    uint64_t signature;
+    size_t n_given;
+    size_t n_made; /* 0: all that is made stays here */
+    uint8_t *given;
+    uint8_t *made;
+};
+
+static size_t
+residual_bytes(const struct residual *residual)
+{
+    return (residual->n_given + residual->n_made) * sizeof(float);
+}
+
+static void
+residual_destroy(struct residual *residual)
+{
+    if (residual)
+        free(residual->given);
+    free(residual);
+}
+
+static bool
+is_allreduce(const struct op *op)
+{
+    return op->call.name == CALL_ALLREDUCE ||
+           op->call.name == CALL_ALLREDUCE_COALESCED;
+}
+
+/* What all ranks together reduce belongs to them in these parts. */
+static struct plan_span
+block_of(const struct op *op, uint32_t rank)
+{
+    return is_allreduce(op) ? block_cut(&op->shape, PLAN_INPUT, rank)
+                            : block_given(&op->shape, PLAN_INPUT, rank);
+}
+
+/* Zeroed: nothing was lost yet. */
+static struct residual *
+residual_create(const struct op *op, const void *place)
+{
+    const struct plan_span last = block_of(op, op->shape.size - 1);
+    struct residual *residual = calloc(1, sizeof(*residual));
+
+    if (!residual)
+        return NULL;
+    residual->place = place;
+    residual->name = (enum call_name)op->call.name;
+    residual->signature = op->label.signature;
+    residual->n_given = last.first + last.count;
+    residual->n_made =
+        is_allreduce(op) ? block_of(op, op->shape.rank).count : 0;
+    residual->given = calloc(1, residual_bytes(residual) + 1);
+    residual->made = residual->given + residual->n_given * sizeof(float);
+    if (residual->given)
+        return residual;
+    residual_destroy(residual);
+    return NULL;
+}
+
+/* Under the lock. */
+static void
+residual_remove(struct residuals *residuals, struct residual *residual)
+{
+    TAILQ_REMOVE(&residuals->list, residual, link);
+    residuals->n--;
+    residuals->n_bytes -= residual_bytes(residual);
+}
+
+/* Take the tensor's out of the list; one of another call in its place is of no
+ * use any more, and out_stale. Under the lock. */
+static struct residual *
+residual_take(const struct op *op,
+              const void *place,
+              struct residual **out_stale)
+{
+    struct residuals *residuals = &op->context->residuals;
+    struct residual *residual;
+
+    TAILQ_FOREACH(residual, &residuals->list, link)
+    {
+        if (residual->place == place &&
+            residual->name == (enum call_name)op->call.name)
+            break;
+    }
+    *out_stale = NULL;
+    if (!residual)
+        return NULL;
+    residual_remove(residuals, residual);
+    if (residual->signature == op->label.signature)
+        return residual;
+    *out_stale = residual;
+    return NULL;
+}
+
+/* All blocks but this rank's own, which is not sent. */
+static void
+give(const struct op *op, struct residual *residual)
+{
+    for (uint32_t rank = 0; rank < op->shape.size; rank++) {
+        const struct plan_span block = block_of(op, rank);
+        const size_t at = block.first * sizeof(float);
+
+        if (block.count == 0)
+            continue;
+        if (rank == op->shape.rank)
+            memcpy(residual->given + at, op->input + at,
+                   block.count * sizeof(float));
+        else
+            error_feedback_apply(op->loss, op->input + at, block.count,
+                                 residual->given + at);
+    }
+}
+
+enum hoop_status
+residual_begin(struct op *op, const void *place)
+{
+    struct engine *engine = op->engine;
+    struct residual *stale;
+
+    pthread_mutex_lock(&engine->lock);
+    struct residual *residual = residual_take(op, place, &stale);
+    pthread_mutex_unlock(&engine->lock);
+    residual_destroy(stale);
+    if (!residual)
+        residual = residual_create(op, place);
+    if (!residual)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory to keep what %zu floats lose",
+                           op->shape.count);
+    give(op, residual);
+    op->residual = residual;
+    op->input = residual->given;
+    op->shape.is_in_place = false;
+    return HOOP_OK;
+}
+
+void
+residual_finish_block(const struct op *op, uint8_t *to, size_t count)
+{
+    const struct residual *residual = op->residual;
+    const size_t first = block_of(op, op->shape.rank).first * sizeof(float);
+    const size_t at = (size_t)(to - op->output) - first;
+
+    if (residual->n_made == 0)
+        return;
+    error_feedback_apply(op->loss, to, count, residual->made + at);
+    loss_round(op->loss, residual->made + at, count, to);
+}
+
+/* The oldest of more than there may be, out of the list; NULL: they are not
+ * too many. Under the lock. */
+static struct residual *
+residuals_overflow(struct residuals *residuals)
+{
+    struct residual *oldest = TAILQ_LAST(&residuals->list, residual_list);
+
+    if (residuals->n <= LIMIT_RESIDUALS &&
+        residuals->n_bytes <= LIMIT_RESIDUE_BYTES)
+        return NULL;
+    residual_remove(residuals, oldest);
+    return oldest;
+}
+
+/* NULL: it has ended. Under the lock. */
+static struct comm_context *
+context_of(const struct op *op)
+{
+    struct comm_context *context;
+
+    TAILQ_FOREACH(context, &op->engine->contexts, link)
+    {
+        if (context->id == op->context_id)
+            return context;
+    }
+    return NULL;
+}
+
+/* What is dropped for it. Under the lock. */
+static void
+residual_put(struct residuals *residuals,
+             struct residual *residual,
+             struct residual_list *out_dropped)
+{
+    struct residual *oldest;
+
+    TAILQ_INSERT_HEAD(&residuals->list, residual, link);
+    residuals->n++;
+    residuals->n_bytes += residual_bytes(residual);
+    while ((oldest = residuals_overflow(residuals)))
+        TAILQ_INSERT_TAIL(out_dropped, oldest, link);
+}
+
+static void
+residuals_destroy(struct residual_list *list)
+{
+    struct residual *residual;
+
+    while ((residual = TAILQ_FIRST(list))) {
+        TAILQ_REMOVE(list, residual, link);
+        residual_destroy(residual);
+    }
+}
+
+void
+residual_keep(struct op *op)
+{
+    struct residual_list dropped = TAILQ_HEAD_INITIALIZER(dropped);
+
+    if (!op->residual)
+        return;
+    pthread_mutex_lock(&op->engine->lock);
+    struct comm_context *context = context_of(op);
+    if (context)
+        residual_put(&context->residuals, op->residual, &dropped);
+    pthread_mutex_unlock(&op->engine->lock);
+    if (context)
+        op->residual = NULL;
+    residual_drop(op);
+    residuals_destroy(&dropped);
+}
+
+void
+residual_drop(struct op *op)
+{
+    residual_destroy(op->residual);
+    op->residual = NULL;
+}
+
+void
+residual_clear(struct comm_context *context)
+{
+    residuals_destroy(&context->residuals.list);
+}

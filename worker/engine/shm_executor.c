@@ -1,0 +1,483 @@
+/*
+ * engine/shm_executor.c - does the rounds of a flat plan, through the context's shared region
+ *
+ * For each round: when nobody reads any more what lies in the slot, post what
+ * the plan posts; when all whose posts it fetches have published theirs, and
+ * called the same, fetch; say that all has been read. No byte of the user's is
+ * written before the calls have been compared. Flat operations of a context
+ * run one after another, in the order of their numbers: the ranks use up slots
+ * alike.
+ *
+ * What a round combines and the next one posts is written to both places while
+ * it is in the cache next to the processor, if the second is free already.
+ *
+ * Who sleeps is rung for when a round has been read, which costs a fence. What
+ * was posted is told along with that if it is little: by then it has long been
+ * seen, where a fence at once would wait for the line to get there.
+ */
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/copy.h"
+#include "base/error.h"
+#include "engine/state.h"
+#include "transport/sequence.h"
+#include "transport/shm_region.h"
+
+enum {
+    /* More takes longer to read than others may be left asleep for nothing. */
+    QUIET_BYTES = 8 << 10,
+    /* Whoever is behind never has to wait; yet others ask whether it lives. */
+    ROUNDS_AT_ONCE = 16,
+    /* Some ten times what moving one takes while nobody else needs the
+     * processor. */
+    BYTE_NS = 1,
+};
+
+_Static_assert((int)STAGES_MAX < SEQUENCE_STAGES, "stages fit");
+_Static_assert((int)OP_HISTORY_ENTRIES > SHM_REGION_AHEAD,
+               "what a rank is ahead is known");
+
+/* Of the round under way. */
+static uint64_t
+op_stamp(const struct op *op)
+{
+    return sequence_of(op->number, op->stage, op->rounds.round);
+}
+
+/* Posts stand first. */
+static void
+steps_count(struct rounds *rounds)
+{
+    const struct plan *plan = &rounds->plan;
+    size_t i = 0;
+
+    rounds->n_posted = 0;
+    for (; i < plan->n_steps && plan->steps[i].kind == PLAN_POST; i++)
+        rounds->n_posted += plan->steps[i].from.count;
+    rounds->n_posts = i;
+    rounds->n_moved = rounds->n_posted;
+    for (; i < plan->n_steps; i++) {
+        if (plan->steps[i].kind != PLAN_EXPOSE)
+            rounds->n_moved += plan->steps[i].from.count;
+    }
+}
+
+/* Bytes that go into the shared region. */
+static size_t
+post_bytes(const struct op *op)
+{
+    return op->algorithm->is_direct ? SHM_DIRECT_LINE_BYTES
+                                    : op->rounds.n_posted * op->element_size;
+}
+
+static enum hoop_status
+round_plan(struct op *op)
+{
+    struct rounds *rounds = &op->rounds;
+
+    rounds->is_posted = false;
+    rounds->n_published = 0;
+    if (rounds->round == rounds->n_rounds)
+        return HOOP_OK;
+    if (rounds->is_planned) {
+        const struct plan plan = rounds->plan;
+
+        rounds->plan = rounds->next;
+        rounds->next = plan;
+    } else {
+        plan_clear(&rounds->plan);
+        op->algorithm->plan_round(&rounds->plan, &op->shape, rounds->round);
+    }
+    rounds->is_planned = false;
+    steps_count(rounds);
+    return plan_status(&rounds->plan);
+}
+
+enum hoop_status
+shm_executor_begin(struct op *op)
+{
+    struct rounds *rounds = &op->rounds;
+
+    assert(op->context->shm_region);
+    rounds->n_rounds = op->algorithm->n_rounds(&op->shape);
+    rounds->round = rounds->n_before;
+    rounds->n_before = 0;
+    rounds->is_planned = false;
+    rounds->prefetch = NULL;
+    rounds->is_retracted = false;
+    const enum hoop_status status = round_plan(op);
+    rounds->is_posted = rounds->was_posted;
+    rounds->was_posted = false;
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+void
+shm_executor_restart(struct op *op)
+{
+    assert(op->rounds.n_rounds == 1);
+    op->rounds.round = 0;
+    op->rounds.is_posted = false;
+    op->rounds.n_published = 0;
+    op->rounds.is_retracted = false;
+}
+
+void
+shm_executor_wake_peers(struct op *op)
+{
+    if (!op->rounds.is_wake_pending)
+        return;
+    op->rounds.is_wake_pending = false;
+    shm_queue_wake_peers(op->context);
+}
+
+/* What is posted in this round, one behind the other, or where it is shown;
+ * returns how much that is. */
+static size_t
+posts_copy(struct op *op, uint8_t *to)
+{
+    struct rounds *rounds = &op->rounds;
+
+    if (op->algorithm->is_direct)
+        return shm_direct_publish(op, to);
+    const size_t n_there =
+        rounds->prefetch == to ? rounds->prefetch_post : rounds->n_posts;
+
+    for (size_t i = 0; i < rounds->n_posts; i++) {
+        const struct plan_span *from = &rounds->plan.steps[i].from;
+        const size_t n_bytes = from->count * op->element_size;
+
+        if (i != n_there)
+            copy_bytes(to, op_span(op, from), n_bytes);
+        to += n_bytes;
+    }
+    rounds->prefetch = NULL;
+    return rounds->n_posted * op->element_size;
+}
+
+static enum hoop_status
+round_post(struct op *op, uint64_t sequence)
+{
+    struct shm_region *shm_region = op->context->shm_region;
+    struct rounds *rounds = &op->rounds;
+    const size_t n_bytes = post_bytes(op);
+    const struct shm_region_header header = {
+        .sequence = sequence,
+        .signature = op->label.signature,
+        .count = op->call.count,
+        .failed = op->context->op_history.failed_newest,
+        .root = op->call.root,
+        .name = (uint8_t)op->call.name,
+        .dtype = (uint8_t)op->call.dtype,
+        .reduce_op = (uint8_t)op->call.reduce_op,
+        .flags = (uint8_t)(op->label.flags & FRAME_CHECKED),
+    };
+
+    assert(n_bytes <= shm_region_n_slot(shm_region));
+    if (FAULT_IS_BUILT && op->label.faults)
+        op_inject_fault(op, FAULT_AT_SEND, op->rounds.round);
+    uint8_t *place = shm_region_reserve(shm_region, sequence, n_bytes);
+    if (!place)
+        return error_pass(HOOP_E_EXHAUSTED);
+    const size_t n_given = posts_copy(op, place);
+    shm_region_publish(shm_region, &header, n_bytes);
+    transport_count(op->engine->transport, n_given, 0);
+    rounds->is_posted = true;
+    rounds->is_wake_pending = true;
+    if (n_bytes > QUIET_BYTES)
+        shm_executor_wake_peers(op);
+    return HOOP_OK;
+}
+
+struct frame
+shm_executor_frame(const struct comm_context *context,
+                   const struct shm_region_header *header)
+{
+    return (struct frame){
+        .kind = FRAME_COLLECTIVE,
+        .flags = header->flags & FRAME_CHECKED,
+        .comm = context->id,
+        .op = sequence_number(header->sequence),
+        .step = sequence_stage(header->sequence) << STAGE_SHIFT,
+        .signature = header->signature,
+        .call =
+            {
+                .name = header->name,
+                .dtype = header->dtype,
+                .reduce_op = header->reduce_op,
+                .root = header->root,
+                .count = header->count,
+            },
+    };
+}
+
+/* rank published a round of another call. Ends the operation of that number. */
+static void
+round_differs(struct comm_context *context,
+              uint32_t rank,
+              const struct shm_region_header *header)
+{
+    const struct frame frame = shm_executor_frame(context, header);
+
+    mismatch_calls(context, context->ranks[rank], &frame);
+}
+
+/* What rank called before, where its part was of no use here: two roots that
+ * only post would never know. */
+static void
+check_past_failure(struct comm_context *context, uint32_t rank)
+{
+    struct shm_region_header header;
+
+    if (!shm_region_poll_previous(context->shm_region, rank, &header))
+        return;
+    const uint64_t number = sequence_number(header.sequence);
+    const uint32_t stage = sequence_stage(header.sequence);
+    const struct op_history_entry *ended_op =
+        op_history_find(&context->op_history, number);
+    if (ended_op && !ended_op->has_failed && stage < STAGES_MAX &&
+        ended_op->signatures[stage] != header.signature)
+        round_differs(context, rank, &header);
+}
+
+/* What rank has published: is it of the same call, and nothing in the way? */
+static bool
+is_same_call_at(struct op *op, uint32_t rank)
+{
+    struct comm_context *context = op->context;
+    const struct shm_region_header *header =
+        shm_region_brief(context->shm_region, rank);
+
+    if (header->signature != op->label.signature) {
+        if (!op->is_inline)
+            round_differs(context, rank,
+                          shm_region_header_of(context->shm_region, rank));
+        return false;
+    }
+    if (op->is_under_lock && shm_region_has_previous(context->shm_region, rank))
+        return false;
+    check_past_failure(context, rank);
+    /* Its failure notice is on the way by a socket: first that, then this. */
+    return header->failed == 0 || header->failed >= op->number ||
+           op_history_has_failed(&context->op_history, header->failed);
+}
+
+/* Whether all whose posts are fetched have published them, and called the
+ * same; op may have ended. */
+static bool
+round_match(struct op *op, uint64_t sequence)
+{
+    struct shm_region *shm_region = op->context->shm_region;
+    struct rounds *rounds = &op->rounds;
+
+    for (; rounds->n_published < rounds->plan.n_steps; rounds->n_published++) {
+        const struct plan_step *step = &rounds->plan.steps[rounds->n_published];
+
+        if (!shm_executor_reads(step))
+            continue;
+        if (!shm_region_poll(shm_region, step->peer, sequence))
+            return false;
+        if (!is_same_call_at(op, step->peer)) {
+            rounds->is_mismatched = true;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the round can be posted. out_rank, if not: who is in the way. */
+static bool
+is_free(const struct op *op, uint64_t sequence, uint32_t *out_rank)
+{
+    return shm_region_is_free(op->context->shm_region, sequence, post_bytes(op),
+                              out_rank);
+}
+
+enum hoop_status
+shm_executor_try(struct op *op, bool *out_is_done)
+{
+    struct rounds *rounds = &op->rounds;
+    struct shm_region *shm_region = op->context->shm_region;
+    const uint64_t sequence = op_stamp(op);
+    enum hoop_status status = HOOP_OK;
+    uint32_t late;
+
+    *out_is_done = false;
+    if (rounds->is_retracted)
+        return HOOP_OK;
+    if (!rounds->is_posted) {
+        shm_queue_abandon(op);
+        if (!is_free(op, sequence, &late))
+            return HOOP_OK;
+        status = round_post(op, sequence);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    if (!round_match(op, sequence) ||
+        (op->is_inline && op->context->has_deferred_failure))
+        return HOOP_OK;
+    if (rounds->round + 1 < rounds->n_rounds)
+        prefetch_prepare(op);
+    status = shm_reduce_run(op);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (rounds->is_retracted)
+        return HOOP_OK;
+    shm_region_finish(shm_region, sequence);
+    rounds->is_wake_pending = true;
+    shm_executor_wake_peers(op);
+    rounds->round++;
+    *out_is_done = true;
+    return round_plan(op);
+}
+
+/* What was shown is no part of what follows. */
+static void
+shm_executor_retract(struct op *op)
+{
+    struct step_flow *flow;
+
+    while ((flow = TAILQ_FIRST(&op->flows)))
+        op_flow_give_back(flow);
+}
+
+enum hoop_status
+shm_executor_advance(struct op *op, bool *out_is_complete)
+{
+    struct rounds *rounds = &op->rounds;
+    bool is_done = shm_queue_first(op->context) == op;
+
+    *out_is_complete = false;
+    for (unsigned i = 0; is_done && rounds->round < rounds->n_rounds; i++) {
+        /* It can go on: shm_queue_stop_sleeping() will find that. */
+        if (i == ROUNDS_AT_ONCE)
+            return HOOP_OK;
+        const enum hoop_status status = shm_executor_try(op, &is_done);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    shm_executor_wake_peers(op);
+    *out_is_complete = is_done;
+    if (is_done)
+        shm_executor_retract(op);
+    return HOOP_OK;
+}
+
+bool
+shm_executor_can_move(const struct op *op)
+{
+    const struct rounds *rounds = &op->rounds;
+    uint32_t late;
+
+    if (rounds->round == rounds->n_rounds)
+        return true;
+    if (rounds->is_retracted)
+        return false;
+    if (!rounds->is_posted)
+        return is_free(op, op_stamp(op), &late);
+    assert(rounds->n_published < rounds->plan.n_steps);
+    return shm_region_poll(op->context->shm_region,
+                           rounds->plan.steps[rounds->n_published].peer,
+                           op_stamp(op));
+}
+
+/* All do about as much as this rank. */
+uint64_t
+shm_executor_work_ns(const struct op *op)
+{
+    return op->is_shm ? op->rounds.n_moved * op->element_size * BYTE_NS : 0;
+}
+
+void
+shm_executor_abort(struct op *op)
+{
+    /* Who comes later must not find that it went well. */
+    shm_region_retract(op->context->shm_region, op->number);
+    shm_region_finish(op->context->shm_region, sequence_end(op->number));
+    shm_queue_wake_peers(op->context);
+}
+
+/* Whether op waits for rank; if so, out_n_bytes of it. */
+static bool
+is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
+{
+    const struct rounds *rounds = &op->rounds;
+    uint32_t late = rank;
+
+    *out_n_bytes = 0;
+    /* It is done, and about to end. */
+    if (rounds->round == rounds->n_rounds)
+        return false;
+    if (rounds->is_retracted)
+        return rank == rounds->retracted_by;
+    if (!rounds->is_posted && shm_queue_first(op->context) == op &&
+        !is_free(op, op_stamp(op), &late))
+        return late == rank;
+    for (size_t i = rounds->n_published; i < rounds->plan.n_steps; i++) {
+        const struct plan_step *step = &rounds->plan.steps[i];
+
+        if (shm_executor_reads(step) && step->peer == rank)
+            *out_n_bytes += step->from.count * op->element_size;
+        else
+            continue;
+        if (shm_region_has_posted(op->context->shm_region, rank, op_stamp(op)))
+            return false;
+        late = UINT32_MAX;
+    }
+    return late == UINT32_MAX;
+}
+
+static struct step_flow *
+flow_of(const struct op *op, uint32_t world_rank)
+{
+    struct step_flow *flow;
+
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (step_flow_peer(flow) == world_rank)
+            break;
+    }
+    return flow;
+}
+
+uint32_t
+shm_executor_awaited_rank(const struct op *op)
+{
+    uint64_t n_bytes;
+
+    for (uint32_t rank = 0; rank < op->context->size; rank++) {
+        if (rank != op->context->rank && is_awaited(op, rank, &n_bytes))
+            return op->context->ranks[rank];
+    }
+    return HOOP_NO_RANK;
+}
+
+void
+shm_executor_list_awaited(struct op *op)
+{
+    uint64_t n_bytes;
+
+    for (uint32_t rank = 0; rank < op->context->size; rank++) {
+        const uint32_t world_rank = op->context->ranks[rank];
+        struct step_flow *flow = flow_of(op, world_rank);
+        const bool is_wanted =
+            rank != op->context->rank && is_awaited(op, rank, &n_bytes);
+
+        if (flow && !is_wanted)
+            op_flow_give_back(flow);
+        if (is_wanted && !flow)
+            flow = op_flow_take(op);
+        if (!is_wanted || !flow)
+            continue;
+        /* It can be asked then. */
+        transport_need(op->engine->transport, world_rank);
+        flow->is_receive = true;
+        flow->in.key = (struct flow_key){.comm = op->context->id,
+                                         .op = op->number,
+                                         .peer = world_rank,
+                                         .kind = FLOW_COLLECTIVE};
+        flow->in.total = n_bytes;
+    }
+}

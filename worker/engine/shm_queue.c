@@ -1,0 +1,188 @@
+/*
+ * engine/shm_queue.c - the flat operations of contexts that have a shared region
+ *
+ * Of each context only the first may move. Nothing comes by a socket for them:
+ * the progress owner looks into the shared regions, and who is about to sleep says so in
+ * them, so that the others ring.
+ */
+
+#include "base/error.h"
+#include "engine/state.h"
+#include "net/descriptor.h"
+#include "transport/shm_region.h"
+
+struct op *
+shm_queue_first(const struct comm_context *context)
+{
+    return TAILQ_FIRST(&context->shm_ops);
+}
+
+void
+shm_queue_add(struct op *op)
+{
+    struct comm_context *context = op->context;
+    struct engine *engine = op->engine;
+
+    if (!context->shm_region || (!op->algorithm->is_shm && !op->chain.next))
+        return;
+    if (TAILQ_EMPTY(&context->shm_ops))
+        TAILQ_INSERT_TAIL(&engine->shm_contexts, context, shm_contexts_link);
+    TAILQ_INSERT_TAIL(&context->shm_ops, op, shm_queue_link);
+    op->is_shm_queued = true;
+}
+
+void
+shm_queue_remove(struct op *op)
+{
+    struct comm_context *context = op->context;
+
+    if (!op->is_shm_queued)
+        return;
+    op->is_shm_queued = false;
+    /* One that ended well has finished its last round. */
+    if (shm_queue_first(context) == op && op->status != HOOP_OK)
+        shm_executor_abort(op);
+    TAILQ_REMOVE(&context->shm_ops, op, shm_queue_link);
+    if (TAILQ_EMPTY(&context->shm_ops)) {
+        TAILQ_REMOVE(&op->engine->shm_contexts, context, shm_contexts_link);
+        shm_region_disarm(context->shm_region);
+        return;
+    }
+    op_touch(shm_queue_first(context));
+}
+
+static bool
+can_move(const struct comm_context *context)
+{
+    const struct op *op = shm_queue_first(context);
+
+    return op->is_shm && op->state == OP_RUNNING && shm_executor_can_move(op);
+}
+
+void
+shm_queue_touch(struct engine *engine)
+{
+    struct comm_context *context;
+
+    TAILQ_FOREACH(context, &engine->shm_contexts, shm_contexts_link)
+    {
+        if (can_move(context))
+            op_touch(shm_queue_first(context));
+    }
+}
+
+void
+shm_queue_stop_sleeping(struct engine *engine)
+{
+    struct comm_context *context;
+
+    TAILQ_FOREACH(context, &engine->shm_contexts, shm_contexts_link)
+    {
+        shm_region_disarm(context->shm_region);
+    }
+    shm_queue_touch(engine);
+}
+
+bool
+shm_queue_prepare_sleep(struct engine *engine)
+{
+    struct comm_context *context;
+
+    TAILQ_FOREACH(context, &engine->shm_contexts, shm_contexts_link)
+    {
+        shm_region_arm(context->shm_region);
+        if (can_move(context))
+            return false;
+    }
+    return true;
+}
+
+void
+shm_queue_abandon(const struct op *op)
+{
+    struct comm_context *context = op->context;
+
+    if (context->op_history.failed_newest <= context->abandoned)
+        return;
+    context->abandoned = op->number - 1;
+    shm_region_skip(context->shm_region, op->number);
+    shm_queue_wake_peers(context);
+}
+
+void
+shm_queue_wake_peers(const struct comm_context *context)
+{
+    uint64_t sleepers = shm_region_sleepers(context->shm_region);
+
+    while (sleepers > 0) {
+        const unsigned rank = (unsigned)__builtin_ctzll(sleepers);
+
+        sleepers &= sleepers - 1;
+        wakeup_signal(
+            atomic_load(&context->engine->bells[context->ranks[rank]]));
+    }
+}
+
+enum hoop_status
+engine_export_memory(struct engine *engine, struct cma_address *out_place)
+{
+    pthread_mutex_lock(&engine->lock);
+    const enum hoop_status status = cma_publish(&engine->cma_cookie, out_place);
+    pthread_mutex_unlock(&engine->lock);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+engine_bell(const struct engine *engine, struct wakeup_handle *out_place)
+{
+    return transport_wakeup_handle(engine->transport, out_place);
+}
+
+enum hoop_status
+engine_reach_bell(struct engine *engine,
+                  uint32_t rank,
+                  const struct wakeup_handle *place)
+{
+    int none = -1;
+    int fd = -1;
+
+    if (atomic_load(&engine->bells[rank]) >= 0)
+        return HOOP_OK;
+    const enum hoop_status status = wakeup_import(place, &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* In a container of its own it would have another. */
+    atomic_store(&engine->heartbeats[rank].is_seen,
+                 place->pid == engine->roster->members[rank].pid);
+    /* Another thread may have been faster, for another communicator. */
+    if (!atomic_compare_exchange_strong(&engine->bells[rank], &none, fd))
+        descriptor_close(fd);
+    return HOOP_OK;
+}
+
+void
+context_set_shm_region(struct comm_context *context,
+                       struct shm_region *shm_region)
+{
+    context->cached_op = cached_op_create(context);
+    /* The progress owner may be looking for who has left: engine/departure_record.c. */
+    pthread_mutex_lock(&context->engine->lock);
+    context->shm_region = shm_region;
+    pthread_mutex_unlock(&context->engine->lock);
+}
+
+struct plan_shm_region
+context_shm_region(const struct comm_context *context)
+{
+    return (struct plan_shm_region){
+        .n_slot = context_slot_bytes(context),
+        .has_cma =
+            context->shm_region && shm_region_has_cma(context->shm_region),
+    };
+}
+
+size_t
+context_slot_bytes(const struct comm_context *context)
+{
+    return context->shm_region ? shm_region_n_slot(context->shm_region) : 0;
+}

@@ -1,0 +1,412 @@
+/*
+ * engine/state_query.c - who waits asks the others what they have called
+ *
+ * A frame of another call gives itself away, but who sends nothing shows
+ * nothing: two ranks that both wait for the other, or one that had nothing to
+ * send and has returned. So whoever waits for long asks, and is told what was
+ * called, that it has ended, how it has failed, what keeps the other busy; or
+ * that the other has no such communicator any more, and never will.
+ * Who leaves answers beforehand: it cannot be asked any more.
+ */
+
+#include <stdlib.h>
+
+#include "engine/context_command.h"
+#include "engine/state.h"
+
+enum {
+    /* What a rank that leaves tells of each of its communicators. */
+    FINAL_STATE_OPS = 8,
+};
+
+static void
+tell(const struct comm_context *context, uint32_t peer, struct frame frame)
+{
+    frame.kind = FRAME_HEARTBEAT;
+    frame.epoch = context->engine->roster->epoch;
+    frame.comm = context->id;
+    transport_tell(context->engine->transport, peer, &frame, NULL);
+}
+
+/* Of the call itself: those of the check before it, or of another stage, are no
+ * length that the peer, who may be through with it, would know. */
+static bool
+is_in_call(const struct op *op)
+{
+    return op_stage(op) == 0;
+}
+
+static uint64_t
+bytes_awaited(const struct step_flow *flow)
+{
+    return flow->is_receive && is_in_call(flow->op) ? flow->in.total : 0;
+}
+
+void
+state_query_send(const struct step_flow *flow)
+{
+    const struct op *op = flow->op;
+
+    if (step_flow_peer(flow) == FLOW_ANY_PEER)
+        return;
+    tell(op->context, step_flow_peer(flow),
+         (struct frame){
+             .flags = FRAME_ASKS | (op->is_message ? FRAME_POINT_TO_POINT : 0) |
+                      op->label.flags,
+             .op = op->is_message ? 0 : op->number,
+             .signature = op->signatures[0],
+             .total = bytes_awaited(flow),
+             .call = op->is_message ? op->call : op->first_call,
+         });
+}
+
+static struct frame
+answer_of(const struct op *op)
+{
+    return (struct frame){
+        .flags = op->label.flags,
+        .op = op->number,
+        .step = op->is_checking ? 0 : op->stage << STAGE_SHIFT,
+        .signature = op->signatures[0],
+        .call = op->first_call,
+    };
+}
+
+static struct frame
+answer_of_ended(const struct op_history_entry *ended_op)
+{
+    return (struct frame){
+        .flags = FRAME_ENDED | ended_op->flags,
+        .op = ended_op->number,
+        .signature = ended_op->signatures[0],
+        .call = ended_op->call,
+    };
+}
+
+/* The oldest operation of context that runs; if there is none, the oldest of any
+ * other communicator. NULL: nothing runs. */
+static const struct op *
+find_running(const struct comm_context *context)
+{
+    const struct op *other = NULL;
+    const struct op *op;
+
+    TAILQ_FOREACH(op, &context->engine->running, link)
+    {
+        if (op->context == context)
+            return op;
+        if (!other)
+            other = op;
+    }
+    return other;
+}
+
+/* The call that peer asks about has not been made here: say what runs instead.
+ * An operation of another communicator has that one's id in total, and its number
+ * is as users count, since peer may not be a member. */
+static void
+answer_busy(const struct comm_context *context,
+            uint32_t peer,
+            const struct frame *question)
+{
+    struct frame answer = {
+        .flags = FRAME_BUSY | (question->flags & FRAME_POINT_TO_POINT),
+        .op = question->op,
+    };
+    const struct op *op = find_running(context);
+
+    if (op) {
+        answer.call = op->call;
+        answer.offset = op->is_message ? 0 : op->number;
+    }
+    if (op && op->context != context) {
+        answer.total = op->context->id;
+        answer.offset = context_call_number(op->context, answer.offset);
+    }
+    tell(context, peer, answer);
+}
+
+static void
+answer_ended(const struct comm_context *context, uint32_t peer, uint64_t number)
+{
+    const struct op_history_entry *ended_op =
+        op_history_find(&context->op_history, number);
+    const bool is_noted = context->failed_op == number;
+    const struct frame failure_notice = {
+        .kind = FRAME_VERDICT,
+        .epoch = context->engine->roster->epoch,
+        .comm = context->id,
+        .op = number,
+        .tag = is_noted ? context->failed.status : HOOP_E_ABORTED,
+        .call.root =
+            is_noted ? failure_notice_pack_rank(context->failed.rank) : 0,
+    };
+    char told[LIMIT_ERROR_TEXT];
+
+    if (op_history_has_failed(&context->op_history, number))
+        transport_tell(context->engine->transport, peer, &failure_notice,
+                       is_noted
+                           ? lost_describe_to_others(context->engine,
+                                                     context->failed.why, told)
+                           : "it has failed on another rank");
+    else
+        tell(context, peer,
+             ended_op ? answer_of_ended(ended_op)
+                      : (struct frame){.flags = FRAME_ENDED, .op = number});
+}
+
+/* Bytes that op, of alltoallv, sends to peer, in or out of its line. */
+static uint64_t
+bytes_for(const struct op *op, uint32_t peer)
+{
+    uint32_t rank = 0;
+
+    while (rank < op->shape.size && op_member(op, rank) != peer)
+        rank++;
+    return rank < op->shape.size ? op->shape.counts[rank] * op->element_size
+                                 : 0;
+}
+
+void
+state_query_receive(struct comm_context *context,
+                    uint32_t peer,
+                    const struct frame *frame)
+{
+    const struct op *op = context_running(context, frame->op);
+
+    if (revocation_answer(context, peer))
+        return;
+    if ((frame->flags & FRAME_POINT_TO_POINT) ||
+        frame->op >= atomic_load(&context->op_next)) {
+        answer_busy(context, peer, frame);
+        return;
+    }
+    if (!op && frame->op < context->begin_next) {
+        answer_ended(context, peer, frame->op);
+        return;
+    }
+    /* What will be sent to nobody never shows by itself. */
+    if (op && op->shape.recv_counts && is_in_call(op) && frame->total > 0 &&
+        frame->signature == op->signatures[0] &&
+        frame->total != bytes_for(op, peer)) {
+        mismatch_bytes(context, peer,
+                       &(struct size_mismatch){
+                           .number = op->number,
+                           .call = &op->call,
+                           .n_expected = frame->total,
+                           .n_sent = bytes_for(op, peer),
+                           .is_sent = true,
+                       });
+        return;
+    }
+    tell(context, peer, op ? answer_of(op) : (struct frame){.op = frame->op});
+}
+
+/* Whoever gave it up, say, while the asker was being told that all had come,
+ * could not tell the asker, who did not have it yet. */
+void
+state_query_deny(struct engine *engine,
+                 uint32_t peer,
+                 const struct frame *frame)
+{
+    const struct frame answer = {
+        .kind = FRAME_HEARTBEAT,
+        .flags = FRAME_ENDED | FRAME_WITHDRAWN,
+        .epoch = engine->roster->epoch,
+        .comm = frame->comm,
+        .op = frame->op,
+    };
+
+    if (!(frame->flags & FRAME_POINT_TO_POINT) &&
+        !engine_keeps(engine, frame->comm))
+        transport_tell(engine->transport, peer, &answer, NULL);
+}
+
+/* Whoever says so has sent all that it had for op's stage. */
+static bool
+is_through(const struct op *op, const struct frame *answer)
+{
+    return (answer->flags & FRAME_ENDED) ||
+           answer->step >> STAGE_SHIFT > op->stage;
+}
+
+/* peer is through with op: what op still waits for will never come. */
+static bool
+is_left_waiting(const struct step_flow *flow,
+                struct size_mismatch *out_mismatch)
+{
+    const struct op *op = flow->op;
+    const bool is_receive = flow->is_receive;
+
+    *out_mismatch = (struct size_mismatch){
+        .number = op->number,
+        .call = &op->call,
+        .n_expected = is_receive ? flow->in.total : flow->out.framed,
+        .n_sent = is_receive ? flow->in.arrived : flow->out.total,
+        .is_sent = !is_receive,
+    };
+    return is_receive ? !transport_has_all(&flow->in)
+                      : flow->out.framed < flow->out.total;
+}
+
+static void
+freed_fail(struct op *op, uint32_t peer)
+{
+    char name[ROSTER_NAME_MAX];
+    const struct failure_notice failure_notice = failure_make(
+        HOOP_E_PEER_LOST, peer, "%s has freed the communicator, or given it up",
+        roster_name(op->engine->roster, peer, name));
+
+    op_fail(op, &failure_notice);
+}
+
+static void
+collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
+{
+    struct step_flow *flow;
+    struct size_mismatch size_mismatch;
+
+    if (frame->signature != 0 && frame->signature != op->signatures[0]) {
+        mismatch_calls(op->context, peer, frame);
+        return;
+    }
+    if (op->is_shm)
+        shm_executor_list_awaited(op);
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (step_flow_peer(flow) != peer)
+            continue;
+        flow->is_busy = frame->flags & FRAME_BUSY;
+        flow->is_answered = !flow->is_busy;
+        flow->busy_with = *frame;
+        if (!is_through(op, frame) || !is_left_waiting(flow, &size_mismatch))
+            continue;
+        if (frame->flags & FRAME_WITHDRAWN)
+            freed_fail(op, peer);
+        else
+            mismatch_bytes(op->context, peer, &size_mismatch);
+        return;
+    }
+}
+
+/* Messages that wait for peer: they have asked before their deadline. */
+static void
+messages_answered(struct comm_context *context,
+                  uint32_t peer,
+                  const struct frame *frame)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &context->engine->running, link)
+    {
+        if (op->context != context || !op->is_message ||
+            step_flow_peer(&op->message) != peer)
+            continue;
+        op->message.is_busy = true;
+        op->message.busy_with = *frame;
+    }
+}
+
+/* Its sender leaves, and this rank has not called it yet. */
+static void
+final_state_keep(struct comm_context *context,
+                 uint32_t peer,
+                 const struct frame *frame)
+{
+    if (context->engine->is_leaving ||
+        context->n_final_states == LIMIT_EARLY_VERDICTS)
+        return;
+    struct final_state *final_state = malloc(sizeof(*final_state));
+    if (!final_state)
+        return;
+    final_state->peer = peer;
+    final_state->frame = *frame;
+    TAILQ_INSERT_TAIL(&context->final_states, final_state, link);
+    context->n_final_states++;
+}
+
+void
+state_query_answered(struct comm_context *context,
+                     uint32_t peer,
+                     const struct frame *frame)
+{
+    struct op *op = context_running(context, frame->op);
+
+    if (frame->flags & FRAME_POINT_TO_POINT)
+        messages_answered(context, peer, frame);
+    else if (op)
+        collective_answered(op, peer, frame);
+    else if (frame->op >= context->begin_next && (frame->flags & FRAME_ENDED))
+        final_state_keep(context, peer, frame);
+}
+
+static void
+final_state_send(const struct comm_context *context, uint32_t peer)
+{
+    const uint64_t next = context->begin_next;
+    const uint64_t first = next > FINAL_STATE_OPS ? next - FINAL_STATE_OPS : 1;
+
+    for (uint64_t number = first; number < next; number++) {
+        /* A failure was told to those who were connected then. */
+        if (context->failed_op == number ||
+            !op_history_has_failed(&context->op_history, number))
+            answer_ended(context, peer, number);
+    }
+}
+
+void
+state_query_send_final(struct engine *engine, uint32_t peer)
+{
+    const struct comm_context *context;
+
+    pthread_mutex_lock(&engine->lock);
+    TAILQ_FOREACH(context, &engine->contexts, link)
+    {
+        if (context_has_member(context, peer))
+            final_state_send(context, peer);
+    }
+    pthread_mutex_unlock(&engine->lock);
+}
+
+void
+state_query_send_freed(const struct comm_context *context)
+{
+    for (uint32_t i = 0; i < context->size; i++) {
+        if (i != context->rank)
+            final_state_send(context, context->ranks[i]);
+    }
+}
+
+static void
+final_state_destroy(struct comm_context *context,
+                    struct final_state *final_state)
+{
+    TAILQ_REMOVE(&context->final_states, final_state, link);
+    context->n_final_states--;
+    free(final_state);
+}
+
+void
+state_query_apply_final(struct op *op)
+{
+    struct comm_context *context = op->context;
+    struct final_state *next;
+
+    for (struct final_state *at = TAILQ_FIRST(&context->final_states); at;
+         at = next) {
+        next = TAILQ_NEXT(at, link);
+        if (at->frame.op > op->number)
+            continue;
+        if (at->frame.op == op->number && op->state == OP_RUNNING &&
+            at->frame.signature != op->signatures[0])
+            mismatch_calls(context, at->peer, &at->frame);
+        final_state_destroy(context, at);
+    }
+}
+
+void
+state_query_forget(struct comm_context *context)
+{
+    while (!TAILQ_EMPTY(&context->final_states))
+        final_state_destroy(context, TAILQ_FIRST(&context->final_states));
+}

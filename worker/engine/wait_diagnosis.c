@@ -1,0 +1,274 @@
+/*
+ * engine/wait_diagnosis.c - whom an operation waits for, in words
+ *
+ * Every failure tells it, and every warning: the rank that is waited for, what
+ * it does instead as far as it has said, and how much of its time has gone.
+ */
+
+#include "engine/wait_diagnosis.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hoop/comm.h"
+
+#include "base/clock.h"
+#include "engine/state.h"
+
+static double
+seconds(uint64_t n_ns)
+{
+    return (double)n_ns / (double)CLOCK_NS_PER_S;
+}
+
+enum {
+    /* What is known of a peer: a call, a communicator and what is between. */
+    STATE_TEXT_MAX = CALL_TEXT_MAX + LIMIT_NAME + 128,
+    COMM_TEXT_MAX = LIMIT_NAME + 32,
+};
+
+/* Whether some of what peer sends in op has come. */
+static bool
+has_come_from(const struct op *op, uint32_t peer)
+{
+    const struct step_flow *flow;
+
+    if (op->is_message)
+        return op->message.is_receive && op->message.in.arrived > 0;
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (flow->is_receive && step_flow_peer(flow) == peer &&
+            flow->in.arrived > 0)
+            return true;
+    }
+    return false;
+}
+
+bool
+step_flow_has_called(const struct step_flow *flow)
+{
+    return flow->is_answered || (!flow->is_receive && flow->out.is_granted) ||
+           has_come_from(flow->op, step_flow_peer(flow));
+}
+
+const struct step_flow *
+op_awaited_flow(const struct op *op)
+{
+    const struct step_flow *flow;
+
+    if (op->is_message)
+        return &op->message;
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (!step_flow_has_called(flow))
+            return flow;
+    }
+    return TAILQ_FIRST(&op->flows);
+}
+
+uint32_t
+op_awaited_rank(const struct op *op)
+{
+    const struct step_flow *flow = op_awaited_flow(op);
+
+    if (!flow && op->is_shm)
+        return shm_executor_awaited_rank(op);
+    return flow && step_flow_peer(flow) != FLOW_ANY_PEER ? step_flow_peer(flow)
+                                                         : HOOP_NO_RANK;
+}
+
+static struct comm_context *
+context_of_id(struct engine *engine, uint64_t id)
+{
+    struct comm_context *context;
+
+    TAILQ_FOREACH(context, &engine->contexts, link)
+    {
+        if (context->id == id)
+            break;
+    }
+    return context;
+}
+
+/* Another communicator than the one of the operation, by its name, or by who its
+ * members are. */
+static void
+describe_context(struct engine *engine, uint64_t id, char text[COMM_TEXT_MAX])
+{
+    char name[LIMIT_NAME] = "";
+
+    pthread_mutex_lock(&engine->lock);
+    struct comm_context *context = context_of_id(engine, id);
+    const uint32_t size = context ? context->size : 0;
+    if (context)
+        context_copy_name(context, name);
+    pthread_mutex_unlock(&engine->lock);
+
+    if (name[0])
+        snprintf(text, COMM_TEXT_MAX, "communicator '%s'", name);
+    else if (size > 0)
+        snprintf(text, COMM_TEXT_MAX, "another communicator of %u ranks", size);
+    else
+        snprintf(text, COMM_TEXT_MAX,
+                 "a communicator that this rank is not in");
+}
+
+/* The call that flow's peer has said that it is in instead. */
+static void
+describe_busy(const struct op *op,
+              const struct step_flow *flow,
+              char text[STATE_TEXT_MAX])
+{
+    const struct frame *busy = &flow->busy_with;
+    const char *verb =
+        op->is_message ? "it is in " : "it has not called this, but ";
+    char call[CALL_TEXT_MAX];
+    char comm[COMM_TEXT_MAX];
+
+    if (busy->call.name == CALL_UNKNOWN) {
+        snprintf(text, STATE_TEXT_MAX, "; %s",
+                 op->is_message ? "it is in no call"
+                                : "it has not called this");
+    } else if (busy->total == 0 || busy->total == op->context->id) {
+        call_describe(&busy->call,
+                      context_call_number(op->context, busy->offset), call);
+        snprintf(text, STATE_TEXT_MAX, "; %s%s", verb, call);
+    } else {
+        call_describe(&busy->call, busy->offset, call);
+        describe_context(op->engine, busy->total, comm);
+        snprintf(text, STATE_TEXT_MAX, "; %s%s of %s", verb, call, comm);
+    }
+}
+
+/* "; it has called this; its last byte came 0.120 s ago; 1.25 MB/s so far" */
+static void
+describe_progress(const struct op *op,
+                  const struct step_flow *flow,
+                  char text[STATE_TEXT_MAX])
+{
+    const uint64_t n_ms =
+        transport_silence_ms(op->engine->transport, step_flow_peer(flow));
+    const double n_s = seconds(clock_now_ns() - op->started_ns);
+    char since[48] = "";
+
+    if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
+        snprintf(since, sizeof(since), "; its last byte came %.3f s ago",
+                 (double)n_ms / 1000.0);
+    snprintf(text, STATE_TEXT_MAX, "; it has called this%s; %.3g MB/s so far",
+             since, (double)step_flow_done(flow) / n_s / 1e6);
+}
+
+/* What is known of the one that is waited for; mostly from its own answers. */
+static void
+describe_peer(const struct op *op,
+              const struct step_flow *flow,
+              char text[STATE_TEXT_MAX])
+{
+    text[0] = '\0';
+    if (step_flow_peer(flow) != op->engine->roster->rank &&
+        !transport_is_connected(op->engine->transport, step_flow_peer(flow)))
+        snprintf(text, STATE_TEXT_MAX, ", not connected");
+    else if (flow->is_busy)
+        describe_busy(op, flow, text);
+    else if (has_come_from(op, step_flow_peer(flow)))
+        describe_progress(op, flow, text);
+    else if (!op->is_message && !step_flow_has_called(flow))
+        snprintf(text, STATE_TEXT_MAX,
+                 "; it does not answer whether it has called this");
+}
+
+/* state: what flow's peer does; flow may be NULL. */
+static void
+describe_flow(const struct op *op,
+              const struct step_flow *flow,
+              const char *state,
+              char text[LIMIT_ERROR_TEXT])
+{
+    char name[ROSTER_NAME_MAX];
+    char tag[32] = "";
+
+    if (!flow || step_flow_peer(flow) == FLOW_ANY_PEER) {
+        snprintf(text, LIMIT_ERROR_TEXT, "%s",
+                 flow ? "a message from any rank" : "nobody");
+        return;
+    }
+    const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
+    /* The library's own say nothing to anybody. */
+    if (op->is_message && op->label.tag <= (uint64_t)1 << 62)
+        snprintf(tag, sizeof(tag), ", tag %" PRIu64, op->label.tag);
+    snprintf(text, LIMIT_ERROR_TEXT,
+             "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s%s)",
+             roster_name(op->engine->roster, step_flow_peer(flow), name),
+             flow->is_receive ? "to send" : "to receive", step_flow_done(flow),
+             total, tag, state);
+}
+
+void
+op_describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
+{
+    const struct step_flow *flow = op_awaited_flow(op);
+    char state[STATE_TEXT_MAX] = "";
+
+    if (flow && step_flow_peer(flow) != FLOW_ANY_PEER)
+        describe_peer(op, flow, state);
+    describe_flow(op, flow, state, text);
+}
+
+const char *
+op_deadline_origin(const struct op *op)
+{
+    const uint64_t session_ns =
+        op->engine->options.timeout_ms * CLOCK_NS_PER_MS;
+
+    return op->allowed_ns == session_ns ? "HOOP_TIMEOUT" : "its communicator";
+}
+
+void
+op_describe_time(const struct op *op, char text[TIME_TEXT_MAX])
+{
+    const uint64_t n_ns = op->allowed_ns;
+
+    snprintf(text, TIME_TEXT_MAX, "%.3f s of the %.*f s that %s allows",
+             seconds(clock_now_ns() - op->started_ns),
+             n_ns % CLOCK_NS_PER_S > 0 ? 2 : 0, seconds(n_ns),
+             op_deadline_origin(op));
+}
+
+/* Whether why tells of this rank, and so of its wait. */
+static bool
+is_told(const struct op *op, const char *why)
+{
+    const struct roster *roster = op->engine->roster;
+    char name[ROSTER_NAME_MAX];
+
+    roster_name(roster, roster->rank, name);
+    return strncmp(why, name, strlen(name)) == 0;
+}
+
+void
+op_add_wait(struct op *op, const struct failure_notice *failure_notice)
+{
+    const enum hoop_status status = failure_notice->status;
+    const struct roster *roster = op->engine->roster;
+    const size_t n_text = strlen(op->text);
+    const bool waits = op->state == OP_RUNNING && op_awaited_flow(op) &&
+                       status != HOOP_E_MISMATCH &&
+                       !is_told(op, failure_notice->why);
+    char whom[LIMIT_ERROR_TEXT];
+    char name[ROSTER_NAME_MAX];
+    char time[TIME_TEXT_MAX];
+
+    if (status == HOOP_E_CLOSED || status == HOOP_E_CANCELLED)
+        return;
+    op_describe_time(op, time);
+    /* What its peer does was perhaps never asked. */
+    describe_flow(op, op_awaited_flow(op), "", whom);
+    if (waits)
+        snprintf(op->text + n_text, sizeof(op->text) - n_text,
+                 "; %s waited for %.300s; after %s",
+                 roster_name(roster, roster->rank, name), whom, time);
+    else
+        snprintf(op->text + n_text, sizeof(op->text) - n_text, "; after %s",
+                 time);
+}
