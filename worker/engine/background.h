@@ -1,10 +1,10 @@
 /*
  * engine/background.h - makes progress on an engine when no caller does
  *
- * Lives on the control loop's thread. While callers make progress it watches no data
- * socket: an idle thread that polls the same sockets doubles the latency. It
- * comes back when work is left behind (background_wake()) and, a moment after
- * the last caller, to notice peers that die between operations.
+ * It runs on the control loop's thread. While callers own progress it watches
+ * no data socket, because an idle thread that polls the same sockets doubles
+ * the latency. It resumes when work is left behind (background_wake()) and, a
+ * moment after the last caller, to notice peers that die between operations.
  *
  * Thread: the loop's, except background_wake().
  */
@@ -19,16 +19,17 @@
 
 struct background;
 
-/* Both are borrowed for life. Thread: before the loop runs, or on it. */
+/* loop and engine are borrowed for life. Thread: the loop's, or any before it
+ * runs. */
 enum hoop_status
 background_create(struct loop *loop,
                   struct engine *engine,
                   struct background **out_background);
-/* Thread: after the loop has stopped. NULL is fine. */
+/* Thread: any, after the loop has stopped. NULL is allowed. */
 void
 background_destroy(struct background *background);
 
-/* There is work and nobody makes progress. Thread: any. */
+/* There is work and no thread owns progress. Thread: any. */
 void
 background_wake(struct background *background);
 

@@ -13,7 +13,7 @@
 
 #include "wire/frame_tensor.h"
 
-/* The numbers are the wire's (docs/wire-format.md). */
+/* The numbers are those of the wire (docs/wire-format.md). */
 enum call_name {
     CALL_UNKNOWN = 0,
     CALL_ALLREDUCE = 1,
@@ -31,25 +31,27 @@ enum call_name {
     CALL_SCATTER = 13,
     CALL_SCATTERV = 14,
     CALL_ALLTOALL = 15,
-    CALL_ALLTOALLV = 16, /* counts differ by rank: agreed on pair by pair */
+    /* Its counts differ by rank and are compared by pairs. */
+    CALL_ALLTOALLV = 16,
     CALL_SCAN = 17,
     CALL_EXSCAN = 18,
     CALL_BROADCAST_OBJECT = 19,
     CALL_GATHER_OBJECT = 20,
     CALL_ALLGATHER_OBJECT = 21,
     CALL_ALLREDUCE_COALESCED = 22,
-    CALL_AGREE = 23, /* the library's own: a communicator's table */
+    /* The library's own: ranks agree on a communicator's table. */
+    CALL_AGREE = 23,
     CALL_SEND_TENSOR = 24,
     CALL_RECV_TENSOR = 25,
     CALL_RECV_ANY_TENSOR = 26, /* HOOP_ANY_SHAPE */
-    CALL_REDISTRIBUTE = 27,    /* of a distributed tensor; all of its stages */
+    CALL_REDISTRIBUTE = 27,    /* of a distributed tensor; covers all stages */
     CALL_SCATTER_OBJECT = 28,
-    CALL_SEND_OBJECT = 29, /* a tensor of bytes */
-    CALL_RECV_OBJECT = 30, /* ... of any length */
+    CALL_SEND_OBJECT = 29, /* sent as a tensor of bytes */
+    CALL_RECV_OBJECT = 30, /* of any length */
 };
 
-/* What all ranks must have set alike: the root of CALL_AGREE, by which they find
- * out when a communicator is formed. */
+/* Settings that all ranks must have alike. They travel as the root of
+ * CALL_AGREE, so that ranks compare them when a communicator is formed. */
 enum call_setting {
     CALL_SETTING_RETRIES = 1, /* HOOP_ON_FAILURE=retry */
 };
@@ -57,10 +59,10 @@ enum call_setting {
 struct call {
     enum call_name name;
     enum hoop_dtype dtype;
-    enum hoop_reduce_op reduce_op; /* where it has one */
-    uint32_t root;                 /* root, or the peer of a message */
-    size_t count;                  /* v-forms: the sum */
-    const size_t *counts;          /* v-forms: one per rank, borrowed */
+    enum hoop_reduce_op reduce_op; /* if the call has one */
+    uint32_t root;                 /* the root, or the peer of a message */
+    size_t count;                  /* of a v-form: the sum */
+    const size_t *counts;          /* of a v-form: one per rank, borrowed */
     uint32_t n_counts;
 };
 
@@ -68,47 +70,50 @@ enum {
     CALL_TEXT_MAX = 192
 };
 
-/* "allreduce #3 (float32, 1024 elements, sum)"; number 0: none. */
+/* Describe a call: "allreduce #3 (float32, 1024 elements, sum)". Number 0 is
+ * left out. */
 void
 call_describe(const struct frame_call *call,
               uint64_t number,
               char text[CALL_TEXT_MAX]);
 
-/* The same of a message: "send_tensor #3 (float32 [4, 8])". tensor NULL: of
- * bytes. */
+/* Describe a message: "send_tensor #3 (float32 [4, 8])". tensor NULL: a message
+ * of bytes. */
 void
 call_describe_message(const struct frame_call *call,
                       uint64_t number,
                       const struct frame_tensor *tensor,
                       char text[CALL_TEXT_MAX]);
 
-/* The tag of messages that the library sends itself, above all of programs. */
+/* The tag of the library's own messages, above all tags of programs. */
 static const uint64_t CALL_TAG_OWN = (uint64_t)1 << 63;
 
-/* "allreduce". Static. */
+/* Returns the call's name, such as "allreduce", as a static string. */
 const char *
 call_text(enum call_name name);
 
-/* There is a call of that name. */
+/* Returns whether a call has that name. */
 bool
 call_exists(const char *text);
 
-/* All give or take only what one has; who else is late does not matter. */
+/* Returns whether the call has a root: then the other ranks do not depend on
+ * each other. */
 bool
 call_has_root(const struct frame_call *call);
 
-/* It combines what ranks give. */
+/* Returns whether the call combines what ranks contribute. */
 bool
 call_reduces(const struct frame_call *call);
 
-/* Whoever is through with it knows that all have called it. */
+/* Returns whether a rank that has finished the call knows that all ranks have
+ * called it. */
 bool
 call_needs_all(const struct frame_call *call);
 
 struct frame_call
 call_frame(const struct call *call);
 
-/* Hash of what all ranks must agree on. */
+/* Returns a hash of what all ranks must agree on. */
 uint64_t
 call_signature(const struct call *call);
 

@@ -1,12 +1,12 @@
 /*
- * engine/chain.h - one operation that is several collectives in a row
+ * engine/chain.h - one operation that runs several collectives in a row
  *
- * What one has brought decides about the next: first the lengths of objects,
- * then their bytes. All of them have the operation's number, deadline and
- * waiter, so that nothing the ranks call in between can mix in, and a failure
- * of one ends the operation. On the wire the stage is part of the step. A stage
- * may have its plan run among a few of the ranks, others at the same time among
- * others: whoever has no part in it goes on to the next.
+ * The result of one collective decides about the next: first the lengths of
+ * objects, then their bytes. All stages share the operation's number, deadline
+ * and waiter. So no other call of the ranks can come in between, and a failure
+ * of one stage ends the operation. On the wire the stage is part of the step. A
+ * stage may run its plan among some of the ranks while others run theirs; a
+ * rank that has no part in a stage goes on to the next.
  */
 
 #ifndef ENGINE_CHAIN_H
@@ -20,32 +20,35 @@ struct engine_collective;
 
 enum {
     STAGES_MAX = 12,
-    /* Of the wire's step; those below are the plan's. */
+    /* The stage is in these bits of the wire's step; the plan uses those
+     * below. */
     STAGE_SHIFT = 28,
-    /* Before the first, when calls are checked first: all ranks agree. */
+    /* The stage before the first, in which all ranks compare their calls. */
     STAGE_CHECK = 15,
 };
 
 /* What follows an operation's first collective. Zeroed: nothing. */
 struct chain {
     /*
-     * Stage number stage, from 1: fill *out_next, whose mode and chain are not
-     * looked at; its buffers must live until destroy. An algorithm that stays
-     * NULL means that there was no more to do, which all ranks must find alike.
-     * Thread: the progress owner's. It may allocate; it must not wait.
+     * Fill *out_next with the collective of stage number stage, which counts
+     * from 1. Its mode and chain are ignored; its buffers must live until
+     * destroy. If algorithm stays NULL there is no further stage, which all
+     * ranks must find alike. It may allocate memory but must not wait.
+     *
+     * Thread: the progress owner's.
      */
     enum hoop_status (*next)(void *owner,
                              uint32_t stage,
                              struct engine_collective *out_next);
-    /* All has ended well: unpack, hand out. Thread: the waiter's, before
-     * engine_wait() returns the status. */
+    /* All stages have ended well: unpack and hand out results. Thread: the
+     * waiter's, before engine_wait() returns the status. */
     enum hoop_status (*finish)(void *owner);
-    /* However it ended. Thread: the waiter's. */
+    /* Free owner, however the operation ended. Thread: the waiter's. */
     void (*destroy)(void *owner);
-    void *owner; /* taken by engine_start(), also when that fails */
+    void *owner; /* owned by engine_start() even if it fails */
 };
 
-/* Ends them without a start: destroys the owner. */
+/* Destroy the owner of a chain that was never started, or has ended. */
 void
 chain_deinit(struct chain *chain);
 

@@ -1,8 +1,9 @@
 /*
- * engine/context_command.h - what its owner has done with a context by the progress owner
+ * engine/context_command.h - what a thread has the progress owner do with a
+ * context
  *
- * When all that was handed in before has begun: engine/command_queue.c. Private to
- * engine/.
+ * A command runs when all operations handed in before have begun:
+ * engine/command_queue.c. Private to engine/.
  */
 
 #ifndef ENGINE_CONTEXT_COMMAND_H
@@ -10,68 +11,75 @@
 
 #include "engine/state.h"
 
-/* As the number of an operation that a failure notice is on: all of the communicator. */
+/* The operation number of a failure notice that is on the whole
+ * communicator. */
 static const uint64_t FAILURE_OF_ALL = 0;
 
 enum context_command_kind {
     CONTEXT_COMMAND_END,
     CONTEXT_COMMAND_REVOKE,
-    CONTEXT_COMMAND_REVOKE_IF_FAILED, /* revoke it if it has failed */
+    CONTEXT_COMMAND_REVOKE_IF_FAILED,
     CONTEXT_COMMAND_WATCH,
-    CONTEXT_COMMAND_QUERY_FAILED, /* at who has failed */
+    CONTEXT_COMMAND_QUERY_FAILED, /* which members are lost or have left */
     CONTEXT_COMMAND_QUERY_LOST,
-    CONTEXT_COMMAND_DECLINE, /* tell that this rank cannot call what comes next */
-    CONTEXT_COMMAND_GIVE_UP, /* this rank, whatever the context */
+    /* Tell members that this rank cannot make the next call. */
+    CONTEXT_COMMAND_DECLINE,
+    CONTEXT_COMMAND_GIVE_UP, /* of this rank, whatever the context */
 };
 
-/* A context that its owner waits to have closed, or dealt with in the other
- * ways; memory of the waiting. */
+/* A command and the thread that waits for it. It lives in that thread's
+ * memory. */
 struct context_command {
     TAILQ_ENTRY(context_command) link;
     struct comm_context *context; /* GIVE_UP: NULL */
     enum context_command_kind kind;
-    const char *why;         /* REVOKE, DECLINE, GIVE_UP */
-    bool was_new;            /* GIVE_UP: it was not lost, and is not leaving */
-    enum hoop_status status; /* DECLINE */
-    uint64_t
-        unfinished; /* REVOKE_IF_FAILED: the first call that did not end well */
-    enum context_watch watch; /* WATCH */
-    bool *failed; /* QUERY_FAILED, QUERY_LOST: [rank], to be filled */
+    const char *why;         /* for REVOKE, DECLINE and GIVE_UP */
+    bool was_new;            /* GIVE_UP: the rank was neither lost nor
+                              * leaving */
+    enum hoop_status status; /* for DECLINE */
+    /* REVOKE_IF_FAILED: number of the first call that did not end well. */
+    uint64_t unfinished;
+    enum context_watch watch; /* for WATCH */
+    bool *failed; /* QUERY_FAILED, QUERY_LOST: result by context rank */
     struct waiter waiter;
     bool is_done;
 };
 
-/* failure_notice.c, by the progress owner: the next collective fails on all members. */
+/* failure_notice.c, by the progress owner: make the next collective fail on all
+ * members. */
 void
 context_decline_execute(struct comm_context *context,
                         enum hoop_status status,
                         const char *why);
 
-/* failure_detector.c, by the progress owner: this rank gives up. Returns whether that is news. */
+/* failure_detector.c, by the progress owner: this rank gives up. Returns
+ * whether it was neither lost nor leaving. */
 bool
 engine_give_up_execute(struct engine *engine, const char *why);
 
 /* revocation.c, by the progress owner. */
 
-/* A member, or this rank, has revoked context. Once. */
+/* A member or this rank has revoked context. Only the first call has an
+ * effect. */
 void
 context_revoke_told(struct comm_context *context,
                     const struct failure_notice *failure_notice);
-/* A member asks: had it not opened context when it was told? Whether context is
- * revoked; then it is told once more. */
+/* A member asks about context, perhaps because it had not opened context when
+ * the revocation was announced. Returns whether context is revoked; if so, the
+ * member is told again. */
 bool
 revocation_answer(const struct comm_context *context, uint32_t world_rank);
-/* This rank revokes it. */
+/* Revoke context on behalf of this rank. */
 void
 revocation_execute(struct comm_context *context, const char *why);
 uint64_t
 revocation_execute_if_failed(struct comm_context *context);
-/* A member of it has been lost. */
+/* rank has been lost: revoke watched contexts of which it is a member. */
 void
 member_watch_end(struct engine *engine, uint32_t rank);
 void
 member_watch_set(struct comm_context *context, enum context_watch watch);
-/* ... before op began. */
+/* End op if its context was revoked before it began; returns whether it was. */
 bool
 op_refuse_revoked(struct op *op);
 void

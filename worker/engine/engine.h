@@ -1,10 +1,11 @@
 /*
  * engine/engine.h - executes plans and messages over the transport
  *
- * One thread at a time drives: it holds the progress right, moves the data and
- * completes operations. A waiting caller takes it when it is free; leaving it
- * names a successor, a waiter or else the background (engine/background.h).
- * Everybody else hands in operations through the submit queue.
+ * One thread at a time owns progress: it moves the data and completes
+ * operations. A thread that waits for an operation takes progress ownership
+ * when it is free. When the owner gives it up it names a successor: another
+ * waiter, or else the background (engine/background.h). All other threads hand
+ * in work through the submit and command queues.
  */
 
 #ifndef ENGINE_ENGINE_H
@@ -35,133 +36,152 @@ struct comm_context;
 struct shm_region;
 struct op;
 
-/* When ranks find out that they call different things. All have the same. */
+/* When ranks find out that they have called different things. All ranks must
+ * use the same setting. */
 enum engine_checking {
-    ENGINE_CHECK_FRAMES, /* when a frame of one call meets the other */
+    ENGINE_CHECK_FRAMES, /* when a frame of one call meets the other call */
     ENGINE_CHECK_FIRST,  /* before a collective touches a buffer */
 };
 
-/* Whether who waits looks again and again before it sleeps. */
+/* Whether a waiter polls for a while before it sleeps. */
 enum engine_spinning {
-    ENGINE_SPIN_AUTO, /* while every rank has a processor: engine_count_local_ranks() */
-    ENGINE_SPIN_NEVER, /* sleeps at once */
+    /* While each rank has a processor: engine_count_local_ranks(). */
+    ENGINE_SPIN_AUTO,
+    ENGINE_SPIN_NEVER, /* it sleeps at once */
     ENGINE_SPIN_ALWAYS,
 };
 
 /* What this host shows of a rank's process. */
 enum engine_process_status {
-    ENGINE_PROCESS_UNKNOWN, /* it is on another host, or stopped */
-    ENGINE_PROCESS_ALIVE,   /* whatever its connections say */
-    ENGINE_PROCESS_DYING,   /* it has ended, and who started it will say how */
-    ENGINE_PROCESS_DEAD,    /* ... has said so, or nobody will */
+    ENGINE_PROCESS_UNKNOWN, /* it is on another host, or it is stopped */
+    ENGINE_PROCESS_ALIVE,   /* it runs, whatever its connections say */
+    ENGINE_PROCESS_DYING,   /* it has ended, and its launcher will say how */
+    ENGINE_PROCESS_DEAD,    /* it has ended, and all that is known has been
+                             * said */
 };
 
-/* Why a rank is not heard any more. */
+/* Why a rank is suspected. */
 struct engine_suspicion {
     enum evidence evidence; /* EVIDENCE_BROKEN or EVIDENCE_SILENT */
     uint32_t slack_ms;      /* what the network adds to the time for answers */
     const char *why; /* "connection reset, 0.310 s after its last byte" */
 };
 
-/* What this rank is in. */
+/* What this rank is doing. */
 struct engine_activity {
-    char
-        call[CALL_TEXT_MAX]; /* what has waited for longest; "": nothing does */
+    /* The call that has waited longest; "": none waits. */
+    char call[CALL_TEXT_MAX];
     char communicator[LIMIT_NAME]; /* its name, or "" */
     char waits_for[LIMIT_REASON];
-    uint64_t number; /* of the call, as in its text; 0: it has none */
+    uint64_t number; /* the call's number, as in its text; 0: it has none */
     uint64_t age_ms;
-    uint32_t n_calls; /* that wait, with that one */
+    uint32_t n_calls; /* calls that wait, including that one */
 };
 
 struct engine_options {
-    const struct roster *roster; /* borrowed for life */
-    const char *faults; /* rules, borrowed for the call; NULL or "": those of
-                           the environment */
+    const struct roster *roster; /* borrowed for the engine's life */
+    /* Fault rules, borrowed for the call. NULL or "": those of the
+     * environment. */
+    const char *faults;
     enum codec_id codec;
     enum engine_checking checking;
     enum engine_spinning spinning;
     uint32_t settings;  /* enum call_setting, of this rank */
-    bool is_summing;    /* frames have checksums, and must have */
-    unsigned n_streams; /* to each peer; 0: as many as are worth it */
-    /* A rank that is waited for and gives no sign of life for so long is lost;
-     * 0: however long. */
+    bool is_summing;    /* frames carry checksums, and must carry them */
+    unsigned n_streams; /* connections per peer; 0: as many as are useful */
+    /* A rank that is waited for and gives no sign of life for this long is
+     * lost. 0: no limit. */
     uint32_t failure_timeout_ms;
-    /* The user has said it: it is not made longer where the network is bad. */
+    /* The user has set failure_timeout_ms: do not extend it where the network
+     * is bad. */
     bool is_failure_timeout_fixed;
-    uint32_t timeout_ms; /* the session's, of an operation: its name in texts */
-    /* Who is waited for so long is named on standard error; 0: nobody is. */
+    /* The session's time limit for an operation. Texts use it to tell whether
+     * HOOP_TIMEOUT or a communicator set an operation's limit. */
+    uint32_t timeout_ms;
+    /* A rank that is waited for this long is named on standard error. 0:
+     * never. */
     uint32_t late_warning_ms;
-    uint32_t wait_notice_ms; /* base/wait_notice.h; 0: none */
-    /* Called by the progress owner when a connection has ended, or is silent; how,
-     * "killed by signal 9 (Killed)" or "", of the dead. NULL: nothing is known. */
+    uint32_t wait_notice_ms; /* base/wait_notice.h; 0: no notices */
+    /* Returns what is known of a rank's process. Called by the progress owner
+     * when a connection has ended or is silent. out_how of a dead process says
+     * how it ended: "killed by signal 9 (Killed)" or "". NULL: nothing is
+     * known. */
     enum engine_process_status (*process_status_of)(void *owner,
                                                     uint32_t rank,
                                                     char out_how[LIMIT_NAME]);
-    /* A connection is wanted: engine_connected() or engine_unreachable() must
-     * follow. Called by the progress owner. */
+    /* A connection to rank is needed: engine_connected() or
+     * engine_unreachable() must follow. Called by the progress owner. */
     void (*on_needed)(void *owner, uint32_t rank);
-    /* One more to it: engine_stream() may be called later. NULL: none is. */
+    /* One more connection to rank is wanted: engine_stream() may follow. NULL:
+     * there are no further connections. */
     void (*on_stream_needed)(void *owner, uint32_t rank, unsigned stream);
-    /* A rank was found dead here, by evidence from which whoever found it may
-     * conclude. Called by the progress owner, once per rank. */
+    /* This rank has found rank dead by evidence from which it may conclude that
+     * alone. Called by the progress owner, once per rank. */
     void (*on_lost)(void *owner,
                     uint32_t rank,
                     enum evidence evidence,
                     const char *why);
-    /* A rank is not heard here any more, and this one may not conclude from that
-     * alone that it is lost: engine_declare_dead() of one, or engine_undecided(),
-     * should follow. Called by the progress owner. NULL: nobody else decides. */
+    /* This rank does not hear rank any more, and may not conclude from that
+     * alone that it is lost: engine_declare_dead() or engine_undecided() should
+     * follow. Called by the progress owner. NULL: nobody else decides. */
     void (*on_suspected)(void *owner,
                          uint32_t rank,
                          const struct engine_suspicion *suspicion);
-    /* Answers engine_ask(): views[rank] is an enum evidence_view, valid for the
+    /* Answers engine_ask(). views[rank] is an enum evidence_view, valid for the
      * call. Called by the progress owner. May be NULL. */
     void (*on_views)(void *owner, uint64_t question, const uint8_t *views);
-    /* Answers engine_query_activity(). Called by the progress owner. May be NULL. */
+    /* Answers engine_query_activity(). Called by the progress owner. May be
+     * NULL. */
     void (*on_activity)(void *owner,
                         uint64_t query,
                         const struct engine_activity *activity);
-    /* Something is under way, or to be written, and nobody makes progress. Any thread. */
+    /* Work is left and no thread owns progress: call engine_progress_idle().
+     * Thread: any. */
     void (*on_progress_needed)(void *owner);
     void *owner;
 };
 
 enum hoop_status
 engine_create(const struct engine_options *options, struct engine **out_engine);
-/* When no other thread uses it any more. NULL is fine. */
+/* Destroy the engine, which no other thread uses any more. NULL is allowed. */
 void
 engine_destroy(struct engine *engine);
 
-/* Count the ranks on this host again, of this job and of others. Now and then:
- * others come and go. Thread: any, one at a time. */
+/* Count the ranks of all jobs on this host again. Call it now and then, because
+ * other jobs come and go. Thread: any, one at a time. */
 void
 engine_count_local_ranks(struct engine *engine);
 
-/* How much rarer than usual to look at what seldom changes: 1, and more where so
- * many ranks of this job share a processor that their looks would fill it. */
+/* Returns by which factor to look less often at what seldom changes: 1, or more
+ * if so many ranks of this job share a processor that their polling would fill
+ * it. */
 uint64_t
 engine_poll_divisor(const struct engine *engine);
 
-/* Thread: any, for all below. */
+/* Thread: any, for all functions below. */
 
-/* Whether it can be used. Handle: HOOP_E_CLOSED (a forked child). */
+/* Check that the engine can be used. Handle: HOOP_E_CLOSED (this is a forked
+ * child). */
 enum hoop_status
 engine_check(const struct engine *engine);
 
-/* fd is taken. */
+/* The control thread has connected to rank. The engine takes ownership of
+ * fd. */
 void
 engine_connected(struct engine *engine, uint32_t rank, int fd);
-/* ... and memory shared with it, which is taken, too; NULL: none. */
+/* The same, with memory that rank shares, which the engine owns, too. NULL:
+ * none. */
 void
 engine_shared(struct engine *engine,
               uint32_t rank,
               int fd,
               struct segment *segment);
-/* fd, which is taken, is one more connection: the stream-th. */
+/* fd is a further connection to rank, number stream. The engine takes
+ * ownership. */
 void
 engine_stream(struct engine *engine, uint32_t rank, unsigned stream, int fd);
-/* Either of the two, encrypted by tls, which is taken; 0: the first. */
+/* The same for a connection that tls encrypts; stream 0 is the first
+ * connection. The engine takes ownership of fd and tls. */
 void
 engine_encrypted(struct engine *engine,
                  uint32_t rank,
@@ -170,129 +190,140 @@ engine_encrypted(struct engine *engine,
                  struct tls *tls);
 void
 engine_unreachable(struct engine *engine, uint32_t rank, const char *why);
-/* One of the two, `of`, has no descriptor or the like for a connection between
- * this rank and rank: what needs it fails with status, and nobody is lost. why:
+/* One of the two ranks, shortage->of, lacks a descriptor or the like for a
+ * connection between this rank and shortage->rank. Operations that need the
+ * connection fail with shortage->status, but no rank is lost. shortage->why:
  * "its process may open 17 files (...)". */
 void
 engine_shortage(struct engine *engine,
                 const struct connector_shortage *shortage);
-/* This rank cannot go on, and says why to all that it is connected to. */
+/* This rank cannot go on: mark it lost, and tell why to all connected ranks. */
 void
 engine_resign(struct engine *engine, const char *why);
-/* This rank gives up: it has failed, why is told to all that it is connected to, and
- * what it waits for itself ends. Returns whether that is news: it was not lost, and
- * is not leaving. */
+/* This rank has failed: tell why to all connected ranks, and end its own
+ * operations. Returns false if the rank was lost or leaving already. Waits
+ * until the progress owner has done it. */
 bool
 engine_give_up(struct engine *engine, const char *why);
-/* Somebody else found out that rank is dead. */
+/* Another rank or the coordinator has found rank dead. */
 void
 engine_declare_dead(struct engine *engine, uint32_t rank, const char *why);
-/* ... or has been told by it that it has given up. */
+/* The coordinator says that rank has given up. */
 void
 engine_given_up(struct engine *engine, uint32_t rank, const char *why);
-/* Nobody else decides about rank, which is suspected: go by the rule for ranks
- * alone. */
+/* Nobody else will decide about rank, which is suspected: apply the rule for
+ * ranks alone. */
 void
 engine_undecided(struct engine *engine, uint32_t rank);
-/* Whom does this rank hear? options.on_views() answers, in EVIDENCE_ANSWER_MS and
- * what the slowest connection needs. A question replaces the one before. */
+/* The coordinator asks which ranks this rank hears. options.on_views() answers
+ * within EVIDENCE_ANSWER_MS plus what the slowest connection needs. A question
+ * replaces an unanswered one. */
 void
 engine_ask(struct engine *engine, uint64_t question);
-/* What is this rank in? options.on_activity() answers at once, or when the progress owner
- * looks. A query replaces the one before. */
+/* The coordinator asks what this rank is doing. options.on_activity() answers
+ * when the progress owner next reads its commands. A query replaces an
+ * unanswered one. */
 void
 engine_query_activity(struct engine *engine, uint64_t query);
-/* Whether one is to be answered soon: then it takes turns more often. */
+/* Returns whether engine_ask() has an answer pending. The background then looks
+ * in more often. */
 bool
 engine_is_asked(const struct engine *engine);
-/* What this rank is told of its own loss, of which why was said: "this rank was
- * declared lost by ranks 0 and 2 (connection reset, at ...)". */
+/* Describe to this rank its own loss, given why it was declared lost: "this
+ * rank was declared lost by ranks 0 and 2 (connection reset, at ...)". */
 void
 engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT]);
-/* Handle: HOOP_E_ABORTED (this rank has been declared lost), HOOP_E_RANK_FAILED (it
- * has given up). */
+/* Check that this rank is still a member of the job. Handle: HOOP_E_ABORTED (it
+ * has been declared lost), HOOP_E_RANK_FAILED (it has given up), HOOP_E_CLOSED
+ * (this is a forked child). */
 enum hoop_status
 engine_check_member(struct engine *engine);
-/* Connect to rank now, and wait until it is done, or was: whoever has left in
- * good order had been connected. Fails, too, when any other member is lost.
- * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST, and what a shortage says. */
+/* Block until connected to rank. Succeeds if rank had connected and left
+ * cleanly before. Fails if any member is lost. Handle: HOOP_E_TIMEOUT,
+ * HOOP_E_PEER_LOST, HOOP_E_RANK_FAILED, HOOP_E_CANCELLED, and the status of a
+ * shortage. */
 enum hoop_status
 engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns);
 
-/* A communicator as the engine knows it. ranks[i] is the world rank of rank i,
- * copied. Its id must be the same on all members. */
+/* Options of a communicator context. ranks[i] is the world rank of rank i, and
+ * is copied. All members use the same id. */
 struct context_options {
     uint64_t id;
     uint32_t rank;
     uint32_t size;
     const uint32_t *ranks;
-    uint32_t timeout_ms; /* of an operation */
+    uint32_t timeout_ms; /* time limit of an operation */
 };
 
-/* One is being formed: what comes for it is kept. Ended by context_open(), or
- * by context_cancel_expect(). An engine begins with one expected. */
+/* A context is being formed: keep frames that arrive for it until
+ * context_open() or context_cancel_expect(). A new engine expects one
+ * context. */
 void
 context_expect(struct engine *engine);
 void
 context_cancel_expect(struct engine *engine);
 
-/* Handle: HOOP_E_DATA_LOSS (another one that is open has its id), HOOP_E_EXHAUSTED. */
+/* Handle: HOOP_E_DATA_LOSS (another open context has the id),
+ * HOOP_E_EXHAUSTED. */
 enum hoop_status
 context_open(struct engine *engine,
              const struct context_options *options,
              struct comm_context **out_context);
 /*
- * Ends what still runs on it with HOOP_E_CLOSED, for its waiters to find, and
- * forgets what came for it and was not received. What was sent is sent. Does
- * not wait for peers; in a forked child it does nothing.
+ * Close and free a context. Its operations end with HOOP_E_CLOSED, which their
+ * waiters still receive; frames that were not received are dropped; what was
+ * sent stays sent. Waits for the progress owner, not for peers. In a forked
+ * child it does nothing.
  */
 void
 context_close(struct comm_context *context);
-/* What errors and warnings call it: copied, cut at LIMIT_NAME - 1 bytes. */
+/* Set the name that errors and warnings use. It is copied, cut at LIMIT_NAME -
+ * 1 bytes. */
 void
 context_set_name(struct comm_context *context, const char *name);
 void
 context_copy_name(struct comm_context *context, char out_name[LIMIT_NAME]);
-/* All members have agreed on what they had to: from now on errors number calls
- * from 1. The wire's numbers go on. */
+/* All members have finished forming the context: errors number later calls from
+ * 1. The numbers on the wire continue. */
 void
 context_set_formed(struct comm_context *context);
-/* Whether somebody waits for a context's members without an operation: then
- * they are asked for signs of life. */
+/* Whether a thread waits for a context's members without an operation. If so,
+ * the members are asked for heartbeats. */
 enum context_watch {
     CONTEXT_NOT_WATCHED,
     CONTEXT_WATCHED,
-    CONTEXT_REVOKE_ON_LOSS, /* ... and it is revoked when one is lost */
+    /* And the context is revoked when a member is lost. */
+    CONTEXT_REVOKE_ON_LOSS,
 };
 
 /*
- * This rank will not go on with it as it is, if that has failed: then it is
- * revoked. Returns the number, as errors name it, of the first call that has not
- * ended well here: the next one's where all have.
+ * Revoke the context if it has failed, since this rank will not go on with it.
+ * Returns the number, as errors name it, of the first call that did not end
+ * well here, or of the next call if all did.
  */
 uint64_t
 context_revoke_if_failed(struct comm_context *context);
 
 /*
- * What runs on it ends here and on all members that can be reached, and so does
- * what is called later: with HOOP_E_PEER_LOST where a member is known to be
- * lost, else with HOOP_E_ABORTED.
+ * Revoke the context: its running and later operations fail on all members that
+ * can be reached, with HOOP_E_PEER_LOST if a member is known to be lost, else
+ * with HOOP_E_ABORTED.
  */
 void
 context_revoke(struct comm_context *context, const char *why);
 void
 context_watch(struct comm_context *context, enum context_watch watch);
-/* This rank cannot make the collective that all members call next: it fails for
- * all of them with status, which is HOOP_E_EXHAUSTED, and why. No other thread
- * calls one meanwhile. */
+/* This rank cannot take part in the collective that all members call next: it
+ * fails on all of them with status, which is HOOP_E_EXHAUSTED, and why. No
+ * other thread may call a collective meanwhile. */
 void
 context_decline(struct comm_context *context,
                 enum hoop_status status,
                 const char *why);
-/* Which members are lost or have left, as far as is known here: [rank]. */
+/* Tell which members are known to be lost or to have left, by context rank. */
 void
 context_failed(struct comm_context *context, bool *out_has_failed);
-/* Which are lost. */
+/* Tell which members are known to be lost, by context rank. */
 void
 context_lost(struct comm_context *context, bool *out_is_lost);
 uint64_t
@@ -301,76 +332,83 @@ uint32_t
 context_rank(const struct comm_context *context);
 uint32_t
 context_size(const struct comm_context *context);
-/* The rank of the job that is rank of the context. */
+/* Returns the world rank of a context rank. */
 uint32_t
 context_world_rank(const struct comm_context *context, uint32_t rank);
 void
 context_set_timeout(struct comm_context *context, uint32_t timeout_ms);
 uint32_t
 context_timeout(const struct comm_context *context);
-/* Until this is called with NULL, collectives of context are steps of a call of the
- * library's own, of that name, a constant: who waits in them for others tells of
- * that call, after wait_notice_ms. Thread: that of those collectives. */
+/* Until this is called with NULL, collectives of context are steps of a library
+ * call of that name, which must be a constant. If they wait longer than
+ * wait_notice_ms they give notice for that call. Thread: the one that runs
+ * those collectives. */
 void
 context_set_purpose(struct comm_context *context, const char *purpose);
-/* Of this rank, to be compared: enum call_setting. */
+/* Returns this rank's settings, enum call_setting, which members compare. */
 uint32_t
 context_settings(const struct comm_context *context);
 
-/* Whether the caller waits at once: then it is the one who begins to make progress. */
+/* Whether the caller waits at once. Then it begins the operation itself if
+ * progress ownership is free. */
 enum engine_mode {
     ENGINE_START,
     ENGINE_START_AND_WAIT,
 };
 
 /*
- * Memory that all of the context's members share: from now on algorithms that
- * are flat may be used, with slots of context_slot_bytes() (0: there is none).
- * shared region is taken. Before, engine_reach_bell() of all others. By all members, or
- * none, and before the first flat operation.
+ * Give context a region that all its members share, and take ownership of it.
+ * From now on shared-memory algorithms may run, with slots of
+ * context_slot_bytes() (0: there is no region).
+ *
+ * Call engine_reach_bell() for all other members before. All members must call
+ * it, or none, and before the first shared-memory operation.
  */
 void
 context_set_shm_region(struct comm_context *context,
                        struct shm_region *shm_region);
 size_t
 context_slot_bytes(const struct comm_context *context);
-/* What they share; has_cma: algorithms that are direct may be used, too. */
+/* Returns what a plan must know of the region. If has_cma is set, direct
+ * algorithms may run, too. */
 struct plan_shm_region
 context_shm_region(const struct comm_context *context);
 
-/* Where others may read this process's memory, as long as the engine is there.
- * Handle: HOOP_E_UNAVAILABLE. */
+/* Get the address by which others can read this process's memory while the
+ * engine exists. Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
 engine_export_memory(struct engine *engine, struct cma_address *out_place);
 
-/* What wakes this engine, for the others of its host.
- * Handle: HOOP_E_UNAVAILABLE. */
+/* Get the handle by which ranks of this host wake this engine. Handle:
+ * HOOP_E_UNAVAILABLE. */
 enum hoop_status
 engine_bell(const struct engine *engine, struct wakeup_handle *out_place);
-/* ... and rank's, which is kept. Handle: HOOP_E_UNAVAILABLE. */
+/* Open and keep the handle that wakes rank. Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
 engine_reach_bell(struct engine *engine,
                   uint32_t rank,
                   const struct wakeup_handle *place);
 
-/* A collective: what was called, and the plan that does it. */
+/* A collective: the call, and the plan that executes it. */
 struct engine_collective {
     struct call call;
     const struct algorithm *algorithm;
-    /* Its counts are borrowed for the call, where blocks begin as the buffers
-     * are. */
+    /* Its counts are borrowed for the call that starts the operation; arrays of
+     * block offsets are borrowed like the buffers. */
     struct plan_shape shape;
-    /* The plan's rank i is rank members[i] of the context, as all who run this
-     * plan together say. NULL: each is its own. Borrowed as the buffers are.
-     * What others of the context run must be of the same call. */
+    /* Rank i of the plan is context rank members[i]; all ranks that run this
+     * plan together must give the same. NULL: both are the same. Borrowed like
+     * the buffers. Members outside the plan must run a part of the same
+     * call. */
     const uint32_t *members;
-    /* What float32s lose on their way; all ranks then have the same. */
+    /* What float32 elements lose on the wire. All ranks end with the same
+     * bits. */
     enum codec_loss loss;
-    const void *place; /* LOSS_INT8: stands for the tensor; NULL: input does */
-    const void *input; /* in place: the output */
+    const void *place; /* LOSS_INT8: identifies the tensor; NULL: input does */
+    const void *input; /* equals output if in place */
     void *output;
     enum engine_mode mode;
-    struct chain chain; /* what follows: engine/chain.h */
+    struct chain chain; /* further stages: engine/chain.h */
 };
 
 /* Where an object is handed out. */
@@ -380,107 +418,113 @@ struct engine_object {
 };
 
 struct engine_message {
-    struct call
-        call; /* CALL_SEND, CALL_RECV, or the like of tensors, objects */
+    struct call call; /* CALL_SEND, CALL_RECV, or those of tensors or objects */
     uint64_t tag;
-    uint32_t peer; /* rank of the context, or HOOP_ANY_SOURCE */
-    void *bytes;   /* of a send: only read */
-    /* What is sent, or expected; NULL: bytes, not a tensor. Of a
-     * CALL_RECV_ANY_TENSOR, whose dtype may be FRAME_ANY_DTYPE, only the dtype
-     * counts. Borrowed for the call that starts it. */
+    uint32_t peer; /* context rank, or HOOP_ANY_SOURCE */
+    void *bytes;   /* a send only reads them */
+    /* The tensor that is sent or expected; NULL: the message is bytes. Of a
+     * CALL_RECV_ANY_TENSOR only the dtype counts, which may be FRAME_ANY_DTYPE.
+     * Borrowed for the call that starts the message. */
     const struct hoop_tensor *tensor;
     uint32_t part; /* wire/frame_tensor.h */
-    /* A tensor's receive: what came is written here when it is waited for and has
-     * ended well. NULL: to nobody. */
+    /* The waiter writes the received tensor here if the receive has ended well.
+     * NULL: nowhere. */
     struct hoop_tensor *out;
-    struct engine_object object; /* of CALL_RECV_OBJECT, instead of *out */
-    bool is_owned; /* ... and bytes are out's then, but freed otherwise */
-    /* A tensor's receive that takes nothing: both end with HOOP_E_MISMATCH, and
-     * the sender's text is bytes. Its dtype is FRAME_ANY_DTYPE. */
+    struct engine_object object; /* used for CALL_RECV_OBJECT instead of out */
+    bool is_owned; /* bytes pass to out, or are freed on failure */
+    /* This receive of a tensor takes nothing: it and the send end with
+     * HOOP_E_MISMATCH, and bytes is the sender's error text. Its dtype is
+     * FRAME_ANY_DTYPE. */
     bool is_refusal;
     enum engine_mode mode;
     struct hoop_received *received;
-    uint32_t *received_part; /* of a tensor that did not fit; NULL: not told */
+    /* Part of a tensor that did not fit; may be NULL. */
+    uint32_t *received_part;
 };
 
-/* The buffers are borrowed until the operation is waited for. */
+/* Start a collective. The buffers are borrowed until the operation is waited
+ * for. */
 enum hoop_status
 engine_start(struct comm_context *context,
              const struct engine_collective *collective,
              struct op **out_op);
-/* n_messages operations, or none: the mode is the first one's. */
+/* Start n_messages operations, or none of them. The mode is the first
+ * message's. */
 enum hoop_status
 engine_start_messages(struct comm_context *context,
                       const struct engine_message *messages,
                       size_t n_messages,
                       struct op **out_ops);
-/* As engine_start() and engine_wait(). Its mode is ENGINE_START_AND_WAIT. */
+/* Start a message and wait for it. Its mode is ENGINE_START_AND_WAIT. */
 enum hoop_status
 engine_run_message(struct comm_context *context,
                    const struct engine_message *message);
 enum hoop_status
 engine_run(struct comm_context *context,
            const struct engine_collective *collective);
-/* Two messages that are one operation: a failure of one ends both. */
+/* Start two messages as one operation: if one fails, both end. */
 enum hoop_status
 engine_start_pair(struct comm_context *context,
                   const struct engine_message pair[2],
                   struct op **out_op);
-/* An operation that had nothing to do and has ended. */
+/* Returns an operation that had nothing to do and has ended. */
 struct op *
 engine_start_nothing(void);
 
 /*
- * Drive or sleep until op has ended, then free it and return how it ended.
- * Handle: HOOP_E_PENDING (deadline_ns came first: op lives on).
+ * Own progress or sleep until op has ended, then free it and return how it
+ * ended. Handle: HOOP_E_PENDING (deadline_ns came first; op continues).
  */
 enum hoop_status
 engine_wait(struct op *op, uint64_t deadline_ns);
-/* The same, by who holds cancellation off already; not of one that had nothing
- * to do. */
+/* The same for a caller that has already deferred thread cancellation. op is
+ * not that of engine_start_nothing(). */
 enum hoop_status
 engine_wait_held(struct op *op, uint64_t deadline_ns);
 
-/* Have 8 bytes written to fd when op has ended, or now if it has; -1: not any more.
- * Of what its waiter ends itself nothing is written. Handle: HOOP_E_CLOSED (a
- * forked child). */
+/* Write 8 bytes to fd when op ends, or now if it has ended. fd -1 stops that.
+ * Nothing is written if the waiter itself ends op as progress owner. Handle:
+ * HOOP_E_CLOSED (this is a forked child). */
 enum hoop_status
 engine_signal_end(struct op *op, int fd);
-/* Whether to wait for op would return at once. */
+/* Returns whether engine_wait() would return at once. */
 bool
 engine_has_ended(struct op *op);
 
 /*
- * Have op end soon with HOOP_E_CANCELLED, if it has not ended; it is still to be
- * waited for. Of a message that was not received by then nothing is kept, but
- * one that was sent before it was asked for.
+ * Ask the progress owner to end op with HOOP_E_CANCELLED, unless it has ended.
+ * The caller must still wait for op. A cancelled receive keeps nothing of a
+ * message that it had matched; a message that no receive has asked for stays.
  */
 void
 engine_cancel(struct op *op);
 
 enum engine_idle_state {
-    ENGINE_PROGRESS_ELSEWHERE, /* another thread makes progress */
+    ENGINE_PROGRESS_ELSEWHERE, /* another thread owns progress */
     ENGINE_PROGRESS_NONE,      /* nothing more can be done now */
     ENGINE_PROGRESS_MORE,      /* there is more to do */
 };
 
-/* For the background: bounded turns, without waiting. */
+/* Make progress for a bounded time without sleeping. Called by the
+ * background. */
 enum engine_idle_state
 engine_progress_idle(struct engine *engine);
-/* Readable when a turn would find work. */
+/* Returns a descriptor that becomes readable when progress is possible. */
 int
 engine_fd(const struct engine *engine);
 
-/* In a forked child: the engine's descriptors are closed and its locks may be
- * held by nobody; from now on starting and waiting is HOOP_E_CLOSED. */
+/* Call in a forked child, where the engine's descriptors are closed and locks
+ * may be held by threads that do not exist: starting and waiting return
+ * HOOP_E_CLOSED from now on. */
 void
 engine_mark_forked_child(struct engine *engine);
 
-/* Say goodbye to all peers and wait, at most until the deadline, for theirs.
- * Operations that still run end with HOOP_E_CLOSED. */
+/* Say goodbye to all peers and wait for theirs, at most until the deadline.
+ * Running operations end with HOOP_E_CLOSED. */
 void
 engine_leave(struct engine *engine, uint64_t deadline_ns);
-/* The same once more, of peers that connected meanwhile, when no more can. */
+/* Call when no more peers can connect: wait again for the goodbyes of those
+ * that connected after engine_leave(). */
 void
 engine_leave_late(struct engine *engine, uint64_t deadline_ns);
 

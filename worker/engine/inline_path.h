@@ -1,7 +1,7 @@
 /*
- * engine/inline_path.h - when a caller may do at once what it waits for; private
+ * engine/inline_path.h - when a caller may execute its call inline; private
  *
- * For inline_collective.c and inline_message.c.
+ * Used by inline_collective.c and inline_message.c.
  */
 
 #ifndef ENGINE_INLINE_PATH_H
@@ -12,16 +12,18 @@
 #include "engine/state.h"
 
 enum {
-    /* Then the sockets are looked at: a failure notice may lie there. A message counts
-     * as one. */
+    /* Inline rounds after which the sockets are polled, because a failure
+     * notice may have arrived. A message counts as one round. */
     ROUNDS_PER_POLL = 256,
-    /* Where ranks share a processor, who is waited for may need this one. */
+    /* Polls before the caller looks for commands. Where ranks share processors
+     * it polls less often, because the awaited rank may need this processor. */
     POLLS_PER_ACTION = 32,
     POLLS_OVERSUBSCRIBED = 4,
 };
 
-/* Nobody makes progress, nothing is under way or handed in, no rank is known to be lost
- * and none has left. Under the lock. */
+/* Returns whether progress ownership is free, nothing is running or handed in,
+ * and no rank is known to be lost or to have left. The caller holds the
+ * lock. */
 static inline bool
 context_allows_inline(const struct comm_context *context)
 {

@@ -12,13 +12,13 @@
 bool
 message_is_receive(const struct engine_message *message);
 
-/* What its frames say of it. */
+/* Returns the label that the message's frames carry. */
 struct flow_label
 message_label(const struct comm_context *context,
               const struct engine_message *message);
 
-/* What it is to the transport: without its number and its owner. label is
- * borrowed. */
+/* Return the message as the transport's send or receive request, without its
+ * number and owner. label is borrowed. */
 struct send_request
 message_outflow(const struct comm_context *context,
                 const struct engine_message *message,
@@ -28,8 +28,8 @@ message_inflow(const struct comm_context *context,
                const struct engine_message *message,
                const struct flow_label *label);
 
-/* An operation to be handed in, of which only the number of a send is missing.
- * NULL: no memory. Thread: any. */
+/* Returns an operation for message that can be submitted; only a send's number
+ * is missing. Returns NULL if there is no memory. Thread: any. */
 struct op *
 message_take(struct comm_context *context,
              const struct engine_message *message);

@@ -1,8 +1,10 @@
 /*
  * engine/op.h - one operation under way; private to engine/
  *
- * Made by engine_start*(), run by the progress owner, freed by its waiter. Its
- * memory, plan window and scratch are kept for the next one.
+ * engine_start*() creates an operation, the progress owner runs it, and the
+ * thread that waits for it frees it. A freed operation goes to the operation
+ * pool with its memory, plan window and scratch buffer, for the next call to
+ * reuse.
  */
 
 #ifndef ENGINE_OP_H
@@ -22,40 +24,42 @@
 #include "plan/tracker.h"
 #include "transport/flow.h"
 
-/* A step's message: which of the two depends on the step. */
+/* The message of one plan step. is_receive says whether out or in is used. */
 struct step_flow {
     TAILQ_ENTRY(step_flow) link;
     struct op *op;
     struct track *track;
     bool is_receive;
-    bool is_answered;       /* the peer has called it, too */
-    bool is_busy;           /* ... or not, and is in another call */
-    uint64_t n_seen;        /* bytes done when it was last looked after */
-    struct frame busy_with; /* op: its number */
+    bool is_answered;       /* the peer has said that it made this call */
+    bool is_busy;           /* the peer has said that it is in another call */
+    uint64_t n_seen;        /* bytes done when the flow was last checked */
+    struct frame busy_with; /* the peer's current call; .op is its number */
     struct send_request out;
     struct recv_request in;
 };
 
 TAILQ_HEAD(step_flow_list, step_flow);
 
-/* World rank, or FLOW_ANY_PEER. */
+/* Returns the peer's world rank, or FLOW_ANY_PEER. */
 static inline uint32_t
 step_flow_peer(const struct step_flow *flow)
 {
     return flow->is_receive ? flow->in.key.peer : flow->out.key.peer;
 }
 
-/* Bytes. */
+/* Returns the number of bytes that have been moved. */
 static inline uint64_t
 step_flow_done(const struct step_flow *flow)
 {
     return flow->is_receive ? flow->in.arrived : flow->out.handed;
 }
 
-/* Long for a network, short for a person; then less and less often. */
+/* An operation first asks its peers after OP_ASK_FIRST_NS, which is long for a
+ * network and short for a person; later questions are ever further apart, from
+ * OP_ASK_AGAIN_NS. */
 static const uint64_t OP_ASK_FIRST_NS = 100000000;
 static const uint64_t OP_ASK_AGAIN_NS = 1000000000;
-/* What an answer may take. */
+/* Time allowed for an answer. */
 static const uint64_t OP_ANSWER_NS = 250000000;
 
 /*
@@ -68,189 +72,219 @@ enum op_state {
     OP_ENDED,
 };
 
-/* How an operation ends badly: with which status, by whose fault, in words. */
+/* How an operation fails: with which status, because of which rank, and why. */
 struct failure_notice {
     enum hoop_status status;
-    uint32_t rank; /* of the world; HOOP_NO_RANK: nobody's, or not known */
+    uint32_t rank; /* world rank at fault, or HOOP_NO_RANK */
     char why[LIMIT_ERROR_TEXT];
 };
 
 struct waiter {
     TAILQ_ENTRY(waiter) link;
     pthread_cond_t cond;
-    struct op *op;   /* NULL: it wants the progress right itself */
-    bool is_elected; /* the progress right has been handed to it */
+    struct op *op;   /* NULL: the waiter wants progress ownership itself */
+    bool is_elected; /* progress ownership has been handed to it */
 };
 
-/* How far a flat plan is. */
+/* How far a shared-memory plan has been executed. */
 struct rounds {
-    struct plan plan; /* of the round */
-    struct plan next; /* of the one behind it, if is_planned */
+    struct plan plan; /* of the current round */
+    struct plan next; /* of the next round, if is_planned */
     bool is_planned;
-    uint8_t *prefetch;   /* where that will be posted; NULL: nothing is there */
-    size_t n_prefetched; /* ... bytes before what is, the post ... */
-    size_t prefetch_post;    /* ... of that number, ... */
-    size_t prefetch_combine; /* ... and the step that makes it */
+    /* Slot in which the next round's posts will be published, already partly
+     * written by prefetch.c; NULL: nothing has been prefetched. n_prefetched is
+     * the offset of the prefetched post in bytes, prefetch_post its index, and
+     * prefetch_combine the step of this round that produces it. */
+    uint8_t *prefetch;
+    size_t n_prefetched;
+    size_t prefetch_post;
+    size_t prefetch_combine;
     uint32_t n_rounds;
     uint32_t round;
-    uint32_t n_before; /* rounds that were done before the operation began */
-    bool was_posted;   /* ... and the next one was posted */
+    /* Rounds that the inline path had finished before it handed over to this
+     * operation; was_posted says whether it had also posted the next one. */
+    uint32_t n_before;
+    bool was_posted;
     bool is_posted;
-    bool is_wake_pending;  /* ... and nobody was woken for it */
-    bool is_mismatched;    /* a peer has called something else */
-    size_t n_posts;        /* steps of the round that post */
-    size_t n_posted;       /* ... so many elements */
-    size_t n_moved;        /* elements that all its steps touch */
-    size_t n_published;    /* steps whose peers have published it, too */
-    bool is_retracted;     /* what was being read was taken back ... */
-    uint32_t retracted_by; /* ... by that rank */
+    bool is_wake_pending; /* peers have not been woken since the last change */
+    bool is_mismatched;   /* a peer has called something else */
+    size_t n_posts;       /* steps of the round that post */
+    size_t n_posted;      /* elements that they post */
+    size_t n_moved;       /* elements that all steps of the round touch */
+    /* Steps at the front of the plan whose peers are known to have published
+     * the round. */
+    size_t n_published;
+    bool is_retracted;     /* a peer withdrew the buffers that were being
+                            * read */
+    uint32_t retracted_by; /* that peer's rank in the context */
 };
 
 struct op {
-    TAILQ_ENTRY(op) link; /* submit queue, running, ended or in the pool */
-    TAILQ_ENTRY(op) dirty_link; /* progress was made */
+    TAILQ_ENTRY(op) link; /* in the submit queue, running, ended or pooled */
+    TAILQ_ENTRY(op) dirty_link; /* while is_dirty: progress was made */
     struct engine *engine;
     struct comm_context *context;
-    uint64_t context_id;    /* also when the context is gone */
-    uint64_t number;        /* operation, or message of this sender */
-    uint64_t *message_next; /* of a send: what its number is, under the lock */
+    uint64_t context_id; /* stays valid after the context is gone */
+    uint64_t number;     /* of the collective, or of the message to this
+                             * peer */
+    /* Of a send: where its number comes from, under the lock. */
+    uint64_t *message_next;
     uint64_t started_ns;
     uint64_t deadline_ns;
-    uint64_t allowed_ns; /* from its start to its deadline, as it was set */
-    uint64_t warn_ns;    /* when it is late, and nobody was told */
-    const char
-        *purpose; /* a collective's: the call of which it is a step ... */
-    struct wait_notice notice; /* ... which tells while it waits; NULL: none */
+    uint64_t allowed_ns; /* the time limit as it was set, from started_ns */
+    uint64_t warn_ns;    /* when the straggler warning is due */
+    /* Library call of which this collective is a step; NULL: a program's own
+     * call. It gives notice of its waits through notice. */
+    const char *purpose;
+    struct wait_notice notice;
     struct flow_label label;
     struct frame_call call;
-    struct frame_call first_call; /* of the first stage */
+    struct frame_call first_call; /* the first stage's */
     enum op_state state;
     bool is_dirty;
     bool is_message;
-    bool is_held;     /* its waiter makes progress already, and begins it */
-    bool is_checking; /* the ranks agree on the call first */
-    bool has_failed;  /* itself: its status may tell of an earlier call */
-    uint64_t ask_ns;  /* when those it waits for are asked */
-    uint64_t ask_after_ns;    /* since they were asked before */
-    unsigned n_graces;        /* times its deadline was put off for an answer */
-    atomic_bool is_cancelled; /* its caller has given it up */
-    atomic_bool is_done;      /* status and text are final: the waiter's */
+    bool is_held;     /* the waiter owns progress already and begins it */
+    bool is_checking; /* the ranks first agree on the call */
+    /* The operation itself failed. Its status may also report the failure of an
+     * earlier call. */
+    bool has_failed;
+    uint64_t ask_ns;          /* when to ask the awaited peers next */
+    uint64_t ask_after_ns;    /* interval before the question after that */
+    unsigned n_graces;        /* times its deadline was extended for an
+                               * answer */
+    atomic_bool is_cancelled; /* its caller has cancelled it */
+    atomic_bool is_done;      /* status and text are final and the waiter's */
     enum hoop_status status;
-    struct waiter *waiter; /* under the lock */
-    int notified_fd;       /* likewise: written to at its end; -1: none */
-    struct op *partner;    /* waited for and freed together; NULL: none */
+    struct waiter *waiter; /* protected by the lock */
+    int notified_fd;       /* under the lock; written to at the end; -1: none */
+    struct op *partner;    /* is waited for and freed with it; NULL: none */
     char text[LIMIT_ERROR_TEXT];
-    struct hoop_failure failure; /* the same facts, where status is not OK */
+    /* The same facts as text, if status is not OK. */
+    struct hoop_failure failure;
 
-    /* A collective. */
+    /* Of a collective: */
     struct tracker tracker;
-    struct rounds rounds;           /* instead, when it is flat */
-    TAILQ_ENTRY(op) shm_queue_link; /* while it is queued */
-    bool is_shm;                    /* the stage under way */
-    bool is_inline;                 /* inline_collective.c: it is in no list */
-    bool is_under_lock; /* ... and done under the lock: nothing ends */
-    bool
-        is_shm_queued; /* it is one of the context's shared-memory operations */
+    struct rounds rounds;           /* used instead of tracker if is_shm */
+    TAILQ_ENTRY(op) shm_queue_link; /* while is_shm_queued */
+    bool is_shm;                    /* the current stage uses shared memory */
+    /* The context's cached operation, which inline_collective.c uses. It is in
+     * no list. */
+    bool is_inline;
+    /* The inline path holds the lock, so that no operation may end
+     * meanwhile. */
+    bool is_under_lock;
+    /* It is in the context's shared-memory run queue. */
+    bool is_shm_queued;
     struct plan_shape shape;
     const struct algorithm *algorithm;
     const uint32_t *members; /* NULL: all of the context's */
     struct chain chain;
-    uint32_t stage;                  /* the one under way */
-    uint64_t signatures[STAGES_MAX]; /* up to it */
+    uint32_t stage;                  /* the current one */
+    uint64_t signatures[STAGES_MAX]; /* of all stages up to the current one */
     size_t *counts;                  /* copies of the shape's */
     size_t counts_capacity;
     size_t element_size;
     enum codec_loss loss;
-    struct residual *residual; /* NULL: nothing is kept of what is lost */
+    struct residual *residual; /* NULL: no error feedback */
     const uint8_t *input;
     uint8_t *output;
     uint8_t *scratch;
     size_t scratch_capacity;
     reduction_fn *reduce;
-    division_fn *divide; /* NULL: not AVG */
+    division_fn *divide; /* NULL: the reduction is not an average */
     struct step_flow_list flows;
     struct step_flow_list free_flows;
 
-    /* A message. */
+    /* Of a message: */
     struct step_flow message;
     struct hoop_received *received;
-    struct frame_tensor tensor;  /* label.tensor, if it is one: */
-    bool is_refusal;             /* the message's bytes are why */
-    uint32_t *received_part;     /* the caller's, for one that does not fit */
-    struct hoop_tensor *out;     /* the caller's, for what comes */
-    struct engine_object object; /* ... or where its bytes are handed out */
-    struct hoop_tensor made;     /* what comes */
-    bool is_made_owned;          /* its data are freed unless handed out */
+    struct frame_tensor tensor; /* label.tensor points here if it is a
+                                  * tensor */
+    bool is_refusal;            /* the message is an error text for its
+                                  * sender */
+    /* The caller's: which part did not fit a tensor receive that was
+     * refused. */
+    uint32_t *received_part;
+    struct hoop_tensor *out;     /* the caller's, for the received tensor */
+    struct engine_object object; /* where an object's bytes are returned */
+    struct hoop_tensor made;     /* the received tensor */
+    bool is_made_owned;          /* its data are freed unless returned */
 };
 
-/* executor.c: collectives. All by the progress owner. */
+/* executor.c executes collectives. All its functions are called by the progress
+ * owner. */
 
-/* Make the first steps active. */
+/* Activate the first steps of the plan. */
 enum hoop_status
 executor_begin(struct op *op);
-/* Whether there is anything to do before something comes or goes: who begins
- * mostly has only to send. */
+/* Returns whether a local step can be done before anything is sent or received.
+ * A new operation usually only has to send. */
 bool
 executor_can_move(const struct op *op);
-/* Do what the data permit; true when every step is done. */
+/* Do all that the data permit. *out_is_complete becomes true when every step is
+ * done. */
 enum hoop_status
 executor_advance(struct op *op, bool *out_is_complete);
-/* No step touches a buffer any more. */
+/* Cancel all flows: no step touches a buffer any more. */
 void
 executor_abort(struct op *op);
 void
 executor_handed(struct step_flow *flow, uint64_t n_bytes);
 void
 executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes);
-/* What came by flow, or leaves by it, is encoded so: give it to those of the same
- * operation that will send it, too. */
+/* The bytes of flow were received or sent in the given encoding: cache it for
+ * the sends of the same operation that will send the same bytes. */
 void
 executor_coded(struct step_flow *flow, const struct encoded *encoded);
-/* The world rank of rank of the plan that is under way. */
+/* Returns the world rank of rank in the current plan. */
 uint32_t
 op_member(const struct op *op, uint32_t rank);
-/* Frees what a spare op keeps. */
+/* Free what an operation keeps for its next use. */
 void
 executor_deinit(struct op *op);
 
-/* Where span lies. */
+/* Returns the address of span. */
 uint8_t *
 op_span(const struct op *op, const struct plan_span *span);
-/* One more of op's flows, zeroed. NULL: no memory. */
+/* Returns one more zeroed flow of op, or NULL if there is no memory. */
 struct step_flow *
 op_flow_take(struct op *op);
 void
 op_flow_give_back(struct step_flow *flow);
 
-/* shm_executor.c: collectives through a shared region. All by the progress owner, as above. */
+/* shm_executor.c executes collectives through a shared region. All its
+ * functions are called by the progress owner, or by the inline path. */
 
 enum hoop_status
 shm_executor_begin(struct op *op);
 enum hoop_status
 shm_executor_advance(struct op *op, bool *out_is_complete);
-/* Do one round, if that can be done now. */
+/* Do one round if that is possible now. */
 enum hoop_status
 shm_executor_try(struct op *op, bool *out_is_done);
-/* As shm_executor_begin(), with the plan of one round that op has. */
+/* Like shm_executor_begin(), but reuse op's plan, which has one round. */
 void
 shm_executor_restart(struct op *op);
-/* Wake those who sleep and could go on: before who has tried a round waits. */
+/* Wake peers that sleep and could continue. The inline path calls it after an
+ * attempt at a round, before it waits. */
 void
 shm_executor_wake_peers(struct op *op);
-/* What it waited for has come. */
+/* Returns whether what op waits for has happened. */
 bool
 shm_executor_can_move(const struct op *op);
-/* About how long the others may be busy with the round under way; 0: op is not
- * flat. */
+/* Estimate how long the peers may be busy with the current round. Returns 0 if
+ * op does not use shared memory. */
 uint64_t
 shm_executor_work_ns(const struct op *op);
-/* op has failed: nothing of it will be read any more, nor shall be found. */
+/* op has failed: withdraw its posts, and tell the peers that this rank reads no
+ * more of theirs. */
 void
 shm_executor_abort(struct op *op);
 /* Make op's flows those of the peers that it is waiting for. */
 void
 shm_executor_list_awaited(struct op *op);
-/* The first of them, a world rank, without that; or HOOP_NO_RANK. */
+/* Returns the first world rank that op waits for, or HOOP_NO_RANK. Leaves op's
+ * flows alone. */
 uint32_t
 shm_executor_awaited_rank(const struct op *op);
 
@@ -260,56 +294,61 @@ shm_executor_reads(const struct plan_step *step)
     return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
 }
 
-/* prefetch.c: before shm_reduce_run(), in all rounds but the last. Plans the next; if
- * that posts what this one makes, and there is room, rounds.prefetch says where. */
+/* prefetch.c: call before shm_reduce_run(), in all rounds but the last. Plans
+ * the next round. If that posts what this round produces and its slot is free,
+ * rounds.prefetch points to the slot. */
 void
 prefetch_prepare(struct op *op);
 
-/* shm_reduce.c: the steps behind the posts, when all have published. */
+/* shm_reduce.c: do the steps that follow the posts, once all peers have
+ * published. */
 enum hoop_status
 shm_reduce_run(struct op *op);
-/* step, of which the other operand stands at arrived. */
+/* Combine own with arrived, the operand that step reads. */
 void
 shm_reduce_combine(const struct op *op,
                    const struct plan_step *step,
                    const uint8_t *own,
                    const uint8_t *arrived);
-/* What step copies, from there. */
+/* Copy what step copies, which stands at from. */
 void
 shm_reduce_copy(const struct op *op,
                 const struct plan_step *step,
                 const uint8_t *from);
-/* What step brings to where next combines with it: both at once. */
+/* Returns whether next combines with what step brings, so that both can be done
+ * at once. */
 bool
 shm_reduce_is_pair(const struct plan_step *step, const struct plan_step *next);
 
-/* shm_direct.c: the same of a direct plan. */
+/* shm_direct.c does the same for a direct plan, which reads peers' buffers. */
 
 enum {
     SHM_DIRECT_LINE_BYTES = PLAN_EXPOSED_MAX * sizeof(uint64_t)
 };
 
-/* Say in a line where what is shown in this round stands; returns how many bytes
- * that are. */
+/* Write the addresses of the buffers exposed in this round into a line. Returns
+ * the number of bytes exposed. */
 size_t
 shm_direct_publish(const struct op *op, uint8_t *line);
-/* As shm_reduce_run(); the round may be retracted then. *out_n_fetched: bytes. */
+/* Like shm_reduce_run(). A peer may retract its buffers: then
+ * rounds.is_retracted is set. *out_n_fetched counts bytes. */
 enum hoop_status
 shm_direct_run(struct op *op, size_t *out_n_fetched);
 
 /* inline_collective.c */
 
-/* The operation that a context with a shared region keeps. NULL: no memory. */
+/* Create the cached operation of a context with a shared region. Returns NULL
+ * if there is no memory. */
 struct op *
 cached_op_create(struct comm_context *context);
 
 /* op_pool.c */
 
-/* Ready for a call on context by algorithm, or for a message (NULL). NULL: no
- * memory. */
+/* Returns an operation that is ready for a call of algorithm on context, or for
+ * a message if algorithm is NULL. Returns NULL if there is no memory. */
 struct op *
 op_take(struct comm_context *context, const struct algorithm *algorithm);
-/* It is not needed any more: kept for the next, if there is room. */
+/* Return op to the pool, or free it if the pool is full. */
 void
 op_free(struct op *op);
 void
@@ -317,54 +356,58 @@ op_destroy(struct op *op);
 
 /* submit.c */
 
-/* Which faults are about a call; those that strike before it begins do. By its
- * caller, without the progress right. */
+/* Returns which fault rules apply to a call, and triggers those that act before
+ * it begins. The caller of the call does this, without owning progress. */
 uint32_t
 faults_of_call(const struct engine *engine, enum call_name name);
-/* What strikes the process while op is under way; round is from 0. */
+/* Trigger the process faults of op at point; round counts from 0. */
 void
 op_inject_fault(const struct op *op, enum fault_point point, uint32_t round);
-/* As engine_start(), of a call whose faults are known. */
+/* Like engine_start(), with the fault rules known. */
 enum hoop_status
 op_start(struct comm_context *context,
          const struct engine_collective *collective,
          uint32_t faults,
          struct op **out_op);
 
-/* Make it op's next collective: a copy of all but buffers and nodes. */
+/* Make collective op's current stage. Everything but buffers and members is
+ * copied. */
 enum hoop_status
 op_set_collective(struct op *op, const struct engine_collective *collective);
 
-/* What its bytes are: elements of the call, or what a barrier sends. */
+/* Set the element size and kernels: those of the call, or a byte's for a
+ * barrier. */
 void
 op_set_kernels(struct op *op);
-/* Part of the wire's step. */
+/* Returns the stage, which is part of the step on the wire. */
 uint32_t
 op_stage(const struct op *op);
 
 /* chain.c */
 
-/* executor_advance(), and on into the next stage; complete after the last. */
+/* Run executor_advance() and start further stages. *out_is_complete becomes
+ * true after the last one. */
 enum hoop_status
 chain_advance(struct op *op, bool *out_is_complete);
-/* How op has ended, once its results are handed out. By its waiter. */
+/* Hand out op's results and return how it ended. Called by its waiter. */
 enum hoop_status
 chain_finish(struct op *op);
 
-/* receive_allocation.c: tensors and objects that are received. */
+/* receive_allocation.c: received tensors and objects whose memory hoop
+ * allocates. */
 
-/* Receives of that name hand out what comes in memory of its size. */
+/* Returns whether receives of that call name hand out allocated memory. */
 static inline bool
 receive_allocation_is_of(uint32_t name)
 {
     return name == CALL_RECV_ANY_TENSOR || name == CALL_RECV_OBJECT;
 }
 
-/* op, a receive, will hand out what comes where message says. */
+/* The receive op will hand out what it receives where message says. */
 void
 receive_allocation_expect(struct op *op, const struct engine_message *message);
-/* The message is there, of any size: give it memory, or end op and tell the
- * sender. */
+/* The message has been matched, whatever its size: allocate memory for it, or
+ * end op and tell the sender. */
 void
 receive_allocation_begin(struct op *op,
                          const struct frame *frame,
@@ -372,25 +415,26 @@ receive_allocation_begin(struct op *op,
 
 /* context.c */
 
-/* The number of a collective that users are told: they count their own. */
+/* Returns the number that users are told of a collective: they count only their
+ * own calls. */
 uint64_t
 context_call_number(const struct comm_context *context, uint64_t number);
 
-/* Messages by which a context is formed are numbered behind this: users count their
- * own from 1, to each rank. */
+/* Messages that form a context are numbered from here. Users' messages to each
+ * rank are numbered from 1. */
 static const uint64_t MESSAGES_FORMING = (uint64_t)1 << 32;
 
-/* The number of a message that users are told. */
+/* Returns the number that users are told of a message. */
 uint64_t
 message_number(uint64_t number);
 
-/* failure_details.c: what is known of a failure, beside its text. */
+/* failure_details.c: what is known of a failure beside its text. */
 
-/* Of no operation. */
+/* Returns the details of a failure that belongs to no operation. */
 struct hoop_failure
 failure_details(const struct roster *roster,
                 const struct failure_notice *failure_notice);
-/* Of op, which users know by number; while it runs, if it does. */
+/* Returns the details of op's failure. number is the one users know. */
 struct hoop_failure
 failure_details_of_op(const struct op *op,
                       uint64_t number,
@@ -401,28 +445,31 @@ failure_details_of_op(const struct op *op,
 struct failure_notice
 failure_make(enum hoop_status status, uint32_t rank, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* End op with a status and a text that begins with the call. */
+/* End op with a failure whose text begins with the call, and tell the other
+ * ranks of the context. */
 void
 op_fail(struct op *op, const struct failure_notice *failure_notice);
-/* ... with this thread's last error, of that status: it is at fault itself. */
+/* End op with this thread's last error, whose status is given; this rank is at
+ * fault. */
 void
 op_fail_own(struct op *op, enum hoop_status status);
-/* ... which the other ranks know already. */
+/* End op with a failure that the other ranks know already. */
 void
 op_fail_told(struct op *op, const struct failure_notice *failure_notice);
 void
 op_end(struct op *op, enum hoop_status status);
-/* ... well, unless more came for it than it takes. */
+/* End op successfully, unless more data came for it than it takes. */
 void
 op_complete(struct op *op);
-/* Its partner has failed: it ends in the same way. */
+/* Returns whether op's partner has failed, so that op must end in the same
+ * way. */
 bool
 op_partner_has_failed(const struct op *op);
 void
 op_fail_as_partner(struct op *op);
 void
 op_touch(struct op *op);
-/* When op must be looked at next, though nothing comes. */
+/* Returns when op must be looked at next even if nothing arrives. */
 uint64_t
 op_due_ns(const struct op *op);
 

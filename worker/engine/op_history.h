@@ -1,8 +1,9 @@
 /*
  * engine/op_history.h - the operations of a context that have ended here
  *
- * A rank that only sends returns before the others know what it called. What
- * comes for such an operation afterwards is judged by what is kept of it. Pure.
+ * A rank that only sends may return before the others know what it called.
+ * Frames that arrive for such an operation later are compared with its entry
+ * here. Pure.
  */
 
 #ifndef ENGINE_OP_HISTORY_H
@@ -15,8 +16,8 @@
 #include "wire/frame.h"
 
 enum {
-    /* More than a rank gets ahead in a shared region of the one it calls with; through
-     * sockets it may get further, if what it sends is little. */
+    /* More than the calls by which a rank can be ahead of its peers in a shared
+     * region. Over sockets it may get further ahead if it sends little. */
     OP_HISTORY_ENTRIES = 128,
 };
 
@@ -30,26 +31,29 @@ struct op_history_entry {
 
 struct op_history {
     struct op_history_entry ops[OP_HISTORY_ENTRIES];
-    /* The newest that failed: all is said of the older ones. */
+    /* The newest operation that failed. Failures of older operations have been
+     * told. */
     uint64_t failed_newest;
 };
 
 void
 op_history_add(struct op_history *op_history,
                const struct op_history_entry *op);
-/* One of a single stage that ended well. */
+/* Add an operation of a single stage that ended well. */
 void
 op_history_add_call(struct op_history *op_history,
                     uint64_t number,
                     uint64_t signature,
                     const struct frame_call *call);
-/* NULL: too long ago, or never ended. */
+/* Returns the entry of an operation, or NULL if it is too old or has not
+ * ended. */
 const struct op_history_entry *
 op_history_find(const struct op_history *op_history, uint64_t number);
-/* Number ended well here, but failed elsewhere. False: it is known already. */
+/* Operation number ended well here but failed elsewhere. Returns false if that
+ * is known already. */
 bool
 op_history_mark_failed(struct op_history *op_history, uint64_t number);
-/* As far as is known. */
+/* Returns whether the operation failed, as far as is known. */
 bool
 op_history_has_failed(const struct op_history *op_history, uint64_t number);
 

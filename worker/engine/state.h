@@ -1,4 +1,7 @@
-/* engine/state.h - the engine's and a context's own state; private to engine/ */
+/*
+ * engine/state.h - the state of an engine and of its contexts; private to
+ * engine/
+ */
 
 #ifndef ENGINE_STATE_H
 #define ENGINE_STATE_H
@@ -44,8 +47,8 @@ struct command {
 
 TAILQ_HEAD(command_list, command);
 
-/* What the control thread may tell the progress owner of a rank: bits, of which a higher
- * one is the graver. */
+/* What the control thread may tell the progress owner about a rank. The kinds
+ * are bits; a higher one is graver. */
 enum notice_kind {
     NOTICE_UNDECIDED = 1, /* the coordinator will not decide about it */
     NOTICE_SHORTAGE = 2,
@@ -53,22 +56,26 @@ enum notice_kind {
     NOTICE_DECLARED_DEAD = 8,
 };
 
-/* All that the progress owner has not been told yet of one rank. Each rank has its own from
- * the beginning: a notice that found no memory would leave calls waiting. */
+/* All that the progress owner has not yet read about one rank. Every rank has
+ * one from the start: if a notice needed memory and found none, calls would
+ * wait for ever. */
 struct notice {
     TAILQ_ENTRY(notice) link;
-    unsigned
-        kinds; /* enum notice_kind; 0: none, else the progress owner will read it */
+    /* Bits of enum notice_kind. 0: the notice is in no list; else the progress
+     * owner will read it. */
+    unsigned kinds;
     uint32_t rank;
-    enum evidence evidence;  /* NOTICE_DECLARED_DEAD */
-    uint32_t of;             /* NOTICE_SHORTAGE: who lacks something ... */
-    enum hoop_status status; /* ... and what operations end with */
-    char why[REASON_BYTES];  /* of the gravest kind */
+    enum evidence evidence;  /* for NOTICE_DECLARED_DEAD */
+    uint32_t of;             /* for NOTICE_SHORTAGE: the rank that lacks
+                              * something */
+    enum hoop_status status; /* for NOTICE_SHORTAGE: what operations end with */
+    char why[REASON_BYTES];  /* the reason of the gravest kind */
 };
 
 TAILQ_HEAD(notice_list, notice);
 
-/* Once for what others have sent, once for what they then say of it. */
+/* Polls needed after an operation: one finds what others have sent, one what
+ * they then say of it. */
 enum {
     POLLS_PENDING = 2
 };
@@ -82,17 +89,17 @@ struct early_failure {
 
 TAILQ_HEAD(early_failure_list, early_failure);
 
-/* What a rank that left had called, and this one has not yet. */
+/* A collective that a departed rank had entered and this rank has not. */
 struct final_state {
     TAILQ_ENTRY(final_state) link;
     uint32_t peer;
-    struct frame frame; /* its last answer: engine/state_query.c */
+    struct frame frame; /* the departed rank's last answer: state_query.c */
 };
 
 TAILQ_HEAD(final_state_list, final_state);
 TAILQ_HEAD(failed_send_list, failed_send);
 
-/* The last used first. */
+/* The most recently used residual is first. */
 struct residuals {
     struct residual_list list;
     size_t n;
@@ -107,27 +114,32 @@ struct comm_context {
     uint32_t size;
     uint32_t *ranks;
     pthread_mutex_t name_lock;
-    char name[LIMIT_NAME]; /* as the program calls it; "": it does not */
+    char name[LIMIT_NAME]; /* what the program calls it; "": nothing */
     _Atomic uint32_t timeout_ms;
-    const char
-        *_Atomic purpose;       /* context_set_purpose(); NULL: the program's */
-    _Atomic uint64_t op_next;   /* number of the next collective */
-    _Atomic uint64_t n_forming; /* of them, those by which it was formed */
-    uint64_t *message_next; /* [size]: number of the next message sent there */
-    struct residuals residuals; /* under the lock, as are the numbers above */
-    /* The progress owner's, as is all below. */
+    const char *_Atomic purpose; /* context_set_purpose(); NULL: a program's
+                                 * call */
+    _Atomic uint64_t op_next;    /* number of the next collective */
+    _Atomic uint64_t n_forming;  /* how many of them formed the context */
+    /* [size]: number of the next message to each rank. */
+    uint64_t *message_next;
+    struct residuals residuals; /* under the lock, like the numbers above */
+    /* The rest belongs to the progress owner. */
     uint64_t begin_next; /* number of the next collective to begin */
-    /* Sockets may hold what others have sent for another call than the last:
-     * looks at all of them after which they do not, and flat ones' looks. */
+    /* Poll passes still needed before no socket can hold a frame of an earlier,
+     * different call; shared-memory calls are counted apart. */
     unsigned n_polls_pending, n_polls_pending_shm;
     struct shm_region *shm_region; /* NULL: there is none */
-    uint64_t abandoned;     /* up to which operation failures were told there */
-    struct op_list shm_ops; /* begun, and to be done one after another */
-    TAILQ_ENTRY(comm_context) shm_contexts_link; /* while there are any */
-    struct op
-        *cached_op; /* of inline_collective.c; NULL: without a shared region */
-    bool is_cached_op_plain;    /* what it called last had no counts */
-    unsigned n_rounds_unpolled; /* inline rounds since sockets were looked at */
+    /* Failures of operations up to this number have been announced in the
+     * shared region. */
+    uint64_t abandoned;
+    struct op_list shm_ops; /* shared-memory run queue: begun, run in order */
+    /* While shm_ops is not empty. */
+    TAILQ_ENTRY(comm_context) shm_contexts_link;
+    /* Of the inline path; NULL: the context has no shared region. */
+    struct op *cached_op;
+    /* The cached operation's last call had no counts. */
+    bool is_cached_op_plain;
+    unsigned n_rounds_unpolled; /* inline rounds since sockets were polled */
     /* A failure notice is passed on once: see failure_notice_on_ended(). */
     struct early_failure_list early_failures;
     unsigned n_early_failures;
@@ -136,28 +148,30 @@ struct comm_context {
     struct failed_send_list failed_sends;
     unsigned n_failed_sends;
     struct op_history op_history;
-    /* The last failure notice on an operation that has ended, for those who ask. */
+    /* The last failure notice on an operation that has ended, kept for ranks
+     * that ask. */
     uint64_t failed_op;
     struct failure_notice failed;
-    uint64_t failed_first; /* number of the first that ended badly here, or 0 */
-    /* By one of its members: revocation.c. */
+    uint64_t failed_first; /* number of the first that failed here; 0: none */
+    /* A member has revoked the context: revocation.c. */
     bool is_revoked;
     struct failure_notice revoked;
     bool must_revoke_on_loss; /* revoke it when a member is lost */
-    bool is_watched; /* somebody waits for its members, without an operation */
-    TAILQ_ENTRY(comm_context) watched_link; /* then */
-    /* One on what had returned here: the next call to end tells it. */
+    bool is_watched; /* somebody waits for members without an operation */
+    TAILQ_ENTRY(comm_context) watched_link; /* while is_watched */
+    /* An operation that returned success here failed elsewhere: the next call
+     * to end reports it. */
     bool has_deferred_failure;
     struct failure_notice deferred_failure;
 };
 
 TAILQ_HEAD(context_command_list, context_command);
 
-/* A send to this rank that failed where it was called, and was told by others:
- * the receive that it was for fails, too. */
+/* A send to this rank that failed at its sender, which others have told this
+ * rank: the receive that it was for fails, too. */
 struct failed_send {
     TAILQ_ENTRY(failed_send) link;
-    uint64_t n;      /* of them, all alike */
+    uint64_t n;      /* how many alike */
     uint32_t source; /* a world rank */
     uint64_t tag;
     struct failure_notice failure_notice;
@@ -165,44 +179,45 @@ struct failed_send {
 
 struct lost_rank {
     bool is_lost;
-    bool has_given_up; /* it has said so itself; then it is lost, too */
+    bool has_given_up; /* it has said so itself; is_lost is set, too */
     bool has_left;
-    bool is_suspect;  /* it is lost unless others know better in time */
-    bool is_reported; /* ... and those who decide know */
+    bool is_suspect;  /* it is lost unless others decide otherwise in time */
+    bool is_reported; /* those who decide know of the suspicion */
     enum evidence evidence;
     uint64_t suspected_ns;
-    uint64_t n_heard;       /* of it, until then */
+    uint64_t n_heard;       /* signs of life of it before the suspicion */
     uint64_t rule_ns;       /* when the rule for ranks alone begins to hold */
-    uint64_t next_check_ns; /* when it is looked after again */
-    /* Not lost, but there is no connection, for want of what `why` says, by
-     * short_of; HOOP_OK: nothing is known to be wanting. */
+    uint64_t next_check_ns; /* when to check it again */
+    /* The rank is not lost, but there is no connection to it because short_of
+     * lacks what `why` says. HOOP_OK: no shortage is known. */
     enum hoop_status short_status;
     uint32_t short_of;
     struct failed_window *failed; /* its failed sends; NULL: none are known */
-    uint64_t failed_told;         /* number of the last that it told itself */
+    uint64_t failed_told;         /* number of the last failed send that it
+                                   * reported */
     char why[REASON_BYTES];
 };
 
-/* Signs of life of a rank. */
+/* What is known of a rank's signs of life. */
 struct heartbeat {
-    uint64_t n_checks; /* the last one that was for it */
+    uint64_t n_checks; /* the last check that waited for it */
     uint64_t n_heard;
     uint64_t silent_ns;
-    uint64_t ended_ns;   /* since when its process is seen to have; 0: is not */
-    atomic_bool is_seen; /* its process can be: it has that number here */
-    struct process_share share; /* when half the time had passed */
+    uint64_t ended_ns;   /* when its process was seen to have ended; 0: not */
+    atomic_bool is_seen; /* its process is visible here under its pid */
+    struct process_share share; /* when half the timeout had passed */
     unsigned n_grace_periods;
-    struct probe probe; /* of its listener, when half the time had passed */
-    bool has_baseline;  /* share is known, and probe has begun */
+    struct probe probe; /* of its listener, begun at half the timeout */
+    bool has_baseline;  /* share is known and probe has begun */
     bool is_asked;
-    uint32_t round_trip_ms; /* just before it was asked */
+    uint32_t round_trip_ms; /* just before the question */
 };
 
-/* Whom this rank hears, while that is asked. */
+/* Which ranks this rank hears, while the coordinator asks for that. */
 struct views {
-    uint64_t question; /* 0: it is not */
+    uint64_t question; /* 0: none is open */
     uint64_t asked_ns;
-    uint64_t *n_heard; /* [world rank]: when it was asked; NULL: never yet */
+    uint64_t *n_heard; /* [world rank]: count when asked; NULL: never asked */
     uint8_t *seen;     /* [world rank] */
 };
 
@@ -211,13 +226,13 @@ struct engine {
     const struct roster *roster;
     struct transport *transport;
     struct faults *faults; /* NULL: none */
-    bool is_forked_child;  /* in a forked child: nothing else may be touched */
-    int local_ranks_fd;    /* this rank, as other jobs see it */
-    /* How to wait beside the ranks that are on this host: unless it spins, they
-     * are more than there are processors. */
+    bool is_forked_child;  /* nothing else may be touched then */
+    int local_ranks_fd;    /* shows this rank to other jobs */
+    /* How to wait, given all ranks on this host: any policy but SPIN means that
+     * they outnumber the processors. */
     _Atomic enum wait_policy host_wait_policy;
 
-    /* Under the lock. */
+    /* Protected by the lock: */
     pthread_mutex_t lock;
     bool is_progress_owned;
     struct waiter_list waiters;
@@ -229,35 +244,41 @@ struct engine {
     unsigned n_pooled;
     struct context_list contexts;
     struct context_command_list context_commands;
-    uint64_t asked;          /* a question that is to be looked at */
-    uint64_t activity_query; /* likewise */
-    bool has_cancelled;      /* operations, since the last look */
-    bool must_sweep;         /* what came for communicators that are not kept */
+    uint64_t asked;          /* question waiting to be read; 0: none */
+    uint64_t activity_query; /* query waiting to be read; 0: none */
+    bool has_cancelled;      /* an operation was cancelled since the last
+                              * look */
+    bool must_sweep;         /* drop frames kept for communicators that are
+                              * gone */
     unsigned n_expected;     /* contexts that are being formed */
-    uint64_t n_failed_told;  /* failed sends, to others: the progress owner's */
-    uint64_t gone[LIMIT_CONTEXTS_GONE]; /* ids of the last that were closed */
+    /* Failed sends reported to others; progress owner's. */
+    uint64_t n_failed_told;
+    uint64_t gone[LIMIT_CONTEXTS_GONE]; /* ids of the contexts closed last */
     size_t n_gone;
 
-    /* The operation that ended last, for the next of its kind: whoever calls
-     * the same again does not need the lock for it. */
+    /* The operation that ended last. A caller that repeats the same call takes
+     * it without the lock. */
     _Atomic(struct op *) kept;
 
-    struct cma_cookie cma_cookie; /* others find it before they read */
-    _Atomic int *bells; /* [world rank]: those that were reached, or -1 */
+    /* Peers find it before they read this process's memory. */
+    struct cma_cookie cma_cookie;
+    _Atomic int *bells; /* [world rank]: descriptor that wakes it, or -1 */
 
     atomic_bool has_commands;
-    atomic_bool is_asked;    /* a question is, or views.question is open */
-    atomic_bool is_expelled; /* lost[own rank].why is there, and stays */
+    atomic_bool is_asked;    /* a question is waiting, or views.question is
+                              * open */
+    atomic_bool is_expelled; /* final: lost[own rank].why says the reason */
     atomic_bool is_sleeping;
-    atomic_bool has_early_frames; /* something is kept for a context to come */
+    /* Frames are kept for a context that is not open yet. */
+    atomic_bool has_early_frames;
     _Atomic uint64_t n_ended;
 
-    /* The progress owner's. */
+    /* The progress owner's: */
     struct cpu_placement cpu_placement;
-    struct op *own; /* what it waits for itself; NULL: it has ended, or none */
+    struct op *own; /* operation it waits for; NULL: ended, or none */
     struct op_list running;
     struct op_list dirty;
-    struct op_list ended; /* their waiters do not know yet */
+    struct op_list ended; /* not yet published to their waiters */
     uint64_t deadline_ns; /* not later than the earliest of the running */
     struct context_list shm_contexts;
     struct context_list watched;
@@ -266,19 +287,22 @@ struct engine {
     uint32_t n_suspects;
     struct views views;
     struct heartbeat *heartbeats; /* [world rank] */
-    uint64_t n_checks;            /* for heartbeats, and when the last was */
+    uint64_t n_checks;            /* heartbeat checks done; the last was at
+                                   * checked_ns */
     uint64_t checked_ns;
-    uint32_t n_left;     /* of them, in good order */
-    uint64_t warned_ns;  /* when it was last said that somebody is late */
-    unsigned n_unwarned; /* operations of which it was not said since */
+    uint32_t n_left;     /* ranks that left in good order */
+    uint64_t warned_ns;  /* when the last straggler warning was written */
+    unsigned n_unwarned; /* late operations not warned of since then */
     bool is_leaving;
-    bool has_rest;   /* of what was sent at once, and has ended */
+    /* An inline send has ended, but some of its bytes are still unsent. */
+    bool has_rest;
     bool must_flush; /* before the end of an operation is published */
-    bool may_poll;   /* at the sockets that nothing waits for, before an end */
+    /* Sockets that nothing waits for may be polled before an operation ends. */
+    bool may_poll;
 };
 
-/* By the progress owner: one more operation has ended well. There is one writer: no
- * locked instruction is needed. */
+/* The progress owner counts an operation that ended well. There is one writer,
+ * so that no locked instruction is needed. */
 static inline void
 engine_count(struct engine *engine)
 {
@@ -290,142 +314,148 @@ engine_count(struct engine *engine)
 
 /* command_queue.c */
 
-/* Hand the connection in content, which is taken, to the progress owner or the next one.
- * Without memory for that it is closed, and its rank unreachable. */
+/* Hand the connection described by content to the progress owner; ownership
+ * passes. If there is no memory for that, the connection is closed and its rank
+ * reported unreachable. Thread: any. */
 void
 engine_enqueue_connection(struct engine *engine, const struct command *content);
-/* Close the connection in command: nobody takes it. */
+/* Close the connection in a command that will not be executed. */
 void
 command_discard(const struct command *command);
-/* Tell the progress owner, or the next one, what content says of content->rank; of two
- * reasons that it has not read yet it is given the graver, or the first. Needs no
- * memory. */
+/* Tell the progress owner what content says about content->rank. Of two reasons
+ * that it has not read yet, the graver is kept, or else the first. Needs no
+ * memory. Thread: any. */
 void
 engine_notify(struct engine *engine, const struct notice *content);
-/* Have the progress owner call engine_sweep(). Needs no memory. */
+/* Have the progress owner call engine_sweep(). Needs no memory. Thread: any. */
 void
 engine_sweep_later(struct engine *engine);
-/* By the progress owner: do what was handed in. Returns whether there was any. */
+/* The progress owner executes all commands. Returns whether there were any. */
 bool
 engine_execute_commands(struct engine *engine);
 
-/* A failure notice on a rank; others are on an operation of a communicator. */
+/* The communicator id of failure notices on a rank; others are on an operation
+ * of a communicator. */
 static const uint64_t FAILURE_OF_RANK = 0;
 
 /* cancel.c, by the progress owner */
 
-/* End what has been cancelled. */
+/* End all operations that have been cancelled. */
 void
 engine_end_cancelled(struct engine *engine);
-/* ... before it began. */
+/* End op if it was cancelled before it began; returns whether it was. */
 bool
 op_refuse_cancelled(struct op *op);
 
 /* context.c */
 
-/* By the progress owner: end what runs on context, and forget all of it. */
+/* End what runs on context and destroy it. Called by the progress owner. */
 void
 context_end(struct comm_context *context);
-/* Nothing runs on it. */
+/* Destroy context, on which nothing runs. */
 void
 context_destroy(struct comm_context *context);
-/* Whether what comes for communicator id is of use: it is open, or may be one
- * that is just being formed. owner is the engine. */
+/* Returns whether frames for communicator id must be kept: it is open, or may
+ * be one that is being formed. owner is the engine. */
 bool
 engine_keeps(void *owner, uint64_t id);
-/* Forget what came for communicators that are not kept. */
+/* Drop kept frames of communicators for which engine_keeps() is false. */
 void
 engine_sweep(struct engine *engine);
 
 /* events.c */
 
 extern const struct transport_events engine_events;
-/* By the progress owner: rank has left in good order. */
+/* Rank has left in good order. Called by the progress owner. */
 void
 engine_left(struct engine *engine, uint32_t rank);
 
-/* failure_notice.c, by the progress owner. */
+/* failure_notice.c and failure_detector.c, by the progress owner. */
 
-/* rank, which may be this one, is dead or gone, which is certain by evidence
- * (EVIDENCE_TOLD: somebody else has found out): every operation that needs it
- * ends. */
+/* Record that rank, which may be this one, is certainly dead or gone by
+ * evidence (EVIDENCE_TOLD: another rank has found out). Every operation that
+ * needs it ends. */
 void
 engine_mark_lost(struct engine *engine,
                  uint32_t rank,
                  enum evidence evidence,
                  const char *why);
-/* The same, seen here: who may conclude from evidence, base/evidence.h says. */
+/* This rank has seen evidence that rank is dead. base/evidence.h says who may
+ * conclude from which evidence; until then rank is only suspected. */
 void
 engine_suspect(struct engine *engine,
                uint32_t rank,
                enum evidence evidence,
                const char *why);
-/* Nobody else decides about it. */
+/* The coordinator will not decide about rank: apply the rule for ranks
+ * alone. */
 void
 failure_detector_undecided(struct engine *engine, uint32_t rank);
-/* Returns when to look again. */
+/* Check all suspected ranks. Returns when to check again. */
 uint64_t
 engine_check_suspects(struct engine *engine, uint64_t now_ns);
-/* "rank 2 (a:70) is lost: ...", or what it said when it gave up; of this rank, that it
- * was declared lost. */
+/* Describe the loss of rank: "rank 2 (a:70) is lost: ...", or what it said when
+ * it gave up. Of this rank it says that it was declared lost. */
 const char *
 lost_describe(const struct engine *engine,
               uint32_t rank,
               char text[LIMIT_ERROR_TEXT]);
-/* text, why a call failed here, as other ranks should read it: of this rank, if it
- * was declared lost, by its name. Returns text or out_text. */
+/* Returns text, the reason of a failure here, as other ranks should read it: if
+ * this rank was declared lost, out_text names it. Returns text or out_text. */
 const char *
 lost_describe_to_others(const struct engine *engine,
                         const char *text,
                         char out_text[LIMIT_ERROR_TEXT]);
-/* world_rank is a member. */
+/* Returns whether world_rank is a member. */
 bool
 context_has_member(const struct comm_context *context, uint32_t world_rank);
-/* Whether, and why, op cannot end any more: a member is lost, or one that is still
- * needed has left. */
+/* Returns whether op cannot end any more, and why: a member is lost, or one
+ * that is still needed has left. */
 bool
 op_cannot_end(struct op *op, struct failure_notice *out_notice);
-/* Whether a member is lost; which. */
+/* Returns whether a member is lost, and which. */
 bool
 context_has_lost_member(const struct comm_context *context,
                         struct failure_notice *out_notice);
-/* Only the part about members that left. */
+/* Returns whether op waits for a member that has left. */
 bool
 op_waits_for_departed(struct op *op, struct failure_notice *out_notice);
-/* That rank, which is lost, is. */
+/* Returns the failure of operations that need rank, which is lost. */
 struct failure_notice
 lost_failure(const struct engine *engine, uint32_t rank);
-/* What a peer's failure notice, of which text is the payload, ends operations with. */
+/* Decode a peer's failure notice, whose payload is text. */
 struct failure_notice
 failure_notice_decode(const struct engine *engine,
                       const struct frame *frame,
                       const char *text);
-/* rank, of a struct failure_notice, as VERDICT frames have it in call.root. */
+/* Pack the rank of a failure notice as VERDICT frames carry it in call.root. */
 uint32_t
 failure_notice_pack_rank(uint32_t rank);
-/* Tell every peer of an operation's failure. */
+/* Tell every peer that an operation has failed. */
 void
 failure_notice_send_all(struct engine *engine,
                         const struct comm_context *context,
                         uint64_t number,
                         const struct failure_notice *failure_notice);
-/* Tell a peer to whom goodbye is said of all ranks that are lost. */
+/* Tell a peer to which goodbye is being said of all lost ranks. */
 void
 failure_notice_send_lost(struct engine *engine, uint32_t peer);
-/* The one on operation number that came before it began, to be freed; or NULL. */
+/* Remove and return the failure notice that came before operation number began,
+ * for the caller to free; NULL: none came. */
 struct early_failure *
 failure_notice_take_early(struct comm_context *context, uint64_t number);
-/* A failure notice on operation number, which has ended here: pass it on if it is
- * new. A mismatch is told by the next call of context that ends. */
+/* Operation number, which has ended here, failed elsewhere: pass the notice on
+ * if it is new. The next call of context that ends reports a mismatch. */
 void
 failure_notice_on_ended(struct comm_context *context,
                         uint64_t number,
                         const struct failure_notice *failure_notice);
-/* What op's call has to tell beside its own end; op->text may change. Returns
- * the status of both. */
+/* Add a deferred failure of an earlier call to op's own end; op->text may
+ * change. Returns the status of both. */
 enum hoop_status
 failure_notice_settle(struct op *op, enum hoop_status status);
-/* Peer's failure notice on a message this rank sent to it, or on a collective. */
+/* A peer's failure notice on a message that this rank sent to it, or on a
+ * collective. */
 void
 failure_notice_on_message(struct comm_context *context,
                           uint32_t peer,
@@ -439,7 +469,7 @@ failure_notice_on_op(struct engine *engine,
 
 /* mismatch.c, by the progress owner. */
 
-/* How the two sides of a collective's message differ in its length. */
+/* How the two sides of a collective's message disagree about its length. */
 struct size_mismatch {
     uint64_t number;
     const struct frame_call *call;
@@ -448,64 +478,69 @@ struct size_mismatch {
     bool is_sent; /* by this rank */
 };
 
-/* frame, of peer, is of another call than this rank's of the same number. */
+/* A frame of peer belongs to another call than this rank's of the same number:
+ * both fail. */
 void
 mismatch_calls(struct comm_context *context,
                uint32_t peer,
                const struct frame *frame);
-/* The calls are the same, but not the lengths of a message between the two. */
+/* The calls are the same, but the two sides disagree about the length of a
+ * message. */
 void
 mismatch_bytes(struct comm_context *context,
                uint32_t peer,
                const struct size_mismatch *size_mismatch);
-/* What came for op before it began: is it of the same call? */
+/* Check that the frames that came before op began are of the same call; else op
+ * ends. */
 void
 mismatch_early(struct op *op);
-/* op has all it needs; true when more came, and it has ended for that. */
+/* op has all it needs. Returns true if more data came, for which op has been
+ * ended. */
 bool
 mismatch_surplus(struct op *op);
 
-/* shortage.c, by the progress owner: the control thread's notice of one. */
+/* shortage.c, by the progress owner: act on the control thread's notice of a
+ * shortage. */
 void
 shortage_take(struct engine *engine, const struct notice *notice);
-/* That there is no connection to rank, as this thread's last error. */
+/* Set this thread's last error to say that there is no connection to rank. */
 enum hoop_status
 shortage_raise(const struct engine *engine, uint32_t rank);
-/* frame says that a send of some rank to some other has failed. */
+/* frame says that a send of one rank to another has failed. */
 void
 shortage_came(struct engine *engine,
               uint32_t peer,
               const struct frame *frame,
               const char *text);
-/* op, which begins, receives a message whose send is known to have failed: op
- * has ended then. */
+/* op is beginning. If it receives a message whose send is known to have failed,
+ * it ends; returns whether it did. */
 bool
 shortage_refuse(struct op *op);
 void
 shortage_forget(struct comm_context *context);
 
-/* receive_mismatch.c, by the progress owner: op, a receive, has been matched with the message
- * that frame, and tensor if it is one, begins, but does not take it. Both ends
- * of it end. */
+/* receive_mismatch.c, by the progress owner: the receive op has been matched
+ * with the message that frame begins (and tensor describes, if it is one) but
+ * cannot take it. The receive and the send end. */
 
-/* It is not what op expects. */
+/* The message is not what op expects. */
 void
 receive_mismatch_type(struct op *op,
                       const struct frame *frame,
                       const struct frame_tensor *tensor);
-/* There is no memory for it: why. */
+/* There is no memory for the message, as why says. */
 void
 receive_mismatch_memory(struct op *op,
                         const struct frame *frame,
                         const struct frame_tensor *tensor,
                         const char *why);
-/* Of a list, which op waits for more of, but its sender has begun the next list
- * with frame. Only op ends. */
+/* op waits for more parts of a list, but frame begins the sender's next list.
+ * Only op ends. */
 void
 receive_mismatch_next_list(struct op *op,
                            const struct frame *frame,
                            const struct frame_tensor *tensor);
-/* No receive is left for it: its sender is told. */
+/* No receive is left for a message: tell its sender. */
 void
 receive_mismatch_stray(struct engine *engine,
                        uint32_t peer,
@@ -514,15 +549,15 @@ receive_mismatch_stray(struct engine *engine,
 
 /* state_query.c, by the progress owner. */
 
-/* Ask the other side of flow what it has called. */
+/* Ask flow's peer what it has called. */
 void
 state_query_send(const struct step_flow *flow);
-/* peer asks, or answers. */
+/* peer asks what this rank has called. */
 void
 state_query_receive(struct comm_context *context,
                     uint32_t peer,
                     const struct frame *frame);
-/* ... after a communicator that is not here, and may not come. */
+/* peer asks about a communicator that is not here and may never come. */
 void
 state_query_deny(struct engine *engine,
                  uint32_t peer,
@@ -531,13 +566,13 @@ void
 state_query_answered(struct comm_context *context,
                      uint32_t peer,
                      const struct frame *frame);
-/* Answer beforehand what peer cannot ask any more: this rank leaves. */
+/* This rank leaves: answer beforehand what peer cannot ask any more. */
 void
 state_query_send_final(struct engine *engine, uint32_t peer);
-/* ... nor any peer: this rank frees the communicator. */
+/* This rank frees the communicator: answer beforehand what any peer may ask. */
 void
 state_query_send_freed(const struct comm_context *context);
-/* op, which has just begun, and what those that left had called. */
+/* op has just begun: compare it with the final states of departed ranks. */
 void
 state_query_apply_final(struct op *op);
 void
@@ -545,99 +580,105 @@ state_query_forget(struct comm_context *context);
 
 /* departure_record.c, by the progress owner. */
 
-/* This rank leaves: say so in its shared regions. */
+/* This rank leaves: record that in its shared regions. */
 void
 departure_record_write(struct engine *engine);
-/* Whether rank has said so in one that it shares with this one. */
+/* Returns whether rank has recorded its departure in a region that it shares
+ * with this rank. */
 bool
 departure_record_exists(struct engine *engine, uint32_t rank);
-/* Take what it left there for its answers. */
+/* Read the final states that rank left there. */
 void
 departure_record_read(struct engine *engine, uint32_t rank);
 
 /* shm_executor.c */
 
-/* What the header tells, as a frame would. */
+/* Returns what the header of a post says, as a frame. */
 struct frame
 shm_executor_frame(const struct comm_context *context,
                    const struct shm_region_header *header);
 
 struct comm_context *
 engine_context(struct engine *engine, uint64_t id);
-/* The collective of that number that is under way here; NULL: none. */
+/* Returns the collective of that number that is running here, or NULL. */
 struct op *
 context_running(const struct comm_context *context, uint64_t number);
 
 /* shm_queue.c, by the progress owner. */
 
-/* op has begun, or has ended: is it, or was it, one of its context's shared-memory operations? */
+/* Add op, which has begun, to its context's shared-memory run queue if it
+ * belongs there; remove it when it has ended. */
 void
 shm_queue_add(struct op *op);
 void
 shm_queue_remove(struct op *op);
-/* The one that may move. */
+/* Returns the operation that may move; NULL: none. */
 struct op *
 shm_queue_first(const struct comm_context *context);
-/* Touch what can move on. */
+/* Mark the first operations that can move as dirty. */
 void
 shm_queue_touch(struct engine *engine);
-/* ... and sleep no more. */
+/* Undo shm_queue_prepare_sleep(), then shm_queue_touch(). */
 void
 shm_queue_stop_sleeping(struct engine *engine);
-/* Before sleeping. False: something can move. */
+/* Announce in the shared regions that this rank will sleep. Returns false if
+ * something can move already. */
 bool
 shm_queue_prepare_sleep(struct engine *engine);
-/* op is the first: what was refused here, or failed before its turn came, will
- * not be read. Who has posted for it waits for that. */
+/* op is first in the queue: announce that this rank reads no posts of earlier
+ * operations that failed here, so that their slots become free. */
 void
 shm_queue_abandon(const struct op *op);
-/* Wake whoever sleeps, when this rank has published or finished a round. */
+/* This rank has published or finished a round: wake the peers that sleep. */
 void
 shm_queue_wake_peers(const struct comm_context *context);
 
 /* engine.c */
 
-/* How whoever waits does so, by the setting and the load of the host. */
+/* Returns how a waiter should wait, by the setting and the load of the host. */
 enum wait_policy
 engine_wait_policy(const struct engine *engine);
 
 /* progress.c */
 
-/* Take commands, move data, complete operations. Returns whether anything moved. */
+/* One turn of progress: execute commands, move data, complete operations.
+ * Returns whether anything moved. */
 bool
 progress_poll(struct engine *engine, int timeout_ms);
-/* Complete what the data that have come permit. */
+/* Advance operations as far as the data that have arrived permit. */
 bool
 progress_advance(struct engine *engine);
-/* Let the waiters of what has ended go, and free it: when nothing the progress owner
- * does still speaks of it. */
+/* Release the waiters of ended operations. Call it when the progress owner no
+ * longer refers to them: a waiter frees its operation. */
 void
 progress_publish(struct engine *engine);
-/* Take the progress right; false: another thread has it. */
+/* Take progress ownership; false: another thread has it. */
 bool
 progress_try_acquire(struct engine *engine);
-/* ... or wait for it; false: not before the deadline. */
+/* Take progress ownership or wait for it; false: the deadline came first. */
 bool
 progress_acquire_until(struct engine *engine, uint64_t deadline_ns);
-/* Give it up and name a successor. */
+/* Give up progress ownership and name a successor. */
 void
 progress_release(struct engine *engine);
-/* By the progress owner: offer the processor to another rank. */
+/* The progress owner offers its processor to another rank. */
 void
 progress_yield(struct engine *engine);
-/* The progress owner must look at the submit queue. */
+/* Wake the progress owner if it sleeps, to read the command queue. */
 void
 progress_wake(struct engine *engine);
-/* Have context_command->context ended by the progress owner, and wait for that. */
+/* Have the progress owner execute context_command, and wait until it is
+ * done. */
 void
 context_command_submit(struct engine *engine,
                        struct context_command *context_command);
-/* op has all it needs: end it, unless what has come meanwhile ends it. */
+/* op has all it needs: end it, unless a last poll of the sockets ends it
+ * first. */
 void
 op_conclude(struct op *op);
 void
 op_begin(struct op *op);
-/* ... and its partner. */
+/* Begin op and its partner. Called by their waiter, which owns progress. */
 void
 op_begin_held(struct op *op);
 

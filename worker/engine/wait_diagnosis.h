@@ -1,7 +1,8 @@
 /*
- * engine/wait_diagnosis.h - who waits: for whom, how long, and what then; private
+ * engine/wait_diagnosis.h - for whom an operation waits, how long, and what
+ * then; private
  *
- * Asking, feeling heartbeats, warning, giving up.
+ * It declares state queries, heartbeats, straggler warnings and deadlines.
  */
 
 #ifndef ENGINE_WAIT_DIAGNOSIS_H
@@ -19,7 +20,7 @@
 enum heartbeat_state {
     HEARTBEAT_UNKNOWN, /* nobody waits for it, or not for long */
     HEARTBEAT_SEEN,
-    HEARTBEAT_MISSED, /* for a moment */
+    HEARTBEAT_MISSED,
 };
 
 enum heartbeat_state
@@ -30,18 +31,19 @@ void
 heartbeat_receive(struct engine *engine,
                   uint32_t peer,
                   const struct frame *frame);
-/* Who has none is lost. Returns when to look again. */
+/* Declare ranks without a heartbeat suspect. Returns when to check again. */
 uint64_t
 engine_check_heartbeats(struct engine *engine, uint64_t now_ns);
 
 /* Ask peer for a sign of life. */
 void
 heartbeat_request(struct engine *engine, uint32_t peer);
-/* Whether nothing has come of peer for the failure timeout, which waits for it. */
+/* Returns whether peer, which is waited for, has been silent for the failure
+ * timeout. */
 bool
 heartbeat_has_timed_out(struct engine *engine, uint32_t peer);
-/* The round trip to peer, and four times its variation: of one that is silent what
- * was measured while it still spoke. */
+/* Returns the round trip to peer plus four times its variation. Of a silent
+ * peer it returns what was measured before the silence. */
 uint32_t
 heartbeat_round_trip_ms(const struct engine *engine, uint32_t peer);
 
@@ -49,15 +51,15 @@ heartbeat_round_trip_ms(const struct engine *engine, uint32_t peer);
 
 void
 views_begin(struct engine *engine, uint64_t question);
-/* Returns when to look again. */
+/* Returns when to check again. */
 uint64_t
 engine_check_views(struct engine *engine, uint64_t now_ns);
-/* The largest round trip to a peer. */
+/* Returns the largest round trip to any peer. */
 uint32_t
 views_slack_ms(const struct engine *engine);
 
-/* failure_detector.c, by the progress owner: what this host shows of rank's process. how: how it
- * ended, or "". */
+/* failure_detector.c, by the progress owner: returns what this host shows of
+ * rank's process. how says how it ended, or is "". */
 enum engine_process_status
 engine_process_status_of(const struct engine *engine,
                          uint32_t rank,
@@ -65,19 +67,20 @@ engine_process_status_of(const struct engine *engine,
 
 /* wait_diagnosis.c, by the progress owner. */
 
-/* Whether flow's peer is known to have called the same: it has said so, has sent
- * some of it, or has asked for some of it. */
+/* Returns whether flow's peer is known to have made the same call: it has said
+ * so, or has sent or asked for some of the data. */
 bool
 step_flow_has_called(const struct step_flow *flow);
-/* The flow to blame: the first whose peer is not known to have called, else the
- * first. NULL: none. */
+/* Returns the flow to blame: the first whose peer is not known to have called,
+ * else the first. NULL: none. */
 const struct step_flow *
 op_awaited_flow(const struct op *op);
-/* Its peer: a world rank, or HOOP_NO_RANK. */
+/* Returns the peer of that flow: a world rank, or HOOP_NO_RANK. */
 uint32_t
 op_awaited_rank(const struct op *op);
-/* Whom op waits for, and what that one does instead, as far as op's flows tell:
- * "rank 1 (a:70) to send (0 of 4 bytes; it has not called this)". */
+/* Describe for whom op waits, and what that rank does instead as far as op's
+ * flows tell: "rank 1 (a:70) to send (0 of 4 bytes; it has not called
+ * this)". */
 void
 op_describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT]);
 
@@ -85,36 +88,37 @@ enum {
     TIME_TEXT_MAX = 96
 };
 
-/* Whose the deadline is: "HOOP_TIMEOUT". */
+/* Returns which setting gave op its time limit: "HOOP_TIMEOUT". */
 const char *
 op_deadline_origin(const struct op *op);
-/* "0.310 s of the 600 s that HOOP_TIMEOUT allows" */
+/* Describe how much time has passed: "0.310 s of the 600 s that HOOP_TIMEOUT
+ * allows". */
 void
 op_describe_time(const struct op *op, char text[TIME_TEXT_MAX]);
-/* Both, behind why op fails, in its text. */
+/* Append both to op's text, after the reason of its failure. */
 void
 op_add_wait(struct op *op, const struct failure_notice *failure_notice);
 
 /* straggler.c. */
 
-/* Sets when an operation that has just been made is late. Thread: any. */
+/* Set when the straggler warning of a new operation is due. Thread: any. */
 void
 straggler_plan(struct op *op);
-/* By the progress owner: op is late. Says so, once; again and again where its call gives
- * notice of its waits (context_set_purpose()). */
+/* The progress owner warns that op is late: once, or again and again if its
+ * call gives notice of its waits (context_set_purpose()). */
 void
 straggler_warn(struct op *op, uint64_t now_ns);
-/* By the progress owner: answer query with what this rank is in. */
+/* The progress owner answers query with what this rank is doing. */
 void
 activity_report(struct engine *engine, uint64_t query);
 
 /* deadline.c, by the progress owner. */
 
-/* When a message asks what its peer does, after now. */
+/* Returns when, after now, a message asks what its peer does. */
 uint64_t
 message_asks_ns(const struct op *op, uint64_t now_ns);
 
-/* End what has taken too long; sets the next deadline. */
+/* End operations whose time limit has passed, and set the next deadline. */
 void
 engine_check_deadlines(struct engine *engine, uint64_t now_ns);
 
