@@ -1,4 +1,4 @@
-/* engine/chain.c - one operation that is several collectives in a row */
+/* engine/chain.c - one operation that runs several collectives in a row */
 
 #include "engine/chain.h"
 
@@ -16,7 +16,7 @@ op_stage(const struct op *op)
     return op->is_checking ? STAGE_CHECK : op->stage;
 }
 
-/* All ranks have called the same: now do it. */
+/* All ranks have made the same call: now execute it. */
 static enum hoop_status
 check_end(struct op *op, bool *out_has_next)
 {
@@ -26,7 +26,7 @@ check_end(struct op *op, bool *out_has_next)
     return executor_begin(op);
 }
 
-/* Ask what comes now; false when nothing does. */
+/* Ask the chain for its next stage; *out_has_next is false if there is none. */
 static enum hoop_status
 chain_next(struct op *op, bool *out_has_next)
 {

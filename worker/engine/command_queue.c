@@ -1,10 +1,11 @@
 /*
- * engine/command_queue.c - what is handed in to the progress owner
+ * engine/command_queue.c - what other threads hand to the progress owner
  *
- * The control thread's connections and notices, operations, and contexts to be
- * closed, revoked or looked at: when all that was handed in before has begun. A
- * question of the coordinator replaces the one before. Only a connection takes
- * memory: whatever ends a wait must not be lost where there is none.
+ * The queue holds connections and notices of the control thread, new
+ * operations, and context commands, which run when all operations handed in
+ * before have begun. A question of the coordinator replaces an unanswered one.
+ * Only a connection needs memory: what ends a wait must not be lost for lack of
+ * it.
  */
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ command_discard(const struct command *command)
     segment_destroy(command->segment);
 }
 
-/* The lock is shut, and open on return: something was handed in. */
+/* Something was handed in. Called with the lock held; releases it. */
 static void
 command_queue_wake(struct engine *engine)
 {
@@ -45,8 +46,9 @@ engine_enqueue_connection(struct engine *engine, const struct command *content)
 
     if (!command) {
         command_discard(content);
-        /* The other end sees each of them close; of the first, nobody here
-         * would ask again. */
+        /* The peer sees that the connection is closed. Of a further stream that
+         * is enough; without the first connection nobody here would ask
+         * again. */
         if (content->stream == 0)
             engine_unreachable(engine, content->rank,
                                "no memory for its connection");
@@ -111,19 +113,21 @@ engine_is_asked(const struct engine *engine)
     return atomic_load(&engine->is_asked);
 }
 
-/* One of them. */
+/* What the progress owner takes from the queue in one go; at most one of
+ * each. */
 struct command_batch {
-    uint64_t question;       /* the last; 0: none */
-    uint64_t activity_query; /* likewise */
+    uint64_t question;       /* the coordinator's last question; 0: none */
+    uint64_t activity_query; /* the coordinator's last query; 0: none */
     struct command *command;
-    struct notice *notice; /* in no list, and still to be read */
+    struct notice *notice; /* in no list, but not yet read */
     struct op *op;
     struct context_command *context_command;
     bool has_cancelled;
     bool must_sweep;
 };
 
-/* A context is closed when all that was handed in before has begun. */
+/* Take the next command. The order of the branches matters: context commands
+ * come after all operations. */
 static struct command_batch
 command_queue_take(struct engine *engine)
 {
@@ -132,8 +136,8 @@ command_queue_take(struct engine *engine)
     pthread_mutex_lock(&engine->lock);
     batch.has_cancelled = engine->has_cancelled;
     engine->has_cancelled = false;
-    /* Connections first: who has come meanwhile is not unreachable, and is asked
-     * whom it hears. */
+    /* Connections come first: a rank that has connected meanwhile is not
+     * unreachable, and can be asked for a sign of life. */
     if ((batch.command = TAILQ_FIRST(&engine->commands)))
         TAILQ_REMOVE(&engine->commands, batch.command, link);
     else if ((batch.notice = TAILQ_FIRST(&engine->noticed)))
@@ -173,7 +177,7 @@ command_execute(struct engine *engine, const struct command *command)
     }
 }
 
-/* The gravest first: what it ends the others find ended. */
+/* Act on the gravest kind first: the others then find that done. */
 static void
 notice_execute(struct engine *engine, struct notice *unread)
 {
@@ -233,7 +237,7 @@ context_command_complete(struct engine *engine,
                          struct context_command *context_command)
 {
     context_command_run(engine, context_command);
-    /* The operations that were ended are their waiters' business. */
+    /* The operations that the command ended must be published first. */
     progress_publish(engine);
     pthread_mutex_lock(&engine->lock);
     context_command->is_done = true;

@@ -1,10 +1,11 @@
 /*
- * engine/context.c - the communicators of an engine: expected, open, gone
+ * engine/context.c - the contexts of an engine: expected, open and closed
  *
- * A frame may come before its communicator is open here, and after it has been
- * closed. The first are kept as long as one is being formed; of the last
- * closed ones it is known that they will not come back, and what has been kept
- * for nobody is swept when no more is being formed.
+ * Frames of a communicator may arrive before its context is open here, and
+ * after it has been closed. Early frames are kept while a context is being
+ * formed. The ids of the contexts closed last are known not to come back. Kept
+ * frames that belong to no context are dropped when no context is being formed
+ * any more.
  */
 
 #include <assert.h>
@@ -28,7 +29,7 @@ context_expect(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
-/* Whatever was kept has found its context now, or never will. */
+/* The frames that were kept have found their context by now, or never will. */
 static void
 early_frames_end(struct engine *engine, unsigned n_expected)
 {
@@ -55,7 +56,7 @@ context_free(struct comm_context *context)
     free(context);
 }
 
-/* What is sent from now on is numbered from first, to each rank. */
+/* Number messages to each rank from first. */
 static void
 messages_number(struct comm_context *context, uint64_t first)
 {
@@ -84,7 +85,7 @@ context_create(struct engine *engine, const struct context_options *options)
     context->ranks = ranks;
     pthread_mutex_init(&context->name_lock, NULL);
     atomic_store(&context->timeout_ms, options->timeout_ms);
-    /* Number 0 means none, so that history slots begin empty. */
+    /* Number 0 means none, so that empty history entries match nothing. */
     atomic_store(&context->op_next, 1);
     context->message_next = message_next;
     messages_number(context, MESSAGES_FORMING + 1);
@@ -98,7 +99,7 @@ context_create(struct engine *engine, const struct context_options *options)
     return context;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static bool
 is_open(const struct engine *engine, uint64_t id)
 {
@@ -112,7 +113,8 @@ is_open(const struct engine *engine, uint64_t id)
     return false;
 }
 
-/* Frames find their communicator by its id, so that two cannot have the same. */
+/* Frames find their context by its id, so no two open contexts may share
+ * one. */
 static enum hoop_status
 context_add(struct engine *engine, struct comm_context *context)
 {
@@ -177,7 +179,8 @@ context_destroy(struct comm_context *context)
     context_free(context);
 }
 
-/* The other members of a collective would wait for this rank's part of it. */
+/* End the context's operations here and on the other members, which would wait
+ * for this rank's part in a collective. */
 static void
 running_end(struct comm_context *context)
 {
@@ -222,7 +225,7 @@ context_close(struct comm_context *context)
         context_command_submit(engine, &context_command);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static bool
 is_gone(const struct engine *engine, uint64_t id)
 {

@@ -1,4 +1,4 @@
-/* engine/engine.c - an engine's life, and what is handed in */
+/* engine/engine.c - creates, connects, leaves and destroys an engine */
 
 #include "engine/engine.h"
 
@@ -22,15 +22,15 @@
 
 enum {
     LOOK_MS = 20,
-    /* So many ranks on a processor look at everything as often as one does. */
+    /* Ranks per processor up to which each looks as often as a single rank. */
     OVERSUBSCRIBED_RANKS = 16,
-    /* More are very many: a call takes so long there that what a join takes of
-     * the processor counts for more than how soon each of them wakes up. */
+    /* Beyond this many ranks per processor a call takes so long that the
+     * processor time of a joining rank matters more than a quick wake-up. */
     BRIEF_YIELD_RANKS = 128,
     POLL_DIVISOR_MAX = 20,
 };
 
-/* Those this process may use. */
+/* Returns the number of processors that this process may use. */
 static uint32_t
 count_processors(void)
 {
@@ -41,8 +41,8 @@ count_processors(void)
     return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Where the own ranks are too many, others need not be counted: each would read
- * the list of all, again and again. */
+/* If the job's own ranks outnumber the processors, other jobs need not be
+ * counted: every rank would read the list of all ranks again and again. */
 void
 engine_count_local_ranks(struct engine *engine)
 {
@@ -97,7 +97,8 @@ engine_open(struct engine *engine)
     };
 
     engine->bells = calloc(engine->roster->size, sizeof(*engine->bells));
-    /* Before anything else fails: they will be closed. */
+    /* Set these before anything else can fail, because engine_destroy() closes
+     * them. */
     for (uint32_t i = 0; engine->bells && i < engine->roster->size; i++)
         atomic_init(&engine->bells[i], -1);
     engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
@@ -120,7 +121,7 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     engine->options = *options;
     engine->roster = options->roster;
     engine->deadline_ns = CLOCK_NEVER;
-    /* Its first context: peers may be faster. */
+    /* The first context is expected, because peers may be faster. */
     engine->n_expected = 1;
     pthread_mutex_init(&engine->lock, NULL);
     TAILQ_INIT(&engine->waiters);
@@ -284,8 +285,8 @@ raise_lost(const struct engine *engine, uint32_t rank)
     return error_raise_failure(&failure, "%s", failure_notice.why);
 }
 
-/* Whoever of all members is lost: without it none of them forms a world, and
- * who has seen that may be gone, and refuse connections. */
+/* Report the first lost rank. Without it no world is formed, and ranks that
+ * have seen the loss may be gone and refuse connections. */
 static enum hoop_status
 raise_first_lost(const struct engine *engine)
 {
@@ -296,9 +297,9 @@ raise_first_lost(const struct engine *engine)
     return raise_lost(engine, rank);
 }
 
-/* The caller makes progress. HOOP_E_PENDING: neither connected nor lost yet. A rank
- * that has left was connected before: it may be through with all it had to do
- * while this one is still joining, and that is no failure. */
+/* Returns HOOP_E_PENDING while rank is neither connected nor lost. The caller
+ * owns progress. A rank that has left had been connected before: it may have
+ * finished its work while this rank is still joining, which is no failure. */
 static enum hoop_status
 connect_outcome(const struct engine *engine, uint32_t rank)
 {
@@ -307,7 +308,7 @@ connect_outcome(const struct engine *engine, uint32_t rank)
 
     if (transport_is_connected(engine->transport, rank) || lost->has_left)
         return HOOP_OK;
-    /* Whom the others have given up connects to nobody any more. */
+    /* The other ranks no longer connect to a rank that they have given up. */
     if (engine->lost[self].is_lost)
         return raise_lost(engine, self);
     if (lost->is_lost)
@@ -318,8 +319,8 @@ connect_outcome(const struct engine *engine, uint32_t rank)
                                          : shortage_raise(engine, rank);
 }
 
-/* The caller makes progress. A shortage that was told before, read or not, is no reason not
- * to try again. */
+/* Ask for the connection. A shortage that was reported before, read or not,
+ * must not prevent another try. The caller owns progress. */
 static void
 connect_begin(struct engine *engine, uint32_t rank)
 {
@@ -328,7 +329,7 @@ connect_begin(struct engine *engine, uint32_t rank)
     transport_need(engine->transport, rank);
 }
 
-/* It may be a suspect meanwhile. */
+/* Poll briefly: rank may become suspect meanwhile. */
 static int
 look_ms(uint64_t deadline_ns)
 {
@@ -411,7 +412,7 @@ engine_fd(const struct engine *engine)
     return transport_fd(engine->transport);
 }
 
-/* End what runs; the caller makes progress. */
+/* End all running operations. The caller owns progress. */
 static void
 close_running(struct engine *engine)
 {
@@ -426,7 +427,7 @@ close_running(struct engine *engine)
     while ((op = TAILQ_FIRST(&engine->running)))
         op_fail(op, &failure_notice);
     progress_publish(engine);
-    /* Who gives up leaves in no good order. */
+    /* A rank that has given up does not leave in good order. */
     if (!engine->lost[engine->roster->rank].is_lost)
         departure_record_write(engine);
 }
@@ -446,7 +447,8 @@ engine_give_up(struct engine *engine, const char *why)
     struct context_command context_command = {.kind = CONTEXT_COMMAND_GIVE_UP,
                                               .why = why};
 
-    /* Another thread may make progress until its own operation ends. */
+    /* Progress ownership may stay with another thread until its operation ends,
+     * so this is a command. */
     context_command_submit(engine, &context_command);
     return context_command.was_new;
 }
@@ -462,7 +464,7 @@ await_goodbyes(struct engine *engine, uint64_t deadline_ns)
 void
 engine_leave(struct engine *engine, uint64_t deadline_ns)
 {
-    /* The background may be in a turn, which is bounded. */
+    /* The background may own progress for a turn, which is bounded. */
     progress_wake(engine);
     progress_acquire_until(engine, CLOCK_NEVER);
     close_running(engine);

@@ -1,4 +1,4 @@
-/* engine/events.c - what the transport reports, brought to the operations */
+/* engine/events.c - passes what the transport reports on to the operations */
 
 #include "hoop/comm.h"
 
@@ -12,7 +12,7 @@ on_bytes_sent(void *owner, struct send_request *out, uint64_t n_bytes)
     struct step_flow *flow = out->owner;
 
     (void)owner;
-    /* A message that is sent at once. */
+    /* An inline message has no flow. */
     if (!flow)
         return;
     if (!flow->op->is_message)
@@ -30,7 +30,7 @@ message_arrived(struct op *op)
         const struct comm_context *context = op->context;
         uint32_t source = 0;
 
-        /* Whoever is no member knows the id, but has no rank. */
+        /* A process that is not a member may know the id, but has no rank. */
         while (source < context->size && context->ranks[source] != in->key.peer)
             source++;
         op->received->source = source < context->size ? source : HOOP_NO_RANK;
@@ -39,7 +39,7 @@ message_arrived(struct op *op)
     op_touch(op);
 }
 
-/* A piece of flow has come. */
+/* A piece of flow has arrived: trigger the faults for that. */
 static void
 flow_inject_fault(const struct step_flow *flow)
 {
@@ -100,7 +100,8 @@ on_retracted(void *owner, struct recv_request *in)
     struct failure_notice failure_notice;
     char name[ROSTER_NAME_MAX];
 
-    /* Who gives up for want of a third rank has told of that first. */
+    /* A rank that gave up because a third rank was lost has reported the loss
+     * first. */
     if (!context_has_lost_member(flow->op->context, &failure_notice))
         failure_notice = failure_make(
             HOOP_E_TIMEOUT, in->key.peer, "%s gave up its send%s",
@@ -112,7 +113,7 @@ on_retracted(void *owner, struct recv_request *in)
     op_fail(flow->op, &failure_notice);
 }
 
-/* Of an operation, or a stage of one, that has ended. */
+/* Decide what to do with a frame of an operation or a stage that has ended. */
 static enum transport_unexpected_action
 action_for_ended(const struct frame *frame,
                  const uint64_t signatures[STAGES_MAX])
@@ -123,7 +124,8 @@ action_for_ended(const struct frame *frame,
     const uint64_t signature =
         is_known ? signatures[stage == STAGE_CHECK ? 0 : stage] : 0;
 
-    /* What went eagerly is granted too late; any payload is too much. */
+    /* A grant for what was sent eagerly comes too late; any payload is
+     * surplus. */
     return frame->kind == FRAME_GRANT && is_known &&
                    frame->signature == signature
                ? TRANSPORT_DROP
@@ -152,7 +154,8 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     struct comm_context *context = engine_context(engine, frame->comm);
 
     (void)peer;
-    /* Its members may be ahead of us, or behind: it is not here yet, or was. */
+    /* The members may be ahead of this rank or behind it: the context is not
+     * open yet, or has been closed. */
     if (!context)
         return engine_keeps(engine, frame->comm) ? TRANSPORT_KEEP
                                                  : TRANSPORT_DROP;
@@ -180,7 +183,8 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
         op_history_find(&context->op_history, frame->op);
     if (ended_op)
         return action_for_ended(frame, ended_op->signatures);
-    /* Long ago: a grant may be late, but what is sent never ought to be. */
+    /* The operation ended long ago: a grant may be late, but data must never
+     * be. */
     return frame->kind == FRAME_GRANT ? TRANSPORT_DROP : TRANSPORT_MISMATCH;
 }
 
@@ -230,7 +234,7 @@ on_list_ended(void *owner,
     receive_mismatch_next_list(flow->op, frame, tensor);
 }
 
-/* The calls are the same, the lengths are not. */
+/* The calls are the same, but the lengths differ. */
 static void
 on_size_mismatch(void *owner,
                  uint32_t peer,
@@ -260,8 +264,8 @@ on_failure_notice(void *owner,
     struct engine *engine = owner;
 
     if (frame->comm == FAILURE_OF_RANK) {
-        /* Who was cut off has given up those that it could not reach, and says
-         * so when it can again. */
+        /* A rank that was cut off has given up the ranks it could not reach,
+         * and says so when it is connected again: ignore it. */
         if (engine->lost[peer].is_lost || frame->op >= engine->roster->size ||
             frame->signature != engine->roster->members[frame->op].incarnation)
             return;
@@ -289,7 +293,7 @@ on_lost(void *owner, uint32_t peer, const char *why)
     engine_suspect(owner, peer, EVIDENCE_BROKEN, why);
 }
 
-/* Both ends live, and only this one knows what is wrong. */
+/* Both ends live, and only this one knows that the connection is corrupted. */
 static void
 on_corrupted(void *owner, uint32_t peer, const char *why)
 {
@@ -316,13 +320,14 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 static void
 on_leaving(void *owner, uint32_t peer)
 {
-    /* First why: who was connected since has not heard of it. */
+    /* Send the reasons first: a peer that connected later has not heard
+     * them. */
     failure_notice_send_lost(owner, peer);
     state_query_send_final(owner, peer);
 }
 
-/* Whoever leaves has ended its operations; those here that still need it, for
- * more than what it sent before, never will. */
+/* A rank that leaves has ended its own operations. Operations here that still
+ * need more from it than it sent before will never end. */
 static void
 fail_waiting_for_departed(struct engine *engine)
 {

@@ -1,10 +1,10 @@
 /*
- * engine/executor.c - does the steps of a plan as the data permit
+ * engine/executor.c - executes the steps of a plan as the data permit
  *
- * The tracker (plan/tracker.h) says how far each active step may go. Sends
- * and receives become flows whose limits are raised, local steps are done at
- * once, and what a flow reports is given back to the tracker. No order beyond
- * that of the data is kept: pieces of many rounds are under way at a time.
+ * The tracker (plan/tracker.h) says how far each active step may go. Sends and
+ * receives become transport requests whose limits are raised; local steps are
+ * done at once; what a request reports is given back to the tracker. The only
+ * order is that of the data: pieces of many rounds are in flight at a time.
  */
 
 #include <assert.h>
@@ -18,9 +18,9 @@
 #include "plan/algorithms.h"
 #include "transport/encoded_payload.h"
 
-/* What of a message is ready leaves at once, but not of one so little: a frame
- * costs more than the whole would be late. Where ranks share processors it
- * costs the others, too. */
+/* A ready part of a message is sent at once, unless the whole message is at
+ * most this large: a further frame costs more than the delay of the whole.
+ * Where ranks share processors a frame also costs the other ranks time. */
 enum {
     WHOLE_BYTES = 16 << 10,
     WHOLE_BYTES_OVERSUBSCRIBED = 64 << 10,
@@ -33,7 +33,7 @@ op_span(const struct op *op, const struct plan_span *span)
 
     switch (span->buffer) {
     case PLAN_INPUT:
-        /* Nobody writes through this: plans never name input as target. */
+        /* Nobody writes through this: no plan names the input as a target. */
         return (uint8_t *)(uintptr_t)(op->input + offset);
     case PLAN_OUTPUT:
         return op->output + offset;
@@ -43,7 +43,7 @@ op_span(const struct op *op, const struct plan_span *span)
     return op->scratch + offset;
 }
 
-/* Whichever of its two sides is used must be set. */
+/* Returns a flow whose out or in the caller must set. */
 static struct step_flow *
 flow_take(struct op *op)
 {
@@ -89,7 +89,7 @@ op_member(const struct op *op, uint32_t rank)
 {
     const struct comm_context *context = op->context;
 
-    /* All of the context agree on the call. */
+    /* All members of the context take part in the check of a call. */
     return op->members && !op->is_checking ? context->ranks[op->members[rank]]
                                            : context->ranks[rank];
 }
@@ -107,7 +107,7 @@ step_key(const struct op *op, const struct plan_step *step)
     };
 }
 
-/* How much of a send may leave. */
+/* Returns how much of a send may leave. */
 static uint64_t
 send_limit(const struct op *op, const struct track *track)
 {
@@ -211,13 +211,13 @@ scratch_ensure(struct op *op, const struct plan_shape *shape)
         return HOOP_OK;
     free(op->scratch);
     op->scratch_capacity = 0;
-    /* On a page, as large user buffers are: copies stay in phase. */
+    /* Page-aligned like large user buffers, so that copies stay in phase. */
     op->scratch = aligned_alloc(4096, (n_bytes + 4095) / 4096 * 4096);
     if (!op->scratch)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory for %zu bytes of scratch", n_bytes);
     op->scratch_capacity = n_bytes;
-    /* A barrier sends what lies here: not what lay here before. */
+    /* A barrier sends the first byte, which must not be old memory. */
     op->scratch[0] = 0;
     return HOOP_OK;
 }
@@ -241,7 +241,7 @@ executor_begin(struct op *op)
     return open_steps(op, first);
 }
 
-/* Combine n_bytes of arrived with the step's own operand, at its place. */
+/* Combine n_bytes at arrived with the step's own operand. */
 static void
 combine(struct op *op,
         const struct track *track,
@@ -324,8 +324,8 @@ executor_can_move(const struct op *op)
     return false;
 }
 
-/* Elements at the beginning of output that are the reduction of one rank's
- * contribution alone; no step has combined them with anything. */
+/* Returns how many elements at the beginning of output are the contribution of
+ * one rank alone, which no step has combined with anything. */
 static size_t
 count_of_one(const struct op *op)
 {
@@ -341,7 +341,8 @@ count_of_one(const struct op *op)
     return shape->counts ? shape->counts[0] : shape->count;
 }
 
-/* All steps are done: the result is made what it must be for this type. */
+/* All steps are done: apply what the type and the loss require of the
+ * result. */
 static void
 finish(struct op *op)
 {
@@ -422,7 +423,7 @@ executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes)
     op_touch(op);
 }
 
-/* Will anybody but by write bytes of buffer that are not written yet? */
+/* Returns whether a step other than by will still write into range. */
 static bool
 is_changed_by_others(const struct op *op,
                      const struct track *by,
@@ -440,7 +441,7 @@ is_changed_by_others(const struct op *op,
     return false;
 }
 
-/* What of it lies within what track reads or writes; empty: nothing. */
+/* Returns the part of encoded within what track reads or writes. */
 static struct track_range
 range_of(const struct op *op,
          const struct track *track,
@@ -456,8 +457,8 @@ range_of(const struct op *op,
 }
 
 /*
- * A send that is active and has not come so far reads what was written last
- * before it. That is what came now, or what leaves now, unless a step that
+ * An active send that has not come this far will send the bytes that were last
+ * written there. Those are the bytes that came or leave now, unless a step that
  * writes there is still to come.
  */
 void

@@ -1,14 +1,15 @@
 /*
- * engine/inline_collective.c - a flat collective by the one who calls it
+ * engine/inline_collective.c - a caller executes a small shared-memory
+ * collective inline
  *
- * Where nobody makes progress, nothing is under way or handed in and no rank is known
- * to be lost, a caller that waits at once needs no operation that others could
- * find: it posts, looks until all have posted, and fetches. The context keeps
- * an operation for that, which is in no list, with its plan and what else the
- * next call of the same needs. A few looks are taken under the lock, where
- * nobody can come; then with the progress right. Whatever is out of the ordinary,
- * also that the others take their time, makes it an ordinary one, which goes on
- * from the round where this was.
+ * If progress ownership is free, nothing is running or handed in and no rank is
+ * known to be lost, a caller that waits at once needs no operation that other
+ * threads could find: it posts, polls until all peers have posted, and fetches.
+ * The context keeps a cached operation for that, which is in no list and keeps
+ * its plan for the next identical call. The first polls are made under the
+ * lock, which keeps other threads out; later ones with progress ownership. In
+ * any unusual case, and if the peers take too long, an ordinary operation
+ * continues from the current round.
  */
 
 #include "base/cancel.h"
@@ -18,8 +19,8 @@
 #include "fault/fault.h"
 #include "transport/shm_region.h"
 
-/* All but the numbers of what is copied here is the same for all calls of one
- * context. */
+/* Returns whether the cached plan fits. The fields not compared here are the
+ * same for all calls of a context. */
 static bool
 is_same_plan(const struct op *op, const struct engine_collective *collective)
 {
@@ -39,7 +40,7 @@ needs_scratch(const struct engine_collective *collective)
     return algorithm->n_scratch && algorithm->n_scratch(&collective->shape) > 0;
 }
 
-/* Whether it can be one at all; cheap. */
+/* A cheap test whether the call can be executed inline at all. */
 static bool
 is_short(const struct comm_context *context,
          const struct engine_collective *collective)
@@ -56,8 +57,9 @@ is_short(const struct comm_context *context,
             collective->algorithm->n_rounds(&collective->shape) > 0);
 }
 
-/* The lock, which stays shut, and nothing that needs the progress right. By the
- * lock's order, the number is the next. */
+/* Returns true with the lock held if nothing needs progress ownership, and
+ * gives the call its number. Numbers are given in the order of the lock.
+ * Returns false without the lock. */
 static bool
 inline_enter(struct comm_context *context, const struct call *call)
 {
@@ -77,7 +79,7 @@ inline_enter(struct comm_context *context, const struct call *call)
     return is_free;
 }
 
-/* Instead of the lock. */
+/* Exchange the lock for progress ownership. */
 static void
 inline_progress(struct engine *engine)
 {
@@ -110,7 +112,7 @@ is_same_call(const struct op *op, const struct call *call)
            old->root == call->root && old->count == call->count;
 }
 
-/* What differs when the same is called again. */
+/* Set what differs when the same call is repeated. */
 static void
 inline_renew(struct op *op, const struct engine_collective *collective)
 {
@@ -118,7 +120,7 @@ inline_renew(struct op *op, const struct engine_collective *collective)
     op->output = collective->output;
 }
 
-/* All as it was, but for the buffers, what is called and the number. */
+/* Prepare the cached operation for this call, reusing all that is the same. */
 static enum hoop_status
 inline_prepare(struct comm_context *context,
                const struct engine_collective *collective)
@@ -141,7 +143,7 @@ inline_prepare(struct comm_context *context,
         shm_executor_restart(op);
     else if (status == HOOP_OK)
         status = shm_executor_begin(op);
-    /* Its plan is none: it must not be taken for that of the next. */
+    /* The plan is incomplete: the next call must not reuse it. */
     if (status != HOOP_OK)
         op->algorithm = NULL;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -156,7 +158,8 @@ is_disturbed(const struct comm_context *context)
                                 memory_order_relaxed);
 }
 
-/* A look is as long as a line takes from one processor to the other. */
+/* Returns how often to poll. A poll takes as long as a cache line from one
+ * processor to another. */
 static unsigned
 polls_under_lock(const struct engine *engine)
 {
@@ -165,7 +168,7 @@ polls_under_lock(const struct engine *engine)
                : POLLS_OVERSUBSCRIBED;
 }
 
-/* Under the lock. False: it is not done yet. */
+/* Try the round under the lock. Returns false if it is not done yet. */
 static bool
 inline_try(struct comm_context *context)
 {
@@ -185,7 +188,7 @@ inline_try(struct comm_context *context)
     return is_done;
 }
 
-/* Not all have posted yet. False: they take too long. */
+/* Wait while peers have not posted. Returns false if they take too long. */
 static bool
 inline_wait(struct comm_context *context, struct backoff *backoff)
 {
@@ -206,7 +209,8 @@ inline_wait(struct comm_context *context, struct backoff *backoff)
     return false;
 }
 
-/* One round. False: it takes too long, or is not that simple. */
+/* Execute one round. Returns false if the caller must continue with an ordinary
+ * operation. */
 static bool
 inline_await(struct comm_context *context)
 {
@@ -228,8 +232,9 @@ inline_await(struct comm_context *context)
     return true;
 }
 
-/* All rounds; between two of them, others may want the progress right. What is so
- * long that the sockets must be looked at meanwhile is not short. */
+/* Execute all rounds, unless another thread wants progress ownership between
+ * two of them. A call of so many rounds that sockets must be polled meanwhile
+ * is not executed inline. */
 static bool
 inline_run(struct comm_context *context)
 {
@@ -242,7 +247,7 @@ inline_run(struct comm_context *context)
     return is_well;
 }
 
-/* Ended, and how it will be known. */
+/* Record the end of the call like that of an ordinary operation. */
 static void
 inline_end(struct comm_context *context)
 {
@@ -272,7 +277,7 @@ inline_release(struct comm_context *context)
     progress_release(context->engine);
 }
 
-/* It goes on as an operation like any other, whose number it has already. */
+/* Continue as an ordinary operation, with the number that the call has. */
 static enum hoop_status
 inline_leave(struct comm_context *context,
              const struct engine_collective *collective)
@@ -301,7 +306,7 @@ inline_leave(struct comm_context *context,
     return engine_wait_held(op, CLOCK_NEVER);
 }
 
-/* With the progress right, which is given up on return. */
+/* Continue with progress ownership, which is given up on return. */
 static enum hoop_status
 inline_fall_back(struct comm_context *context,
                  const struct engine_collective *collective,
@@ -316,7 +321,7 @@ inline_fall_back(struct comm_context *context,
     return HOOP_OK;
 }
 
-/* The lock is shut, and open on return. */
+/* Called with the lock held; releases it. */
 static enum hoop_status
 inline_take(struct comm_context *context,
             const struct engine_collective *collective)

@@ -1,13 +1,13 @@
 /*
- * engine/inline_message.c - a small message by the one who calls it
+ * engine/inline_message.c - a caller sends or receives a small message inline
  *
- * As with inline_collective.c: where nobody makes progress and nothing is under way, a caller
- * that waits at once needs no operation that others could find. What it sends
- * goes at once, if nothing goes before it; what it receives is looked for at the
- * head of the memory that it shares with its sender, for about as long as an
- * answer from another processor takes. Whatever is out of the ordinary makes it
- * an ordinary one, for which nothing has been done yet but that a send has its
- * number.
+ * As in inline_collective.c, a caller that waits at once needs no operation
+ * that other threads could find if progress ownership is free and nothing is
+ * running. It sends at once if no other message is queued before. It looks for
+ * a message to receive at the head of the memory that it shares with the
+ * sender, for about as long as an answer from another processor takes. In any
+ * unusual case it continues as an ordinary operation, for which nothing has
+ * been done yet except that a send has its number.
  */
 
 #include "base/cancel.h"
@@ -20,7 +20,7 @@ enum {
     POLLS_ALONE = 512,
 };
 
-/* Whether it can be one at all; cheap. */
+/* A cheap test whether the message can be sent or received inline at all. */
 static bool
 is_short(const struct comm_context *context,
          const struct engine_message *message)
@@ -32,8 +32,8 @@ is_short(const struct comm_context *context,
            !engine->is_forked_child;
 }
 
-/* The progress right, if nothing is under way; and the number of a send. By the
- * lock's order, it is the next. */
+/* Take progress ownership if nothing is running, and give a send its number.
+ * Numbers are given in the order of the lock. */
 static bool
 message_enter(struct comm_context *context,
               const struct engine_message *message,
@@ -77,7 +77,7 @@ n_polls(const struct engine *engine)
                : POLLS_OVERSUBSCRIBED;
 }
 
-/* False: it takes too long, or something else has come. */
+/* Returns false if it takes too long or another frame has arrived. */
 static bool
 message_await(struct engine *engine, struct recv_request *flow)
 {
@@ -121,7 +121,7 @@ message_receive(struct comm_context *context,
     return true;
 }
 
-/* Ended well. */
+/* Record the end of a message that succeeded. */
 static enum hoop_status
 message_end(struct comm_context *context)
 {
@@ -137,7 +137,7 @@ message_end(struct comm_context *context)
     return HOOP_OK;
 }
 
-/* It goes on as an operation like any other. */
+/* Continue as an ordinary operation. */
 static enum hoop_status
 message_leave(struct comm_context *context,
               const struct engine_message *message,
@@ -154,7 +154,7 @@ message_leave(struct comm_context *context,
     return engine_wait_held(op, CLOCK_NEVER);
 }
 
-/* With the progress right, which is given up on return. */
+/* Execute the message with progress ownership, which is given up on return. */
 static enum hoop_status
 message_fall_back(struct comm_context *context,
                   const struct engine_message *message,

@@ -77,7 +77,8 @@ set_tensor(struct op *op, const struct engine_message *message)
     op->label.tensor = &op->tensor;
     op->is_refusal = message->is_refusal;
     op->received_part = message->received_part;
-    /* An object is always what is expected. */
+    /* The receiver of an object accepts any length, so the sender needs no
+     * confirmation. */
     op->label.is_confirmed = message->call.name != CALL_SEND_OBJECT &&
                              message->call.name != CALL_RECV_OBJECT;
     if (message->out || message->object.bytes)
@@ -120,7 +121,7 @@ message_take(struct comm_context *context, const struct engine_message *message)
     op->element_size = dtype_size(message->call.dtype);
     op->label = message_label(context, message);
     op->call = op->label.call;
-    /* Those that the library sends itself are nobody's to count. */
+    /* Fault rules do not count the library's own messages. */
     if (message->tag != CALL_TAG_OWN)
         op->label.faults = faults_of_call(context->engine, message->call.name);
     set_tensor(op, message);

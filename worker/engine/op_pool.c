@@ -1,8 +1,8 @@
 /*
- * engine/op_pool.c - operations that have ended are kept for the next
+ * engine/op_pool.c - keeps operations that have ended for later calls
  *
- * With their plan, their scratch, which stays touched, and their flows: what
- * is called again allocates nothing.
+ * A pooled operation keeps its plan, its scratch memory and its flows, so that
+ * a repeated call allocates nothing.
  */
 
 #include <stdlib.h>
@@ -14,11 +14,12 @@
 #include "engine/wait_diagnosis.h"
 
 enum {
-    /* More would cost more than planning. */
+    /* A longer search would cost more than planning. */
     POOL_SEARCH_MAX = 4,
 };
 
-/* One that has done the same before has its plan still. */
+/* Find an operation, preferably one that still has this call's plan. The caller
+ * holds the lock. */
 static struct op *
 op_pool_find(const struct engine *engine,
              const struct comm_context *context,
@@ -34,7 +35,7 @@ op_pool_find(const struct engine *engine,
     return TAILQ_FIRST(&engine->op_pool);
 }
 
-/* False: there are enough. */
+/* Returns false if the pool is full. */
 static bool
 op_pool_put(struct engine *engine, struct op *op)
 {
@@ -49,7 +50,7 @@ op_pool_put(struct engine *engine, struct op *op)
     return is_wanted;
 }
 
-/* The one that is kept, if it has done the same before. */
+/* Take the operation that ended last if it has this call's plan. */
 static struct op *
 op_pool_take_last(const struct comm_context *context,
                   const struct algorithm *algorithm)
@@ -57,7 +58,7 @@ op_pool_take_last(const struct comm_context *context,
     struct engine *engine = context->engine;
     struct op *op = atomic_exchange(&engine->kept, NULL);
 
-    /* To a message its plan is nothing, and stays. */
+    /* A message needs no plan and leaves it in place. */
     if (!op || !algorithm ||
         (op->algorithm == algorithm && op->context_id == context->id))
         return op;
@@ -97,7 +98,7 @@ op_take(struct comm_context *context, const struct algorithm *algorithm)
         TAILQ_INIT(&op->flows);
         TAILQ_INIT(&op->free_flows);
     }
-    /* Its nodes may lie where another's did. */
+    /* Another context's members may have lain at the same address. */
     if (op->context_id != context->id)
         tracker_forget(&op->tracker);
     op->engine = context->engine;

@@ -1,13 +1,14 @@
 /*
- * engine/prefetch.c - what a round makes is posted by the next while it is there
+ * engine/prefetch.c - writes what a round combines to where the next round
+ * posts it
  *
- * A part of a vector that has been combined is posted in the round behind that.
- * It would be read again for that, out of the second-level cache; so where the
- * place is free already, the combination writes it there, too, and the post
- * finds it (engine/shm_reduce.c, engine/shm_executor.c). Nobody else sees it before it
- * is published, and where nothing comes of it, it is written again. When the
- * others have read this round's post it may lie there: no plan of these fetches
- * that itself.
+ * A part of a vector that one round combines is posted in the next, which would
+ * read it again from the second-level cache. If the place of the post is free
+ * already, the combination writes the result there, too, and the post finds it
+ * (engine/shm_reduce.c, engine/shm_executor.c). No peer sees it before it is
+ * published, and if it is not used it is written again. The place may be used
+ * once the others have read this round's post, because no plan with such rounds
+ * fetches its own post.
  */
 
 #include "engine/state.h"
@@ -29,8 +30,8 @@ is_touched(const struct plan_span *span, const struct plan_span *by)
            span->first < by->first + by->count;
 }
 
-/* The step behind which span is what will be posted, if that combines just
- * this. n_steps: there is none. */
+/* Returns the last step that touches span, if that step combines exactly it
+ * into its final value; else n_steps. span is what the next round posts. */
 static size_t
 maker_of(const struct plan *plan, const struct plan_span *span)
 {
@@ -45,7 +46,8 @@ maker_of(const struct plan *plan, const struct plan_span *span)
     return plan->n_steps;
 }
 
-/* The elements that the next round posts, and which of them this one makes. */
+/* Returns how many elements the next round posts, and finds which post this
+ * round produces. */
 static size_t
 prefetch_find(struct op *op)
 {

@@ -1,11 +1,12 @@
 /*
- * engine/progress.c - who moves the data: the progress right, the submit queue, waiting
+ * engine/progress.c - progress ownership, the loop of a waiter, and publishing
+ * results
  *
- * The right is one boolean under the lock. Who waits for an operation takes it
- * if it is free, else sleeps on its own condition until the operation has
- * ended or the right is handed to it. Giving it up names a successor: a
- * waiter, or else the background. Asleep in epoll is still making progress: who hands
- * in work rings the bell then.
+ * Progress ownership is one boolean under the lock. A thread that waits for an
+ * operation takes it if it is free. Otherwise it sleeps on its own condition
+ * until the operation has ended or ownership is handed to it. An owner that
+ * gives it up names a successor: a waiter, or else the background. An owner
+ * that sleeps in epoll remains the owner: a thread that hands in work wakes it.
  */
 
 #include <assert.h>
@@ -26,24 +27,28 @@
 #include "engine/wait_diagnosis.h"
 
 enum {
-    /* Without epoll; then epoll looks at the others once. */
+    /* Turns that poll only awaited sockets; the next turn polls all by
+     * epoll. */
     LOOKS_PER_POLL = 16,
-    /* Longest sleep, so that nothing missed is missed for long. */
+    /* Longest sleep, which bounds how long a missed event goes unnoticed. */
     SLEEP_MAX_MS = 100,
 };
 
-/* How long the background makes progress before it does what else it has to do. */
+/* How long the background makes progress before it does its other work. */
 static const uint64_t IDLE_TURN_NS = 1000000;
 
 /*
- * All that op waits for has come. What other ranks have sent before may lie in
- * sockets that only epoll looks at, and say that they called something else:
- * whoever sends to this rank, and gets nothing from it, is not heard otherwise.
- * One with a root, which waits for few, leaves that to the next that has none;
- * a flat one, which reads no socket, looks after any that is not like it. Nor
- * need one that needs all, behind others like it: had somebody called something
- * else, nobody would have been through. Nor is there a turn within a turn, where
- * one ends because a rank is lost.
+ * Returns whether op, which has all that it waits for, must poll the other
+ * sockets before it ends. They may hold frames which say that another rank
+ * called something else, and a rank that only sends to this one is heard in no
+ * other way.
+ *
+ * These operations need no poll: one with a root, which waits for few, leaves
+ * it to the next without a root; a shared-memory operation, which reads no
+ * sockets, polls only after an operation of another kind; and one that needs
+ * all ranks, after others like it, since no rank would have finished those if
+ * another had called something else. No poll is made inside a poll, where an
+ * operation may end because a rank is lost.
  */
 static bool
 must_poll(const struct op *op)
@@ -94,7 +99,8 @@ progress_advance(struct engine *engine)
     return has_moved;
 }
 
-/* The progress owner's own: nobody else waits for it, or looks whether it is done. */
+/* Publish the operation that the progress owner itself waits for. No other
+ * thread waits for it or checks whether it is done, so no lock is needed. */
 static void
 publish_own(struct engine *engine)
 {
@@ -108,10 +114,11 @@ publish_own(struct engine *engine)
     atomic_store_explicit(&op->is_done, true, memory_order_relaxed);
 }
 
-/* What reads the other end looks after all that it waits for, however many bytes
- * it finds: one that has no room is ready to be read. A pipe whose reader has gone
- * is no reason to end the process: its SIGPIPE is this thread's, and taken back, unless
- * one waits already. */
+/* Write to a descriptor that a program waits on. The reader checks all its
+ * operations whatever it reads, so a full pipe loses nothing. A pipe whose
+ * reader is gone must not end the process: SIGPIPE is blocked for this thread,
+ * and the one that the write raised is consumed unless one was pending
+ * before. */
 static void
 notify(int fd)
 {
@@ -149,7 +156,8 @@ progress_publish(struct engine *engine)
         TAILQ_REMOVE(&engine->ended, op, link);
         if (op->notified_fd >= 0)
             notify(op->notified_fd);
-        /* From here on it may be gone; a waiter not before the lock opens. */
+        /* From here on op may be freed, but its waiter cannot free it before
+         * the lock is released. */
         atomic_store(&op->is_done, true);
         if (waiter)
             pthread_cond_signal(&waiter->cond);
@@ -157,7 +165,8 @@ progress_publish(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
-/* Who hands in work while this sleeps rings the bell. */
+/* Sleep in epoll. is_sleeping asks threads that hand in work to wake this
+ * one. */
 static bool
 poll_transport(struct engine *engine, int timeout_ms)
 {
@@ -191,7 +200,7 @@ progress_poll(struct engine *engine, int timeout_ms)
     return has_moved;
 }
 
-/* As progress_poll(), looking only at the sockets that are waited for. */
+/* One turn like progress_poll(), but of the awaited sockets only. */
 static bool
 progress_spin(struct engine *engine)
 {
@@ -217,7 +226,8 @@ progress_try_acquire(struct engine *engine)
     return is_free;
 }
 
-/* Hand the right to a waiter, if there is one; under the lock. */
+/* Hand progress ownership to a waiter if there is one. The caller holds the
+ * lock. */
 static bool
 elect_successor(struct engine *engine)
 {
@@ -239,13 +249,14 @@ elect_successor(struct engine *engine)
 void
 progress_release(struct engine *engine)
 {
-    /* Verdicts and credits of what has just ended must not lie here. */
+    /* Failure notices and credits of what has just ended must be sent first. */
     const bool is_flushed = transport_flush(engine->transport);
     progress_advance(engine);
     progress_publish(engine);
     if (engine->has_rest)
         engine->has_rest = transport_has_unsent(engine->transport);
-    /* The progress owner's own: nobody changes it between here and the lock. */
+    /* Only the progress owner changes these, so they stay valid until the lock
+     * is taken. */
     const bool has_running =
         !TAILQ_EMPTY(&engine->running) || !is_flushed || engine->has_rest;
 
@@ -265,10 +276,10 @@ progress_wake(struct engine *engine)
         transport_wake(engine->transport);
 }
 
-/* Somebody who waits, and makes progress. */
+/* A waiter that owns progress. */
 struct wait {
     struct backoff backoff;
-    uint64_t deadline_ns; /* its own */
+    uint64_t deadline_ns; /* the waiter's own */
     unsigned n_polls;
 };
 
@@ -283,7 +294,7 @@ sleep_ms(const struct engine *engine, const struct wait *wait)
     return left_ms < 0 || left_ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : left_ms;
 }
 
-/* Does what anybody asks of the engine without sleeping. */
+/* One turn without sleeping. */
 static bool
 look(struct engine *engine, struct wait *wait)
 {
@@ -300,11 +311,12 @@ progress_yield(struct engine *engine)
     sched_yield();
 }
 
-/* One turn of somebody who waits. */
+/* One turn of a waiter that owns progress. */
 static void
 progress_once(struct engine *engine, struct wait *wait)
 {
-    /* What it waits for may have ended when it began: nothing moved then. */
+    /* The operation may have ended when it began, in which case nothing
+     * moved. */
     if (look(engine, wait) || !engine->own) {
         backoff_reset(&wait->backoff);
         return;
@@ -325,7 +337,8 @@ progress_once(struct engine *engine, struct wait *wait)
         backoff_reset(&wait->backoff);
 }
 
-/* The caller has the progress right; it is given up on return. */
+/* Make progress until op has ended. The caller owns progress, and gives it up
+ * on return. */
 static void
 progress_until(struct engine *engine, struct op *op, uint64_t deadline_ns)
 {
@@ -374,8 +387,8 @@ waiter_init(struct waiter *waiter, struct op *op)
 }
 
 /*
- * Sleep until op has ended, the right is handed over or free, or the deadline
- * passes. Returns whether the caller makes progress now.
+ * Sleep until op has ended, progress ownership is handed over or free, or the
+ * deadline passes. Returns whether the caller owns progress now.
  */
 static bool
 await_turn(struct op *op, uint64_t deadline_ns)
@@ -426,8 +439,8 @@ progress_acquire_until(struct engine *engine, uint64_t deadline_ns)
     return owns_progress;
 }
 
-/* One turn, for somebody who has the right anyway. Under the lock, which is
- * open meanwhile. */
+/* One turn of a thread that has been given progress ownership. Called with the
+ * lock held, which is released meanwhile. */
 static void
 poll_once(struct engine *engine)
 {
@@ -468,7 +481,7 @@ context_command_submit(struct engine *engine,
     pthread_cond_destroy(&waiter->cond);
 }
 
-/* True when op is done, false when the deadline has passed before. */
+/* Returns false if the deadline passes before op is done. */
 static bool
 op_await(struct op *op, uint64_t deadline_ns)
 {
@@ -481,7 +494,8 @@ op_await(struct op *op, uint64_t deadline_ns)
     return true;
 }
 
-/* As op_await(); who waits without a deadline of its own may be interrupted. */
+/* Like op_await(), but a wait without a deadline can be interrupted by the
+ * program. */
 static bool
 op_await_asking(struct op *op, uint64_t deadline_ns)
 {
@@ -504,7 +518,7 @@ engine_start_nothing(void)
     return &nothing;
 }
 
-/* A copy for each of the two: what little they do is done in every call. */
+/* Inlined into both callers, because every call runs it. */
 __attribute__((always_inline)) static inline enum hoop_status
 wait_held(struct op *op, uint64_t deadline_ns)
 {
@@ -566,7 +580,8 @@ engine_signal_end(struct op *op, int fd)
     return HOOP_OK;
 }
 
-/* The lock, lest one that was notified be taken for one that has not ended. */
+/* Takes the lock, because a waiter that was notified may look before is_done is
+ * set. */
 bool
 engine_has_ended(struct op *op)
 {
@@ -581,14 +596,15 @@ engine_has_ended(struct op *op)
     return is_done;
 }
 
-/* Nothing has moved. False: the background is to sleep until something does. */
+/* Nothing has moved. Returns false if the background is to sleep until
+ * something does. */
 static bool
 wait_if_idle(struct engine *engine, struct backoff *backoff)
 {
     const enum wait_action advice =
         backoff_next_action(backoff, engine_wait_policy(engine), 0);
 
-    /* Without the processor that callers have for themselves. */
+    /* The background does not use CPU placement, which is for callers. */
     if (advice == WAIT_ACTION_YIELD)
         sched_yield();
     return advice != WAIT_ACTION_SLEEP;
@@ -604,11 +620,11 @@ has_waiters(struct engine *engine)
 }
 
 /*
- * Drive on behalf of those who do not wait in a call. Whoever waits for the end
- * of an operation elsewhere, as at a descriptor, waits for each of its pieces:
- * between two of them this looks for as long as a caller would. It stops early
- * for a caller, who takes the right over. Returns whether the last look moved
- * something, so that there may be more.
+ * Make progress for operations that no caller waits for. A program that waits
+ * for the end of an operation at a descriptor waits for each of its pieces, so
+ * between two of them this polls for as long as a caller would. It stops early
+ * for a caller, which takes progress ownership over. Returns whether the last
+ * turn moved something, so that there may be more.
  */
 static bool
 progress_if_idle(struct engine *engine)
@@ -638,9 +654,11 @@ engine_progress_idle(struct engine *engine)
     has_moved |= !transport_arm(engine->transport);
     has_moved |= !shm_queue_prepare_sleep(engine);
 
-    /* As progress_release(), but the background itself is the last resort. */
+    /* Like progress_release(), except that the background itself is the last
+     * successor. */
     pthread_mutex_lock(&engine->lock);
-    /* Who handed something in after the last turn counts on this thread. */
+    /* A thread that handed in work after the last turn relies on this
+     * thread. */
     has_moved |= !elect_successor(engine) && atomic_load(&engine->has_commands);
     pthread_mutex_unlock(&engine->lock);
     return has_moved ? ENGINE_PROGRESS_MORE : ENGINE_PROGRESS_NONE;

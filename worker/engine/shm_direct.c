@@ -1,11 +1,12 @@
 /*
- * engine/shm_direct.c - fetches what others show, out of their buffers
+ * engine/shm_direct.c - reads peers' buffers directly
  *
- * In the line of a round stands where a rank's spans are (plan/plan.h). Who has
- * given the operation up withdraws its lines before its caller has the buffers
- * again: so the line is looked at once more behind each read, and what was read
- * meanwhile is worth nothing. Such a round is retracted: it never ends, and the
- * failure notice on the operation, or the loss of that rank, is on its way.
+ * The post of a round holds the addresses of a rank's buffers (plan/plan.h). A
+ * rank that fails the operation retracts its posts before its caller gets the
+ * buffers back. So this file checks a peer's post again after each read; if it
+ * is gone, the data are worthless and the round is marked as retracted. Such a
+ * round never ends: the failure notice on the operation, or the loss of that
+ * peer, is on its way.
  */
 
 #include <string.h>
@@ -37,7 +38,7 @@ shm_direct_publish(const struct op *op, uint8_t *line)
     return n_shown * op->element_size;
 }
 
-/* What the step fetches begins there. */
+/* Returns the address, in the peer's memory, of what step fetches. */
 static uint64_t
 address_of(const struct op *op, const struct plan_step *step)
 {
@@ -50,7 +51,7 @@ address_of(const struct op *op, const struct plan_step *step)
     return addresses[step->message] + step->from.first * op->element_size;
 }
 
-/* Of a step: what it fetches begins at address, in its peer's memory. */
+/* A fetch step and where its data begin in the peer's memory. */
 struct fetch {
     struct op *op;
     const struct plan_step *step;
@@ -83,7 +84,7 @@ fetch_read(const struct fetch *fetch,
     const enum hoop_status status = shm_region_cma_read(
         shm_region, peer, fetch->address + offset, to, n_bytes);
 
-    /* The line must not be looked at before what was read. */
+    /* The post must not be checked before the data have been read. */
     atomic_thread_fence(memory_order_acquire);
     if (status == HOOP_E_PEER_LOST ||
         !shm_region_has_posted(shm_region, peer, sequence)) {
@@ -94,7 +95,8 @@ fetch_read(const struct fetch *fetch,
     return status == HOOP_OK ? HOOP_OK : read_refuse(fetch, status);
 }
 
-/* Read into a piece that stays in the cache, and combined from there. */
+/* Read pieces into a buffer that stays in the cache, and combine them from
+ * there. */
 static enum hoop_status
 fetch_combine(const struct fetch *fetch, const uint8_t *own)
 {
@@ -122,8 +124,8 @@ fetch_combine(const struct fetch *fetch, const uint8_t *own)
     return HOOP_OK;
 }
 
-/* own: with what it is combined, where a step before would have brought that;
- * NULL: it stands there. */
+/* own: the operand to combine with, if a copy step before was merged into this
+ * one; NULL: it is at the destination. */
 static enum hoop_status
 step_fetch(struct op *op, const struct plan_step *step, const uint8_t *own)
 {

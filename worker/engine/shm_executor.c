@@ -1,19 +1,22 @@
 /*
- * engine/shm_executor.c - does the rounds of a flat plan, through the context's shared region
+ * engine/shm_executor.c - executes the rounds of a shared-memory plan through
+ * the context's shared region
  *
- * For each round: when nobody reads any more what lies in the slot, post what
- * the plan posts; when all whose posts it fetches have published theirs, and
- * called the same, fetch; say that all has been read. No byte of the user's is
- * written before the calls have been compared. Flat operations of a context
- * run one after another, in the order of their numbers: the ranks use up slots
+ * A round first posts what the plan posts, once no rank reads the slot's old
+ * contents. When all peers whose posts it fetches have published theirs, and
+ * have made the same call, it fetches, and announces that it has read
+ * everything. No byte of the user's buffers is written before the calls have
+ * been compared. The shared-memory operations of a context run one after
+ * another, in the order of their numbers, so that all ranks use the slots
  * alike.
  *
- * What a round combines and the next one posts is written to both places while
- * it is in the cache next to the processor, if the second is free already.
+ * What a round combines and the next round posts is written to both places
+ * while it is in the nearest cache, if the second place is free already
+ * (engine/prefetch.c).
  *
- * Who sleeps is rung for when a round has been read, which costs a fence. What
- * was posted is told along with that if it is little: by then it has long been
- * seen, where a fence at once would wait for the line to get there.
+ * Waking sleeping peers costs a fence. They are woken when a round has been
+ * read, and for a small post only then: peers that poll have seen the post long
+ * before, whereas a fence right after it would wait for the cache line.
  */
 
 #include <assert.h>
@@ -26,12 +29,13 @@
 #include "transport/shm_region.h"
 
 enum {
-    /* More takes longer to read than others may be left asleep for nothing. */
+    /* A larger post takes so long to read that sleeping peers must be woken
+     * before. */
     QUIET_BYTES = 8 << 10,
-    /* Whoever is behind never has to wait; yet others ask whether it lives. */
+    /* Rounds done in one go. A rank that is behind never has to wait, but must
+     * still answer peers that ask for a sign of life. */
     ROUNDS_AT_ONCE = 16,
-    /* Some ten times what moving one takes while nobody else needs the
-     * processor. */
+    /* About ten times what moving a byte takes on an idle processor. */
     BYTE_NS = 1,
 };
 
@@ -39,14 +43,14 @@ _Static_assert((int)STAGES_MAX < SEQUENCE_STAGES, "stages fit");
 _Static_assert((int)OP_HISTORY_ENTRIES > SHM_REGION_AHEAD,
                "what a rank is ahead is known");
 
-/* Of the round under way. */
+/* Returns the sequence number of the current round. */
 static uint64_t
 op_stamp(const struct op *op)
 {
     return sequence_of(op->number, op->stage, op->rounds.round);
 }
 
-/* Posts stand first. */
+/* Count the steps of the round. Posts come first in a plan. */
 static void
 steps_count(struct rounds *rounds)
 {
@@ -64,7 +68,7 @@ steps_count(struct rounds *rounds)
     }
 }
 
-/* Bytes that go into the shared region. */
+/* Returns how many bytes are published in the shared region. */
 static size_t
 post_bytes(const struct op *op)
 {
@@ -132,8 +136,9 @@ shm_executor_wake_peers(struct op *op)
     shm_queue_wake_peers(op->context);
 }
 
-/* What is posted in this round, one behind the other, or where it is shown;
- * returns how much that is. */
+/* Copy the round's posts, one after another, to their place in the region, or
+ * the addresses of exposed buffers. Returns how many bytes were posted or
+ * exposed. */
 static size_t
 posts_copy(struct op *op, uint8_t *to)
 {
@@ -212,7 +217,7 @@ shm_executor_frame(const struct comm_context *context,
     };
 }
 
-/* rank published a round of another call. Ends the operation of that number. */
+/* rank published a round of another call: end the operation of that number. */
 static void
 round_differs(struct comm_context *context,
               uint32_t rank,
@@ -223,8 +228,8 @@ round_differs(struct comm_context *context,
     mismatch_calls(context, context->ranks[rank], &frame);
 }
 
-/* What rank called before, where its part was of no use here: two roots that
- * only post would never know. */
+/* Compare rank's previous post, which this rank had no use for. Without this,
+ * two roots that only post would never find out that they differ. */
 static void
 check_past_failure(struct comm_context *context, uint32_t rank)
 {
@@ -241,7 +246,8 @@ check_past_failure(struct comm_context *context, uint32_t rank)
         round_differs(context, rank, &header);
 }
 
-/* What rank has published: is it of the same call, and nothing in the way? */
+/* Returns whether what rank has published is of the same call and op may read
+ * it. */
 static bool
 is_same_call_at(struct op *op, uint32_t rank)
 {
@@ -258,13 +264,14 @@ is_same_call_at(struct op *op, uint32_t rank)
     if (op->is_under_lock && shm_region_has_previous(context->shm_region, rank))
         return false;
     check_past_failure(context, rank);
-    /* Its failure notice is on the way by a socket: first that, then this. */
+    /* The failure notice on rank's earlier operation is on its way by a socket,
+     * and must be handled first. */
     return header->failed == 0 || header->failed >= op->number ||
            op_history_has_failed(&context->op_history, header->failed);
 }
 
-/* Whether all whose posts are fetched have published them, and called the
- * same; op may have ended. */
+/* Returns whether all peers whose posts are fetched have published them for the
+ * same call. op may have ended on return. */
 static bool
 round_match(struct op *op, uint64_t sequence)
 {
@@ -286,7 +293,8 @@ round_match(struct op *op, uint64_t sequence)
     return true;
 }
 
-/* Whether the round can be posted. out_rank, if not: who is in the way. */
+/* Returns whether the round can be posted; if not, *out_rank still reads the
+ * slot. */
 static bool
 is_free(const struct op *op, uint64_t sequence, uint32_t *out_rank)
 {
@@ -332,7 +340,7 @@ shm_executor_try(struct op *op, bool *out_is_done)
     return round_plan(op);
 }
 
-/* What was shown is no part of what follows. */
+/* Drop the flows that were made to describe the wait. */
 static void
 shm_executor_retract(struct op *op)
 {
@@ -350,7 +358,7 @@ shm_executor_advance(struct op *op, bool *out_is_complete)
 
     *out_is_complete = false;
     for (unsigned i = 0; is_done && rounds->round < rounds->n_rounds; i++) {
-        /* It can go on: shm_queue_stop_sleeping() will find that. */
+        /* op can continue: shm_queue_stop_sleeping() will find that. */
         if (i == ROUNDS_AT_ONCE)
             return HOOP_OK;
         const enum hoop_status status = shm_executor_try(op, &is_done);
@@ -383,7 +391,7 @@ shm_executor_can_move(const struct op *op)
                            op_stamp(op));
 }
 
-/* All do about as much as this rank. */
+/* All ranks do about as much work as this one. */
 uint64_t
 shm_executor_work_ns(const struct op *op)
 {
@@ -393,13 +401,14 @@ shm_executor_work_ns(const struct op *op)
 void
 shm_executor_abort(struct op *op)
 {
-    /* Who comes later must not find that it went well. */
+    /* A peer that comes later must not find the posts of a failed operation. */
     shm_region_retract(op->context->shm_region, op->number);
     shm_region_finish(op->context->shm_region, sequence_end(op->number));
     shm_queue_wake_peers(op->context);
 }
 
-/* Whether op waits for rank; if so, out_n_bytes of it. */
+/* Returns whether op waits for rank, and *out_n_bytes, the bytes it waits
+ * for. */
 static bool
 is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
 {
@@ -407,7 +416,7 @@ is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
     uint32_t late = rank;
 
     *out_n_bytes = 0;
-    /* It is done, and about to end. */
+    /* op is done and about to end. */
     if (rounds->round == rounds->n_rounds)
         return false;
     if (rounds->is_retracted)
@@ -471,7 +480,7 @@ shm_executor_list_awaited(struct op *op)
             flow = op_flow_take(op);
         if (!is_wanted || !flow)
             continue;
-        /* It can be asked then. */
+        /* A connection is needed to ask the peer what it has called. */
         transport_need(op->engine->transport, world_rank);
         flow->is_receive = true;
         flow->in.key = (struct flow_key){.comm = op->context->id,

@@ -1,9 +1,9 @@
 /*
- * engine/shm_queue.c - the flat operations of contexts that have a shared region
+ * engine/shm_queue.c - the run queues of shared-memory operations
  *
- * Of each context only the first may move. Nothing comes by a socket for them:
- * the progress owner looks into the shared regions, and who is about to sleep says so in
- * them, so that the others ring.
+ * In each context only the first operation of the queue may move. Its peers
+ * send nothing by a socket: the progress owner polls the shared regions. Before
+ * it sleeps it says so in them, so that the peers wake it.
  */
 
 #include "base/error.h"
@@ -39,7 +39,7 @@ shm_queue_remove(struct op *op)
     if (!op->is_shm_queued)
         return;
     op->is_shm_queued = false;
-    /* One that ended well has finished its last round. */
+    /* An operation that ended well has finished its last round. */
     if (shm_queue_first(context) == op && op->status != HOOP_OK)
         shm_executor_abort(op);
     TAILQ_REMOVE(&context->shm_ops, op, shm_queue_link);
@@ -151,7 +151,7 @@ engine_reach_bell(struct engine *engine,
     const enum hoop_status status = wakeup_import(place, &fd);
     if (status != HOOP_OK)
         return error_pass(status);
-    /* In a container of its own it would have another. */
+    /* In a container of its own the process would have another pid here. */
     atomic_store(&engine->heartbeats[rank].is_seen,
                  place->pid == engine->roster->members[rank].pid);
     /* Another thread may have been faster, for another communicator. */
@@ -165,7 +165,8 @@ context_set_shm_region(struct comm_context *context,
                        struct shm_region *shm_region)
 {
     context->cached_op = cached_op_create(context);
-    /* The progress owner may be looking for who has left: engine/departure_record.c. */
+    /* The progress owner may be looking for departed peers:
+     * engine/departure_record.c. */
     pthread_mutex_lock(&context->engine->lock);
     context->shm_region = shm_region;
     pthread_mutex_unlock(&context->engine->lock);

@@ -1,8 +1,9 @@
 /*
- * engine/shm_reduce.c - does what a round of a flat plan does behind its posts
+ * engine/shm_reduce.c - executes the steps of a shared-memory round that follow
+ * its posts
  *
- * All that it reads has been published: fetches what others posted, combines and
- * copies, in the order of the steps.
+ * All posts that the round reads have been published. The steps fetch, combine
+ * and copy in the order of the plan.
  */
 
 #include "base/copy.h"
@@ -12,10 +13,11 @@
 
 enum {
     CACHES_BYTES = 16 << 20, /* half of a third-level cache */
-    TILE_BYTES = 4 << 10,    /* what is copied while it is in the first one */
+    TILE_BYTES = 4 << 10,    /* copied while it is in the first-level cache */
 };
 
-/* Where the step's other operand is. NULL: the peer's post is too short. */
+/* Returns the address of the step's other operand, or NULL if the peer's post
+ * is too short. */
 static const uint8_t *
 step_source(const struct op *op, const struct plan_step *step)
 {
@@ -26,7 +28,7 @@ step_source(const struct op *op, const struct plan_step *step)
                             step->from.count * op->element_size);
 }
 
-/* to = own (op) arrived, by side. */
+/* to = own (op) arrived, in the order that side says. */
 void
 shm_reduce_combine(const struct op *op,
                    const struct plan_step *step,
@@ -43,7 +45,8 @@ shm_reduce_combine(const struct op *op,
         op->divide(to, step->to.count, op->shape.size);
 }
 
-/* The same, and what it makes to where it is posted next. */
+/* Like shm_reduce_combine(), but also copy each result to where the next round
+ * posts it. */
 static void
 combine_prefetch(const struct op *op,
                  const struct plan_step *step,
@@ -106,9 +109,9 @@ post_broken(const struct op *op, const struct plan_step *step)
         roster_name(op->engine->roster, op->context->ranks[step->peer], name));
 }
 
-/* Whether all that the ranks hold, of which each touches about as much as this
- * one, is more than their caches do, and the lines of what this one gets are not
- * there for what it has posted. */
+/* Returns whether the data of all ranks exceed the caches, given that each
+ * touches about as much as this one, and the destination is not in the cache
+ * because this rank has posted it. */
 static bool
 is_past_caches(const struct op *op)
 {
@@ -133,7 +136,8 @@ shm_reduce_copy(const struct op *op,
         copy_bytes(op_span(op, &step->to), from, n_bytes);
 }
 
-/* One step, or two; returns how many, 0: a peer's post is too short. */
+/* Do one step, or a pair. Returns how many, or 0 if a peer's post is too
+ * short. */
 static size_t
 step_do(const struct op *op, const struct plan_step *step, size_t n_steps)
 {

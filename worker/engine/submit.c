@@ -1,10 +1,11 @@
 /*
- * engine/submit.c - operations are made by any thread, begun by the progress owner
+ * engine/submit.c - any thread creates operations, the progress owner begins
+ * them
  *
- * The number of an operation is drawn under the lock: that is the order in
- * which all ranks must have called. If nobody makes progress, the starter does, for
- * one turn: what can be sent is sent at once; or, if it waits at once, from
- * here to the end.
+ * An operation gets its number under the lock: the numbers are the order in
+ * which all ranks must have called. If progress ownership is free, the caller
+ * takes it for one turn, so that what can be sent is sent at once, or keeps it
+ * to the end if it waits at once.
  */
 
 #include <assert.h>
@@ -51,16 +52,16 @@ op_label(struct op *op, const struct call *call)
     op->call = call_frame(call);
     op->label = (struct flow_label){
         .epoch = op->engine->roster->epoch,
-        /* All ranks must check, or none. */
+        /* All ranks must check first, or none. */
         .signature = call_signature(call) ^ flags,
         .flags = flags,
-        /* The same for all of its chain. */
+        /* The fault rules stay the same for all stages. */
         .faults = op->label.faults,
         .call = op->call,
     };
 }
 
-/* A barrier is its own check; so is an agreement, which none begins unasked. */
+/* A barrier checks itself. So does an agreement, which no rank begins alone. */
 static bool
 is_checked_first(const struct op *op)
 {
@@ -68,8 +69,9 @@ is_checked_first(const struct op *op)
            op->call.name != CALL_BARRIER && op->call.name != CALL_AGREE;
 }
 
-/* Whoever waits at once begins them itself, if nobody makes progress and nothing was
- * handed in before. Under the lock. */
+/* A caller that waits at once begins its operations itself if progress
+ * ownership is free and nothing was handed in before. The caller holds the
+ * lock. Returns whether progress ownership was taken. */
 static bool
 ops_hold(struct op *const *ops, enum engine_mode mode)
 {
@@ -83,7 +85,8 @@ ops_hold(struct op *const *ops, enum engine_mode mode)
     return is_held;
 }
 
-/* Under the lock: nobody else writes them. */
+/* Give op its number. The caller holds the lock, so that no other thread writes
+ * the counters. */
 static void
 op_number(struct op *op)
 {
@@ -97,7 +100,8 @@ op_number(struct op *op)
     }
 }
 
-/* The right is given up on return. */
+/* Make progress for one turn. The caller owns progress, and gives it up on
+ * return. */
 static void
 poll_by_starter(struct engine *engine)
 {
@@ -107,8 +111,8 @@ poll_by_starter(struct engine *engine)
     progress_release(engine);
 }
 
-/* Give ops their numbers and hand them in; more than one that are waited for
- * at once are a pair. */
+/* Number operations and hand them in. Several operations that are waited for at
+ * once form a pair. */
 static void
 ops_submit(struct op *const *ops, size_t n_ops, enum engine_mode mode)
 {
@@ -263,7 +267,7 @@ engine_start(struct comm_context *context,
     return op_start(context, collective, faults, out_op);
 }
 
-/* All or none. */
+/* Creates all operations or none. */
 static enum hoop_status
 messages_take(struct comm_context *context,
               const struct engine_message *messages,
@@ -347,8 +351,9 @@ refuse(struct op *op)
     return false;
 }
 
-/* Those it needs are gone, or called something else before they went. Receives
- * of what a rank sent before it was lost may still succeed. */
+/* Returns whether op has ended because ranks it needs are gone, or had called
+ * something else before. Receives of messages that a rank sent before it was
+ * lost may still succeed. */
 static bool
 cannot_succeed(struct op *op)
 {
@@ -394,7 +399,8 @@ begin_collective(struct op *op)
         op_conclude(op);
 }
 
-/* A message asks nothing for long, but those it waits for must be felt. */
+/* A message asks its peer nothing for long, but heartbeats of the ranks that it
+ * waits for must be checked. */
 static uint64_t
 first_due_ns(const struct op *op)
 {
