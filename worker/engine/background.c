@@ -1,11 +1,11 @@
 /*
  * engine/background.c - makes progress on an engine when no caller does
  *
- *   AWAY: watches nothing, looks in every now and then
- *   HERE: the engine's epoll is watched
+ *   AWAY: watches no descriptor, looks in every now and then
+ *   HERE: watches the engine's epoll descriptor
  *
- * AWAY -> HERE when woken or when it looks in and nobody makes progress;
- * HERE -> AWAY when it finds a caller making progress.
+ * AWAY -> HERE when it is woken, or looks in while progress ownership is free;
+ * HERE -> AWAY when it finds that a caller owns progress.
  */
 
 #include "engine/background.h"
@@ -16,13 +16,15 @@
 
 #include "base/error.h"
 
-/* How long a peer's death between operations may go unnoticed. */
-static const uint64_t BACKGROUND_CHECK_MS = 50; /* times rarity */
-/* ... while somebody waits to be told whom this rank hears. */
+/* How long the death of a peer between operations may go unnoticed, times
+ * rarity. */
+static const uint64_t BACKGROUND_CHECK_MS = 50;
+/* How often it looks in while the coordinator's question is open. */
 static const uint64_t CHECK_OFTEN_MS = 5;
 
 enum {
-    /* Other jobs come and go by the second. */
+    /* Look-ins between counts of the host's ranks: other jobs come and go by
+     * the second. */
     CHECKS_PER_RANK_COUNT = 20,
 };
 
@@ -34,7 +36,7 @@ struct background {
     uint64_t rarity; /* engine_poll_divisor() */
     bool is_here;
     unsigned n_looks_in;
-    atomic_bool is_woken; /* a post is on its way */
+    atomic_bool is_woken; /* a post to the loop is pending */
 };
 
 static void
@@ -60,7 +62,7 @@ on_readable(void *owner, enum loop_interest ready)
     take_turn(owner);
 }
 
-/* Also what looks after deadlines while nothing moves. */
+/* This also serves deadlines while nothing moves. */
 static void
 on_timer(void *owner)
 {
@@ -125,7 +127,7 @@ background_wake(struct background *background)
 {
     if (atomic_exchange(&background->is_woken, true))
         return;
-    /* Without memory for the post, the timer looks in soon. */
+    /* If there is no memory for the post, the timer looks in soon. */
     if (loop_post(background->loop, on_woken, background) != HOOP_OK)
         atomic_store(&background->is_woken, false);
 }

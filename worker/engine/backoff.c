@@ -1,4 +1,4 @@
-/* engine/backoff.c - how somebody who waits spends the time */
+/* engine/backoff.c - how a waiter spends its time */
 
 #include "engine/backoff.h"
 
@@ -6,17 +6,18 @@
 
 #include "base/clock.h"
 
-/* Untimed: each may last as long as others want the processor. Who is one of
- * very many looks at its connections in vain more often than it is looked for. */
+/* Least number of yields. They are counted, not timed, since each lasts as long
+ * as other ranks want the processor. Among very many ranks a rank polls in vain
+ * more often than a peer waits for it. */
 static const unsigned yields_min[] = {
     [WAIT_POLICY_YIELD] = 16,
     [WAIT_POLICY_YIELD_BRIEFLY] = 3,
 };
 
-/* About what a wake-up from epoll costs. */
+/* About the cost of a wake-up from epoll. */
 static const uint64_t SPIN_NS = 50000;
 
-/* Whether it is time to sleep. */
+/* Returns whether it is time to sleep. */
 static bool
 is_over_budget(struct backoff *backoff, uint64_t work_ns)
 {

@@ -1,4 +1,6 @@
-/* engine/call.c - what a rank called: compared between ranks, named in errors */
+/*
+ * engine/call.c - what a rank called: compared between ranks, named in errors
+ */
 
 #include "engine/call.h"
 
@@ -20,8 +22,8 @@ enum call_part {
     CALL_HAS_ROOT = 2,
     CALL_HAS_NONE = 4, /* not even a dtype and a count */
     CALL_HAS_ONLY_ROOT = 8,
-    CALL_HAS_NO_COUNT = 16, /* that all ranks agree on */
-    CALL_NEEDS_ALL = 32,    /* no rank is through before all have called it */
+    CALL_HAS_NO_COUNT = 16, /* no count that all ranks agree on */
+    CALL_NEEDS_ALL = 32,    /* no rank finishes it before all have called it */
 };
 
 static const struct {
@@ -95,7 +97,7 @@ call_describe(const struct frame_call *call,
              dtype_name((enum hoop_dtype)call->dtype), count, op, root);
 }
 
-/* Where a tensor stands in its list. */
+/* Describe where a tensor stands in its list. */
 static void
 part_describe(uint32_t part, char text[PART_TEXT_MAX])
 {
@@ -187,7 +189,7 @@ call_needs_all(const struct frame_call *call)
 {
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
 
-    /* Of nothing, nothing is sent. */
+    /* A call of no elements sends nothing. */
     return (calls[name].parts & CALL_NEEDS_ALL) &&
            (call->count > 0 || call->name == CALL_BARRIER);
 }
@@ -204,8 +206,8 @@ call_frame(const struct call *call)
     };
 }
 
-/* FNV-1a over 64-bit words, with a final mix: not against an attacker, who
- * would have to know the token first. */
+/* FNV-1a over 64-bit words, with a final mix. It does not resist an attacker,
+ * who would first have to know the token. */
 static uint64_t
 mix(uint64_t hash, uint64_t word)
 {
@@ -222,7 +224,7 @@ call_signature(const struct call *call)
     hash = mix(hash, call->dtype);
     hash = mix(hash, call->reduce_op);
     hash = mix(hash, call->root);
-    /* What a rank sends in all is its own affair there. */
+    /* An alltoallv's total count differs by rank. */
     if (call->name != CALL_ALLTOALLV)
         hash = mix(hash, call->count);
     for (uint32_t i = 0; i < call->n_counts; i++)

@@ -1,7 +1,7 @@
 /*
- * engine/cancel.c - an operation that its caller no longer waits for
+ * engine/cancel.c - cancels an operation that its caller no longer wants
  *
- * The progress owner ends it; until then its memory stays lent.
+ * The progress owner ends the operation; until then its buffers stay borrowed.
  */
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ engine_cancel(struct op *op)
 {
     struct engine *engine = op->engine;
 
-    /* One that had nothing to do has none. */
+    /* The operation of engine_start_nothing() has no engine. */
     if (!engine)
         return;
     pthread_mutex_lock(&engine->lock);

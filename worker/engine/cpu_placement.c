@@ -1,4 +1,6 @@
-/* engine/cpu_placement.c - the processor of a rank that shares it with others */
+/*
+ * engine/cpu_placement.c - the processor of a rank that shares it with others
+ */
 
 #include "engine/cpu_placement.h"
 
@@ -6,8 +8,8 @@
 
 #include "base/clock.h"
 
-/* A move costs some 20 us, and whoever moves against the kernel's will must
- * not do so all the time. */
+/* Shortest time between moves: a move costs about 20 us, and a thread must not
+ * move against the kernel's choice all the time. */
 static const uint64_t MOVE_NS = 10000000;
 
 int

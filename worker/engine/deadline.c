@@ -1,4 +1,7 @@
-/* engine/deadline.c - operations that nothing moves: ask, then end them */
+/*
+ * engine/deadline.c - operations that make no progress: asks peers, then ends
+ * them
+ */
 
 #include <stdio.h>
 
@@ -15,7 +18,7 @@ has_all_answers(const struct op *op)
     return flow && step_flow_has_called(flow);
 }
 
-/* Ask each that op waits for, once. */
+/* Ask each peer that op waits for once. */
 static void
 ask_all(struct op *op)
 {
@@ -35,10 +38,11 @@ ask_all(struct op *op)
 }
 
 /*
- * The deadline has come. Whoever is waited for may wait itself, for the rank
- * that never called: ask, and put the end off until the answers are here. A
- * rank whose neighbours have all answered lets those speak first who know of
- * one that has not. True when op is to wait on.
+ * The deadline has passed. The awaited rank may itself wait for the rank that
+ * never called, so ask, and extend the deadline until the answers are here. If
+ * all peers have answered, extend it again: another rank may know of one that
+ * has not answered, and should report first. Returns whether op continues to
+ * wait.
  */
 static bool
 op_grace(struct op *op, uint64_t now_ns)
@@ -76,7 +80,7 @@ op_expire(struct op *op, uint64_t now_ns)
     op_fail(op, &failure_notice);
 }
 
-/* Long enough before for an answer. */
+/* Returns a time before when_ns that leaves long enough for an answer. */
 static uint64_t
 ask_before_ns(const struct op *op, uint64_t when_ns)
 {
@@ -103,9 +107,9 @@ message_asks_ns(const struct op *op, uint64_t now_ns)
 }
 
 /*
- * Nothing comes: perhaps the peer called something else and waits, too, or has
- * nothing to send. It may call later than it was asked: ask again. A message
- * asks shortly before its warning, and its end, what its peer does instead.
+ * No data come: perhaps the peer called something else and waits, too, or has
+ * nothing to send. It may also call later, so ask again. A message asks shortly
+ * before its warning and its deadline what its peer does instead.
  */
 static void
 op_ask(struct op *op, uint64_t now_ns)
@@ -127,7 +131,7 @@ op_ask(struct op *op, uint64_t now_ns)
         has_moved |= step_flow_done(flow) != flow->n_seen;
         flow->n_seen = step_flow_done(flow);
     }
-    /* What is said in a warning is asked before, as long as an answer takes. */
+    /* Ask before a warning, so that it can include the answers. */
     if (!has_moved || op->warn_ns <= op->ask_ns + OP_ANSWER_NS)
         ask_all(op);
 }

@@ -1,8 +1,9 @@
 /*
- * engine/departed_peer.c - operations that wait for somebody who is gone
+ * engine/departed_peer.c - operations that wait for a rank that has left
  *
- * A rank that leaves in good order has ended its own operations; whoever still
- * waits for it waits in vain. Why it left may be known here, and is said, too.
+ * A rank that leaves in good order has ended its own operations, so an
+ * operation that still waits for it cannot end. If it is known why the rank
+ * left, the failure says so.
  */
 
 #include <stdio.h>
@@ -10,7 +11,8 @@
 
 #include "engine/state.h"
 
-/* The flow cannot end: its peer left before it sent or took everything. */
+/* Returns whether flow cannot end because its peer left before it sent or took
+ * everything. */
 static bool
 waits_for_departed(const struct engine *engine, const struct step_flow *flow)
 {
@@ -31,7 +33,7 @@ has_no_source_left(const struct op *op)
 {
     const struct engine *engine = op->engine;
 
-    /* Alone, a rank has never had anybody but itself to hear from. */
+    /* A single rank never had any source but itself. */
     if (op->message.in.key.peer != FLOW_ANY_PEER || op->context->size == 1)
         return false;
     for (uint32_t i = 0; i < op->context->size; i++) {
@@ -42,7 +44,8 @@ has_no_source_left(const struct op *op)
     return true;
 }
 
-/* Who leaves early may have had a reason that is known here. */
+/* A rank that left early may have done so because of a loss that is known
+ * here. */
 static struct failure_notice
 departed_failure(const struct engine *engine, uint32_t departed)
 {

@@ -1,11 +1,14 @@
 /*
- * engine/departure_record.c - what a rank that leaves writes into its shared regions
+ * engine/departure_record.c - what a leaving rank writes into its shared
+ * regions
  *
- * Ranks that share a shared region need not be connected: nobody says goodbye to them,
- * or answers them afterwards (engine/state_query.c). So who leaves says so there,
- * too, with what it had called. Whoever cannot connect to it, or takes the end of
- * a connection for its death, looks there first; not who is about to connect: a
- * connection from it may be on its way, with its part in it.
+ * Ranks that share a region need not be connected, so a leaving rank may be
+ * unable to say goodbye to them, or to answer their state queries
+ * (engine/state_query.c). Instead it records in the region that it has left and
+ * what it had called. A rank that cannot connect to it, or takes the end of a
+ * connection for its death, looks there first. A rank that is about to connect
+ * does not: a connection from the leaving rank may be on its way, with its part
+ * of an operation.
  */
 
 #include <stdio.h>
@@ -66,7 +69,7 @@ departure_record_write(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
-/* Only the progress owner removes contexts: none of these vanishes. */
+/* Only the progress owner removes contexts, so context stays in the list. */
 static struct comm_context *
 context_list_after(struct engine *engine, struct comm_context *context)
 {
@@ -77,7 +80,7 @@ context_list_after(struct engine *engine, struct comm_context *context)
     return next;
 }
 
-/* It may just be formed by another thread. */
+/* The region may just be set by another thread. */
 static const struct shm_region *
 hall_of(const struct comm_context *context)
 {
@@ -87,7 +90,8 @@ hall_of(const struct comm_context *context)
     return shm_region;
 }
 
-/* What world_rank left in the context's shared region; NULL: it has not left. */
+/* Returns the departure record of world_rank in the context's region; NULL: it
+ * has not left. */
 static const struct shm_region_departure *
 departure_board_of(const struct comm_context *context, uint32_t world_rank)
 {
@@ -104,7 +108,7 @@ departure_board_of(const struct comm_context *context, uint32_t world_rank)
                                                                         : NULL;
 }
 
-/* Others were told, but only who was connected. */
+/* Failure notices reached only ranks that were connected. */
 static void
 departure_failure_read(struct comm_context *context,
                        const struct shm_region_departure *board)

@@ -292,8 +292,7 @@ context_set_formed(struct comm_context *context);
 enum context_watch {
     CONTEXT_NOT_WATCHED,
     CONTEXT_WATCHED,
-    /* And the context is revoked when a member is lost. */
-    CONTEXT_REVOKE_ON_LOSS,
+    CONTEXT_REVOKE_ON_LOSS, /* also revoke the context when a member is lost */
 };
 
 /*

@@ -1,8 +1,9 @@
 /*
- * engine/failure_details.c - what is known of a failure, beside its text
+ * engine/failure_details.c - what is known of a failure beside its text
  *
- * The text (engine/failure_notice.c, engine/wait_diagnosis.c) and this are made at one place
- * of the same facts: a program that reacts to a failure must not read texts.
+ * The details and the text (engine/failure_notice.c, engine/wait_diagnosis.c)
+ * are made in one place from the same facts, so that a program which reacts to
+ * a failure need not parse texts.
  */
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ failure_details(const struct roster *roster,
     return failure;
 }
 
-/* As the caller counts it. */
+/* Returns the size as the caller counts it. */
 static uint64_t
 bytes_of(const struct op *op)
 {
@@ -64,7 +65,7 @@ failure_details_of_op(const struct op *op,
     failure.n_bytes = bytes_of(op);
     failure.elapsed_ms = (clock_now_ns() - op->started_ns) / CLOCK_NS_PER_MS;
     failure.allowed_ms = op->allowed_ns / CLOCK_NS_PER_MS;
-    /* Who fails of itself waited for nobody. */
+    /* A failure of this rank itself waited for nobody. */
     if (op->state == OP_RUNNING && failure_notice->rank != roster->rank)
         failure.waited_for = op_awaited_rank(op);
     return failure;

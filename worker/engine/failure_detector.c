@@ -1,18 +1,21 @@
 /*
- * engine/failure_detector.c - ranks that are lost: found out here, or told by others
+ * engine/failure_detector.c - finds lost ranks, or believes others who found
+ * them
  *
- * docs/failure.md has the model. A process that was seen to end is lost, whatever
- * its rank; whoever started it is given a moment to say how it ended. A connection
- * that broke, and silence, prove nothing of the other side: this rank complains to
- * the coordinator, which hears all ranks, and waits for what it decides.
+ * docs/failure.md describes the model. A process that was seen to end is lost,
+ * whatever its rank; its launcher is given a moment to say how it ended. A
+ * broken connection or silence proves nothing about the peer: this rank reports
+ * a suspicion to the coordinator, which hears all ranks, and waits for its
+ * decision.
  *
- * Where there is no coordinator, or it does not decide in time, a rule does: a link
- * that breaks between two ranks that both live shows each the other as lost, and
- * all must blame the same. The lower rank accuses at once, the higher one waits for
- * as long as that takes to go round, and learns that it is the one. The higher of
- * the last two, who hears of nobody, believes the lower one where it sees that it
- * lives. Whoever is told that it is lost itself believes it: nobody else will talk
- * to it again.
+ * If there is no coordinator, or it does not decide in time, a rule decides.
+ * When a link breaks between two ranks that both live, each sees the other as
+ * lost, and all ranks must blame the same one. The lower rank accuses at once.
+ * The higher rank first waits for as long as an accusation needs to reach all
+ * ranks, and so learns that it is the one accused. If only two ranks are left,
+ * the higher one hears of no accusation: it believes the lower one if it sees
+ * that the lower one lives. A rank that is told of its own loss believes it,
+ * because no other rank will talk to it again.
  */
 
 #include <stdio.h>
@@ -26,19 +29,20 @@
 #include "engine/state.h"
 #include "engine/wait_diagnosis.h"
 
-/* What an accusation takes from rank to rank, and then some. */
+/* Time an accusation needs from rank to rank, with a margin. */
 static const uint64_t DEFER_NS = 50 * CLOCK_NS_PER_MS;
-/* A connection has ended whose other end is seen to live on this host, and will
- * find out as well, as soon as it finds a processor. */
+/* The same if the connection has ended but the peer is seen to live on this
+ * host: it will notice, too, as soon as it gets a processor. */
 static const uint64_t DEFER_ALIVE_NS = 200 * CLOCK_NS_PER_MS;
-/* What a launcher takes to be told by the kernel and to say so. */
+/* Time a launcher needs to learn from the kernel how a process ended, and to
+ * say so. */
 static const uint64_t EXIT_STATUS_NS = 80 * CLOCK_NS_PER_MS;
 static const uint64_t EXIT_STATUS_POLL_NS = CLOCK_NS_PER_MS;
 static const uint64_t ALIVE_POLL_NS = 10 * CLOCK_NS_PER_MS;
 
 enum {
     SILENCE_TEXT_MAX = 48,
-    /* Who says so, how long after what. */
+    /* Room for who said so, and how long after the last byte. */
     TAIL_TEXT_MAX = ROSTER_NAME_MAX + SILENCE_TEXT_MAX + 16,
 };
 
@@ -47,7 +51,7 @@ _Static_assert((int)TAIL_TEXT_MAX < (int)REASON_BYTES, "it is never cut");
 bool
 context_has_member(const struct comm_context *context, uint32_t world_rank)
 {
-    /* The world's communicator, and whatever begins like it. */
+    /* Fast path for the world's communicator and those that begin like it. */
     if (world_rank < context->size && context->ranks[world_rank] == world_rank)
         return true;
     for (uint32_t i = 0; i < context->size; i++) {
@@ -57,7 +61,7 @@ context_has_member(const struct comm_context *context, uint32_t world_rank)
     return false;
 }
 
-/* Whether op cannot end without world_rank. */
+/* Returns whether op cannot end without world_rank. */
 static bool
 op_needs(const struct op *op, uint32_t world_rank)
 {
@@ -125,8 +129,9 @@ clear_suspicion(struct engine *engine, struct lost_rank *lost)
     lost->is_suspect = false;
 }
 
-/* It is lost, as far as is known here, and has not left in good order. Whoever
- * is lost itself sees all others go, and accuses none of them. */
+/* Returns whether rank may be marked as lost: it is not yet, and it has not
+ * left in good order. A rank that is lost itself sees all connections end, and
+ * must accuse nobody. */
 static bool
 is_to_be_lost(struct engine *engine, uint32_t rank)
 {
@@ -135,8 +140,8 @@ is_to_be_lost(struct engine *engine, uint32_t rank)
     if (lost->is_lost || lost->has_left || engine->is_leaving ||
         engine->lost[engine->roster->rank].is_lost)
         return false;
-    /* What it sent, or posted, before may be all that an operation was waiting
-     * for. */
+    /* First advance operations: what rank sent or posted before may be all that
+     * they were waiting for. */
     shm_queue_touch(engine);
     progress_advance(engine);
     if (!departure_record_exists(engine, rank))
@@ -146,7 +151,6 @@ is_to_be_lost(struct engine *engine, uint32_t rank)
     return false;
 }
 
-/* "2026-11-22T10:00:00.250Z" */
 static void
 time_describe(char text[32])
 {
@@ -161,7 +165,8 @@ time_describe(char text[32])
 }
 
 static const char EXPELLED[] = "this rank was declared lost by ";
-static const char GIVEN_UP[] = "this rank "; /* what it said itself follows */
+/* Followed by what the rank said itself. */
+static const char GIVEN_UP[] = "this rank ";
 
 void
 engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
@@ -211,7 +216,7 @@ lost_describe_to_others(const struct engine *engine,
     return out_text;
 }
 
-/* What was said, and when: before who said it. */
+/* Insert the time into why, before the names of those who reported it. */
 static void
 expulsion_date(const char *why, char out_why[REASON_BYTES])
 {
@@ -252,8 +257,8 @@ engine_mark_lost(struct engine *engine,
     if (rank == engine->roster->rank)
         atomic_store(&engine->is_expelled, true);
     const struct frame failure_notice = failure_notice_of_rank(engine, rank);
-    /* Before the operations end: their peers learn who, not only that. The one
-     * that is lost, too: it may live. */
+    /* Tell all ranks before operations end, so that peers learn which rank is
+     * lost. The lost rank is told, too, since it may live. */
     transport_tell_all(engine->transport, engine->roster->rank, &failure_notice,
                        lost->why);
 
@@ -272,19 +277,20 @@ engine_give_up_execute(struct engine *engine, const char *why)
     const bool was_new = !engine->lost[self].is_lost && !engine->is_leaving;
 
     engine_mark_lost(engine, self, EVIDENCE_GIVEN_UP, why);
-    /* Its process may end at once. */
+    /* Send the notices now, because the process may end at once. */
     engine->must_flush = true;
     return was_new;
 }
 
-/* This rank and rank are all that is left. */
+/* Returns whether this rank and one other are all that is left. */
 static bool
 is_last_pair(const struct engine *engine)
 {
     return engine->roster->size - engine->n_lost - engine->n_left == 2;
 }
 
-/* The one in a shared region, where what comes has no time. NULL: there is none. */
+/* Returns a running shared-memory operation that rank takes part in, or NULL.
+ * Posts in a shared region carry no time of arrival. */
 static struct op *
 shm_op_with(const struct engine *engine, uint32_t rank)
 {
@@ -298,7 +304,7 @@ shm_op_with(const struct engine *engine, uint32_t rank)
     return op;
 }
 
-/* Nothing has come of rank for op. */
+/* Returns whether nothing has come from rank for op. */
 static bool
 is_missing(struct op *op, uint32_t rank)
 {
@@ -315,7 +321,7 @@ is_missing(struct op *op, uint32_t rank)
     return flow;
 }
 
-/* ", 0.310 s after its last byte" */
+/* Example: ", 0.310 s after its last byte". */
 static void
 silence_describe(const struct engine *engine,
                  uint32_t rank,
@@ -326,7 +332,7 @@ silence_describe(const struct engine *engine,
     struct op *op = shm_op_with(engine, rank);
 
     text[0] = '\0';
-    /* Who is silent says how long. */
+    /* The reason given for a silent rank already says how long. */
     if (!has_ended)
         return;
     if (op)
@@ -339,7 +345,8 @@ silence_describe(const struct engine *engine,
                  (double)n_ms / 1000.0);
 }
 
-/* "connection reset, 0.310 s after its last byte, reported by rank 0 (a:70)" */
+/* Example: "connection reset, 0.310 s after its last byte, reported by rank 0
+ * (a:70)". */
 static void
 report_and_mark_lost(struct engine *engine,
                      uint32_t rank,
@@ -357,7 +364,7 @@ report_and_mark_lost(struct engine *engine,
     engine_mark_lost(engine, rank, evidence, lost->why);
 }
 
-/* The lower one is believed, who cannot say so. */
+/* The lower rank is believed, though it cannot say so itself. */
 static void
 accept_own_loss(struct engine *engine, uint32_t rank)
 {
@@ -386,7 +393,7 @@ engine_process_status_of(const struct engine *engine,
                : ENGINE_PROCESS_UNKNOWN;
 }
 
-/* For how long the lower one may speak first. */
+/* Returns for how long the lower rank may accuse first. */
 static uint64_t
 defer_ns(const struct engine *engine,
          uint32_t rank,
@@ -398,7 +405,8 @@ defer_ns(const struct engine *engine,
                : DEFER_NS;
 }
 
-/* Whether it was only silent for too long, and is not any more. */
+/* Returns whether rank was suspected only of silence and has been heard
+ * again. */
 static bool
 is_heard_again(const struct engine *engine, uint32_t rank)
 {
@@ -409,7 +417,7 @@ is_heard_again(const struct engine *engine, uint32_t rank)
            transport_received(engine->transport, rank) != lost->n_heard;
 }
 
-/* To those who decide, once. */
+/* Report the suspicion to the coordinator, once. */
 static void
 report_suspicion(struct engine *engine, uint32_t rank)
 {
@@ -430,7 +438,7 @@ report_suspicion(struct engine *engine, uint32_t rank)
     engine->options.on_suspected(engine->options.owner, rank, &suspicion);
 }
 
-/* Nobody else decides: Declare rank dead, or say when to look again. */
+/* Nobody else decides: declare rank dead, or set when to check again. */
 static void
 decide_by_rank(struct engine *engine,
                uint32_t rank,
@@ -443,7 +451,7 @@ decide_by_rank(struct engine *engine,
         lost->rule_ns + defer_ns(engine, rank, process_status);
 
     if (is_lower && now_ns < declare_dead_ns)
-        /* It may die of what broke the connection. */
+        /* Check often: rank may die of what broke the connection. */
         lost->next_check_ns = now_ns + ALIVE_POLL_NS < declare_dead_ns
                                   ? now_ns + ALIVE_POLL_NS
                                   : declare_dead_ns;
@@ -454,7 +462,7 @@ decide_by_rank(struct engine *engine,
         report_and_mark_lost(engine, rank, EVIDENCE_TOLD);
 }
 
-/* How is not known, or nobody says it. */
+/* The process has ended, but how is not known. */
 static void
 ending_describe(struct lost_rank *lost)
 {
@@ -463,7 +471,7 @@ ending_describe(struct lost_rank *lost)
 
     if (strncmp(lost->why, ended, sizeof(ended) - 1) == 0)
         return;
-    if (lost->evidence == EVIDENCE_SILENT) { /* no wonder */
+    if (lost->evidence == EVIDENCE_SILENT) { /* the end explains the silence */
         strcpy(lost->why, ended);
         return;
     }
@@ -471,7 +479,7 @@ ending_describe(struct lost_rank *lost)
     reason_write(why, ")", lost->why);
 }
 
-/* Declare rank dead, or say when to look again. */
+/* Declare rank dead, clear the suspicion, or set when to check again. */
 static void
 failure_detector_check(struct engine *engine, uint32_t rank, uint64_t now_ns)
 {
@@ -519,7 +527,8 @@ engine_suspect(struct engine *engine,
             ? (EVIDENCE_UNDECIDED_MS + views_slack_ms(engine)) * CLOCK_NS_PER_MS
             : 0;
 
-    /* is_to_be_lost() advances operations, which may suspect rank itself. */
+    /* is_to_be_lost() advances operations, which may suspect rank
+     * themselves. */
     if (lost->is_suspect || !is_to_be_lost(engine, rank) || lost->is_suspect)
         return;
     reason_write(why, "", lost->why);

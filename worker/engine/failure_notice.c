@@ -1,10 +1,10 @@
 /*
- * engine/failure_notice.c - how operations end badly, and who is told
+ * engine/failure_notice.c - how operations fail, and which ranks are told
  *
- * A failure is found by one rank first: a connection that ends, a call that
- * does not match, a deadline. It ends what it touches here, names the culprit,
- * and travels on over every connection, each rank passing on what is new to
- * it, so that ranks that wait for somebody else's sake end too.
+ * One rank finds a failure first: a connection that ends, a call that does not
+ * match, a deadline. It ends the affected operations here, names the culprit,
+ * and sends a failure notice over every connection. Each rank passes on a
+ * notice that is new to it, so that ranks which wait for a third rank end, too.
  */
 
 #include <inttypes.h>
@@ -58,9 +58,11 @@ op_touch(struct op *op)
     TAILQ_INSERT_TAIL(&op->engine->dirty, op, dirty_link);
 }
 
-/* All are past what they called before op. One look finds what they sent for
- * that, the next what those who found it then told the others. Flat ones, which
- * read no sockets otherwise, look behind any that is not like them. */
+/* Update the poll passes still needed after op. If op needed all ranks and
+ * ended well, every rank is past its earlier calls: one poll finds what they
+ * sent for those, the next what other ranks then said of it. Shared-memory
+ * operations, which read no sockets otherwise, poll after an operation of
+ * another kind. */
 static void
 context_expect_polls(struct comm_context *context, const struct op *op)
 {
@@ -132,7 +134,7 @@ op_complete(struct op *op)
         op_end(op, HOOP_OK);
 }
 
-/* The library's, not a program's. */
+/* Returns whether op is the library's own and not a program's. */
 static bool
 is_own(const struct op *op)
 {
@@ -153,7 +155,7 @@ op_end(struct op *op, enum hoop_status status)
         op_close_flows(op);
         TAILQ_REMOVE(&engine->running, op, link);
     }
-    /* What came for it before it was refused. */
+    /* Drop the frames that came for op before it was refused. */
     if (op->state == OP_NEW && !op->is_message)
         transport_forget(engine->transport, op->context->id, op->number);
     if (op->is_dirty)
@@ -174,7 +176,8 @@ op_end(struct op *op, enum hoop_status status)
         engine_count(engine);
     op->status = failure_notice_settle(op, status);
     TAILQ_INSERT_TAIL(&engine->ended, op, link);
-    /* Not at once: the caller may walk the list that it stands in. */
+    /* The partner is ended later, because the caller may be walking the list
+     * that it stands in. */
     if (status != HOOP_OK && op->partner)
         op_touch(op->partner);
 }
@@ -195,7 +198,7 @@ op_fail_as_partner(struct op *op)
     op_end(op, op->partner->status);
 }
 
-/* For those who ask after it later. */
+/* Keep a failure for ranks that ask about it later. */
 static void
 failure_notice_record(struct comm_context *context,
                       uint64_t number,
@@ -211,7 +214,6 @@ failure_notice_pack_rank(uint32_t rank)
     return rank == HOOP_NO_RANK ? 0 : rank + 1;
 }
 
-/* Tell every peer of an operation's failure. */
 void
 failure_notice_send_all(struct engine *engine,
                         const struct comm_context *context,
@@ -258,7 +260,8 @@ failure_notice_take_early(struct comm_context *context, uint64_t number)
     return early;
 }
 
-/* For an operation that has not begun. Returns whether it is new, and kept. */
+/* Keep a failure notice on an operation that has not begun here. Returns
+ * whether it is new and was kept. */
 static bool
 failure_notice_keep_early(struct comm_context *context,
                           uint64_t number,
@@ -295,7 +298,7 @@ op_fail_told(struct op *op, const struct failure_notice *failure_notice)
     op_add_wait(op, failure_notice);
     op->failure = failure_details_of_op(op, number_told(op), failure_notice);
     log_debug("engine", "%s", op->text);
-    /* Who closes says goodbye: that is enough. */
+    /* A rank that closes says goodbye, which is enough. */
     if (!op->is_message && failure_notice->status != HOOP_E_CLOSED)
         failure_notice_record(op->context, op->number, failure_notice);
     op_end(op, failure_notice->status);
@@ -305,7 +308,8 @@ void
 op_fail(struct op *op, const struct failure_notice *failure_notice)
 {
     op_fail_told(op, failure_notice);
-    /* Before its caller knows, who may tell others by other means. */
+    /* Send the notices before the caller learns of the failure, because it may
+     * tell other ranks by other means. */
     op->engine->must_flush = true;
     if (!op->is_message && failure_notice->status != HOOP_E_CLOSED)
         failure_notice_send_all(op->engine, op->context, op->number,
@@ -321,7 +325,8 @@ op_fail_own(struct op *op, enum hoop_status status)
     op_fail(op, &failure_notice);
 }
 
-/* What returned here was wrong elsewhere. The first is the cause. */
+/* An operation that returned success here failed elsewhere. The first such
+ * failure is the cause. */
 static void
 failure_notice_defer(struct comm_context *context,
                      const struct failure_notice *failure_notice)
@@ -332,7 +337,7 @@ failure_notice_defer(struct comm_context *context,
     context->deferred_failure = *failure_notice;
 }
 
-/* As if it had begun, and failed. */
+/* The collective is recorded as if it had begun and failed. */
 void
 context_decline_execute(struct comm_context *context,
                         enum hoop_status status,
@@ -433,15 +438,15 @@ failure_notice_on_message(struct comm_context *context,
             return;
         }
     }
-    /* The send has returned; no other call is to fail for it. */
+    /* The send has returned; no other call may fail for it. */
     log_debug("engine", "message #%" PRIu64 ", which has been sent: %s",
               message_number(frame->op), text);
 }
 
 /*
- * Many operations may fail at a time, and their failure notices come in any order
- * from all sides: each is passed on when it is new here, or else they would
- * travel for ever.
+ * Many operations may fail at a time, and their failure notices arrive in any
+ * order from all sides. A notice is passed on only if it is new here; otherwise
+ * notices would travel for ever.
  */
 void
 failure_notice_on_ended(struct comm_context *context,
@@ -452,7 +457,8 @@ failure_notice_on_ended(struct comm_context *context,
         return;
     failure_notice_record(context, number, failure_notice);
     failure_notice_send_all(context->engine, context, number, failure_notice);
-    /* Those who know are about to leave, or call something else. */
+    /* The ranks that know of it are about to leave, or to call something else,
+     * so the next call here must report it. */
     if (failure_notice->status == HOOP_E_MISMATCH ||
         failure_notice->status == HOOP_E_EXHAUSTED ||
         failure_notice->status == HOOP_E_DENIED)

@@ -1,22 +1,22 @@
 /*
  * engine/heartbeat.c - asks ranks that are waited for whether they live
  *
- * A process that is stopped, and a link that loses everything, close no
- * connection. So a rank that waits asks those that it waits for, and that have
- * been silent for a moment, for a sign of life. The progress owner there answers at
- * once, in whatever call its program is: a late rank is not lost. A rank is
- * lost if nothing at all has come from it for the failure timeout, and it has
- * taken nothing of what lies before the question.
+ * A stopped process, and a link that loses everything, close no connection. So
+ * a rank that waits asks the awaited ranks for a sign of life once they have
+ * been silent for a moment. Their progress owner answers at once, whatever call
+ * the program is in: a late rank is not lost. A rank is lost if nothing at all
+ * has come from it for the failure timeout, and its kernel has taken nothing of
+ * what was sent before the question.
  *
  * - Only time in which this rank itself runs is counted: a rank that was
  *   stopped accuses nobody when it wakes.
- * - On this host the kernel tells of a process that only finds no processor; it
- *   gets more time. It also tells of one that has ended while a child that was
- *   made without pthread_atfork() holds its connections open.
+ * - On this host the kernel shows whether a process merely finds no processor;
+ *   it gets more time. The kernel also shows whether a process has ended while
+ *   a child made without pthread_atfork() holds its connections open.
  * - A network that loses packets makes healthy ranks silent. There the failure
- *   timeout is longer, unless the user has set it, and a rank that answers on a
- *   second connection (net/path.h) gets more time, too.
- * - The members of a context that come together elsewhere are watched likewise
+ *   timeout is longer, unless the user has set it, and a rank that answers on
+ *   a second connection (net/path.h) gets more time, too.
+ * - The members of a watched context are checked likewise
  *   (engine/revocation.c).
  */
 
@@ -28,19 +28,21 @@
 #include "engine/wait_diagnosis.h"
 
 enum {
-    /* In a failure timeout: two more make it late by a sixteenth. */
+    /* Checks per failure timeout. A rank is found lost up to two checks
+     * late. */
     CHECKS = 32,
-    /* Of half a failure timeout each. */
+    /* Grace periods, each half a failure timeout long. */
     GRACE_PERIODS = 2,
-    /* ... up to five timeouts in all, unless a short one is asked for: whoever
-     * does that wants to know soon. */
+    /* The same for timeouts from LONG_TIMEOUT_MS on, which grow to at most five
+     * times their length. A user who sets a shorter one wants to know soon. */
     GRACE_PERIODS_LONG = 8,
     LONG_TIMEOUT_MS = 1000,
-    /* A process that is starved runs for less of that, or waits for more. */
+    /* A starved process has run for less than 1/STARVED_PART of a period, or
+     * has waited for a processor for at least that long. */
     STARVED_PART = 4,
 };
 
-/* What a process that ends takes to close its connections. */
+/* Time an ending process needs to close its connections. */
 static const uint64_t PROCESS_EXIT_NS = 100 * CLOCK_NS_PER_MS;
 
 static void
@@ -70,7 +72,7 @@ heartbeat_receive(struct engine *engine,
         heartbeat_send(engine, peer, 0);
 }
 
-/* On this node, where its process can be looked at. */
+/* Returns whether rank's process is on this node and can be inspected. */
 static bool
 is_here(const struct engine *engine, uint32_t rank)
 {
@@ -86,7 +88,8 @@ share_of(const struct engine *engine, uint32_t rank)
                : (struct process_share){0};
 }
 
-/* In n_ns: it could run and did not, or did only after it had waited. */
+/* Returns whether a process was starved during n_ns: it was runnable but did
+ * not run, or ran only after waiting. */
 static bool
 is_starved(const struct process_share *before,
            const struct process_share *now,
@@ -112,7 +115,7 @@ half_timeout_ns(const struct engine *engine)
     return engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / 2;
 }
 
-/* How long rank may be silent. */
+/* Returns how long rank may be silent. */
 static uint64_t
 failure_timeout_ns(struct engine *engine, uint32_t rank)
 {
@@ -125,7 +128,8 @@ failure_timeout_ns(struct engine *engine, uint32_t rank)
                                                                  : path_ns;
 }
 
-/* When half the time has passed: what tells later whether its process runs. */
+/* Take the baseline at half the timeout, by which a later check tells whether
+ * the process runs. */
 static void
 take_baseline(struct engine *engine, uint32_t rank)
 {
@@ -136,7 +140,7 @@ take_baseline(struct engine *engine, uint32_t rank)
     probe_start(&heartbeat->probe, &engine->roster->members[rank].address);
 }
 
-/* Its process answers, and its connection loses packets. */
+/* Returns whether rank's process answers while its connection loses packets. */
 static bool
 has_lossy_network(struct engine *engine, uint32_t rank)
 {
@@ -144,9 +148,9 @@ has_lossy_network(struct engine *engine, uint32_t rank)
            transport_path_loses(engine->transport, rank, engine->checked_ns);
 }
 
-/* Whoever can run on no processor, or answers through a bad network, is not frozen:
- * it is given more time, but not for ever, since who spins behind a link that is cut
- * waits for a processor, too. */
+/* Give rank more time if it gets no processor or answers through a bad network,
+ * since then it is not frozen. The number of grace periods is limited, because
+ * a process that spins behind a cut link also waits for a processor. */
 static bool
 grant_grace_period(struct engine *engine, uint32_t rank, uint64_t timeout_ns)
 {
@@ -164,7 +168,8 @@ grant_grace_period(struct engine *engine, uint32_t rank, uint64_t timeout_ns)
     return true;
 }
 
-/* Its process has ended, and its connection has not: somebody else holds that. */
+/* Returns whether rank's process has ended while its connection is still open,
+ * because another process holds it. */
 static bool
 has_ended_process(struct engine *engine, uint32_t rank)
 {
@@ -199,7 +204,8 @@ has_been_silent(struct engine *engine, uint32_t rank)
     return heartbeat->silent_ns > 0 && has_ended_process(engine, rank);
 }
 
-/* n_ns have passed since the last look. True when there is none any more. */
+/* Check rank, n_ns after the last check. Returns whether it has been silent for
+ * too long. */
 static bool
 heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
 {
@@ -233,14 +239,15 @@ heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
     return !engine->lost[rank].is_suspect && has_been_silent(engine, rank);
 }
 
-/* Somebody waits for it at present. */
+/* Returns whether some operation waits for the rank at present. */
 static bool
 is_watched(const struct engine *engine, const struct heartbeat *heartbeat)
 {
     return engine->n_checks > 0 && heartbeat->n_checks + 1 >= engine->n_checks;
 }
 
-/* A kernel whose process reads nothing acknowledges late, by 40 ms and more. */
+/* The earlier value is used because the kernel of a process that reads nothing
+ * acknowledges 40 ms late and more. */
 uint32_t
 heartbeat_round_trip_ms(const struct engine *engine, uint32_t peer)
 {
@@ -270,7 +277,7 @@ heartbeat_state_of(const struct engine *engine, uint32_t rank)
 
     if (!is_watched(engine, heartbeat))
         return HEARTBEAT_UNKNOWN;
-    /* Asked at one look, it has answered at the next but one at the latest. */
+    /* A rank asked at one check has answered two checks later at the latest. */
     return heartbeat->silent_ns > 3 * period_ns ? HEARTBEAT_MISSED
                                                 : HEARTBEAT_SEEN;
 }
@@ -290,7 +297,7 @@ is_awaited_dead(struct engine *engine,
     return true;
 }
 
-/* The first of those that op waits for that has no heartbeat. */
+/* Find the first rank without a heartbeat among those that op waits for. */
 static bool
 op_has_dead(struct op *op, uint64_t n_ns, uint32_t *out_rank)
 {
@@ -316,7 +323,8 @@ op_has_dead(struct op *op, uint64_t n_ns, uint32_t *out_rank)
     return false;
 }
 
-/* The first that has no heartbeat of those that are awaited without an operation. */
+/* Find the first rank without a heartbeat among the members of watched
+ * contexts. */
 static bool
 member_watch_has_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
 {
@@ -333,7 +341,7 @@ member_watch_has_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
     return false;
 }
 
-/* The first of all that are awaited. */
+/* Find the first rank without a heartbeat of all that are waited for. */
 static bool
 find_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
 {

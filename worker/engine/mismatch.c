@@ -1,8 +1,9 @@
 /*
- * engine/mismatch.c - two ranks called different things: both are named
+ * engine/mismatch.c - two ranks called different things: the failure names both
  *
- * Whoever sees it first ends its own operation and tells all; where the
- * operation has returned already, the next call tells (engine/failure_notice.c).
+ * The rank that sees it first ends its own operation and tells all others. If
+ * the operation has returned already, the next call reports it
+ * (engine/failure_notice.c).
  */
 
 #include <inttypes.h>
@@ -19,16 +20,17 @@ struct local_call {
 /* A setting that all ranks must have alike. */
 struct agreed_setting {
     const char *name;
-    const char *value; /* of the one */
+    const char *value; /* of the one rank; the other rank has other_value */
     const char *other_value;
 };
 
-/* One waits for a check that the other skips. */
+/* One rank waits for a check that the other skips. */
 static const struct agreed_setting checking = {"HOOP_CHECK", "full", "frames"};
 static const struct agreed_setting retrying = {"HOOP_ON_FAILURE", "retry",
                                                "error"};
 
-/* In what the one and the other differ, and which of the two has the value. */
+/* Returns the setting in which the two ranks differ, or NULL. *out_is_own says
+ * whether this rank has value. */
 static const struct agreed_setting *
 setting_differs(const struct local_call *own,
                 const struct frame *frame,
@@ -49,7 +51,7 @@ setting_differs(const struct local_call *own,
     return NULL;
 }
 
-/* The calls may be alike. */
+/* The calls themselves may be alike. */
 static void
 describe_setting(const struct agreed_setting *agreed_setting,
                  const char *name,
@@ -64,7 +66,7 @@ describe_setting(const struct agreed_setting *agreed_setting,
              agreed_setting->other_value, call);
 }
 
-/* NULL: own is long forgotten. */
+/* own is NULL if this rank has forgotten its call of that number. */
 static void
 describe(const struct comm_context *context,
          uint32_t peer,
@@ -104,7 +106,7 @@ describe(const struct comm_context *context,
              looks_alike ? " with other counts, shapes or layouts" : "");
 }
 
-/* Of a collective that both called alike. */
+/* Both ranks made the same collective call. */
 static void
 describe_size_mismatch(const struct comm_context *context,
                        uint32_t peer,
@@ -129,7 +131,7 @@ describe_size_mismatch(const struct comm_context *context,
              call, size_mismatch->n_sent);
 }
 
-/* Operation number, running or ended, ends so on all ranks. */
+/* End operation number, running or ended, with a mismatch on all ranks. */
 static void
 end_all(struct comm_context *context,
         uint64_t number,
@@ -157,7 +159,7 @@ mismatch_bytes(struct comm_context *context,
     end_all(context, size_mismatch->number, peer, text);
 }
 
-/* Of the stage that frame is of. */
+/* Returns whether frame has the signature of its stage. */
 static bool
 has_signature(const uint64_t signatures[STAGES_MAX], const struct frame *frame)
 {
@@ -166,7 +168,7 @@ has_signature(const uint64_t signatures[STAGES_MAX], const struct frame *frame)
     return stage < STAGES_MAX && signatures[stage] == frame->signature;
 }
 
-/* The same call, which has no use for what came. */
+/* The calls are the same, but this rank's has no use for what came. */
 static void
 mismatch_unwanted(struct comm_context *context,
                   uint32_t peer,
@@ -209,7 +211,7 @@ mismatch_calls(struct comm_context *context,
     end_all(context, frame->op, peer, text);
 }
 
-/* What came early of that stage, and of another call. */
+/* Find a frame that came early for that stage but belongs to another call. */
 static bool
 find_other(const struct op *op,
            uint32_t stage,
@@ -237,7 +239,7 @@ mismatch_early(struct op *op)
 
     if (!transport_has_unexpected(op->engine->transport, op->number))
         return;
-    /* Later stages may differ from the first. */
+    /* Signatures of later stages may differ from the first one's. */
     if (find_other(op, 0, &peer, &frame) ||
         find_other(op, STAGE_CHECK, &peer, &frame))
         mismatch_calls(op->context, peer, &frame);

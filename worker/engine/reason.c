@@ -7,8 +7,8 @@
 
 static const char ellipsis[] = " ...";
 
-/* Of the first n_room bytes of what, those that are whole words; all, if it is
- * one word. What stands before the ellipsis needs no comma. */
+/* Returns how many of the first n_room bytes of what to keep: whole words, or
+ * all of them if it is one word. Punctuation before the ellipsis is dropped. */
 static size_t
 words_within(const char *what, size_t n_room)
 {

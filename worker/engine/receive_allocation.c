@@ -1,10 +1,11 @@
 /*
- * engine/receive_allocation.c - what a receive of a tensor or an object hands out
+ * engine/receive_allocation.c - the memory of received tensors and objects
  *
- * What is expected is never written to. What came, and its memory, is the
- * operation's until it has ended well and is waited for: then the waiter hands
- * it out, otherwise it is freed. Memory for a tensor of which no shape was
- * expected is allocated by the progress owner when the message is there.
+ * The caller's expected tensor is never written to. The received tensor and its
+ * memory belong to the operation until the operation has ended well and is
+ * waited for; then the waiter hands them out. Otherwise they are freed. If no
+ * shape was expected, the progress owner allocates the memory when the message
+ * is there.
  */
 
 #include <stdio.h>

@@ -1,16 +1,16 @@
 /*
- * engine/receive_mismatch.c - a message that its receive does not take
+ * engine/receive_mismatch.c - a message that its receive cannot take
  *
- * The receive ends, and the sender is told. A send of a tensor waits for that;
- * a send of bytes may have returned, and then only the receive has failed. The
- * message is gone.
+ * The receive ends, and the sender is told. The send of a tensor waits for
+ * that; the send of bytes may have returned, and then only the receive fails.
+ * The message is dropped.
  */
 
 #include <stdio.h>
 
 #include "engine/state.h"
 
-/* Its sender ends so. */
+/* End the send with a failure. */
 static void
 tell_sender(struct engine *engine,
             uint32_t peer,
@@ -49,7 +49,7 @@ refuse(struct op *op,
     op_fail(op, &failure_notice);
 }
 
-/* The two ends of it, and what they called. */
+/* The names of both ranks, and what they called. */
 struct ends {
     char name[ROSTER_NAME_MAX];
     char peer_name[ROSTER_NAME_MAX];

@@ -1,4 +1,4 @@
-/* engine/recovery_fault.c - faults in the middle of a recovery */
+/* engine/recovery_fault.c - fault injection during a recovery */
 
 #include "engine/recovery_fault.h"
 

@@ -1,4 +1,7 @@
-/* engine/residual.c - what a tensor lost on its way, for its next call */
+/*
+ * engine/residual.c - error feedback: what a tensor lost on the wire, for its
+ * next call
+ */
 
 #include "engine/residual.h"
 
@@ -10,14 +13,14 @@
 #include "engine/state.h"
 #include "plan/topology.h"
 
-/* One tensor's. given and made are of one piece of memory with it. */
+/* The residual of one tensor. given and made share one allocation. */
 struct residual {
     TAILQ_ENTRY(residual) link;
     const void *place;
     enum call_name name;
     uint64_t signature;
     size_t n_given;
-    size_t n_made; /* 0: all that is made stays here */
+    size_t n_made; /* 0: the blocks that this rank owns are not sent on */
     uint8_t *given;
     uint8_t *made;
 };
@@ -43,7 +46,7 @@ is_allreduce(const struct op *op)
            op->call.name == CALL_ALLREDUCE_COALESCED;
 }
 
-/* What all ranks together reduce belongs to them in these parts. */
+/* Returns the block of the reduction that rank owns. */
 static struct plan_span
 block_of(const struct op *op, uint32_t rank)
 {
@@ -51,7 +54,7 @@ block_of(const struct op *op, uint32_t rank)
                             : block_given(&op->shape, PLAN_INPUT, rank);
 }
 
-/* Zeroed: nothing was lost yet. */
+/* Zeroed: nothing has been lost yet. */
 static struct residual *
 residual_create(const struct op *op, const void *place)
 {
@@ -74,7 +77,7 @@ residual_create(const struct op *op, const void *place)
     return NULL;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void
 residual_remove(struct residuals *residuals, struct residual *residual)
 {
@@ -83,8 +86,9 @@ residual_remove(struct residuals *residuals, struct residual *residual)
     residuals->n_bytes -= residual_bytes(residual);
 }
 
-/* Take the tensor's out of the list; one of another call in its place is of no
- * use any more, and out_stale. Under the lock. */
+/* Remove the tensor's residual from the list and return it. One of another
+ * signature at the same place is stale and returned in *out_stale. The caller
+ * holds the lock. */
 static struct residual *
 residual_take(const struct op *op,
               const void *place,
@@ -109,7 +113,8 @@ residual_take(const struct op *op,
     return NULL;
 }
 
-/* All blocks but this rank's own, which is not sent. */
+/* Compute what is sent of all blocks. This rank's own block is copied, because
+ * it is not sent. */
 static void
 give(const struct op *op, struct residual *residual)
 {
@@ -164,8 +169,8 @@ residual_finish_block(const struct op *op, uint8_t *to, size_t count)
     loss_round(op->loss, residual->made + at, count, to);
 }
 
-/* The oldest of more than there may be, out of the list; NULL: they are not
- * too many. Under the lock. */
+/* Remove and return the least recently used residual if there are too many;
+ * else NULL. The caller holds the lock. */
 static struct residual *
 residuals_overflow(struct residuals *residuals)
 {
@@ -178,7 +183,7 @@ residuals_overflow(struct residuals *residuals)
     return oldest;
 }
 
-/* NULL: it has ended. Under the lock. */
+/* Returns NULL if the context has been closed. The caller holds the lock. */
 static struct comm_context *
 context_of(const struct op *op)
 {
@@ -192,7 +197,8 @@ context_of(const struct op *op)
     return NULL;
 }
 
-/* What is dropped for it. Under the lock. */
+/* Add residual, and move those that it displaces to out_dropped. The caller
+ * holds the lock. */
 static void
 residual_put(struct residuals *residuals,
              struct residual *residual,

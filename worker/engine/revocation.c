@@ -1,10 +1,11 @@
 /*
- * engine/revocation.c - communicators that none of their members may use any more
+ * engine/revocation.c - communicators that no member may use any more
  *
- * Whoever finds that a communicator must be left says so to all members, who
- * pass it on: what runs on it ends, what is called on it later fails with the
- * same text. So all come to where they decide what to do, also those who wait
- * for somebody who waits elsewhere, and those who have noticed nothing.
+ * A rank that finds that a communicator must be abandoned tells all members,
+ * which pass it on: running operations end, and later calls fail with the same
+ * text. So all members come to the point where they decide what to do,
+ * including those that wait for a rank that waits elsewhere, and those that
+ * have noticed nothing.
  */
 
 #include "base/error.h"
@@ -37,7 +38,7 @@ revocation_answer(const struct comm_context *context, uint32_t world_rank)
     return context->is_revoked;
 }
 
-/* Members that are not connected yet are, for this. */
+/* Connects to members that are not connected yet. */
 static void
 revocation_tell(const struct comm_context *context)
 {
@@ -74,7 +75,7 @@ context_revoke_told(struct comm_context *context,
     }
 }
 
-/* Who is lost says more than that somebody did not want to go on. */
+/* A lost member explains more than that a rank did not want to go on. */
 void
 revocation_execute(struct comm_context *context, const char *why)
 {
@@ -102,7 +103,7 @@ op_refuse_revoked(struct op *op)
     return true;
 }
 
-/* Whether a member has left in good order; the first. */
+/* Returns whether a member has left in good order; describes the first. */
 static bool
 context_has_departed_member(const struct comm_context *context,
                             struct failure_notice *out_notice)
@@ -123,7 +124,8 @@ context_has_departed_member(const struct comm_context *context,
     return false;
 }
 
-/* Whoever has not heard yet why it failed must not be told less by this. */
+/* Revoke with the original reason, so that members which have not heard it do
+ * not learn less. */
 static void
 revocation_of_failed(struct comm_context *context)
 {
@@ -138,7 +140,7 @@ revocation_of_failed(struct comm_context *context)
         revocation_execute(context, "it has failed and is shrunk");
 }
 
-/* It has failed where a member is lost, or a call has ended badly. */
+/* The context has failed if a member is lost or a call has ended badly. */
 uint64_t
 revocation_execute_if_failed(struct comm_context *context)
 {
@@ -200,7 +202,8 @@ context_query_lost(const struct comm_context *context, bool *out_is_lost)
         out_is_lost[i] = context->engine->lost[context->ranks[i]].is_lost;
 }
 
-/* By any thread, which waits until the progress owner has done it. */
+/* The functions below may be called by any thread, which waits until the
+ * progress owner has executed the command. */
 
 static void
 context_command_execute(struct context_command *context_command)

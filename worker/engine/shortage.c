@@ -1,11 +1,13 @@
 /*
- * engine/shortage.c - no connection, since one end has no descriptor for it
+ * engine/shortage.c - a connection that cannot be made because one end lacks a
+ * descriptor
  *
- * Both ranks live, so nobody is lost. What needs the connection fails, here and
- * on all members of its call, with a text that says who lacks what. The next
- * call asks for the connection again. The receiver of what could not be sent
- * may have no connection to the sender. So the sender tells all ranks that it
- * is connected to, with a number, and each rank passes on what is new to it.
+ * Both ranks live, so neither is lost. Operations that need the connection
+ * fail, here and on all members of the call, with a text that says which rank
+ * lacks what. The next call asks for the connection again. The receiver of a
+ * message that could not be sent may have no connection to the sender. So the
+ * sender tells all ranks that it is connected to, with a number, and each rank
+ * passes on what is new to it.
  */
 
 #include <stdio.h>
@@ -22,7 +24,8 @@ enum {
     WORD_BITS = 64,
 };
 
-/* "rank 1 (a:70) cannot connect to rank 2 (b:71): its process may open ..." */
+/* Example: "rank 1 (a:70) cannot connect to rank 2 (b:71): its process may open
+ * ...". */
 static void
 shortage_describe(const struct engine *engine,
                   uint32_t rank,
@@ -48,7 +51,7 @@ shortage_raise(const struct engine *engine, uint32_t rank)
     return error_raise(engine->lost[rank].short_status, "%s", text);
 }
 
-/* It can go no further without the connection to rank. */
+/* Returns whether op cannot continue without the connection to rank. */
 static bool
 op_waits_for(const struct op *op, uint32_t rank)
 {
@@ -64,7 +67,7 @@ op_waits_for(const struct op *op, uint32_t rank)
     return false;
 }
 
-/* op, a send, fails: whoever waits for it is told, by way of others. */
+/* op, a send, fails: tell its receiver by way of other ranks. */
 static void
 send_failed(const struct op *op, const struct failure_notice *failed)
 {
@@ -128,7 +131,7 @@ engine_shortage(struct engine *engine,
     engine_notify(engine, &notice);
 }
 
-/* Whether op is the receive of what source sends with that tag. */
+/* Returns whether op is the receive of a message from source with that tag. */
 static bool
 op_receives(const struct op *op, uint32_t source, uint64_t tag)
 {
@@ -139,7 +142,7 @@ op_receives(const struct op *op, uint32_t source, uint64_t tag)
            (in->key.peer == source || in->key.peer == FLOW_ANY_PEER);
 }
 
-/* Nobody receives it yet. Those that are alike are counted. */
+/* No receive has been made for it yet. Equal failures are counted. */
 static void
 failed_send_keep(struct comm_context *context,
                  const struct frame *frame,
@@ -185,19 +188,19 @@ failed_send_forget(struct comm_context *context, struct failed_send *failed)
     free(failed);
 }
 
-/* Numbers of news that have come: the highest, and in a ring of bits those below
- * it, as receivers of IPsec do (RFC 4303, 3.4.3). */
+/* Numbers of failed sends that have been reported: the highest one and, in a
+ * ring of bits, those below it, as IPsec receivers do (RFC 4303, 3.4.3). */
 struct failed_run {
-    uint64_t first; /* from here on, all below the ring have come */
+    uint64_t first; /* all from here to the ring have been reported */
     uint64_t last;  /* 0: the run is not in use */
     uint64_t used;
     uint64_t seen[LIMIT_FAILED_SENDS / WORD_BITS];
 };
 
 /*
- * Of the news of one rank. What others pass on may be forged: a number far from
- * those that have come begins a run of its own, and leaves the other runs as they
- * are. So no number keeps others from being told.
+ * The reports about one rank's sends. Reports that others pass on may be
+ * forged: a number far from those already reported begins a run of its own and
+ * leaves the other runs alone. So no number can suppress later reports.
  */
 struct failed_window {
     uint64_t n_used;
@@ -223,7 +226,8 @@ run_has(struct failed_run *run, uint64_t number)
            (run->last - number >= LIMIT_FAILED_SENDS || is_seen(run, number));
 }
 
-/* Whether number is in the ring, or would be after fewer steps than that has. */
+/* Returns whether number is in the ring, or follows it closely enough to extend
+ * it. */
 static bool
 run_reaches(const struct failed_run *run, uint64_t number)
 {
@@ -241,7 +245,8 @@ run_begin(struct failed_run *run, uint64_t number)
     };
 }
 
-/* What leaves the ring and has not come is no part of the run any more. */
+/* If a number that leaves the ring has not been reported, the run begins after
+ * it. */
 static void
 run_advance(struct failed_run *run, uint64_t number)
 {
@@ -257,8 +262,8 @@ run_advance(struct failed_run *run, uint64_t number)
     }
 }
 
-/* The run that number belongs to; a new one takes the place of the one that was
- * used least recently. */
+/* Returns the run that number belongs to. A new run replaces the least recently
+ * used one. */
 static struct failed_run *
 run_of(struct failed_window *window, uint64_t number)
 {
@@ -274,8 +279,8 @@ run_of(struct failed_window *window, uint64_t number)
     return oldest;
 }
 
-/* Whether news of that number are new. Each path to here brings all in order,
- * but they have come by several, of which some were made later. */
+/* Returns whether the report of that number is new. Each path brings reports in
+ * order, but they come by several paths, some of which were connected later. */
 static bool
 news_are_new(struct lost_rank *source, uint64_t number)
 {
@@ -294,9 +299,9 @@ news_are_new(struct lost_rank *source, uint64_t number)
     return true;
 }
 
-/* What is wrong with the news, for which peer is to blame, or NULL. A rank tells
- * all of its own in order to those that it is connected to; what it passes on it has
- * from others. */
+/* Returns what is wrong with the report, for which peer is to blame, or NULL. A
+ * rank reports its own failed sends in order to each rank that it is connected
+ * to; other reports come from other ranks. */
 static const char *
 news_blame(struct engine *engine, uint32_t peer, const struct frame *frame)
 {
@@ -313,7 +318,8 @@ news_blame(struct engine *engine, uint32_t peer, const struct frame *frame)
     return NULL;
 }
 
-/* Tell all but peer, who said so, and the receive of this rank, if it has one. */
+/* Pass the report on to all but peer, and end this rank's receive of the
+ * message, if it has one. */
 static void
 news_tell(struct engine *engine,
           uint32_t peer,

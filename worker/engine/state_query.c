@@ -1,12 +1,13 @@
 /*
- * engine/state_query.c - who waits asks the others what they have called
+ * engine/state_query.c - a waiting rank asks others what they have called
  *
- * A frame of another call gives itself away, but who sends nothing shows
- * nothing: two ranks that both wait for the other, or one that had nothing to
- * send and has returned. So whoever waits for long asks, and is told what was
- * called, that it has ended, how it has failed, what keeps the other busy; or
- * that the other has no such communicator any more, and never will.
- * Who leaves answers beforehand: it cannot be asked any more.
+ * A frame of another call reveals a mismatch, but a rank that sends nothing
+ * reveals nothing: two ranks may both wait for each other, or one had nothing
+ * to send and has returned. So a rank that waits for long asks. The answer says
+ * what the other rank has called, that the call has ended, how it has failed,
+ * what keeps the rank busy, or that the rank does not have the communicator and
+ * never will. A rank that leaves answers beforehand, because it cannot be asked
+ * any more.
  */
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "engine/state.h"
 
 enum {
-    /* What a rank that leaves tells of each of its communicators. */
+    /* Calls per communicator of which a leaving rank tells. */
     FINAL_STATE_OPS = 8,
 };
 
@@ -28,8 +29,9 @@ tell(const struct comm_context *context, uint32_t peer, struct frame frame)
     transport_tell(context->engine->transport, peer, &frame, NULL);
 }
 
-/* Of the call itself: those of the check before it, or of another stage, are no
- * length that the peer, who may be through with it, would know. */
+/* Returns whether op is in the first stage of the call itself. In the check
+ * before it, and in later stages, peers that are further on do not know what
+ * lengths are awaited. */
 static bool
 is_in_call(const struct op *op)
 {
@@ -83,7 +85,7 @@ answer_of_ended(const struct op_history_entry *ended_op)
     };
 }
 
-/* The oldest operation of context that runs; if there is none, the oldest of any
+/* Returns the oldest running operation of context, or else the oldest of any
  * other communicator. NULL: nothing runs. */
 static const struct op *
 find_running(const struct comm_context *context)
@@ -101,9 +103,10 @@ find_running(const struct comm_context *context)
     return other;
 }
 
-/* The call that peer asks about has not been made here: say what runs instead.
- * An operation of another communicator has that one's id in total, and its number
- * is as users count, since peer may not be a member. */
+/* The call that peer asks about has not been made here: answer with what runs
+ * instead. If that is an operation of another communicator, total holds that
+ * communicator's id, and the number is the one that users count, since peer may
+ * not be a member. */
 static void
 answer_busy(const struct comm_context *context,
             uint32_t peer,
@@ -155,7 +158,7 @@ answer_ended(const struct comm_context *context, uint32_t peer, uint64_t number)
                       : (struct frame){.flags = FRAME_ENDED, .op = number});
 }
 
-/* Bytes that op, of alltoallv, sends to peer, in or out of its line. */
+/* Returns how many bytes op, an alltoallv, sends to peer. */
 static uint64_t
 bytes_for(const struct op *op, uint32_t peer)
 {
@@ -185,7 +188,7 @@ state_query_receive(struct comm_context *context,
         answer_ended(context, peer, frame->op);
         return;
     }
-    /* What will be sent to nobody never shows by itself. */
+    /* If this rank sends peer nothing, the mismatch never shows otherwise. */
     if (op && op->shape.recv_counts && is_in_call(op) && frame->total > 0 &&
         frame->signature == op->signatures[0] &&
         frame->total != bytes_for(op, peer)) {
@@ -202,8 +205,9 @@ state_query_receive(struct comm_context *context,
     tell(context, peer, op ? answer_of(op) : (struct frame){.op = frame->op});
 }
 
-/* Whoever gave it up, say, while the asker was being told that all had come,
- * could not tell the asker, who did not have it yet. */
+/* This rank does not have the communicator and will not get it. For example, it
+ * gave up forming it while the asker was being told that all had come; it could
+ * not tell the asker, which did not have the communicator yet. */
 void
 state_query_deny(struct engine *engine,
                  uint32_t peer,
@@ -222,7 +226,8 @@ state_query_deny(struct engine *engine,
         transport_tell(engine->transport, peer, &answer, NULL);
 }
 
-/* Whoever says so has sent all that it had for op's stage. */
+/* Returns whether the answering rank has sent all that it had for op's
+ * stage. */
 static bool
 is_through(const struct op *op, const struct frame *answer)
 {
@@ -230,7 +235,8 @@ is_through(const struct op *op, const struct frame *answer)
            answer->step >> STAGE_SHIFT > op->stage;
 }
 
-/* peer is through with op: what op still waits for will never come. */
+/* peer has finished op. Returns whether op still waits for data on flow, which
+ * will never come. */
 static bool
 is_left_waiting(const struct step_flow *flow,
                 struct size_mismatch *out_mismatch)
@@ -289,7 +295,8 @@ collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
     }
 }
 
-/* Messages that wait for peer: they have asked before their deadline. */
+/* Record the answer in messages that wait for peer, which have asked before
+ * their warning or deadline. */
 static void
 messages_answered(struct comm_context *context,
                   uint32_t peer,
@@ -307,7 +314,8 @@ messages_answered(struct comm_context *context,
     }
 }
 
-/* Its sender leaves, and this rank has not called it yet. */
+/* Keep the final state of a leaving rank, whose call this rank has not made
+ * yet. */
 static void
 final_state_keep(struct comm_context *context,
                  uint32_t peer,
@@ -347,7 +355,8 @@ final_state_send(const struct comm_context *context, uint32_t peer)
     const uint64_t first = next > FINAL_STATE_OPS ? next - FINAL_STATE_OPS : 1;
 
     for (uint64_t number = first; number < next; number++) {
-        /* A failure was told to those who were connected then. */
+        /* Failures have been told to the ranks that were connected at that
+         * time. */
         if (context->failed_op == number ||
             !op_history_has_failed(&context->op_history, number))
             answer_ended(context, peer, number);

@@ -1,12 +1,12 @@
 /*
- * engine/straggler.c - whoever is late is named, long before the deadline
+ * engine/straggler.c - names a late rank long before the deadline
  *
- * A rank that lives and does not call is no failure, and may be late for good
- * reason: a checkpoint, a compilation. But who waits must not have to guess. So
- * an operation that has waited for HOOP_LATE_WARNING says on standard error for
- * whom, once, and not more than one in a second: what waits behind the
- * first for the same rank is counted. Steps of the library's own calls that wait
- * for others tell as their waits do (base/wait_notice.h), for the whole call.
+ * A rank that lives but does not call is no failure, and may be late for a good
+ * reason: a checkpoint, a compilation. But a user must not have to guess. So an
+ * operation that has waited for HOOP_LATE_WARNING writes to standard error for
+ * whom, once. There is at most one warning in a second; further late operations
+ * are counted. Steps of the library's own calls give notice of their waits
+ * instead (base/wait_notice.h), in the name of the whole call.
  */
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ straggler_plan(struct op *op)
     op->warn_ns = op->notice.due_ns;
 }
 
-/* Whether the one that op waits for lives, as far as its heartbeat tells. */
+/* Returns what the heartbeat says of the rank that op waits for, as text. */
 static const char *
 liveness_of(const struct op *op)
 {
@@ -111,7 +111,7 @@ straggler_warn(struct op *op, uint64_t now_ns)
               time, others);
 }
 
-/* What has waited for longest; NULL: nothing does. */
+/* Returns the operation that has waited longest; NULL: nothing runs. */
 static struct op *
 op_oldest(const struct engine *engine, uint32_t *out_n_calls)
 {

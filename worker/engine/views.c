@@ -1,9 +1,9 @@
 /*
- * engine/views.c - whom this rank hears, when the coordinator asks all ranks
+ * engine/views.c - tells the coordinator which ranks this rank hears
  *
- * Somebody complains of a rank, or the coordinator itself does not hear one any
- * more. Each rank then asks the peers that it is connected to for a sign of life,
- * whether it waits for them or not, and tells what came.
+ * The coordinator asks all ranks if some rank reports a suspicion, or if it
+ * does not hear a rank itself any more. Each rank then asks all connected peers
+ * for a sign of life, whether it waits for them or not, and reports what came.
  */
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ views_have_room(struct engine *engine)
     return views->n_heard && views->seen;
 }
 
-/* It may be asked, and has not ended as far as is known here. */
+/* Returns whether rank may be asked: it has neither left nor been lost. */
 static bool
 is_peer(const struct engine *engine, uint32_t rank)
 {
@@ -78,7 +78,7 @@ views_begin(struct engine *engine, uint64_t question)
         atomic_store(&engine->is_asked, false);
         return;
     }
-    /* The answer to the one before may have come in between. */
+    /* The answer to the previous question may have cleared it in between. */
     atomic_store(&engine->is_asked, true);
     views->question = question;
     views->asked_ns = clock_now_ns();
@@ -92,8 +92,9 @@ views_begin(struct engine *engine, uint64_t question)
     engine->deadline_ns = 0;
 }
 
-/* Whether rank may still answer. A far one, which has, lets nobody wait for a near
- * one that does not: the coordinator waits for this answer only so long. */
+/* Returns whether rank may still answer. Each rank has its own time limit: a
+ * distant rank does not extend the wait for a near one that is silent, since
+ * the coordinator waits for this answer only so long. */
 static bool
 may_answer(const struct engine *engine, uint32_t rank, uint64_t now_ns)
 {

@@ -1,8 +1,8 @@
 /*
- * engine/wait_diagnosis.c - whom an operation waits for, in words
+ * engine/wait_diagnosis.c - describes for whom an operation waits
  *
- * Every failure tells it, and every warning: the rank that is waited for, what
- * it does instead as far as it has said, and how much of its time has gone.
+ * Every failure and every warning includes the rank that is waited for, what it
+ * does instead as far as it has said, and how much time has passed.
  */
 
 #include "engine/wait_diagnosis.h"
@@ -23,12 +23,13 @@ seconds(uint64_t n_ns)
 }
 
 enum {
-    /* What is known of a peer: a call, a communicator and what is between. */
+    /* What is known of a peer: a call, a communicator and the words between
+     * them. */
     STATE_TEXT_MAX = CALL_TEXT_MAX + LIMIT_NAME + 128,
     COMM_TEXT_MAX = LIMIT_NAME + 32,
 };
 
-/* Whether some of what peer sends in op has come. */
+/* Returns whether some of what peer sends in op has arrived. */
 static bool
 has_come_from(const struct op *op, uint32_t peer)
 {
@@ -91,8 +92,8 @@ context_of_id(struct engine *engine, uint64_t id)
     return context;
 }
 
-/* Another communicator than the one of the operation, by its name, or by who its
- * members are. */
+/* Describe a communicator other than the operation's, by its name or its
+ * size. */
 static void
 describe_context(struct engine *engine, uint64_t id, char text[COMM_TEXT_MAX])
 {
@@ -114,7 +115,7 @@ describe_context(struct engine *engine, uint64_t id, char text[COMM_TEXT_MAX])
                  "a communicator that this rank is not in");
 }
 
-/* The call that flow's peer has said that it is in instead. */
+/* Describe the call that flow's peer says it is in instead. */
 static void
 describe_busy(const struct op *op,
               const struct step_flow *flow,
@@ -141,7 +142,8 @@ describe_busy(const struct op *op,
     }
 }
 
-/* "; it has called this; its last byte came 0.120 s ago; 1.25 MB/s so far" */
+/* Example: "; it has called this; its last byte came 0.120 s ago; 1.25 MB/s so
+ * far". */
 static void
 describe_progress(const struct op *op,
                   const struct step_flow *flow,
@@ -159,7 +161,7 @@ describe_progress(const struct op *op,
              since, (double)step_flow_done(flow) / n_s / 1e6);
 }
 
-/* What is known of the one that is waited for; mostly from its own answers. */
+/* Describe what is known of the awaited peer, mostly from its own answers. */
 static void
 describe_peer(const struct op *op,
               const struct step_flow *flow,
@@ -178,7 +180,7 @@ describe_peer(const struct op *op,
                  "; it does not answer whether it has called this");
 }
 
-/* state: what flow's peer does; flow may be NULL. */
+/* state describes what flow's peer does. flow may be NULL. */
 static void
 describe_flow(const struct op *op,
               const struct step_flow *flow,
@@ -194,7 +196,7 @@ describe_flow(const struct op *op,
         return;
     }
     const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
-    /* The library's own say nothing to anybody. */
+    /* Tags of the library's own messages mean nothing to users. */
     if (op->is_message && op->label.tag <= (uint64_t)1 << 62)
         snprintf(tag, sizeof(tag), ", tag %" PRIu64, op->label.tag);
     snprintf(text, LIMIT_ERROR_TEXT,
@@ -235,7 +237,7 @@ op_describe_time(const struct op *op, char text[TIME_TEXT_MAX])
              op_deadline_origin(op));
 }
 
-/* Whether why tells of this rank, and so of its wait. */
+/* Returns whether why is about this rank and so already describes its wait. */
 static bool
 is_told(const struct op *op, const char *why)
 {
@@ -262,7 +264,7 @@ op_add_wait(struct op *op, const struct failure_notice *failure_notice)
     if (status == HOOP_E_CLOSED || status == HOOP_E_CANCELLED)
         return;
     op_describe_time(op, time);
-    /* What its peer does was perhaps never asked. */
+    /* The peer's state is left out, because it may never have been asked. */
     describe_flow(op, op_awaited_flow(op), "", whom);
     if (waits)
         snprintf(op->text + n_text, sizeof(op->text) - n_text,

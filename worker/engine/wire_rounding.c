@@ -1,17 +1,17 @@
-/* engine/wire_rounding.c - collectives whose floats lose bits on their way */
+/* engine/wire_rounding.c - collectives whose floats lose bits on the wire */
 
 #include "engine/wire_rounding.h"
 
 #include "engine/residual.h"
 
 enum {
-    /* Elements rounded at once: both operands stay in the L1 cache, and on a
-     * stack that may be small. */
+    /* Elements rounded at once: both operands stay in the L1 cache, and fit on
+     * a small stack. */
     ROUNDED = 512
 };
 
 struct wire_rounding_part {
-    size_t at; /* bytes */
+    size_t at; /* in bytes */
     size_t count;
     uint8_t *room;
 };
@@ -22,7 +22,8 @@ wire_rounding_of(const struct op *op)
     return op->is_checking ? LOSS_NONE : op->loss;
 }
 
-/* At at: rounded, to room, or as it came. */
+/* Returns the part of operand rounded in room, or as it is if it arrived
+ * rounded. */
 static const uint8_t *
 rounded(const struct op *op,
         const struct wire_rounding_operands *operands,
@@ -44,7 +45,8 @@ wire_rounding_combine(const struct op *op,
     uint8_t left[ROUNDED * sizeof(float)];
     uint8_t right[ROUNDED * sizeof(float)];
 
-    /* What came is rounded, what lies here never leaves as it is. */
+    /* What arrived is rounded already, and what lies here is never sent as it
+     * is. */
     if (op->loss == LOSS_INT8) {
         op->reduce(to, operands->left, operands->right, count);
         return;
