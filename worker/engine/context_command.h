@@ -34,8 +34,7 @@ struct context_command {
     struct comm_context *context; /* GIVE_UP: NULL */
     enum context_command_kind kind;
     const char *why;         /* for REVOKE, DECLINE and GIVE_UP */
-    bool was_new;            /* GIVE_UP: the rank was neither lost nor
-                              * leaving */
+    bool was_new;            /* GIVE_UP: neither lost nor leaving before */
     enum hoop_status status; /* for DECLINE */
     /* REVOKE_IF_FAILED: number of the first call that did not end well. */
     uint64_t unfinished;
@@ -72,16 +71,19 @@ revocation_answer(const struct comm_context *context, uint32_t world_rank);
 /* Revoke context on behalf of this rank. */
 void
 revocation_execute(struct comm_context *context, const char *why);
+/* context_revoke_if_failed(), by the progress owner. */
 uint64_t
 revocation_execute_if_failed(struct comm_context *context);
 /* rank has been lost: revoke watched contexts of which it is a member. */
 void
 member_watch_end(struct engine *engine, uint32_t rank);
+/* context_watch(), by the progress owner. */
 void
 member_watch_set(struct comm_context *context, enum context_watch watch);
 /* End op if its context was revoked before it began; returns whether it was. */
 bool
 op_refuse_revoked(struct op *op);
+/* context_failed() and context_lost(), by the progress owner. */
 void
 context_query_failed(const struct comm_context *context, bool *out_has_failed);
 void

@@ -56,8 +56,7 @@ enum engine_process_status {
     ENGINE_PROCESS_UNKNOWN, /* it is on another host, or it is stopped */
     ENGINE_PROCESS_ALIVE,   /* it runs, whatever its connections say */
     ENGINE_PROCESS_DYING,   /* it has ended, and its launcher will say how */
-    ENGINE_PROCESS_DEAD,    /* it has ended, and all that is known has been
-                             * said */
+    ENGINE_PROCESS_DEAD,    /* it has ended, and no more will be said */
 };
 
 /* Why a rank is suspected. */
@@ -141,6 +140,8 @@ struct engine_options {
     void *owner;
 };
 
+/* options is copied; see there what it borrows. Handle: HOOP_E_EXHAUSTED,
+ * and what the transport and the fault rules say. */
 enum hoop_status
 engine_create(const struct engine_options *options, struct engine **out_engine);
 /* Destroy the engine, which no other thread uses any more. NULL is allowed. */
@@ -188,6 +189,7 @@ engine_encrypted(struct engine *engine,
                  unsigned stream,
                  int fd,
                  struct tls *tls);
+/* The control thread cannot connect to rank, as why says. */
 void
 engine_unreachable(struct engine *engine, uint32_t rank, const char *why);
 /* One of the two ranks, shortage->of, lacks a descriptor or the like for a
@@ -263,8 +265,8 @@ context_expect(struct engine *engine);
 void
 context_cancel_expect(struct engine *engine);
 
-/* Handle: HOOP_E_DATA_LOSS (another open context has the id),
- * HOOP_E_EXHAUSTED. */
+/* Open a context. This ends one context_expect(), even on failure. Handle:
+ * HOOP_E_DATA_LOSS (another open context has the id), HOOP_E_EXHAUSTED. */
 enum hoop_status
 context_open(struct engine *engine,
              const struct context_options *options,
@@ -310,6 +312,8 @@ context_revoke_if_failed(struct comm_context *context);
  */
 void
 context_revoke(struct comm_context *context, const char *why);
+/* Watch the members of context or stop that. Waits until the progress owner
+ * has done it. */
 void
 context_watch(struct comm_context *context, enum context_watch watch);
 /* This rank cannot take part in the collective that all members call next: it
@@ -334,6 +338,7 @@ context_size(const struct comm_context *context);
 /* Returns the world rank of a context rank. */
 uint32_t
 context_world_rank(const struct comm_context *context, uint32_t rank);
+/* The time limit of operations that are started from now on. */
 void
 context_set_timeout(struct comm_context *context, uint32_t timeout_ms);
 uint32_t
@@ -366,6 +371,7 @@ enum engine_mode {
 void
 context_set_shm_region(struct comm_context *context,
                        struct shm_region *shm_region);
+/* Returns the size of a slot of the shared region; 0: there is no region. */
 size_t
 context_slot_bytes(const struct comm_context *context);
 /* Returns what a plan must know of the region. If has_cma is set, direct
@@ -458,6 +464,7 @@ engine_start_messages(struct comm_context *context,
 enum hoop_status
 engine_run_message(struct comm_context *context,
                    const struct engine_message *message);
+/* Start a collective and wait for it. Its mode is ENGINE_START_AND_WAIT. */
 enum hoop_status
 engine_run(struct comm_context *context,
            const struct engine_collective *collective);

@@ -158,8 +158,8 @@ is_disturbed(const struct comm_context *context)
                                 memory_order_relaxed);
 }
 
-/* Returns how often to poll. A poll takes as long as a cache line from one
- * processor to another. */
+/* Returns how often to poll. A poll takes as long as a cache line
+ * needs from one processor to another. */
 static unsigned
 polls_under_lock(const struct engine *engine)
 {

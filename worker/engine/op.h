@@ -55,7 +55,7 @@ step_flow_done(const struct step_flow *flow)
 }
 
 /* An operation first asks its peers after OP_ASK_FIRST_NS, which is long for a
- * network and short for a person; later questions are ever further apart, from
+ * network and short for a person; the interval then doubles up to
  * OP_ASK_AGAIN_NS. */
 static const uint64_t OP_ASK_FIRST_NS = 100000000;
 static const uint64_t OP_ASK_AGAIN_NS = 1000000000;
@@ -114,8 +114,7 @@ struct rounds {
     /* Steps at the front of the plan whose peers are known to have published
      * the round. */
     size_t n_published;
-    bool is_retracted;     /* a peer withdrew the buffers that were being
-                            * read */
+    bool is_retracted;     /* a peer withdrew what was being read */
     uint32_t retracted_by; /* that peer's rank in the context */
 };
 
@@ -125,8 +124,7 @@ struct op {
     struct engine *engine;
     struct comm_context *context;
     uint64_t context_id; /* stays valid after the context is gone */
-    uint64_t number;     /* of the collective, or of the message to this
-                             * peer */
+    uint64_t number;     /* of the collective or the message */
     /* Of a send: where its number comes from, under the lock. */
     uint64_t *message_next;
     uint64_t started_ns;
@@ -150,8 +148,7 @@ struct op {
     bool has_failed;
     uint64_t ask_ns;          /* when to ask the awaited peers next */
     uint64_t ask_after_ns;    /* interval before the question after that */
-    unsigned n_graces;        /* times its deadline was extended for an
-                               * answer */
+    unsigned n_graces;        /* how often its deadline was extended */
     atomic_bool is_cancelled; /* its caller has cancelled it */
     atomic_bool is_done;      /* status and text are final and the waiter's */
     enum hoop_status status;
@@ -198,10 +195,8 @@ struct op {
     /* Of a message: */
     struct step_flow message;
     struct hoop_received *received;
-    struct frame_tensor tensor; /* label.tensor points here if it is a
-                                  * tensor */
-    bool is_refusal;            /* the message is an error text for its
-                                  * sender */
+    struct frame_tensor tensor; /* label.tensor points here, if set */
+    bool is_refusal;            /* bytes is an error text for the sender */
     /* The caller's: which part did not fit a tensor receive that was
      * refused. */
     uint32_t *received_part;
@@ -228,8 +223,11 @@ executor_advance(struct op *op, bool *out_is_complete);
 /* Cancel all flows: no step touches a buffer any more. */
 void
 executor_abort(struct op *op);
+/* The transport has taken n_bytes of a send. */
 void
 executor_handed(struct step_flow *flow, uint64_t n_bytes);
+/* n_bytes of a receive have arrived: at piece, to be combined, or in place
+ * if piece is NULL. */
 void
 executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes);
 /* The bytes of flow were received or sent in the given encoding: cache it for
@@ -249,14 +247,17 @@ op_span(const struct op *op, const struct plan_span *span);
 /* Returns one more zeroed flow of op, or NULL if there is no memory. */
 struct step_flow *
 op_flow_take(struct op *op);
+/* Keep flow for the next op_flow_take(). */
 void
 op_flow_give_back(struct step_flow *flow);
 
 /* shm_executor.c executes collectives through a shared region. All its
  * functions are called by the progress owner, or by the inline path. */
 
+/* Plan the first round of the current stage. */
 enum hoop_status
 shm_executor_begin(struct op *op);
+/* Do as many rounds as the peers permit. */
 enum hoop_status
 shm_executor_advance(struct op *op, bool *out_is_complete);
 /* Do one round if that is possible now. */
@@ -288,6 +289,7 @@ shm_executor_list_awaited(struct op *op);
 uint32_t
 shm_executor_awaited_rank(const struct op *op);
 
+/* Returns whether step reads a post. */
 static inline bool
 shm_executor_reads(const struct plan_step *step)
 {
@@ -351,6 +353,7 @@ op_take(struct comm_context *context, const struct algorithm *algorithm);
 /* Return op to the pool, or free it if the pool is full. */
 void
 op_free(struct op *op);
+/* Free op with all that it keeps. */
 void
 op_destroy(struct op *op);
 
@@ -456,6 +459,7 @@ op_fail_own(struct op *op, enum hoop_status status);
 /* End op with a failure that the other ranks know already. */
 void
 op_fail_told(struct op *op, const struct failure_notice *failure_notice);
+/* End op with a status; its text and failure are set. */
 void
 op_end(struct op *op, enum hoop_status status);
 /* End op successfully, unless more data came for it than it takes. */
@@ -467,6 +471,7 @@ bool
 op_partner_has_failed(const struct op *op);
 void
 op_fail_as_partner(struct op *op);
+/* Have progress_advance() look at op. */
 void
 op_touch(struct op *op);
 /* Returns when op must be looked at next even if nothing arrives. */

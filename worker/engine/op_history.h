@@ -31,8 +31,8 @@ struct op_history_entry {
 
 struct op_history {
     struct op_history_entry ops[OP_HISTORY_ENTRIES];
-    /* The newest operation that failed. Failures of older operations have been
-     * told. */
+    /* The newest operation that failed. An older one that has no entry any more
+     * counts as failed, too. */
     uint64_t failed_newest;
 };
 

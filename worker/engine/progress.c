@@ -27,8 +27,8 @@
 #include "engine/wait_diagnosis.h"
 
 enum {
-    /* Turns that poll only awaited sockets; the next turn polls all by
-     * epoll. */
+    /* One turn in so many polls all sockets by epoll; the others poll only
+     * those that are waited for. */
     LOOKS_PER_POLL = 16,
     /* Longest sleep, which bounds how long a missed event goes unnoticed. */
     SLEEP_MAX_MS = 100,

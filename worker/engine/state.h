@@ -66,8 +66,7 @@ struct notice {
     unsigned kinds;
     uint32_t rank;
     enum evidence evidence;  /* for NOTICE_DECLARED_DEAD */
-    uint32_t of;             /* for NOTICE_SHORTAGE: the rank that lacks
-                              * something */
+    uint32_t of;             /* for NOTICE_SHORTAGE: who lacks something */
     enum hoop_status status; /* for NOTICE_SHORTAGE: what operations end with */
     char why[REASON_BYTES];  /* the reason of the gravest kind */
 };
@@ -116,8 +115,7 @@ struct comm_context {
     pthread_mutex_t name_lock;
     char name[LIMIT_NAME]; /* what the program calls it; "": nothing */
     _Atomic uint32_t timeout_ms;
-    const char *_Atomic purpose; /* context_set_purpose(); NULL: a program's
-                                 * call */
+    const char *_Atomic purpose; /* context_set_purpose(); NULL: none */
     _Atomic uint64_t op_next;    /* number of the next collective */
     _Atomic uint64_t n_forming;  /* how many of them formed the context */
     /* [size]: number of the next message to each rank. */
@@ -193,8 +191,7 @@ struct lost_rank {
     enum hoop_status short_status;
     uint32_t short_of;
     struct failed_window *failed; /* its failed sends; NULL: none are known */
-    uint64_t failed_told;         /* number of the last failed send that it
-                                   * reported */
+    uint64_t failed_told;         /* number of the last that it reported */
     char why[REASON_BYTES];
 };
 
@@ -246,10 +243,8 @@ struct engine {
     struct context_command_list context_commands;
     uint64_t asked;          /* question waiting to be read; 0: none */
     uint64_t activity_query; /* query waiting to be read; 0: none */
-    bool has_cancelled;      /* an operation was cancelled since the last
-                              * look */
-    bool must_sweep;         /* drop frames kept for communicators that are
-                              * gone */
+    bool has_cancelled;      /* an operation has been cancelled */
+    bool must_sweep;         /* engine_sweep() is due */
     unsigned n_expected;     /* contexts that are being formed */
     /* Failed sends reported to others; progress owner's. */
     uint64_t n_failed_told;
@@ -265,8 +260,7 @@ struct engine {
     _Atomic int *bells; /* [world rank]: descriptor that wakes it, or -1 */
 
     atomic_bool has_commands;
-    atomic_bool is_asked;    /* a question is waiting, or views.question is
-                              * open */
+    atomic_bool is_asked;    /* engine_is_asked() */
     atomic_bool is_expelled; /* final: lost[own rank].why says the reason */
     atomic_bool is_sleeping;
     /* Frames are kept for a context that is not open yet. */
@@ -287,8 +281,7 @@ struct engine {
     uint32_t n_suspects;
     struct views views;
     struct heartbeat *heartbeats; /* [world rank] */
-    uint64_t n_checks;            /* heartbeat checks done; the last was at
-                                   * checked_ns */
+    uint64_t n_checks;            /* heartbeat checks done */
     uint64_t checked_ns;
     uint32_t n_left;     /* ranks that left in good order */
     uint64_t warned_ns;  /* when the last straggler warning was written */
@@ -516,6 +509,7 @@ shortage_came(struct engine *engine,
  * it ends; returns whether it did. */
 bool
 shortage_refuse(struct op *op);
+/* Forget the failed sends of a context that ends. */
 void
 shortage_forget(struct comm_context *context);
 
@@ -562,6 +556,7 @@ void
 state_query_deny(struct engine *engine,
                  uint32_t peer,
                  const struct frame *frame);
+/* peer answers this rank's question, or leaves and answers beforehand. */
 void
 state_query_answered(struct comm_context *context,
                      uint32_t peer,
@@ -575,6 +570,7 @@ state_query_send_freed(const struct comm_context *context);
 /* op has just begun: compare it with the final states of departed ranks. */
 void
 state_query_apply_final(struct op *op);
+/* Forget the final states of a context that ends. */
 void
 state_query_forget(struct comm_context *context);
 
@@ -598,6 +594,7 @@ struct frame
 shm_executor_frame(const struct comm_context *context,
                    const struct shm_region_header *header);
 
+/* Returns the open context of that id, or NULL. */
 struct comm_context *
 engine_context(struct engine *engine, uint64_t id);
 /* Returns the collective of that number that is running here, or NULL. */
@@ -676,6 +673,7 @@ context_command_submit(struct engine *engine,
  * first. */
 void
 op_conclude(struct op *op);
+/* Begin op, or end it if it cannot succeed any more. */
 void
 op_begin(struct op *op);
 /* Begin op and its partner. Called by their waiter, which owns progress. */

@@ -23,6 +23,7 @@ enum heartbeat_state {
     HEARTBEAT_MISSED,
 };
 
+/* Returns what the last checks say of rank. */
 enum heartbeat_state
 heartbeat_state_of(const struct engine *engine, uint32_t rank);
 
@@ -49,6 +50,7 @@ heartbeat_round_trip_ms(const struct engine *engine, uint32_t peer);
 
 /* views.c, by the progress owner. */
 
+/* Ask all connected peers for a sign of life, to answer question. */
 void
 views_begin(struct engine *engine, uint64_t question);
 /* Returns when to check again. */
