@@ -5,8 +5,8 @@
  * a rank that waits asks the awaited ranks for a sign of life once they have
  * been silent for a moment. Their progress owner answers at once, whatever call
  * the program is in: a late rank is not lost. A rank is lost if nothing at all
- * has come from it for the failure timeout, and it has taken no more of the data
- * on their way to it.
+ * has come from it for the failure timeout, and it has taken no more of the
+ * data on their way to it.
  *
  * - Only time in which this rank itself runs is counted: a rank that was
  *   stopped accuses nobody when it wakes.
