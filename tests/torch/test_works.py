@@ -501,6 +501,37 @@ def _late(rank, name):
         time.sleep(0.2)
 
 
+def _outstanding(rank, size):
+    store = dist.distributed_c10d._get_default_store()
+    dist.barrier()
+    tensors = [torch.tensor([float(rank)]) for _ in range(4000)]
+    if rank == 0:
+        store.wait([f"begun/{other}" for other in range(1, size)], timedelta(seconds=30))
+        # What is measured is what waiting costs.
+        time.sleep(3)
+        store.set("late", "")
+        began = 0.0
+    works = [dist.reduce(tensor, i % size, async_op=True) for i, tensor in enumerate(tensors)]
+    if rank != 0:
+        store.set(f"begun/{rank}", "")
+        began = time.process_time()
+        store.wait(["late"], timedelta(seconds=30))
+    spent = time.process_time() - began
+    for work in works:
+        work.wait()
+    dist.barrier()
+    if rank == 0:
+        assert all(tensor.item() == sum(range(size)) for tensor in tensors[::size])
+        return 0.0
+    return spent
+
+
+def test_thousands_of_works_wait_for_a_late_rank_at_little_cost():
+    """Ranks that wait ask each other what they do, but not for each work: else none has time to say that it lives."""
+    spent = run(4, _outstanding)
+    assert max(spent) < 0.3, spent
+
+
 def _coalesced(rank, size):
     cpu, other = torch.device("cpu"), 1 - rank
     # torch makes one call of these.

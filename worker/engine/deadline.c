@@ -10,6 +10,12 @@
 #include "engine/state.h"
 #include "engine/wait_diagnosis.h"
 
+enum {
+    /* Of each context, only so many of the oldest collectives ask: the others
+     * wait for them. */
+    ASKING_MAX = 32,
+};
+
 static bool
 has_all_answers(const struct op *op)
 {
@@ -106,6 +112,27 @@ message_asks_ns(const struct op *op, uint64_t now_ns)
     return asks_ns;
 }
 
+/* Called for each running operation, in the order in which they have begun. */
+static bool
+is_among_oldest(const struct op *op, uint64_t now_ns)
+{
+    struct comm_context *context = op->context;
+
+    if (op->is_message)
+        return true;
+    if (context->checked_ns != now_ns)
+        context->n_checked = 0;
+    context->checked_ns = now_ns;
+    return context->n_checked++ < ASKING_MAX;
+}
+
+/* Thousands may be queued: all are due again at the same check. */
+static void
+op_ask_later(struct op *op, uint64_t now_ns)
+{
+    op->ask_ns = (now_ns / OP_ASK_AGAIN_NS + 1) * OP_ASK_AGAIN_NS;
+}
+
 /*
  * No data come: perhaps the peer called something else and waits, too, or has
  * nothing to send. It may also call later, so ask again. A message asks shortly
@@ -153,6 +180,8 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
     struct op *next;
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        const bool is_old = is_among_oldest(op, now_ns);
+
         next = TAILQ_NEXT(op, link);
         if (op->is_shm && op_due_ns(op) <= now_ns)
             shm_executor_list_awaited(op);
@@ -162,8 +191,10 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
         }
         if (op->warn_ns <= now_ns)
             straggler_warn(op, now_ns);
-        if (op_due_ns(op) <= now_ns)
+        if (op_due_ns(op) <= now_ns && is_old)
             op_ask(op, now_ns);
+        else if (op_due_ns(op) <= now_ns)
+            op_ask_later(op, now_ns);
         if (op_due_ns(op) < deadline_ns)
             deadline_ns = op_due_ns(op);
     }

@@ -95,6 +95,8 @@ op_history_record(const struct op *op)
     context_expect_polls(op->context, op);
 }
 
+/* Collectives begin in the order of their numbers, and the list is in the order
+ * in which they began. */
 struct op *
 context_running(const struct comm_context *context, uint64_t number)
 {
@@ -102,10 +104,10 @@ context_running(const struct comm_context *context, uint64_t number)
 
     TAILQ_FOREACH(op, &context->engine->running, link)
     {
-        if (op->context == context && !op->is_message && op->number == number)
-            break;
+        if (op->context == context && !op->is_message && op->number >= number)
+            return op->number == number ? op : NULL;
     }
-    return op;
+    return NULL;
 }
 
 static void

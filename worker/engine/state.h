@@ -143,6 +143,9 @@ struct comm_context {
     unsigned n_early_failures;
     struct final_state_list final_states;
     unsigned n_final_states;
+    /* Collectives that the check of deadlines at checked_ns has seen. */
+    unsigned n_checked;
+    uint64_t checked_ns;
     struct failed_send_list failed_sends;
     unsigned n_failed_sends;
     struct op_history op_history;
