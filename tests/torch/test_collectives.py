@@ -262,10 +262,16 @@ def _lists_of_tensors(rank, size):
     assert all(torch.equal(tensor, torch.full((3,), total)) for tensor in pair)
 
     same_twice = torch.full((2,), float(rank + 1))
-    tensors = [same_twice, torch.tensor([rank], dtype=torch.int32), same_twice, torch.zeros(0)]
+    tensors = [same_twice, torch.tensor([float(rank)]), same_twice, torch.zeros(0)]
     backend.allreduce_coalesced(tensors).wait()
     assert torch.equal(same_twice, torch.full((2,), float(sum(range(1, size + 1)))))
     assert tensors[1].item() == sum(range(size))
+
+    # The Future has the lists that the call was given.
+    inputs = [torch.tensor([2 * rank + i]) for i in range(2)]
+    outputs = [[torch.zeros(1, dtype=torch.int64) for _ in range(2 * size)] for _ in inputs]
+    got = backend.allgather(outputs, inputs).get_future().wait()
+    assert [[tensor.item() for tensor in each] for each in got] == [list(range(2 * size))] * 2
 
     outputs = [torch.zeros(2 * size), torch.zeros(size, dtype=torch.int64)]
     inputs = [torch.full((2,), float(rank)), torch.tensor([rank])]
@@ -274,8 +280,8 @@ def _lists_of_tensors(rank, size):
     assert outputs[0].tolist() == [float(r) for r in range(size) for _ in range(2)]
 
     lists = [[torch.zeros(2), torch.zeros(1)] for _ in range(size)]
-    dist.all_gather_coalesced(lists, [inputs[0], torch.tensor([float(rank)])])
-    assert [pair[1].item() for pair in lists] == list(range(size))
+    got = dist.all_gather_coalesced(lists, [inputs[0], torch.tensor([float(rank)])], async_op=True).wait()
+    assert [pair[1].item() for pair in got] == [pair[1].item() for pair in lists] == list(range(size))
 
     outputs = [torch.zeros(2), torch.zeros(1, dtype=torch.int64)]
     inputs = [torch.arange(2.0 * size) + rank, torch.arange(size) * (rank + 1)]
@@ -320,11 +326,49 @@ def _sparse(rank, size):
     empty = torch.zeros(3).to_sparse() if rank else torch.tensor([0.0, 2.0, 0.0]).to_sparse()
     dist.all_reduce(empty)
     assert empty.to_dense().tolist() == [0.0, 2.0, 0.0]
+    several = [dense.to_sparse(1), (10 * dense).to_sparse(1)]
+    dist.group.WORLD._get_backend(torch.device("cpu")).allreduce(several).wait()
+    assert all(torch.equal(tensor.to_dense(), 11 * expected) for tensor in several)
 
 
 def test_sparse_all_reduce():
     """Ranks have different entries, or none."""
     run(3, _sparse)
+
+
+def _with(options, **named):
+    for name, value in named.items():
+        setattr(options, name, value)
+    return options
+
+
+def _refused_by_backend(backend, rank, size):
+    one, two, whole = torch.zeros(1), torch.zeros(2), torch.zeros(1, dtype=torch.int64)
+    at_size = _with(dist.ReduceOptions(), rootRank=size)
+    second = _with(dist.ReduceOptions(), rootRank=rank, rootTensor=1)
+    to_me, from_me = _with(dist.GatherOptions(), rootRank=rank), _with(dist.ScatterOptions(), rootRank=rank)
+    to_next = _with(dist.GatherOptions(), rootRank=(rank + 1) % size)
+    largest = _with(dist.AllreduceOptions(), reduceOp=dist.ReduceOp.MAX)
+    for call, words in (
+        (lambda: backend.allreduce([]), "requires non-empty tensor list"),
+        (lambda: backend.allreduce([one, whole]), "invalid tensor type at index 1"),
+        (lambda: backend.allreduce([one, two]), "invalid tensor size at index 1"),
+        (lambda: backend.allreduce([one.to_sparse()], largest), "unsupported reduction operation"),
+        (lambda: backend.allreduce([one.to_sparse(), two.to_sparse()]), "invalid tensor size"),
+        (lambda: backend.allreduce_coalesced([one, whole]), "must all have the same type"),
+        (lambda: backend.allreduce_coalesced([one, one.to_sparse()]), "invalid tensor layout at index 1"),
+        (lambda: backend.reduce([one], at_size), f"invalid root rank {size}"),
+        (lambda: backend.reduce([one], second), "invalid root tensor 1 of 1"),
+        (lambda: backend.gather([[one] * (size + 1)], [one], to_me), f"Incorrect output list size {size + 1}"),
+        (lambda: backend.gather([[one] * size], [one], to_next), "requires empty output on non-root"),
+        (lambda: backend.scatter([one], [], from_me), "requires a single-element input list"),
+        (lambda: backend.allgather([], [one]), "to have the same length"),
+        (lambda: backend.allgather([[one] * (size - 1)], [one]), "invalid output tensor list"),
+    ):
+        # NCCL raises the one, and Gloo the other.
+        for kind in (ValueError, RuntimeError):
+            with pytest.raises(kind, match=words):
+                call()
 
 
 def _refused(rank, size):
@@ -341,6 +385,7 @@ def _refused(rank, size):
     ):
         with pytest.raises((ValueError, RuntimeError), match=words):
             call()
+    _refused_by_backend(dist.group.WORLD._get_backend(torch.device("cpu")), rank, size)
     # Nothing of these has been called: the next one is right.
     assert memory.tolist() == [-1.0] * (4 * size)
     tensor = torch.tensor([rank])

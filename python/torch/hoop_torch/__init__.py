@@ -18,14 +18,14 @@ import torch.distributed as dist
 from torch._C._distributed_c10d import DebugLevel, get_debug_level
 from torch.distributed.rendezvous import register_rendezvous_handler
 
-from hoop_torch._error import Error
+from hoop_torch._error import ArgumentError, Error
 
 if TYPE_CHECKING:
     from torch._C._distributed_c10d import Store
 
     from hoop_torch._backend import Backend
 
-__all__ = ["Error", "create", "register", "replace_gloo"]
+__all__ = ["ArgumentError", "Error", "create", "register", "replace_gloo"]
 
 
 def _check_torch() -> None:

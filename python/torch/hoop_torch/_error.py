@@ -5,6 +5,10 @@ from __future__ import annotations
 from torch.distributed import DistBackendError
 
 
+class ArgumentError(ValueError, RuntimeError):
+    """A call was given what it cannot take; NCCL raises the one, and Gloo the other."""
+
+
 class Error(DistBackendError):
     """A call of hoop's failed; the text says what, where, who, and what to do.
 

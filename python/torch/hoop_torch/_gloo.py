@@ -38,6 +38,9 @@ class ProcessGroupGloo(metaclass=_Replaced):
 
 def replace() -> None:
     """Have every ProcessGroupGloo that Python makes from now on be one of hoop's."""
+    # Programs make devices for a group, by its class or by the group itself.
+    for name in ("create_device", "create_default_device"):
+        setattr(_backend.Backend, name, staticmethod(getattr(_Gloo, name)))
     for module in (distributed_c10d, dist):
         module.ProcessGroupGloo = ProcessGroupGloo  # type: ignore[attr-defined]
 

@@ -81,8 +81,8 @@ place_in(const Session &session, const std::vector<uint32_t> &ranks)
 {
     const auto found = std::find(ranks.begin(), ranks.end(), session.rank());
 
-    TORCH_CHECK_VALUE(found != ranks.end(), "hoop: this process, rank ",
-                      session.rank(), ", is no member of the group");
+    CHECK_ARGUMENT(found != ranks.end(), "hoop: this process, rank ",
+                   session.rank(), ", is no member of the group");
     return uint32_t(found - ranks.begin());
 }
 
@@ -308,8 +308,8 @@ HoopBackend::use_timeout(std::chrono::milliseconds timeout)
 void
 HoopBackend::check_rank(int64_t rank, const char *name) const
 {
-    TORCH_CHECK_VALUE(rank >= 0 && rank < size_, "hoop: ", name, " is ", rank,
-                      ", and the group has ranks 0 to ", size_ - 1);
+    CHECK_ARGUMENT(rank >= 0 && rank < size_, "hoop: invalid ", name, " ", rank,
+                   ": the group has ranks 0 to ", size_ - 1);
 }
 
 void
@@ -423,7 +423,7 @@ HoopBackend::split(const c10::intrusive_ptr<c10d::Store> &,
     std::vector<uint32_t> members;
 
     for (int rank : ranks) {
-        check_rank(rank, "a rank of split()");
+        check_rank(rank, "rank of split()");
         members.push_back(ranks_[size_t(rank)]);
     }
     if (std::find(ranks.begin(), ranks.end(), rank_) == ranks.end())
@@ -439,7 +439,7 @@ HoopBackend::shrink(const std::vector<int64_t> &excluded,
     std::vector<uint32_t> members;
 
     for (int64_t rank : excluded)
-        check_rank(rank, "a rank of shrink()");
+        check_rank(rank, "rank of shrink()");
     for (int rank = 0; rank < size_; rank++)
         if (std::find(excluded.begin(), excluded.end(), rank) == excluded.end())
             members.push_back(ranks_[size_t(rank)]);
@@ -457,7 +457,7 @@ HoopBackend::rank_of_handle(const std::string &said) const
 {
     const size_t space = said.find(' ');
 
-    TORCH_CHECK_VALUE(
+    CHECK_ARGUMENT(
         space != std::string::npos && said.substr(0, space) == session_->name(),
         "hoop: a rank of job ", said.substr(0, space),
         " cannot be in a group with rank ", session_->rank(), " of ",
@@ -514,7 +514,7 @@ HoopBackend::start_send(const std::vector<at::Tensor> &tensors,
     hoop_op_t *op = nullptr;
 
     check_tensors(tensors, "send");
-    check_rank(dest, "the destination");
+    check_rank(dest, "destination");
     auto work = new_work(c10d::OpType::SEND, titles_.send, tensors, sequence_);
     const Element element = moved_element(tensors[0]);
     use_timeout(timeout);
@@ -545,11 +545,11 @@ HoopBackend::start_receive(const std::vector<at::Tensor> &tensors,
 
     work->outputs = tensors;
     work->epilogues.emplace_back([own, count, element] {
-        TORCH_CHECK_VALUE(own->received.count == count, "hoop: a message of ",
-                          own->received.count / element.per_element,
-                          " elements came from rank ", own->received.source,
-                          ", and the tensors to receive it have ",
-                          count / element.per_element);
+        CHECK_ARGUMENT(own->received.count == count, "hoop: a message of ",
+                       own->received.count / element.per_element,
+                       " elements came from rank ", own->received.source,
+                       ", and the tensors to receive it have ",
+                       count / element.per_element);
     });
     void *const buffer = packed_output(*work, tensors);
     use_timeout(timeout);
@@ -567,7 +567,7 @@ HoopBackend::send(std::vector<at::Tensor> &tensors, int dest, int tag)
 c10::intrusive_ptr<c10d::Work>
 HoopBackend::recv(std::vector<at::Tensor> &tensors, int source, int tag)
 {
-    check_rank(source, "the source");
+    check_rank(source, "source");
     return start_receive(tensors, uint32_t(source), tag);
 }
 

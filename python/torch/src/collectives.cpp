@@ -175,9 +175,8 @@ are_equal(const std::vector<size_t> &counts)
 void
 check_same_dtype(const at::Tensor &a, const at::Tensor &b)
 {
-    TORCH_CHECK_VALUE(a.scalar_type() == b.scalar_type(),
-                      "hoop: the input is of ", a.scalar_type(),
-                      ", and the output of ", b.scalar_type());
+    CHECK_ARGUMENT(a.scalar_type() == b.scalar_type(), "hoop: the input is of ",
+                   a.scalar_type(), ", and the output of ", b.scalar_type());
 }
 
 /* Elements for each rank; no splits: equally many. Splits are rows. */
@@ -192,34 +191,89 @@ counts_of_splits(const at::Tensor &tensor,
     int64_t n_rows = 0;
 
     if (splits.empty()) {
-        TORCH_CHECK_VALUE(tensor.dim() > 0 &&
-                              size_t(tensor.size(0)) % n_ranks == 0,
-                          "hoop: ", tensor.dim() == 0 ? 0 : tensor.size(0),
-                          " rows of alltoall cannot be divided among ", n_ranks,
-                          " ranks: give splits");
+        CHECK_ARGUMENT(tensor.dim() > 0 &&
+                           size_t(tensor.size(0)) % n_ranks == 0,
+                       "hoop: ", tensor.dim() == 0 ? 0 : tensor.size(0),
+                       " rows of alltoall cannot be divided among ", n_ranks,
+                       " ranks: give splits");
         return std::vector<size_t>(n_ranks, n / n_ranks);
     }
-    TORCH_CHECK_VALUE(splits.size() == n_ranks && tensor.dim() > 0,
-                      "hoop: ", splits.size(), " splits of alltoall, and ",
-                      n_ranks, " ranks");
+    CHECK_ARGUMENT(splits.size() == n_ranks && tensor.dim() > 0,
+                   "hoop: ", splits.size(), " splits of alltoall, and ",
+                   n_ranks, " ranks");
     for (int64_t rows : splits) {
-        TORCH_CHECK_VALUE(rows >= 0, "hoop: a split of alltoall is ", rows);
+        CHECK_ARGUMENT(rows >= 0, "hoop: a split of alltoall is ", rows);
         n_rows += rows;
         counts.push_back(tensor.size(0) == 0
                              ? 0
                              : size_t(rows) * (n / size_t(tensor.size(0))));
     }
-    TORCH_CHECK_VALUE(n_rows == tensor.size(0),
-                      "hoop: the splits of alltoall are of ", n_rows,
-                      " rows, and the tensor has ", tensor.size(0));
+    CHECK_ARGUMENT(n_rows == tensor.size(0),
+                   "hoop: the splits of alltoall are of ", n_rows,
+                   " rows, and the tensor has ", tensor.size(0));
     return counts;
 }
 
 void
 check_count(size_t n, size_t expected, const char *what)
 {
-    TORCH_CHECK_VALUE(n == expected, "hoop: there are ", n, " ", what, ", and ",
-                      expected, " are needed");
+    CHECK_ARGUMENT(n == expected, "hoop: there are ", n, " ", what, ", and ",
+                   expected, " are needed");
+}
+
+void
+check_root_tensor(int64_t index, size_t n_tensors)
+{
+    CHECK_ARGUMENT(index >= 0 && size_t(index) < n_tensors,
+                   "hoop: invalid root tensor ", index, " of ", n_tensors);
+}
+
+/* The lists of tensors for all ranks of a call that has a root, which alone gives
+ * one, of as many as there are ranks. side: "input" */
+void
+check_root_lists(const std::vector<Tensors> &lists,
+                 bool is_root,
+                 size_t n_ranks,
+                 const char *call,
+                 const char *side)
+{
+    if (!is_root) {
+        CHECK_ARGUMENT(lists.empty(), "hoop: ", call, " requires empty ", side,
+                       " on non-root");
+        return;
+    }
+    CHECK_ARGUMENT(lists.size() == 1, "hoop: ", call,
+                   " requires a single-element ", side, " list on the root");
+    CHECK_ARGUMENT(lists[0].size() == n_ranks, "hoop: ", call, ": Incorrect ",
+                   side, " list size ", lists[0].size(), ". ",
+                   side[0] == 'i' ? "Input" : "Output", " list size should be ",
+                   n_ranks);
+}
+
+void
+check_single(const Tensors &tensors, const char *call, const char *what)
+{
+    CHECK_ARGUMENT(tensors.size() == 1, "hoop: ", call,
+                   " requires a single-element ", what, ", and it has ",
+                   tensors.size());
+}
+
+void
+check_sparse(const Tensors &tensors)
+{
+    for (const at::Tensor &tensor : tensors) {
+        CHECK_ARGUMENT(tensor.is_sparse() && tensor.is_cpu(),
+                       "hoop: invalid tensor layout: a sparse allreduce needs "
+                       "sparse COO tensors on a CPU");
+        CHECK_ARGUMENT(tensor.scalar_type() == tensors[0].scalar_type(),
+                       "hoop: invalid tensor type of a sparse allreduce: ",
+                       tensor.scalar_type(), ", and the first is ",
+                       tensors[0].scalar_type());
+        CHECK_ARGUMENT(
+            tensor.sizes() == tensors[0].sizes(),
+            "hoop: invalid tensor size of a sparse allreduce: ", tensor.sizes(),
+            ", and the first is ", tensors[0].sizes());
+    }
 }
 
 /* What a rank contributes that gives several tensors to be reduced. */
@@ -299,12 +353,9 @@ needs_no_copy(const Tensors &tensors, const c10d::ReduceOp &op)
 c10::intrusive_ptr<c10d::Work>
 HoopBackend::broadcast(Tensors &tensors, const c10d::BroadcastOptions &options)
 {
+    check_rank(options.rootRank, "root rank");
+    check_root_tensor(options.rootTensor, tensors.size());
     check_alike(tensors, "broadcast");
-    check_rank(options.rootRank, "the root");
-    TORCH_CHECK_VALUE(options.rootTensor >= 0 &&
-                          size_t(options.rootTensor) < tensors.size(),
-                      "hoop: the root tensor of broadcast is ",
-                      options.rootTensor, " of ", tensors.size());
     const size_t first = size_t(options.rootTensor);
     const Element element = moved_element(tensors[first]);
     Collective collective(*this, c10d::OpType::BROADCAST, titles_.broadcast,
@@ -324,8 +375,7 @@ HoopBackend::broadcast(Tensors &tensors, const c10d::BroadcastOptions &options)
 c10::intrusive_ptr<c10d::Work>
 HoopBackend::allreduce(Tensors &tensors, const c10d::AllreduceOptions &options)
 {
-    TORCH_CHECK_VALUE(!tensors.empty(), "hoop: allreduce has no tensors");
-    if (tensors[0].is_sparse())
+    if (!tensors.empty() && tensors[0].is_sparse())
         return allreduce_sparse(tensors, options);
     check_alike(tensors, "allreduce");
     const Element element = combined_element(tensors[0]);
@@ -354,72 +404,49 @@ c10::intrusive_ptr<c10d::Work>
 HoopBackend::allreduce_coalesced(Tensors &tensors,
                                  const c10d::AllreduceCoalescedOptions &options)
 {
-    TORCH_CHECK_VALUE(!tensors.empty(),
-                      "hoop: allreduce_coalesced has no tensors");
-    std::vector<Tensors> by_dtype;
-    for (const at::Tensor &tensor : tensors) {
-        const auto same = std::find_if(
-            by_dtype.begin(), by_dtype.end(), [&](const Tensors &list) {
-                return list[0].scalar_type() == tensor.scalar_type();
-            });
-        if (same == by_dtype.end())
-            by_dtype.push_back({tensor});
-        else
-            same->push_back(tensor);
-    }
-    for (const Tensors &list : by_dtype) {
-        check_tensors(list, "allreduce_coalesced");
-        combined_element(list[0]);
-    }
+    check_tensors(tensors, "allreduce_coalesced");
+    const hoop_dtype dtype = combined_element(tensors[0]).dtype;
     const hoop_reduce_op op = operator_of(options.reduceOp);
     Collective collective(*this, c10d::OpType::ALLREDUCE_COALESCED,
                           titles_.all_reduce, tensors, tensors, options.timeout,
                           options.asyncOp);
     HoopWork &work = collective.work();
+    Tensors inputs;
 
-    for (const Tensors &list : by_dtype) {
-        const hoop_dtype dtype = combined_element(list[0]).dtype;
-        Tensors inputs;
-
-        if (options.reduceOp.op_ != c10d::ReduceOp::PREMUL_SUM) {
-            collective.call<hoop_allreduce, hoop_allreduce_start>(
-                static_cast<const void *>(HOOP_IN_PLACE),
-                packed_in_place(work, list), count_of(list), dtype, op);
-            continue;
-        }
-        for (const at::Tensor &tensor : list)
-            inputs.push_back(scaled(tensor, options.reduceOp));
+    if (options.reduceOp.op_ != c10d::ReduceOp::PREMUL_SUM) {
         collective.call<hoop_allreduce, hoop_allreduce_start>(
-            packed_input(work, inputs), packed_output(work, list),
-            count_of(list), dtype, op);
+            static_cast<const void *>(HOOP_IN_PLACE),
+            packed_in_place(work, tensors), count_of(tensors), dtype, op);
+        return collective.end();
     }
+    for (const at::Tensor &tensor : tensors)
+        inputs.push_back(scaled(tensor, options.reduceOp));
+    collective.call<hoop_allreduce, hoop_allreduce_start>(
+        packed_input(work, inputs), packed_output(work, tensors),
+        count_of(tensors), dtype, op);
     return collective.end();
 }
 
 c10::intrusive_ptr<c10d::Work>
 HoopBackend::reduce(Tensors &tensors, const c10d::ReduceOptions &options)
 {
-    check_alike(tensors, "reduce");
-    check_rank(options.rootRank, "the root");
-    TORCH_CHECK_VALUE(options.rootTensor >= 0 &&
-                          size_t(options.rootTensor) < tensors.size(),
-                      "hoop: the root tensor of reduce is ", options.rootTensor,
-                      " of ", tensors.size());
-    const at::Tensor &output = tensors[size_t(options.rootTensor)];
-    const Element element = combined_element(output);
-    const bool is_root = options.rootRank == rank_;
+    check_rank(options.rootRank, "root rank");
+    check_root_tensor(options.rootTensor, tensors.size());
+    check_single(tensors, "reduce", "tensor list");
+    check_tensors(tensors, "reduce");
+    const at::Tensor &tensor = tensors[0];
+    const Element element = combined_element(tensor);
     Collective collective(*this, c10d::OpType::REDUCE, titles_.reduce, tensors,
                           tensors, options.timeout, options.asyncOp);
     HoopWork &work = collective.work();
-    const at::Tensor input = combined(tensors, options.reduceOp);
+    const at::Tensor input = scaled(tensor, options.reduceOp);
+    void *const recv =
+        options.rootRank == rank_ ? packed_output(work, tensors) : nullptr;
 
-    void *const recv = is_root ? packed_output(work, {output}) : nullptr;
     collective.call<hoop_reduce, hoop_reduce_start>(
-        packed_input(work, {input}), recv, size_t(output.numel()),
+        packed_input(work, {input}), recv, size_t(tensor.numel()),
         element.dtype, operator_of(options.reduceOp),
         uint32_t(options.rootRank));
-    if (is_root)
-        average_at_end(work, output, options.reduceOp, tensors.size());
     return collective.end();
 }
 
@@ -428,11 +455,17 @@ HoopBackend::allgather(std::vector<Tensors> &outputs,
                        Tensors &inputs,
                        const c10d::AllgatherOptions &options)
 {
+    CHECK_ARGUMENT(!inputs.empty(),
+                   "hoop: allgather requires non-empty input tensor list");
     check_tensors(inputs, "the input of allgather");
-    check_count(outputs.size(), inputs.size(), "output lists of allgather");
+    CHECK_ARGUMENT(outputs.size() == inputs.size(),
+                   "hoop: allgather requires input/output tensor lists to have "
+                   "the same length");
     const size_t n = size_t(size_) * inputs.size();
     for (const Tensors &list : outputs) {
-        check_count(list.size(), n, "outputs of allgather");
+        CHECK_ARGUMENT(list.size() == n,
+                       "hoop: invalid output tensor list of allgather: it has ",
+                       list.size(), " tensors, and ", n, " are needed");
         check_tensors(list, "the output of allgather");
         check_same_dtype(inputs[0], list[0]);
     }
@@ -441,8 +474,9 @@ HoopBackend::allgather(std::vector<Tensors> &outputs,
     for (size_t i = 0; i < n; i++)
         counts[i / inputs.size()] +=
             size_t(outputs[0][i].numel()) * element.per_element;
-    check_count(count_of(inputs) * element.per_element, counts[size_t(rank_)],
-                "elements (or bytes) to send by allgather");
+    check_count(
+        count_of(inputs) * element.per_element, counts[size_t(rank_)],
+        "elements (or bytes) to send by allgather: invalid tensor size");
     Collective collective(*this, c10d::OpType::ALLGATHER, titles_.all_gather,
                           inputs, outputs[0], options.timeout, options.asyncOp);
     HoopWork &work = collective.work();
@@ -450,6 +484,8 @@ HoopBackend::allgather(std::vector<Tensors> &outputs,
     const void *const send =
         packed_input(work, inputs, {recv, bytes_of(outputs[0])});
 
+    work.outputs = concatenated(outputs);
+    work.n_lists = outputs.size();
     if (are_equal(counts))
         collective.call<hoop_allgather, hoop_allgather_start>(
             send, recv, counts[0], element.dtype);
@@ -518,13 +554,23 @@ HoopBackend::allgather_coalesced(std::vector<Tensors> &outputs,
                                  Tensors &inputs,
                                  const c10d::AllgatherOptions &options)
 {
-    check_count(outputs.size(), size_t(size_),
-                "output lists of allgather_coalesced");
+    CHECK_ARGUMENT(
+        outputs.size() == size_t(size_),
+        "hoop: output lists should be equal to world size: there are ",
+        outputs.size(), ", and ", size_, " ranks");
     for (const Tensors &list : outputs)
         check_count(list.size(), inputs.size(), "outputs for a rank");
     for (size_t i = 0; i < inputs.size(); i++)
         for (const Tensors &list : outputs) {
-            check_alike({inputs[i], list[i]}, "allgather_coalesced");
+            CHECK_ARGUMENT(list[i].sizes() == inputs[i].sizes(),
+                           "hoop: invalid size of output tensor at index ", i,
+                           " of allgather_coalesced: ", list[i].sizes(),
+                           ", and the input is ", inputs[i].sizes());
+            CHECK_ARGUMENT(list[i].scalar_type() == inputs[i].scalar_type(),
+                           "hoop: invalid tensor type at index ", i,
+                           " of allgather_coalesced: ", list[i].scalar_type(),
+                           ", and the input is ", inputs[i].scalar_type());
+            check_tensors({inputs[i], list[i]}, "allgather_coalesced");
         }
     const Tensors all = concatenated(outputs);
     Collective collective(*this, c10d::OpType::ALLGATHER_COALESCED,
@@ -532,6 +578,7 @@ HoopBackend::allgather_coalesced(std::vector<Tensors> &outputs,
                           options.asyncOp);
     HoopWork &work = collective.work();
 
+    work.n_lists = outputs.size();
     for (size_t i = 0; i < inputs.size(); i++) {
         const Element element = moved_element(inputs[i]);
         Tensors of_ranks;
@@ -553,13 +600,11 @@ HoopBackend::gather(std::vector<Tensors> &outputs,
 {
     const bool is_root = options.rootRank == rank_;
 
-    check_rank(options.rootRank, "the root");
+    check_rank(options.rootRank, "root rank");
+    check_single(inputs, "gather", "input tensor list");
+    check_root_lists(outputs, is_root, size_t(size_), "gather", "output");
     check_tensors(inputs, "the input of gather");
-    check_count(inputs.size(), 1, "inputs of gather");
-    check_count(outputs.size(), is_root ? 1 : 0,
-                "output lists of gather on this rank");
     if (is_root) {
-        check_count(outputs[0].size(), size_t(size_), "outputs of gather");
         check_alike(outputs[0], "the output of gather");
         check_alike({inputs[0], outputs[0][0]}, "gather");
     }
@@ -589,13 +634,11 @@ HoopBackend::scatter(Tensors &outputs,
 {
     const bool is_root = options.rootRank == rank_;
 
-    check_rank(options.rootRank, "the root");
+    check_rank(options.rootRank, "root rank");
+    check_single(outputs, "scatter", "output tensor list");
+    check_root_lists(inputs, is_root, size_t(size_), "scatter", "input");
     check_tensors(outputs, "the output of scatter");
-    check_count(outputs.size(), 1, "outputs of scatter");
-    check_count(inputs.size(), is_root ? 1 : 0,
-                "input lists of scatter on this rank");
     if (is_root) {
-        check_count(inputs[0].size(), size_t(size_), "inputs of scatter");
         check_alike(inputs[0], "the input of scatter");
         check_alike({outputs[0], inputs[0][0]}, "scatter");
     }
@@ -774,14 +817,12 @@ c10::intrusive_ptr<c10d::Work>
 HoopBackend::allreduce_sparse(Tensors &tensors,
                               const c10d::AllreduceOptions &options)
 {
-    check_count(tensors.size(), 1, "tensors of a sparse allreduce");
-    TORCH_CHECK_VALUE(
-        tensors[0].is_sparse() && tensors[0].is_cpu(),
-        "hoop: a sparse allreduce needs a sparse COO tensor on a CPU");
-    TORCH_CHECK_VALUE(options.reduceOp.op_ == c10d::ReduceOp::SUM,
-                      "hoop: a sparse allreduce can only sum");
+    check_sparse(tensors);
+    CHECK_ARGUMENT(options.reduceOp.op_ == c10d::ReduceOp::SUM,
+                   "hoop: unsupported reduction operation: a sparse allreduce "
+                   "can only sum");
     const at::AutoDispatchBelowADInplaceOrView guard;
-    const at::Tensor own = tensors[0].coalesce();
+    const at::Tensor own = combined(tensors, options.reduceOp).coalesce();
     const at::Tensor indices = own._indices().t().contiguous();
     const at::Tensor values = own._values().contiguous();
     at::Tensor counts = at::empty({size_}, at::kLong);
@@ -821,12 +862,15 @@ HoopBackend::allreduce_sparse(Tensors &tensors,
     collective.call<hoop_allgatherv, hoop_allgatherv_start>(
         packed_input(work, {values}), packed_output(work, {got_values}),
         value_counts.data(), element.dtype);
-    work.epilogues.emplace_back([to = tensors[0], got_indices, got_values] {
+    work.epilogues.emplace_back([tensors, got_indices, got_values] {
         const at::AutoDispatchBelowADInplaceOrView below;
+        const at::Tensor sum =
+            at::sparse_coo_tensor(got_indices.t(), got_values,
+                                  tensors[0].sizes(), tensors[0].options())
+                .coalesce();
 
-        copy_elements(to, at::sparse_coo_tensor(got_indices.t(), got_values,
-                                                to.sizes(), to.options())
-                              .coalesce());
+        for (const at::Tensor &tensor : tensors)
+            copy_elements(tensor, sum);
     });
     return collective.end();
 }

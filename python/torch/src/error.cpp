@@ -89,7 +89,7 @@ failure_of(hoop_status status)
         text += "; all_to_all_single() needs split sizes on all ranks, or on "
                 "none";
     if (status == HOOP_E_INVALID)
-        return std::make_exception_ptr(c10::ValueError(text, nullptr));
+        return std::make_exception_ptr(ArgumentError(text));
     return std::make_exception_ptr(Error(text, *hoop_error_failure()));
 }
 
@@ -122,6 +122,14 @@ raise_in_python(const Error &error)
              std::string(failure.host), std::string(failure.communicator));
 
     PyErr_SetObject(type.ptr(), raised.ptr());
+}
+
+void
+raise_in_python(const ArgumentError &error)
+{
+    PyErr_SetString(
+        py::module_::import("hoop_torch._error").attr("ArgumentError").ptr(),
+        error.text.c_str());
 }
 
 std::exception_ptr

@@ -27,9 +27,28 @@ class Error : public c10::DistBackendError
     const hoop_failure failure;
 };
 
+/* Becomes hoop_torch.ArgumentError in Python: what NCCL raises and what Gloo does. */
+class ArgumentError : public c10::ValueError
+{
+  public:
+    explicit ArgumentError(const std::string &what)
+        : c10::ValueError(what, nullptr), text(what)
+    {
+    }
+
+    const std::string text;
+};
+
+/* Throws ArgumentError with the text that the rest makes unless is_right. */
+#define CHECK_ARGUMENT(is_right, ...)                                          \
+    do {                                                                       \
+        if (C10_UNLIKELY(!(is_right)))                                         \
+            throw ::hoop_torch::ArgumentError(::c10::str(__VA_ARGS__));        \
+    } while (false)
+
 /*
  * The exception for the last failure of this thread: that of a signal handler
- * that interrupted the call, ValueError for a wrong argument, else an Error.
+ * that interrupted the call, ArgumentError for a wrong one, else an Error.
  */
 std::exception_ptr
 failure_of(hoop_status status);
@@ -45,6 +64,9 @@ status_name(hoop_status status);
 /* Sets Python's error indicator to hoop_torch.Error. The caller has the GIL. */
 void
 raise_in_python(const Error &error);
+
+void
+raise_in_python(const ArgumentError &error);
 
 /* The same failure as an exception of Python's: autograd's engine passes on which
  * class that is, and of DistBackendError only that it is one. */

@@ -22,6 +22,8 @@ translate(std::exception_ptr thrown)
             std::rethrow_exception(thrown);
     } catch (const Error &error) {
         raise_in_python(error);
+    } catch (const ArgumentError &error) {
+        raise_in_python(error);
     }
 }
 
@@ -53,6 +55,9 @@ PYBIND11_MODULE(_backend, module)
              py::arg("session"), py::arg("ranks"), py::arg("name"),
              py::arg("timeout"), py::call_guard<py::gil_scoped_release>())
         .def_property_readonly("options", &HoopBackend::getBackendOptions)
+        /* torch calls it so of those that it takes for its own. */
+        .def("_set_default_timeout", &HoopBackend::setTimeout,
+             py::arg("timeout"))
         .def_property_readonly("status", [](const HoopBackend &backend) {
             return hoop_torch::status_name(backend.status());
         });

@@ -106,11 +106,11 @@ HoopBackend::gather_single(at::Tensor &output,
     if (rank_ == options.rootRank) {
         std::vector<int64_t> shape = input.sizes().vec();
 
-        TORCH_CHECK_VALUE(output.is_contiguous() &&
-                              output.numel() == size_ * input.numel(),
-                          "hoop: the output of gather has ", output.numel(),
-                          " elements, and ", size_ * input.numel(),
-                          " without gaps are needed");
+        CHECK_ARGUMENT(output.is_contiguous() &&
+                           output.numel() == size_ * input.numel(),
+                       "hoop: the output of gather has ", output.numel(),
+                       " elements, and ", size_ * input.numel(),
+                       " without gaps are needed");
         shape.insert(shape.begin(), size_);
         outputs.push_back(output.view(shape).unbind(0));
     }

@@ -6,6 +6,8 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <algorithm>
 
+#include "error.hpp"
+
 namespace hoop_torch
 {
 
@@ -134,9 +136,9 @@ combined_element(const at::Tensor &tensor)
 {
     hoop_dtype dtype;
 
-    TORCH_CHECK_VALUE(find_dtype(tensor.scalar_type(), &dtype),
-                      "hoop cannot reduce ", tensor.scalar_type(),
-                      " tensors; convert them, e.g. to torch.bfloat16");
+    CHECK_ARGUMENT(find_dtype(tensor.scalar_type(), &dtype),
+                   "hoop cannot reduce ", tensor.scalar_type(),
+                   " tensors; convert them, e.g. to torch.bfloat16");
     return {dtype, 1};
 }
 
@@ -164,7 +166,7 @@ operator_of(const c10d::ReduceOp &op)
     case c10d::ReduceOp::UNUSED:
         break;
     }
-    TORCH_CHECK_VALUE(false, "hoop: ReduceOp ", int(op.op_), " is none");
+    CHECK_ARGUMENT(false, "hoop: ReduceOp ", int(op.op_), " is none");
 }
 
 at::Tensor
@@ -174,7 +176,7 @@ scaled(const at::Tensor &tensor, const c10d::ReduceOp &op)
         return tensor;
     const auto *supplement =
         dynamic_cast<c10d::PreMulSumSupplement *>(op.supplement_.get());
-    TORCH_CHECK_VALUE(supplement, "hoop: PREMUL_SUM has no factor");
+    CHECK_ARGUMENT(supplement, "hoop: PREMUL_SUM has no factor");
     const at::AutoDispatchBelowADInplaceOrView guard;
     if (supplement->tensor_factor.defined())
         return tensor.mul(supplement->tensor_factor).to(tensor.scalar_type());
@@ -184,16 +186,19 @@ scaled(const at::Tensor &tensor, const c10d::ReduceOp &op)
 void
 check_tensors(const std::vector<at::Tensor> &tensors, const char *name)
 {
-    TORCH_CHECK_VALUE(!tensors.empty(), "hoop: ", name, " has no tensors");
-    for (const at::Tensor &tensor : tensors) {
-        TORCH_CHECK_VALUE(tensor.defined() && tensor.is_cpu() &&
-                              tensor.layout() == at::kStrided,
-                          "hoop: a tensor of ", name,
-                          " is not a dense one on a CPU");
-        TORCH_CHECK_VALUE(tensor.scalar_type() == tensors[0].scalar_type(),
-                          "hoop: ", name, " has tensors of ",
-                          tensors[0].scalar_type(), " and of ",
-                          tensor.scalar_type());
+    CHECK_ARGUMENT(!tensors.empty(), "hoop: ", name,
+                   " requires non-empty tensor list");
+    for (size_t i = 0; i < tensors.size(); i++) {
+        CHECK_ARGUMENT(tensors[i].defined() && tensors[i].is_cpu() &&
+                           tensors[i].layout() == at::kStrided,
+                       "hoop: invalid tensor layout at index ", i, " of ", name,
+                       ", an unsupported layout or device: it has to be dense, "
+                       "on a CPU");
+        CHECK_ARGUMENT(tensors[i].scalar_type() == tensors[0].scalar_type(),
+                       "hoop: invalid tensor type at index ", i, " of ", name,
+                       ": ", tensors[i].scalar_type(), ", and the first is ",
+                       tensors[0].scalar_type(),
+                       "; tensors must all have the same type");
     }
 }
 
@@ -201,10 +206,11 @@ void
 check_alike(const std::vector<at::Tensor> &tensors, const char *name)
 {
     check_tensors(tensors, name);
-    for (const at::Tensor &tensor : tensors)
-        TORCH_CHECK_VALUE(tensor.sizes() == tensors[0].sizes(), "hoop: ", name,
-                          " has tensors of sizes ", tensors[0].sizes(), " and ",
-                          tensor.sizes());
+    for (size_t i = 0; i < tensors.size(); i++)
+        CHECK_ARGUMENT(tensors[i].sizes() == tensors[0].sizes(),
+                       "hoop: invalid tensor size at index ", i, " of ", name,
+                       ": ", tensors[i].sizes(), ", and the first is ",
+                       tensors[0].sizes());
 }
 
 const void *

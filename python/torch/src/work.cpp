@@ -26,6 +26,17 @@ profiled(const std::vector<at::Tensor> &inputs)
     return inputs;
 }
 
+std::vector<std::vector<at::Tensor>>
+divided(const std::vector<at::Tensor> &tensors, size_t n_lists)
+{
+    const auto n = std::ptrdiff_t(tensors.size() / n_lists);
+    std::vector<std::vector<at::Tensor>> lists;
+
+    for (auto at = tensors.begin(); lists.size() < n_lists; at += n)
+        lists.emplace_back(at, at + n);
+    return lists;
+}
+
 /* What the threads of all queues do with works; never freed. */
 struct Retirement {
     std::mutex mutex;
@@ -187,8 +198,11 @@ HoopWork::future_of(c10::intrusive_ptr<c10::ivalue::Future> &kept_future,
 c10::intrusive_ptr<c10::ivalue::Future>
 HoopWork::getFuture()
 {
-    return future_of(future_, c10::ListType::create(c10::TensorType::get()),
-                     &HoopWork::settle);
+    c10::TypePtr type = c10::ListType::create(c10::TensorType::get());
+
+    if (n_lists > 1)
+        type = c10::ListType::create(std::move(type));
+    return future_of(future_, std::move(type), &HoopWork::settle);
 }
 
 c10::intrusive_ptr<c10::ivalue::Future>
@@ -326,8 +340,10 @@ HoopWork::settle(c10::ivalue::Future &future)
 {
     if (failure)
         future.setError(as_python(failure));
-    else
+    else if (n_lists == 1)
         future.markCompleted(at::IValue(outputs));
+    else
+        future.markCompleted(at::IValue(divided(outputs, n_lists)));
 }
 
 void

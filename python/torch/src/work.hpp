@@ -75,7 +75,8 @@ class HoopWork : public c10d::Work
 
     /* For who makes it, before anybody else sees it. */
     std::vector<hoop_op_t *> ops;
-    std::vector<at::Tensor> outputs;              /* the Future's value */
+    std::vector<at::Tensor> outputs; /* the Future's value */
+    size_t n_lists = 1; /* into which that is divided, if there are several */
     std::vector<at::Tensor> kept;                 /* memory that hoop borrows */
     std::vector<std::function<void()>> epilogues; /* after success, in turn */
     std::exception_ptr failure; /* of the first operation to fail */
