@@ -14,6 +14,7 @@ import torch
 import torch.distributed as dist
 from torch.multiprocessing.reductions import StorageWeakRef
 
+import hoop_torch
 from ranks import run
 
 STEPS = int(os.environ.get("ENDURANCE_STEPS", "1000"))
@@ -499,6 +500,24 @@ def _late(rank, name):
     else:
         store.wait([name], timedelta(seconds=30))
         time.sleep(0.2)
+
+
+def _in_place_of_gloo(rank, size):
+    hoop_torch.replace_gloo()
+    store = dist.PrefixStore("in place of Gloo", dist.distributed_c10d._get_default_store())
+    group = dist.ProcessGroupGloo(store, rank, size, timedelta(seconds=30))
+    assert isinstance(group, dist.ProcessGroupGloo) and group.create_device(interface="lo")
+    assert group.options._timeout == timedelta(seconds=30)
+    group._set_default_timeout(timedelta(seconds=29))
+    assert group.options._timeout == timedelta(seconds=29)
+    tensor = torch.tensor([float(rank)])
+    group.allreduce([tensor]).wait()
+    assert tensor.item() == sum(range(size))
+
+
+def test_what_takes_the_place_of_gloo_has_what_programs_call_of_it():
+    """Devices, which hoop needs none of, and the time that calls may take."""
+    run(2, _in_place_of_gloo)
 
 
 def _outstanding(rank, size):
