@@ -21,6 +21,7 @@ test that passes with Gloo does not with hoop, but for those that are listed her
 """
 
 import argparse
+import atexit
 import contextlib
 import importlib.util
 import json
@@ -234,6 +235,18 @@ def flattened(suite):
             yield test
 
 
+def forked(target, **named):
+    """A process that ends as one does that is spawned: multiprocessing's forks call no handlers of exits."""
+
+    def run(*arguments, **options):
+        try:
+            target(*arguments, **options)
+        finally:
+            atexit._run_exitfuncs()
+
+    return multiprocessing.get_context("fork").Process(target=run, **named)
+
+
 def run_file(file, text, outcomes, is_forking):
     """In a process of its own: runs the tests of a file and writes how they end into another."""
     # Beside it, and above, is what it imports.
@@ -243,8 +256,7 @@ def run_file(file, text, outcomes, is_forking):
 
     common_utils.parse_cmd_line_args()
     if is_forking:
-        start = multiprocessing.get_context("fork").Process
-        common_distributed.MultiProcessTestCase._spawn_processes = lambda test: test._start_processes(start)
+        common_distributed.MultiProcessTestCase._spawn_processes = lambda test: test._start_processes(forked)
     result = Result(is_short=False, written=outcomes)
     # Processes that are spawned import it by this name.
     module = importlib.import_module(file.stem)
