@@ -1,13 +1,16 @@
 /*
  * session/advertise.h - the address that peers are told to connect to
  *
- * In falling order: what the user says, the address of the interface the user
- * names, the local address from which this host reaches the coordinator. The
- * last is the kernel's own choice of route. It is a loopback address only if
- * the coordinator is on one, and a container bridge's only if the coordinator
- * is behind that bridge. Where the coordinator's name has several addresses,
- * which this host reaches from different ones of its own, a route does not say
- * which of them answers: that is known once the coordinator has been reached.
+ * In order of precedence: the address that the user sets, the address of the
+ * interface that the user names, and the local address from which this host
+ * reaches the coordinator.
+ *
+ * The kernel's routing decides the last one. It is a loopback address only if
+ * the coordinator is on a loopback address, and an address of a container
+ * bridge only if the coordinator is behind that bridge. If the coordinator's
+ * name resolves to several addresses that this host reaches from different
+ * local addresses, the routes do not tell which one is right; it is known only
+ * once the coordinator has been reached.
  */
 
 #ifndef SESSION_ADVERTISE_H
@@ -21,19 +24,19 @@
 #include "net/address.h"
 
 struct advertise {
-    const char *advertise;   /* "host" or "host:port"; "": not said */
-    const char *interface;   /* "": not said */
+    const char *advertise;   /* "host" or "host:port"; "": not set */
+    const char *interface;   /* "": not set */
     const char *coordinator; /* "host:port" */
 };
 
 struct advertised {
     struct address address;
-    bool is_guess; /* whichever reaches the coordinator takes its place */
+    bool is_guess; /* the address that reaches the coordinator replaces it */
 };
 
 /*
- * Its port is 0 unless the user says one: the listener's. May block in name
- * resolution.
+ * Find the address that peers are told. Its port is 0, which means the
+ * listener's port, unless the user sets one. May block in name resolution.
  * Handle: HOOP_E_INVALID, HOOP_E_NOT_FOUND (no such interface),
  * HOOP_E_UNAVAILABLE (unknown name, no route to the coordinator).
  */
@@ -42,9 +45,9 @@ advertise_find(const struct advertise *wanted,
                struct advertised *out_advertised);
 
 /*
- * Listen for peers who are told this address, on the first free one of ports,
- * which advertised has then.
- * Handle: HOOP_E_UNAVAILABLE (none is free; the text says who has them).
+ * Listen for peers on the first free port of ports. If advertised has no port
+ * yet, it gets the port of the listener.
+ * Handle: HOOP_E_UNAVAILABLE (no port is free; the text says who holds them).
  */
 enum hoop_status
 advertise_listen(struct port_range ports,

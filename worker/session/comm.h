@@ -1,4 +1,5 @@
-/* session/comm.h - a communicator: a context of the engine, with its defaults */
+/* session/comm.h - a communicator: an engine context and what the session
+ * adds */
 
 #ifndef SESSION_COMM_H
 #define SESSION_COMM_H
@@ -17,8 +18,9 @@
 #include "tune/shm_region_forming.h"
 #include "tune/tuning.h"
 
-/* On the wire, 0 stands for no communicator (a failure notice on a rank): the ids
- * that the coordinator gives out, of which 0 is the world's, begin here. */
+/* On the wire, communicator 0 means "no communicator", as in a failure notice
+ * about a rank. The coordinator gives out ids from 0 (the world's) on, so
+ * COMM_ID_FIRST is added to each of them. */
 enum {
     COMM_ID_FIRST = 1
 };
@@ -29,91 +31,103 @@ enum {
 
 TAILQ_HEAD(comm_list, hoop_comm);
 
-/* What a collective does when a rank is lost: coll/retry.h. All have the same;
- * in the order of the setting's choices. */
+/* What a collective does when a rank is lost (coll/retry.h). It is the same for
+ * all communicators of a session. The order is that of the setting's
+ * choices. */
 enum comm_failure_policy {
     COMM_POLICY_FAIL,
     COMM_POLICY_RETRY,
 };
 
-/* What a session's communicators have in common. Zeroed: nothing is there. */
+/* What the communicators of one session share. Zeroed memory is an unopened
+ * domain. */
 struct comm_domain {
     const struct roster *roster; /* borrowed for life, as the two below */
     struct engine *engine;
     struct tuner *tuner;
     struct group_client *group_client;
     struct shm_region_modes modes;
-    uint32_t timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
-    /* Of forming others: that of the world's communicator. */
+    uint32_t timeout_ms; /* what 0 means in hoop_comm_set_timeout() */
+    /* The timeout for forming other communicators: the world communicator's. */
     _Atomic uint32_t forming_timeout_ms;
     enum comm_failure_policy on_failure;
     pthread_mutex_t lock;
-    struct comm_list comms;       /* all but the world's, under the lock */
-    struct hoop_session *session; /* borrowed; NULL: a test's */
-    /* Those whose members and newcomers have met since, under the lock. */
+    struct comm_list comms;       /* all but the world; guarded by lock */
+    struct hoop_session *session; /* borrowed; NULL in unit tests */
+    /* Domains of the sessions that this one has grown into; guarded by lock. */
     LIST_HEAD(, comm_domain) grown;
-    struct comm_domain *grown_from; /* NULL: the user has joined it */
+    /* NULL: the user joined this session directly */
+    struct comm_domain *grown_from;
     LIST_ENTRY(comm_domain) grown_link;
-    /* The world of a grown one has been freed: it ends with the last that was
-     * made of it. Under the lock. */
+    /* The user has freed the world of this grown session. The session is left
+     * when the last communicator made from it is freed. Guarded by lock. */
     bool is_freed;
 };
 
-/* What was called last by somebody who waited: checked, and as the engine got
- * it. The same again needs neither. Zeroed: nothing. The caller's, of whom there
- * is one at a time: coll/collective.c. */
+/* The last blocking collective, checked and converted for the engine. A
+ * repetition of it needs neither step. Zeroed memory holds none. Only the
+ * thread that runs a collective uses it, and there is one at a time
+ * (coll/collective.c). */
 struct comm_cached_request {
     struct engine_collective request;
     size_t n_input; /* elements */
     size_t n_output;
 };
 
-/* What survivors of a communicator have agreed on. Zeroed: nothing. The
- * caller's, as a collective. */
+/* What the survivors of a communicator have agreed on. Zeroed memory is the
+ * state before the first agreement. Only the thread that runs a call on the
+ * communicator uses it. */
 struct comm_agreement {
-    uint64_t turns[GROUP_GROW + 1]; /* by kind: how many have been taken */
+    uint64_t turns[GROUP_GROW + 1]; /* by kind: agreements completed so far */
     uint32_t *failed;               /* ranks of the communicator; owned */
     uint32_t n_failed;
-    uint64_t unfinished; /* of the one that this was made from; 0: none */
-    /* Of the call that runs: which faults are about it, and its tries. */
+    /* of the communicator this one was shrunk from; 0: none */
+    uint64_t unfinished;
+    /* Of the running call: the fault rules that concern it, and its
+     * attempts. */
     uint32_t faults;
     uint64_t n_tries;
 };
 
-/* Of calls that are done again, by coll/retry.c. Zeroed: there was none. The
- * caller's, as a collective. */
+/* State of the calls that coll/retry.c repeats. Zeroed memory is the state
+ * before the first call. Only the thread that runs a call on the communicator
+ * uses it. */
 struct comm_retry {
-    uint64_t n_calls;         /* that are over */
+    uint64_t n_calls;         /* calls that have ended here */
     enum hoop_status outcome; /* of the last of them */
-    uint64_t n_over;          /* for the others, if that is more */
-    bool is_next_over;        /* ... and one behind these: without its root */
-    uint32_t *contributors;   /* ranks of the world; owned */
+    uint64_t n_over; /* calls that have ended on other ranks, if that is more */
+    /* the call after these has ended there, too: its root is lost */
+    bool is_next_over;
+    uint32_t *contributors; /* world ranks; owned */
     uint32_t n_contributors;
-    void *kept; /* room for inputs; owned */
+    void *kept; /* memory for copies of inputs; owned */
     size_t n_kept;
 };
 
 struct hoop_comm {
     TAILQ_ENTRY(hoop_comm) link;
-    struct comm_domain *domain;   /* NULL: made without a session, by a test */
+    struct comm_domain *domain;   /* NULL in tests without a session */
     struct comm_context *context; /* NULL: this process is no member */
-    struct tuning *tuning;        /* which algorithm; NULL: the first of each */
+    /* chooses algorithms; NULL: the first of each collective */
+    struct tuning *tuning;
     struct group_membership
-        *group_membership;       /* NULL: the world, a non-member */
-    uint32_t session_timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
+        *group_membership;       /* NULL: the world, or not a member */
+    uint32_t session_timeout_ms; /* what 0 means in hoop_comm_set_timeout() */
     struct comm_cached_request cached_request;
     struct comm_agreement agreement;
     struct comm_retry retry;
-    bool is_world; /* the session's, not to be freed */
+    bool is_world; /* part of the session, freed with it */
 };
 
-/* Ranks of the world, each once. Handle: HOOP_E_INVALID. */
+/* Check that list names ranks of the world, each at most once.
+ * Handle: HOOP_E_INVALID. */
 enum hoop_status
 comm_list_check(const struct roster *roster, const struct rank_list *list);
 
 /*
- * Form a communicator of list, whose ranks are known and this one's among
- * them. All of them call it.
+ * Form a communicator of the ranks in list. Every rank of list calls this, with
+ * the same list; the caller has passed comm_list_check() and is in list. Blocks
+ * until all have joined or deadline_ns.
  */
 enum hoop_status
 comm_form(struct comm_domain *domain,
@@ -122,8 +136,10 @@ comm_form(struct comm_domain *domain,
           struct hoop_comm **out_comm);
 
 /*
- * Open what all of list have joined: group_membership is taken, also on failure.
- * After context_expect(). *out_comm is written in any case, NULL if there is none.
+ * Open a communicator whose members, those of list, have all joined at the
+ * coordinator. Call context_expect() before the join. Takes ownership of
+ * group_membership, also on failure. Always writes *out_comm: on failure it is
+ * NULL or a communicator that the caller frees.
  */
 enum hoop_status
 comm_open(struct comm_domain *domain,
@@ -132,17 +148,18 @@ comm_open(struct comm_domain *domain,
           uint64_t deadline_ns,
           struct hoop_comm **out_comm);
 
-/* One that this process is not a member of. */
+/* Create a handle for a communicator that this process is not a member of. */
 enum hoop_status
 comm_form_without_us(struct comm_domain *domain, struct hoop_comm **out_comm);
 
-/* comm stands for what survivors have made of it from now on; shrunk, which is
- * taken, and what comm stood for are no more. The caller is a member. */
+/* Make comm the communicator that its survivors have formed: shrunk's parts
+ * replace those of comm. Consumes shrunk and frees comm's former parts. The
+ * caller is a member. */
 void
 comm_adopt(struct hoop_comm *comm, struct hoop_comm *shrunk);
 
-/* Frees what is left of all of them, when their engine has been left and no
- * other thread uses them. */
+/* Free all communicators that are left. Call after the engine has been left,
+ * when no other thread uses them. */
 void
 comms_destroy(struct comm_domain *domain);
 

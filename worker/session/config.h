@@ -1,10 +1,11 @@
 /*
- * session/config.h - the config on which a session joins, from all sources
+ * session/config.h - the resolved configuration with which a session joins
  *
- * For each setting: the options of the call, else the environment, else (rank
- * and world size) a launcher's variables, else the default. A launcher is
- * believed only where it contradicts nothing that was said: processes that
- * somebody starts inside a Slurm shell all inherit SLURM_PROCID=0.
+ * Each setting comes from the options of the call, else from the environment,
+ * else (rank and world size only) from a launcher's variables, else from the
+ * default. A launcher's variables count only if they contradict no setting that
+ * was given: all processes that a user starts in a Slurm shell inherit
+ * SLURM_PROCID=0.
  */
 
 #ifndef SESSION_CONFIG_H
@@ -28,69 +29,75 @@
 struct config {
     char coordinator[LIMIT_ADDRESS];
     char job[LIMIT_NAME];
-    char root[LIMIT_NAME];           /* the job that grows by it; "": none */
-    char token[LIMIT_TOKEN];         /* "": none */
-    char advertise[LIMIT_ADDRESS];   /* "": not said */
-    char interface[LIMIT_NAME];      /* "": not said */
-    char node[LIMIT_NAME];           /* "": not said */
-    char algorithms[LIMIT_SETTING];  /* "": not said */
-    char link[LIMIT_NAME * 2];       /* "": to be measured */
-    char exit_status[LIMIT_SETTING]; /* a path; "": not said */
-    char faults[LIMIT_SETTING];      /* "": not said */
-    char tuning[LIMIT_SETTING]; /* a path; "": not said, or not for this rank */
-    uint32_t rank;              /* or RENDEZVOUS_RANK_ANY */
-    bool prefers_rank;          /* a launcher gave it: where the job has formed,
-                                   another will do */
-    uint64_t membership;        /* with root: what it joined one of its worlds
-                                   with; 0: it comes new */
-    uint32_t world_size;        /* 0: the coordinator's */
-    uint32_t size_min;          /* 0: all */
-    uint32_t settle_ms;         /* 0: the coordinator's */
+    char root[LIMIT_NAME];         /* the job that this world grows; "": none */
+    char token[LIMIT_TOKEN];       /* "": none */
+    char advertise[LIMIT_ADDRESS]; /* "": not set */
+    char interface[LIMIT_NAME];    /* "": not set */
+    char node[LIMIT_NAME];         /* "": not set */
+    char algorithms[LIMIT_SETTING];  /* "": not set */
+    char link[LIMIT_NAME * 2];       /* "": measured when the world forms */
+    char exit_status[LIMIT_SETTING]; /* a path; "": not set */
+    char faults[LIMIT_SETTING];      /* "": not set */
+    /* a path; "": not set, or not read by this rank */
+    char tuning[LIMIT_SETTING];
+    uint32_t rank; /* or RENDEZVOUS_RANK_ANY */
+    /* the rank comes from a launcher: in a job that has formed, another rank is
+     * accepted */
+    bool prefers_rank;
+    /* with root: the credential with which this process joined a world of that
+     * job; 0: it is a newcomer */
+    uint64_t membership;
+    uint32_t world_size; /* 0: the coordinator's default */
+    uint32_t size_min;   /* 0: world_size */
+    uint32_t settle_ms;  /* 0: the coordinator's default */
     uint32_t join_timeout_ms;
     uint32_t op_timeout_ms;
     uint32_t failure_timeout_ms;
-    bool is_failure_timeout_fixed; /* it is no default */
-    uint32_t late_warning_ms; /* 0: none, also where the log is off by word */
-    uint32_t wait_notice_ms;  /* likewise */
+    bool is_failure_timeout_fixed; /* the user set it */
+    /* 0: none; also 0 if the user turned the log off */
+    uint32_t late_warning_ms;
+    uint32_t wait_notice_ms; /* likewise */
     enum comm_failure_policy on_failure;
-    struct port_range ports; /* where peers connect */
+    struct port_range ports; /* for the listener that peers connect to */
     enum codec_id codec;
-    enum codec_loss loss; /* counts on rank 0 of the job */
+    enum codec_loss loss; /* only rank 0's value counts */
     enum engine_checking checking;
     enum shm_mode shm_negotiation;
     enum cma_mode attaching;
-    bool is_encrypted; /* HOOP_TLS; the paths: "": not said */
+    bool is_encrypted; /* HOOP_TLS; the paths below are "" if not set */
     char tls_cert[LIMIT_SETTING];
     char tls_key[LIMIT_SETTING];
     char tls_ca[LIMIT_SETTING];
     bool is_summing;
-    unsigned n_streams; /* to each peer; 0: as many as are worth it */
+    unsigned n_streams; /* to each peer; 0: chosen automatically */
     enum engine_spinning spinning;
     enum log_level log_level;
     enum log_format log_format;
 };
 
 /*
- * options may be NULL. Reads the environment, the token file and, unless it asks
- * for another rank than 0, HOOP_TUNING.
- * Handle: HOOP_E_INVALID (the text names the setting), HOOP_E_NOT_FOUND (one
- * of the files). Thread: while nobody calls setenv().
+ * Resolve all settings. options may be NULL. Reads the environment, the token
+ * file and, unless this process asks for a rank other than 0, the file of
+ * HOOP_TUNING.
+ * Handle: HOOP_E_INVALID (the text names the setting), HOOP_E_NOT_FOUND (a file
+ * is missing).
+ * Thread: any, while no thread calls setenv().
  */
 enum hoop_status
 config_resolve(const struct hoop_join_options *options,
                struct config *out_config);
 
-/* Log as they say. The log is the process's: the first that ask for it have it.
- * Thread: any. */
+/* Configure the process-wide log, unless an earlier config that enables logging
+ * has already done so. Thread: any. */
 void
 config_apply_log(const struct config *config);
 
-/* The job as the user calls it, also where it is a world that the job grows by.
- * Borrowed. */
+/* The job name that the user knows, also for a world by which the job has
+ * grown. Borrowed. */
 const char *
 config_job_name(const struct config *config);
 
-/* Their paths, borrowed. */
+/* The paths of the TLS files. Borrowed. */
 struct tls_files
 config_tls(const struct config *config);
 

@@ -1,8 +1,8 @@
 /*
- * session/control.h - a client of the coordinator that is no member
+ * session/control.h - a client of the coordinator that is not a member of a job
  *
- * One call at a time: the caller's own thread runs the loop until the answer
- * is there. Nothing is asked between calls.
+ * One call runs at a time: the calling thread runs the loop until the answer
+ * has arrived. Between calls the client is idle.
  */
 
 #ifndef SESSION_CONTROL_H
@@ -25,7 +25,7 @@ struct loop;
 struct pack;
 struct rpc_client;
 
-/* What the last call handed out. Zeroed memory is empty. */
+/* What the last call returned to the user. Zeroed memory is empty. */
 struct control_answer {
     uint8_t *body;
     size_t n_body;
@@ -39,21 +39,23 @@ struct control_answer {
     struct hoop_control_group_list group_list;
     struct hoop_control_keys keys;
     struct hoop_control_events events;
-    void *items; /* of the list in one of these, or values */
+    /* the array that one of these lists points to, or the values */
+    void *items;
 };
 
 struct hoop_control {
     struct loop *loop;
     struct rpc_client *client;
     uint32_t timeout_ms;
-    uint32_t first_timeout_ms; /* said when it was made */
+    uint32_t first_timeout_ms; /* set at creation */
     char coordinator[LIMIT_ADDRESS];
     char job[LIMIT_NAME];
-    enum hoop_status status; /* of the call that runs */
+    enum hoop_status status; /* of the running call */
     struct control_answer answer;
 };
 
-/* Neither is NULL: name is what argument is called. Begins a public call.
+/* Begin a public call: check that neither control nor argument is NULL. name is
+ * the argument's name in the error text.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
 control_check(const struct hoop_control *control,
@@ -61,19 +63,21 @@ control_check(const struct hoop_control *control,
               const char *name);
 
 /*
- * Forget the last answer, call method with what pack holds (NULL: no body)
- * and keep the body of the answer. Takes the bytes of pack.
+ * Discard the last answer, call method with the body in pack (NULL: no body)
+ * and keep the body of the reply. Takes the bytes out of pack. Blocks until the
+ * reply has arrived or the timeout has passed.
  */
 enum hoop_status
 control_call(struct hoop_control *control,
              enum method_id method,
              struct pack *pack);
 
-/* Borrowed from the last answer. */
+/* The body of the last answer. Borrowed until the next call. */
 struct message_span
 control_body(const struct hoop_control *control);
 
-/* Zeroed memory for n_items items, of the answer. NULL: none left. */
+/* Allocate zeroed memory for n_items items of n_bytes each. The answer owns it.
+ * Returns NULL if there is no memory. */
 void *
 control_items(struct hoop_control *control, size_t n_items, size_t n_bytes);
 

@@ -1,9 +1,10 @@
 /*
  * session/fork.h - what a forked child does with its parent's sessions
  *
- * It closes their descriptors, lest peers wait for a parent that has died, and
- * marks them dead. Nothing of them is freed: other threads, which the child
- * does not have, may have been in the middle of changing them.
+ * The child closes their descriptors, so that peers notice when the parent
+ * dies, and marks the sessions as dead. It frees nothing: a thread of the
+ * parent, which the child does not have, may have been changing them at the
+ * fork.
  */
 
 #ifndef SESSION_FORK_H
@@ -11,14 +12,16 @@
 
 #include <sys/queue.h>
 
-/* A member of the session; members are fork.c's, but on_child and owner. */
+/* Embedded in a session. The session sets on_child and owner; fork.c uses the
+ * rest. */
 struct fork_watch {
     LIST_ENTRY(fork_watch) link;
-    void (*on_child)(void *owner); /* in the child, which has one thread */
+    /* runs in the child, which has a single thread */
+    void (*on_child)(void *owner);
     void *owner;
 };
 
-/* Thread: any, for both. */
+/* Start and stop calling watch->on_child in forked children. Thread: any. */
 void
 fork_watch_start(struct fork_watch *watch);
 void

@@ -1,10 +1,10 @@
 /*
- * session/group_client.h - communicators of a session, as the coordinator knows
- * them
+ * session/group_client.h - the coordinator's view of a session's communicators
  *
- * Joins are asked from any thread, which waits for the answer; what is left is
- * told by the control loop, many at a time and again until it was heard. A
- * membership that has ended has left everything.
+ * Any thread may ask to join a communicator, and waits for the answer. The
+ * control loop reports which communicators were left, many in one call, and
+ * repeats the call until the coordinator has answered. The end of a membership
+ * in the job ends all its memberships in communicators.
  */
 
 #ifndef SESSION_GROUP_CLIENT_H
@@ -27,39 +27,41 @@ struct group_client_options {
     struct loop *loop; /* borrowed for life, as the two below */
     struct rpc_client *client;
     const struct roster *roster;
-    uint32_t wait_notice_ms; /* base/wait_notice.h; 0: none */
-    uint32_t timeout_ms;     /* HOOP_TIMEOUT's; a call may have less */
+    uint32_t wait_notice_ms; /* base/wait_notice.h; 0: no notices */
+    uint32_t timeout_ms;     /* HOOP_TIMEOUT; a single call may have less */
 };
 
-/* One communicator that was joined. */
+/* This member's registration in one communicator. */
 struct group_membership {
     STAILQ_ENTRY(group_membership) link;
-    uint64_t number;   /* this member's own */
-    bool is_withdrawn; /* by whom it was interrupted, unless it has formed */
-    uint64_t id;       /* of the communicator, the same on all its members */
+    uint64_t number; /* chosen by this member, unique within it */
+    /* the call was interrupted; leave unless the communicator has formed */
+    bool is_withdrawn;
+    uint64_t id; /* the communicator's id, the same on all members */
 };
 
-/* Thread: before the loop runs. */
+/* Thread: any, before the loop runs. */
 enum hoop_status
 group_client_create(const struct group_client_options *options,
                     struct group_client **out_client);
-/* After the loop has stopped and the client has been destroyed. NULL is fine. */
+/* Call after the loop has stopped and the RPC client has been destroyed. NULL
+ * is fine. */
 void
 group_client_destroy(struct group_client *group_client);
 
 struct rank_list {
-    const uint32_t *ranks; /* world ranks, this one among them */
+    const uint32_t *ranks; /* world ranks, among them this one */
     uint32_t n_ranks;
 };
 
 /*
- * Wait until all of list have joined with the same. One rank alone asks
- * nobody. *out_registration is the caller's, who gives it to
- * group_client_leave().
+ * Register for the communicator of list and wait until every rank of list has
+ * done the same. A communicator of one rank is formed without the coordinator.
+ * The caller owns *out_registration and passes it to group_client_leave().
  *
  * Handle: HOOP_E_TIMEOUT (the text names who is missing), HOOP_E_PEER_LOST (a
- * member is), HOOP_E_PRECONDITION (one has left the job). Thread: any but the
- * loop's.
+ * member is lost), HOOP_E_PRECONDITION (a member has left the job).
+ * Thread: any but the loop's.
  */
 enum hoop_status
 group_client_join(struct group_client *group_client,
@@ -67,9 +69,9 @@ group_client_join(struct group_client *group_client,
                   uint64_t timeout_ms,
                   struct group_membership **out_registration);
 
-/* What a member of a communicator has to say when its survivors agree. */
+/* What a member contributes when the survivors of a communicator agree. */
 struct group_client_proposal {
-    uint64_t comm; /* its id */
+    uint64_t comm; /* the communicator's id */
     enum group_agree_kind kind;
     uint64_t turn;
     uint64_t flags;
@@ -77,12 +79,15 @@ struct group_client_proposal {
 };
 
 /*
- * Wait until all that survive have said theirs. The caller deinits *out_reply,
- * whose communicator is an id as a membership's. *out_registration of a shrink
- * is the caller's, who gives it to group_client_leave(); NULL for the others.
+ * Contribute say and wait until every surviving member has done so. The caller
+ * deinits *out_reply; its communicator becomes an id like that of a
+ * group_membership. For GROUP_SHRINK the caller owns *out_registration and
+ * passes it to group_client_leave(); for the other kinds out_registration is
+ * not used and may be NULL.
  *
  * Handle: HOOP_E_TIMEOUT (the text names who is missing), HOOP_E_ABORTED (this
- * rank has been declared lost). Thread: any but the loop's.
+ * rank has been declared lost).
+ * Thread: any but the loop's.
  */
 enum hoop_status
 group_client_agree(struct group_client *group_client,
@@ -91,14 +96,15 @@ group_client_agree(struct group_client *group_client,
                    struct group_agree_reply *out_reply,
                    struct group_membership **out_registration);
 
-/* Tell the coordinator once more that rank was found dead here, and wait for it;
- * at best. Thread: any but the loop's. */
+/* Report again to the coordinator that this rank found rank dead, and wait for
+ * the answer. Failure is only logged. Thread: any but the loop's. */
 void
 group_client_report(struct group_client *group_client,
                     uint32_t rank,
                     uint64_t timeout_ms);
 
-/* Takes group_membership; does not wait. NULL is fine. Thread: any. */
+/* Leave a communicator without waiting. Takes ownership of group_membership.
+ * NULL is fine. Thread: any. */
 void
 group_client_leave(struct group_client *group_client,
                    struct group_membership *group_membership);

@@ -1,12 +1,13 @@
 /*
- * session/grow.h - members and newcomers meet in a world that their job grows by
+ * session/grow.h - growing a job: members and newcomers form a new world
  *
- * A world never takes anybody in. Members that want more ranks agree on the name
- * of a world that nobody had before, and join it as any job is joined, but say
- * which job grows by it: so the grown communicator has an epoch, a roster and
- * connections of its own, and nothing of the former can reach it. Newcomers join
- * the job by the name that they were told; the coordinator takes them into the
- * world that forms, and tells them its name (server/core/growth.h).
+ * A world never admits new members. Members that want more ranks agree on a
+ * world name that was never used before and join that world as any job is
+ * joined, but with the name of the job that grows. So the grown communicator
+ * has its own epoch, roster and connections, and no message of the former world
+ * can reach it. Newcomers join by the job name that they were given; the
+ * coordinator admits them to the world that is forming and tells them its name
+ * (server/core/growth.h).
  */
 
 #ifndef SESSION_GROW_H
@@ -14,11 +15,12 @@
 
 #include "session/comm.h"
 
-/* domain's session is left: what it has grown to is left before. */
+/* Leave all sessions that domain's session has grown into. Called when that
+ * session is being left. */
 void
 grow_end(struct comm_domain *domain);
-/* ... gives up, for why: so does what it has grown to, of which the coordinator is
- * told by domain's session. */
+/* Give up in all sessions that domain's session has grown into, for the reason
+ * why. The caller tells the coordinator through domain's own session. */
 void
 grow_abort(struct comm_domain *domain, const char *why);
 

@@ -1,8 +1,8 @@
 /*
- * session/join_notice.h - while a join waits: for what, on standard error
+ * session/join_notice.h - messages to standard error while a join waits
  *
- * As long as the loop runs. The coordinator is asked who has come whenever a
- * line is due; where it cannot be reached the line says why.
+ * Works while the loop runs. Whenever a message is due, the coordinator is
+ * asked who has joined; if it cannot be reached, the message says why.
  */
 
 #ifndef SESSION_JOIN_NOTICE_H
@@ -17,9 +17,10 @@
 struct join_notice;
 
 /*
- * A join begins. refusal, which outlives the notice, is why the coordinator has
- * refused it, though it will be asked again; "": it has not. NULL where nobody
- * wants a notice, or without the memory for one.
+ * Start notices for a join that begins. refusal is the coordinator's reason for
+ * refusing a join that is repeated, or "" if it has not refused; it must
+ * outlive the notice. Returns NULL if no notice is wanted or there is no memory
+ * for it.
  */
 struct join_notice *
 join_notice_create(const struct rendezvous *rendezvous, const char *refusal);
@@ -30,28 +31,29 @@ join_notice_destroy(struct join_notice *notice);
 
 DEFINE_CLEANUP(struct join_notice *, join_notice_destroy)
 
-/* What a join waits for of a coordinator to which there is no connection.
- * trouble: as rpc_client_trouble(). */
+/* Describe a join that waits for a connection to the coordinator. trouble is as
+ * rpc_client_trouble() returns it. */
 void
 join_notice_describe_trouble(const struct config *config,
                              const char *trouble,
                              char out_text[LIMIT_ERROR_TEXT]);
 
-/* What a join waits for in a job that forms, as the coordinator describes it. */
+/* Describe a join that waits in a job that is forming, by the coordinator's
+ * description of that job. */
 void
 join_notice_describe_job(const struct config *config,
                          const struct job_reply *job,
                          char out_text[LIMIT_ERROR_TEXT]);
 
-/* What a join waits for that the coordinator has refused and will be asked for again.
- * refusal: the coordinator's reason. */
+/* Describe a join that the coordinator has refused and that will be repeated.
+ * refusal is the coordinator's reason. */
 void
 join_notice_describe_refusal(const struct config *config,
                              const char *refusal,
                              char out_text[LIMIT_ERROR_TEXT]);
 
-/* What a join waits for where nobody says who has come. why: the coordinator's
- * reason; "": it does not answer. */
+/* Describe a join of which the coordinator does not tell who has come. why is
+ * its reason, or "" if it does not answer. */
 void
 join_notice_describe_silence(const struct config *config,
                              const char *why,

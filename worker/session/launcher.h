@@ -1,15 +1,16 @@
 /*
- * session/launcher.h - rank and size as the launcher of this process tells
+ * session/launcher.h - rank and world size from the launcher's environment
  *
- * Launchers nest (a batch job starts mpirun, srun starts torchrun), and the
- * variables of the outer ones are inherited. So the innermost is asked first:
+ * Launchers nest (a batch job starts mpirun, srun starts torchrun), and
+ * processes inherit the variables of the outer ones. So the innermost is asked
+ * first:
  *
  *   torchrun   RANK, WORLD_SIZE
  *   Open MPI   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE
  *   PMI        PMI_RANK, PMI_SIZE
  *   Slurm      SLURM_PROCID, SLURM_NTASKS
  *
- * HOOP_RANK and HOOP_WORLD_SIZE win over all of them (session/config.h).
+ * HOOP_RANK and HOOP_WORLD_SIZE override all of them (session/config.h).
  */
 
 #ifndef SESSION_LAUNCHER_H
@@ -26,20 +27,21 @@ struct launcher {
     uint32_t size;
 };
 
-/* getenv(), or a test's. */
+/* getenv(), or a replacement in tests. */
 typedef const char *
 launcher_lookup_fn(void *owner, const char *name);
 
-/* Pure but for lookup. A launcher counts when both of its variables are
- * numbers; the rank may be none that is below the size. False: there is none. */
+/* Find the innermost launcher, one whose variables are both numbers. The rank
+ * may be at or above the size; the caller checks that. Returns false if there
+ * is no launcher. Pure apart from lookup. */
 bool
 launcher_find(launcher_lookup_fn *lookup,
               void *owner,
               struct launcher *out_launcher);
 
-/* The number of this process among those of its host, as the innermost launcher
- * that gives one tells: LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID,
- * SLURM_LOCALID. False: none does. */
+/* Find the rank of this process within its host, from the innermost launcher
+ * that sets one: LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID,
+ * SLURM_LOCALID. Returns false if none does. */
 bool
 launcher_find_local(launcher_lookup_fn *lookup,
                     void *owner,

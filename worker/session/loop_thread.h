@@ -1,4 +1,5 @@
-/* session/loop_thread.h - the one thread of a session, which runs its loop */
+/* session/loop_thread.h - the background thread of a session, which runs its
+ * loop */
 
 #ifndef SESSION_LOOP_THREAD_H
 #define SESSION_LOOP_THREAD_H
@@ -9,7 +10,8 @@
 
 #include "net/loop.h"
 
-/* The user's signal handlers never run on it. Ended by loop_stop(), and joined.
+/* Start the thread. It blocks all signals, so the user's signal handlers never
+ * run on it. The caller ends it by loop_stop() and joins it.
  * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 loop_thread_start(struct loop *loop, pthread_t *out_thread);

@@ -1,8 +1,8 @@
 /*
- * session/rendezvous.h - joining and leaving, as the coordinator sees it
+ * session/rendezvous.h - joining a job and leaving it
  *
- * Both run the loop on the calling thread until the answer is here: there is
- * no background thread yet, or no more.
+ * Both run the loop on the calling thread until the answer has arrived: the
+ * background thread does not exist yet, or no longer.
  */
 
 #ifndef SESSION_RENDEZVOUS_H
@@ -20,39 +20,43 @@
 #include "transport/roster.h"
 
 struct rendezvous {
-    struct loop *loop;         /* nobody runs it */
-    struct rpc_client *client; /* on that loop */
+    struct loop *loop;         /* no thread runs it */
+    struct rpc_client *client; /* uses that loop */
     const struct config *config;
-    uint64_t *credential; /* this member's; a join writes it */
+    uint64_t *credential; /* this member's; rendezvous_join() writes it */
 };
 
 /*
- * Wait until the world has formed. Peers are told the advertised address; where
- * it is a guess, that by which the coordinator is reached, with its port.
- * The caller deinits *out_reply.
+ * Join and wait until the world has formed. Peers are told the advertised
+ * address. If that is a guess, they are told the local address by which the
+ * coordinator was reached, with the port of the guess. The caller deinits
+ * *out_reply.
  *
  * Handle: HOOP_E_TIMEOUT and whatever the coordinator answers; the text says
- * which job, where, and the coordinator's reason, who is missing for one.
- * HOOP_E_DATA_LOSS: an answer that makes no sense.
+ * which job, where, and the coordinator's reason, such as who is missing.
+ * HOOP_E_DATA_LOSS: the answer is inconsistent.
  */
 enum hoop_status
 rendezvous_join(const struct rendezvous *rendezvous,
                 const struct advertised *advertised,
                 struct join_reply *out_reply);
 
-/* How long a join that was refused pauses before it tries again, of left_ms until its
- * deadline: the last try comes when that is there, neither before it nor behind it. */
+/* How long to pause before repeating a refused join, with left_ms left until
+ * its deadline. The last attempt falls exactly on the deadline. */
 uint64_t
 rendezvous_pause_ms(uint64_t left_ms);
 
-/* The members as the transport knows them. Handle: HOOP_E_DATA_LOSS. */
+/* Build the roster of members that the transport uses. The caller owns
+ * *out_roster.
+ * Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 rendezvous_roster(const struct config *config,
                   const struct join_reply *reply,
                   struct roster **out_roster);
 
-/* Tell the coordinator, for at most timeout_ms; failing is no harm. why: "", or
- * why this rank cannot be a member, which the others are told, by evidence. */
+/* Tell the coordinator that this rank leaves, and wait at most timeout_ms.
+ * Failure is harmless and only logged. why is "", or the reason why this rank
+ * cannot be a member, which the other members are told with evidence. */
 void
 rendezvous_leave(const struct rendezvous *rendezvous,
                  const struct roster *roster,

@@ -1,4 +1,4 @@
-/* session/session.h - sessions that are made on given config, also of sessions */
+/* session/session.h - sessions created from a resolved config */
 
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
@@ -10,14 +10,15 @@
 
 #include "session/config.h"
 
-/* How a worker came to a job. */
+/* How a worker entered a job. */
 enum admission {
-    ADMISSION_AT_FIRST, /* when it formed, or not at all */
-    ADMISSION_BY_GROWTH /* it was taken in by members, who may have gone since */
+    ADMISSION_AT_FIRST, /* when the job formed, or not at all */
+    ADMISSION_BY_GROWTH /* members admitted it; they may have gone since */
 };
 
 /*
- * Join as config says; hoop_leave() ends it. *out_admission is written in any case.
+ * Join as config says. hoop_leave() ends the session. Always writes
+ * *out_admission.
  * Handle: as hoop_join().
  */
 enum hoop_status
@@ -25,12 +26,13 @@ session_create(const struct config *config,
                enum admission *out_admission,
                struct hoop_session **out_session);
 
-/* What waits for this rank ends, here and where it is connected; the coordinator is
- * not told. False: it was lost before, not by its own word. Thread: any. */
+/* End all calls that wait for this rank, here and on the peers that it is
+ * connected to. Does not tell the coordinator. Returns false if this rank had
+ * been declared lost before, by others. Thread: any. */
 bool
 session_give_up(struct hoop_session *session, const char *why);
 
-/* On which it was made. */
+/* The config of the session. Borrowed. */
 const struct config *
 session_config(const struct hoop_session *session);
 

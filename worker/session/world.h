@@ -1,4 +1,4 @@
-/* session/world.h - the communicator of all members, and what all others share */
+/* session/world.h - the world communicator, and what all communicators share */
 
 #ifndef SESSION_WORLD_H
 #define SESSION_WORLD_H
@@ -13,7 +13,7 @@
 #include "transport/roster.h"
 #include "tune/tuner.h"
 
-/* All borrowed for the session's life. */
+/* Everything is borrowed for the session's life. */
 struct world_options {
     struct loop *loop;
     struct rpc_client *client;
@@ -21,7 +21,7 @@ struct world_options {
     const struct roster *roster;
     struct engine *engine;
     struct tuner *tuner;
-    uint64_t id; /* the coordinator's */
+    uint64_t id; /* given out by the coordinator */
 };
 
 struct world {
@@ -29,20 +29,21 @@ struct world {
     struct comm_domain domain;
 };
 
-/* Zeroed; stays where it is. Handle: none (HOOP_E_EXHAUSTED). */
+/* Open world, which must be zeroed and must not move afterwards.
+ * Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 world_open(const struct world_options *options, struct world *world);
 
-/* Connect to the neighbours in the ring, and agree on the table of switch
- * points. The control loop must be running.
+/* Connect to the ring neighbours, form the shared region and agree on the table
+ * of algorithms. The control loop must be running.
  * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST. */
 enum hoop_status
 world_connect(const struct world_options *options,
               struct world *world,
               uint64_t deadline_ns);
 
-/* After its engine has been left and the client destroyed. Also of zeroed
- * memory. */
+/* Call after the engine has been left and the RPC client destroyed. Zeroed
+ * memory is fine. */
 void
 world_close(struct world *world);
 
