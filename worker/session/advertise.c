@@ -14,7 +14,7 @@
 
 enum {
     LISTEN_BACKLOG = 1024,
-    HOLDERS_SHOWN = 3, /* of those who have the ports, in an error */
+    HOLDERS_SHOWN = 3, /* holders of ports that an error text names */
     RANGE_ADVISED = 64,
 };
 
@@ -58,7 +58,8 @@ configured_find(const struct advertise *wanted, struct address *out_address)
     return HOOP_OK;
 }
 
-/* Where packets to remote would leave from; none is sent. */
+/* The local address from which packets to remote would leave. Nothing is
+ * sent. */
 static enum hoop_status
 route_find(const struct address *remote, struct address *out_address)
 {
@@ -81,9 +82,10 @@ route_find(const struct address *remote, struct address *out_address)
                        resource_describe(RESOURCE_CONNECT, error, why));
 }
 
-/* One more address from which the coordinator may be reached. The first that is
- * not loopback is guessed, so that the listener is there for all of them; which
- * of two loopback addresses it is does not matter within a host. */
+/* Add an address from which the coordinator may be reached. If several differ,
+ * the first one that is not loopback is only a guess; it is preferred to
+ * loopback, so that the listener serves all of them. Which of two loopback
+ * addresses it is does not matter within a host. */
 static void
 candidate_add(const struct address *candidate, struct advertised *advertised)
 {
@@ -106,7 +108,8 @@ routed_find(const struct advertise *wanted, struct advertised *out_advertised)
 
     enum hoop_status status = address_resolve_all(
         wanted->coordinator, remotes, LIMIT_RPC_ADDRESSES, &n_remotes);
-    /* The address by which the coordinator is reached is told then. */
+    /* The name cannot be resolved now. The address by which the coordinator is
+     * reached will replace this one. */
     if (status == HOOP_E_TIMEOUT) {
         out_advertised->is_guess = true;
         status = address_parse("*:0", &out_advertised->address);
@@ -154,8 +157,9 @@ advertise_find(const struct advertise *wanted,
     return HOOP_OK;
 }
 
-/* "5000 is held by process 7 (train), 5001 by ..., and 2 more". The thread's
- * last error says why the last of them could not be taken. */
+/* Write who holds the ports: "5000 is held by process 7 (train), 5001 by ...,
+ * and 2 more". The thread's last error says why the last port could not be
+ * taken. */
 static void
 holders_describe(struct port_range ports,
                  const struct address *local,
@@ -207,7 +211,7 @@ ports_raise(struct port_range ports, const struct address *local)
                            : ports.first + RANGE_ADVISED - 1);
 }
 
-/* On the first port that is free. */
+/* Listen on the first free port of ports. */
 static enum hoop_status
 ports_listen(struct port_range ports, struct address *local, int *out_fd)
 {
@@ -224,7 +228,8 @@ ports_listen(struct port_range ports, struct address *local, int *out_fd)
     return ports_raise(ports, local);
 }
 
-/* Loopback is where nobody else needs to reach us: do not listen elsewhere. */
+/* An advertised loopback address means that only this host connects, so the
+ * listener binds to that address only. */
 enum hoop_status
 advertise_listen(struct port_range ports,
                  struct address *advertised,

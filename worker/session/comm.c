@@ -1,9 +1,9 @@
 /*
- * session/comm.c - communicators: formed, asked about themselves, freed
+ * session/comm.c - form, query and free communicators
  *
- * An id is the same on all members and never used twice; until all have
- * joined, nobody knows it. What a faster member sends on it is kept here from
- * before the answer may have come until the context is open.
+ * The id is the same on all members and never reused; no member knows it until
+ * all have joined. From before the answer to a join until the context is open,
+ * the engine keeps what faster members send.
  */
 
 #include "session/comm.h"
@@ -142,7 +142,7 @@ context_form(struct hoop_comm *comm, const struct rank_list *list)
     return context_open(domain->engine, &options, &comm->context);
 }
 
-/* It is registered. */
+/* Open the context of a communicator that has its group membership. */
 static enum hoop_status
 comm_begin(struct hoop_comm *comm,
            const struct rank_list *list,
@@ -294,7 +294,7 @@ hoop_comm_create(hoop_session_t *session,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* All but the context. */
+/* Free everything but the context. */
 static void
 comm_release(struct hoop_comm *comm)
 {
@@ -319,7 +319,8 @@ comm_end(struct hoop_comm *comm)
     comm_release(comm);
 }
 
-/* Of one that has grown nothing is left that the user has. Says so once. */
+/* Returns true once: the user has freed the world of a grown session and all
+ * communicators made from it. */
 static bool
 domain_is_over(struct comm_domain *domain)
 {

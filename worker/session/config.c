@@ -1,4 +1,4 @@
-/* session/config.c - the config on which a session joins, from all sources */
+/* session/config.c - the resolved configuration with which a session joins */
 
 #include "session/config.h"
 
@@ -16,8 +16,9 @@
 #include "tune/tuner.h"
 
 enum {
-    /* In a world of more ranks only the first of them give notice of a wait as
-     * soon as they may. */
+    /* In a world of more than NOTICE_SIZE ranks, only the first NOTICE_RANKS of
+     * each host give notice of a wait at once; the others wait NOTICE_DELAY
+     * times longer. */
     NOTICE_SIZE = 64,
     NOTICE_RANKS = 8,
     NOTICE_DELAY = 10,
@@ -69,7 +70,7 @@ numbers_set(struct settings *settings, const struct hoop_join_options *options)
 {
     const struct {
         enum setting_id id;
-        uint32_t number; /* 0: not said */
+        uint32_t number; /* 0: not set */
     } rows[] = {
         {SETTING_WORLD_SIZE, options->world_size},
         {SETTING_JOIN_TIMEOUT, options->join_timeout_ms},
@@ -94,7 +95,7 @@ environment_lookup(void *owner, const char *name)
     return getenv(name);
 }
 
-/* The launcher's word, where it agrees with what has been said already. */
+/* Use the launcher's rank and size where they contradict no setting. */
 static enum hoop_status
 launcher_apply(const struct settings *settings, struct config *config)
 {
@@ -163,8 +164,8 @@ texts_take(const struct settings *settings, struct config *config)
     text_take(settings, SETTING_TUNING, sizeof(config->tuning), config->tuning);
 }
 
-/* Nobody who silences the log wants to be warned; by itself the log is silent,
- * but a job that seems to hang is worth a line. */
+/* A user who turns the log off does not want warnings. By default the log is
+ * off, too, but then a job that seems to hang is worth a message. */
 static uint32_t
 warning_of(const struct settings *settings, enum setting_id id)
 {
@@ -175,8 +176,9 @@ warning_of(const struct settings *settings, enum setting_id id)
     return is_silenced ? 0 : (uint32_t)settings_number(settings, id);
 }
 
-/* Where many ranks wait for the same, the first of each host say it first. Who
- * does not know whether it is one of them may be the only one there. */
+/* Where many ranks wait for the same, only the first of each host give notice
+ * at once. A rank that does not know its number on the host may be the only one
+ * there, and gives notice at once. */
 static void
 wait_notice_delay(struct config *config)
 {
@@ -197,7 +199,7 @@ numbers_take(const struct settings *settings, struct config *config)
                        : RENDEZVOUS_RANK_ANY;
     config->world_size =
         (uint32_t)settings_number(settings, SETTING_WORLD_SIZE);
-    /* Under hooprun, which gives all of them a rank. */
+    /* HOOP_ENDINGS is set by hooprun, which gives every worker a rank. */
     config->prefers_rank = settings_is_set(settings, SETTING_ENDINGS);
     config->membership = 0;
     config->size_min = 0;
@@ -233,7 +235,7 @@ numbers_take(const struct settings *settings, struct config *config)
         (enum log_format)settings_number(settings, SETTING_LOG_FORMAT);
 }
 
-/* A token given by itself is preferred to one in a file. */
+/* A token that is set directly takes precedence over a token file. */
 static enum hoop_status
 token_take(const struct settings *settings, struct config *config)
 {
@@ -277,7 +279,8 @@ sources_read(struct settings *settings, const struct hoop_join_options *options)
         status = texts_set(settings, options);
     if (status == HOOP_OK && options)
         status = numbers_set(settings, options);
-    /* After the members, so that it wins over them. */
+    /* The list comes after the members of options, so that it overrides
+     * them. */
     if (status == HOOP_OK && options)
         status = settings_read_list(settings, options->settings);
     if (status == HOOP_OK)
@@ -302,7 +305,7 @@ config_resolve(const struct hoop_join_options *options,
     numbers_take(settings, &config);
     status = launcher_apply(settings, &config);
     wait_notice_delay(&config);
-    /* The file may be on rank 0's host only. */
+    /* The file may exist on rank 0's host only. */
     if (config.rank > 0 && config.rank != RENDEZVOUS_RANK_ANY)
         config.tuning[0] = '\0';
     if (status == HOOP_OK)

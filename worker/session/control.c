@@ -1,7 +1,7 @@
 /*
- * session/control.c - a client of the coordinator that is no member
+ * session/control.c - a client of the coordinator that is not a member of a job
  *
- * The loop is run by the caller's thread, for the length of a call.
+ * The calling thread runs the loop for the length of a call.
  */
 
 #include "session/control.h"
@@ -25,11 +25,11 @@
 
 enum {
     CONTROL_TIMEOUT_MS = 5000,
-    /* The answer to a long poll, which comes at its deadline, may be late. */
+    /* The answer to a long poll comes at its deadline, and may arrive later. */
     POLL_GRACE_MS = 1000,
 };
 
-/* One option of the caller, if it is there. */
+/* One option of the caller. */
 struct control_setting {
     enum setting_id id;
     const char *where;
@@ -71,7 +71,8 @@ options_read(const struct hoop_control_options *options,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* A token that is given wins over a file, wherever either stands. */
+/* A token that is set directly takes precedence over a token file, whichever
+ * source each comes from. */
 static enum hoop_status
 token_read(const struct settings *settings, char token[LIMIT_TOKEN])
 {
@@ -88,12 +89,13 @@ token_read(const struct settings *settings, char token[LIMIT_TOKEN])
     return token_file_read(path, LIMIT_TOKEN, token);
 }
 
-/* What a control asks, and as whom; all of it is copied. */
+/* Where to connect and as whom. All of it is copied, or used only in the
+ * call. */
 struct control_config {
     const char *coordinator;
     const char *job;
     const char *token;
-    const struct tls_files *tls; /* NULL: none */
+    const struct tls_files *tls; /* NULL: no TLS */
 };
 
 static enum hoop_status
@@ -146,7 +148,7 @@ client_create_as_set(struct hoop_control *control,
 
 DEFINE_CLEANUP(struct hoop_control *, hoop_control_destroy)
 
-/* timeout_ms: 0: the default. */
+/* timeout_ms is 0 for the default. */
 static enum hoop_status
 control_alloc(uint32_t timeout_ms, struct hoop_control **out_control)
 {
@@ -224,7 +226,8 @@ hoop_control_set_timeout(hoop_control_t *control, uint32_t timeout_ms)
             timeout_ms ? timeout_ms : control->first_timeout_ms;
 }
 
-/* Handle: HOOP_E_NOT_FOUND (there is none). */
+/* Find the token that others are derived from. Handle: HOOP_E_NOT_FOUND (none
+ * is set). */
 static enum hoop_status
 token_find(const struct hoop_control_options *options, char token[LIMIT_TOKEN])
 {
@@ -373,7 +376,8 @@ control_call(struct hoop_control *control,
         .timeout_ms = control->timeout_ms,
         .grace_ms = is_poll ? POLL_GRACE_MS : 0,
         .is_poll = is_poll,
-        /* Whether it serves now: what comes later is no answer to that. */
+        /* A health check asks whether the coordinator serves now; a later try
+         * would not answer that. */
         .tries_once = method == METHOD_HEALTH_CHECK,
         .on_answer = on_answer,
         .owner = control,
@@ -383,7 +387,8 @@ control_call(struct hoop_control *control,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    /* Arguments may be borrowed from the last answer: they are sent now. */
+    /* The arguments may be borrowed from the last answer. They have been packed
+     * by now, so that answer can be freed. */
     answer_deinit(&control->answer);
     status = loop_run_interruptible(control->loop);
     if (status != HOOP_OK) {

@@ -1,4 +1,4 @@
-/* session/control_status.c - what operators ask about jobs and their ranks */
+/* session/control_status.c - queries by operators about jobs and their ranks */
 
 #include <stdio.h>
 
@@ -135,7 +135,7 @@ roster_read(struct hoop_control *control,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    /* The activities stand behind the ranks. */
+    /* One allocation holds the ranks and, behind them, their activities. */
     struct hoop_control_rank *ranks =
         control_items(control, reply->n_members,
                       sizeof(*ranks) + sizeof(struct hoop_control_activity));

@@ -1,4 +1,5 @@
-/* session/control_store.c - the store of a job, for who is no member of it */
+/* session/control_store.c - a job's key-value store, for clients that are no
+ * members */
 
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +51,7 @@ keys_ask(struct hoop_control *control,
             return error_raise(HOOP_E_INVALID, "keys[%zu] is NULL", i);
     }
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    /* They are only read. */
+    /* The cast removes const only: keys are not written. */
     store_keys_request_encode(
         &(struct store_keys_request){
             .n_keys = n_keys,
@@ -66,7 +67,7 @@ value_view(const struct store_entry *entry)
     if (!entry->is_found)
         return (struct hoop_control_value){0};
     return (struct hoop_control_value){
-        /* One without bytes is there, too. */
+        /* A value of no bytes exists, so its pointer is not NULL. */
         .bytes = entry->value.bytes ? entry->value.bytes : (const void *)"",
         .n_bytes = entry->value.n_bytes,
         .revision = entry->revision,
@@ -342,7 +343,7 @@ event_kind(uint32_t kind)
     case STORE_EVENT_EXPIRED:
         return "expired";
     }
-    return "changed"; /* by a later coordinator */
+    return "changed"; /* a kind that only a later coordinator knows */
 }
 
 enum hoop_status

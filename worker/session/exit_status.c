@@ -13,7 +13,8 @@ enum {
     LINE_MAX_BYTES = 256,
 };
 
-/* Of process pid, if line is. What stands there is shown to people. */
+/* Read how process pid has ended, if the line is about it. The text is shown to
+ * users, so it ends at the first character that is not printable. */
 static bool
 line_read(const char *line, uint32_t pid, char out_how[LIMIT_NAME])
 {
@@ -54,10 +55,12 @@ exit_status_find(const struct roster *roster,
     const struct member *self = &roster->members[roster->rank];
 
     out_how[0] = '\0';
-    /* Nodes that are played on one host see each other by their launcher. */
+    /* If several nodes are simulated on one host, their processes can see each
+     * other, and their launcher's file says how they ended. */
     if (strcmp(member->host_id, self->host_id) != 0 && !path[0])
         return ENGINE_PROCESS_UNKNOWN;
-    /* Elsewhere, and in another container, the number is another's. */
+    /* On another host or in another container, the pid means another
+     * process. */
     if (!member->is_visible || member->pid == self->pid)
         return ENGINE_PROCESS_UNKNOWN;
     switch (process_look(member->pid)) {
@@ -74,7 +77,7 @@ exit_status_find(const struct roster *roster,
     return ENGINE_PROCESS_DYING;
 }
 
-/* "rank 2 ended (...)", of a rank of the world. */
+/* Read "rank 2 ended (...)" if the rank is below world_size. */
 static bool
 absence_read(const char *line, uint32_t world_size, char out_text[LIMIT_NAME])
 {

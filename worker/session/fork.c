@@ -45,7 +45,8 @@ on_child(void)
 static void
 handlers_register(void)
 {
-    /* Fails only for lack of memory; then a child keeps what it inherits. */
+    /* This fails only for lack of memory; then a child keeps the descriptors
+     * that it inherits. */
     (void)pthread_atfork(on_prepare, on_parent, on_child);
 }
 

@@ -1,9 +1,8 @@
 /*
- * session/group_client.c - communicators of a session, as the coordinator knows
- * them
+ * session/group_client.c - the coordinator's view of a session's communicators
  *
- * A join whose answer was lost may have been granted all the same: whatever
- * goes wrong, its number is left.
+ * A join whose answer was lost may have succeeded at the coordinator. So the
+ * client leaves its number whenever a join fails.
  */
 
 #include "session/group_client.h"
@@ -24,15 +23,15 @@
 #include "wire/pack.h"
 
 enum {
-    LEAVE_MS = 5000,   /* one call */
-    AWAITED_MS = 1000, /* likewise */
+    LEAVE_MS = 5000,   /* of one call */
+    AWAITED_MS = 1000, /* of one call */
     ROUND_MS = 1000,
     RETRY_MS = 1000,
     RANK_SHIFT = 40,
 };
 
-/* In ids of communicators of one rank, which the coordinator does not know,
- * followed by the rank and its number. */
+/* Ids of communicators of one rank, which the coordinator does not know: this
+ * bit, the rank and the membership's number. */
 static const uint64_t ID_ALONE = 1ULL << 63;
 
 STAILQ_HEAD(group_membership_list, group_membership);
@@ -41,26 +40,28 @@ struct group_client {
     struct group_client_options options;
     struct member_request self;
     pthread_mutex_t lock;
-    uint64_t number; /* the last one given, under the lock */
-    struct group_membership_list parting; /* to be told, under the lock */
-    /* The loop's. */
-    struct group_membership_list told; /* not answered yet */
+    uint64_t number; /* the last one drawn; guarded by lock */
+    /* leaves not yet sent; guarded by lock */
+    struct group_membership_list parting;
+    /* Used by the loop's thread. */
+    struct group_membership_list told; /* leaves sent, not answered yet */
     struct loop_timer *retry;
 };
 
 static void
 leaves_send(void *owner);
 
-/* A call that waits for others says for whom, on its thread. */
+/* A call that waits for other members gives notice, on its own thread, of whom
+ * it waits for. */
 struct group_client_wait {
     struct group_client *group_client;
     struct wait_notice notice;
     uint64_t number;
-    const char *what; /* they are to do, too; static */
+    const char *what; /* what the others have to do; static */
     uint64_t deadline_ns;
 };
 
-/* Ask what is packed, and wait for the answer: as rpc_client_call_wait(). */
+/* Send what pack holds and wait for the answer, as rpc_client_call_wait(). */
 static enum hoop_status
 packed_ask(struct group_client *group_client,
            struct rpc_call call,
@@ -79,7 +80,7 @@ packed_ask(struct group_client *group_client,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* While a call waits. */
+/* While a call waits, ask the coordinator which members are missing. */
 
 static enum hoop_status
 awaited_ask(const struct group_client_wait *wait,
@@ -109,7 +110,7 @@ awaited_ask(const struct group_client_wait *wait,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* An older coordinator names nobody. */
+/* An older coordinator does not say who is missing. */
 static enum hoop_status
 wait_on_due(void *owner)
 {
@@ -129,7 +130,7 @@ wait_on_due(void *owner)
         snprintf(text, sizeof(text), "waiting for others to %s, too; %.700s",
                  wait->what, error_text());
     else
-        text[0] = '\0'; /* They have all come, or the call fails now. */
+        text[0] = '\0'; /* All have come, or the call fails now. */
     if (text[0])
         wait_notice_say(&wait->notice, text);
     else
@@ -137,7 +138,8 @@ wait_on_due(void *owner)
     return status;
 }
 
-/* Before anybody else hears that this rank waits no longer. */
+/* The call was interrupted: withdraw this rank's request before anybody else
+ * can learn of the interruption. */
 static void
 wait_on_interrupt(void *owner)
 {
@@ -168,7 +170,7 @@ wait_begin(struct group_client_wait *wait,
            struct group_client *group_client)
 {
     const struct group_client_options *options = &group_client->options;
-    /* A little of it has passed. */
+    /* The timeout is smaller than the setting by what the call has used up. */
     const bool is_whole = call->timeout_ms + ROUND_MS > options->timeout_ms;
 
     wait->group_client = group_client;
@@ -209,7 +211,8 @@ join_ask(struct group_client *group_client,
     group_join_request_encode(request, &pack);
     enum hoop_status status =
         packed_ask(group_client, call, &pack, &body, &n_body);
-    /* On the control plane there is no better word for it. */
+    /* The coordinator has no status that says more exactly that a member is
+     * lost. */
     if (status == HOOP_E_ABORTED)
         return error_raise(HOOP_E_PEER_LOST, "%s", error_text());
     if (status != HOOP_OK)
@@ -255,7 +258,7 @@ group_client_join(struct group_client *group_client,
         .member = group_client->self,
         .number = group_membership->number,
         .n_ranks = list->n_ranks,
-        .ranks = (uint32_t *)(uintptr_t)list->ranks, /* only read */
+        .ranks = (uint32_t *)(uintptr_t)list->ranks, /* not written */
     };
     const enum hoop_status status =
         join_ask(group_client, &request, timeout_ms, &group_membership->id);
@@ -330,7 +333,8 @@ group_client_agree(struct group_client *group_client,
     };
     const enum hoop_status status =
         agree_ask(group_client, &request, timeout_ms, out_reply);
-    /* Taken back: of what was interrupted, the coordinator hears nothing else. */
+    /* Withdraw the request: the coordinator does not learn of an interruption
+     * in any other way. */
     if (status == HOOP_E_CANCELLED ||
         (status != HOOP_OK && say->kind == GROUP_SHRINK))
         group_client_leave(group_client, STEAL(group_membership));
@@ -401,7 +405,8 @@ memberships_free(struct group_membership_list *list)
     }
 }
 
-/* They are told first, the next time. */
+/* Put the unanswered leaves back at the head of the queue, and send them
+ * later. */
 static void
 leaves_retry(struct group_client *group_client, const char *why)
 {
@@ -424,13 +429,15 @@ leaves_on_answer(void *owner, const struct rpc_answer *answer)
         leaves_retry(group_client, answer->message);
         return;
     }
-    /* Any other answer is final: such a membership has left everything. */
+    /* Any other answer is final: such a membership has left all
+     * communicators. */
     memberships_free(&group_client->told);
     if (answer->status != HOOP_E_CANCELLED)
         leaves_send(group_client);
 }
 
-/* Moves the first of those that part, which part alike, to those that are told. */
+/* Move the first leaves of the queue to those being sent. One request holds
+ * only leaves of one kind, withdrawn or not. */
 static void
 leaves_take(struct group_client *group_client,
             struct group_leave_request *request)
@@ -473,7 +480,7 @@ leaves_tell(struct group_client *group_client,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* One call at a time: what is left meanwhile goes with the next. */
+/* One call runs at a time. Leaves that come meanwhile go with the next one. */
 static void
 leaves_send(void *owner)
 {

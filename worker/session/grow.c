@@ -1,6 +1,4 @@
-/*
- * session/grow.c - members and newcomers meet in a world that their job grows by
- */
+/* session/grow.c - growing a job: members and newcomers form a new world */
 
 #include "session/grow.h"
 
@@ -23,9 +21,11 @@
 #include "session/session.h"
 
 enum {
-    NAME_ROOT_MAX = 70, /* of the root's name, in that of a world it grows by */
-    /* Not before the first deadline of those who wait; all must say the same,
-     * who may have other deadlines. */
+    /* bytes of the root's name that are used in a new world's name */
+    NAME_ROOT_MAX = 70,
+    /* Longer than any join deadline, so that the world settles at the first
+     * deadline of its members. All members must give the same value, though
+     * their deadlines may differ. */
     SETTLE_MS = 7 * 24 * 3600 * 1000,
     NEXT_TRY_MS = 50,
 };
@@ -39,8 +39,8 @@ is_worth_another_try(enum hoop_status status)
            status_is_loss(status);
 }
 
-/* Who was taken in by members that died before all were connected waits for the
- * next of its job. */
+/* A newcomer whose admitting members died before all were connected waits for
+ * the next world by which its job grows. */
 static enum hoop_status
 grow_join(const struct config *config, hoop_session_t **out_session)
 {
@@ -61,7 +61,7 @@ grow_join(const struct config *config, hoop_session_t **out_session)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* One warning is enough for a job, and so is one for a try to join it. */
+/* One warning is enough for a job, and one for an attempt to join it. */
 static bool
 speaks_for_job(const struct config *config, hoop_session_t *session)
 {
@@ -95,7 +95,8 @@ hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
 
 /* Members. */
 
-/* No two growths have the same: an epoch, an id and a turn come once. */
+/* A name that no other growth has: the combination of epoch, communicator id
+ * and turn is unique. */
 static void
 grown_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
 {
@@ -125,7 +126,7 @@ grown_config(const struct hoop_comm *comm,
     grown.size_min = size + 1;
     grown.settle_ms = SETTLE_MS;
     grown.join_timeout_ms = timeout_ms;
-    /* The other session has the only one. */
+    /* The current session holds the only port. */
     if (grown.ports.first == grown.ports.last)
         grown.ports = (struct port_range){0};
     return grown;
@@ -146,7 +147,8 @@ grown_join(struct hoop_comm *comm,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* All members begin together, with the fewest newcomers that one asks for. */
+/* Agree on the smallest number of newcomers that a member asks for. All members
+ * continue together. */
 static enum hoop_status
 grow_agree(struct hoop_comm *comm, uint32_t *n_newcomers, uint64_t deadline_ns)
 {
@@ -160,7 +162,8 @@ grow_agree(struct hoop_comm *comm, uint32_t *n_newcomers, uint64_t deadline_ns)
     return HOOP_OK;
 }
 
-/* In the list of the session that the user has, who may leave that. */
+/* Add grown to the list of the session that the user joined. The user may leave
+ * only that one. */
 static void
 grow_attach(struct comm_domain *domain, struct comm_domain *grown)
 {

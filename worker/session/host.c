@@ -1,4 +1,4 @@
-/* session/host.c - which host this is: for people, and to compare */
+/* session/host.c - the name of this host, and an id to compare hosts by */
 
 #include "session/host.h"
 
@@ -20,7 +20,7 @@ host_name(char out_name[LIMIT_NAME])
     out_name[LIMIT_NAME - 1] = '\0';
 }
 
-/* The kernel's, else the host's name. */
+/* The kernel's boot id or, if that cannot be read, the host's name. */
 static void
 boot_id_read(char out_id[LIMIT_NAME])
 {

@@ -4,9 +4,9 @@
  *   NONE -> JOINING -> READY -> LEAVING -> NONE
  *               \_________________________/
  *
- * No lock, which a thread that forks could leave taken in the child: only who
- * has made it JOINING or LEAVING writes the two pointers, until it makes it
- * READY or NONE. What one thread frees in LEAVING no other has taken.
+ * There is no lock, because a fork could leave it locked in the child. Only the
+ * thread that has set JOINING or LEAVING writes the two pointers, until it sets
+ * READY or NONE. LEAVING takes the pointers away before anything is freed.
  */
 
 #include "hoop/init.h"
@@ -25,8 +25,8 @@ enum init_state {
 
 static struct {
     _Atomic enum init_state state;
-    _Atomic(hoop_session_t *) session; /* READY */
-    _Atomic(hoop_group_t *) group;     /* READY */
+    _Atomic(hoop_session_t *) session; /* NULL unless READY */
+    _Atomic(hoop_group_t *) group;     /* NULL unless READY */
 } standard;
 
 static enum hoop_status
@@ -45,7 +45,7 @@ init_begin(void)
                                               : "hoop_shutdown()");
 }
 
-/* NULL, NULL: it failed, or is over. */
+/* session and group are NULL after a failed join or a shutdown. */
 static void
 init_end(hoop_session_t *session, hoop_group_t *group)
 {

@@ -1,4 +1,4 @@
-/* session/join_notice.c - while a join waits: for what, on standard error */
+/* session/join_notice.c - messages to standard error while a join waits */
 
 #include "session/join_notice.h"
 
@@ -15,7 +15,7 @@
 #include "wire/pack.h"
 
 enum {
-    ANSWER_MS = 1000, /* of the coordinator, when asked who has come */
+    ANSWER_MS = 1000, /* for the coordinator's answer to who has joined */
 };
 
 struct join_notice {
@@ -24,7 +24,7 @@ struct join_notice {
     const char *refusal;
     struct wait_notice wait;
     struct loop_timer *timer;
-    uint64_t question; /* the call that asks who has come */
+    uint64_t question; /* id of the call that asks who has joined */
 };
 
 void
@@ -55,7 +55,7 @@ members_describe(const struct job_reply *job, char out_text[LIMIT_ERROR_TEXT])
              job->hosts[0] ? " " : "", job->hosts);
 }
 
-/* An older coordinator names nobody. */
+/* An older coordinator does not say who is missing. */
 static void
 missing_describe(const struct job_reply *job, char out_text[LIMIT_ERROR_TEXT])
 {
@@ -124,7 +124,8 @@ notice_plan(struct join_notice *notice)
         loop_timer_start(notice->timer, (uint64_t)left_ms);
 }
 
-/* Where the job has formed and does not refuse the join, it is to grow by it. */
+/* If the job has formed and has not refused the join, this process waits to be
+ * admitted when the job grows. */
 static void
 notice_say_of_job(struct join_notice *notice, const struct job_reply *job)
 {
@@ -215,7 +216,7 @@ notice_on_timer(void *owner)
     notice_plan(notice);
 }
 
-/* Members of a job that grows wait as long as the call says. */
+/* For members of a job that grows, the timeout is an argument of the call. */
 static const char *
 bound_of(const struct config *config)
 {

@@ -1,4 +1,4 @@
-/* session/launcher.c - rank and size as the launcher of this process tells */
+/* session/launcher.c - rank and world size from the launcher's environment */
 
 #include "session/launcher.h"
 

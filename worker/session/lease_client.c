@@ -1,8 +1,9 @@
 /*
- * session/lease_client.c - a member's lease_client: its lease, and who else has lost it
+ * session/lease_client.c - keeps a member's lease and receives failure notices
  *
- *   GOOD -> OVER   the coordinator does not know this membership any more: the
- *                  job goes on over its connections, and nothing is renewed
+ *   GOOD -> OVER   the coordinator has ended this membership, or does not know
+ *                  it: the job goes on over its connections, and nothing is
+ *                  renewed
  */
 
 #include "session/lease_client.h"
@@ -31,17 +32,18 @@ enum {
     BACKOFF_MAX_MS = 5000,
 };
 
-/* Handed from the driver to the loop. */
+/* Passed from any thread to the loop: a report of a lost or suspected rank, an
+ * answer to a question, or an answer to an activity query. */
 struct report {
     STAILQ_ENTRY(report) link;
     uint32_t rank;
     enum evidence evidence;
     uint32_t slack_ms;
     char why[LIMIT_REASON];
-    uint64_t question;               /* an answer to it, and no report */
-    uint8_t *views;                  /* then: [rank] */
-    uint64_t activity_query;         /* likewise */
-    struct engine_activity activity; /* then */
+    uint64_t question; /* not 0: the question that this answers */
+    uint8_t *views;    /* [rank] of the answer; NULL: only "this rank lives" */
+    uint64_t activity_query;         /* not 0: the query that this answers */
+    struct engine_activity activity; /* the answer to it */
 };
 
 STAILQ_HEAD(report_list, report);
@@ -56,23 +58,24 @@ struct lease_client {
     enum lease_client_state state;
     struct member_request self;
     struct loop_timer *renewal;
-    struct loop_timer *retry;              /* of the watch */
+    struct loop_timer *retry;              /* of the watch call */
     uint64_t renewals[RENEWALS_PER_LEASE]; /* ids of the last calls */
-    unsigned n_renewals;                   /* ever */
-    uint64_t watch_call;                   /* 0: none */
+    unsigned n_renewals;                   /* sent so far */
+    uint64_t watch_call;                   /* 0: no call is pending */
     uint64_t revision;
-    uint64_t question;       /* the last that was asked */
-    uint64_t activity_query; /* likewise */
+    uint64_t question;       /* the last one asked */
+    uint64_t activity_query; /* the last one asked */
     uint64_t backoff_ms;
-    bool *is_known; /* [rank]: the coordinator has told of its end */
+    bool *is_known; /* [rank]: the coordinator has reported its end */
 
-    struct wait_notice wait; /* for an answer, while it is under way */
-    bool was_away; /* the connection broke, and no renewal is answered yet */
+    struct wait_notice wait; /* used while is_waiting */
+    /* the connection broke, and no renewal has been answered since */
+    bool was_away;
     bool is_waiting;
-    bool has_told; /* that it waits */
+    bool has_told; /* a notice of the wait has been written */
     struct loop_timer *notice;
 
-    pthread_mutex_t lock; /* of reports */
+    pthread_mutex_t lock; /* guards reports */
     struct report_list reports;
 };
 
@@ -85,7 +88,7 @@ question_take(struct lease_client *lease_client, uint64_t question);
 static void
 activity_query_take(struct lease_client *lease_client, uint64_t query);
 
-/* Whether trying again is pointless. */
+/* Whether repeating the call is pointless. */
 static bool
 is_final(enum hoop_status status)
 {
@@ -94,7 +97,7 @@ is_final(enum hoop_status status)
            status == HOOP_E_UNIMPLEMENTED;
 }
 
-/* Of a coordinator that was gone, and has come back without the job. */
+/* Report that the coordinator was away and has come back without this job. */
 static void
 forgotten_say(const struct lease_client *lease_client, const char *why)
 {
@@ -147,7 +150,7 @@ call_send(struct lease_client *lease_client,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* A coordinator that does not answer. */
+/* Schedule the next notice about a coordinator that does not answer. */
 
 static void
 notice_plan(struct lease_client *lease_client)
@@ -239,8 +242,8 @@ renewal_begin(void *owner)
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     renew_request_encode(&(struct renew_request){.member = lease_client->self},
                          &pack);
-    /* Also when the last one is not answered yet: it may be the answer that
-     * is late. Whatever falls out of the ring has expired. */
+    /* Renew even if the last renewal is unanswered: only the answer may be
+     * late. A call that drops out of the ring has expired. */
     uint64_t *id = &lease_client->renewals[lease_client->n_renewals++ %
                                            COUNT_OF(lease_client->renewals)];
     rpc_client_cancel(lease_client->options.client, *id);
@@ -249,8 +252,8 @@ renewal_begin(void *owner)
     wait_begin(lease_client);
 }
 
-/* A renewal that waits for the connection shows when it is back, and whether it
- * knows the job. */
+/* A renewal that waits for the connection shows when the coordinator is back,
+ * and whether it knows the job. */
 static void
 away_on_change(void *owner)
 {
@@ -264,7 +267,7 @@ away_on_change(void *owner)
     renewal_begin(lease_client);
 }
 
-/* Verdicts of the coordinator. */
+/* Failure notices from the coordinator. */
 
 static void
 watch_take(struct lease_client *lease_client, const struct watch_event *event)
@@ -274,7 +277,8 @@ watch_take(struct lease_client *lease_client, const struct watch_event *event)
     if (event->kind != WATCH_LOST || event->rank >= roster->size ||
         event->incarnation != roster->members[event->rank].incarnation)
         return;
-    /* This rank itself: the others have gone on without it. */
+    /* This rank itself was declared dead: the others have gone on without
+     * it. */
     if (event->rank == roster->rank)
         lease_client_end(lease_client, event->reason);
     if (lease_client->is_known[event->rank])
@@ -353,7 +357,7 @@ watch_begin(void *owner)
         watch_again(lease_client, error_text());
 }
 
-/* Verdicts of our own. */
+/* Reports to the coordinator. */
 
 static void
 report_on_answer(void *owner, const struct rpc_answer *answer)
@@ -425,7 +429,7 @@ activity_of(const struct engine_activity *from)
     return activity;
 }
 
-/* A renewal, too. */
+/* Answers travel in a renewal, which also renews the lease. */
 static void
 answer_send(struct lease_client *lease_client, const struct report *report)
 {
@@ -458,7 +462,8 @@ question_take(struct lease_client *lease_client, uint64_t question)
     if (question == 0 || question == lease_client->question)
         return;
     lease_client->question = question;
-    /* First, that this rank lives: its peers may take longer to answer. */
+    /* Answer at once that this rank lives: the engine may take longer to say
+     * which peers it hears. */
     answer_send(lease_client, &(struct report){.question = question});
     lease_client->options.on_asked(lease_client->options.owner, question);
 }
@@ -472,8 +477,8 @@ activity_query_take(struct lease_client *lease_client, uint64_t query)
     lease_client->options.on_activity_query(lease_client->options.owner, query);
 }
 
-/* The others have given this rank up, or it has itself: what it asks for, it does not
- * get. */
+/* The others have declared this rank lost, or it has given up: end the
+ * membership and fail every call to the coordinator. */
 static void
 eviction_take(struct lease_client *lease_client, const struct report *report)
 {
@@ -537,7 +542,7 @@ reports_send(void *owner)
     }
 }
 
-/* Takes report; NULL: there was no memory. */
+/* Takes ownership of report. NULL (there was no memory) is ignored. */
 static void
 report_post(struct lease_client *lease_client, struct report *report)
 {
@@ -573,7 +578,8 @@ lease_client_report_lost(struct lease_client *lease_client,
     report_post(lease_client, report_create(rank, evidence, why));
 }
 
-/* An answer that is not HOOP_OK is the thread's error. */
+/* Send a report about this rank and wait for the answer. A status other than
+ * HOOP_OK comes with the thread's last error. */
 static enum hoop_status
 report_ask(struct lease_client *lease_client,
            enum evidence evidence,
@@ -617,7 +623,8 @@ lease_client_give_up(struct lease_client *lease_client,
     enum hoop_status status =
         report_ask(lease_client, EVIDENCE_GIVEN_UP, why, timeout_ms);
 
-    /* An older coordinator knows no such evidence, but that it is lost. */
+    /* An older coordinator does not know EVIDENCE_GIVEN_UP. It is told that
+     * this rank is lost. */
     const int left_ms = clock_left_ms(deadline_ns);
     if (status == HOOP_E_INVALID && left_ms > 0)
         status =

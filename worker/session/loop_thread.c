@@ -1,4 +1,5 @@
-/* session/loop_thread.c - the one thread of a session, which runs its loop */
+/* session/loop_thread.c - the background thread of a session, which runs its
+ * loop */
 
 #include "session/loop_thread.h"
 

@@ -1,8 +1,8 @@
 /*
- * session/node_group.c - Bagua's process groups: some ranks, and who shares a node
+ * session/node_group.c - Bagua's process groups: ranks, and which share a node
  *
- * Which ranks a communicator has is decided here, from the nodes of the world,
- * alike on all its members; forming it is comm_form()'s.
+ * This file decides which ranks a communicator has, from the nodes of the
+ * world, with the same result on all members. comm_form() forms it.
  */
 
 #include <pthread.h>
@@ -23,10 +23,10 @@ enum group_part {
     GROUP_INTRA,
 };
 
-/* Each has a lock of its own: threads of one process may wait for one while
- * those of another wait for the other. */
+/* Each part has its own lock, so that threads that form one part do not block
+ * those that form another. */
 struct part {
-    pthread_mutex_t lock; /* of the forming */
+    pthread_mutex_t lock; /* held while comm is formed */
     hoop_comm_t *comm;    /* NULL: not formed yet */
 };
 
@@ -175,9 +175,10 @@ part_find(struct hoop_group *group,
           hoop_comm_t **out_comm);
 
 /*
- * Members meet by their list. Where a part has all ranks of the group, its list
- * is the global one's, and whoever asks for the part first might meet somebody
- * who asks for the other: the global one is formed before it, on all of them.
+ * The coordinator matches members by their list of ranks. If a part contains
+ * all ranks of the group, its list equals that of the global part, and a rank
+ * that asks for the part first could be matched with one that asks for the
+ * global part. So every rank forms the global one first.
  */
 static enum hoop_status
 part_form_ranks(struct hoop_group *group,
@@ -198,7 +199,7 @@ part_form_ranks(struct hoop_group *group,
                      &group->parts[part].comm);
 }
 
-/* Under its lock: who comes second finds it there. */
+/* The part's lock is held, so a second caller finds the communicator. */
 static enum hoop_status
 part_form(struct hoop_group *group, enum group_part part)
 {

@@ -1,11 +1,12 @@
 /*
- * session/recovery.c - the survivors of a communicator agree, and go on alone
+ * session/recovery.c - the survivors of a communicator agree and go on
  *
- * The coordinator alone says who survives (server/core/vote.h). A shrink has
- * two halves: it names the survivors, all of whom have joined a new communicator
- * then; and they open that, which takes messages among them, and may fail for
- * some when one more dies. So they tell the coordinator how it went, and go on
- * only if it went well for all; else they drop it and shrink again.
+ * Only the coordinator decides who survives (server/core/vote.h). A shrink has
+ * two steps. First the coordinator names the survivors and registers all of
+ * them for a new communicator. Then they open it, which takes messages among
+ * them and fails for some if another one dies. So each survivor tells the
+ * coordinator how opening went, and they go on only if it succeeded for all;
+ * otherwise they drop the new communicator and shrink again.
  */
 
 #include "session/recovery.h"
@@ -22,7 +23,7 @@
 #include "base/status.h"
 #include "engine/recovery_fault.h"
 
-/* What a member says of a new communicator. */
+/* What a member reports of the new communicator. */
 enum {
     CONFIRM_OPEN = 1,  /* it has opened it */
     CONFIRM_FINAL = 2, /* shrinking again would not help */
@@ -36,7 +37,7 @@ left_ms(uint64_t deadline_ns)
     return left > 0 ? (uint64_t)left : 1;
 }
 
-/* Who of comm is not among those that survive. */
+/* Record which members of comm are not among the survivors. */
 static enum hoop_status
 failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
 {
@@ -81,7 +82,8 @@ fault_inject(const struct hoop_comm *comm, enum fault_point point)
                           comm->agreement.n_tries);
 }
 
-/* One turn. *out_registration: of a shrink. */
+/* Take part in one agreement. *out_registration is written for a shrink
+ * only. */
 static enum hoop_status
 turn_take(struct hoop_comm *comm,
           struct group_client_proposal say,
@@ -103,8 +105,9 @@ turn_take(struct hoop_comm *comm,
     return HOOP_OK;
 }
 
-/* Those that were found lost here are to be lost for the coordinator, too. Not those
- * that have left this world: they may live in others of the job. */
+/* Report to the coordinator the ranks that were found lost here. Ranks that
+ * have left this world are not reported: they may live in other worlds of the
+ * job. */
 static void
 losses_report(struct hoop_comm *comm, uint64_t deadline_ns)
 {
@@ -123,7 +126,8 @@ losses_report(struct hoop_comm *comm, uint64_t deadline_ns)
     }
 }
 
-/* Did all open it? *out_again: shrink once more. */
+/* Agree whether all survivors have opened comm. *out_again: shrink once
+ * more. */
 static enum hoop_status
 shrunk_confirm(struct hoop_comm *comm,
                enum hoop_status opened,
@@ -139,7 +143,8 @@ shrunk_confirm(struct hoop_comm *comm,
     };
     enum hoop_status status = turn_take(comm, say, deadline_ns, &reply, NULL);
 
-    /* It was decided when its members had given up, and is gone again. */
+    /* The agreement was decided after its members had given up, and no longer
+     * exists. */
     if (status == HOOP_E_PRECONDITION) {
         *out_again = true;
         return HOOP_OK;
@@ -154,7 +159,8 @@ shrunk_confirm(struct hoop_comm *comm,
                        "a survivor could not open the new communicator");
 }
 
-/* The communicator that the coordinator has made: opened by all, or by none. */
+/* Open the communicator that the coordinator has registered. Either all
+ * survivors keep it or none; *out_comm is NULL if they must shrink again. */
 static enum hoop_status
 shrunk_open(struct hoop_comm *old,
             const struct group_agree_reply *reply,
@@ -196,7 +202,7 @@ shrunk_open(struct hoop_comm *old,
     return error_raise(opened == HOOP_OK ? status : opened, "%s", text);
 }
 
-/* Once; *out_comm is NULL if it must be tried again. */
+/* Shrink once. *out_comm is NULL if it must be tried again. */
 static enum hoop_status
 shrink_try(struct hoop_comm *comm,
            uint64_t unfinished,
@@ -225,7 +231,7 @@ shrink_try(struct hoop_comm *comm,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Nobody is asked. */
+/* A communicator of one rank is shrunk without the coordinator. */
 static enum hoop_status
 shrink_alone(struct hoop_comm *comm,
              uint64_t unfinished,
@@ -338,7 +344,7 @@ comm_sync_survivors(struct hoop_comm *comm,
         return error_pass(alive);
     if (kind == GROUP_GROW)
         fault_begin(comm, "grow");
-    /* The coordinator does not know those of one rank. */
+    /* The coordinator does not know communicators of one rank. */
     if (context_size(comm->context) == 1) {
         comm->agreement.turns[kind]++;
         return HOOP_OK;

@@ -1,7 +1,8 @@
 /*
- * session/rendezvous.c - joining and leaving, as the coordinator sees it
+ * session/rendezvous.c - joining a job and leaving it
  *
- * Its test has the pauses alone; tests/integration/worker_join_test.c joins for real.
+ * The unit test covers the pauses only; tests/integration/worker_join_test.c
+ * covers real joins.
  */
 
 #include "session/rendezvous.h"
@@ -28,30 +29,31 @@
 DEFINE_CLEANUP(struct roster *, roster_destroy)
 
 enum {
-    /* What the coordinator, if it has been asked, may take to answer once the
-     * deadline has come. */
+    /* How long the coordinator may take to answer after the deadline of a join
+     * that has reached it. */
     JOIN_GRACE_MS = 1000,
-    /* Between two tries, when it says that a later one may succeed. */
+    /* Pause before a join that may succeed later is repeated. */
     JOIN_PAUSE_MS = 50,
-    /* Between two looks at whether a rank that is awaited has ended. Seen twice,
-     * the answer was not on its way when it did. */
+    /* Interval between two checks whether a rank that the join waits for has
+     * ended. Two checks must find it: then the answer was not already on its
+     * way when the rank ended. */
     ABSENCE_LOOK_MS = 100,
     ABSENCE_LOOKS = 2,
-    /* Between two looks at whether members have ended whose places are wanted, and
-     * what the coordinator may take to tell who they are. */
+    /* Interval between two checks whether the members that hold the places have
+     * ended, and how long the coordinator may take to name them. */
     ENDED_LOOK_MS = 500,
     ENDED_ANSWER_MS = 1000,
 };
 
-/* One call, for which the loop runs. */
+/* One call, during which the calling thread runs the loop. */
 struct sync_call {
     struct loop *loop;
     enum hoop_status status;
     char text[LIMIT_ERROR_TEXT];
-    struct join_reply *reply; /* NULL: none wanted */
-    struct job_reply *job;    /* likewise */
+    struct join_reply *reply; /* NULL: not wanted */
+    struct job_reply *job;    /* NULL: not wanted */
     uint64_t call;
-    bool is_farewell; /* not interrupted */
+    bool is_farewell; /* the call that leaves; signals do not interrupt it */
 };
 
 static void
@@ -70,8 +72,8 @@ sync_call_on_answer(void *owner, const struct rpc_answer *answer)
     loop_stop(sync_call->loop);
 }
 
-/* Send what is packed and run the loop until the answer is here. Returns its
- * status; sync_call->text is why it is not OK. */
+/* Send what pack holds and run the loop until the answer has arrived. Returns
+ * the answer's status; if that is not HOOP_OK, sync_call->text says why. */
 static enum hoop_status
 sync_call_run(struct sync_call *sync_call,
               const struct rendezvous *rendezvous,
@@ -152,7 +154,7 @@ reply_check(const struct join_reply *reply, uint64_t incarnation)
     return HOOP_OK;
 }
 
-/* While a join waits: whether a rank that it needs can still come. */
+/* Checks, while a join waits, whether a rank that it needs has ended. */
 struct absence {
     const struct config *config;
     struct sync_call *sync_call;
@@ -181,7 +183,8 @@ absence_on_timer(void *owner)
     loop_timer_start(absence->timer, ABSENCE_LOOK_MS);
 }
 
-/* Only where the world needs every rank, and a launcher says how they end. */
+/* Watch only if the world needs every rank and a launcher records how ranks
+ * end. */
 static enum hoop_status
 absence_watch(struct absence *absence, struct loop *loop)
 {
@@ -200,8 +203,9 @@ absence_watch(struct absence *absence, struct loop *loop)
     return HOOP_OK;
 }
 
-/* Reach the coordinator, and tell peers the address of this host by which that
- * succeeded: a coordinator whose name has several may serve one of them only. */
+/* Reach the coordinator, and tell peers the local address by which it was
+ * reached: a coordinator whose name has several addresses may answer at one of
+ * them only. */
 static enum hoop_status
 address_settle(const struct rendezvous *rendezvous,
                struct join_request *request,
@@ -291,7 +295,8 @@ rendezvous_pause_ms(uint64_t left_ms)
     return left_ms < JOIN_PAUSE_MS ? left_ms : JOIN_PAUSE_MS;
 }
 
-/* text: of the failure. */
+/* Pause before the next attempt. On failure, text becomes that of the
+ * failure. */
 static enum hoop_status
 join_pause(struct loop *loop, uint64_t deadline_ns, char text[LIMIT_ERROR_TEXT])
 {
@@ -310,14 +315,16 @@ join_pause(struct loop *loop, uint64_t deadline_ns, char text[LIMIT_ERROR_TEXT])
     return status;
 }
 
-/* Which members of the world that has the job's places were seen to have ended. */
+/* Which members were seen to have ended, of the world that holds the job's
+ * places. */
 struct ended_members {
-    uint8_t *ranks; /* [n_ranks] of join_request's ended; owned */
+    uint8_t *ranks; /* [rank]: 1 if ended; request->ended refers to it; owned */
     uint64_t looked_ns;
 };
 
-/* Add to request who has ended since. Their processes are looked at where the
- * numbers of both are of one PID namespace only. Returns whether there are any. */
+/* Add to request the members that have ended since the last check. Only members
+ * in this process's PID namespace can be checked. Returns whether there are
+ * any. */
 static bool
 ended_members_note(struct ended_members *ended,
                    const struct job_reply *job,
@@ -349,8 +356,8 @@ ended_members_note(struct ended_members *ended,
     return has_news;
 }
 
-/* The places of a world are taken: ask by whom. Returns whether there is anything
- * that the coordinator does not know yet. */
+/* The places of the world are taken: ask the coordinator who holds them.
+ * Returns whether a holder has ended that the coordinator may not know of. */
 static bool
 ended_members_look(struct ended_members *ended,
                    const struct rendezvous *rendezvous,
@@ -382,8 +389,8 @@ ended_members_look(struct ended_members *ended,
     return ended_members_note(ended, &job, request);
 }
 
-/* Whether the coordinator may have said so only because a member has ended that it
- * takes for living. */
+/* Whether the status may be due to a member that has ended and that the
+ * coordinator believes to be alive. */
 static bool
 is_of_places(enum hoop_status status)
 {
@@ -391,7 +398,8 @@ is_of_places(enum hoop_status status)
            status == HOOP_E_EXISTS;
 }
 
-/* Until the answer is final: a job may have to end before it can form anew. */
+/* Repeat the join until the answer is final: a job may have to end before it
+ * can form again. */
 static enum hoop_status
 join_repeatedly(const struct rendezvous *rendezvous,
                 const struct advertised *advertised,
@@ -406,8 +414,8 @@ join_repeatedly(const struct rendezvous *rendezvous,
     enum hoop_status status =
         join_attempt(rendezvous, advertised, request, sync_call);
 
-    /* What a job grows by forms once; and there is no time left where the
-     * coordinator could not be reached. */
+    /* A world by which a job grows forms only once, so that join is not
+     * repeated. If the coordinator could not be reached, no time is left. */
     while (is_of_places(status) && !rendezvous->config->root[0] &&
            !clock_is_past(deadline_ns)) {
         if (!ended_members_look(&ended, rendezvous, request)) {
@@ -472,8 +480,9 @@ member_fill(const struct roster_member *told, struct member *member)
     return HOOP_OK;
 }
 
-/* Under hidepid, and by who runs as somebody else, it may never be shown. To look
- * at each is too much where there are thousands. */
+/* Whether this process can see the other's. With hidepid, or if they run as
+ * different users, it may never be able to. Checking each process would take
+ * too long for thousands, so shows_all skips it. */
 static bool
 is_visible(const struct roster_member *self,
            const struct roster_member *told,
@@ -488,7 +497,8 @@ is_visible(const struct roster_member *self,
     return state == PROCESS_RUNS || state == PROCESS_STOPPED;
 }
 
-/* Somebody whom nobody elsewhere can reach: say so before the dial fails. */
+/* Warn, before a connection fails, of a member that other hosts cannot
+ * reach. */
 static void
 member_check(const struct roster *roster, const struct member *member)
 {

@@ -1,9 +1,9 @@
 /*
- * session/session.c - join a job by address, leave it
+ * session/session.c - join a job by its coordinator's address, and leave it
  *
- * Until the world has formed, the caller runs the control loop itself; then
- * everything that lives on the loop is made, and only then the background
- * thread takes it over. Leaving is the same in reverse.
+ * Until the world has formed, the calling thread runs the control loop. Then
+ * everything that lives on the loop is created, and only then the background
+ * thread takes the loop over. Leaving does the same in reverse order.
  */
 
 #include "hoop/session.h"
@@ -42,22 +42,25 @@
 #include "tune/tuner.h"
 
 enum {
-    /* What the ring neighbours may take at least, however late we are: more
-     * than the connector, which tells all whom it could not reach. Who gives
-     * up before that, and leaves, would be named instead. */
+    /* The least time for connecting to the ring neighbours, however little of
+     * the join's deadline is left. It is longer than the connector's own
+     * timeout, after which the connector tells the peers whom it could not
+     * reach: a rank that gave up and left earlier would be blamed in their
+     * place. */
     TELLING_MS = 1000,
     CONNECT_MS = CONNECTOR_UNREACHABLE_MS + TELLING_MS,
-    LEAVE_MS = 1000, /* to the peers, and to the coordinator */
+    /* for telling the peers, and for telling the coordinator */
+    LEAVE_MS = 1000,
 };
 
 struct hoop_session {
-    uint64_t credential; /* what it joined with */
+    uint64_t credential; /* with which this process joined */
     struct config config;
     struct fork_watch fork_watch;
-    bool is_orphan; /* this process was forked from the one that joined */
+    bool is_orphan; /* this process is a forked child of the one that joined */
     int listen_fd;
     uint64_t join_deadline_ns;
-    uint64_t forming_until_ns; /* it has joined: until the world has formed */
+    uint64_t forming_until_ns; /* the world must have formed by then */
     struct loop *loop;
     struct rpc_client *client;
     struct roster *roster;
@@ -69,22 +72,24 @@ struct hoop_session {
     uint64_t world_id;
     struct world world;
     _Atomic bool has_joined;
-    _Atomic bool falls_short; /* of descriptors or the like: connector.h */
-    char resigns_for[LIMIT_REASON]; /* a member, but it cannot go on: why */
-    atomic_bool has_given_up;       /* that is its own word */
-    atomic_bool is_abort_heard;     /* ... and the coordinator knows */
+    /* the join failed for lack of a local resource (connector.h) */
+    _Atomic bool falls_short;
+    /* why this member cannot go on; "": it can */
+    char resigns_for[LIMIT_REASON];
+    atomic_bool has_given_up;   /* by its own decision (hoop_abort()) */
+    atomic_bool is_abort_heard; /* the coordinator knows that */
     bool has_thread;
     pthread_t thread; /* runs the loop */
 };
 
-/* Callbacks; the sessions's parts know only each other's interfaces. */
+/* Callbacks: the parts of a session know only each other's interfaces. */
 
 static void
 on_needed(void *owner, uint32_t rank)
 {
     const struct hoop_session *session = owner;
 
-    /* Gone when the last goodbyes are said. */
+    /* The connector is destroyed before the last farewells are sent. */
     if (session->connector)
         connector_dial(session->connector, rank);
 }
@@ -123,7 +128,7 @@ on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 {
     const struct hoop_session *session = owner;
 
-    /* hoop_abort() says it. */
+    /* hoop_abort() reports it itself. */
     if (rank == session->roster->rank && evidence == EVIDENCE_GIVEN_UP)
         return;
     lease_client_report_lost(session->lease_client, rank, evidence, why);
@@ -144,7 +149,7 @@ on_views(void *owner, uint64_t question, const uint8_t *views)
 {
     const struct hoop_session *session = owner;
 
-    /* While leaving there is none any more. */
+    /* While the session is being left, the lease client no longer exists. */
     if (session->lease_client)
         lease_client_send_views(session->lease_client, question, views);
 }
@@ -215,8 +220,9 @@ on_unreachable(void *owner, uint32_t rank, const char *why)
     engine_unreachable(session->engine, rank, why);
 }
 
-/* While the world forms, whoever falls short cannot join it: nobody needs to
- * wait for it. Later it is a call that fails, and the next may succeed. */
+/* While the world forms, a rank that lacks a resource cannot join it, so nobody
+ * needs to wait for that rank. Later, the shortage fails a call, and the next
+ * call may succeed. */
 static void
 on_shortage(void *owner, const struct connector_shortage *shortage)
 {
@@ -259,9 +265,8 @@ on_forked(void *owner)
         engine_mark_forked_child(session->engine);
 }
 
-/* Before there is a roster. */
-
-/* There is no such name. The thread's last error says which. */
+/* Raise that the coordinator's name is unknown. The thread's last error says
+ * which name. */
 static enum hoop_status
 name_raise(const struct config *config)
 {
@@ -307,7 +312,7 @@ rendezvous_of(struct hoop_session *session)
     };
 }
 
-/* Wait for the world to form. */
+/* Join, and wait for the world to form. */
 static enum hoop_status
 world_await(struct hoop_session *session, struct join_reply *out_reply)
 {
@@ -330,7 +335,7 @@ world_await(struct hoop_session *session, struct join_reply *out_reply)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* With a roster. */
+/* Create the engine. The roster exists. */
 
 static enum hoop_status
 engine_open(struct hoop_session *session)
@@ -493,8 +498,9 @@ world_join(struct hoop_session *session)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Nobody else is to blame: the others learn what is missing here. The thread's
- * last error says it, behind what a user knows. */
+/* Note why this rank cannot be a member, so that the others are told the cause:
+ * the thread's last error without its first part, which only repeats the job
+ * and rank. */
 static void
 resign(struct hoop_session *session)
 {
@@ -507,7 +513,8 @@ resign(struct hoop_session *session)
         engine_resign(session->engine, session->resigns_for);
 }
 
-/* The world is one that the job has grown by: only the coordinator calls it so. */
+/* The coordinator has admitted this process to a world by which the job grows.
+ * Only the coordinator knows that world by its own name. */
 static void
 grow_adopt(struct hoop_session *session, const char *job)
 {
@@ -551,7 +558,8 @@ session_open(struct hoop_session *session)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* The coordinator has heard, or does from the session that has grown. */
+/* The coordinator knows that this rank has given up, or learns it from the
+ * session that has grown into this one. */
 static bool
 is_known_to_give_up(const struct hoop_session *session)
 {
@@ -560,7 +568,8 @@ is_known_to_give_up(const struct hoop_session *session)
             session->config.membership != 0);
 }
 
-/* The peers first: they need not hear it from the coordinator. */
+/* The peers are told first, so that they need not learn it from the
+ * coordinator. */
 static void
 leave_send(struct hoop_session *session)
 {
@@ -589,7 +598,7 @@ leave_send(struct hoop_session *session)
     }
 }
 
-/* Also of one that is half open. */
+/* Also frees a session that is only partly open. */
 static void
 session_destroy(struct hoop_session *session)
 {
@@ -634,7 +643,7 @@ session_create(const struct config *config,
         *out_session = session;
         return HOOP_OK;
     }
-    /* Closing may fail in ways of its own, which nobody asked about. */
+    /* Keep the error of the join: leaving may set another. */
     snprintf(text, sizeof(text), "%s", error_text());
     session_destroy(session);
     return error_raise(status, "%s", text);

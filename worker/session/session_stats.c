@@ -1,4 +1,4 @@
-/* session/session_stats.c - what a rank has moved so far */
+/* session/session_stats.c - how much data a rank has moved so far */
 
 #include "hoop/session.h"
 

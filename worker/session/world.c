@@ -1,6 +1,4 @@
-/*
- * session/world.c - the communicator of all members, and what all others share
- */
+/* session/world.c - the world communicator, and what all communicators share */
 
 #include "session/world.h"
 
@@ -26,7 +24,8 @@ domain_init(const struct world_options *options, struct comm_domain *domain)
         .roster = options->roster,
         .engine = options->engine,
         .tuner = options->tuner,
-        /* Nobody sums what goes through a shared region. */
+        /* HOOP_CHECKSUM disables shared regions: their data have no
+         * checksums. */
         .modes =
             {
                 .shm_negotiation = options->config->is_summing
