@@ -1,4 +1,4 @@
-/* coll/agree_status.c - one outcome for all ranks */
+/* coll/agree_status.c - agree on one outcome on all ranks */
 
 #include "coll/agree_status.h"
 
@@ -39,8 +39,9 @@ agree_status_destroy(struct agree_status *agree_status)
     free(agree_status);
 }
 
-/* Programs end behind a failure. A rank that ends while others have not heard
- * of it would be what they tell of; so none goes before all have. */
+/* Programs often end after a failure. If one ended before the others knew of
+ * the failure, they would report its end in place of the cause. So no rank
+ * returns before all know. */
 static void
 failure_await(hoop_comm_t *comm)
 {
@@ -48,7 +49,7 @@ failure_await(hoop_comm_t *comm)
         log_debug("coll", "some may not know of a failure: %s", error_text());
 }
 
-/* The text of the rank that failed becomes everybody's. */
+/* Broadcast the text of the rank that failed. */
 static enum hoop_status
 failure_share(struct agree_status *agree_status,
               uint32_t rank,

@@ -1,9 +1,9 @@
 /*
- * coll/agree_status.h - one outcome for all ranks
+ * coll/agree_status.h - agree on one outcome on all ranks
  *
- * Each rank says how its own work has ended and a few numbers; all learn all.
- * Where one failed, its status and text become everybody's, the first rank's if
- * there are several.
+ * Each rank contributes the status of its own work and a few numbers, and
+ * receives those of all ranks. If a rank failed, its status and text become the
+ * outcome on every rank; if several failed, those of the lowest rank.
  */
 
 #ifndef COLL_AGREE_STATUS_H
@@ -21,7 +21,7 @@ enum {
     AGREE_STATUS_NUMBERS = 4
 };
 
-/* What a rank says. */
+/* What one rank contributes. */
 struct agree_status_report {
     uint64_t status;
     uint64_t numbers[AGREE_STATUS_NUMBERS];
@@ -29,16 +29,17 @@ struct agree_status_report {
 
 struct agree_status {
     hoop_comm_t *comm;
-    /* Whether a failure is one that every rank knows of: it was said, and
-     * nobody was lost meanwhile. */
+    /* Whether every rank knows the outcome: it was exchanged, and no rank was
+     * lost meanwhile. */
     bool is_agreed;
     struct agree_status_report
-        words[]; /* by rank, after agree_status_exchange() */
+        words[]; /* by rank, valid after agree_status_exchange() */
 };
 
-/* comm is borrowed; the caller is a member, as are all who call it: where there
- * is no memory for one, agree_status_exchange() fails for the others. Handle:
- * HOOP_E_EXHAUSTED. */
+/* Prepare an agreement among the members of comm. comm is borrowed; the caller
+ * is a member, and all members call this. A rank without memory for it makes
+ * agree_status_exchange() fail on the others.
+ * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 agree_status_create(hoop_comm_t *comm, struct agree_status **out_agree_status);
 
@@ -49,16 +50,18 @@ agree_status_destroy(struct agree_status *agree_status);
 DEFINE_CLEANUP(struct agree_status *, agree_status_destroy)
 
 /*
- * A collective. mine is this rank's outcome, whose text is the thread's last
- * error; numbers may be NULL. Handle: what any rank said, and as a collective.
+ * Exchange the outcomes of all ranks; a collective. mine is this rank's
+ * outcome, whose text is the thread's last error; numbers may be NULL.
+ * Handle: what any rank contributed, and as a collective.
  */
 enum hoop_status
 agree_status_exchange(struct agree_status *agree_status,
                       enum hoop_status mine,
                       const uint64_t numbers[AGREE_STATUS_NUMBERS]);
 
-/* That all ranks said the same number at that place. doing names it in the
- * text. Handle: HOOP_E_MISMATCH, on all of them. */
+/* Check that all ranks contributed the same number at index at. doing is a verb
+ * for the error text.
+ * Handle: HOOP_E_MISMATCH, on all ranks. */
 enum hoop_status
 agree_status_compare(const struct agree_status *agree_status,
                      unsigned at,

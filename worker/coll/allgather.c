@@ -1,7 +1,7 @@
 /*
- * coll/allgather.c - the public allgather, even and uneven
+ * coll/allgather.c - the public allgather, with equal and with varying counts
  *
- * Only what is its own; the rest is coll/collective.c.
+ * Describes the calls; coll/collective.c runs them.
  */
 
 #include "coll/retry.h"

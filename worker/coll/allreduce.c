@@ -1,7 +1,7 @@
 /*
  * coll/allreduce.c - the public allreduce
  *
- * Only what is its own; the rest is coll/collective.c.
+ * Describes the call; coll/collective.c runs it.
  */
 
 #include "coll/retry.h"

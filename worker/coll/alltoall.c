@@ -1,7 +1,7 @@
 /*
- * coll/alltoall.c - the public all-to-all, even and uneven
+ * coll/alltoall.c - the public alltoall, with equal and with varying counts
  *
- * Only what is its own; the rest is coll/collective.c.
+ * Describes the calls; coll/collective.c runs them.
  */
 
 #include "coll/collective.h"

@@ -1,4 +1,4 @@
-/* coll/batch.c - a list of messages, started together */
+/* coll/batch.c - messages of a list, started together */
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /*
- * coll/broadcast_object.c - bytes of which only the root knows how many
+ * coll/broadcast_object.c - broadcast bytes whose length only the root knows
  *
- * Two chain: an int64, the length, and that many bytes. The root broadcasts
- * from the user's buffer, in place, so that nobody copies.
+ * A chain of two collectives: an int64 with the length, and that many bytes.
+ * The root broadcasts in place from the user's buffer, so no copy is made.
  */
 
 #include <stdint.h>
@@ -23,9 +23,9 @@ struct broadcast_object {
     size_t *out_n_bytes;
     uint32_t root;
     hoop_comm_t *comm; /* NULL: the default group's */
-    /* The chain' own. */
+    /* Set by the chain. */
     int64_t n_bytes;
-    void *bytes; /* not on root */
+    void *bytes; /* NULL on the root */
 };
 
 static bool
@@ -56,7 +56,7 @@ bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
         .name = CALL_BROADCAST_OBJECT,
         .parts = COLL_HAS_ROOT,
         .send = HOOP_IN_PLACE,
-        /* A root's buffer is only read. */
+        /* The root's buffer is not written. */
         .recv =
             is_root(object) ? (void *)(uintptr_t)object->send : object->bytes,
         .count = n_bytes,
@@ -111,7 +111,8 @@ check(const struct broadcast_object *asked)
     return HOOP_OK;
 }
 
-/* The first stage, or nothing where the process is no member. */
+/* Describe the first collective; an empty description if this process is not a
+ * member. */
 static enum hoop_status
 prepare(struct broadcast_object *asked, struct collective *out_lengths)
 {

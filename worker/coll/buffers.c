@@ -61,7 +61,8 @@ buffers_place(const struct collective *collective,
     if (collective->recv == HOOP_IN_PLACE)
         buffers->output = (void *)(uintptr_t)collective->send;
     buffers->is_in_place = buffers->input == buffers->output;
-    /* Only one of them exists here: the plan must not look at the other. */
+    /* On this rank only one buffer matters: the plan must not touch the
+     * other. */
     if ((collective->parts & COLL_SEND_AT_ROOT) && !is_root) {
         buffers->input = buffers->output;
         buffers->n_input = 0;

@@ -1,9 +1,9 @@
 /*
  * coll/buffers.h - what a collective reads and writes on this rank
  *
- * A call's two buffers may be one, or only one of them may matter here: the
- * root's differ from the others'. What the user says in MPI's terms becomes
- * what a plan reads and writes.
+ * The two buffers of a call may be one, and on a rank that is not the root only
+ * one of them may matter. This file turns the user's arguments, in MPI's terms,
+ * into the input and the output of a plan.
  */
 
 #ifndef COLL_BUFFERS_H
@@ -16,30 +16,33 @@
 
 struct buffers {
     const void *input;
-    void *output; /* in place, or when only one exists here: the input */
+    /* the input if the call is in place, or if only one buffer matters here */
+    void *output;
     bool is_in_place;
     size_t n_input; /* elements */
     size_t n_output;
 };
 
-/* The counts have been checked. */
+/* The buffers of a call whose counts have been checked. */
 struct buffers
 buffers_of(const struct collective *collective, const hoop_comm_t *comm);
 
-/* Where they are, of a call that has as many elements as buffers says. */
+/* Set only the pointers and is_in_place; the numbers of elements in buffers are
+ * kept, unless a buffer does not matter on this rank. */
 void
 buffers_place(const struct collective *collective,
               const hoop_comm_t *comm,
               struct buffers *buffers);
 
-/* buffers are the call's. Handle: HOOP_E_INVALID (NULL, both in place,
- * overlapping). */
+/* Check the buffers of a call.
+ * Handle: HOOP_E_INVALID (NULL, both in place, overlapping). */
 enum hoop_status
 buffers_check(const struct collective *collective,
               const hoop_comm_t *comm,
               const struct buffers *buffers);
 
-/* Elements of all counts, or of count for each rank; they fit a size_t. */
+/* The sum of all counts, or count times the number of ranks if a buffer holds
+ * every rank's block, else count. The caller has checked that it fits. */
 size_t
 buffers_total(const struct collective *collective, const hoop_comm_t *comm);
 

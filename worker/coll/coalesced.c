@@ -1,8 +1,8 @@
 /*
- * coll/coalesced.c - many small tensors, one exchange
+ * coll/coalesced.c - reduce many small tensors in one allreduce
  *
- * The pieces are copied into one buffer, which is reduced in place; the waiter
- * copies them out.
+ * The tensors are packed into one buffer, which is reduced in place. The thread
+ * that waits for the operation unpacks them.
  */
 
 #include "hoop/coalesced.h"
@@ -17,7 +17,7 @@
 #include "coll/comm_call.h"
 #include "dtype/dtype.h"
 
-/* The tensors between start and finish. */
+/* The tensors of an operation that is running. */
 struct coalesced {
     uint8_t *packed;
     size_t element_size;
@@ -140,7 +140,8 @@ coalesced_create(const struct coalesced_call *call, size_t total)
     return coalesced;
 }
 
-/* What is packed lies elsewhere each time, its first piece does not. */
+/* The address that identifies the tensors to error feedback: the packed buffer
+ * differs from call to call, the first tensor does not. */
 static const void *
 place_of(const struct coalesced_call *call)
 {
@@ -150,8 +151,9 @@ place_of(const struct coalesced_call *call)
                                                  : call->pieces[0].send;
 }
 
-/* The packed reduction, or nothing where the process is no member. counts has
- * room for the pieces' and lives until it has been started. */
+/* Describe the packed reduction; an empty description if this process is not a
+ * member. counts has space for the count of each piece and must live until the
+ * operation has been started. */
 static enum hoop_status
 prepare(const struct coalesced_call *call,
         size_t total,
@@ -185,7 +187,7 @@ prepare(const struct coalesced_call *call,
     return HOOP_OK;
 }
 
-/* out_op is NULL for the blocking form. */
+/* out_op is NULL in the blocking form. */
 static enum hoop_status
 start(const struct coalesced_call *call, hoop_comm_t *comm, hoop_op_t **out_op)
 {

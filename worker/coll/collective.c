@@ -1,4 +1,4 @@
-/* coll/collective.c - the part of every collective that is the same */
+/* coll/collective.c - the code that all collectives share */
 
 #include "coll/collective.h"
 
@@ -18,7 +18,8 @@
 enum {
     /* Blocks that the library cuts begin on cache lines. */
     GRANULE_BYTES = 64,
-    /* Elements of all ranks: fewer are not worth a bit of theirs. */
+    /* Reductions of fewer elements, over all ranks, are not worth losing
+     * precision for. */
     LOSSY_MIN = 4096,
 };
 
@@ -30,7 +31,7 @@ check_dtype(const struct collective *collective)
                            (int)collective->dtype);
     if (!(collective->parts & COLL_REDUCES))
         return HOOP_OK;
-    /* Integers take every operator there is. */
+    /* Integers support every operator. */
     if (!reduction_find(HOOP_INT32, collective->op))
         return error_raise(HOOP_E_INVALID,
                            "reduce operator %d is not known to hoop",
@@ -46,7 +47,7 @@ check_dtype(const struct collective *collective)
     return HOOP_OK;
 }
 
-/* The sum of all counts, in bytes, must fit a size_t. */
+/* Check that the sum of all counts, in bytes, fits an int64_t and a size_t. */
 static enum hoop_status
 check_counts_of(const struct collective *collective,
                 const size_t *counts,
@@ -143,7 +144,8 @@ call_of(const struct collective *collective, const hoop_comm_t *comm)
 
     if (collective->counts)
         call.count = buffers_total(collective, comm);
-    /* Where each rank has counts of its own, they are a matter of two. */
+    /* In an alltoallv the counts concern pairs of ranks, so they are not
+     * compared. */
     if (collective->counts && !collective->recv_counts && !collective->agreed) {
         call.counts = collective->counts;
         call.n_counts = context_size(comm->context);
@@ -151,8 +153,8 @@ call_of(const struct collective *collective, const hoop_comm_t *comm)
     return call;
 }
 
-/* Reductions and gathers of float32s, where the job was told so. A rank alone
- * sends nothing. */
+/* Whether the call may use a lossy codec (HOOP_WIRE_DTYPE): reductions and
+ * gathers of float32. */
 static bool
 may_lose(enum call_name name)
 {
@@ -163,7 +165,8 @@ may_lose(enum call_name name)
            name == CALL_GATHERV;
 }
 
-/* 8-bit blocks: what is lost can be made good only of sums. */
+/* Whether the call may use 8-bit blocks: error feedback can compensate losses
+ * in sums only. */
 static bool
 may_lose_to_blocks(const struct collective *collective)
 {
@@ -186,7 +189,8 @@ loss_of(const struct collective *collective, const hoop_comm_t *comm)
     return loss;
 }
 
-/* Each rank then rounds what it has got once, and knows of it. */
+/* With these algorithms each rank rounds its values once and knows the error,
+ * which error feedback needs. */
 static void
 request_by_blocks(struct engine_collective *request)
 {
@@ -240,7 +244,7 @@ collective_request(const struct collective *collective, const hoop_comm_t *comm)
     };
 
     request.shape.is_in_place = buffers.is_in_place;
-    /* Nothing is sent: every rank reads what the others have. */
+    /* Shared-memory plans send nothing: every rank reads the others' data. */
     if (request.algorithm->is_shm)
         request.loss = LOSS_NONE;
     if (request.loss == LOSS_INT8)
@@ -304,7 +308,8 @@ collective_start(const struct collective *collective,
     return HOOP_OK;
 }
 
-/* Of nothing but what is compared when it is called again. */
+/* Whether the call has only those properties that is_cached_request()
+ * compares. */
 static bool
 is_plain(const struct collective *collective)
 {
@@ -313,7 +318,7 @@ is_plain(const struct collective *collective)
            collective->like == CALL_UNKNOWN;
 }
 
-/* The last call that was waited for at once, but for the buffers. */
+/* Whether the call equals the last blocking one, apart from the buffers. */
 static bool
 is_cached_request(const struct collective *collective, const hoop_comm_t *comm)
 {
@@ -342,7 +347,7 @@ cached_request_run(const struct collective *collective, hoop_comm_t *comm)
     return engine_run(comm->context, request);
 }
 
-/* It has been checked. */
+/* Keep the request of a checked call. */
 static void
 cached_request_store(const struct collective *collective, hoop_comm_t *comm)
 {

@@ -1,10 +1,10 @@
 /*
- * coll/collective.h - the part of every collective that is the same
+ * coll/collective.h - the code that all collectives share
  *
- * A public call describes itself in MPI's terms, once for both of its forms;
- * collective_start() checks that, chooses the algorithm (coll/select.h) and
- * hands it to the engine. No step of an algorithm is taken here: from then on
- * whoever drives the engine owns the operation.
+ * A public call describes itself in MPI's terms, once for its blocking and its
+ * _start form. collective_start() checks the description, chooses the algorithm
+ * (coll/select.h) and passes it to the engine. The algorithm runs in the
+ * engine: from then on, the progress owner advances the operation.
  */
 
 #ifndef COLL_COLLECTIVE_H
@@ -14,19 +14,21 @@
 
 #include "engine/engine.h"
 
-/* Which of its parts a collective has; the others are not looked at. */
+/* The properties of a collective; fields of struct collective that belong to
+ * none of them are ignored. */
 enum coll_part {
     COLL_REDUCES = 1,
     COLL_HAS_ROOT = 2,
-    COLL_SEND_AT_ROOT = 4, /* send matters there only */
+    COLL_SEND_AT_ROOT = 4, /* send matters on the root only */
     COLL_RECV_AT_ROOT = 8,
     COLL_NO_BUFFERS = 16,
-    /* Elements of a buffer, per count: */
-    COLL_SEND_ALL = 32, /* send holds every rank's block */
+    /* How many elements a buffer has: */
+    COLL_SEND_ALL = 32, /* send holds a block for every rank */
     COLL_RECV_ALL = 64,
-    COLL_HAS_COUNTS = 128, /* v-form */
+    COLL_HAS_COUNTS = 128, /* the v-form */
     COLL_HAS_RECV_COUNTS = 256,
-    COLL_IS_PREFIX = 512, /* of each rank another result: no AVG */
+    /* each rank gets a different result: AVG is not allowed */
+    COLL_IS_PREFIX = 512,
 };
 
 struct collective {
@@ -34,35 +36,42 @@ struct collective {
     unsigned parts;
     const void *send;
     void *recv;
-    const void *place; /* of the tensor; NULL: what is sent is there */
+    /* the tensor's address, for codecs that keep state for each tensor; NULL:
+     * the send buffer */
+    const void *place;
     size_t count;
     const size_t *counts;      /* COLL_HAS_COUNTS; otherwise NULL */
     const size_t *recv_counts; /* COLL_HAS_RECV_COUNTS; otherwise NULL */
     enum hoop_dtype dtype;
     enum hoop_reduce_op op;
     uint32_t root;
-    const size_t *agreed; /* what else must be the same on all ranks; NULL:
-                             nothing, or counts */
+    /* further numbers that must be equal on all ranks; NULL: none, or counts */
+    const size_t *agreed;
     uint32_t n_agreed;
-    enum call_name like; /* takes its algorithm; CALL_UNKNOWN: name's */
-    struct chain chain;  /* taken, also when the start fails */
+    /* whose algorithm is used; CALL_UNKNOWN: that of name */
+    enum call_name like;
+    struct chain chain; /* ownership passes to the call, also on failure */
 };
 
-/* comm has this process as a member. Handle: HOOP_E_INVALID. */
+/* Check a call on comm, of which this process is a member.
+ * Handle: HOOP_E_INVALID. */
 enum hoop_status
 collective_check(const struct collective *collective, const hoop_comm_t *comm);
 
-/* The _start form; comm NULL: the default group's. Handle: HOOP_E_INVALID. */
+/* Start the operation without waiting; the caller waits for *out_op. comm NULL
+ * means the default group's.
+ * Handle: HOOP_E_INVALID. */
 enum hoop_status
 collective_start(const struct collective *collective,
                  hoop_comm_t *comm,
                  hoop_op_t **out_op);
 
-/* The blocking form. */
+/* Run the operation and wait for its end. comm as above. */
 enum hoop_status
 collective_run(const struct collective *collective, hoop_comm_t *comm);
 
-/* As the engine wants it, unchecked: for the later chain of an operation. */
+/* Convert to the engine's request without checking: also for the later
+ * operations of a chain. */
 struct engine_collective
 collective_request(const struct collective *collective,
                    const hoop_comm_t *comm);

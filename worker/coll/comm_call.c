@@ -1,4 +1,4 @@
-/* coll/comm_call.c - who takes part: the first question of every call */
+/* coll/comm_call.c - the beginning of every call: is this process a member? */
 
 #include "coll/comm_call.h"
 

@@ -1,8 +1,8 @@
 /*
- * coll/comm_call.h - who takes part: the first question of every call
+ * coll/comm_call.h - the beginning of every call: is this process a member?
  *
- * A communicator may not have this process as a member. Every call on it
- * succeeds at once and touches nothing.
+ * A process may hold a communicator of which it is not a member. Every call on
+ * it succeeds at once and touches nothing.
  */
 
 #ifndef COLL_COMM_CALL_H
@@ -15,18 +15,19 @@
 #include "base/error.h"
 #include "session/comm.h"
 
-/* A new call begins: forgets the last error. Handle: HOOP_E_INVALID (NULL). */
+/* Begin a public call: reset the thread's last error, and find out whether this
+ * process is a member of comm. Handle: HOOP_E_INVALID (NULL). */
 enum hoop_status
 comm_call_begin(const hoop_comm_t *comm, bool *out_is_member);
 
-/* The global communicator of the default group, formed if nobody has asked for
- * it before. NULL, and *out_status: HOOP_E_INVALID (no default group), and as
- * hoop_group_global_comm(). */
+/* The global communicator of the default group, formed at the first request. On
+ * failure returns NULL and sets *out_status: HOOP_E_INVALID (no default group),
+ * or as hoop_group_global_comm(). */
 hoop_comm_t *
 comm_call_default_comm(enum hoop_status *out_status);
 
-/* As comm_call_begin(), for the calls that take the default group's global
- * communicator in place of NULL: *comm becomes that. */
+/* Like comm_call_begin(), for calls that accept NULL for the default group's
+ * global communicator: replaces *comm by it. */
 static inline enum hoop_status
 comm_call_begin_or_default(hoop_comm_t **comm, bool *out_is_member)
 {

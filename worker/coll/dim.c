@@ -1,10 +1,11 @@
 /*
  * coll/dim.c - collectives along any dimension of a tensor
  *
- * Seen from dimension d a tensor is n_outer rows, and along d each rank's part
- * of a row is one run of elements. The flat collectives want a rank's runs side
- * by side: [rank][row], whereas the larger tensor has [row][rank]. Sorting is
- * one copy, before a reduce-scatter or after an allgather; one row needs none.
+ * Along dimension d a tensor consists of n_outer rows, and each rank's part of
+ * a row is one contiguous run of elements. The plain collectives need the runs
+ * of one rank side by side, [rank][row], but the larger tensor has [row][rank].
+ * So it is reordered by one copy, before a reduce-scatter or after an
+ * allgather. With one row no copy is needed.
  */
 
 #include "hoop/dim.h"
@@ -20,7 +21,8 @@
 #include "session/comm.h"
 #include "tensor/axis.h"
 
-/* The larger tensor, a part of each rank, and the user's it is copied to. */
+/* The larger tensor in the order [rank][row], and the user's tensor that it is
+ * copied to. */
 struct sorted {
     struct axis whole;
     uint32_t n_ranks;
@@ -37,15 +39,15 @@ sorted_finish(void *owner)
     return HOOP_OK;
 }
 
-/* What the caller said of its tensor, and what follows from it. */
+/* The caller's arguments, and what follows from them. */
 struct dim_call {
     const struct hoop_shape *shape;
     int32_t dim;
     struct axis axis;
-    size_t agreed[3]; /* the same on all ranks */
+    size_t agreed[3]; /* must be equal on all ranks */
 };
 
-/* Of a rank alone nothing interleaves, nor do rows of nothing, however many. */
+/* With one rank, one row or no elements both orders are the same. */
 static bool
 needs_sorting(const struct dim_call *call, const hoop_comm_t *comm)
 {
@@ -53,8 +55,8 @@ needs_sorting(const struct dim_call *call, const hoop_comm_t *comm)
            call->axis.length > 0 && context_size(comm->context) > 1;
 }
 
-/* Memory for the larger tensor, which the collective has been checked to have,
- * whose length along the dimension is that. */
+/* Allocate the reordered larger tensor, whose length along the dimension is
+ * given. The collective has been checked, so the size fits. */
 static struct sorted *
 sorted_create(const struct dim_call *call, size_t length, uint32_t n_ranks)
 {
@@ -77,7 +79,8 @@ no_memory(const struct collective *collective)
                        collective->count, dtype_name(collective->dtype));
 }
 
-/* Gathers into sorted memory, from where finish copies. */
+/* Gather into reordered memory. sorted_finish() copies it to the user's
+ * tensor. */
 static enum hoop_status
 gather_sorted(struct collective *collective,
               const struct dim_call *call,
@@ -103,7 +106,7 @@ gather_sorted(struct collective *collective,
     return HOOP_OK;
 }
 
-/* Reduces from sorted memory. */
+/* Copy the input into reordered memory and reduce from there. */
 static enum hoop_status
 scatter_sorted(struct collective *collective,
                const struct dim_call *call,
@@ -122,7 +125,7 @@ scatter_sorted(struct collective *collective,
     return HOOP_OK;
 }
 
-/* count and agreed follow from the shape. */
+/* Derive axis, count and agreed from the shape. */
 static enum hoop_status
 complete(struct collective *collective,
          struct dim_call *call,
@@ -152,8 +155,8 @@ complete(struct collective *collective,
     return HOOP_OK;
 }
 
-/* From the user's tensor to flat buffers; nothing where the process is no
- * member. *comm NULL becomes the default group's. */
+/* Turn the call on tensors into one on plain buffers. Does nothing if this
+ * process is not a member. *comm NULL becomes the default group's. */
 static enum hoop_status
 prepare(struct collective *collective,
         struct dim_call *call,
@@ -200,7 +203,7 @@ run_later(struct collective collective,
     return collective_start(&collective, comm, out_op);
 }
 
-/* All but the count. */
+/* Everything but the count, which prepare() sets. */
 static struct collective
 gathering(const void *send, void *recv, enum hoop_dtype dtype)
 {

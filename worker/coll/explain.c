@@ -1,4 +1,4 @@
-/* coll/explain.c - which algorithm does a collective, for who asks */
+/* coll/explain.c - tell the user which algorithm a collective uses */
 
 #include <string.h>
 
@@ -12,8 +12,8 @@
 
 static const double NS_PER_US = 1e3;
 
-/* Everything that a plan of the table does: neither messages nor what is the
- * library's own. */
+/* Accepts the collectives for which the table has an algorithm: no messages and
+ * no internal operations. */
 static enum call_name
 name_parse(const char *text)
 {

@@ -1,7 +1,7 @@
 /*
- * coll/gather.c - the public gather, even and uneven
+ * coll/gather.c - the public gather, with equal and with varying counts
  *
- * Only what is its own; the rest is coll/collective.c.
+ * Describes the calls; coll/collective.c runs them.
  */
 
 #include "coll/collective.h"

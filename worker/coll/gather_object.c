@@ -1,9 +1,9 @@
 /*
- * coll/gather_object.c - bytes of all ranks, each of its own length
+ * coll/gather_object.c - gather bytes of varying length from all ranks
  *
- * Two chain: every rank learns all lengths, then the bytes are gathered, to
- * all or to the root. What comes is one block of memory, the table of objects
- * and behind it their bytes.
+ * A chain of two collectives: all ranks exchange the lengths, then the bytes
+ * are gathered, on all ranks or on the root. The result is one block of memory:
+ * the table of objects and behind it their bytes.
  */
 
 #include <stdint.h>
@@ -23,17 +23,18 @@ struct gather_object {
     const void *send;
     size_t n_send;
     struct hoop_objects *out_objects;
-    uint32_t root;     /* of CALL_GATHER_OBJECT, else 0 */
-    hoop_comm_t *comm; /* gone when an ended one is waited for late */
-    /* The chain' own. */
+    uint32_t root; /* of CALL_GATHER_OBJECT, else 0 */
+    /* may have been freed when a completed operation is waited for */
+    hoop_comm_t *comm;
+    /* Set by the chain. */
     uint32_t size;
     bool is_receiver;
     size_t *counts;              /* [rank] */
-    struct hoop_object *objects; /* the block, where objects come */
+    struct hoop_object *objects; /* the result's block, on ranks that receive */
     int64_t lengths[];           /* [rank] */
 };
 
-/* Of what is asked for. */
+/* Whether this rank receives the objects. */
 static bool
 receives(const struct gather_object *asked)
 {
@@ -154,7 +155,8 @@ gather_create(const struct gather_object *asked)
     return gather;
 }
 
-/* The first stage, or nothing where the process is no member. */
+/* Describe the first collective; an empty description if this process is not a
+ * member. */
 static enum hoop_status
 prepare(struct gather_object *asked, struct collective *out_lengths)
 {

@@ -1,5 +1,6 @@
 /*
- * coll/internal_collective.c - collectives of the library's own, which are never done again
+ * coll/internal_collective.c - collectives for the library's own use, never
+ * retried
  */
 
 #include "coll/internal_collective.h"

@@ -1,8 +1,9 @@
 /*
- * coll/internal_collective.h - collectives of the library's own, which are never done again
+ * coll/internal_collective.h - collectives for the library's own use, never
+ * retried
  *
- * What goes on with fewer ranks than it began with is the program's to say; a
- * call of the library's in several steps ends with the failure of one.
+ * Only the program can decide whether to go on with fewer ranks. A library call
+ * of several steps fails when one of its collectives fails.
  */
 
 #ifndef COLL_INTERNAL_COLLECTIVE_H
@@ -10,7 +11,7 @@
 
 #include "hoop/coll.h"
 
-/* As the public ones, blocking. */
+/* Blocking, with the semantics of the public functions. */
 enum hoop_status
 internal_barrier(hoop_comm_t *comm);
 enum hoop_status
@@ -30,7 +31,7 @@ internal_allgatherv(const void *send,
                     const size_t *counts,
                     enum hoop_dtype dtype,
                     hoop_comm_t *comm);
-/* One number of each rank becomes the greatest of all. */
+/* Replace *number by the maximum over all ranks. */
 enum hoop_status
 internal_allreduce_max(uint64_t *number, hoop_comm_t *comm);
 

@@ -1,4 +1,4 @@
-/* coll/message.c - the part of every message that is the same */
+/* coll/message.c - the code that all messages share */
 
 #include "coll/message.h"
 

@@ -1,8 +1,8 @@
 /*
- * coll/message.h - the part of every message that is the same
+ * coll/message.h - the code that all messages share
  *
- * All public calls speak of a struct hoop_message: it is checked and handed to
- * the engine.
+ * Every public call describes its message by a struct hoop_message. It is
+ * checked here and converted for the engine.
  */
 
 #ifndef COLL_MESSAGE_H
@@ -12,16 +12,17 @@
 
 #include "engine/engine.h"
 
-/* comm is not NULL and has this process as a member. Handle: HOOP_E_INVALID. */
+/* Check a message on comm, which is not NULL and has this process as a member.
+ * Handle: HOOP_E_INVALID. */
 enum hoop_status
 message_check(const struct hoop_message *message, const hoop_comm_t *comm);
 
-/* A program's tag; a comm that is NULL, or has this process as no member, is
- * somebody else's affair. Handle: HOOP_E_INVALID. */
+/* Check a tag that a program gave. Accepts any tag if comm is NULL or this
+ * process is not a member; the caller handles that. Handle: HOOP_E_INVALID. */
 enum hoop_status
 message_check_tag(int64_t tag, const hoop_comm_t *comm);
 
-/* As the engine wants it; it has been checked. */
+/* Convert a checked message to the engine's request. */
 struct engine_message
 message_request(const struct hoop_message *message, enum engine_mode mode);
 

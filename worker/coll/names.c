@@ -1,5 +1,5 @@
-/* coll/names.c - public calls that only hand on: names, sizes, the last error,
- * who interrupts */
+/* coll/names.c - public calls that only forward: names, sizes, the last error,
+ * interrupts */
 
 #include "hoop/control.h"
 #include "hoop/dtype.h"

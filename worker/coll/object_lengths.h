@@ -1,4 +1,4 @@
-/* coll/object_lengths.h - how long the objects of all ranks are */
+/* coll/object_lengths.h - the lengths of the objects of all ranks */
 
 #ifndef COLL_OBJECT_LENGTHS_H
 #define COLL_OBJECT_LENGTHS_H
@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-/* What came as lengths, one of each rank, checked and turned into counts.
- * Handle: HOOP_E_EXHAUSTED (one is negative, or all together are too large). */
+/* Check the lengths that were received, one from each rank, and convert them to
+ * counts.
+ * Handle: HOOP_E_EXHAUSTED (a length is negative, or the sum is too large). */
 static inline enum hoop_status
 object_lengths_take(const int64_t *lengths,
                     uint32_t n_ranks,

@@ -1,8 +1,8 @@
 /*
- * coll/object_p2p.c - an object as a message
+ * coll/object_p2p.c - send and receive an object
  *
- * It travels as a tensor of bytes does, with its length, under tags of its own:
- * an object meets neither a tensor nor a message of a known count.
+ * An object travels like a tensor of bytes, with its length, under tags of its
+ * own: it matches neither a tensor nor a message of known count.
  */
 
 #include "hoop/object.h"
@@ -18,8 +18,9 @@
 
 struct object_message {
     struct hoop_message message;
-    struct engine_object place; /* of a receive: where it is handed out */
-    struct hoop_tensor tensor;  /* bytes; of a receive any number of them */
+    struct engine_object place; /* of a receive: where the object is stored */
+    /* of bytes; a receive accepts any number of them */
+    struct hoop_tensor tensor;
 };
 
 static enum hoop_status
@@ -118,7 +119,7 @@ run_later(struct object_message *object, hoop_comm_t *comm, hoop_op_t **out_op)
     return HOOP_OK;
 }
 
-/* It is only read. */
+/* The buffer is not written. */
 static struct object_message
 sending(const void *send, size_t n_send, uint32_t dest, int64_t tag)
 {

@@ -9,8 +9,8 @@
 #include "engine/engine.h"
 #include "session/comm.h"
 
-/* Who is none of comm's members has nothing to do. *comm NULL becomes the
- * default group's. */
+/* Begin a call and check the message, if this process is a member. *comm NULL
+ * becomes the default group's. */
 static enum hoop_status
 check(const struct hoop_message *message,
       hoop_comm_t **comm,
@@ -66,7 +66,7 @@ run_later(const struct hoop_message *message,
     return HOOP_OK;
 }
 
-/* Its buffer is only read. */
+/* The buffer is not written. */
 static struct hoop_message
 sending(const void *buffer,
         size_t count,

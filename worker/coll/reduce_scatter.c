@@ -1,7 +1,8 @@
 /*
- * coll/reduce_scatter.c - the public reduce-scatter, even and uneven
+ * coll/reduce_scatter.c - the public reduce-scatter, with equal and varying
+ * counts
  *
- * Only what is its own; the rest is coll/collective.c.
+ * Describes the calls; coll/collective.c runs them.
  */
 
 #include "coll/retry.h"

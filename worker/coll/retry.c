@@ -1,4 +1,4 @@
-/* coll/retry.c - a call that ends well though ranks are lost */
+/* coll/retry.c - collectives that survive the loss of ranks */
 
 #include "coll/retry.h"
 
@@ -26,14 +26,15 @@ is_retried(const hoop_comm_t *comm)
            comm->domain->on_failure == COMM_POLICY_RETRY;
 }
 
-/* A rank is lost, or others have found that and wait for this one. */
+/* A rank is lost, or other ranks have found that and wait for this one. */
 static bool
 is_interrupted(enum hoop_status status)
 {
     return status_is_loss(status) || status == HOOP_E_ABORTED;
 }
 
-/* The greatest status counts, the lowest rank that has it is named. */
+/* Agree on an outcome: the greatest status wins, and the lowest rank that has
+ * it is named. */
 static enum hoop_status
 outcomes_compare(hoop_comm_t *comm, enum hoop_status mine)
 {
@@ -45,7 +46,8 @@ outcomes_compare(hoop_comm_t *comm, enum hoop_status mine)
     if (mine != HOOP_OK)
         snprintf(text, sizeof(text), "%s", error_text());
     const enum hoop_status status = internal_allreduce_max(&word, comm);
-    /* Who calls something else is not to go on without those that said so. */
+    /* A rank whose call does not match must not go on without those that said
+     * so. */
     if (status != HOOP_OK && mine == HOOP_E_MISMATCH)
         return error_raise(mine, "%s", text);
     if (status != HOOP_OK)
@@ -59,7 +61,7 @@ outcomes_compare(hoop_comm_t *comm, enum hoop_status mine)
                        hoop_comm_world_rank(comm, UINT32_MAX - (uint32_t)word));
 }
 
-/* This rank cannot take part, and the others wait for it. */
+/* Tell the other ranks, which wait for this one, that it cannot take part. */
 static enum hoop_status
 decline(hoop_comm_t *comm, enum hoop_status status)
 {
@@ -70,8 +72,8 @@ decline(hoop_comm_t *comm, enum hoop_status status)
     return error_raise(status, "%s", text);
 }
 
-/* Once; made: whether it could be made ready. *out_work: whether all data were
- * there. */
+/* Attempt the call once. made is the status of preparing it. *out_work tells
+ * whether all data arrived. */
 static enum hoop_status
 attempt(struct retry_request *retry_request,
         enum hoop_status made,
@@ -83,13 +85,14 @@ attempt(struct retry_request *retry_request,
                                   : decline(comm, made);
 
     *out_work = status == HOOP_OK ? RETRY_VOTE_FINISHED : RETRY_VOTE_UNFINISHED;
-    /* Whose program gives up tells nobody else. */
+    /* A rank that its own program interrupts does not exchange outcomes. */
     if (!is_interrupted(status) && status != HOOP_E_CANCELLED)
         status = outcomes_compare(comm, status);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* comm stands for the survivors, who have agreed on what *out_result says. */
+/* Shrink comm to the survivors and agree with them on *out_result. comm keeps
+ * its handle. */
 static enum hoop_status
 survivors_agree(struct retry_request *retry_request,
                 struct retry_vote *retry_vote,
@@ -110,8 +113,8 @@ survivors_agree(struct retry_request *retry_request,
     struct retry_vote_word word = retry_vote_word(retry_vote);
     status = comm_agree(comm, deadline_ns, &word.flags, &word.least);
     if (status != HOOP_OK) {
-        /* The others may have agreed, and wait in this call for one that goes
-         * on to its next: they are to come and ask again. */
+        /* The others may have agreed and wait in this call for a rank that goes
+         * on to its next. The revocation makes them come and agree again. */
         snprintf(text, sizeof(text), "%s", error_text());
         context_revoke(comm->context, "by a rank that could not agree in time");
         return error_raise(status, "%s", text);
@@ -137,7 +140,8 @@ call_end(struct retry_request *retry_request, enum hoop_status outcome)
     return HOOP_OK;
 }
 
-/* As others in a later call say, who may have found that one hopeless. */
+/* End the call as the survivors in a later call decided; they may have given
+ * this one up. */
 static enum hoop_status
 call_end_as_elsewhere(struct retry_request *retry_request,
                       const struct retry_vote_result *result)
@@ -152,7 +156,8 @@ call_end_as_elsewhere(struct retry_request *retry_request,
     return call_end(retry_request, result->outcome);
 }
 
-/* It was over while this rank was in one before. */
+/* End a call that was over on the other ranks while this rank was in an earlier
+ * one. */
 static enum hoop_status
 call_end_unmade(struct retry_request *retry_request)
 {
@@ -170,7 +175,8 @@ call_end_unmade(struct retry_request *retry_request)
                                 "the others could not do it again"));
 }
 
-/* made: whether retry_request could be. */
+/* Run the call until it succeeds or fails for good. made is the status of
+ * preparing retry_request. */
 static enum hoop_status
 call_run(struct retry_request *retry_request, enum hoop_status made)
 {
@@ -188,7 +194,7 @@ call_run(struct retry_request *retry_request, enum hoop_status made)
             .n_calls = retry->n_calls, .outcome = retry->outcome, .work = work};
         struct retry_vote_result result = {0};
         status = survivors_agree(retry_request, &retry_vote, &result);
-        /* Who makes this call later is told that it is over. */
+        /* A rank that makes this call later is told that it is over. */
         if (status != HOOP_OK)
             return call_end(retry_request, status);
         if (result.decision != RETRY_VOTE_AGAIN)
@@ -215,7 +221,7 @@ run_retried(const struct collective *collective, hoop_comm_t *comm)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* comm is NULL: which one does the default group have? */
+/* comm is NULL: use the default group's communicator. */
 static enum hoop_status
 run_on_default(const struct collective *collective)
 {

@@ -1,14 +1,14 @@
 /*
- * coll/retry.h - a call that ends well though ranks are lost
+ * coll/retry.h - collectives that survive the loss of ranks
  *
- * With HOOP_ON_FAILURE=retry, a blocking collective that is interrupted is done
- * again by those that are left, with the inputs that they gave. Behind each, all
- * tell how it went for them, so that no rank returns before all have finished.
- * When a rank is lost meanwhile, the survivors shrink the communicator
- * (session/recovery.h), which stands for them from then on, and agree: either
- * all had finished, and the result is theirs with the lost rank's input in it;
- * or all begin again. Where they do not come together in time, the call is over
- * for all of them (docs/decisions/0029-retry-is-a-shrink-and-a-repeat.md).
+ * With HOOP_ON_FAILURE=retry, the surviving ranks repeat a blocking collective
+ * that a loss has interrupted, with the inputs that they gave at first. After
+ * each attempt all ranks exchange their outcomes, so that no rank returns
+ * before all have finished. If a rank is lost meanwhile, the survivors shrink
+ * the communicator (session/recovery.h), which keeps its handle, and agree:
+ * either all had finished, and the result is valid with the lost rank's input
+ * in it; or all repeat the call. If they do not come together in time, the call
+ * ends on all of them (docs/decisions/0029-retry-is-a-shrink-and-a-repeat.md).
  */
 
 #ifndef COLL_RETRY_H
@@ -16,12 +16,12 @@
 
 #include "coll/collective.h"
 
-/* collective_run(), or that. */
+/* collective_run(), with retries if the session's policy asks for them. */
 enum hoop_status
 retry_run(const struct collective *collective, hoop_comm_t *comm);
 
-/* collective_start(), where nothing is done again.
- * Handle: also HOOP_E_UNIMPLEMENTED (calls of this communicator are). */
+/* collective_start(). An operation that is only started is never retried.
+ * Handle: also HOOP_E_UNIMPLEMENTED (the session's policy is to retry). */
 enum hoop_status
 retry_start(const struct collective *collective,
             hoop_comm_t *comm,

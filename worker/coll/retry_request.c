@@ -1,4 +1,4 @@
-/* coll/retry_request.c - a call that can be made again, among fewer ranks */
+/* coll/retry_request.c - a call that can be repeated among fewer ranks */
 
 #include "coll/retry_request.h"
 
@@ -18,8 +18,8 @@ members_note(struct retry_request *retry_request)
             hoop_comm_world_rank(retry_request->comm, i);
 }
 
-/* The result takes the input's place. In other calls with a root than a reduce
- * to it, nobody's input does. */
+/* Whether the result overwrites the input. In calls with a root, that happens
+ * only on the root of a call that receives there. */
 static bool
 is_overwritten(const struct collective *asked,
                const struct buffers *buffers,
@@ -50,7 +50,8 @@ room_take(struct comm_retry *retry, size_t n_bytes)
     return HOOP_OK;
 }
 
-/* In place, a rank's block of what it gathers is where it will stay. */
+/* In an in-place gather, a rank's input block lies where it stays in the
+ * output. */
 static const uint8_t *
 input_begin(const struct collective *asked,
             const struct buffers *buffers,
@@ -132,7 +133,8 @@ retry_request_deinit(struct retry_request *retry_request)
     free(retry_request->packed);
 }
 
-/* Survivors are in the order in which they were: the next of them. */
+/* The index in entry of a current member, at from or later: survivors keep
+ * their order. */
 static uint32_t
 entry_of(const struct retry_request *retry_request,
          uint32_t member,
@@ -145,7 +147,7 @@ entry_of(const struct retry_request *retry_request,
     return at;
 }
 
-/* Its rank now; HOOP_NO_RANK: it is lost. */
+/* The root's current rank; HOOP_NO_RANK: it is lost. */
 static uint32_t
 root_find(const struct retry_request *retry_request)
 {
@@ -165,7 +167,8 @@ retry_request_is_rootless(const struct retry_request *retry_request)
            root_find(retry_request) == HOOP_NO_RANK;
 }
 
-/* All find the same of the root, whatever each has kept. */
+/* The loss of the root is checked first, so that all ranks find the same even
+ * if one of them could not save its input. */
 static enum hoop_status
 again_check(const struct retry_request *retry_request)
 {
@@ -198,7 +201,7 @@ counts_choose(struct retry_request *retry_request)
     return HOOP_OK;
 }
 
-/* Bytes of the block that was rank's. */
+/* Bytes of the block of the rank that had this number at first. */
 static size_t
 block_bytes(const struct collective *asked, uint32_t rank)
 {
@@ -206,7 +209,7 @@ block_bytes(const struct collective *asked, uint32_t rank)
            dtype_size(asked->dtype);
 }
 
-/* Blocks for ranks that are lost are left out. */
+/* Copy the blocks for the current members one behind the other. */
 static enum hoop_status
 blocks_pack(struct retry_request *retry_request, const void *input)
 {
@@ -252,7 +255,7 @@ retry_request_rebuild(struct retry_request *retry_request)
     if (retry_request->input) {
         retry_request->now.send = retry_request->input;
         retry_request->now.recv = retry_request->output;
-        /* What a lossy codec owes is owed to the program's tensor. */
+        /* Error feedback belongs to the program's tensor, not to the copy. */
         if (!asked->place)
             retry_request->now.place = retry_request->output;
     }

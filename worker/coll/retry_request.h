@@ -1,10 +1,10 @@
 /*
- * coll/retry_request.h - a call that can be made again, among fewer ranks
+ * coll/retry_request.h - a call that can be repeated among fewer ranks
  *
- * It holds what the call began with: the members, and a copy of the input where
- * the result takes its place. Made again it is what the call would have been,
- * had only those been members who are left: with their inputs alone, their
- * blocks packed, and the root's new rank.
+ * It keeps what the call began with: the members, and a copy of the input if
+ * the result overwrites it. A repeated call is what the call would have been
+ * with only the surviving members: with their inputs alone, their blocks
+ * packed, and the root's new rank.
  */
 
 #ifndef COLL_RETRY_REQUEST_H
@@ -17,41 +17,43 @@
 #include "coll/collective.h"
 
 struct retry_request {
-    const struct collective *asked; /* borrowed, as comm */
+    const struct collective *asked; /* borrowed, as is comm */
     hoop_comm_t *comm;
-    uint32_t root;         /* of the world; HOOP_NO_RANK: the call has none */
-    bool is_kept;          /* all that it began with */
-    struct collective now; /* as it is to be called on comm as it is */
-    uint32_t *entry;       /* ranks of the world that were members */
+    uint32_t root; /* world rank; HOOP_NO_RANK: the call has no root */
+    bool is_kept;  /* everything that a repetition needs was saved */
+    /* the call to make on comm with its current members */
+    struct collective now;
+    uint32_t *entry; /* world ranks that were members at first */
     uint32_t n_entry;
-    uint32_t *members; /* ... that are, n_members of them */
+    uint32_t *members; /* world ranks that are members now, n_members of them */
     uint32_t n_members;
-    const void *input; /* as it was; NULL: as asked */
+    const void *input; /* the saved copy; NULL: the input is where it was */
     void *output;
-    size_t *counts; /* of the members that are left */
-    void *packed;   /* their blocks */
+    size_t *counts; /* of the current members */
+    void *packed;   /* blocks for the current members */
 };
 
 /*
- * asked has been checked. Copies of inputs lie in what comm has for that.
- * Handle: HOOP_E_EXHAUSTED (it is not to be called here, and can still be asked
- * about).
+ * Save what a repetition of asked, which has been checked, needs. Copies of
+ * inputs are kept in comm->retry.
+ * Handle: HOOP_E_EXHAUSTED (this rank cannot make the call, but
+ * retry_request_is_rootless() and retry_request_rebuild() can be called).
  */
 enum hoop_status
 retry_request_init(struct retry_request *retry_request,
                    const struct collective *asked,
                    hoop_comm_t *comm);
-/* Zeroed is fine. */
+/* Zeroed memory is fine. */
 void
 retry_request_deinit(struct retry_request *retry_request);
 
-/* The call has a root, which is no member of comm any more. */
+/* Whether the call has a root that is no longer a member of comm. */
 bool
 retry_request_is_rootless(const struct retry_request *retry_request);
 
-/* comm has other members than before: what is to be called now.
- * Handle: HOOP_E_PEER_LOST (the root is), HOOP_E_EXHAUSTED (also: it was not kept
- * at first). */
+/* Update retry_request->now after the members of comm have changed.
+ * Handle: HOOP_E_PEER_LOST (the root is lost), HOOP_E_EXHAUSTED (no memory now,
+ * or when the call began). */
 enum hoop_status
 retry_request_rebuild(struct retry_request *retry_request);
 

@@ -1,17 +1,18 @@
-/* coll/retry_vote.c - survivors agree on what has become of a call */
+/* coll/retry_vote.c - how survivors agree on the outcome of a call */
 
 #include "coll/retry_vote.h"
 
 #include <assert.h>
 
 enum {
-    /* Of flags: one bit, how many calls are over, and the same inverted: of
-     * bits that differ between ranks neither is left. */
+    /* The layout of flags: one bit; the number of calls that have ended; and
+     * the same number inverted. The bitwise and clears, in the number or in its
+     * inverse, each bit in which ranks differ. */
     UNFINISHED_BIT = 0,
     NUMBER_FIRST = 1,
     INVERSE_FIRST = 32,
     NUMBER_BITS = 31,
-    /* Of least: bits of what only the furthest say. */
+    /* The layout of least. The ranks furthest ahead have the smallest value. */
     OUTCOME_FIRST = 1,
     OUTCOME_BITS = 8,
     CALLS_FIRST = OUTCOME_FIRST + OUTCOME_BITS,
@@ -38,7 +39,7 @@ retry_vote_word(const struct retry_vote *retry_vote)
     };
 }
 
-/* All are in one call, and have finished it. */
+/* Whether all ranks are in the same call and have finished it. */
 static bool
 is_finished(uint64_t flags)
 {
@@ -57,8 +58,9 @@ retry_vote_decide(const struct retry_vote *retry_vote,
                                        .n_over = n_furthest};
 
     if (n_furthest > retry_vote->n_calls) {
-        /* Of more than one, nobody says how the first has ended; those behind
-         * could not end well without this rank. */
+        /* If this rank is behind by more than one call, nobody tells how the
+         * first of them ended. The calls after it could not succeed without
+         * this rank. */
         result.outcome =
             n_furthest == retry_vote->n_calls + 1
                 ? (enum hoop_status)(word.least >> OUTCOME_FIRST & OUTCOME_MASK)

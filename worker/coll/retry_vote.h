@@ -1,18 +1,22 @@
 /*
- * coll/retry_vote.h - survivors agree on what has become of a call
+ * coll/retry_vote.h - how survivors agree on the outcome of a call
  *
- * A call that may be done again ends when each rank knows that all have finished
- * it. When a rank is lost, one survivor may know that already, and be in its
- * next call, while another does not. Further ahead are those whose calls have
- * timed out, for want of one that is late. So each says where it is and what it
- * knows: in flags, of which survivors get the bitwise and, whether they are all
- * in one call and have finished that; and in least, of which they get the least,
- * which call it is, how the one before has ended, and whether it has lost its
- * root: of the ranks that are furthest.
+ * A retried call ends when each rank knows that all have finished it. When a
+ * rank is lost, one survivor may know that already and be in its next call,
+ * while another does not. Survivors whose calls have timed out, waiting for a
+ * late rank, may be further ahead.
  *
- * Who is in the next call may find that it has lost its root. Who is in the one
- * before could not know, and would make it alone, with a root of its own: so
- * both calls end for it. Pure.
+ * So each survivor contributes two words to an agreement. The result of flags
+ * is their bitwise and: whether all survivors are in the same call and have
+ * finished it. The result of least is the minimum, which is that of the ranks
+ * furthest ahead: in which call they are, how the one before ended, and whether
+ * their call has lost its root.
+ *
+ * A survivor in the next call may find that the call has lost its root. A
+ * survivor in the call before cannot know that, and would later make the next
+ * call alone, with a root of its own. So both calls end for it.
+ *
+ * Pure functions.
  */
 
 #ifndef COLL_RETRY_VOTE_H
@@ -23,18 +27,18 @@
 
 #include "hoop/status.h"
 
-/* Of one rank, in the call behind those that are over. */
+/* The state of one rank in its current call. */
 struct retry_vote {
-    uint64_t n_calls;         /* that are over */
+    uint64_t n_calls;         /* calls that have ended before */
     enum hoop_status outcome; /* of the last of them, if there is one */
     enum retry_vote_work {
         RETRY_VOTE_UNFINISHED,
-        RETRY_VOTE_FINISHED, /* all data are there */
+        RETRY_VOTE_FINISHED, /* all data have arrived */
     } work;
-    bool is_rootless; /* its root is lost: it cannot be made again */
+    bool is_rootless; /* the root is lost: the call cannot be repeated */
 };
 
-/* What is said, and what all have said together. */
+/* A rank's contribution, or the result for all. */
 struct retry_vote_word {
     uint64_t flags;
     uint64_t least;
@@ -46,14 +50,16 @@ retry_vote_word(const struct retry_vote *retry_vote);
 struct retry_vote_result {
     enum retry_vote_decision {
         RETRY_VOTE_OVER,  /* the call has ended, with outcome */
-        RETRY_VOTE_AGAIN, /* it must be done again */
+        RETRY_VOTE_AGAIN, /* the call must be repeated */
     } decision;
     enum hoop_status outcome;
-    uint64_t n_over;   /* calls; at least this one where it is over */
-    bool is_next_over; /* the one behind these, too: it has no root */
+    /* calls that have ended; includes this one if it is over */
+    uint64_t n_over;
+    /* the call after these has ended, too: its root is lost */
+    bool is_next_over;
 };
 
-/* word: of all survivors, of whom this rank is one. */
+/* Decide from the result over all survivors, of which this rank is one. */
 struct retry_vote_result
 retry_vote_decide(const struct retry_vote *retry_vote,
                   struct retry_vote_word word);

@@ -1,7 +1,7 @@
 /*
- * coll/scan.c - the public scan and exclusive scan
+ * coll/scan.c - the public inclusive and exclusive scan
  *
- * Only what is its own; the rest is coll/collective.c.
+ * Describes the calls; coll/collective.c runs them.
  */
 
 #include "coll/collective.h"

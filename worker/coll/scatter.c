@@ -1,7 +1,7 @@
 /*
- * coll/scatter.c - the public scatter, even and uneven
+ * coll/scatter.c - the public scatter, with equal and with varying counts
  *
- * Only what is its own; the rest is coll/collective.c.
+ * Describes the calls; coll/collective.c runs them.
  */
 
 #include "coll/collective.h"

@@ -1,9 +1,8 @@
 /*
- * coll/scatter_object.c - bytes for each rank, of which only the root knows how
- * many
+ * coll/scatter_object.c - scatter bytes whose lengths only the root knows
  *
- * Two chain: every rank learns the lengths of all objects from the root, then
- * the root scatters them, packed one behind the other.
+ * A chain of two collectives: the root broadcasts the lengths of all objects,
+ * then scatters the objects, which it has packed one behind the other.
  */
 
 #include <stdint.h>
@@ -20,17 +19,17 @@
 #include "session/comm.h"
 
 struct scatter_object {
-    const struct hoop_object *send; /* on root: one for each rank */
+    const struct hoop_object *send; /* on the root: one for each rank */
     void **out_bytes;
     size_t *out_n_bytes;
     uint32_t root;
     hoop_comm_t *comm; /* NULL: the default group's */
-    /* The chain' own. */
+    /* Set by the chain. */
     uint32_t rank;
     uint32_t size;
-    uint8_t *packed; /* on root */
+    uint8_t *packed; /* on the root */
     size_t *counts;  /* [rank] */
-    void *bytes;     /* this rank's; NULL: it has none */
+    void *bytes;     /* this rank's object; NULL: it is empty */
     int64_t lengths[];
 };
 
@@ -58,8 +57,8 @@ bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
         .parts =
             COLL_HAS_ROOT | COLL_SEND_AT_ROOT | COLL_SEND_ALL | COLL_HAS_COUNTS,
         .send = scatter->packed,
-        /* Where no byte is written the address must be that of no other
-         * buffer. */
+        /* Nothing is written to an empty receive buffer, but its address must
+         * differ from that of every other buffer. */
         .recv = scatter->bytes ? scatter->bytes : scatter,
         .counts = scatter->counts,
         .dtype = HOOP_UINT8,
@@ -97,7 +96,7 @@ is_root(const struct scatter_object *asked)
     return context_rank(asked->comm->context) == asked->root;
 }
 
-/* What the root gives. */
+/* Check the objects that the root passes. */
 static enum hoop_status
 check_send(const struct scatter_object *asked)
 {
@@ -141,7 +140,8 @@ check(const struct scatter_object *asked)
     return is_root(asked) ? check_send(asked) : HOOP_OK;
 }
 
-/* On root: all objects one behind the other, and their lengths. */
+/* On the root, pack all objects one behind the other, and note their
+ * lengths. */
 static enum hoop_status
 objects_pack(struct scatter_object *scatter)
 {
@@ -194,7 +194,8 @@ scatter_create(const struct scatter_object *asked,
     return HOOP_OK;
 }
 
-/* The first stage, or nothing where the process is no member. */
+/* Describe the first collective; an empty description if this process is not a
+ * member. */
 static enum hoop_status
 prepare(struct scatter_object *asked, struct collective *out_lengths)
 {

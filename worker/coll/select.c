@@ -1,7 +1,7 @@
 /*
- * coll/select.c - which algorithm does a collective
+ * coll/select.c - choose the algorithm of a collective
  *
- * The communicator's table knows (tune/tuning.h).
+ * Looks it up in the communicator's table (tune/tuning.h).
  */
 
 #include "coll/select.h"

@@ -1,4 +1,4 @@
-/* coll/select.h - which algorithm does a collective */
+/* coll/select.h - choose the algorithm of a collective */
 
 #ifndef COLL_SELECT_H
 #define COLL_SELECT_H
@@ -9,8 +9,8 @@
 #include "plan/plan.h"
 #include "session/comm.h"
 
-/* Never NULL for a collective. The same on all ranks. n_bytes: see
- * tune/tuning.h. */
+/* The algorithm for a call on comm, the same on all ranks. Never NULL for a
+ * collective. For the meaning of n_bytes see tune/tuning.h. */
 const struct algorithm *
 select_algorithm(const struct hoop_comm *comm,
                  enum call_name name,

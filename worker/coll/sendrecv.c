@@ -1,4 +1,4 @@
-/* coll/sendrecv.c - a send and a receive that are one operation */
+/* coll/sendrecv.c - a send and a receive as one operation */
 
 #include "hoop/p2p.h"
 

@@ -1,8 +1,8 @@
 /*
- * coll/simulate.c - the public simulator: check, shape, run
+ * coll/simulate.c - the public simulator: check, convert, run
  *
- * Users think in GB/s, the model in ns per byte; users think of buffers, plans
- * of blocks.
+ * Users give rates in GB/s and buffer sizes; the model needs ns per byte, and
+ * plans need blocks.
  */
 
 #include "hoop/simulate.h"
@@ -147,7 +147,7 @@ nodes_make(const struct hoop_simulation *simulation,
     return plan_nodes_create(names, simulation->n_ranks, out_nodes);
 }
 
-/* Blocks are cut on the frames' padding, as in a call. */
+/* Blocks are cut at the padding of frames, as in a real call. */
 static struct plan_shape
 shape_make(const struct hoop_simulation *simulation,
            enum collective_kind collective)
@@ -165,7 +165,7 @@ shape_make(const struct hoop_simulation *simulation,
 
     if (collective == COLLECTIVE_BARRIER)
         shape.count = 0;
-    /* All on one host, and few enough to share memory. */
+    /* All ranks are on one host, and few enough for a shared region. */
     if (simulation->n_per_node >= simulation->n_ranks &&
         simulation->n_ranks > 1 && simulation->n_ranks <= SHM_REGION_RANKS)
         shape.n_slot =

@@ -1,8 +1,8 @@
 /*
- * coll/split.c - a communicator divided by colors
+ * coll/split.c - split a communicator by colors
  *
- * Everybody learns everybody's color and key, and picks its own part out: all
- * who share a color find the same list, which comm_form() makes one.
+ * All ranks exchange colors and keys, and each selects its own part. All ranks
+ * of one color find the same list, of which comm_form() makes a communicator.
  */
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "coll/internal_collective.h"
 #include "session/comm.h"
 
-/* What a rank said; travels as bytes of the same machine word everywhere. */
+/* What one rank contributes; exchanged as int64 elements. */
 struct choice {
     int64_t color;
     int64_t key;
@@ -24,7 +24,7 @@ struct choice {
 
 struct part_query {
     int64_t key;
-    uint32_t rank; /* in the communicator that is divided */
+    uint32_t rank; /* in the communicator that is split */
 };
 
 static int
@@ -51,7 +51,8 @@ colors_check(const struct choice *choices, uint32_t size)
     return HOOP_OK;
 }
 
-/* Fills ranks with the world ranks of color; returns how many. */
+/* Fill ranks with the world ranks of this rank's color, in order of key;
+ * returns how many. */
 static uint32_t
 part_find(const hoop_comm_t *comm,
           const struct choice *choices,

@@ -1,4 +1,4 @@
-/* coll/tensor.c - the public functions of tensors that stay where they are */
+/* coll/tensor.c - public functions on local tensors */
 
 #include "hoop/tensor.h"
 
@@ -61,7 +61,7 @@ hoop_tensor_is_dense(const struct hoop_tensor *tensor)
            layout_is_dense(tensor);
 }
 
-/* Here, and only here, the result may have strides, too. */
+/* Only this function accepts a result with strides. */
 static enum hoop_status
 copy_prepare(const struct hoop_tensor *tensor, struct hoop_tensor *out)
 {

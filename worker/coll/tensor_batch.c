@@ -1,4 +1,4 @@
-/* coll/tensor_batch.c - a list of tensors as messages, started together */
+/* coll/tensor_batch.c - tensors of a list as messages, started together */
 
 #include <stdlib.h>
 
@@ -10,8 +10,8 @@
 #include "coll/message.h"
 #include "coll/tensor_message.h"
 
-/* The same list with tags as they travel; the caller frees it. *comm NULL
- * becomes the default group's. */
+/* Copy the list with tags as they travel; the caller frees *out_list. *comm
+ * NULL becomes the default group's. */
 static enum hoop_status
 list_copy(const struct hoop_tensor_message *messages,
           size_t n_messages,

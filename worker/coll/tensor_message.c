@@ -1,8 +1,9 @@
 /*
  * coll/tensor_message.c - tensors as messages
  *
- * Every call is a batch, of one if need be: each message is checked and, when
- * it is to be received, given its memory, then all are started together.
+ * Every call is a batch, possibly of one message: each message is checked and,
+ * if it is a receive, memory for it is allocated. Then all are started
+ * together.
  */
 
 #include "coll/tensor_message.h"
@@ -24,8 +25,8 @@ struct batch {
     size_t n_messages;
     hoop_comm_t *comm;
     enum engine_mode mode;
-    /* One for each message: */
-    struct hoop_tensor *made; /* to receive to */
+    /* Arrays of one element for each message: */
+    struct hoop_tensor *made; /* the tensor that a receive writes to */
     struct engine_message *requests;
     struct op **ops;
 };
@@ -51,7 +52,7 @@ batch_deinit_at(struct batch *batch)
     free(batch->ops);
 }
 
-/* Nothing was started: no memory is anybody's. */
+/* Nothing was started: free the memory that was allocated for receives. */
 static void
 batch_withdraw(const struct batch *batch)
 {
@@ -69,7 +70,7 @@ is_any_shape(const struct hoop_tensor *tensor)
     return tensor->shape.n_dims == HOOP_ANY_SHAPE;
 }
 
-/* Nothing is allocated for it. */
+/* Nothing is allocated for such a tensor. */
 static bool
 has_no_elements(const struct hoop_tensor *tensor)
 {
@@ -100,7 +101,8 @@ tensor_message_check_received(const struct hoop_tensor *expected,
     return HOOP_OK;
 }
 
-/* Where to receive to; of any shape, nowhere yet. */
+/* Prepare the tensor that a receive writes to. For HOOP_ANY_SHAPE there is none
+ * yet. */
 static enum hoop_status
 made_prepare(const struct tensor_message *message, struct hoop_tensor *out_made)
 {
@@ -121,7 +123,8 @@ message_prepare(const struct tensor_message *message,
                 const hoop_comm_t *comm,
                 struct hoop_tensor *out_made)
 {
-    /* The rest of it is the tensor's. */
+    /* message_check() checks kind and peer only; operand_check() checks the
+     * tensor. */
     const struct hoop_message ends = {.kind = message->kind,
                                       .peer = message->peer};
 
@@ -235,8 +238,8 @@ tensor_message_start(const struct tensor_message *messages,
     return n_messages > 0 ? batch_start(&batch, out_ops) : HOOP_OK;
 }
 
-/* The same messages, received to came, which holds what is handed out until it
- * is certain that all is. */
+/* Copy the messages so that they are received into came. The results are handed
+ * to the caller only after all messages have succeeded. */
 static void
 redirect(const struct tensor_message *messages,
          size_t n_messages,

@@ -1,4 +1,4 @@
-/* coll/tensor_p2p.c - one tensor as a message */
+/* coll/tensor_p2p.c - send and receive one tensor */
 
 #include "hoop/tensor.h"
 

@@ -1,4 +1,4 @@
-/* coll/wait.c - waiting for operations that have been started */
+/* coll/wait.c - wait for operations that have been started */
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +18,8 @@ deadline_of(int64_t timeout_ms)
                           : clock_deadline_ns((uint64_t)timeout_ms);
 }
 
-/* timeout_ms: what deadline_ns was made of. */
+/* timeout_ms is what deadline_ns was computed from; it is for the error
+ * text. */
 static enum hoop_status
 wait_until(hoop_op_t *op, uint64_t deadline_ns, int64_t timeout_ms)
 {
@@ -72,7 +73,7 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
             wait_until(ops[i], deadline_ns, timeout_ms);
         if (status != HOOP_E_PENDING)
             ops[i] = NULL;
-        /* A failure says more than a wait that was too short. */
+        /* A failure is more important than a wait that was too short. */
         if (status != HOOP_OK &&
             (first == HOOP_OK || first == HOOP_E_PENDING)) {
             first = status;
@@ -85,7 +86,7 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
     return HOOP_OK;
 }
 
-/* Whoever moves the data writes to it, and must not wait. */
+/* The progress owner writes to fd and must not block. */
 static enum hoop_status
 notified_check(int fd)
 {
