@@ -1,4 +1,4 @@
-/* state/block_transfer.c - the blocks' messages, a few at a time */
+/* state/block_transfer.c - send and receive missing blocks, a few at a time */
 
 #include "state/block_transfer.h"
 
@@ -11,14 +11,14 @@
 #include "coll/message.h"
 #include "session/comm.h"
 
-/* A ring of what is under way, oldest first. */
+/* A ring of pending operations, oldest first. */
 struct window {
     struct op *ops[LIMIT_STATE_UNDER_WAY];
     size_t bytes[LIMIT_STATE_UNDER_WAY];
     unsigned first;
     unsigned n_under_way;
-    uint64_t n_bytes;         /* of those that went well */
-    enum hoop_status failure; /* the first */
+    uint64_t n_bytes;         /* of the messages that succeeded */
+    enum hoop_status failure; /* the first failure, or HOOP_OK */
     char text[LIMIT_ERROR_TEXT];
 };
 
@@ -75,7 +75,8 @@ message_start(const struct block_transfer *block_transfer,
     window->n_under_way++;
 }
 
-/* One message of each lane that has any. False: none had. */
+/* Start one message of each lane that has any left. Returns false if none has,
+ * or after a failure that ends the transfer. */
 static bool
 turn(const struct block_transfer *block_transfer, struct window *window)
 {

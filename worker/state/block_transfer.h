@@ -1,15 +1,17 @@
 /*
- * state/block_transfer.h - the blocks' messages, a few at a time
+ * state/block_transfer.h - send and receive missing blocks, a few at a time
  *
- * A rank has a lane for each other that it sends blocks to, or gets them from,
- * and gives each lane its turn. Both ends of a message have the same lanes in
- * the same order of (turn, who gets it, who sends it): of all messages that are
- * under way on any rank, the first in that order has been started at both ends,
- * however few a rank has under way. So nobody waits for ever.
+ * A rank has one lane for each peer that it sends blocks to or receives them
+ * from, and takes one message from each lane in turn.
  *
- * A rank that is lost ends none of the messages of others: those who wait for
- * them are alive. They are gone through, and the first failure told. After any
- * other failure nothing more is started.
+ * There is no deadlock. Both ends of a message have its lanes in the order
+ * (turn, receiver, sender). Of all messages that are pending on any rank, the
+ * first in that order has been started at both ends, however few messages a
+ * rank may have pending.
+ *
+ * The loss of a rank does not end the transfers of others: those that wait for
+ * them are alive. So the remaining messages are processed, and the first
+ * failure is returned. After any other failure no more messages are started.
  */
 
 #ifndef STATE_BLOCK_TRANSFER_H
@@ -20,19 +22,20 @@
 #include "state/source_assignment.h"
 
 struct block_transfer_lane {
-    uint32_t peer; /* rank of comm */
+    uint32_t peer; /* a rank of comm */
     struct source_assignment source_assignment;
 };
 
 struct block_transfer {
     hoop_comm_t *comm; /* borrowed */
     enum hoop_message_kind kind;
-    struct block_transfer_lane *lanes; /* borrowed, used up */
+    struct block_transfer_lane *lanes; /* borrowed; consumed by the run */
     uint32_t n_lanes;
     uint64_t tag; /* the same on all ranks */
 };
 
-/* *out_bytes is written however it ends: what went well.
+/* Transfer the blocks of all lanes, and wait. Always writes *out_bytes: the
+ * bytes of the messages that succeeded.
  * Handle: as hoop_send() and hoop_recv(). */
 enum hoop_status
 block_transfer_run(const struct block_transfer *block_transfer,

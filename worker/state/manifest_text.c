@@ -1,4 +1,5 @@
-/* state/manifest_text.c - what a rank's tensors are, as texts to be compared */
+/* state/manifest_text.c - a tensor manifest as text, to compare it between
+ * ranks */
 
 #include "state/manifest_text.h"
 
@@ -10,9 +11,9 @@
 #include "tensor/shape.h"
 
 enum {
-    /* A dtype, a space, a shape; or how large blocks are. */
+    /* Space for a dtype, a space and a shape, or for the block size. */
     DESCRIPTION = 32 + sizeof(struct shape_text),
-    NAME_SHOWN = 200, /* of a name, in a text */
+    NAME_SHOWN = 200, /* bytes of a name in an error text */
 };
 
 static void
@@ -60,14 +61,15 @@ manifest_text_create(const struct tensor_manifest *tensor_manifest,
     return HOOP_OK;
 }
 
-/* Where a reader of a manifest text is; what is cut off ends it. */
+/* The position of a reader in a text. A string without its terminating 0 ends
+ * it. */
 struct reader {
     const char *at;
     const char *end;
 };
 
 struct pair {
-    const char *name; /* NULL: there is none any more */
+    const char *name; /* NULL: the text has ended */
     const char *description;
 };
 
@@ -94,7 +96,7 @@ pair_read(struct reader *reader)
     return pair.description ? pair : (struct pair){0};
 }
 
-/* The two are the first that differ, in the order of names. */
+/* Raise how the first pairs that differ, in the order of names, differ. */
 static enum hoop_status
 differing(const struct pair *mine, const struct pair *theirs, uint32_t rank)
 {

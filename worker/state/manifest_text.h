@@ -1,9 +1,10 @@
 /*
- * state/manifest_text.h - what a rank's tensors are, as texts to be compared
+ * state/manifest_text.h - a tensor manifest as text, to compare it between
+ * ranks
  *
- * Pairs of texts, each with its final 0: first "" and how large blocks are,
- * then each tensor's name and what it is, "float32 [2, 3]". A manifest text of
- * another rank is bytes from outside.
+ * Consists of pairs of strings, each with its terminating 0: first "" and the
+ * block size, then the name and the description of each tensor, such as
+ * "float32 [2, 3]". The text of another rank is untrusted input.
  */
 
 #ifndef STATE_MANIFEST_TEXT_H
@@ -16,13 +17,14 @@ struct manifest_text_bytes {
     size_t n_bytes;
 };
 
-/* *out_text's bytes are the caller's, who frees them.
+/* Write tensor_manifest as text. The caller frees out_text->bytes.
  * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 manifest_text_create(const struct tensor_manifest *tensor_manifest,
                      struct manifest_text_bytes *out_text);
 
-/* Whether mine is the same as that of rank, and if not, where.
+/* Compare this rank's text with that of rank. The error text names the first
+ * difference.
  * Handle: HOOP_E_MISMATCH. */
 enum hoop_status
 manifest_text_compare(const struct manifest_text_bytes *mine,

@@ -1,4 +1,4 @@
-/* state/missing_blocks.c - which blocks a rank lacks, a bit for each */
+/* state/missing_blocks.c - a bitmap of the blocks that a rank lacks */
 
 #include "state/missing_blocks.h"
 

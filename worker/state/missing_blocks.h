@@ -1,7 +1,7 @@
 /*
- * state/missing_blocks.h - which blocks a rank lacks, a bit for each
+ * state/missing_blocks.h - a bitmap of the blocks that a rank lacks
  *
- * As it travels: the lowest bit of the first byte is block 0's.
+ * It is sent as it is: block 0 is the lowest bit of the first byte.
  */
 
 #ifndef STATE_MISSING_BLOCKS_H
@@ -13,17 +13,18 @@
 
 #include "state/tensor_manifest.h"
 
-/* Bytes of the bits of all blocks. */
+/* The size of the bitmap for all blocks. */
 size_t
 missing_blocks_n_bytes(const struct tensor_manifest *tensor_manifest);
 
-/* What it comes to. */
+/* The totals of a bitmap. */
 struct missing_blocks_sum {
     uint64_t n_blocks;
     uint64_t n_bytes;
 };
 
-/* Of tensor_manifest, whose blocks should have the hashes truth[]. missing_blocks, the bitmap, is zeroed. */
+/* Set the bits of the blocks whose hashes differ from truth[]. missing_blocks
+ * must be zeroed. */
 struct missing_blocks_sum
 missing_blocks_find(const struct tensor_manifest *tensor_manifest,
                     const struct digest_wide *truth,

@@ -1,10 +1,11 @@
-/* state/source_assignment.c - which of the blocks that a rank lacks which source sends */
+/* state/source_assignment.c - which source sends which missing block to a
+ * rank */
 
 #include "state/source_assignment.h"
 
 #include "base/limits.h"
 
-/* Of n_bytes, where the part begins: no product overflows. */
+/* Where in n_bytes the part begins, computed so that no product overflows. */
 static uint64_t
 part_begin(uint64_t n_bytes, uint32_t number, uint32_t n_parts)
 {

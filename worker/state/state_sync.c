@@ -1,15 +1,17 @@
 /*
- * state/state_sync.c - every rank gets the newest of their states
+ * state/state_sync.c - bring all ranks to the newest state among them
  *
- * Accords divide it. In the first, each rank tells its version, what tensors it
- * has and the hash of all its blocks' hashes: where those are the same, that is
- * all. Otherwise the first rank that has the truth tells the hashes of its
- * blocks, and each rank looks which ones it lacks. After the second agreement those
- * who lack any tell which, and the blocks go. The third says that all is well
- * everywhere.
+ * Three agreements (coll/agree_status.h) divide the call. In the first, each
+ * rank contributes its version, a hash of its manifest text, and a hash of the
+ * hashes of its blocks. If the latter are equal on all ranks, the call is done.
+ * Otherwise the first source, a rank that has the newest version, broadcasts
+ * the hashes of its blocks, and each rank determines which blocks it lacks.
+ * After the second agreement the ranks exchange the bitmaps of missing blocks,
+ * and the blocks are transferred. The third agreement confirms that all ranks
+ * have succeeded.
  *
- * What can fail on one rank alone is done before an agreement, so that no rank
- * waits for one that has given up.
+ * Whatever can fail on one rank alone is done before an agreement, so that no
+ * rank waits for one that has given up.
  */
 
 #include <stdio.h>
@@ -29,7 +31,7 @@
 #include "state/manifest_text.h"
 #include "state/missing_blocks.h"
 
-/* What the ranks say in an agreement. */
+/* Indices of the numbers in an agreement. */
 enum {
     BEGIN_VERSION = 0,
     BEGIN_LISTING,
@@ -45,12 +47,14 @@ struct sync {
     struct agree_status *agree_status;
     struct tensor_manifest *tensor_manifest;
     struct manifest_text_bytes manifest_text;
-    struct digest_wide *truth; /* by block */
-    uint8_t *missing_blocks;   /* of this rank */
-    uint8_t *all_missing;      /* of those who lack any, by rank */
-    size_t *counts;            /* bytes of them, by rank */
+    struct digest_wide *truth; /* hashes of the newest state, by block */
+    uint8_t *missing_blocks;   /* bitmap of this rank */
+    /* bitmaps of the ranks that lack any blocks, in order of rank */
+    uint8_t *all_missing;
+    /* bytes of the bitmap of each rank; 0: it lacks no blocks */
+    size_t *counts;
     struct block_transfer_lane *lanes;
-    uint32_t *sources; /* ranks that have the truth */
+    uint32_t *sources; /* ranks that have the newest version */
     uint32_t n_sources;
     bool is_source;
     uint64_t tag;
@@ -71,7 +75,8 @@ sync_deinit(struct sync *sync)
     free(sync->sources);
 }
 
-/* All that will be needed: what nobody touches is no memory yet. */
+/* Allocate everything in advance. Memory that is never touched costs
+ * nothing. */
 static enum hoop_status
 sync_allocate(struct sync *sync)
 {
@@ -117,7 +122,8 @@ state_describe(struct sync *sync,
     return HOOP_OK;
 }
 
-/* odd has other tensors than rank 0: it finds out which. */
+/* Rank odd has other tensors than rank 0. It finds out which, and all ranks
+ * fail with its text. */
 static enum hoop_status
 manifest_texts_compare(struct sync *sync, uint32_t odd)
 {
@@ -145,7 +151,7 @@ manifest_texts_compare(struct sync *sync, uint32_t odd)
                        odd);
 }
 
-/* By what all ranks have said. */
+/* Determine the sources from what all ranks contributed. */
 static void
 sources_find(struct sync *sync)
 {
@@ -211,7 +217,7 @@ sync_begin(struct sync *sync, const struct hoop_state *state)
     return error_pass(status);
 }
 
-/* One that has the truth, too, has the same. */
+/* Check that this source has the same bytes as the first source. */
 static enum hoop_status
 source_check(const struct sync *sync)
 {
@@ -232,7 +238,7 @@ source_check(const struct sync *sync)
     return HOOP_OK;
 }
 
-/* Who lacks what, for all to know. */
+/* Determine the missing blocks of each rank and share them with all ranks. */
 static enum hoop_status
 missing_blocks_exchange(struct sync *sync)
 {
@@ -269,8 +275,9 @@ missing_blocks_exchange(struct sync *sync)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Of those who lack any, the number-th is rank. Each begins with another source,
- * so that few blocks each do not all come from the first. */
+/* Create the lanes for rank, the number-th of the ranks that lack blocks. Each
+ * of these ranks begins with a different source: if each lacks few blocks, they
+ * do not all come from the first source. */
 static void
 lanes_assign(struct sync *sync,
              struct block_transfer *block_transfer,
@@ -297,7 +304,7 @@ lanes_assign(struct sync *sync,
     }
 }
 
-/* What has come is what was hashed. */
+/* Check that the blocks received have the hashes that the source announced. */
 static enum hoop_status
 arrivals_check(const struct sync *sync)
 {
@@ -347,10 +354,11 @@ blocks_transfer(struct sync *sync)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Who has heard all missing blocks may go on to wait for blocks of those that give up here,
- * and live. Before, nobody waits for one rank alone; and behind it no rank that
- * gives up owes a block. So whoever has finished, and calls other things on comm,
- * can go on with them. */
+/* Revoke comm after a loss in missing_blocks_exchange(): ranks that have
+ * completed the exchange may wait for blocks of this rank, which lives but
+ * gives up here. Before the exchange no rank waits for a single other one, and
+ * after it a rank that gives up owes no blocks. So no revocation is needed
+ * there, and ranks that have finished can go on with other calls on comm. */
 static void
 peer_loss_report(const hoop_comm_t *comm, enum hoop_status status)
 {

@@ -1,5 +1,5 @@
-/* state/tensor_manifest.c - a rank's tensors, in the order of their names, in blocks
- */
+/* state/tensor_manifest.c - a rank's tensors in order of their names, cut into
+ * blocks */
 
 #include "state/tensor_manifest.h"
 
@@ -11,7 +11,7 @@
 #include "tensor/operand.h"
 
 enum {
-    /* 64 hashes for the bytes of one: 6 MB of them for 100 GB. */
+    /* The hashes of 100 GB take 6 MB. */
     BLOCK_BYTES = 256 * 1024,
 };
 
@@ -149,7 +149,8 @@ tensor_manifest_digest(struct tensor_manifest *tensor_manifest)
                                  sizeof(struct digest_wide));
 }
 
-/* The last one that begins at or before number: behind those without blocks. */
+/* The last entry whose first block is number or earlier. This skips tensors
+ * without blocks. */
 static size_t
 entry_of(const struct tensor_manifest *tensor_manifest, uint64_t number)
 {

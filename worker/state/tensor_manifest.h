@@ -1,9 +1,10 @@
 /*
- * state/tensor_manifest.h - a rank's tensors, in the order of their names, in blocks
+ * state/tensor_manifest.h - a rank's tensors in order of their names, cut into
+ * blocks
  *
- * Every tensor is cut by itself, the last block of each may be shorter, and one
- * without elements has none. Blocks are numbered through all tensors: a number
- * means the same bytes on every rank whose manifest has the same manifest text.
+ * Every tensor is cut on its own: its last block may be shorter, and a tensor
+ * without elements has no blocks. Blocks are numbered through all tensors. A
+ * number means the same bytes on all ranks whose manifest text is equal.
  */
 
 #ifndef STATE_TENSOR_MANIFEST_H
@@ -28,19 +29,19 @@ struct tensor_manifest {
     size_t block_bytes;
     uint64_t n_blocks;
     uint64_t n_bytes;
-    struct digest_wide *digests; /* by block; tensor_manifest_digest() */
+    struct digest_wide *digests; /* by block; set by tensor_manifest_digest() */
     struct tensor_manifest_entry entries[];
 };
 
-/* Bytes of one tensor, from the first of a block on. */
+/* Adjacent bytes of one tensor that begin at a block. */
 struct tensor_manifest_run {
     size_t entry;
     uint8_t *at;
-    size_t offset; /* in the tensor */
+    size_t offset; /* in bytes, from the tensor's beginning */
     size_t n_bytes;
 };
 
-/* state is borrowed for life.
+/* Check and sort the tensors of state, which is borrowed for life.
  * Handle: HOOP_E_INVALID (the text names the tensor), HOOP_E_EXHAUSTED. */
 enum hoop_status
 tensor_manifest_create(const struct hoop_state *state,
@@ -52,17 +53,18 @@ tensor_manifest_destroy(struct tensor_manifest *tensor_manifest);
 
 DEFINE_CLEANUP(struct tensor_manifest *, tensor_manifest_destroy)
 
-/* Hash all blocks, and return the hash of all of them. */
+/* Compute the hashes of all blocks, and return the hash of those hashes. */
 struct digest_wide
 tensor_manifest_digest(struct tensor_manifest *tensor_manifest);
 
-/* n_blocks of them from number on, all of one tensor. */
+/* The bytes of n_blocks blocks, beginning with number, all of one tensor. */
 struct tensor_manifest_run
 tensor_manifest_run(const struct tensor_manifest *tensor_manifest,
                     uint64_t number,
                     uint64_t n_blocks);
 
-/* How many blocks from number on, end not included, one tensor has. */
+/* How many of the blocks from number up to, but not including, end are of the
+ * same tensor as number. */
 uint64_t
 tensor_manifest_n_adjacent(const struct tensor_manifest *tensor_manifest,
                            uint64_t number,
