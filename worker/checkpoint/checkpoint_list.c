@@ -1,4 +1,4 @@
-/* checkpoint/checkpoint_list.c - what a folder's checkpoint holds */
+/* checkpoint/checkpoint_list.c - list the contents of a folder's checkpoint */
 
 #include "hoop/checkpoint.h"
 

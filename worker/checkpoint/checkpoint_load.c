@@ -1,9 +1,9 @@
 /*
- * checkpoint/checkpoint_load.c - load tensors, all ranks or none
+ * checkpoint/checkpoint_load.c - load tensors on all ranks or on none
  *
- * The first rank reads the index and gives it to the others, so that all load
- * from the same checkpoint. A save may replace it meanwhile and remove its
- * files: when a load fails, and the index is another by now, it begins again.
+ * The first rank reads the index and broadcasts it, so that all ranks load the
+ * same checkpoint. A save may replace the checkpoint meanwhile and remove its
+ * files. So if a load fails and the index has changed, the load starts again.
  */
 
 #include <stdio.h>
@@ -25,8 +25,8 @@
 #include "tensor/shape.h"
 
 enum {
-    ATTEMPTS = 100, /* each is a save that was faster */
-    /* What the ranks say in an agreement. */
+    ATTEMPTS = 100, /* each failed because a save was faster */
+    /* Indices of the numbers in an agreement. */
     BEGIN_DIGEST = 0,
     AGAIN_IS_OTHER = 0,
 };
@@ -36,11 +36,11 @@ struct load {
     struct folder folder;
     struct agree_status *agree_status;
     struct manifest *manifest; /* of the checkpoint */
-    uint64_t digest;           /* of what is asked for */
+    uint64_t digest;           /* of what the caller asks for */
     const struct hoop_named_dtensor *tensors;
     size_t n_tensors;
-    /* Of one tensor that is made when its shape is known; NULL: they are all
-     * there. */
+    /* How to create the only tensor, once its shape is known; NULL: the tensors
+     * exist. */
     const struct hoop_tensor_spec *spec;
     hoop_dtensor_t *made;
 };
@@ -51,8 +51,8 @@ load_is_first(const struct load *load)
     return hoop_comm_rank(load->agree_status->comm) == 0;
 }
 
-/* What the first rank read is everybody's; for free(). mine is how it has gone
- * so far. */
+/* Broadcast the index that the first rank has read; the caller frees *out_text.
+ * mine is this rank's status so far. */
 static enum hoop_status
 index_share(struct load *load,
             enum hoop_status mine,
@@ -93,7 +93,8 @@ tensor_make(struct load *load, const struct hoop_checkpoint_tensor *saved)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* The tensor of that name, made or compared. */
+/* Find a tensor in the checkpoint, and create it or compare its dtype and
+ * shape. */
 static enum hoop_status
 tensor_match(struct load *load, size_t at, size_t *out_number)
 {
@@ -136,7 +137,7 @@ compare_numbers(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* All that this rank wants, by number. */
+/* Determine all parts that this rank wants, in order of number. */
 static enum hoop_status
 parts_match(struct load *load, struct fetch_part *parts)
 {
@@ -175,7 +176,7 @@ parts_fetch(struct load *load, struct fetch_part *parts)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* mine is how the caller's arguments are. */
+/* Load once. mine is the status of checking the caller's arguments. */
 static enum hoop_status
 load_attempt(struct load *load, enum hoop_status mine)
 {
@@ -201,8 +202,7 @@ load_attempt(struct load *load, enum hoop_status mine)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* After a failure that all know of: whether the checkpoint has been replaced.
- */
+/* After a failure that all ranks know of: has the checkpoint been replaced? */
 static bool
 load_is_outdated(struct load *load, enum hoop_status failure)
 {
@@ -219,7 +219,7 @@ load_is_outdated(struct load *load, enum hoop_status failure)
     return load->agree_status->words[0].numbers[AGAIN_IS_OTHER] != 0;
 }
 
-/* As before the attempt. */
+/* Undo the attempt. */
 static void
 load_reset(struct load *load)
 {
@@ -228,7 +228,8 @@ load_reset(struct load *load)
     hoop_dtensor_free(STEAL(load->made));
 }
 
-/* On failure what was made is freed. */
+/* Load until it succeeds or fails for good. On failure the created tensor is
+ * freed. */
 static enum hoop_status
 load_run(struct load *load, enum hoop_status mine)
 {
@@ -254,7 +255,7 @@ load_run(struct load *load, enum hoop_status mine)
     return error_pass(status);
 }
 
-/* In a process that is not in the mesh: the tensor without a part. */
+/* In a process that is not in the mesh, create the tensor without a part. */
 static enum hoop_status
 load_outside(struct load *load, enum hoop_status status)
 {
@@ -271,7 +272,8 @@ load_outside(struct load *load, enum hoop_status status)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* A hash of what is asked for, where the shape is not known: of all cuts. */
+/* Hash what is asked for. The shape is not known, so the sharding of all
+ * HOOP_MAX_DIMS dimensions is included. */
 static enum hoop_status
 request_digest(const char *name,
                const struct hoop_tensor_spec *spec,

@@ -1,13 +1,15 @@
 /*
- * checkpoint/checkpoint_save.c - save tensors, all ranks or none
+ * checkpoint/checkpoint_save.c - save tensors on all ranks or on none
  *
- * Three accords divide it. Before the first, each rank looks at what it is to
- * save, and the first rank locks the folder and chooses the names of the files.
- * Before the second, all compare what several of them have, and each writes its
- * file to the disk. Before the third, the
- * first rank commits. Files that no checkpoint will name are removed at once
- * only where all ranks know that; a rank that has lost the others cannot tell,
- * and leaves its file to the next save.
+ * Three agreements (coll/agree_status.h) divide a save. Before the first, each
+ * rank checks what it is to save, and the first rank locks the folder and
+ * chooses the names of the files. Before the second, the ranks compare parts
+ * that several of them hold, and each writes its file to disk. Before the
+ * third, the first rank commits.
+ *
+ * Files that no checkpoint will name are removed at once only if all ranks know
+ * that. A rank that has lost the others cannot know, and leaves its file to the
+ * next save.
  */
 
 #include <stdbool.h>
@@ -30,7 +32,7 @@
 #include "session/comm.h"
 #include "tensor/operand.h"
 
-/* What the ranks say in an agreement. */
+/* Indices of the numbers in an agreement. */
 enum {
     BEGIN_DIGEST = 0,
     BEGIN_GENERATION,
@@ -49,7 +51,8 @@ struct save {
     struct file_writer *file_writer; /* this rank's file */
 };
 
-/* The first rank's: which save it is. */
+/* On the first rank: lock the folder, remove what earlier saves have left and
+ * choose the generation and token of this save. */
 static enum hoop_status
 folder_prepare(struct folder *folder, uint64_t *out_generation, uint64_t *token)
 {
@@ -95,7 +98,8 @@ save_begin(struct save *save, const char *path)
     return HOOP_OK;
 }
 
-/* Whether any tensor lies on several ranks alike: on all ranks the same. */
+/* Whether several ranks hold the same part of any tensor. The result is the
+ * same on all ranks. */
 static bool
 has_replicas(const struct save *save)
 {
@@ -108,7 +112,7 @@ has_replicas(const struct save *save)
     return false;
 }
 
-/* digests: of each place, of each tensor. */
+/* digests holds one digest for each place and tensor, [place][tensor]. */
 static enum hoop_status
 digests_compare(const struct save *save, const uint64_t *digests)
 {
@@ -134,8 +138,8 @@ digests_compare(const struct save *save, const uint64_t *digests)
     return HOOP_OK;
 }
 
-/* Ranks that have the same part each write a share of it: where their bytes
- * differ, what is loaded would be of several of them. */
+/* Ranks that hold the same part each write a piece of it. If their bytes
+ * differed, a loaded part would be a mixture. */
 static enum hoop_status
 replicas_compare(const struct save *save)
 {
@@ -167,7 +171,7 @@ replicas_compare(const struct save *save)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* This rank's piece of a tensor. */
+/* Write this rank's piece of a tensor. */
 static enum hoop_status
 piece_write(struct save *save, size_t number)
 {
@@ -223,8 +227,8 @@ save_write(struct save *save)
     return HOOP_OK;
 }
 
-/* *out_outcome is what the first rank says; a rank that cannot hear it does not
- * know. */
+/* Commit on the first rank. *out_outcome is what the first rank reports, or
+ * FOLDER_UNCERTAIN on a rank that does not receive it. */
 static enum hoop_status
 save_commit(struct save *save, enum folder_outcome *out_outcome)
 {
@@ -242,7 +246,8 @@ save_commit(struct save *save, enum folder_outcome *out_outcome)
                        ? (enum folder_outcome)save->agree_status->words[0]
                              .numbers[COMMIT_OUTCOME]
                        : FOLDER_UNCERTAIN;
-    /* Nobody but the first rank knows that it has, if it is alone now. */
+    /* Clean even if the agreement failed: the first rank may be the only one
+     * that knows of the commit. */
     if (outcome == FOLDER_COMMITTED)
         folder_clean(&save->folder, save->manifest);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

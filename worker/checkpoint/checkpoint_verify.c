@@ -1,8 +1,8 @@
 /*
  * checkpoint/checkpoint_verify.c - read all files and compare their digests
  *
- * A save may replace the checkpoint meanwhile: what was found counts only if
- * the index is still the same.
+ * A save may replace the checkpoint meanwhile, so a failure counts only if the
+ * index has not changed.
  */
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #include "checkpoint/piece.h"
 
 enum {
-    ATTEMPTS = 100, /* each is a save that was faster */
+    ATTEMPTS = 100, /* each failed because a save was faster */
     ROOM = 1024 * 1024,
 };
 
@@ -53,7 +53,7 @@ file_digest(const struct folder *folder,
     return HOOP_OK;
 }
 
-/* offsets has room for those of all tensors. */
+/* offsets has space for the offsets of all tensors. */
 static enum hoop_status
 file_verify(const struct folder *folder,
             const struct manifest *manifest,
@@ -98,7 +98,7 @@ manifest_verify(const struct folder *folder, const struct manifest *manifest)
     return HOOP_OK;
 }
 
-/* *out_is_outdated: it has been replaced meanwhile. */
+/* *out_is_outdated: the checkpoint has been replaced meanwhile. */
 static enum hoop_status
 folder_verify(const struct folder *folder, bool *out_is_outdated)
 {

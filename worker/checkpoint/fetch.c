@@ -1,4 +1,4 @@
-/* checkpoint/fetch.c - this rank's parts of some tensors, out of the files */
+/* checkpoint/fetch.c - read this rank's parts of tensors from the files */
 
 #include "checkpoint/fetch.h"
 
@@ -10,7 +10,7 @@
 #include "checkpoint/piece.h"
 #include "dtype/dtype.h"
 
-/* Whether a file has anything that is wanted. */
+/* Whether a file contains anything that this rank wants. */
 static bool
 file_matters(const struct fetch *fetch, uint32_t file)
 {
@@ -28,7 +28,7 @@ file_matters(const struct fetch *fetch, uint32_t file)
     return false;
 }
 
-/* What a file has of a part; its piece begins at offset. */
+/* Read what a file contains of a part. offset is where its piece begins. */
 static enum hoop_status
 part_read(const struct fetch *fetch,
           const struct fetch_part *wanted,
@@ -54,7 +54,7 @@ part_read(const struct fetch *fetch,
     return HOOP_OK;
 }
 
-/* offsets has room for those of all tensors. */
+/* Read from one file. offsets has space for the offsets of all tensors. */
 static enum hoop_status
 file_read(const struct fetch *fetch, uint32_t file, uint64_t *offsets)
 {

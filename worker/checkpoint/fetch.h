@@ -1,8 +1,9 @@
 /*
- * checkpoint/fetch.h - this rank's parts of some tensors, out of the files
+ * checkpoint/fetch.h - read this rank's parts of tensors from the files
  *
- * File by file, beginning with the one of this rank's own number so that not
- * all ranks ask for the same one at once; every byte is read once.
+ * Files are read one after the other, beginning with the file of this rank's
+ * own number, so that not all ranks read the same file at once. Every byte is
+ * read once.
  */
 
 #ifndef CHECKPOINT_FETCH_H
@@ -15,22 +16,23 @@
 #include "checkpoint/folder.h"
 #include "checkpoint/manifest.h"
 
-/* One that is wanted. */
+/* A part of a tensor that this rank wants. */
 struct fetch_part {
     size_t number; /* of the tensor, in the checkpoint */
     struct hoop_part part;
-    void *bytes; /* dense */
+    void *bytes; /* where to store the part, dense */
 };
 
 struct fetch {
     const struct folder *folder;
     const struct manifest *manifest;
-    struct fetch_part *parts; /* [n_parts], by rising number */
+    struct fetch_part *parts; /* [n_parts], in ascending order of number */
     size_t n_parts;
-    uint32_t first_file; /* any number */
+    uint32_t first_file; /* any number; taken modulo the number of files */
 };
 
-/* Handle: HOOP_E_DATA_LOSS (a file is missing, or is not what the index
+/* Read all parts.
+ * Handle: HOOP_E_DATA_LOSS (a file is missing, or is not what the index
  * says). */
 enum hoop_status
 fetch_run(const struct fetch *fetch);

@@ -1,4 +1,4 @@
-/* checkpoint/file_name.c - what the files of a checkpoint are called */
+/* checkpoint/file_name.c - the names of a checkpoint's files */
 
 #include "checkpoint/file_name.h"
 
@@ -38,7 +38,7 @@ file_name_read(const char *text, struct file_name *out_name)
         return false;
     if (n_fields == 2)
         name.kind = FILE_NAME_INDEX;
-    /* It is ours only if we would have written just that. */
+    /* The name is hoop's only if file_name_write() would have written it. */
     file_name_write(&name, again);
     if (strcmp(again, text) != 0)
         return false;

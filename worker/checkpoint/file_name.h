@@ -1,11 +1,11 @@
 /*
- * checkpoint/file_name.h - what the files of a checkpoint are called
+ * checkpoint/file_name.h - the names of a checkpoint's files
  *
- *     hoop-12-0123456789abcdef-3.part    of place 3, in the 12th save
- *     hoop-12-0123456789abcdef.index     what becomes index.json
+ *   hoop-12-0123456789abcdef-3.part    of place 3, in the 12th save
+ *   hoop-12-0123456789abcdef.index     is renamed to index.json
  *
- * The 16 digits are by chance, so that files of two saves never meet. Whatever
- * is called otherwise is not ours to remove.
+ * The 16 digits are random, so that two saves never use the same names. A file
+ * with any other name is not hoop's and is never removed.
  */
 
 #ifndef CHECKPOINT_FILE_NAME_H
@@ -27,13 +27,13 @@ struct file_name {
     enum file_name_kind kind;
     uint64_t generation;
     uint64_t token;
-    uint32_t place; /* of a part */
+    uint32_t place; /* of a part only */
 };
 
 void
 file_name_write(const struct file_name *name, char out_text[FILE_NAME_ROOM]);
 
-/* false: it is none, or is not written like that. */
+/* Returns false unless text is exactly a name that file_name_write() writes. */
 bool
 file_name_read(const char *text, struct file_name *out_name);
 

@@ -1,4 +1,5 @@
-/* checkpoint/file_reader.c - ranges of a file, straight to where they belong */
+/* checkpoint/file_reader.c - read ranges of a file directly into their
+ * places */
 
 #include "checkpoint/file_reader.h"
 
@@ -18,7 +19,7 @@ struct file_reader {
     const struct folder *folder;
     const struct hoop_checkpoint_file *file;
     int fd;
-    uint64_t start; /* of what is not read yet */
+    uint64_t start; /* of what has not been read yet */
     uint64_t end;
     int n_places;
     struct iovec places[LIMIT_READ_RANGES];
@@ -72,7 +73,7 @@ file_reader_create(const struct folder *folder,
     return HOOP_OK;
 }
 
-/* n_bytes of the places have been read, from the first on. */
+/* Remove the first n_bytes, which have been read, from the places. */
 static void
 places_advance(struct iovec **places, int *n_places, size_t n_bytes)
 {
@@ -114,7 +115,8 @@ file_reader_finish(struct file_reader *file_reader)
     return HOOP_OK;
 }
 
-/* Whether it continues what is not read yet, in the file and in memory. */
+/* Whether the range continues the last pending one, both in the file and in
+ * memory. */
 static bool
 range_continues(const struct file_reader *file_reader,
                 const struct range *range)
@@ -145,7 +147,7 @@ file_reader_add(struct file_reader *file_reader, const struct range *range)
         file_reader->end += range->n_bytes;
         return HOOP_OK;
     }
-    /* Room for what lies between, and for the range. */
+    /* Up to two places are needed, for the gap and for the range. */
     if (file_reader->n_places > LIMIT_READ_RANGES - 2 ||
         range->offset - file_reader->end >= LIMIT_READ_GAP)
         status = file_reader_finish(file_reader);

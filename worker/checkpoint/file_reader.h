@@ -1,9 +1,9 @@
 /*
- * checkpoint/file_reader.h - ranges of a file, straight to where they belong
+ * checkpoint/file_reader.h - read ranges of a file directly into their places
  *
- * Ranges come in rising order. Many small ones that lie near each other are
- * read by one call of the kernel's, which takes a list of places in memory;
- * what lies between them, if it is little, goes to a place of no use.
+ * Ranges come in ascending order. Many small ranges that are close to each
+ * other are read by one preadv(); small gaps between them are read into a
+ * scratch buffer.
  */
 
 #ifndef CHECKPOINT_FILE_READER_H
@@ -20,24 +20,26 @@ struct folder;
 struct file_reader;
 
 struct range {
-    uint64_t offset; /* not before the end of the one before */
-    void *bytes;     /* where to */
+    uint64_t offset; /* not before the end of the range before */
+    void *bytes;     /* where to store the range */
     size_t n_bytes;
 };
 
-/* A file, which must be as large as file says. folder and file are borrowed.
- * Handle: HOOP_E_DATA_LOSS (it is missing, or has another size),
- * HOOP_E_DENIED, HOOP_E_EXHAUSTED. */
+/* Open a file, which must have the size that file gives. folder and file are
+ * borrowed until file_reader_destroy().
+ * Handle: HOOP_E_DATA_LOSS (it is missing, or has another size), HOOP_E_DENIED,
+ * HOOP_E_EXHAUSTED. */
 enum hoop_status
 file_reader_create(const struct folder *folder,
                    const struct hoop_checkpoint_file *file,
                    struct file_reader **out_reader);
 
-/* Read a range, now or with the next. Handle: HOOP_E_DATA_LOSS. */
+/* Read a range, now or together with later ones. Its bytes are valid after
+ * file_reader_finish(). Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 file_reader_add(struct file_reader *file_reader, const struct range *range);
 
-/* What is not read yet. */
+/* Read the ranges that have not been read yet. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 file_reader_finish(struct file_reader *file_reader);
 

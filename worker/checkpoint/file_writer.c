@@ -1,9 +1,9 @@
 /*
- * checkpoint/file_writer.c - a new file, written from its beginning to its end
+ * checkpoint/file_writer.c - write a new file sequentially
  *
- * A process that exceeds its limit on the size of files gets a signal that ends
- * it. It is kept from the user's process: the thread blocks it while it writes,
- * and takes it out if its own write has caused it.
+ * A process that exceeds its limit on file sizes gets SIGXFSZ, which would end
+ * the user's process. So the thread blocks the signal while it writes, and
+ * consumes it if its own write has caused it.
  */
 
 #include "checkpoint/file_writer.h"
@@ -58,7 +58,7 @@ file_writer_create(const struct folder *folder,
     return HOOP_OK;
 }
 
-/* write(), without SIGXFSZ. */
+/* write() without SIGXFSZ. */
 static ssize_t
 write_quietly(int fd, const void *bytes, size_t n_bytes)
 {
@@ -80,7 +80,7 @@ write_quietly(int fd, const void *bytes, size_t n_bytes)
     return n;
 }
 
-/* Up to LIMIT_WRITE of them. */
+/* Append up to LIMIT_WRITE bytes. */
 static enum hoop_status
 chunk_add(struct file_writer *file_writer, const uint8_t *bytes, size_t n_bytes)
 {

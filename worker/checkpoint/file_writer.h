@@ -1,7 +1,7 @@
 /*
- * checkpoint/file_writer.h - a new file, written from its beginning to its end
+ * checkpoint/file_writer.h - write a new file sequentially
  *
- * And its digest, taken while the bytes are in the cache.
+ * The digest is computed while the bytes are in the cache.
  */
 
 #ifndef CHECKPOINT_FILE_WRITER_H
@@ -22,34 +22,35 @@ struct written {
     uint64_t digest;
 };
 
-/* A file that is not there yet. folder and name are borrowed. Handle:
- * HOOP_E_DENIED, HOOP_E_EXHAUSTED. */
+/* Create a file, which must not exist yet. folder and name are borrowed until
+ * the writer is destroyed.
+ * Handle: HOOP_E_DENIED, HOOP_E_EXHAUSTED. */
 enum hoop_status
 file_writer_create(const struct folder *folder,
                    const char *name,
                    struct file_writer **out_writer);
 
-/* The next bytes. Handle: HOOP_E_EXHAUSTED (no space, or a limit on the size of
- * files). */
+/* Append bytes. Handle: HOOP_E_EXHAUSTED (no space left, or the process's limit
+ * on file sizes). */
 enum hoop_status
 file_writer_add(struct file_writer *file_writer,
                 const void *bytes,
                 size_t n_bytes);
 
-/* Zeros up to a multiple of alignment, which is small. */
+/* Append zeros up to a multiple of alignment, which is at most 64. */
 enum hoop_status
 file_writer_align(struct file_writer *file_writer, size_t alignment);
 
-/* All is on the disk; nothing may be added. */
+/* Sync and close the file. No more bytes may be added. */
 enum hoop_status
 file_writer_finish(struct file_writer *file_writer,
                    struct written *out_written);
 
-/* The file stays. NULL is fine. */
+/* Free the writer and keep the file. NULL is fine. */
 void
 file_writer_destroy(struct file_writer *file_writer);
 
-/* The file goes. NULL is fine. */
+/* Free the writer and remove the file. NULL is fine. */
 void
 file_writer_abandon(struct file_writer *file_writer);
 

@@ -1,4 +1,5 @@
-/* checkpoint/folder.c - the folder of a checkpoint, and what commits one */
+/* checkpoint/folder.c - the folder of a checkpoint, and how a save is
+ * committed */
 
 #include "checkpoint/folder.h"
 
@@ -79,7 +80,7 @@ folder_lock(struct folder *folder)
     if (fd < 0)
         return folder_raise(folder, errno, "open", lock_name);
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        descriptor_track(fd); /* no child keeps it */
+        descriptor_track(fd); /* so that a forked child closes it */
         folder->lock = fd;
         return HOOP_OK;
     }
@@ -92,7 +93,7 @@ folder_lock(struct folder *folder)
     return folder_raise(folder, error, "lock", lock_name);
 }
 
-/* All of a file that is not too large. */
+/* Read a whole file that is not too large. */
 static enum hoop_status
 text_read(const struct folder *folder, int fd, char **out_text, size_t *out_n)
 {
@@ -206,7 +207,7 @@ folder_sync(const struct folder *folder)
     return HOOP_OK;
 }
 
-/* The index under its first name. */
+/* Write the index under its unique name. */
 static enum hoop_status
 index_write(const struct folder *folder,
             const struct manifest *manifest,
@@ -244,7 +245,7 @@ folder_commit(const struct folder *folder,
     file_name_write(&of, name);
     enum hoop_status status = index_write(folder, manifest, name);
     if (status == HOOP_OK)
-        status = folder_sync(folder); /* the names of all files */
+        status = folder_sync(folder); /* makes the names of all files durable */
     if (status != HOOP_OK)
         return error_pass(status);
     if (renameat(folder->fd, name, folder->fd, index_name) < 0) {

@@ -1,10 +1,11 @@
 /*
- * checkpoint/folder.h - the folder of a checkpoint, and what commits one
+ * checkpoint/folder.h - the folder of a checkpoint, and how a save is committed
  *
- * Files of a save are on the disk, under names of their own, before the index
- * that names them is; it is written under such a name, too, and then renamed.
- * So whoever opens index.json finds one whole checkpoint at any moment. One
- * save at a time holds the folder's lock, which ends with its process.
+ * The files of a save are synced to disk under unique names before the index
+ * that names them. The index is also written under a unique name and then
+ * renamed to index.json. So index.json always names one complete checkpoint.
+ * Only one save at a time holds the folder's lock, which is released when its
+ * process ends.
  */
 
 #ifndef CHECKPOINT_FOLDER_H
@@ -16,37 +17,40 @@
 #include "checkpoint/manifest.h"
 
 struct folder {
-    const char *path; /* borrowed, for texts */
+    const char *path; /* borrowed, for error texts */
     int fd;           /* -1: not open */
-    int lock;         /* -1: not held */
+    int lock;         /* -1: not locked */
 };
 
 static const struct folder FOLDER_CLOSED = {.fd = -1, .lock = -1};
 
-/* path is borrowed until it is closed. Handle: HOOP_E_INVALID (NULL),
- * HOOP_E_NOT_FOUND, HOOP_E_DENIED. */
+/* Open a folder. path is borrowed until folder_close().
+ * Handle: HOOP_E_INVALID (NULL), HOOP_E_NOT_FOUND, HOOP_E_DENIED. */
 enum hoop_status
 folder_open(const char *path, struct folder *out_folder);
 
-/* Lets go of the lock, too. A closed one is fine. */
+/* Close the folder and release its lock. A closed folder is fine. */
 void
 folder_close(struct folder *folder);
 
-/* Raise what errno says of action ("write") on the file of that name; NULL:
- * the folder itself. */
+/* Raise the failure of action ("write") on the file name, with the text of
+ * error, an errno. name NULL means the folder itself. */
 enum hoop_status
 folder_raise(const struct folder *folder,
              int error,
              const char *action,
              const char *name);
 
-/* Keep other saves out. Handle: HOOP_E_PRECONDITION (one holds it),
- * HOOP_E_DENIED, HOOP_E_UNAVAILABLE (files cannot be locked there). */
+/* Lock the folder against other saves. Does not wait.
+ * Handle: HOOP_E_PRECONDITION (another save holds the lock), HOOP_E_DENIED,
+ * HOOP_E_UNAVAILABLE (the file system has no locks). */
 enum hoop_status
 folder_lock(struct folder *folder);
 
-/* The text of the index, for free(), and what it says. Handle:
- * HOOP_E_NOT_FOUND (there is none), HOOP_E_DATA_LOSS, HOOP_E_UNIMPLEMENTED. */
+/* Read the text of the index, which the caller frees; decode and check a text;
+ * and both.
+ * Handle: HOOP_E_NOT_FOUND (there is no index), HOOP_E_DATA_LOSS,
+ * HOOP_E_UNIMPLEMENTED. */
 enum hoop_status
 folder_read(const struct folder *folder, char **out_text, size_t *out_n_bytes);
 enum hoop_status
@@ -57,8 +61,9 @@ folder_decode(const struct folder *folder,
 enum hoop_status
 folder_load(const struct folder *folder, struct manifest **out_manifest);
 
-/* Whether the files of all places are there, in their size: a rank may see
- * another folder. Handle: HOOP_E_DATA_LOSS. */
+/* Check that the files of all places exist with the right sizes: a rank may
+ * have written to a different folder of the same path. Handle:
+ * HOOP_E_DATA_LOSS. */
 enum hoop_status
 folder_check_files(const struct folder *folder,
                    const struct manifest *manifest);
@@ -66,18 +71,17 @@ folder_check_files(const struct folder *folder,
 enum folder_outcome {
     FOLDER_AS_IT_WAS,
     FOLDER_COMMITTED,
-    FOLDER_UNCERTAIN, /* the disk failed in between: either of them */
+    FOLDER_UNCERTAIN, /* the final sync failed: either of the two */
 };
 
-/* Put manifest in place as the index, for good. *out_outcome is written
- * always. */
+/* Make manifest the folder's index, durably. Always writes *out_outcome. */
 enum hoop_status
 folder_commit(const struct folder *folder,
               const struct manifest *manifest,
               enum folder_outcome *out_outcome);
 
-/* Remove what saves have left, but those of kept; NULL: all. What cannot be
- * removed stays, for the next time. */
+/* Remove all files of saves except those that kept names; kept NULL means
+ * remove all. Files that cannot be removed stay until the next save. */
 void
 folder_clean(const struct folder *folder, const struct manifest *kept);
 

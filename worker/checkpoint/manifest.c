@@ -1,4 +1,4 @@
-/* checkpoint/manifest.c - what a checkpoint's index says */
+/* checkpoint/manifest.c - the contents of a checkpoint's index */
 
 #include "checkpoint/manifest.h"
 
@@ -107,7 +107,7 @@ check_name(const char *name, size_t number)
     return HOOP_OK;
 }
 
-/* Adds the tensor's bytes to *bytes. */
+/* Check a tensor, and add its bytes to *bytes. */
 static enum hoop_status
 check_tensor(const struct manifest *manifest, size_t number, uint64_t *bytes)
 {
@@ -149,7 +149,6 @@ check_tensor(const struct manifest *manifest, size_t number, uint64_t *bytes)
     return HOOP_OK;
 }
 
-/* By the names of tensors. */
 static int
 compare_names(const void *left, const void *right, void *tensors)
 {
@@ -159,7 +158,7 @@ compare_names(const void *left, const void *right, void *tensors)
                   all[*(const size_t *)right].name);
 }
 
-/* Puts them in order, in which no name may be there twice. */
+/* Sort the tensors by name, and check that no name occurs twice. */
 static enum hoop_status
 check_names(struct manifest *manifest)
 {

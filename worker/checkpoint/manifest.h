@@ -1,9 +1,10 @@
 /*
- * checkpoint/manifest.h - what a checkpoint's index says
+ * checkpoint/manifest.h - the contents of a checkpoint's index
  *
- * Which bytes lie where is not in it: that follows from how each tensor lay
- * over its mesh (checkpoint/piece.h). So nothing in an index can overlap, or
- * leave something out, and it stays small with any number of ranks.
+ * The index does not say which bytes are where: that follows from how each
+ * tensor was sharded over its mesh (checkpoint/piece.h). So the entries of an
+ * index cannot overlap or leave a gap, and it stays small with any number of
+ * ranks.
  */
 
 #ifndef CHECKPOINT_MANIFEST_H
@@ -18,16 +19,18 @@
 #include "base/cleanup.h"
 
 struct manifest {
-    struct hoop_checkpoint_contents contents; /* what users see of the rest */
-    uint64_t token;  /* by chance: no two saves' files have the same names */
-    uint64_t digest; /* as read */
-    struct hoop_checkpoint_tensor *tensors; /* their names are owned */
+    /* the public view of the fields below */
+    struct hoop_checkpoint_contents contents;
+    uint64_t token;  /* random: no two saves use the same file names */
+    uint64_t digest; /* as read from the index */
+    struct hoop_checkpoint_tensor *tensors; /* each name is owned */
     struct hoop_checkpoint_file *files;
-    char *names;     /* of the files */
-    size_t *by_name; /* numbers of tensors, once they have been checked */
+    char *names; /* memory for the files' names */
+    /* numbers of tensors in order of name, after manifest_check() */
+    size_t *by_name;
 };
 
-/* Room for so many, all zero; the names are NULL. Handle: HOOP_E_EXHAUSTED. */
+/* Allocate a zeroed manifest; the names are NULL. Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 manifest_create(size_t n_tensors,
                 uint32_t n_files,
@@ -39,47 +42,50 @@ manifest_destroy(struct manifest *manifest);
 
 DEFINE_CLEANUP(struct manifest *, manifest_destroy)
 
-/* A copy of name for the tensor of that number. Handle: HOOP_E_EXHAUSTED. */
+/* Set the name of a tensor to a copy of name. Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 manifest_set_name(struct manifest *manifest, size_t number, const char *name);
 
-/* Which save it is: names the files. */
+/* Set which save this is. The names of the files follow from that. */
 void
 manifest_set_save(struct manifest *manifest,
                   uint64_t generation,
                   uint64_t token);
 
 /*
- * Whether the tensors can be saved, or have been: names, dtypes, sizes, and
- * that all meshes have as many places as there are files.
- * Handle: HOOP_E_INVALID.
+ * Check that the tensors can be saved: their names, dtypes and sizes, and that
+ * each mesh has as many places as there are files. Also sorts by_name.
+ * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED.
  */
 enum hoop_status
 manifest_check(struct manifest *manifest);
 
-/* In one that is checked. Handle: HOOP_E_NOT_FOUND (there is no tensor of that name; the text names
- * some that there are). */
+/* Find a tensor by name in a manifest that has been checked.
+ * Handle: HOOP_E_NOT_FOUND (there is no tensor of that name; the text gives the
+ * first that there is). */
 enum hoop_status
 manifest_find(const struct manifest *manifest,
               const char *name,
               size_t *out_number);
 
-/* A hash of all it says. Handle: HOOP_E_EXHAUSTED. */
+/* Compute a hash of everything in the manifest except its digest. Handle:
+ * HOOP_E_EXHAUSTED. */
 enum hoop_status
 manifest_digest(const struct manifest *manifest, uint64_t *out_digest);
 
-/* Whether one that was read is what was written. Handle: HOOP_E_DATA_LOSS,
- * HOOP_E_EXHAUSTED. */
+/* Check that a manifest has the digest that its index gives. Handle:
+ * HOOP_E_DATA_LOSS, HOOP_E_EXHAUSTED. */
 enum hoop_status
 manifest_verify_digest(const struct manifest *manifest);
 
-/* Whether a name can stand in JSON: it is UTF-8. No memory: it is not. */
+/* Whether name is UTF-8, as JSON needs. Returns false also if there is no
+ * memory. */
 bool
 manifest_is_text(const char *name);
 
-/* As JSON, and back (manifest_json.c). *out_text is the caller's, for free().
- * Handle: HOOP_E_EXHAUSTED, and for what comes from outside HOOP_E_DATA_LOSS
- * (the text says what is wrong), HOOP_E_UNIMPLEMENTED (another version). */
+/* Convert to JSON and back (manifest_json.c). The caller frees *out_text.
+ * Handle: HOOP_E_EXHAUSTED; when decoding also HOOP_E_DATA_LOSS (the text says
+ * what is wrong) and HOOP_E_UNIMPLEMENTED (another version). */
 enum hoop_status
 manifest_encode(const struct manifest *manifest,
                 char **out_text,

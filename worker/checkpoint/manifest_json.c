@@ -1,9 +1,9 @@
 /*
- * checkpoint/manifest_json.c - an index as text, and back
+ * checkpoint/manifest_json.c - an index as JSON text
  *
- * A tensor or file a line, for people. What is read is checked field by field,
- * and then as a whole by what users' tensors are checked by; what hoop does not
- * know is left alone. docs/checkpoint.md is normative.
+ * Each tensor and each file has one line, for human readers. Decoding checks
+ * each field, and then the whole by the checks that apply to a user's tensors.
+ * Unknown fields are ignored. docs/checkpoint.md is normative.
  */
 
 #include <inttypes.h>
@@ -50,7 +50,7 @@ list_of_axes(const uint32_t *numbers, uint32_t n_numbers)
     return list;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static json_t *
 tensor_encode(const struct hoop_checkpoint_tensor *tensor)
 {
@@ -80,7 +80,8 @@ file_encode(const struct hoop_checkpoint_file *file)
                      digest);
 }
 
-/* Takes value. false: there is none. */
+/* Takes ownership of value. Returns false if value is NULL or there is no
+ * memory. */
 static bool
 line_write(json_t *value, const char *end, FILE *out)
 {
@@ -92,7 +93,7 @@ line_write(json_t *value, const char *end, FILE *out)
     return true;
 }
 
-/* false: as line_write(). */
+/* Returns false if there is no memory. */
 static bool
 manifest_write(const struct manifest *manifest, uint64_t digest, FILE *out)
 {
@@ -153,7 +154,7 @@ manifest_encode(const struct manifest *manifest,
     return HOOP_OK;
 }
 
-/* A value and what texts call it, "tensors[3].shape". */
+/* A value and its name in error texts, such as "tensors[3].shape". */
 struct field {
     const json_t *value;
     char where[64];
@@ -197,7 +198,7 @@ number_decode(const struct field *field, uint64_t max, uint64_t *out_number)
     return HOOP_OK;
 }
 
-/* 16 digits. */
+/* Decode 16 hexadecimal digits. */
 static enum hoop_status
 hex_decode(const struct field *field, uint64_t *out_number)
 {
@@ -219,7 +220,7 @@ list_decode(const struct field *field, size_t max, size_t *out_count)
     return HOOP_OK;
 }
 
-/* Of up to HOOP_MAX_AXES numbers of 32 bits. */
+/* Decode a list of at most HOOP_MAX_AXES numbers of 32 bits. */
 static enum hoop_status
 axes_decode(const struct field *field, uint32_t *out_numbers, uint32_t *out_n)
 {
@@ -274,7 +275,7 @@ shape_decode(const struct field *field, struct hoop_shape *out_shape)
     return HOOP_OK;
 }
 
-/* How it lay over its mesh. */
+/* Decode how the tensor was sharded over its mesh. */
 static enum hoop_status
 layout_decode(const struct field *object, struct hoop_checkpoint_tensor *tensor)
 {
@@ -338,7 +339,7 @@ file_decode(const struct field *object, struct hoop_checkpoint_file *file)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* What it is, before anything else is looked at. */
+/* Check format and version before anything else. */
 static enum hoop_status
 format_decode(const struct field *root)
 {
@@ -367,7 +368,7 @@ save_decode(const struct field *root, struct manifest *manifest)
     const struct field token = field_in(root, "token");
     uint64_t number = 0;
     uint64_t chance = 0;
-    /* One more must be a number, too. */
+    /* The next save's generation, one higher, must be valid, too. */
     enum hoop_status status =
         number_decode(&generation, INT64_MAX - 1, &number);
 
@@ -379,7 +380,7 @@ save_decode(const struct field *root, struct manifest *manifest)
     return HOOP_OK;
 }
 
-/* Room for as many as there are. */
+/* Create a manifest of the right size and decode its tensors and files. */
 static enum hoop_status
 lists_decode(const struct field *root, struct manifest **out_manifest)
 {
@@ -411,7 +412,7 @@ lists_decode(const struct field *root, struct manifest **out_manifest)
     return HOOP_OK;
 }
 
-/* That such tensors can have been saved. */
+/* Check that such tensors could have been saved. */
 static enum hoop_status
 whole_check(const struct field *root, struct manifest *manifest)
 {

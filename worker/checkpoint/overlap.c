@@ -1,15 +1,15 @@
 /*
- * checkpoint/overlap.c - what a piece of a file has of a part in memory
+ * checkpoint/overlap.c - the elements that a piece of a file and a part share
  *
- * From the innermost dimension outwards, dimensions which both boxes have whole
- * are one row, and so is what they have in common of the next. The dimensions
- * outside of that count the rows. A piece is some of its box, in a row: runs
- * are cut where it begins and ends.
+ * A row is the largest contiguous run: all inner dimensions that both boxes
+ * have completely, times the shared extent of the next dimension. The
+ * dimensions outside of that count the rows. A piece is a contiguous range of
+ * its box, so runs are cut at its beginning and its end.
  */
 
 #include "checkpoint/overlap.h"
 
-/* Where they overlap along one dimension, from start to end. */
+/* The overlap along one dimension, from start to before end. */
 struct stretch {
     size_t start;
     size_t end;
@@ -29,7 +29,8 @@ stretch_along(const struct hoop_part *a,
     return stretch;
 }
 
-/* Where row n begins, beside *out_to. */
+/* The offset of a row in the saved part; *out_to is its offset in the wanted
+ * part. */
 static size_t
 row_start(const struct overlap *overlap, size_t row, size_t *out_to)
 {
@@ -47,7 +48,7 @@ row_start(const struct overlap *overlap, size_t row, size_t *out_to)
     return from;
 }
 
-/* The first row that ends behind the piece's beginning. */
+/* The first row that ends after the beginning of the piece. */
 static size_t
 row_find(const struct overlap *overlap)
 {
@@ -67,7 +68,7 @@ row_find(const struct overlap *overlap)
     return low;
 }
 
-/* Takes one dimension in, the inner ones being done. */
+/* Add a dimension; all inner dimensions have been added. */
 static void
 overlap_extend(struct overlap *overlap,
                const struct stretch *stretch,
@@ -79,7 +80,7 @@ overlap_extend(struct overlap *overlap,
     overlap->n_rows *= size;
     if (overlap->rows.n_dims > 0)
         return;
-    /* Still unbroken. */
+    /* The elements are still contiguous, so this dimension extends the row. */
     overlap->n_rows = 1;
     overlap->rows.dims[dim] = 1;
     overlap->n_elements *= size;
@@ -116,7 +117,7 @@ overlap_of(const struct piece *piece, const struct hoop_part *part)
         if (overlap.rows.n_dims == 0 &&
             (stretch.end - stretch.start < saved->shape.dims[i] ||
              stretch.end - stretch.start < part->shape.dims[i]))
-            overlap.rows.n_dims = i; /* what is outside counts rows */
+            overlap.rows.n_dims = i; /* dimensions outside of i count rows */
     }
     overlap.row = row_find(&overlap);
     return overlap;

@@ -1,9 +1,9 @@
 /*
- * checkpoint/overlap.h - what a piece of a file has of a part in memory
+ * checkpoint/overlap.h - the elements that a piece of a file and a part share
  *
- * Both are boxes of one tensor, each in its own row-major order. What they have
- * in common lies in runs that are unbroken in both, and comes in rising order
- * of both.
+ * Both are boxes of one tensor, each in its own row-major order. The shared
+ * elements form runs that are contiguous in both; they are produced in an order
+ * that is ascending in both.
  */
 
 #ifndef CHECKPOINT_OVERLAP_H
@@ -15,32 +15,32 @@
 
 #include "checkpoint/piece.h"
 
-/* In elements. */
+/* A contiguous run; all fields are in elements. */
 struct run {
-    size_t from; /* of the piece */
-    size_t to;   /* of the part */
+    size_t from; /* offset in the piece */
+    size_t to;   /* offset in the part */
     size_t n_elements;
 };
 
 struct overlap {
-    /* The caller does not look inside. */
-    struct hoop_shape rows; /* dimensions that count rows */
+    /* The fields are private. */
+    struct hoop_shape rows; /* the dimensions that count rows */
     size_t from_strides[HOOP_MAX_DIMS];
     size_t to_strides[HOOP_MAX_DIMS];
     size_t from; /* of the first row, in the part that was saved */
     size_t to;
-    size_t n_elements; /* of a row */
+    size_t n_elements; /* in a row */
     size_t n_rows;
-    size_t row; /* the next */
+    size_t row; /* the next row */
     size_t piece_first;
     size_t piece_end;
 };
 
-/* piece and part are of one tensor. */
+/* Compute the overlap of piece and part, which are of one tensor. */
 struct overlap
 overlap_of(const struct piece *piece, const struct hoop_part *part);
 
-/* The next run; false: there is none. */
+/* Take the next run; returns false if there is none. */
 bool
 overlap_next(struct overlap *overlap, struct run *out_run);
 

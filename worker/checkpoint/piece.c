@@ -8,13 +8,13 @@
 #include "dtype/dtype.h"
 #include "tensor/shape.h"
 
-/* Among the places that have the same part. */
+/* A position among the places that hold the same part. */
 struct share {
     uint32_t n_shares;
     uint32_t number;
 };
 
-/* A bit for each axis that does. */
+/* The mesh axes that shard the tensor, one bit each. */
 static unsigned
 axes_that_cut(const struct hoop_checkpoint_tensor *tensor)
 {

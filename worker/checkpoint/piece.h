@@ -1,11 +1,12 @@
 /*
  * checkpoint/piece.h - which elements of a tensor each place writes
  *
- * Places that have the same part share it: its elements, in row-major order,
- * are cut in units of PIECE_UNIT bytes, and the units dealt out evenly, one
- * piece in a row for each. A part of one unit is one place's, and which one
- * goes around with the number of the tensor. All is arithmetic: who loads finds
- * what is where by asking the same for all places.
+ * Places that hold the same part share the work: the elements of the part, in
+ * row-major order, are cut into units of PIECE_UNIT bytes, and each place
+ * writes one contiguous piece of about equally many units. If a part is a
+ * single unit, one place writes it; which one rotates with the number of the
+ * tensor. All of this is computed, so a loading rank finds what is where by
+ * computing it for all places.
  */
 
 #ifndef CHECKPOINT_PIECE_H
@@ -18,32 +19,33 @@
 
 enum {
     PIECE_UNIT = 64 * 1024,
-    /* Where a piece begins in its file. */
+    /* A piece begins at a multiple of this in its file. */
     PIECE_ALIGNMENT = 64,
 };
 
 struct piece {
-    struct hoop_part part; /* of the place */
-    size_t first;          /* element of the part, row-major */
+    struct hoop_part part; /* the part that the place holds */
+    size_t first; /* index of the first element in the part, row-major */
     size_t n_elements;
 };
 
-/* number is the tensor's among all of the checkpoint. It has been checked. */
+/* The piece that place writes of a tensor. number is the tensor's index in
+ * manifest, which has been checked. */
 struct piece
 piece_of(const struct manifest *manifest, size_t number, uint32_t place);
 
-/* The first of the places that have the same part as place. */
+/* The first of the places that hold the same part as place. */
 uint32_t
 piece_first_place(const struct hoop_checkpoint_tensor *tensor, uint32_t place);
 
-/* Where the pieces of a place begin in its file, [n_tensors]; returns the
- * bytes of all. */
+/* Compute the offset of each tensor's piece in the file of place, [n_tensors].
+ * Returns the size of the file. */
 uint64_t
 piece_offsets(const struct manifest *manifest,
               uint32_t place,
               uint64_t *out_offsets);
 
-/* Bytes of a piece with what fills up to the next. */
+/* The bytes of a piece including the padding up to the next one. */
 uint64_t
 piece_room(uint64_t n_bytes);
 

@@ -1,4 +1,4 @@
-/* checkpoint/request.c - tensors that a caller wants saved or loaded */
+/* checkpoint/request.c - the tensors that a caller wants saved or loaded */
 
 #include "checkpoint/request.h"
 
@@ -34,7 +34,7 @@ request_comm_of(const struct request *request, hoop_comm_t **out_comm)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* That its mesh has the ranks of comm, in their order. */
+/* Check that the mesh has the ranks of comm, in their order. */
 static enum hoop_status
 check_mesh(const hoop_mesh_t *mesh, const hoop_comm_t *comm, const char *name)
 {

@@ -1,7 +1,7 @@
 /*
- * checkpoint/request.h - tensors that a caller wants saved or loaded
+ * checkpoint/request.h - the tensors that a caller wants saved or loaded
  *
- * And the ranks that are to do it: those of the mesh of the first.
+ * The ranks that save or load them are those of the first tensor's mesh.
  */
 
 #ifndef CHECKPOINT_REQUEST_H
@@ -20,19 +20,22 @@ struct request {
 };
 
 /*
- * The communicator of all ranks of mesh, by place; the caller may be no member.
- * Borrowed from it. Handle: HOOP_E_INVALID (NULL), and as hoop_mesh_comm().
+ * Get the communicator of all ranks of mesh, in order of place. The caller may
+ * not be a member of it. Borrowed from the mesh.
+ * Handle: HOOP_E_INVALID (NULL), and as hoop_mesh_comm().
  */
 enum hoop_status
 request_comm(hoop_mesh_t *mesh, hoop_comm_t **out_comm);
 
-/* ... of the mesh of the first tensor. Also HOOP_E_INVALID: there is none. */
+/* request_comm() with the mesh of the first tensor. Handle: also HOOP_E_INVALID
+ * (there are no tensors). */
 enum hoop_status
 request_comm_of(const struct request *request, hoop_comm_t **out_comm);
 
 /*
- * All tensors as a manifest, of a file for each rank of comm, checked.
- * Handle: HOOP_E_INVALID.
+ * Describe all tensors in a manifest with one file for each rank of comm, and
+ * check it.
+ * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED.
  */
 enum hoop_status
 request_describe(const struct request *request,
