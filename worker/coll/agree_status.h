@@ -32,8 +32,8 @@ struct agree_status {
     /* Whether every rank knows the outcome: it was exchanged, and no rank was
      * lost meanwhile. */
     bool is_agreed;
-    struct agree_status_report
-        words[]; /* by rank, valid after agree_status_exchange() */
+    /* by rank, valid after agree_status_exchange() */
+    struct agree_status_report words[];
 };
 
 /* Prepare an agreement among the members of comm. comm is borrowed; the caller

@@ -18,8 +18,8 @@
 enum {
     /* Blocks that the library cuts begin on cache lines. */
     GRANULE_BYTES = 64,
-    /* Reductions of fewer elements, over all ranks, are not worth losing
-     * precision for. */
+    /* Calls of fewer elements, over all ranks, are not worth a loss of
+     * precision. */
     LOSSY_MIN = 4096,
 };
 

@@ -14,8 +14,8 @@
 
 #include "engine/engine.h"
 
-/* The properties of a collective; fields of struct collective that belong to
- * none of them are ignored. */
+/* The properties of a collective. A field of struct collective that belongs to a
+ * property is ignored without it. */
 enum coll_part {
     COLL_REDUCES = 1,
     COLL_HAS_ROOT = 2,

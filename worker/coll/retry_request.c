@@ -18,8 +18,8 @@ members_note(struct retry_request *retry_request)
             hoop_comm_world_rank(retry_request->comm, i);
 }
 
-/* Whether the result overwrites the input. In calls with a root, that happens
- * only on the root of a call that receives there. */
+/* Whether the result overwrites the input: only in place and, in calls with a
+ * root, only on the root of a call whose result is there. */
 static bool
 is_overwritten(const struct collective *asked,
                const struct buffers *buffers,

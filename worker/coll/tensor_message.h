@@ -26,22 +26,21 @@ struct tensor_message {
     struct hoop_tensor *received;
     uint32_t peer; /* of a receive also HOOP_ANY_SOURCE */
     uint64_t tag;  /* on the wire: tag_of() */
-    uint32_t
-        part; /* frame_part(), FRAME_PART_EMPTY or 0; equal on both sides */
+    /* frame_part(), FRAME_PART_EMPTY or 0; equal on both sides */
+    uint32_t part;
     bool has_dtype; /* with HOOP_ANY_SHAPE: accept only the tensor's dtype */
     /* Makes a receive fail, and with it the matching send, with this text; the
      * tensor has no elements. NULL: an ordinary message. */
     const char *refusal;
-    uint32_t
-        /* the part of a message that does not fit; NULL: not wanted */
-        *received_part;
+    /* the part of a message that does not fit; NULL: not wanted */
+    uint32_t *received_part;
 };
 
 /*
  * Check all messages, then start them together. The list and the tensor structs
  * are borrowed for the call; the tensors' memory and received are borrowed
- * until completion. Messages of one list keep their order. comm may be NULL,
- * which is an error, or not have this process as a member.
+ * until completion. Messages of one list keep their order. This process need
+ * not be a member of comm.
  * Handle: HOOP_E_INVALID, before any message has moved.
  */
 enum hoop_status

@@ -110,8 +110,8 @@ struct hoop_comm {
     struct comm_context *context; /* NULL: this process is no member */
     /* chooses algorithms; NULL: the first of each collective */
     struct tuning *tuning;
-    struct group_membership
-        *group_membership;       /* NULL: the world, or not a member */
+    /* NULL: the world, or not a member */
+    struct group_membership *group_membership;
     uint32_t session_timeout_ms; /* what 0 means in hoop_comm_set_timeout() */
     struct comm_cached_request cached_request;
     struct comm_agreement agreement;

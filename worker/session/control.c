@@ -89,8 +89,7 @@ token_read(const struct settings *settings, char token[LIMIT_TOKEN])
     return token_file_read(path, LIMIT_TOKEN, token);
 }
 
-/* Where to connect and as whom. All of it is copied, or used only in the
- * call. */
+/* Where to connect and as whom. client_create() copies all of it. */
 struct control_config {
     const char *coordinator;
     const char *job;

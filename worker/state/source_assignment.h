@@ -17,8 +17,8 @@
 #include "state/missing_blocks.h"
 
 struct source_assignment {
-    const struct tensor_manifest
-        *tensor_manifest; /* borrowed for life, as is missing_blocks */
+    /* borrowed for life, as is missing_blocks */
+    const struct tensor_manifest *tensor_manifest;
     const uint8_t *missing_blocks;
     uint64_t next; /* a missing block, or end */
     uint64_t end;
