@@ -46,8 +46,8 @@ outcomes_compare(hoop_comm_t *comm, enum hoop_status mine)
     if (mine != HOOP_OK)
         snprintf(text, sizeof(text), "%s", error_text());
     const enum hoop_status status = internal_allreduce_max(&word, comm);
-    /* A rank whose call does not match must not go on without those that said
-     * so. */
+    /* This rank's call differs from the others': it must not shrink and repeat
+     * the call without them. */
     if (status != HOOP_OK && mine == HOOP_E_MISMATCH)
         return error_raise(mine, "%s", text);
     if (status != HOOP_OK)
