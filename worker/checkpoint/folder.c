@@ -286,8 +286,8 @@ folder_clean(const struct folder *folder, const struct manifest *kept)
             name.token == kept->token)
             continue;
         if (unlinkat(folder->fd, entry->d_name, 0) < 0)
-            log_debug("cannot remove %s/%s: %s", folder->path, entry->d_name,
-                      strerrordesc_np(errno));
+            log_debug("checkpoint", "cannot remove %s/%s: %s", folder->path,
+                      entry->d_name, strerrordesc_np(errno));
     }
     closedir(entries);
 }
