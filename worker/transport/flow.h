@@ -1,9 +1,9 @@
 /*
  * transport/flow.h - one message under way: the sender's and receiver's side
  *
- * A flow is memory of the engine (inside a track's or a message's record); the
- * transport links it into its lists while it is open. Both sides name it by
- * the same key. Bytes of a flow leave and arrive in order.
+ * A flow is a send request or a receive request. Its memory belongs to the
+ * engine; the transport links it into its lists while it is open. Both sides
+ * name it by the same key. Its bytes leave and arrive in order.
  *
  *   sender     0 <= handed <= framed <= min(ready, granted or eager)
  *   receiver   0 <= arrived <= allowed, granted <= allowed
@@ -21,8 +21,8 @@
 #include "wire/frame_tensor.h"
 
 enum flow_class {
-    FLOW_COLLECTIVE, /* op: number of the operation; step: plan's message */
-    FLOW_MESSAGE,    /* op: number of the message, counted by the sender */
+    FLOW_COLLECTIVE, /* op: the operation's number; step: the plan's message */
+    FLOW_MESSAGE,    /* op: the message's number, counted by the sender */
 };
 
 struct flow_key {
@@ -31,22 +31,25 @@ struct flow_key {
     uint32_t step;
     uint32_t peer; /* world rank of the other side */
     enum flow_class kind;
-    uint32_t unused; /* 0: keys are hashed as bytes, padding would not do */
+    /* 0; keys are hashed as bytes, so there must be no padding */
+    uint32_t unused;
 };
 
-/* What every frame of an operation says of it. Borrowed by its flows. */
+/* What every frame of an operation says about it. Its flows borrow it. */
 struct flow_label {
     uint64_t epoch;
     uint64_t signature;
     uint64_t tag;
-    uint32_t flags;  /* enum frame_flag, of each */
-    uint32_t faults; /* rules about it (fault/fault.h); 0: none */
+    uint32_t flags;  /* enum frame_flag of every frame */
+    uint32_t faults; /* fault rules that concern it (fault/fault.h); 0: none */
     struct frame_call call;
-    /* FLOW_MESSAGE: what is sent, or expected, which may be HOOP_ANY_SHAPE, and
-     * then the call's dtype FRAME_ANY_DTYPE. NULL: bytes, not a tensor. */
+    /* FLOW_MESSAGE: the tensor that is sent or expected; NULL if the message
+     * is plain bytes. A receiver may expect HOOP_ANY_SHAPE, and then
+     * FRAME_ANY_DTYPE as dtype in call. */
     const struct frame_tensor *tensor;
-    /* A tensor that its receiver grants when it takes it, however it came: its
-     * sender waits for that. Alike on both sides. */
+    /* The message is a tensor that its receiver grants when it accepts it,
+     * even if all bytes came unasked. The sender waits for that grant. Both
+     * sides set this alike. */
     bool is_confirmed;
 };
 
@@ -58,51 +61,53 @@ struct send_request {
     struct flow_key key;
     const struct flow_label *label;
     const uint8_t *bytes;
-    /* float32s that lose this; LOSS_NONE: no flow but a collective's may. */
+    /* How much float32 payloads lose; LOSS_NONE except in a collective. */
     enum codec_loss loss;
     uint64_t total;
-    uint64_t ready;   /* may be sent, as far as the data go */
-    uint64_t granted; /* may be sent, as far as the receiver goes */
-    uint64_t framed;  /* cut into frames */
-    uint64_t handed;  /* the kernel has them, or a copy is made */
-    uint32_t round;   /* of the plan, from 0 */
+    uint64_t ready;   /* bytes that the data permit to send */
+    uint64_t granted; /* bytes that the receiver permits to send */
+    uint64_t framed;  /* bytes that are cut into frames */
+    uint64_t handed;  /* bytes that the kernel has taken, or that are copied */
+    uint32_t round;   /* of the plan, counted from 0 */
     bool is_queued;
-    bool is_opened;             /* its first frame has been cut */
-    bool is_granted;            /* what it asked for, if only to send nothing */
-    bool has_rts;               /* asked for a grant */
-    bool is_rendezvous_pending; /* and waits for it, out of the others' way */
-    bool is_unconfirmed; /* a tensor, sent whole, whose grant is awaited */
-    struct encoded_payload_list
-        encoded_payloads; /* in order; nothing while n_encoded is 0 */
+    bool is_opened;  /* its first frame has been cut */
+    bool is_granted; /* the receiver has granted it, if only 0 bytes */
+    bool has_rts;    /* it has asked for a grant by an ANNOUNCE frame */
+    /* It waits for that grant in a list of its own. */
+    bool is_rendezvous_pending;
+    /* A tensor that is sent whole and whose grant is awaited. */
+    bool is_unconfirmed;
+    /* Ordered by offset; not initialised while n_encoded is 0. */
+    struct encoded_payload_list encoded_payloads;
     size_t n_encoded;
     void *owner;
 };
 
-struct unexpected; /* what came of a message before its receiver was there */
+struct unexpected; /* a message that came before its receive request */
 
 struct recv_request {
     TAILQ_ENTRY(recv_request) link;
     TAILQ_ENTRY(recv_request) drain_link;
     struct flow_key key; /* FLOW_MESSAGE: op and peer are known once matched */
     const struct flow_label *label;
-    uint8_t *place; /* where bytes go; NULL: pieces are handed to on_arrived */
+    uint8_t *place; /* where bytes go; NULL: on_arrived() gets pieces */
     size_t element_size;
-    uint64_t total;   /* FLOW_MESSAGE: the most that fits, then what comes */
-    uint64_t allowed; /* may be placed, as far as the plan goes */
+    uint64_t total;   /* FLOW_MESSAGE: at first the capacity, then what comes */
+    uint64_t allowed; /* bytes that the plan permits to place */
     uint64_t arrived;
     uint64_t granted;
     struct unexpected *unexpected;
     bool is_open;
     bool is_matched;
-    bool has_rts;    /* the sender waits for a grant of it ... */
-    bool is_begun;   /* ... or soon will: not all came at once */
-    bool is_granted; /* a grant has been sent, if only of no bytes */
+    bool has_rts;    /* the sender has announced it and waits for a grant */
+    bool is_begun;   /* part of it came unasked; the sender will need a grant */
+    bool is_granted; /* a grant has been sent, if only of 0 bytes */
     bool is_draining;
     void *owner;
 };
 
-/* Nothing of flow is left to do: its bytes are the kernel's, and of a tensor the
- * receiver has said that it takes it. */
+/* Returns whether nothing of flow is left to do: the kernel has taken all
+ * bytes, and if flow is a confirmed tensor, its receiver has accepted it. */
 static inline bool
 send_request_is_done(const struct send_request *flow)
 {
@@ -113,7 +118,8 @@ send_request_is_done(const struct send_request *flow)
 TAILQ_HEAD(send_request_list, send_request);
 TAILQ_HEAD(recv_request_list, recv_request);
 
-/* As source of a FLOW_MESSAGE receive request. */
+/* The source of a FLOW_MESSAGE receive request that takes any sender's
+ * message. */
 static const uint32_t FLOW_ANY_PEER = UINT32_MAX;
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * transport/match.h - finding the receiver of a frame, and the early arrivals
+ * transport/match.h - finding the receive request of a frame, and the
+ * unexpected messages
  *
- * Collectives match by (comm, operation, step); messages by (comm, tag,
- * source) in order of arrival, then by their number.
+ * Collectives match by communicator, operation and step. Messages match by
+ * communicator, tag and source in order of arrival, then by their number.
  */
 
 #ifndef TRANSPORT_MATCH_H
@@ -10,37 +11,41 @@
 
 #include "transport/peer.h"
 
-/* The key that a frame from peer carries. */
+/* Returns the key that a frame from peer carries. */
 struct flow_key
 match_key(const struct peer *peer, const struct frame *frame);
 
-/* The open receive request that frame belongs to, if it is known by now. */
+/* Returns the open receive request that frame belongs to, if it is bound to
+ * the message already; otherwise NULL. */
 struct recv_request *
 match_bound(struct peer *peer, const struct frame *frame);
-/* The open receive request that frame belongs to; binds a posted receive if the frame
- * is the first of its message and one waits for it. tensor: what the frame says
- * of one, or NULL. NULL: none. */
+/* Returns the open receive request that frame belongs to, or NULL. If frame is
+ * the first of its message, the oldest posted receive that wants it is bound
+ * to it. tensor is what frame says of a tensor, or NULL. May call back
+ * on_matched(), on_receive_mismatch(), on_list_ended() or on_extra_tensor(). */
 struct recv_request *
 match_find(struct peer *peer,
            const struct frame *frame,
            const struct frame_tensor *tensor);
-/* Whether match_find() has just ended a receive that frame's message does not
- * fit, and nothing of it is to come: there is no rest to be binned, and it must
- * not be kept for the next receive. */
+/* Returns whether match_find() has just rejected the message that frame begins
+ * and nothing more of it is to come. The message must then not be queued for
+ * another receive. */
 bool
 match_has_refused(const struct peer *peer, const struct frame *frame);
 
-/* frame is the first that came of flow: if it is not all, the sender waits for
- * a grant, which nobody has given yet. */
+/* Note that frame, the first of flow's message, has come. If it is not all of
+ * the message, the sender waits for a grant, which is given here. */
 void
 match_begun(struct peer *peer,
             struct recv_request *flow,
             const struct frame *frame);
 
-/* The record of a message nobody has asked for; NULL: none yet. */
+/* Returns the unexpected message that frame belongs to, or NULL if there is
+ * none. */
 struct unexpected *
 match_unexpected(struct peer *peer, const struct frame *frame);
-/* ... made when there is none. NULL: the peer announced beyond the limit. */
+/* Returns the unexpected message that frame belongs to, made if there is none.
+ * NULL if memory or the limit of unexpected messages is exhausted. */
 struct unexpected *
 match_unexpected_add(struct peer *peer,
                      const struct frame *frame,
@@ -48,36 +53,42 @@ match_unexpected_add(struct peer *peer,
 void
 match_unexpected_destroy(struct peer *peer, struct unexpected *unexpected);
 
-/* Bytes of flow, a message's, whose frames have begun to come. */
+/* Returns how many bytes of flow, a message, have come, including those of a
+ * frame that is still being read. */
 uint64_t
 match_received_bytes(const struct peer *peer, const struct recv_request *flow);
-/* What still comes of the message of this key is dropped. */
+/* Drop what still comes of the message with this key. */
 void
 match_drop(struct peer *peer, const struct flow_key *key);
 
-/* A grant came before its flow: kept until match_early_granted(). */
+/* Keep the grant in frame, whose send request is not open yet, until
+ * match_early_granted() asks for it. If there is no room for it, peer is
+ * lost. */
 void
 match_early_grant(struct peer *peer, const struct frame *frame);
-/* Bytes that were granted to flow before it was opened. */
+/* Returns how many bytes the peer granted to flow before it was opened, and
+ * forgets those grants. */
 uint64_t
 match_early_granted(struct peer *peer, const struct send_request *flow);
 void
 match_early_grant_destroy(struct peer *peer, struct early_grant *early_grant);
 
-/* Drop what came early for communicators that nobody wants. */
+/* Drop unexpected messages and early grants of every communicator that wants()
+ * rejects. */
 void
 match_sweep(struct peer *peer, bool (*wants)(void *owner, uint64_t comm));
 
-/* flow, a message's, is open and waits for its first frame; no more. */
+/* Add flow, an open message receive, to those that wait for a first frame, or
+ * remove it. */
 void
 match_post(struct transport *transport, struct recv_request *flow);
 void
 match_unpost(struct transport *transport, struct recv_request *flow);
-/* flow has been opened: attach what already came for it. */
+/* Bind flow, which has just been opened, to what already came for it. */
 void
 match_open(struct transport *transport, struct recv_request *flow);
 
-/* Take from flow's early arrival what flow->allowed permits. */
+/* Hand to flow those of its unexpected frames that flow->allowed permits. */
 void
 match_drain(struct transport *transport, struct recv_request *flow);
 

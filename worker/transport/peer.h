@@ -1,7 +1,8 @@
 /*
  * transport/peer.h - one peer's connection: queues, windows, parser
  *
- * Private to transport/: the state that its files share.
+ * This header is private to transport/: it is the state that the files of the
+ * folder share. Thread: the progress owner.
  */
 
 #ifndef TRANSPORT_PEER_H
@@ -15,7 +16,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* A hash that cannot grow says so instead of ending the user's process. */
+/* uthash then reports lack of memory instead of ending the user's process. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -36,10 +37,12 @@
  * NEW <-> CONNECTING -> READY -> LEFT
  *   \________\____________\______\__> LOST (final)
  *
- * NEW again: one of the two has no descriptor for a connection now.
- * LEFT: one side has said goodbye; nothing new is sent, the end of the stream
- * is awaited and is no failure. A peer that returns is a new peer with a new
- * incarnation.
+ * A peer returns to NEW when one of the two ranks has no descriptor for a
+ * connection now.
+ *
+ * A peer is LEFT once either side has said goodbye: nothing new is sent, and
+ * the end of the stream is awaited and is no failure. A process that comes
+ * again is a new peer with a new incarnation.
  */
 enum peer_state {
     PEER_NEW,
@@ -50,16 +53,17 @@ enum peer_state {
 };
 
 enum {
-    PEER_FRAMES_MAX = 8,          /* cut and not wholly written */
-    PEER_CALL_MAX = 4,            /* payload frames in one sendmsg */
-    PEER_PROGRESS_BYTES = 2 << 20 /* then the others have their turn */
+    PEER_FRAMES_MAX = 8, /* frames that are cut and not wholly written */
+    PEER_CALL_MAX = 4,   /* payload frames that one sendmsg() carries */
+    /* Bytes to move before other peers get their turn. */
+    PEER_PROGRESS_BYTES = 2 << 20
 };
 
-/* A frame without payload, or with a text. */
+/* A frame without payload, or with a text as its payload. */
 struct control {
     TAILQ_ENTRY(control) link;
     struct frame frame;
-    struct frame_tensor tensor; /* FRAME_TENSOR */
+    struct frame_tensor tensor; /* if frame has FRAME_TENSOR */
     size_t n_text;
     char text[];
 };
@@ -75,19 +79,20 @@ struct early_grant {
 
 TAILQ_HEAD(early_grant_list, early_grant);
 
-/* One frame on its way into the socket. */
+/* One frame that is being written to the socket. */
 struct send_frame {
     uint8_t header[LIMIT_FRAME_HEADER];
     const uint8_t *payload;
     size_t n_stored;
     size_t n_padded; /* n_stored rounded up to LIMIT_FRAME_PAD */
     size_t n_raw;
-    struct send_request *flow; /* NULL: control, or the operation is gone */
-    uint8_t *owned;            /* a copy of the payload */
+    /* NULL: a control frame, or the flow needs no report */
+    struct send_request *flow;
+    uint8_t *owned; /* room for a copy of the payload */
     size_t owned_capacity;
 };
 
-/* Part of a message that came before its receiver. */
+/* A payload of a message that came before its receive request. */
 struct fragment {
     TAILQ_ENTRY(fragment) link;
     size_t n_room;
@@ -99,23 +104,23 @@ TAILQ_HEAD(fragment_list, fragment);
 
 struct unexpected {
     TAILQ_ENTRY(unexpected) link;
-    TAILQ_ENTRY(unexpected) index_link; /* FLOW_COLLECTIVE */
+    TAILQ_ENTRY(unexpected) index_link; /* if it belongs to a collective */
     UT_hash_handle hh;
     struct fragment_list parts;
     struct flow_key key;
-    struct frame first; /* the first frame's header: label and total */
+    struct frame first; /* header of its first frame: label and total */
     uint64_t sequence;  /* order of arrival over all peers */
     bool has_rts;
-    bool is_claimed;    /* a receive request takes it */
-    bool is_dropped;    /* nobody will want it: further frames are binned */
-    unsigned n_tensors; /* 1: the message is one */
+    bool is_claimed;    /* a receive request is bound to it */
+    bool is_dropped;    /* nobody wants it: its further frames are dropped */
+    unsigned n_tensors; /* 1 if the message is a tensor, otherwise 0 */
     struct frame_tensor tensors[];
 };
 
 enum peer_target {
-    TARGET_PLACE,   /* flow->place */
-    TARGET_PIECE,   /* peer->piece, handed on as whole elements */
-    TARGET_ENCODED, /* peer->encoded, checked and decoded when complete */
+    TARGET_PLACE,   /* read into flow->place */
+    TARGET_PIECE,   /* read into peer->piece and reported as whole elements */
+    TARGET_ENCODED, /* read into peer->encoded, then checked and decoded */
     TARGET_FRAGMENT,
     TARGET_SINK,
 };
@@ -129,88 +134,97 @@ struct peer {
     uint32_t rank;
     enum peer_state state;
     int fd;
-    struct segment *segment; /* shared with it, or NULL: fd carries all */
-    struct tls *tls;         /* over fd; NULL: plain */
-    bool is_reading;         /* ... in it: it must not go away now */
-    bool has_hung_up;        /* fd's stream has ended, whatever segment holds */
-    const char
-        *deferred_failure; /* why it is lost when it is written to next */
-    bool is_at_fault;      /* ... which is its doing: all are told */
-    bool is_dirty;         /* has something to write */
-    bool is_blocked;       /* the socket is full: epoll tells when it is not */
-    bool is_watched;       /* epoll tells when it is writable */
-    struct peer_list *expected_list; /* who waits looks there; NULL: nobody */
-    uint32_t n_posted;       /* receives from it that nothing has come for */
+    /* Memory shared with the peer; NULL: fd carries frames. */
+    struct segment *segment;
+    struct tls *tls;  /* encrypts fd; NULL: fd is plain */
+    bool is_reading;  /* segment is being read, so must not be unmapped */
+    bool has_hung_up; /* fd has ended, whatever segment still holds */
+    /* Why the next write will lose the peer; NULL: nothing. */
+    const char *deferred_failure;
+    bool is_at_fault; /* the peer caused deferred_failure and is to be told */
+    bool is_dirty;    /* in transport.dirty: it has something to write */
+    bool is_blocked;  /* the socket or ring is full */
+    bool is_watched;  /* the poller reports when a socket is writable */
+    /* The list in which transport_spin() finds it, or NULL. */
+    struct peer_list *expected_list;
+    uint32_t n_posted; /* posted receives from it that nothing has come for */
     bool is_goodbye_pending; /* counted in transport.n_goodbyes */
-    bool has_parted;         /* we said goodbye: nothing may follow */
+    bool has_parted;         /* we said goodbye: no frame may follow */
     bool has_left;           /* it said goodbye */
     bool has_ended;          /* its stream has ended */
-    uint64_t n_reads;        /* times that something came */
-    bool is_unplugged;       /* by a fault: nothing goes or comes */
-    uint64_t read_ns;        /* when something came through segment; 0: never */
-    uint64_t silent_ms;      /* before it was lost */
-    struct path path;        /* of fd */
-    /* Several connections: striping.c */
-    struct stream_group *stream_group; /* NULL: only fd */
-    unsigned n_streams_wanted;         /* 0: fd alone */
+    uint64_t n_reads;        /* how often something has come */
+    bool is_unplugged;       /* an injected fault stops all traffic */
+    uint64_t read_ns;   /* when bytes last came through segment; 0: never */
+    uint64_t silent_ms; /* how long it had been silent when it was lost */
+    struct path path;   /* losses and round trip of fd */
+    /* Several connections to the peer (striping.c). */
+    struct stream_group *stream_group; /* NULL: there is only fd */
+    unsigned n_streams_wanted;         /* 0: only fd is wanted */
     unsigned n_streams_announced;
-    bool
-        is_striping_begun; /* SPREAD is cut: nothing more until it is written */
+    /* Our first SPREAD frame is cut. Nothing more may be cut until it is
+     * written. */
+    bool is_striping_begun;
     struct stream_autotune stream_autotune;
 
     /* Sending. */
     struct send_request_list send_requests;
-    struct send_request_list
-        rendezvous_pending; /* announced, not granted yet */
-    struct send_request_list
-        unconfirmed; /* tensors cut to their end, likewise */
+    /* Announced by an ANNOUNCE frame, not granted yet. */
+    struct send_request_list rendezvous_pending;
+    /* Confirmed tensors that are cut to the end, not granted yet. */
+    struct send_request_list unconfirmed;
     struct control_list controls;
-    size_t n_control_bytes; /* of them, as peer_control_cost() counts */
+    /* Memory of controls, as control_cost() counts it. */
+    size_t n_control_bytes;
     struct early_grant_list early_grants;
     size_t n_early_grants;
     struct send_frame frames[PEER_FRAMES_MAX];
     unsigned frame_first;
     unsigned n_frames;
-    size_t frame_offset;   /* bytes of the first frame that are written */
-    uint64_t n_packetized; /* frames of the stream so far */
+    size_t frame_offset;   /* bytes of frames[frame_first] that are written */
+    uint64_t n_packetized; /* frames cut for this peer so far */
     struct frame_header_cache header_cache_out;
-    uint64_t credit; /* eager window left */
+    uint64_t credit; /* what is left of the eager window */
     size_t n_rendezvous_pending;
-    bool is_same_host;  /* on this host: nothing is faster than the link */
-    uint64_t n_written; /* bytes that the socket took */
-    struct codec_autotune codec_autotune; /* CODEC_AUTO: does coding pay? */
+    bool is_same_host;  /* the peer is on this host: no codec would pay */
+    uint64_t n_written; /* bytes that its sockets or its ring took */
+    /* CODEC_AUTO: whether encoding pays */
+    struct codec_autotune codec_autotune;
 
     /* Receiving. */
     struct recv_request_list recv_requests;     /* open and matched */
     struct unexpected_list unexpected_messages; /* in order of arrival */
     size_t n_unexpected_messages;
-    uint64_t n_unexpected_bytes; /* of its eager window: by what came early */
-    uint64_t unreturned_credit;  /* consumed, not given back yet */
+    uint64_t n_unexpected_bytes; /* what they hold of the peer's eager window */
+    /* Window credit that is not returned to the peer yet. */
+    uint64_t unreturned_credit;
     size_t inbound_first;
     size_t inbound_end;
     bool in_payload;
-    uint64_t n_begun; /* frames of the stream so far, frame included */
+    uint64_t n_begun; /* frames begun so far, including the current one */
     struct frame_header_cache header_cache_in;
     struct frame frame;
-    struct frame_tensor tensor; /* FRAME_TENSOR: while frame begins */
-    bool has_refused; /* the message that frame opens: it fits no receive */
+    /* Valid if frame has FRAME_TENSOR, while frame begins. */
+    struct frame_tensor tensor;
+    /* The message that frame begins fits no receive request. */
+    bool has_refused;
     enum peer_target target;
     struct recv_request
-        *flow; /* of the frame being read; NULL: cancelled or none */
-    struct fragment *fragment;     /* TARGET_FRAGMENT: being filled ... */
-    struct unexpected *unexpected; /* ... for this message */
-    size_t n_stored;               /* payload bytes read */
+        *flow; /* which frame belongs to; NULL: cancelled, or none */
+    struct fragment *fragment; /* TARGET_FRAGMENT: what is being filled */
+    /* The message that fragment belongs to; NULL: a notice. */
+    struct unexpected *unexpected;
+    size_t n_stored; /* payload bytes of frame that are read */
     size_t pad_left;
-    size_t piece_used; /* bytes of piece handed on */
+    size_t piece_used; /* bytes of piece that are reported */
     uint8_t *piece;
     uint8_t *encoded;
-    /* Elements of a payload are aligned in it. */
+    /* Aligned so that the elements of a payload that is read ahead are, too. */
     _Alignas(16) uint8_t inbound[LIMIT_READ_AHEAD];
 };
 
 TAILQ_HEAD(peer_list, peer);
 
-/* Written by the driver, read by anybody. */
+/* Written by the progress owner, read by any thread. */
 struct counters {
     _Atomic uint64_t bytes_sent;
     _Atomic uint64_t bytes_received;
@@ -218,7 +232,7 @@ struct counters {
     _Atomic uint64_t connections;
 };
 
-/* There is one writer: no locked instruction is needed. */
+/* Since there is one writer, no locked instruction is needed. */
 static inline void
 counter_add(_Atomic uint64_t *counter, uint64_t n)
 {
@@ -235,25 +249,28 @@ struct transport {
     struct codec *codec;
     struct poller *poller;
     uint64_t window;
-    bool is_summing;       /* frames have checksums, both ways */
-    unsigned n_streams;    /* to a peer; 0: as many as are worth it */
+    bool is_summing;       /* frames carry checksums in both directions */
+    unsigned n_streams;    /* to each peer; 0: as many as pay */
     struct faults *faults; /* NULL: none */
     uint64_t unexpected_next;
     bool is_leaving;
-    size_t n_early_grants; /* of all peers */
+    size_t n_early_grants; /* of all peers together */
     uint32_t n_goodbyes;   /* peers whose end of stream is awaited */
     struct peer_list dirty;
     struct peer_list expected;
-    struct peer_list expected_later; /* for a message, long in coming maybe */
-    struct peer_list shm_peers;      /* peers with a segment */
-    bool is_sleep_armed;             /* shm_peers are asked to ring */
-    bool in_progress_call;           /* a turn, or what else reads or writes */
-    struct recv_request_list posted; /* messages wanted, not matched yet */
-    uint32_t n_posted_to_any;        /* ... whoever sends them */
+    /* READY peers that owe only a message, maybe for long */
+    struct peer_list expected_later;
+    struct peer_list shm_peers; /* peers with a segment */
+    bool is_sleep_armed;   /* shm_peers have been asked to wake this rank */
+    bool in_progress_call; /* some call is reading, writing or reporting */
+    /* Message receives that are not matched yet. */
+    struct recv_request_list posted;
+    uint32_t n_posted_to_any; /* those of posted that accept any sender */
     struct recv_request_list
-        drains; /* receive requests with early arrivals to take */
+        drains; /* receive requests that can take unexpected frames */
     struct unexpected_index unexpected_index;
-    /* unexpected_queue.c's: all unexpected_messages of all peers by key, and memory for more */
+    /* Owned by unexpected_queue.c: the unexpected messages of all peers by
+     * key, and free memory for more. */
     struct unexpected *unexpected_table;
     struct unexpected *unexpected_anchor;
     struct unexpected_list free_unexpected;
@@ -262,45 +279,51 @@ struct transport {
     unsigned n_free_fragments;
     struct counters counters;
     uint8_t *sink;
-    /* [rank], zeroed unless known: whoever only looks at one finds it new. */
+    /* One per rank. A peer is all zero, and so looks new, until peer_at()
+     * makes it known. */
     struct peer *peers;
     struct peer_list known;
 };
 
 /* peer.c */
 
-/* That of rank, new where it has not been asked for. */
+/* Returns the peer of rank, initialised if this is the first time. */
 struct peer *
 peer_at(struct transport *transport, uint32_t rank);
-/* Every change of state. */
+/* Change the state of peer. Every change goes through here. */
 void
 peer_move(struct peer *peer, enum peer_state next);
-/* The connection, but not what came over it. */
+/* Close the connection, but keep what came over it. */
 void
 peer_disconnect(struct peer *peer);
-/* Queue for the next write. */
+/* Queue peer to be written to by the next progress call. */
 void
 peer_touch(struct peer *peer);
-/* Close the connection and tell the engine. Repeatable. */
+/* Close the connection and report the loss by on_lost(). Does nothing if peer
+ * is already lost. */
 void
 peer_lose(struct peer *peer, const char *why);
-/* peer_lose() with the next turn, for callers in the middle of ending or
- * telling something: nothing more is written. why is kept. */
+/* Call peer_lose() at the next write. For a caller in the middle of ending or
+ * reporting something. Nothing more is written to peer. why must stay valid. */
 void
 peer_fail_later(struct peer *peer, const char *why);
-/* The same, for what the peer did or did not do. */
+/* The same when the peer is at fault: on_corrupted() precedes on_lost(). */
 void
 peer_fail_later_for(struct peer *peer, const char *why);
-/* Bytes that have left by its sockets, and those that still wait there. */
+/* Returns how many bytes the network has taken from its sockets, and writes
+ * how many still wait in them. */
 uint64_t
 peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued);
-/* The peer's stream ended where it may. */
+/* The stream of peer has ended where it may: close the connection and call
+ * on_closed(). */
 void
 peer_end(struct peer *peer);
-/* Its stream has ended, in order (0), or by an error of errno's. */
+/* The stream of peer has ended, in order if error is 0, otherwise by that
+ * errno. After the peer's goodbye this ends the connection once all is
+ * written; before it the peer is lost. */
 void
 peer_stream_ended(struct peer *peer, int error);
-/* Its goodbye came: nothing new to it or from it. */
+/* The goodbye of peer has come: nothing new is sent to it or expected of it. */
 void
 peer_leave(struct peer *peer);
 void
@@ -308,27 +331,31 @@ peer_update_expected(struct peer *peer);
 
 /* tcp_packetize.c */
 
-/* Cut one more frame, behind the others; false: none to cut, or no room. */
+/* Cut one more frame, to be written behind the others. Returns false if there
+ * is none to cut or no room for it. */
 bool
 peer_packetize(struct peer *peer);
-/* flow's frames may be cut: behind the others', unless it forwards. */
+/* Let frames of flow be cut after those of other flows, or before those whose
+ * data has long been ready if flow forwards data. */
 void
 peer_queue(struct peer *peer, struct send_request *flow);
-/* flow has been cut to its end, or is cancelled. */
+/* Let no more frames of flow be cut, because it is cut to its end or
+ * cancelled. */
 void
 peer_unqueue(struct peer *peer, struct send_request *flow);
-/* flow waits no longer for its receiver's grant, if it did. */
+/* Stop waiting for the grant of flow, if it is unconfirmed. */
 void
 peer_end_unconfirmed(struct peer *peer, struct send_request *flow);
-/* Room of out's own for a payload of n_bytes; NULL: no memory. */
+/* Returns room of n_bytes that out owns, for a payload; NULL if there is no
+ * memory. */
 uint8_t *
 send_frame_room(struct send_frame *out, size_t n_bytes);
 
 /* payload_encode.c */
 
-/* Make the out->n_raw bytes of flow that are to be framed next a payload:
- * encoded in the frame's own room, or where they lie. False: the peer is doomed,
- * for lack of memory. */
+/* Store the next out->n_raw bytes of flow as the payload of out: encoded in
+ * room that out owns, or where they lie. Returns false if there was no memory,
+ * which loses peer at its next write. */
 bool
 peer_encode(struct peer *peer,
             struct send_frame *out,
@@ -337,68 +364,74 @@ peer_encode(struct peer *peer,
 
 /* header.c */
 
-/* frame's header to out, whose payload is there. tensor: NULL if it is none. */
+/* Write the header of frame into out, whose payload is already set. tensor is
+ * NULL if frame is not of a tensor. */
 void
 peer_header_write(struct peer *peer,
                   struct send_frame *out,
                   struct frame *frame,
                   const struct frame_tensor *tensor);
-/* peer->frame from peer->inbound, once for each. Handle: HOOP_E_DATA_LOSS (also
- * of frames before it), HOOP_E_UNIMPLEMENTED (other version). */
+/* Decode peer->frame from peer->inbound. Call once per frame, since it counts
+ * frames. Handle: HOOP_E_DATA_LOSS (also if earlier frames are missing),
+ * HOOP_E_UNIMPLEMENTED (another version of the wire). */
 enum hoop_status
 peer_header_read(struct peer *peer);
-/* Of peer->frame, which has come whole, where anybody will look at it. Handle:
- * HOOP_E_DATA_LOSS. */
+/* Check the checksum of the payload of peer->frame, which has come completely,
+ * if the payload was stored to be used. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 peer_check_payload(const struct peer *peer);
 
-/* HOOP_E_DATA_LOSS: says what is wrong, and between which addresses. */
+/* Raise HOOP_E_DATA_LOSS with a text that says what is wrong, and between
+ * which addresses. */
 enum hoop_status
 peer_raise_corruption(const struct peer *peer, const char *what);
 
 /* tcp_send.c */
 
-/* The i-th frame that is cut and not wholly written. */
+/* Returns the i-th frame that is cut and not wholly written. */
 struct send_frame *
 peer_frame(struct peer *peer, unsigned i);
-/* The header of flow's next frame, without its payload's part. */
+/* Returns the header of flow's next frame, without what depends on its
+ * payload. */
 struct frame
 send_request_frame(const struct send_request *flow);
 
-/* Write until the socket is full, nothing is left or the turn is over.
- * Returns whether bytes moved. */
+/* Cut and write frames until the socket or ring is full, nothing is left, or
+ * PEER_PROGRESS_BYTES are written. Returns whether anything moved. */
 bool
 peer_write(struct peer *peer);
 void
 peer_control(struct peer *peer, const struct frame *frame, const char *text);
-/* The same, for the announcement of a tensor, which is copied; or NULL. */
+/* The same for the ANNOUNCE frame of a tensor, which is copied. tensor may be
+ * NULL. */
 void
 peer_send_rts(struct peer *peer,
               const struct frame *frame,
               const struct frame_tensor *tensor);
-/* flow has been granted more. */
+/* The peer has granted flow up to this many bytes. */
 void
 peer_send_granted(struct peer *peer,
                   struct send_request *flow,
                   uint64_t granted);
 void
 peer_await_writable(struct peer *peer);
-/* Ask nothing more of flow's buffer. */
+/* Stop reading the buffer of flow. */
 void
 peer_send_cancel(struct peer *peer, struct send_request *flow);
 void
 peer_send_clear(struct peer *peer);
-/* Those that are not cut yet. */
+/* Free the control frames that are not cut yet. */
 void
 peer_forget_controls(struct peer *peer);
 
-/* fault_inject.c: faults on demand */
+/* fault_inject.c */
 
-/* A rule strikes at flow's next frame: what is cut already must go before. */
+/* Returns whether a fault rule applies to the next frame of flow, which must
+ * then wait until the frames before it are written. */
 bool
 peer_is_fault_due(struct peer *peer, const struct send_request *flow);
-/* out, which has just been cut from flow and is the last of those that wait for
- * the socket: it may change, and it may be gone then. */
+/* Apply a fault to out, which has just been cut from flow and is the only
+ * frame not written. The fault may change out or remove it. */
 void
 peer_inject_fault(struct peer *peer,
                   struct send_frame *out,
@@ -406,51 +439,56 @@ peer_inject_fault(struct peer *peer,
 
 /* loopback.c */
 
-/* Move what this rank sends to itself. */
+/* Move messages that this rank sends to itself. Returns whether any moved. */
 bool
 loopback_progress(struct transport *transport);
-/* What was announced of flow, which is not queued any more, is forgotten. */
+/* flow is not queued any more: forget its announcement. */
 void
 loopback_cancel(struct transport *transport, const struct send_request *flow);
 bool
 peer_is_self(const struct peer *peer);
 
-/* striping.c: the same stream over several connections */
+/* striping.c */
 
-/* The first connection is there. */
+/* The first connection to peer has been made. */
 void
 striping_connected(struct peer *peer);
-/* n_bytes more were read or written: are more streams worth it? */
+/* n_bytes more were read or written. Decides whether to use more streams. */
 void
 striping_measure(struct peer *peer, size_t n_bytes);
-/* frame, a SPREAD of ours, is cut ... */
+/* frame, a SPREAD frame of ours, has been cut. */
 void
 striping_packetized(struct peer *peer, const struct frame *frame);
-/* ... and nothing may be cut before it has been written. */
+/* Returns whether no frame may be cut, because a SPREAD frame is not written
+ * yet. */
 bool
 striping_blocks_send(struct peer *peer);
-/* peer->frame is the peer's SPREAD. */
+/* Handle peer->frame, a SPREAD frame of the peer. */
 void
 striping_receive(struct peer *peer);
-/* Which directions are spread by now. */
+/* Return whether frames of this direction go over several connections by
+ * now. */
 bool
 striping_is_receiving(const struct peer *peer);
 bool
 striping_is_sending(const struct peer *peer);
-/* As readv(2), from wherever the stream is: a payload's rest, which may be
- * empty, and what is read ahead. */
+/* As readv(2), from whichever connections carry the stream. The first span,
+ * which may be empty, is for the rest of a payload; the second is for what is
+ * read ahead. */
 ssize_t
 striping_read(struct peer *peer, const struct iovec spans[2]);
-/* There is something to read that no descriptor tells of. */
+/* Returns whether there is something to read that no descriptor reports. */
 bool
 striping_is_ready(const struct peer *peer);
-/* There is something to write beside frames. */
+/* Returns whether there is something to write besides frames. */
 bool
 striping_has_unsent(const struct peer *peer);
-/* Have the poller look for no more than can be used now. False: it refuses. */
+/* Let the poller watch every connection for just what is useful now. Returns
+ * false if the poller fails. */
 bool
 striping_watch(struct peer *peer);
-/* A connection has something, but nothing could be read. */
+/* A connection was reported readable, but nothing could be read. Loses peer,
+ * or ends it, if one of its connections is broken and needed. */
 void
 striping_check_broken(struct peer *peer);
 void
@@ -458,70 +496,78 @@ striping_close(struct peer *peer);
 
 /* tcp_control.c */
 
-/* Bytes of an eager frame have found their place. */
+/* The payload of frame has been used. If frame was eager, return its window
+ * credit to peer, collected into few CREDIT frames. */
 void
 peer_consumed(struct peer *peer, const struct frame *frame);
-/* Let the sender send what flow permits, if it waits for that. */
+/* Grant the peer what flow permits, if the peer waits for a grant. */
 void
 peer_grant(struct peer *peer, struct recv_request *flow);
-/* The receiver must not wait for the rest of flow, a message. */
+/* Tell the receiver of flow, a message, that the rest of it will not come. */
 void
 peer_withdraw(struct peer *peer, const struct send_request *flow);
-/* peer->frame is no flow's: do what it says, choose its payload's target. */
+/* Handle peer->frame, which belongs to no flow, and choose where its payload
+ * goes. */
 void
 peer_receive_control(struct peer *peer);
-/* frame, of flow's message, agrees on its length. What does not is reported;
- * a point-to-point message has the one it comes with. */
+/* Returns whether frame agrees with flow about the length of a collective's
+ * message; reports it if not. True for a point-to-point message, which has the
+ * length that it comes with. */
 bool
 peer_check_size(struct peer *peer,
                 const struct frame *frame,
                 const struct recv_request *flow);
-/* May peer->frame, which no flow wants, be kept? Reports what must not be. */
+/* Ask the engine whether to keep peer->frame, which no receive request
+ * expects. Reports a mismatch. */
 bool
 peer_may_keep(struct peer *peer);
 
 /* tcp_receive.c */
 
-/* Read until the socket is empty or the turn is over. */
+/* Read until the socket or ring is empty, or PEER_PROGRESS_BYTES are read.
+ * Returns whether anything moved. */
 bool
 peer_read(struct peer *peer);
-/* The header in peer->inbound. False: the peer is lost. */
+/* Take the header in peer->inbound and decide where its payload goes. Returns
+ * false if this lost or closed the peer. */
 bool
 peer_begin_frame(struct peer *peer);
 void
 peer_end_frame(struct peer *peer);
-/* What peer->frame, which has just begun, says of a tensor; NULL: nothing. */
+/* Returns what peer->frame, which has just begun, says of a tensor, or NULL. */
 const struct frame_tensor *
 peer_tensor(const struct peer *peer);
-/* Room for peer->frame's payload; NULL: the peer is lost for lack of it. */
+/* Returns room for the payload of peer->frame. NULL if there is no memory,
+ * which loses peer. */
 struct fragment *
 peer_fragment_alloc(struct peer *peer);
 void
 peer_receive_clear(struct peer *peer);
 
-/* shm_stream.c: the same stream through a segment */
+/* shm_stream.c */
 
-/* As sendmsg(2); errno is EAGAIN when it is full. */
+/* As sendmsg(2), into the ring; errno is EAGAIN if the ring is full. */
 ssize_t
 peer_shm_send(struct peer *peer, const struct iovec *spans, size_t n_spans);
-/* The stream to the peer has ended; what is written will be read. */
+/* End our stream to the peer, which will still read what is written. */
 void
 peer_shm_send_end(struct peer *peer);
-/* The peer knows what was read. */
+/* Let the peer write over what has been read. */
 void
 peer_shm_release(struct peer *peer);
 bool
 peer_shm_read(struct peer *peer);
-/* Something came over fd: it rings, or has hung up. */
+/* Drain fd, which is readable: the peer wakes this rank, or has hung up. */
 void
 peer_shm_drain_wakeups(struct peer *peer);
-/* Read and write what can be. */
+/* Read from and write to every peer with a segment, as far as possible. */
 bool
 shm_peers_progress(struct transport *transport);
-/* Only write. */
+/* The same, but only write. */
 bool
 shm_peers_write(struct transport *transport);
-/* Ask all to ring; false: there is something to read or room to write. */
+/* Ask all peers with a segment to wake this rank. Returns false if there is
+ * already something to read, or room to write. */
 bool
 shm_peers_arm(struct transport *transport);
 void

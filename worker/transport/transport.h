@@ -1,14 +1,17 @@
 /*
  * transport/transport.h - the contract between the engine and the peers
  *
- * The engine opens flows (transport/flow.h) and says how far each may go; the
- * transport cuts frames, keeps the windows and grants, matches what arrives
- * and reports progress through struct transport_events. Every unmatched byte
- * was granted beforehand, so a socket is always read.
+ * The engine opens flows, which are send and receive requests
+ * (transport/flow.h), and says how far each may go. The transport cuts frames,
+ * keeps windows and grants, matches what arrives, and reports progress through
+ * struct transport_events. Every byte that arrives unmatched was granted
+ * beforehand, so every socket is always read.
  *
- * Thread: whoever holds the engine's drive lock, for all of it. Callbacks come
- * from transport_progress() alone, never from the call that opened a flow; they
- * may open, change and cancel flows.
+ * Thread: the progress owner, for every function without a Thread line. Bytes
+ * are reported by transport_progress(), transport_spin() and
+ * transport_flush(), never by the call that opened a flow; but
+ * transport_receive() may itself match a message that is already here.
+ * Callbacks may open, change and cancel flows.
  */
 
 #ifndef TRANSPORT_TRANSPORT_H
@@ -30,91 +33,109 @@ struct segment;
 struct tls;
 struct encoded;
 
-/* What to do with a frame of a collective that no open receive request expects. */
+/* What to do with a frame of a collective that no open receive request
+ * expects. */
 enum transport_unexpected_action {
     TRANSPORT_KEEP,     /* its operation or round has not begun here */
-    TRANSPORT_DROP,     /* of an operation that failed, or of another epoch */
-    TRANSPORT_MISMATCH, /* it should not exist */
+    TRANSPORT_DROP,     /* its operation failed, or it is of another epoch */
+    TRANSPORT_MISMATCH, /* it should not exist: ranks call different things */
 };
 
 struct transport_events {
-    /* n_bytes more of flow are the kernel's: that much may be overwritten. 0: its
-     * receiver has granted what is gone already. */
+    /* The kernel has taken n_bytes more of flow, which the engine may now
+     * overwrite. n_bytes is 0 when the receiver has granted a flow that is
+     * already sent. */
     void (*on_bytes_sent)(void *owner,
                           struct send_request *flow,
                           uint64_t n_bytes);
-    /* n_bytes more arrived: at flow->place, or else as piece, which is whole
-     * elements and valid for the call. */
+    /* n_bytes more of flow have arrived. They are at flow->place if it is set;
+     * otherwise they are at piece, which holds whole elements and is valid
+     * during the call. */
     void (*on_arrived)(void *owner,
                        struct recv_request *flow,
                        const uint8_t *piece,
                        size_t n_bytes);
-    /* What came for the flow of flow_owner, to its place, or leaves from it: so
-     * it is encoded, for all who will send the same (encoded_payload_add()). Told before
-     * on_arrived; encoded is valid for the call. NULL: not told. */
+    /* A payload of the flow that flow_owner owns exists in encoded form,
+     * received or just encoded to be sent. The engine may pass it to
+     * encoded_payload_add() of any request that will send the same bytes. The
+     * call precedes on_arrived(); encoded is valid during the call. The
+     * callback may be NULL. */
     void (*on_encoded)(void *owner,
                        void *flow_owner,
                        const struct encoded *encoded);
-    /* A FLOW_MESSAGE receive request has met its message: key, total are known. For any
-     * shape, place and element_size must be set, or the flow be cancelled.
-     * tensor is valid for the call; NULL: it is none. */
+    /* flow, a FLOW_MESSAGE receive request, has met its message: flow->key and
+     * flow->total are known. If flow accepts any shape, the callback must set
+     * flow->place and flow->element_size, or cancel flow. tensor is valid
+     * during the call, NULL if the message is not a tensor. */
     void (*on_matched)(void *owner,
                        struct recv_request *flow,
                        const struct frame *frame,
                        const struct frame_tensor *tensor);
-    /* Its sender has given it up: the flow is to be cancelled. */
+    /* The sender has retracted the message: the engine must cancel flow. */
     void (*on_retracted)(void *owner, struct recv_request *flow);
     enum transport_unexpected_action (
         *on_unexpected)(void *owner, uint32_t peer, const struct frame *frame);
-    /* The peer called something else. flow may be NULL. */
+    /* The peer called something else. flow is the receive request that
+     * expected the frame; it may be NULL. */
     void (*on_mismatch)(void *owner,
                         uint32_t peer,
                         const struct frame *frame,
                         struct recv_request *flow);
-    /* What came does not fit flow, a FLOW_MESSAGE; tensor as above. */
+    /* The message that begins with frame does not fit flow, a FLOW_MESSAGE
+     * receive request. tensor is as for on_matched(). */
     void (*on_receive_mismatch)(void *owner,
                                 struct recv_request *flow,
                                 const struct frame *frame,
                                 const struct frame_tensor *tensor);
-    /* A tensor behind the first of a list, which no receive of that list is left
-     * to take: it is dropped. tensor as above. */
+    /* The peer sent a tensor of a list, not its first, for which the
+     * receiver's list has no receive left. The transport drops it. tensor is
+     * as for on_matched(). */
     void (*on_extra_tensor)(void *owner,
                             uint32_t peer,
                             const struct frame *frame,
                             const struct frame_tensor *tensor);
-    /* flow waits for a tensor behind the first of a list, but its sender has gone
-     * on to the next list with tensor: flow is to be cancelled. */
+    /* flow waits for a tensor of a list, not its first, but the sender has
+     * gone on to the next list, which begins with tensor: the engine must
+     * cancel flow. */
     void (*on_list_ended)(void *owner,
                           struct recv_request *flow,
                           const struct frame *frame,
                           const struct frame_tensor *tensor);
-    /* The peer called the same, but its message of a collective, or what it
-     * expects of ours (a GRANT), has another length; total is the one here. */
+    /* The peer called the same operation, but its message to us (or, in a
+     * GRANT, the message it expects of us) has another length. total is the
+     * length here. */
     void (*on_size_mismatch)(void *owner,
                              uint32_t peer,
                              const struct frame *frame,
                              uint64_t total);
-    /* A peer tells that an operation or a rank failed. */
+    /* The peer says that an operation or a rank has failed; text says why. */
     void (*on_failure_notice)(void *owner,
                               uint32_t peer,
                               const struct frame *frame,
                               const char *text);
-    /* The peer asks, or says, that an operation has been called. */
+    /* The peer asks whether an operation has been called, or says that it
+     * has. */
     void (*on_heartbeat)(void *owner, uint32_t peer, const struct frame *frame);
-    /* Goodbye is about to be said to peer: the last time to tell it anything. */
+    /* The transport is about to say goodbye to peer. This is the last chance
+     * to tell peer anything. */
     void (*on_leaving)(void *owner, uint32_t peer);
-    /* The connection is gone. why is a phrase: "connection reset". */
+    /* The connection is gone. why is a phrase such as "connection reset". */
     void (*on_lost)(void *owner, uint32_t peer, const char *why);
-    /* What came of peer is not what it sent, which it should be told: what is
-     * told it now still goes out. on_lost() follows. May be NULL. */
+    /* The bytes that came from peer are not what peer sent, or break the
+     * protocol. What the callback queues for peer, to tell it so, is still
+     * sent. on_lost() follows. The callback may be NULL. */
     void (*on_corrupted)(void *owner, uint32_t peer, const char *why);
-    /* The peer took its leave in good order. */
+    /* The peer has said goodbye. */
     void (*on_left)(void *owner, uint32_t peer);
-    /* ... and its connection is closed: nothing more is written to it. */
+    /* The connection to a peer that has left is closed; nothing more is
+     * written to it. */
     void (*on_closed)(void *owner, uint32_t peer);
-    /* A connection is needed: transport_connected() or _unreachable() later. */
+    /* A connection to peer is needed. The owner answers later by
+     * transport_connected() (or one of its siblings) or
+     * transport_unreachable(). */
     void (*on_needed)(void *owner, uint32_t peer);
-    /* One more: transport_stream() may come later. NULL: none is to be had. */
+    /* A further connection to peer, number stream, is needed;
+     * transport_stream() may follow. The callback is NULL if there are none. */
     void (*on_stream_needed)(void *owner, uint32_t peer, unsigned stream);
 };
 
@@ -122,9 +143,9 @@ struct transport_options {
     const struct roster *roster; /* borrowed for life */
     const struct transport_events *events;
     void *owner;
-    enum codec_id codec;   /* for payloads that are worth it */
-    bool is_summing;       /* frames have checksums, and must have */
-    unsigned n_streams;    /* to each peer; 0: as many as are worth it */
+    enum codec_id codec;   /* for payloads that shrink enough */
+    bool is_summing;       /* frames carry checksums, and must do so */
+    unsigned n_streams;    /* to each peer; 0: as many as pay */
     struct faults *faults; /* borrowed for life; NULL: none */
 };
 
@@ -134,185 +155,204 @@ transport_create(const struct transport_options *options,
 void
 transport_destroy(struct transport *transport);
 
-/* Takes fd, a proven connection to peer. A second one is closed. */
+/* Take over fd, an authenticated connection to peer. If there already is one,
+ * fd is closed. */
 void
 transport_connected(struct transport *transport, uint32_t peer, int fd);
-/* ... and segment, memory shared with the peer: everything goes through that,
- * while the connection only wakes, and tells of the end. NULL: there is none.
- * Both are taken. */
+/* Take over fd, an authenticated connection to peer, and segment, memory
+ * shared with peer. All frames go through segment; fd only carries wake-ups
+ * and tells of the peer's end. A NULL segment means that there is none. */
 void
 transport_shared(struct transport *transport,
                  uint32_t peer,
                  int fd,
                  struct segment *segment);
-/* Takes fd, a proven connection beside the first, which may come later: the
- * stream-th, 1 to LIMIT_STREAMS. What is not needed is closed. */
+/* Take over fd, an authenticated connection beside the first one to peer.
+ * stream is its number, 1 to LIMIT_STREAMS. It may come before the first
+ * connection. A connection that is not needed is closed. */
 void
 transport_stream(struct transport *transport,
                  uint32_t peer,
                  unsigned stream,
                  int fd);
-/* The same of one that is encrypted, by tls, which is taken, too: the first
- * connection (0), or the stream-th beside it. */
+/* Take over fd and tls, which encrypts it: the first connection to peer if
+ * stream is 0, otherwise the one with that number beside it. */
 void
 transport_encrypted(struct transport *transport,
                     uint32_t peer,
                     unsigned stream,
                     int fd,
                     struct tls *tls);
-/* There will be no connection: as if it were lost. */
+/* No connection to peer can be made: treat peer as lost. */
 void
 transport_unreachable(struct transport *transport,
                       uint32_t peer,
                       const char *why);
-/* There is no connection now, but there may be one later: what wants one is
- * cancelled by the caller, and the next who does asks anew. False: there is one,
- * or there will be none. */
+/* Say that no connection to peer can be made now, though one may be made
+ * later. The caller must cancel the flows that wait for it; the next flow asks
+ * again. Returns false if peer is already connected, has left or is lost. */
 bool
 transport_fall_back(struct transport *transport, uint32_t peer);
-/* Ask for the connection now, before a flow does. */
+/* Ask for the connection to peer before a flow needs it. */
 void
 transport_need(struct transport *transport, uint32_t peer);
-/* The peer has left, or is lost, and its connection is closed. */
+/* Returns whether peer has left or is lost, and its connection is closed. */
 bool
 transport_is_gone(const struct transport *transport, uint32_t peer);
 bool
 transport_is_connected(const struct transport *transport, uint32_t peer);
-/* For how long nothing has come from peer, or had come when its connection
- * ended. With several streams, on the first of them. */
+/* How long nothing has come from peer; for a lost peer, how long nothing had
+ * come when it was lost. With several streams, only the first is asked.
+ * TRANSPORT_SILENCE_UNKNOWN if nobody knows. */
 uint64_t
 transport_silence_ms(const struct transport *transport, uint32_t peer);
 static const uint64_t TRANSPORT_SILENCE_UNKNOWN = UINT64_MAX;
-/* How long a peer that lives may be silent, as far as the losses and the round
- * trip of its connection tell (net/path.h); 0: they tell nothing. For who waits to
- * ask now and then. */
+/* How long a live peer may be silent, judged by the losses and the round trip
+ * of its connection (net/path.h); 0 if they tell nothing. The caller, which
+ * waits for peer, must ask every now and then, since asking takes the
+ * samples. */
 uint64_t
 transport_path_silence_ns(struct transport *transport,
                           uint32_t peer,
                           uint64_t now_ns);
-/* Whether its connection loses packets, or sends some again now. */
+/* Returns whether the connection to peer loses packets, or retransmits some
+ * now. */
 bool
 transport_path_loses(struct transport *transport,
                      uint32_t peer,
                      uint64_t now_ns);
-/* As the kernel measures it, with what it varies by; 0 where it does not, and
- * where there is no connection. */
+/* The round trip that the kernel measures, with its variation; 0 if there is
+ * no connection or the kernel does not measure it. */
 uint32_t
 transport_round_trip_ms(const struct transport *transport, uint32_t peer);
-/* Another number whenever anything has come from peer, or it has taken more of
- * much that is on its way to it. */
+/* A number that changes whenever anything has come from peer, and whenever
+ * peer has taken more of a large amount that is under way to it. */
 uint64_t
 transport_activity(const struct transport *transport, uint32_t peer);
-/* Another number whenever anything has come from peer: unlike the above, its
- * kernel alone, which takes bytes for a process that is stopped, does not change
- * it. */
+/* A number that changes whenever anything has come from peer. Unlike
+ * transport_activity() it does not change when only the kernel of peer takes
+ * bytes, as it does for a stopped process. */
 uint64_t
 transport_received(const struct transport *transport, uint32_t peer);
 
-/* Open flow; key, label, bytes, total, ready and owner are set, the rest 0. */
+/* Open flow. The caller has set key, label, bytes, total, ready and owner; all
+ * else is 0. */
 void
 transport_send(struct transport *transport, struct send_request *flow);
-/* flow->ready has grown. */
+/* Call after flow->ready has grown. */
 void
 transport_send_more(struct transport *transport, struct send_request *flow);
-/* encoded is what flow, which is open, will send: kept, if its peer takes it
- * so. */
+/* Keep a copy of encoded, a payload that flow, which is open, will have to
+ * send, if the peer of flow takes that encoding. */
 void
 transport_cache_encoded(const struct transport *transport,
                         struct send_request *flow,
                         const struct encoded *encoded);
-/* The buffer is not read any more when this returns; half a frame that the
- * kernel has not taken is copied. The receiver of a message that it knows of,
- * but has not got whole, is told. Also for flows that are done or not open. */
+/* Cancel flow, which may also be done or not open. The buffer is not read once
+ * this returns: half a frame that the kernel has not taken is copied. If flow
+ * is a message that its receiver knows of and has not wholly got, the receiver
+ * is told. */
 void
 transport_send_cancel(struct transport *transport, struct send_request *flow);
 
-/* Open flow; for FLOW_MESSAGE key.peer may be FLOW_ANY_PEER. */
+/* Open flow. For a FLOW_MESSAGE, key.peer may be FLOW_ANY_PEER. */
 void
 transport_receive(struct transport *transport, struct recv_request *flow);
-/* flow->allowed has grown. */
+/* Call after flow->allowed has grown. */
 void
 transport_receive_more(struct transport *transport, struct recv_request *flow);
-/* The buffer is not written any more when this returns; what still comes is
- * dropped. Also for flows that are done or not open. */
+/* Cancel flow, which may also be done or not open. The buffer is not written
+ * once this returns; what still comes is dropped. */
 void
 transport_receive_cancel(struct transport *transport,
                          struct recv_request *flow);
 
 /*
- * A message without opening its flow (inline.c), which is set as for the above.
- * Callbacks come as from a turn, but of the flow only on_bytes_sent(); its owner may
- * be NULL.
+ * The inline path (inline.c) sends and receives a message without opening
+ * flow, which the caller sets up as for transport_send() or
+ * transport_receive(). Callbacks come as from transport_progress(), but only
+ * on_bytes_sent() for flow, whose owner may be NULL.
  */
 
-/* All of it, where nothing is before it. What the kernel, or the ring, has not
- * taken is copied: then there is a rest, for which turns must be taken. False:
- * nothing of it was sent, or the peer is lost. */
+/* Send all of flow, if nothing is queued before it. What the kernel or the
+ * ring has not taken is copied; out_has_unsent then says that
+ * transport_progress() must be called to send the rest. Returns false if
+ * nothing of flow was sent, or the peer is lost. */
 bool
 transport_send_inline(struct transport *transport,
                       struct send_request *flow,
                       bool *out_has_unsent);
 
-/* Somewhere there still is one, or other frames that were not taken. */
+/* Returns whether any peer has frames that the kernel or the ring has not
+ * taken. */
 bool
 transport_has_unsent(const struct transport *transport);
 
-/* Until anything else is asked of the transport, transport_receive_inline() may
- * look for what peer sends. */
+/* Returns whether transport_receive_inline() may be called for a message of
+ * peer. The answer holds until the next other call of the transport. */
 bool
 transport_can_receive_inline(const struct transport *transport, uint32_t peer);
 
 enum transport_inline {
-    TRANSPORT_INLINE_DONE, /* all of it is in its place: key.op, total are known */
-    TRANSPORT_INLINE_NONE,  /* nothing has come yet */
-    TRANSPORT_INLINE_OTHER, /* which only a turn takes */
+    /* All of it is at flow->place: key.op and total are known. */
+    TRANSPORT_INLINE_DONE,
+    TRANSPORT_INLINE_NONE, /* the message has not come yet */
+    /* Something else came, which only transport_progress() can take. */
+    TRANSPORT_INLINE_OTHER,
 };
 
 enum transport_inline
 transport_receive_inline(struct transport *transport,
                          struct recv_request *flow);
 
-/* Whether all of flow's bytes are here, taken or not. */
+/* Returns whether all bytes of flow have arrived, whether or not it has taken
+ * them from the unexpected-message queue. */
 bool
 transport_has_all(const struct recv_request *flow);
 
-/* Forget what has arrived for operation op of comm and was never received. */
+/* Drop what has arrived for operation op of comm and was never received. */
 void
 transport_forget(struct transport *transport, uint64_t comm, uint64_t op);
 
-/* Forget all that has arrived, and was not received, for communicators that
- * the owner does not want. */
+/* Drop what has arrived and was not received for every communicator that
+ * wants() rejects. */
 void
 transport_sweep(struct transport *transport,
                 bool (*wants)(void *owner, uint64_t comm));
 
-/* Only the grants that came early for it; costs nothing when there are none. */
+/* Drop only the early grants for operation op of comm. This costs nothing if
+ * there are no early grants at all. */
 void
 transport_drop_early_grants(struct transport *transport,
                             uint64_t comm,
                             uint64_t op);
 
-/* Frames of a collective that came before they were wanted. */
+/* Selects unexpected messages of a collective. */
 struct transport_unexpected {
     uint64_t comm;
     uint64_t op;
-    uint32_t step_first; /* of these steps ... */
+    uint32_t step_first; /* first of the steps to look at */
     uint32_t step_last;
-    uint64_t except; /* but not those with this signature; 0: all */
+    /* Leave out those with this signature; 0: leave out none. */
+    uint64_t except;
 };
 
-/* False: there are none of an operation of this number, of whatever. */
+/* Returns false if the unexpected-message queue has no collective with
+ * operation number op on any communicator. True may also mean another
+ * number. */
 bool
 transport_has_unexpected(const struct transport *transport, uint64_t op);
 
-/* The first frame of such a message; false: there is none. */
+/* Find an unexpected message that wanted selects, and write its peer and the
+ * header of its first frame. Returns false if there is none. */
 bool
 transport_find_unexpected(const struct transport *transport,
                           const struct transport_unexpected *wanted,
                           uint32_t *out_peer,
                           struct frame *out_first);
 
-/* Tell one peer, or all connected ones but `except`, of a failure. */
+/* Send frame, with text as its payload unless text is NULL, to one peer, if it
+ * is connected, or to all connected peers but except. */
 void
 transport_tell(struct transport *transport,
                uint32_t peer,
@@ -324,57 +364,64 @@ transport_tell_all(struct transport *transport,
                    const struct frame *frame,
                    const char *text);
 
-/* Lose a peer that is connected with the next turn, and tell all why: it has broken
- * the protocol. why is kept. */
+/* Lose peer, if it is connected, at its next write, because it has broken the
+ * protocol. on_corrupted() and on_lost() are told why, which must stay
+ * valid. */
 void
 transport_fail_later(struct transport *transport,
                      uint32_t peer,
                      const char *why);
 
-/* Tell one peer, also when it has to be connected first. */
+/* Send frame and text to peer, connecting to it first if necessary. */
 void
 transport_tell_soon(struct transport *transport,
                     uint32_t peer,
                     const struct frame *frame,
                     const char *text);
 
-/* Say goodbye to every peer, after what is queued. */
+/* Say goodbye to every connected peer, after what is queued for it. */
 void
 transport_leave(struct transport *transport);
-/* Every goodbye has been sent and answered. */
+/* Returns whether every goodbye has been sent and answered. */
 bool
 transport_has_left(const struct transport *transport);
 
 /*
- * Move what can move: drain early arrivals, write, read. timeout_ms waits
- * first when nothing can move (-1: for ever). Returns whether anything moved.
+ * Drain unexpected messages that are wanted by now, write, and read. If
+ * nothing can move, wait up to timeout_ms for something first (-1: for ever).
+ * Returns whether anything moved.
  */
 bool
 transport_progress(struct transport *transport, int timeout_ms);
-/* Only read the sockets that open receive requests wait for, without epoll. */
+/* Like transport_progress() without a wait, but read only the peers that open
+ * receive requests wait for, without asking epoll. */
 bool
 transport_spin(struct transport *transport);
-/* Whether a callback is what asks: no turn may be taken then. */
+/* Returns whether a transport call is under way, so that its caller is a
+ * callback, which must not call transport_progress(). */
 bool
 transport_is_in_progress(const struct transport *transport);
 
-/* Write what is queued, as a turn does. False: there is more. */
+/* Write what is queued. Returns false if there is more to write. */
 bool
 transport_flush(struct transport *transport);
 
-/* Nobody takes turns from now on: who writes to memory shared with this rank
- * makes transport_fd() readable. False: something has come before. */
+/* Prepare for nobody calling transport_progress(): from now on a peer that
+ * writes to memory shared with this rank makes transport_fd() readable.
+ * Returns false if something has already come. */
 bool
 transport_arm(struct transport *transport);
 
-/* Makes a waiting transport_progress() return. Thread: any. */
+/* Make a waiting transport_progress() return. Thread: any. */
 void
 transport_wake(struct transport *transport);
-/* ... also from other processes. Handle: HOOP_E_UNAVAILABLE. */
+/* Write the handle by which other processes can do the same. Handle:
+ * HOOP_E_UNAVAILABLE. */
 enum hoop_status
 transport_wakeup_handle(const struct transport *transport,
                         struct wakeup_handle *out_place);
-/* Readable when a turn would find work: for the control loop. */
+/* A descriptor for the control loop, readable when transport_progress() would
+ * find work. */
 int
 transport_fd(const struct transport *transport);
 
@@ -385,7 +432,8 @@ struct transport_stats {
     uint64_t connections;
 };
 
-/* Bytes of payload that went another way. */
+/* Count payload bytes that did not pass through the transport, such as those
+ * of shared-memory collectives. */
 void
 transport_count(struct transport *transport,
                 uint64_t n_sent,

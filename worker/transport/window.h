@@ -1,7 +1,7 @@
 /*
- * transport/window.h - how much of a connection's bytes may come unasked
+ * transport/window.h - how many of a connection's bytes may come unasked
  *
- * Both sides reckon so: docs/wire-format.md, "Flow control".
+ * Both sides compute the same numbers: docs/wire-format.md, "Flow control".
  */
 
 #ifndef TRANSPORT_WINDOW_H
@@ -20,22 +20,22 @@ window_share(uint32_t n_ranks)
     return share < LIMIT_EAGER_WINDOW ? share : LIMIT_EAGER_WINDOW;
 }
 
-/* What an eager frame takes of it. */
+/* What an eager frame takes of the window. */
 static inline uint64_t
 window_cost(const struct frame *frame)
 {
     return LIMIT_FRAME_HEADER + (uint64_t)frame->stored;
 }
 
-/* What large messages that go whole leave to small ones. */
+/* The part of the window that large eager messages leave for small ones. */
 static inline uint64_t
 window_reserve(uint64_t window)
 {
     return window / 4;
 }
 
-/* Messages up to this go whole while there is room; they are not granted before
- * they have begun. */
+/* The largest message that may be sent eagerly as a whole, while the window
+ * has room. The receiver grants such a message only after its first frame. */
 static inline uint64_t
 window_whole(uint64_t window)
 {
