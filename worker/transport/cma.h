@@ -1,13 +1,14 @@
 /*
- * transport/cma.h - reads what stands in the memory of another process
+ * transport/cma.h - cross-memory attach: reading the memory of another process
  *
- * Cross-memory attach (process_vm_readv): one copy, by the reader, where a shared
- * memory takes two. Between processes of one user that see each other's pids and
- * that nothing forbids it (ptrace_scope, seccomp, a process that is not dumpable).
+ * process_vm_readv() makes one copy, done by the reader, where shared memory
+ * needs two. It works between processes of one user that see each other's
+ * pids, unless something forbids it (ptrace_scope, seccomp, a process that is
+ * not dumpable).
  *
- * Each process keeps a word, random and secret, at a place that it tells. It is
- * read along with whatever else is: a pid that was given to another process
- * since, or never was the right one, is found out.
+ * Each process keeps a random secret word at an address that it tells the
+ * others. The word is read along with everything else. This finds out a pid
+ * that was wrong, or that another process has got since.
  *
  * Thread: any.
  */
@@ -22,17 +23,18 @@
 
 /* In the order of the choices of HOOP_CMA (base/setting_table.c). */
 enum cma_mode {
-    CMA_AUTO, /* where it can be, and is found to be faster */
+    CMA_AUTO, /* if possible and measured to be faster */
     CMA_NEVER,
-    CMA_ALWAYS, /* where it can be */
+    CMA_ALWAYS, /* whenever possible */
 };
 
-/* Of one's own, zeroed; stays where it is as long as others may read. */
+/* A word of this process. It must be zeroed at first, and stay where it is as
+ * long as others may read it. */
 struct cma_cookie {
     uint64_t word;
 };
 
-/* What others are told. */
+/* What this process tells the others. */
 struct cma_address {
     uint64_t address;
     uint64_t word;
@@ -44,16 +46,17 @@ struct cma_process {
     struct cma_address place;
 };
 
-/* The word is drawn when it is first offered. Not by two threads at a time.
- * Handle: HOOP_E_UNAVAILABLE (no randomness). */
+/* Draw the random word at the first call, and write where it is. Two threads
+ * must not call this at once. Handle: HOOP_E_UNAVAILABLE (no randomness). */
 enum hoop_status
 cma_publish(struct cma_cookie *word, struct cma_address *out_place);
 
 /*
- * n_bytes from its address into to; 0: only the word.
- * Handle: HOOP_E_PEER_LOST (there is no such process any more),
- * HOOP_E_UNAVAILABLE (its memory must not be read), HOOP_E_DATA_LOSS (it has
- * nothing there).
+ * Read n_bytes at address of the other process into to. If n_bytes is 0, only
+ * check the word.
+ *
+ * Handle: HOOP_E_PEER_LOST (the process is gone), HOOP_E_UNAVAILABLE (its
+ * memory must not be read), HOOP_E_DATA_LOSS (nothing is mapped there).
  */
 enum hoop_status
 cma_read(const struct cma_process *other,

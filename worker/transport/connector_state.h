@@ -2,7 +2,7 @@
  * transport/connector_state.h - what connector.c, connector_accept.c and
  * connector_stream.c share
  *
- * Thread: the loop's.
+ * Thread: the control loop.
  */
 
 #ifndef TRANSPORT_CONNECTOR_STATE_H
@@ -21,7 +21,7 @@ TAILQ_HEAD(handshaker_list, handshaker);
  * IDLE -> WANTED <-> DIALED -> CONNECTED
  *   \________\_________\_____> UNREACHABLE
  *
- * WANTED: between two tries, or the peer's own dial is awaited.
+ * A WANTED link is between two tries, or awaits the peer's own dial.
  */
 enum link_state {
     LINK_IDLE,
@@ -40,9 +40,10 @@ struct link {
     uint64_t refused_until_ns;
     uint64_t silent_until_ns;
     uint64_t retry_ms;
-    bool broke_in_tls;               /* a dial, while it was about TLS */
-    _Atomic uint32_t streams_wanted; /* bit i: the i-th is to be dialed */
-    uint32_t streams;                /* dialed, or here */
+    bool broke_in_tls; /* a dial ended during the TLS handshake */
+    /* Bit i: the i-th stream is to be dialed. */
+    _Atomic uint32_t streams_wanted;
+    uint32_t streams; /* bit i: the i-th stream is dialed, or here */
     uint64_t stream_retry_ms;
 };
 
@@ -52,35 +53,37 @@ struct connector {
     struct tls_context *tls_context; /* NULL: connections are plain */
     struct loop_watch *listener;
     struct loop_timer *accept_pause;
-    struct loop_timer *notice_timer; /* NULL: nothing is said */
+    struct loop_timer *notice_timer; /* NULL: no notices */
     struct wait_notice notice;
-    /* Kept to accept one more when there is no other descriptor left; -1: it is
-     * in use, or there is none. */
+    /* Kept to accept one more connection when no other descriptor is left; -1
+     * if it is in use or there is none. */
     int reserve_fd;
     bool has_accept_failed; /* the last connection could not be accepted */
     struct handshaker_list handshakers; /* oldest first */
-    unsigned n_accepted;                /* of them, not dialed by us */
+    unsigned n_accepted; /* those of handshakers that we did not dial */
     unsigned n_accepted_max;
-    struct link *links; /* [rank] */
+    struct link *links; /* one per rank */
 };
 
 void
 connector_forget(struct connector *connector, struct handshaker *handshaker);
-/* The descriptor, proven, changes hands; handshaker is gone. segment: NULL where
- * nothing is shared. */
+/* The handshake is complete: give the descriptor, and segment unless it is
+ * NULL, to the owner's callback. handshaker is destroyed. */
 void
 connector_deliver(struct connector *connector,
                   struct handshaker *handshaker,
                   struct segment *segment);
-/* Takes fd. out_handshaker: a dial of ours, whose handshake's peer is to be set;
- * NULL: a stranger's. */
+/* Take over fd and begin a handshake on it. For our own dial, out_handshaker
+ * is not NULL, and the caller sets handshake.peer; for a connection that came,
+ * out_handshaker is NULL. */
 enum hoop_status
 connector_handshake(struct connector *connector,
                     int fd,
                     const struct address *address,
                     struct handshaker **out_handshaker);
 
-/* One of the two has something no more; the link may be tried again. */
+/* Report that one of the two ranks lacks a resource. The link may be tried
+ * again later. */
 void
 connector_tell_shortage(struct link *link,
                         const struct connector_shortage *shortage);
@@ -89,14 +92,15 @@ connector_tell_shortage(struct link *link,
 
 enum hoop_status
 connector_listen(struct connector *connector);
-/* One of those who have said nothing yet makes room; false: there is none. */
+/* End one of the connections that have said nothing yet. Returns false if
+ * there is none. */
 bool
 connector_evict(struct connector *connector);
-/* Have a descriptor in reserve again. False: there is none to be had. */
+/* Have a descriptor in reserve again. Returns false if none can be had. */
 bool
 connector_refill(struct connector *connector);
-/* A handshake of somebody else has failed, or has been ended; the text is this
- * thread's last error. */
+/* A handshake that another rank began has failed or was ended. Log why, which
+ * is this thread's last error, and destroy it. */
 void
 connector_refuse(struct connector *connector,
                  struct handshaker *handshaker,
@@ -104,21 +108,22 @@ connector_refuse(struct connector *connector,
 
 /* connector_stream.c */
 
-/* May the verified stranger be one beside the first? */
+/* Returns the answer to a verified peer that wants a connection beside the
+ * first. */
 enum handshake_answer
 connector_stream_answer(const struct connector *connector,
                         const struct link *link,
                         const struct handshake *handshake);
-/* The handshake of one is over. */
+/* The handshake of a connection beside the first has ended. */
 void
 connector_stream_answered(struct connector *connector,
                           struct handshaker *handshaker);
-/* The dial of one came to nothing. */
+/* The dial of a connection beside the first has failed. */
 void
 connector_stream_failed(struct link *link,
                         unsigned stream,
                         enum hoop_status status);
-/* The link's timer: it is time for another try. */
+/* The timer of link has expired: try again. */
 void
 connector_stream_retry(struct link *link);
 

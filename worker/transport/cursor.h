@@ -12,15 +12,16 @@ struct cursor {
     size_t n_skipped; /* bytes of the first span */
 };
 
-/* Of all spans together. */
+/* Returns the bytes of all spans together. */
 size_t
 cursor_bytes(const struct iovec *spans, size_t n_spans);
 
-/* So many bytes are done. */
+/* Move forward by n_bytes, which have been handled. */
 void
 cursor_move(struct cursor *cursor, size_t n_bytes);
 
-/* The next n_bytes as spans, or as many as n_max spans hold. */
+/* Write the next n_bytes as at most n_max spans, and return the number of
+ * spans. Fewer bytes are covered if n_max spans do not hold them. */
 size_t
 cursor_take(const struct cursor *cursor,
             size_t n_bytes,

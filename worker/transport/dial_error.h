@@ -1,4 +1,5 @@
-/* transport/dial_error.h - why a peer cannot be connected to, and what to do */
+/* transport/dial_error.h - why a peer cannot be connected to, and what to do
+ * about it */
 
 #ifndef TRANSPORT_DIAL_ERROR_H
 #define TRANSPORT_DIAL_ERROR_H
@@ -14,12 +15,13 @@ struct dial_failure {
     uint32_t rank;           /* the peer */
     enum hoop_status status; /* HOOP_E_TIMEOUT: nothing answered in time */
     const char *why;         /* may be this thread's last error text */
-    bool was_connected;      /* something listens there: it failed later */
+    bool was_connected; /* something listens there; the dial failed later */
 };
 
 /*
- * Raise the failure with the address that was tried, who advertises it, and,
- * where there was no connection, advice. Returns failure->status. Thread: any.
+ * Raise the failure. The text has the address that was tried, who advertises
+ * it and, if there was no connection, advice. Returns failure->status. Thread:
+ * any.
  */
 enum hoop_status
 dial_error_raise(const struct roster *roster,

@@ -1,13 +1,14 @@
 /*
- * transport/encoded_payload.h - payloads encoded once, and sent again as they are
+ * transport/encoded_payload.h - the encoded-payload cache of a send request
  *
- * What comes encoded and is to be passed on need not be encoded again, nor what
- * goes to several peers: whoever knows that (engine/executor.c) lends the
- * payload to the flow that will send the same bytes. Frames of that flow are
- * then cut where the payload's frame was, and hold a copy of it. A flow keeps a
- * few; what it does not get to in time it codes itself.
+ * A payload that comes encoded and is forwarded, or that goes to several
+ * peers, need not be encoded again. The executor (engine/executor.c) knows
+ * when that is so, and gives the encoded payload to the send request that will
+ * send the same bytes. That request cuts its frames where the payload's frame
+ * was cut, and holds a copy of the payload. It keeps at most
+ * LIMIT_ENCODED_PAYLOADS; anything beyond, it encodes itself.
  *
- * Thread: the driver's.
+ * Thread: the progress owner.
  */
 
 #ifndef TRANSPORT_ENCODED_PAYLOAD_H
@@ -21,7 +22,7 @@
 
 struct peer;
 
-/* n_raw bytes at raw, as some frame had them. */
+/* n_raw bytes at raw, in the encoding that some frame carried. */
 struct encoded {
     const uint8_t *raw;
     size_t n_raw;
@@ -29,29 +30,31 @@ struct encoded {
     struct codec_span stored;
 };
 
-/* Before anything else is done with flow. */
+/* Call before anything else is done with flow. */
 void
 encoded_payload_init(struct send_request *flow);
-/* All of them are forgotten. */
+/* Drop all encoded payloads of flow. */
 void
 encoded_payload_clear(struct send_request *flow);
 
-/* encoded, which is copied, is what flow will have to send there. */
+/* Keep a copy of encoded, bytes that flow will have to send. Does nothing if
+ * there is no room or flow is past them. */
 void
 encoded_payload_add(struct send_request *flow, const struct encoded *encoded);
 
-/* How many of the next n_bytes of flow its next frame should have. */
+/* Returns how many of the next n_bytes of flow its next frame should have. */
 uint64_t
 encoded_payload_limit(const struct send_request *flow, uint64_t n_bytes);
 
-/* The next n_raw bytes of flow, or NULL. Valid until the next call. Those
- * before them are forgotten. */
+/* Returns the encoded form of the next n_raw bytes of flow, or NULL. It is
+ * valid until the next call. Payloads before those bytes are dropped. */
 const struct encoded *
 encoded_payload_next(struct send_request *flow, size_t n_raw);
 
 /* payload_encode.c */
 
-/* stored, frame's payload, is decoded now, and goes next to flow's place. */
+/* Report by on_encoded() the payload of frame, stored, which has just been
+ * decoded and goes to flow->place next. */
 void
 peer_report_encoded(const struct peer *peer,
                     const struct recv_request *flow,

@@ -1,7 +1,8 @@
 /*
  * transport/payload.h - bytes of a frame's payload on the way to their flow
  *
- * Of the frame that is being read. Private to transport/.
+ * The peer_payload functions concern the frame that is being read. Private to
+ * transport/. Thread: the progress owner.
  */
 
 #ifndef TRANSPORT_PAYLOAD_H
@@ -9,29 +10,31 @@
 
 #include "transport/peer.h"
 
-/* Where the next payload byte goes. */
+/* Returns where the next payload byte goes. */
 uint8_t *
 peer_payload_at(struct peer *peer);
-/* n_bytes more have been stored there: hand on what a flow can use. */
+/* n_bytes more have been stored at peer_payload_at(): report what a flow can
+ * use. */
 void
 peer_payload_stored(struct peer *peer, size_t n_bytes);
-/* n_bytes more lie at bytes, for this call: use what can be, and return how much
- * of it was; 0: not even one element is whole. */
+/* n_bytes more payload lie at bytes, valid during the call. Report them from
+ * there if possible, otherwise store them. Returns how many bytes were used; 0
+ * if not even one element is whole. */
 size_t
 peer_payload_use(struct peer *peer, const uint8_t *bytes, size_t n_bytes);
-/* The same, and store the rest. */
+/* The same, and store what was not used. */
 void
 peer_payload_take(struct peer *peer, const uint8_t *bytes, size_t n_bytes);
-/* A frame's raw payload for flow, already where its target says or in raw. */
+/* Give raw, the decoded payload of a frame, to flow. */
 void
 peer_deliver(struct peer *peer,
              struct recv_request *flow,
              const uint8_t *raw,
              size_t n_bytes);
 
-/* Its bytes cannot be used, as the error says, or it sent what: both ends live,
- * and only this one knows. It learns why from here, not only that the connection
- * ends, and is lost. */
+/* Lose peer because its bytes cannot be used, for the reason in this thread's
+ * last error, or because "it sent" what. on_corrupted() precedes on_lost(), so
+ * that the peer can be told why, and does not only see its connection end. */
 void
 peer_lose_for_error(struct peer *peer);
 void

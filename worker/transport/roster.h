@@ -1,7 +1,8 @@
 /*
  * transport/roster.h - who is in the job: ranks, addresses, incarnations
  *
- * Made by the session from the coordinator's answer, then never changed.
+ * The session makes the roster from the coordinator's answer. It never changes
+ * afterwards.
  */
 
 #ifndef TRANSPORT_ROSTER_H
@@ -16,47 +17,50 @@
 #include "net/address.h"
 
 struct member {
-    uint64_t
-        incarnation; /* its identity: a rank that comes again has another */
+    /* Identifies the process: one that takes the rank again has another. */
+    uint64_t incarnation;
     uint32_t rank;
     uint32_t pid;
-    char host[LIMIT_NAME];    /* name, for people */
-    char host_id[LIMIT_NAME]; /* equal on one host */
-    struct address address;   /* where its peers connect */
-    /* Its process was seen by its number, in this PID namespace: that it ends
-     * will be seen, too. */
+    char host[LIMIT_NAME];    /* host name, for messages */
+    char host_id[LIMIT_NAME]; /* equal for the ranks of one node */
+    struct address address;   /* where its peers connect to */
+    /* Its process can be seen by its pid in this PID namespace, so its end can
+     * be seen, too. */
     bool is_visible;
 };
 
 struct roster {
     char job[LIMIT_NAME];
     uint64_t epoch;
-    uint64_t credential; /* this process's own incarnation: base/identity.h */
-    uint32_t rank;       /* this process */
+    /* This process's secret incarnation: base/identity.h. */
+    uint64_t credential;
+    uint32_t rank; /* this process */
     uint32_t size;
     struct member *members; /* [rank] */
 };
 
-/* Members are zeroed. Handle: HOOP_E_EXHAUSTED (beyond LIMIT_RANKS). */
+/* Create a roster with zeroed members. Handle: HOOP_E_EXHAUSTED (also beyond
+ * LIMIT_RANKS). */
 enum hoop_status
 roster_create(uint32_t size, struct roster **out_roster);
 void
 roster_destroy(struct roster *roster);
 
-/* On this process's machine; also where HOOP_NODE lets it play several nodes,
- * and in containers whose networks are apart. */
+/* Returns whether rank is on this process's machine, even if HOOP_NODE lets
+ * the machine play several nodes, or the ranks are in containers with separate
+ * networks. */
 bool
 roster_is_local(const struct roster *roster, uint32_t rank);
 
-/* How many ranks are, itself included. */
+/* Returns how many ranks are local, this one included. */
 uint32_t
 roster_local_size(const struct roster *roster);
 
-/* How many of them come before this rank. */
+/* Returns how many local ranks come before this one. */
 uint32_t
 roster_local_rank(const struct roster *roster);
 
-/* On the same node as this process: it counts as one host. */
+/* Returns whether rank is on the same node as this process. */
 bool
 roster_is_same_node(const struct roster *roster, uint32_t rank);
 
@@ -64,7 +68,8 @@ enum {
     ROSTER_NAME_MAX = LIMIT_NAME + 48
 };
 
-/* "rank 2 (host:1234)": how every message names a peer. */
+/* Write the name by which every message names a peer, such as "rank 2
+ * (host:1234)", and return text. */
 const char *
 roster_name(const struct roster *roster,
             uint32_t rank,

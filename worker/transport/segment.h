@@ -1,11 +1,12 @@
 /*
  * transport/segment.h - memory that two ranks of one host share
  *
- * One side makes it (transport/shared_memory.h), the other opens it. Who cannot, for
- * whatever reason, goes on without.
+ * One rank creates the segment (transport/shared_memory.h) and the other opens
+ * it. If that fails for any reason, both go on without it.
  *
- * A page of controls, then a ring for each direction (transport/ring.h), whose
- * beginning is mapped behind its end once more. A forked child has none of it.
+ * A segment is a page of controls, then a ring for each direction
+ * (transport/ring.h). The beginning of a ring is mapped once more behind its
+ * end. A forked child has no mapping of the segment.
  *
  * Thread: any, one at a time for a segment.
  */
@@ -23,29 +24,31 @@
 struct segment {
     struct ring_writer out;
     struct ring_reader in;
-    int fd; /* the maker's, until it is closed; else -1 */
+    int fd; /* the creator's, until segment_unlink(); otherwise -1 */
     uint8_t *base;
     size_t n_mapped;
 };
 
-/* For rings of n_bytes, a power of two within the limits.
- * Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED (the text says why). */
+/* Create a segment with rings of n_bytes, a power of two from LIMIT_RING_MIN
+ * to LIMIT_RING_MAX. out_place tells the other rank how to open it. Handle:
+ * HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED (the text says why). */
 enum hoop_status
 segment_create(size_t n_bytes,
                struct memory_handle *out_place,
                struct segment **out_segment);
-/* Handle: HOOP_E_UNAVAILABLE (not to be reached), HOOP_E_EXHAUSTED,
- * HOOP_E_DATA_LOSS (it is not what it must be). */
+/* Open the segment at place. Handle: HOOP_E_UNAVAILABLE (out of reach),
+ * HOOP_E_EXHAUSTED, HOOP_E_DATA_LOSS (it is not such a segment). */
 enum hoop_status
 segment_open(const struct memory_handle *place, struct segment **out_segment);
-/* The maker: nobody will open it any more. */
+/* Called by the creator once the other rank has opened the segment; no further
+ * opens succeed. */
 void
 segment_unlink(struct segment *segment);
 /* NULL is fine. */
 void
 segment_destroy(struct segment *segment);
 
-/* Of a ring, where n_ranks share a host. */
+/* Returns the size of a ring on a host of n_ranks ranks. */
 size_t
 segment_ring_bytes(uint32_t n_ranks);
 

@@ -1,14 +1,17 @@
 /*
- * transport/sequence.h - names the rounds of a shared region, in the order they are done in
+ * transport/sequence.h - names the rounds of a shared region, in the order in
+ * which they happen
  *
- *   number << 16 | stage << 12 | round, or from 2^12 on 1, 2 ... again
+ *   number << 16 | stage << 12 | round
  *
- * The number of an operation only grows, and so do the stages within it. Rounds
- * may be more than fit: those of two ranks that are compared are a few apart,
- * since nobody posts before all have read what he posted two rounds ago. So
- * within a stage the nearer way round is the order. Round 0 never comes again:
- * what stands where nothing else was written since is of no later one. None is
- * 0. Pure.
+ * Rounds from 2^12 on count 1, 2 ... again. The number of an operation only
+ * grows, and so do the stages within it.
+ *
+ * An operation may have more rounds than fit. Two ranks are only a few rounds
+ * apart, since no rank posts before all have read what stood in the same line.
+ * So within a stage, the shorter way round the counter gives the order. Round
+ * 0 never recurs: a line that was not written since round 0 is not taken for a
+ * later round. 0 is no sequence. Pure.
  */
 
 #ifndef TRANSPORT_SEQUENCE_H
@@ -19,13 +22,13 @@
 
 enum {
     SEQUENCE_ROUNDS = 1 << 12,
-    SEQUENCE_STAGES =
-        1 << 4, /* the last is nobody's: behind all of an operation */
+    /* The last stage is not used; it is behind all of an operation. */
+    SEQUENCE_STAGES = 1 << 4,
     SEQUENCE_STAGE_SHIFT = 12,
     SEQUENCE_NUMBER_SHIFT = 16,
 };
 
-/* number is not 0, stage < SEQUENCE_STAGES - 1. */
+/* number must not be 0, and stage must be less than SEQUENCE_STAGES - 1. */
 static inline uint64_t
 sequence_of(uint64_t number, uint32_t stage, uint32_t round)
 {
@@ -36,7 +39,8 @@ sequence_of(uint64_t number, uint32_t stage, uint32_t round)
            later;
 }
 
-/* Behind every round of operation number, before those of the next. */
+/* Returns a sequence behind every round of operation number and before the
+ * rounds of the next operation. */
 static inline uint64_t
 sequence_end(uint64_t number)
 {
@@ -55,14 +59,14 @@ sequence_stage(uint64_t sequence)
     return (uint32_t)(sequence >> SEQUENCE_STAGE_SHIFT) % SEQUENCE_STAGES;
 }
 
-/* As far as it is kept; 0 only for the first. */
+/* Returns the counter of the round; it is 0 only for round 0. */
 static inline uint32_t
 sequence_round(uint64_t sequence)
 {
     return (uint32_t)sequence % SEQUENCE_ROUNDS;
 }
 
-/* The round behind it, of the same stage. */
+/* Returns the next round of the same stage. */
 static inline uint64_t
 sequence_next(uint64_t sequence)
 {

@@ -1,11 +1,13 @@
 /*
- * transport/shared_memory.h - memory of one process that others of its host can open
+ * transport/shared_memory.h - memory of one process that others of its host
+ * can open
  *
- * A file of memory without a name in any file system, of a size that is sealed,
- * which the kernel frees with the last process that has it. Others open it
- * through the maker's /proc/<pid>/fd: the kernel lets only the same user (or a
- * debugger) do that, and only one who sees the maker at all; a key, which is
- * also the file's name, proves that it is the right one.
+ * The memory is a file without a name in any file system, whose size is
+ * sealed. The kernel frees it with the last process that has it. Others open
+ * it through the creator's /proc/<pid>/fd. The kernel permits that only to the
+ * same user (or a debugger), and only if the creator's pid is visible. A
+ * random key, which is part of the file's name, proves that it is the right
+ * file.
  *
  * Thread: any.
  */
@@ -20,59 +22,63 @@
 
 enum {
     MEMORY_KEY = 32,
-    MEMORY_PAGE = 4096, /* where pages are larger, nothing is shared */
+    MEMORY_PAGE = 4096, /* sharing fails where pages are larger */
 };
 
-/* Where others find it. */
+/* What others need to open the memory. */
 struct memory_handle {
-    uint32_t pid; /* as the maker's own /proc says */
+    uint32_t pid; /* as the creator's own /proc says */
     uint32_t fd;
     uint8_t key[MEMORY_KEY];
 };
 
-/* All of it is there, and zero. out_place tells others; the descriptor is the
- * caller's. Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED (the text says why). */
+/* Create n_bytes of zeroed memory, all of it allocated. The caller owns out_fd
+ * and tells others out_place. Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED
+ * (the text says why). */
 enum hoop_status
 memory_create(size_t n_bytes, struct memory_handle *out_place, int *out_fd);
-/* The same, but it is there only where memory_populate() has asked for it, if the
- * kernel knows how (Linux 5.14). */
+/* The same, but memory is allocated only where memory_populate() asks for it,
+ * if the kernel can do that (Linux 5.14); otherwise all of it is. */
 enum hoop_status
 memory_create_sparse(size_t n_bytes,
                      struct memory_handle *out_place,
                      int *out_fd);
-/* Handle: HOOP_E_UNAVAILABLE (not to be reached), HOOP_E_DATA_LOSS (its size
- * may change, which would make us fault later). */
+/* Open the memory of another process; the caller owns out_fd. Handle:
+ * HOOP_E_UNAVAILABLE (out of reach), HOOP_E_DATA_LOSS (its size may change,
+ * which could make this process fault later). */
 enum hoop_status
 memory_open(const struct memory_handle *place,
             int *out_fd,
             size_t *out_n_bytes);
 
-/* Addresses for n_bytes, which nothing lies behind yet, and which a forked
- * child will not have: what it does not have it can neither change nor keep
- * alive. Handle: HOOP_E_EXHAUSTED. */
+/* Reserve n_bytes of addresses with nothing behind them. Handle:
+ * HOOP_E_EXHAUSTED. */
 enum hoop_status
 memory_reserve(size_t n_bytes, uint8_t **out_base);
-/* n_bytes of the file, from offset, there: all at once, since what is touched
- * for the first time amid the messages costs a fault there. */
+/* Map n_bytes of the file from offset to at, inside what was reserved. All
+ * pages are mapped now, so that messages cause no page faults later. */
 enum hoop_status
 memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset);
 /* The same, but each page is mapped when it is touched. */
 enum hoop_status
 memory_map_lazily(uint8_t *at, size_t n_bytes, int fd, size_t offset);
-/* The same, of all that is sparse: nothing is there yet. */
+/* The same for memory of memory_create_sparse(), from its beginning: nothing
+ * is allocated yet. */
 enum hoop_status
 memory_map_sparse(uint8_t *at, size_t n_bytes, int fd);
-/* Its pages are there, and mapped, from now on. What is merely touched
- * would end the process if there is no memory. Handle: HOOP_E_EXHAUSTED. */
+/* Allocate and map n_bytes of sparse memory. Without this, touching them when
+ * memory is short would end the process. Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 memory_populate(uint8_t *at, size_t n_bytes);
-/* What another rank has filled: mapped all at once, else it is when touched. */
+/* Map n_bytes that another rank has filled, all at once, instead of page by
+ * page when they are touched. */
 void
 memory_prefault(uint8_t *at, size_t n_bytes);
-/* When all is mapped. */
+/* Keep the mappings out of forked children, which could otherwise change the
+ * memory or keep it alive. Call when everything is mapped. */
 enum hoop_status
 memory_dont_fork(uint8_t *base, size_t n_bytes);
-/* NULL is fine. */
+/* Unmap. base may be NULL. */
 void
 memory_unmap(uint8_t *base, size_t n_bytes);
 

@@ -1,9 +1,10 @@
 /*
- * transport/unexpected_index.h - what came of collectives before it was wanted, by number
+ * transport/unexpected_index.h - unexpected messages of collectives, by
+ * operation number
  *
  * Private to transport/. A rank that only sends may be thousands of calls
- * ahead of this one, which asks of every call what came early for it: a list
- * of all of them would be gone through each time.
+ * ahead of this one, which asks for every call what came early for it. One
+ * list of all messages would be searched each time.
  */
 
 #ifndef TRANSPORT_UNEXPECTED_INDEX_H
@@ -19,7 +20,8 @@ struct unexpected;
 
 TAILQ_HEAD(unexpected_list, unexpected);
 
-/* Each has the operations of every so many-th number, of all peers. */
+/* List i has the messages of all peers whose operation number is i modulo
+ * UNEXPECTED_INDEX_LISTS. */
 struct unexpected_index {
     struct unexpected_list lists[UNEXPECTED_INDEX_LISTS];
 };
@@ -27,7 +29,7 @@ struct unexpected_index {
 void
 unexpected_index_init(struct unexpected_index *unexpected_index);
 
-/* Of FLOW_COLLECTIVE. */
+/* unexpected must be a FLOW_COLLECTIVE. */
 void
 unexpected_index_add(struct unexpected_index *unexpected_index,
                      struct unexpected *unexpected);

@@ -1,8 +1,11 @@
 /*
- * transport/unexpected_queue.h - where what comes before it is wanted is kept
+ * transport/unexpected_queue.h - the unexpected-message queue: what came
+ * before it was wanted
  *
- * A peer that is a call ahead is the rule, not the exception: the memory of a
- * small arrival is kept for the next one, and so is the index's.
+ * A peer that is one call ahead is the rule, not the exception: memory of a
+ * small message is kept for the next one, and so is the memory of the index.
+ *
+ * Private to transport/. Thread: the progress owner.
  */
 
 #ifndef TRANSPORT_UNEXPECTED_QUEUE_H
@@ -13,28 +16,29 @@
 /* Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 unexpected_queue_init(struct transport *transport);
-/* Nothing is kept any more. Zeroed memory is fine. */
+/* Free everything. The queue must be empty. A zeroed transport is fine. */
 void
 unexpected_queue_deinit(struct transport *transport);
 
 struct unexpected *
 unexpected_queue_find(const struct transport *transport,
                       const struct flow_key *key);
-/* Zeroed but for its key, with room for n_tensors, indexed; NULL: no memory.
- * There is none of that key. */
+/* Add a message with this key, which must be new to the queue, with room for
+ * n_tensors, 0 or 1. All other fields are zero. Returns NULL if there is no
+ * memory. */
 struct unexpected *
 unexpected_queue_add(struct transport *transport,
                      const struct flow_key *key,
                      unsigned n_tensors);
-/* Its parts are gone. */
+/* Remove unexpected and free it. Its parts must be freed already. */
 void
 unexpected_queue_remove(struct transport *transport,
                         struct unexpected *unexpected);
 
-/* With room for n_bytes; NULL: no memory. */
+/* Returns a fragment with room for n_bytes, or NULL if there is no memory. */
 struct fragment *
 unexpected_fragment_alloc(struct transport *transport, size_t n_bytes);
-/* NULL is fine. */
+/* Free fragment, which may be NULL. */
 void
 unexpected_fragment_free(struct transport *transport,
                          struct fragment *fragment);
