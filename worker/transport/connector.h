@@ -1,12 +1,13 @@
 /*
  * transport/connector.h - dials peers and accepts them, on the control loop
  *
- * A connection is handed on only when both sides have proved themselves
- * (transport/handshake.h). Whoever needs one dials; when two dial each other
- * at once, the lower rank's dial stays. Strangers cost a bounded handshake each
- * and are named in the log: transport/connector_accept.c.
+ * A connection is handed over only when both sides have proved who they are
+ * (transport/handshake.h). Whichever rank needs a connection dials. When two
+ * dial each other at once, the lower rank's dial is kept. A stranger costs at
+ * most one bounded handshake and is named in the log:
+ * transport/connector_accept.c.
  *
- * Thread: the loop's, except connector_dial() and connector_formed().
+ * Thread: the control loop, except where a function says otherwise.
  */
 
 #ifndef TRANSPORT_CONNECTOR_H
@@ -23,22 +24,22 @@
 #include "transport/shm_negotiation.h"
 
 enum {
-    /* Silence may be a busy network ... */
+    /* How long a peer may be silent: the network may be busy. */
     CONNECTOR_SILENT_MS = 10000,
-    /* ... and the last try that is made then takes its time. So much later,
-     * and a little, on_unreachable() has said so. */
+    /* The longest time until on_unreachable(), give or take a little: the last
+     * try may begin after that silence and takes its own time. */
     CONNECTOR_UNREACHABLE_MS = CONNECTOR_SILENT_MS + LIMIT_HANDSHAKE_MS,
 };
 
 struct connector;
 
-/* Why there is no connection between this rank and another, though both live:
- * one of the two lacks what it needs for that. It may have it later. */
+/* Why there is no connection between this rank and another though both live:
+ * one of the two lacks a resource, which it may have later. */
 struct connector_shortage {
     uint32_t rank;           /* the other end */
-    uint32_t of;             /* who lacks it: rank, or this one */
+    uint32_t of;             /* the rank that lacks it: rank, or this one */
     enum hoop_status status; /* HOOP_E_EXHAUSTED or HOOP_E_DENIED */
-    const char *why;         /* "its process may open 17 files (...)" */
+    const char *why;         /* such as "its process may open 17 files (...)" */
 };
 
 struct connector_options {
@@ -46,73 +47,77 @@ struct connector_options {
     const struct roster *roster; /* borrowed for life */
     const char *token;           /* borrowed for the call */
     int listen_fd;               /* borrowed for life; -1: only dial */
-    /* Until when the world may form: whose kernel answers has so long to do so
-     * itself, if that is later than usual, or until connector_formed(). 0: the
-     * usual. */
+    /* Until when the world may form. A peer whose kernel answers has that long
+     * to answer itself, if that is later than usual, or until
+     * connector_formed(). 0: the usual time. */
     uint64_t forming_until_ns;
-    /* After so long it says which dial is not answered (base/wait_notice.h); 0: it
-     * does not. */
+    /* After how long to say which dial is not answered (base/wait_notice.h);
+     * 0: never. */
     uint32_t wait_notice_ms;
     enum shm_mode shm_negotiation;
-    /* HOOP_TLS: on; NULL: off. Borrowed for the call. */
+    /* The files of HOOP_TLS; NULL if it is off. Borrowed for the call. */
     const struct tls_files *tls;
-    /* fd is handed over, proven, and what both sides share beside it; NULL:
-     * nothing. On the loop's thread. */
+    /* A connection to rank is ready; the callback takes over fd, and segment,
+     * the memory that both sides share, which may be NULL. All callbacks come
+     * on the loop's thread. */
     void (*on_connected)(void *owner,
                          uint32_t rank,
                          int fd,
                          struct segment *segment);
     void (*on_unreachable)(void *owner, uint32_t rank, const char *why);
-    /* Instead, or of a connection that rank dialed. It may be dialed again. */
+    /* The connection is not made now, because a resource is lacking on one
+     * side; also for a connection that rank dialed. It may be dialed again. */
     void (*on_shortage)(void *owner, const struct connector_shortage *shortage);
-    /* Instead, of one that tls encrypts, which is handed over, too: the first
-     * (stream 0) and any beside it. */
+    /* A connection that tls encrypts is ready; the callback takes over fd and
+     * tls. stream is 0 for the first connection, otherwise the number of one
+     * beside it. */
     void (*on_encrypted)(void *owner,
                          uint32_t rank,
                          unsigned stream,
                          int fd,
                          struct tls *tls);
-    /* The same of a connection beside the first, 1 to LIMIT_STREAMS; NULL: none
-     * is accepted. */
+    /* A connection beside the first is ready, number 1 to LIMIT_STREAMS; the
+     * callback takes over fd. NULL: none is accepted. */
     void (*on_stream)(void *owner, uint32_t rank, unsigned stream, int fd);
     void *owner;
 };
 
-/* Thread: before the loop runs, or on it. */
+/* Create the connector, and accept connections if there is a listen_fd.
+ * Thread: before the loop runs, or on it. */
 enum hoop_status
 connector_create(const struct connector_options *options,
                  struct connector **out_connector);
-/* The dials whose last answer is on its way are waited for, 100 ms at most, and
- * handed over: their acceptors take them for connected. Before
- * connector_destroy(), if callbacks may still be called. Thread: after the loop
- * has stopped. */
+/* Wait for dials whose last answer is under way, 100 ms at most, and hand them
+ * over, since their acceptors consider them connected. Call before
+ * connector_destroy() if callbacks may still be called. connector may be NULL.
+ * Thread: after the loop has stopped. */
 void
 connector_finish(struct connector *connector);
-/* Closes what has not been handed over. NULL is fine. Thread: after the loop
- * has stopped, or on it. */
+/* Close what has not been handed over. connector may be NULL. Thread: after
+ * the loop has stopped, or on it. */
 void
 connector_destroy(struct connector *connector);
 
 /*
- * Want a connection to rank: on_connected(), on_unreachable() or on_shortage()
- * follows, once.
- * Thread: any.
+ * Ask for a connection to rank, unless one is asked for or settled already.
+ * Exactly one of on_connected() (or on_encrypted()), on_unreachable() and
+ * on_shortage() follows. Thread: any.
  */
 void
 connector_dial(struct connector *connector, uint32_t rank);
 
 /*
- * The world has formed: handshakes, also those under way, have the usual time
- * from now on. Thread: any, before connector_destroy(). Fails only for lack of
- * memory.
+ * The world has formed: from now on all handshakes, also those under way, have
+ * the usual time. Fails only for lack of memory. Thread: any, before
+ * connector_destroy().
  */
 enum hoop_status
 connector_formed(struct connector *connector);
 
 /*
- * Want one more connection to rank, beside the first, which is there: the
- * stream-th. Only to higher ranks: they do not dial. on_stream() follows, or
- * nothing: it is tried for a second at most. Thread: any.
+ * Ask for one more connection, number stream, to rank, which is connected and
+ * higher than this one; lower ranks dial. on_stream() or on_encrypted()
+ * follows, or nothing if it fails for a second. Thread: any.
  */
 void
 connector_dial_stream(struct connector *connector,

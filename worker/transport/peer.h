@@ -400,6 +400,8 @@ send_request_frame(const struct send_request *flow);
  * PEER_PROGRESS_BYTES are written. Returns whether anything moved. */
 bool
 peer_write(struct peer *peer);
+/* Queue a control frame, with text as its payload unless text is NULL. Nothing
+ * is queued if frame repeats a sign of life, or no frame may follow. */
 void
 peer_control(struct peer *peer, const struct frame *frame, const char *text);
 /* The same for the ANNOUNCE frame of a tensor, which is copied. tensor may be

@@ -1,25 +1,26 @@
 /*
  * transport/ring.h - a stream of bytes through memory that two processes share
  *
- * One side writes, the other reads. What is written and what is read are
- * counted for ever, and a count's place is its remainder. The first RING_PIECE
+ * One side writes, the other reads. Both count their bytes for ever; the
+ * position in the ring is the count modulo its size. The first RING_PIECE
  * bytes are mapped once more behind the last, so that no piece of that size is
- * ever broken at the end. Either count is in a line of its own and written by
- * one side alone.
+ * ever broken at the end. Each count has cache lines of its own and is written
+ * by one side alone.
  *
- * The other side may be hostile: a count of its own making is believed only
- * where it stays within the ring, else is_broken is set for good and nothing
- * more moves. Each side trusts its own memory of its own count.
+ * The other side may be hostile. Its count is believed only as long as it
+ * stays within the ring. Otherwise is_broken is set for good and nothing more
+ * moves. Each side trusts its own copy of its own count.
  *
- * Sleeping. Who is about to sleep raises its flag and then looks once more at
- * the other's count; who moves its count does that first and then looks at the
- * flag. All four are sequentially consistent, so they have one order: either
- * the mover sees the flag, and rings, or the sleeper sees the new count, and
- * does not sleep. Both seeing the old would need each look to stand before the
- * other's store, and each store before its own look: a circle. Who takes a
- * flag down rings once for it.
+ * Sleeping. A side that is about to sleep sets its flag and then looks once
+ * more at the other's count. A side that moves its count does that first and
+ * then looks at the other's flag. All four accesses are sequentially
+ * consistent, so they have one order: either the mover sees the flag and wakes
+ * the sleeper, or the sleeper sees the new count and does not sleep. If both
+ * saw the old values, each look would precede the other side's store, and each
+ * store its own look, which is a circle. Whoever clears a flag wakes its owner
+ * once.
  *
- * Thread: each end is one thread's at a time.
+ * Thread: each end is used by one thread at a time.
  */
 
 #ifndef TRANSPORT_RING_H
@@ -33,15 +34,16 @@
 #include <sys/uio.h>
 
 enum {
-    /* Counts move in steps of this, which frames are multiples of. */
+    /* Counts move in steps of this size; frames are multiples of it. */
     RING_STEP = 64,
-    /* Published at a time, so that both sides are at work: half a frame. */
+    /* Bytes published at a time: half a frame, so that both sides work at
+     * once. */
     RING_PIECE = 64 * 1024,
     /* The processor fetches lines in pairs. */
     RING_LINES = 128,
 };
 
-/* In the shared memory, zeroed at first. */
+/* The shared part of a ring. It must be zeroed at first. */
 struct ring_control {
     alignas(RING_LINES) _Atomic uint64_t written;
     _Atomic uint32_t has_ended; /* nothing follows what is written */
@@ -52,7 +54,7 @@ struct ring_control {
 
 struct ring_writer {
     struct ring_control *control;
-    uint8_t *bytes; /* n_bytes of them, and RING_PIECE of the first again */
+    uint8_t *bytes; /* n_bytes of them, then the first RING_PIECE again */
     uint64_t n_bytes;
     uint64_t written;
     uint64_t read; /* as last seen */
@@ -63,45 +65,52 @@ struct ring_reader {
     struct ring_control *control;
     const uint8_t *bytes;
     uint64_t n_bytes;
-    uint64_t read;     /* by this side; the writer knows up to ... */
-    uint64_t released; /* ... here */
+    uint64_t read;     /* by this side */
+    uint64_t released; /* the part of read that the writer knows of */
     uint64_t written;  /* as last seen */
     bool is_broken;
 };
 
-/* As many bytes of spans as there is room for, a multiple of RING_STEP. */
+/* Write as many bytes of spans as there is room for, a multiple of RING_STEP.
+ * Returns how many. */
 size_t
 ring_write(struct ring_writer *ring, const struct iovec *spans, size_t n_spans);
-/* Room enough for writing on to be worth it. */
+/* Returns whether there is enough room for writing to be worth it, or the ring
+ * is broken. */
 bool
 ring_has_room(struct ring_writer *ring);
-/* Nothing will be written any more. */
+/* Say that nothing more will be written. */
 void
 ring_end(struct ring_writer *ring);
-/* The reader sleeps and must be woken: true once for each time it does. */
+/* Returns whether the caller must wake the reader, which sleeps: true once for
+ * each time that it does. */
 bool
 ring_must_wake_reader(struct ring_writer *ring);
-/* Before sleeping for want of room. False: there is more than there was. */
+/* Call before sleeping for want of room. Returns false if there is more room
+ * than was seen, so that the caller must not sleep. */
 bool
 ring_writer_may_sleep(struct ring_writer *ring);
 void
 ring_writer_awake(struct ring_writer *ring);
 
-/* What has come and was not taken; of it RING_PIECE bytes in a row at least.
- * Valid until they are taken. */
+/* Returns the bytes that have come and are not taken, and writes their number.
+ * Of them min(n, RING_PIECE) bytes are in a row. They are valid until they are
+ * taken. */
 const uint8_t *
 ring_peek(struct ring_reader *ring, size_t *out_n_bytes);
 void
 ring_take(struct ring_reader *ring, size_t n_bytes);
-/* Let the writer have the room of what was taken. */
+/* Give the room of what was taken back to the writer. */
 void
 ring_release(struct ring_reader *ring);
-/* Nothing comes but what a ring_peek() after this finds. */
+/* Returns whether the writer has ended the stream, so that nothing follows
+ * what a later ring_peek() finds. */
 bool
 ring_has_ended(const struct ring_reader *ring);
 bool
 ring_must_wake_writer(struct ring_reader *ring);
-/* Before sleeping for want of bytes. False: more came since the last look. */
+/* Call before sleeping for want of bytes. Returns false if more has come than
+ * was seen, or the stream has ended. */
 bool
 ring_reader_may_sleep(struct ring_reader *ring);
 void

@@ -1,12 +1,12 @@
 /*
- * transport/shm_negotiation.h - may two ranks share memory, and how they find out
+ * transport/shm_negotiation.h - whether two ranks can share memory
  *
- * It rides on the handshake (transport/handshake.h): the dialer's PROOF offers
- * a segment or says why not, the acceptor tries to open it, and the WELCOME
- * tells how that went. Both are covered by the handshake's MACs. What cannot
- * be is no error, unless one of the two insists.
+ * The negotiation is part of the handshake (transport/handshake.h). The
+ * dialer's PROOF offers a segment or says why there is none, the acceptor
+ * tries to open it, and the WELCOME tells how that went. The handshake's MACs
+ * cover both. Failing to share is no error unless one of the two insists.
  *
- * Thread: the loop's.
+ * Thread: the control loop.
  */
 
 #ifndef TRANSPORT_SHM_NEGOTIATION_H
@@ -20,14 +20,14 @@
 
 /* In the order of the choices of HOOP_TRANSPORT (base/setting_table.c). */
 enum shm_mode {
-    SHM_MODE_AUTO, /* where it can be */
+    SHM_MODE_AUTO, /* if possible */
     SHM_MODE_NEVER,
     SHM_MODE_ALWAYS,
 };
 
-/* Why two ranks do not share; on the wire. */
+/* Why two ranks do not share memory; a value on the wire. */
 enum shm_obstacle {
-    SHM_OBSTACLE_UNKNOWN = 0, /* by a side that knows nothing of it */
+    SHM_OBSTACLE_UNKNOWN = 0, /* that side does not negotiate */
     SHM_OBSTACLE_NONE = 1,
     SHM_OBSTACLE_DISABLED = 2,
     SHM_OBSTACLE_OTHER_NODE = 3,
@@ -39,28 +39,29 @@ struct shm_negotiation {
     enum shm_mode mode;
     enum shm_obstacle obstacle;
     bool peer_insists;
-    char why
-        [LIMIT_NAME]; /* SHM_OBSTACLE_NO_MEMORY, here: what the system says */
-    struct segment *segment; /* shared, if SHM_OBSTACLE_NONE */
+    /* What the system says, if this rank found SHM_OBSTACLE_NO_MEMORY. */
+    char why[LIMIT_NAME];
+    struct segment *segment; /* the shared memory, if SHM_OBSTACLE_NONE */
 };
 
-/* What the dialer offers to handshake's peer. */
+/* Dialer: write an offer for the peer of handshake into handshake->offer. */
 void
 shm_negotiation_offer(struct shm_negotiation *shm_negotiation,
                       struct handshake *handshake);
-/* The acceptor: take what is offered, and say so. */
+/* Acceptor: open what handshake->offer offers, and write the answer there. */
 void
 shm_negotiation_accept(struct shm_negotiation *shm_negotiation,
                        struct handshake *handshake);
-/* The dialer: what the acceptor made of it. */
+/* Dialer: read the answer in handshake->offer, and drop the segment if the
+ * acceptor could not open it. */
 void
 shm_negotiation_finish(struct shm_negotiation *shm_negotiation,
                        const struct handshake *handshake);
 
-/* They do not share, and one of them insists. */
+/* Returns whether they do not share although one of them insists. */
 bool
 shm_negotiation_has_failed(const struct shm_negotiation *shm_negotiation);
-/* The reason, as a part of a sentence. */
+/* Returns the reason as a part of a sentence. */
 const char *
 shm_negotiation_text(const struct shm_negotiation *shm_negotiation);
 

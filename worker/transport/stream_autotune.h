@@ -1,9 +1,10 @@
 /*
- * transport/stream_autotune.h - how many streams to a peer bring how much
+ * transport/stream_autotune.h - how many streams to a peer pay
  *
- * One at first. Twice as many as long as that makes the best of some windows
- * faster; else those that were enough. A pause only lowers its own window's
- * rate, so that the best one tells what the way can carry.
+ * There is one stream at first. Their number doubles as long as that makes the
+ * best of several windows faster; otherwise it goes back to the number that
+ * was enough. A pause lowers only the rate of its own window, so the best
+ * window tells what the network can carry.
  *
  * Pure. Thread: one at a time.
  */
@@ -15,23 +16,23 @@
 #include <stdint.h>
 
 struct stream_autotune {
-    unsigned n_streams; /* that the rate is measured with */
-    unsigned n_windows; /* that were */
+    unsigned n_streams; /* the number whose rate is being measured */
+    unsigned n_windows; /* windows measured with it */
     bool is_settled;
-    uint64_t began_ns; /* 0: the window begins with the next bytes */
-    uint64_t n_bytes;  /* of the window */
-    double best;       /* bytes per second ... */
-    double best_fewer; /* ... and with half as many streams */
+    uint64_t began_ns; /* when the window began; 0: with the next bytes */
+    uint64_t n_bytes;  /* bytes of the window so far */
+    double best;       /* the best rate in bytes per second */
+    double best_fewer; /* the best rate with half as many streams */
 };
 
-/* n_bytes more have moved; clock says when, if it has to be asked. Returns how
+/* n_bytes more have moved. clock tells the time if it is needed. Returns how
  * many streams there should be now. */
 unsigned
 stream_autotune_moved(struct stream_autotune *stream_autotune,
                       uint64_t n_bytes,
                       uint64_t (*clock)(void));
 
-/* There are n_streams now: measured anew. */
+/* There are n_streams from now on: measure anew. */
 void
 stream_autotune_begin(struct stream_autotune *stream_autotune,
                       unsigned n_streams);

@@ -1,7 +1,8 @@
 /*
- * transport/tls_upgrade.h - the TLS of a handshaker, before it speaks
+ * transport/tls_upgrade.h - the TLS handshake of a handshaker, before its own
+ * messages
  *
- * Thread: the loop's.
+ * Thread: the control loop.
  */
 
 #ifndef TRANSPORT_TLS_UPGRADE_H
@@ -14,21 +15,22 @@
 #include "transport/handshaker.h"
 
 /*
- * Take the next step, from HANDSHAKER_DIALING, when the socket is connected, or from
- * HANDSHAKER_AWAIT_FIRST, and watch for the one after it. HOOP_OK: both believe each
- * other, and the handshake is bound to this connection.
- * Handle: HOOP_E_PENDING; else the text says why not.
+ * Take the next step and watch for the one after it. The handshaker is in
+ * HANDSHAKER_DIALING with a connected socket, in HANDSHAKER_AWAIT_FIRST, or in
+ * the middle of TLS. HOOP_OK: both sides have authenticated each other, and
+ * the handshake is bound to this connection. Handle: HOOP_E_PENDING; any other
+ * error has a text that says why.
  */
 enum hoop_status
 tls_upgrade_progress(struct handshaker *handshaker);
 
-/* Whom the key of the TLS was made for says hello. Handle:
+/* Check that the HELLO comes from the rank whose TLS key was used. Handle:
  * HOOP_E_UNAUTHENTICATED. */
 enum hoop_status
 tls_upgrade_check_identity(const struct handshaker *handshaker);
 
-/* The connection has failed: because the other side did not believe us, for the
- * reason of tls_error_text()? */
+/* The connection has failed. Returns whether the other side ended it because
+ * it did not trust us; tls_error_text() says why. */
 bool
 tls_upgrade_is_refused(struct tls *tls);
 
