@@ -1,9 +1,10 @@
 /*
- * transport/inline.c - small messages that need not wait for their turn
+ * transport/inline.c - the inline path of small messages
  *
- * What is sent goes the way of all frames, only now. What is received is looked
- * for where it lies, at the head of the ring, and copied once: no flow of it is
- * ever opened. A frame that is not just what is looked for is not touched.
+ * An inline send takes the way of all frames, but at once. An inline receive
+ * looks for its message at the head of the ring and copies it once; no receive
+ * request is ever opened. A frame that is not exactly the expected one is not
+ * touched.
  */
 
 #include <string.h>
@@ -23,15 +24,16 @@ can_send(const struct peer *peer, const struct send_request *flow)
            peer->credit >= flow->total + LIMIT_FRAME_HEADER;
 }
 
-/* In its frames, or in what is between them and the kernel. */
+/* Returns whether frames of peer, or bytes between its frames and the kernel,
+ * are not sent. */
 static bool
 has_unsent(const struct peer *peer)
 {
     return peer->fd >= 0 && (peer->n_frames > 0 || striping_has_unsent(peer));
 }
 
-/* A peer that has hung up, which nobody has read yet, takes it as the kernel
- * would: its loss is the next operation's to tell. */
+/* A peer that has hung up, which nobody has read yet, accepts the message as
+ * the kernel would. The next operation reports its loss. */
 bool
 transport_send_inline(struct transport *transport,
                       struct send_request *flow,
@@ -82,7 +84,8 @@ transport_can_receive_inline(const struct transport *transport, uint32_t rank)
            !(FAULT_IS_BUILT && peer->is_unplugged);
 }
 
-/* All of it, in one frame, as it was, and in a row. */
+/* Returns whether frame is all of the message that flow wants: one frame, not
+ * encoded, and small enough to be in a row in the ring. */
 static bool
 is_inline_frame(const struct peer *peer,
                 const struct frame *frame,
@@ -99,7 +102,7 @@ is_inline_frame(const struct peer *peer,
            frame_padded(frame->stored) <= RING_PIECE - LIMIT_FRAME_HEADER;
 }
 
-/* It lies at payload, whole. */
+/* Copy the payload, all of which is at payload, to flow's place. */
 static void
 receive_frame(struct peer *peer,
               struct recv_request *flow,
@@ -137,7 +140,8 @@ transport_receive_inline(struct transport *transport, struct recv_request *flow)
     if (n_ahead < sizeof(header))
         return TRANSPORT_INLINE_NONE;
     memcpy(header, bytes, sizeof(header));
-    /* Decoded once more, it says the same. */
+    /* Decoding the header again would give the same result, so other paths may
+     * still do so. */
     if (frame_header_cache_decode(&peer->header_cache_in, header, &frame) !=
             HOOP_OK ||
         !is_inline_frame(peer, &frame, flow))

@@ -1,9 +1,10 @@
 /*
  * transport/loopback.c - messages of a rank to itself
  *
- * There is no connection, but the same order of things: a message meets its
- * posted receive, or a copy of it waits in the window, or, when it is too
- * large for that, it is announced and stays where it is.
+ * There is no connection, but the rules are the same. A message meets its
+ * posted receive; or a copy of it waits in the unexpected-message queue,
+ * charged to the window; or, if it is too large for that, it is announced and
+ * stays where it is.
  */
 
 #include <stdlib.h>
@@ -21,14 +22,15 @@ finish(struct peer *peer, struct send_request *flow)
     TAILQ_REMOVE(&peer->send_requests, flow, link);
     flow->is_queued = false;
     flow->is_opened = true;
-    /* This rank is told by its receive, if that does not take it. */
+    /* If the receive does not fit, this rank learns it from the receive
+     * itself. */
     flow->is_granted = true;
     flow->framed = flow->total;
     flow->handed = flow->total;
     transport->events->on_bytes_sent(transport->owner, flow, flow->total);
 }
 
-/* A copy for later, if the window has room. */
+/* Queue a copy of the message if the window has room. */
 static bool
 keep_copy(struct peer *peer,
           struct frame *frame,
@@ -57,7 +59,7 @@ keep_copy(struct peer *peer,
     return true;
 }
 
-/* True when flow has ended. */
+/* Returns whether flow has ended. */
 static bool
 try_send(struct peer *peer, struct send_request *flow)
 {
@@ -65,7 +67,8 @@ try_send(struct peer *peer, struct send_request *flow)
     struct frame frame = send_request_frame(flow);
     struct recv_request *target = match_find(peer, &frame, flow->label->tensor);
 
-    /* They do not fit each other: both have been cancelled. */
+    /* The message and its receive do not fit each other: both have been
+     * cancelled. */
     if (!flow->is_queued)
         return true;
     if (target && !target->unexpected) {

@@ -1,4 +1,5 @@
-/* transport/match.c - finding the receiver of a frame, and early arrivals */
+/* transport/match.c - finding the receive request of a frame, and the
+ * unexpected messages */
 
 #include "transport/match.h"
 
@@ -44,10 +45,10 @@ posted_wants(const struct recv_request *flow,
            (flow->key.peer == FLOW_ANY_PEER || flow->key.peer == key->peer);
 }
 
-/* What came of a message first. */
+/* The beginning of a message. */
 struct first_frame {
     const struct frame *frame;
-    const struct frame_tensor *tensor; /* NULL: it is none */
+    const struct frame_tensor *tensor; /* NULL: the message is not a tensor */
 };
 
 static bool
@@ -86,10 +87,11 @@ is_listed(const struct frame_tensor *tensor)
 }
 
 /*
- * Where a message of a list stands before (< 0) or behind (> 0) the one that
- * flow waits for; 0 also where either is of no list. One that is before begins
- * the next list: that of flow has ended early. One that is behind is left of a
- * list that was longer than the receiver's.
+ * Returns where a message of a tensor list stands before (< 0) or behind (> 0)
+ * the one that flow waits for; 0 also if either belongs to no list. A message
+ * that stands before it begins the next list, so the list of flow has ended
+ * early. A message behind it is left of a list that was longer than the
+ * receiver's.
  */
 static int64_t
 list_order(const struct recv_request *flow, const struct frame_tensor *tensor)
@@ -102,7 +104,8 @@ list_order(const struct recv_request *flow, const struct frame_tensor *tensor)
            (int64_t)frame_part_index(expected->part);
 }
 
-/* From whom it is wanted is looked at by everybody who waits. */
+/* Everybody who waits looks at the list of expected peers, so it must be right
+ * at once. */
 static void
 posted_count(struct transport *transport,
              const struct recv_request *flow,
@@ -143,8 +146,8 @@ match_drop(struct peer *peer, const struct flow_key *key)
         unexpected->is_dropped = true;
 }
 
-/* Of what came before its receive: so many bytes, with those of a frame that is
- * being read. */
+/* Returns how many bytes of an unexpected message have come, including those
+ * of a frame that is being read. */
 static uint64_t
 unexpected_bytes(const struct peer *peer, const struct unexpected *unexpected)
 {
@@ -166,7 +169,8 @@ match_received_bytes(const struct peer *peer, const struct recv_request *flow)
     return n_before > flow->arrived ? n_before : flow->arrived;
 }
 
-/* The first that nobody has taken of the messages of this tag. */
+/* Returns the first message with this tag that no receive request is bound
+ * to. */
 static struct unexpected *
 first_unclaimed(const struct peer *peer, uint64_t comm, uint64_t tag)
 {
@@ -188,7 +192,7 @@ unexpected_tensor(const struct unexpected *unexpected)
     return unexpected->n_tensors > 0 ? unexpected->tensors : NULL;
 }
 
-/* unexpected is left of a list that no receive is left for. */
+/* unexpected belongs to a list for which no receive is left. */
 static void
 drop_unexpected(struct peer *peer, struct unexpected *unexpected)
 {
@@ -215,8 +219,8 @@ has_other_count(const struct recv_request *flow,
            frame_part_count(expected->part) != frame_part_count(tensor->part);
 }
 
-/* The list that frame is of has another length than its receiver's: what has
- * come of it behind frame will find no receive. */
+/* The list of frame has another length than the receiver's. What has come of
+ * it behind frame will find no receive. */
 static void
 drop_leftovers(struct peer *peer, const struct frame *frame)
 {
@@ -229,9 +233,9 @@ drop_leftovers(struct peer *peer, const struct frame *frame)
 }
 
 /*
- * Whether what frame begins is left of a list that its receiver has done with:
- * it is not the first, nobody waits for it, and the one before it is not here
- * either, waiting for its receive.
+ * Returns whether the message that frame begins is left of a list that its
+ * receiver has finished: it is not the first of its list, nobody waits for it,
+ * and the tensor before it is not waiting for its own receive here either.
  */
 static bool
 is_leftover(const struct peer *peer,
@@ -255,7 +259,7 @@ is_leftover(const struct peer *peer,
            unexpected->tensors[0].part + 1 != tensor->part;
 }
 
-/* Nobody takes what frame begins, nor the rest of it. */
+/* Nobody will take the message that frame begins: drop all of it. */
 static void
 drop_message(struct peer *peer,
              const struct frame *frame,
@@ -271,7 +275,7 @@ drop_message(struct peer *peer,
                                        tensor);
 }
 
-/* flow receives the message that begins so. */
+/* Let flow receive the message that begins with first_frame. */
 static void
 bind_message(struct peer *peer,
              struct recv_request *flow,
@@ -287,7 +291,8 @@ bind_message(struct peer *peer,
     flow->is_matched = true;
     peer_update_expected(peer);
     const bool fits = message_fits(flow, first_frame);
-    /* Also when it does not fit: cancelling must know what is still to come. */
+    /* total is set even if the message does not fit, since cancelling flow
+     * must know what is still to come. */
     flow->total = frame->total;
     if (!fits) {
         const struct frame first = *frame;
@@ -312,7 +317,8 @@ match_bound(struct peer *peer, const struct frame *frame)
     const struct flow_key key = match_key(peer, frame);
     struct recv_request *flow;
 
-    /* The frame before was most likely of the same flow. */
+    /* The frame before was most likely of the same flow, which is near the
+     * front. */
     TAILQ_FOREACH(flow, &peer->recv_requests, link)
     {
         if (key_equal(&flow->key, &key))
@@ -321,7 +327,7 @@ match_bound(struct peer *peer, const struct frame *frame)
     return flow;
 }
 
-/* The receive that waits longest for such a message. */
+/* Returns the oldest posted receive that wants the message. */
 static struct recv_request *
 posted_find(const struct transport *transport,
             const struct flow_key *key,
@@ -337,7 +343,7 @@ posted_find(const struct transport *transport,
     return flow;
 }
 
-/* Its sender has ended the list, and begun the next. */
+/* The sender has ended the list that flow belongs to, and begun the next. */
 static void
 end_list(struct transport *transport,
          struct recv_request *flow,
@@ -347,12 +353,12 @@ end_list(struct transport *transport,
     const struct frame_tensor tensor = *first_frame->tensor;
 
     transport->events->on_list_ended(transport->owner, flow, &frame, &tensor);
-    /* Whoever reports it cancels it; it must not be found again. */
+    /* The callback should have cancelled flow; it must not be found again. */
     if (flow->is_open)
         transport_receive_cancel(transport, flow);
 }
 
-/* Of what no flow is bound to yet. */
+/* Bind a posted receive to the message that frame begins. */
 static struct recv_request *
 find_posted(struct peer *peer,
             const struct frame *frame,
@@ -466,7 +472,8 @@ match_unexpected_destroy(struct peer *peer, struct unexpected *unexpected)
     unexpected_queue_remove(peer->transport, unexpected);
 }
 
-/* The earliest unclaimed message that the posted receive wants. */
+/* Returns the earlier of best and the first message of peer that flow wants
+ * and no receive request is bound to. */
 static struct unexpected *
 earliest(struct peer *peer,
          const struct recv_request *flow,
@@ -487,7 +494,7 @@ earliest(struct peer *peer,
     return best;
 }
 
-/* From copies: unexpected is forgotten when it does not fit. */
+/* Works on copies, because unexpected is freed if the message does not fit. */
 static void
 bind_unexpected(struct transport *transport,
                 struct recv_request *flow,
@@ -557,7 +564,8 @@ match_open(struct transport *transport, struct recv_request *flow)
     unexpected->is_claimed = true;
 }
 
-/* The last part has been taken and none is being read. */
+/* Free the message of flow if its last part is taken and no frame of it is
+ * being read. */
 static void
 unexpected_end(struct peer *peer, struct recv_request *flow)
 {
@@ -587,7 +595,8 @@ fragment_decode(struct peer *peer, const struct fragment *part)
     return NULL;
 }
 
-/* What was kept unseen must be of the same call. */
+/* Returns whether what was queued before flow was opened belongs to the same
+ * call; reports it if not. */
 static bool
 is_of_same_call(struct transport *transport, struct recv_request *flow)
 {
@@ -631,7 +640,8 @@ match_drain(struct transport *transport, struct recv_request *flow)
         TAILQ_REMOVE(&flow->unexpected->parts, part, link);
         peer->n_unexpected_bytes -= window_cost(&part->frame);
         peer_consumed(peer, &part->frame);
-        /* May close the flow, which must find nothing half taken. */
+        /* peer_deliver() may close flow, so nothing of the part may be left to
+         * take by then. */
         unexpected_end(peer, flow);
         peer_deliver(peer, flow, raw, part->frame.raw);
         unexpected_fragment_free(transport, part);

@@ -35,8 +35,8 @@ peer_move(struct peer *peer, enum peer_state next)
         (enum peer_state)state_move(peer_states, "peer", peer->state, next);
 }
 
-/* Most ranks of a large job never have to do with each other: of those, no page
- * of memory is touched. */
+/* Most ranks of a large job never exchange a message. For those, no page of
+ * memory is touched. */
 struct peer *
 peer_at(struct transport *transport, uint32_t rank)
 {
@@ -59,8 +59,8 @@ peer_at(struct transport *transport, uint32_t rank)
     return peer;
 }
 
-/* Memory costs next to nothing to look at; a socket that may be silent for long
- * is asked while none is that will not be. */
+/* Looking at shared memory costs next to nothing. A socket that may be silent
+ * for long is read only while no other socket is expected to have something. */
 static struct peer_list *
 list_of(const struct peer *peer)
 {
@@ -87,7 +87,6 @@ peer_list_move(struct peer *peer, struct peer_list *list)
     peer->expected_list = list;
 }
 
-/* The connection, but not what came over it. */
 void
 peer_disconnect(struct peer *peer)
 {
@@ -142,7 +141,8 @@ transport_tell_soon(struct transport *transport,
         peer_control(peer, frame, text);
 }
 
-/* An end that was agreed on: not waited for any more. */
+/* peer has ended in good order, so transport_leave() need not wait for it any
+ * more. */
 static void
 goodbye_done(struct peer *peer)
 {
@@ -216,7 +216,8 @@ peer_end(struct peer *peer)
 void
 peer_stream_ended(struct peer *peer, int error)
 {
-    /* Which it is depends on what it had not read, not on what happened. */
+    /* Which of these errors it is depends on what the peer had left unread,
+     * not on how it ended. */
     const bool is_reset = error == 0 || error == ECONNRESET || error == EPIPE ||
                           error == ENOTCONN;
 
@@ -249,7 +250,7 @@ peer_leave(struct peer *peer)
     transport->events->on_left(transport->owner, peer->rank);
 }
 
-/* In the sockets; 0 where they do not say. */
+/* Returns the bytes that the sockets still hold; 0 if they do not tell. */
 static uint64_t
 bytes_queued(const struct peer *peer)
 {
@@ -275,9 +276,10 @@ peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued)
     return peer->n_written - *out_n_queued;
 }
 
-/* What is asked of a peer waits behind what is on its way to it, for seconds on
- * a slow link: as long as the other side takes that, it is not silent. In large
- * pieces: the kernel of who is stopped takes a question, too, but not much. */
+/* A question to a peer waits behind what is under way to it, for seconds on a
+ * slow link. As long as the other side takes that, it is not silent. The count
+ * is in large pieces, because the kernel of a stopped process takes a
+ * question, too, but not much more. */
 uint64_t
 transport_activity(const struct transport *transport, uint32_t rank)
 {
@@ -295,7 +297,8 @@ transport_received(const struct transport *transport, uint32_t rank)
     return transport->peers[rank].n_reads;
 }
 
-/* As it is now. NULL: there is none. */
+/* Returns the current state of the path to rank, or NULL if there is no TCP
+ * connection. */
 static const struct path *
 path_of(struct transport *transport, uint32_t rank, uint64_t now_ns)
 {

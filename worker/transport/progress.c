@@ -1,9 +1,9 @@
 /*
- * transport/progress.c - one turn of all peers
+ * transport/progress.c - one progress call over all peers
  *
- * A turn drains early arrivals, writes what is queued and reads what came. What
- * its callbacks do must not begin another: a peer that is lost in that would
- * have its memory go while it is being read.
+ * A progress call drains unexpected messages, writes what is queued and reads
+ * what came. Its callbacks must not begin another progress call: a peer that
+ * is lost there would have its memory freed while it is being read.
  */
 
 #include "transport/match.h"
@@ -11,7 +11,7 @@
 
 enum {
     EVENTS_MAX = 64,
-    /* Empty sockets that a spin reads. */
+    /* Empty sockets that one transport_spin() reads. */
     SPIN_READS_MAX = 2,
 };
 
@@ -36,7 +36,8 @@ write_all(struct transport *transport)
     bool has_moved = false;
     struct peer_list dirty = TAILQ_HEAD_INITIALIZER(dirty);
 
-    /* A peer that is not done is dirty again, for the next turn. */
+    /* A peer that has more to write adds itself to the list again, for the
+     * next progress call. */
     TAILQ_CONCAT(&dirty, &transport->dirty, dirty_link);
     struct peer *peer;
     while ((peer = TAILQ_FIRST(&dirty))) {
@@ -119,8 +120,8 @@ transport_arm(struct transport *transport)
     return shm_peers_arm(transport);
 }
 
-/* Who has been expected for longest is mostly who is waited for: its socket is
- * asked each time, those of the others in turn. */
+/* The peer that has been expected for longest is mostly the one that is waited
+ * for. Its socket is read each time; those of the others take turns. */
 static bool
 read_listed(struct peer_list *list)
 {
@@ -129,12 +130,13 @@ read_listed(struct peer_list *list)
 
     for (struct peer *peer = TAILQ_FIRST(list); peer; peer = next) {
         next = TAILQ_NEXT(peer, expected_link);
-        /* What it makes possible may change the list. */
+        /* Callbacks of the read may change the list. */
         if (peer_read(peer))
             return true;
         if (peer->segment || ++n_asked < SPIN_READS_MAX)
             continue;
-        /* The end of a frame out of memory, of no bytes, may have moved it. */
+        /* The end of an empty frame in shared memory may have moved the peer
+         * to another list. */
         if (peer->expected_list == list) {
             TAILQ_REMOVE(list, peer, expected_link);
             TAILQ_INSERT_TAIL(list, peer, expected_link);
@@ -155,7 +157,8 @@ transport_spin(struct transport *transport)
     has_moved |= write_all(transport);
     has_moved |= transport->n_posted_to_any > 0 ? shm_peers_progress(transport)
                                                 : shm_peers_write(transport);
-    /* The answer may be here before what was sent has been looked after. */
+    /* The answer may be here before the poller has been asked about what was
+     * sent. */
     if (!has_moved || TAILQ_EMPTY(&transport->dirty))
         has_moved |= read_listed(TAILQ_EMPTY(&transport->expected)
                                      ? &transport->expected_later

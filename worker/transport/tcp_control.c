@@ -1,8 +1,9 @@
 /*
  * transport/tcp_control.c - frames that speak of other frames
  *
- * Credit gives the eager window back, grants let go what is larger, or did not
- * fit it; an announcement asks for one, a goodbye ends the stream.
+ * A CREDIT frame returns a part of the eager window. An ANNOUNCE frame asks
+ * for a grant, and a GRANT frame permits what is larger than the window or did
+ * not fit it. A GOODBYE frame ends the stream.
  */
 
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "transport/peer.h"
 #include "transport/window.h"
 
-/* Grants of a flow that grows by little are collected. */
+/* Grants of a flow that grows in small steps are collected up to this size. */
 static const uint64_t GRANT_MIN = 256 * (uint64_t)1024;
 
 void
@@ -46,7 +47,7 @@ peer_grant(struct peer *peer, struct recv_request *flow)
     const bool is_worth_it = flow->allowed == flow->total ||
                              flow->allowed >= flow->granted + GRANT_MIN;
 
-    /* The leave to send nothing is given once. */
+    /* A grant of no bytes is given only once. */
     const bool is_empty =
         flow->total == 0 &&
         (flow->has_rts || (flow->label->is_confirmed && !flow->is_granted));
@@ -71,7 +72,7 @@ peer_grant(struct peer *peer, struct recv_request *flow)
         .total = flow->total,
         .call = flow->label->call,
     };
-    /* Before there is a connection, it waits for it. */
+    /* Without a connection, the grant waits for one. */
     if (peer->state < PEER_LEFT)
         peer_control(peer, &grant, NULL);
 }
@@ -101,7 +102,6 @@ find_send_request(const struct peer *peer, const struct frame *frame)
     return flow ? flow : find_in(&peer->rendezvous_pending, &key);
 }
 
-/* A frame that has no flow here: may it be kept? */
 bool
 peer_may_keep(struct peer *peer)
 {
@@ -116,7 +116,8 @@ peer_may_keep(struct peer *peer)
     return action == TRANSPORT_KEEP;
 }
 
-/* Of a collective: does the peer mean what this rank called? */
+/* Returns whether the peer means the collective that this rank called; reports
+ * a mismatch. */
 static bool
 is_same_call(struct peer *peer, const struct flow_label *label)
 {
@@ -145,7 +146,8 @@ peer_check_size(struct peer *peer,
     return false;
 }
 
-/* ... and as much of it? */
+/* Returns whether the peer expects as many bytes as flow has; reports a
+ * mismatch. */
 static bool
 is_as_long(struct peer *peer, const struct send_request *flow)
 {
@@ -166,7 +168,8 @@ receive_grant(struct peer *peer)
 
     if (flow && is_same_call(peer, flow->label) && is_as_long(peer, flow))
         peer_send_granted(peer, flow, peer->frame.offset);
-    /* A message is sent before it is granted: this one was cancelled. */
+    /* A message is sent before it is granted, so the one without a flow was
+     * cancelled. */
     if (flow || (peer->frame.flags & FRAME_POINT_TO_POINT))
         return;
     if (peer_may_keep(peer))
@@ -198,7 +201,8 @@ receive_withdrawal(struct peer *peer)
     struct recv_request *flow = match_bound(peer, &frame);
     if (flow)
         transport->events->on_retracted(transport->owner, flow);
-    /* Also the mark that the rest is to be dropped: there is no rest. */
+    /* This also removes the mark that the rest is to be dropped, since there
+     * is no rest. */
     struct unexpected *unexpected = match_unexpected(peer, &frame);
     if (unexpected)
         match_unexpected_destroy(peer, unexpected);
@@ -248,7 +252,6 @@ receive_goodbye(struct peer *peer)
     peer_leave(peer);
 }
 
-/* Frames that speak of other frames. */
 void
 peer_receive_control(struct peer *peer)
 {

@@ -1,9 +1,10 @@
 /*
- * transport/tcp_packetize.c - frames are cut from flows when the socket has room
+ * transport/tcp_packetize.c - cutting flows into frames
  *
- * Never before: what is queued can still be cancelled. Control frames go
- * first, then what was granted, then what the eager window lets go; what is
- * too large for the window is announced.
+ * Frames are cut only when the socket has room, because what is merely queued
+ * can still be cancelled. Control frames go first, then what the receiver has
+ * granted, then what the eager window permits. What is too large for the
+ * window is announced.
  */
 
 #include <stdlib.h>
@@ -19,8 +20,9 @@ enum {
     GRANT_PART = 16,
 };
 
-/* What a control costs of LIMIT_CONTROLS. Grants are as many as the peer has
- * announced messages, which has a limit of its own. */
+/* Returns what a control frame counts against LIMIT_CONTROLS. Grants are at
+ * most as many as the peer's announced messages, which have a limit of their
+ * own, so they count less. */
 static size_t
 control_cost(uint32_t kind, size_t n_text)
 {
@@ -29,8 +31,9 @@ control_cost(uint32_t kind, size_t n_text)
     return kind == FRAME_GRANT ? n_bytes / GRANT_PART : n_bytes;
 }
 
-/* A peer that reads nothing does not make this process grow. One that is not
- * connected yet is told what fits. */
+/* A peer that reads nothing must not make this process grow: if it is
+ * connected, it is lost. A peer that is not connected yet is told only what
+ * fits. */
 static bool
 has_room_for(struct peer *peer, size_t cost)
 {
@@ -42,7 +45,7 @@ has_room_for(struct peer *peer, size_t cost)
     return false;
 }
 
-/* Two signs of life in a row say no more than one. */
+/* Two general heartbeats in a row say no more than one. */
 static bool
 is_repeated(const struct peer *peer, const struct frame *frame)
 {
@@ -53,7 +56,8 @@ is_repeated(const struct peer *peer, const struct frame *frame)
            last->frame.flags == frame->flags;
 }
 
-/* Queued; NULL: no memory, no need, or nothing may follow any more. */
+/* Queue a control frame. Returns NULL if there is no memory, the frame is not
+ * needed, or no frame may follow. */
 static struct control *
 control_queue(struct peer *peer, const struct frame *frame, const char *text)
 {
@@ -101,7 +105,6 @@ peer_send_rts(struct peer *peer,
         control->tensor = *tensor;
 }
 
-/* Room of a send frame's own for a payload of n_bytes. */
 uint8_t *
 send_frame_room(struct send_frame *out, size_t n_bytes)
 {
@@ -142,8 +145,9 @@ packetize_control(struct peer *peer, struct send_frame *out)
     return true;
 }
 
-/* Up to where flow may leave unasked. A large one goes whole as long as that
- * leaves room for small ones, which shall not have to ask because of it. */
+/* Returns up to where flow may be sent unasked. A large message is sent whole
+ * as long as that leaves room in the window for small ones, which must not
+ * need a grant because of it. */
 static uint64_t
 eager_end(const struct peer *peer, const struct send_request *flow)
 {
@@ -158,12 +162,14 @@ eager_end(const struct peer *peer, const struct send_request *flow)
                : LIMIT_EAGER_MESSAGE;
 }
 
-/* Bytes of flow that may leave unasked now, 0 if the window is too small. */
+/* Returns how many bytes of flow may be sent unasked now; 0 if the window is
+ * too small. */
 static uint64_t
 eager_bytes(const struct peer *peer, const struct send_request *flow)
 {
     const uint64_t end = eager_end(peer, flow);
-    /* Later frames of a message must fit, too: ask for all of it at once. */
+    /* Later frames of the message must fit, too. Otherwise a grant is asked
+     * for all of it at once. */
     const uint64_t n_left = flow->framed < end ? end - flow->framed : 0;
 
     if (flow->framed > end || (flow->framed == end && flow->total > 0))
@@ -174,7 +180,8 @@ eager_bytes(const struct peer *peer, const struct send_request *flow)
     return ready > flow->framed ? ready - flow->framed : 0;
 }
 
-/* Of what is stored in blocks, only the last of a message may be cut. */
+/* A payload that is stored in blocks may end within a block only at the end of
+ * the message. */
 static uint64_t
 whole_blocks(const struct send_request *flow, uint64_t n_bytes)
 {
@@ -233,7 +240,7 @@ send_request_frame(const struct send_request *flow)
     };
 }
 
-/* Before the others: it has waited longer. */
+/* Queue flow before the others, since it has waited longer. */
 static void
 end_rendezvous_pending(struct peer *peer, struct send_request *flow)
 {
@@ -246,9 +253,10 @@ end_rendezvous_pending(struct peer *peer, struct send_request *flow)
 }
 
 /*
- * What is forwarded goes before what has lain ready since its operation began:
- * it has just been combined, and is in the cache; and where it goes to has just
- * been read there. NULL: behind all others.
+ * Returns the flow before which flow is queued, or NULL if it goes behind all
+ * others. Forwarded data goes before data that has been ready since its
+ * operation began: it has just been combined and is in the cache, and its
+ * receiver has just read there.
  */
 static struct send_request *
 flow_behind(const struct peer *peer, const struct send_request *flow)
@@ -289,7 +297,7 @@ peer_unqueue(struct peer *peer, struct send_request *flow)
     encoded_payload_clear(flow);
 }
 
-/* All of flow is in frames; a tensor is not done before it is granted. */
+/* All of flow is in frames. A confirmed tensor still waits for its grant. */
 static void
 end_packetizing(struct peer *peer, struct send_request *flow)
 {
@@ -339,7 +347,7 @@ packetize_frame(struct peer *peer,
     return true;
 }
 
-/* The window does not permit it: ask. */
+/* The window does not permit flow, so ask for a grant. */
 static void
 send_rts(struct peer *peer, struct send_request *flow)
 {
@@ -377,7 +385,8 @@ peer_send_granted(struct peer *peer,
         transport->events->on_bytes_sent(transport->owner, flow, 0);
 }
 
-/* It has bytes that only a grant lets go, which nobody gives unasked. */
+/* Returns whether flow has bytes that only a grant permits to send, and nobody
+ * will grant them unasked. */
 static bool
 needs_rts(const struct send_request *flow)
 {
@@ -389,7 +398,8 @@ needs_rts(const struct send_request *flow)
     return has_bytes && !flow->has_rts && !is_granted_unasked;
 }
 
-/* A fault strikes at its next frame, when those before are gone. */
+/* Returns whether a fault is due at the next frame of flow, while frames
+ * before it are not written. */
 static bool
 is_fault_due(struct peer *peer, const struct send_request *flow)
 {
@@ -430,7 +440,8 @@ packetize_flow(struct peer *peer, struct send_frame *out)
 bool
 peer_packetize(struct peer *peer)
 {
-    /* Of one little message, it is asked for twice more than there is. */
+    /* For one small message, the caller asks twice more than there are
+     * frames. */
     if (TAILQ_EMPTY(&peer->send_requests) && TAILQ_EMPTY(&peer->controls))
         return false;
     if (peer->n_frames == PEER_FRAMES_MAX || striping_blocks_send(peer))

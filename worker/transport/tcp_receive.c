@@ -1,10 +1,11 @@
 /*
  * transport/tcp_receive.c - from the socket to frames to flows
  *
- * A read takes the rest of a payload and the next header in one call. Bytes
- * of an open flow land straight in its place, or in a cache-sized piece that
- * is combined at once; what came early is kept, what nobody wants is dropped,
- * but the socket is always read: every byte was granted beforehand.
+ * One read takes the rest of a payload and the next header. Bytes of an open
+ * receive request go straight to its place, or into a piece that fits the
+ * cache and is combined at once. What came early is queued, and what nobody
+ * wants is dropped. The socket is always read, because every byte was granted
+ * beforehand.
  */
 
 #include <assert.h>
@@ -23,7 +24,7 @@
 #include "transport/window.h"
 
 enum {
-    /* More than one packet of a loopback interface would not fit in. */
+    /* More than the buffer of a single packet on the loopback interface. */
     SHORT_READ = 64 * 1024,
 };
 
@@ -54,8 +55,8 @@ peer_fragment_alloc(struct peer *peer)
     return fragment;
 }
 
-/* The peer counts the same way: what it has sent, until it is told that this
- * has been used. */
+/* Returns whether the frame fits the peer's window. The peer counts in the
+ * same way: what it has sent, until it is told that this has been used. */
 static bool
 is_in_window(const struct peer *peer)
 {
@@ -134,7 +135,8 @@ is_in_order(const struct recv_request *flow, const struct frame *frame)
            frame->raw % flow->element_size == 0;
 }
 
-/* Of a message that nobody will take; with its last byte it is forgotten. */
+/* Returns whether frame belongs to a message that nobody will take. With its
+ * last byte the message is forgotten. */
 static bool
 is_unwanted(struct peer *peer)
 {
@@ -149,7 +151,7 @@ is_unwanted(struct peer *peer)
     return true;
 }
 
-/* A frame of a flow: decide where its payload goes. */
+/* Decide where the payload of a flow's frame goes. */
 static void
 begin_payload(struct peer *peer)
 {
@@ -256,8 +258,9 @@ end_fragment(struct peer *peer)
     TAILQ_INSERT_TAIL(&unexpected->parts, fragment, link);
     peer->fragment = NULL;
     peer->unexpected = NULL;
-    /* Its receiver may be there, or have come while the frame was read. The
-     * next frame may be placed directly: nothing must lie in its way. */
+    /* The receive request may have been there, or have come while the frame
+     * was read. The next frame may be placed directly, so nothing of this one
+     * may be left in its way. */
     TAILQ_FOREACH(flow, &peer->recv_requests, link)
     {
         if (flow->unexpected == unexpected) {
@@ -270,7 +273,8 @@ end_fragment(struct peer *peer)
 void
 peer_end_frame(struct peer *peer)
 {
-    /* Wherever it would have gone: no byte of it will be reported. */
+    /* Wherever an empty payload would have gone, none of its bytes is
+     * reported. */
     const bool is_empty_message =
         peer->frame.raw == 0 && peer->flow &&
         (peer->target == TARGET_PLACE || peer->target == TARGET_PIECE);
@@ -292,7 +296,7 @@ peer_end_frame(struct peer *peer)
     peer->flow = NULL;
 }
 
-/* Use what has been read ahead; false when more must be read. */
+/* Use what has been read ahead. Returns false if more must be read. */
 static bool
 parse(struct peer *peer)
 {
@@ -330,8 +334,8 @@ read_more(struct peer *peer, size_t *out_direct)
     peer->inbound_first = 0;
     peer->inbound_end = n_ahead;
 
-    /* Behind a large payload: its padding and one header, no more, so that
-     * the next payload is not copied. */
+    /* Read no more than its padding and one header behind a large payload, so
+     * that the next payload is not copied. */
     const size_t n_room = n_left ? peer->pad_left + LIMIT_FRAME_HEADER
                                  : LIMIT_READ_AHEAD - n_ahead;
     const struct iovec spans[2] = {
@@ -359,7 +363,7 @@ stream_broken(struct peer *peer, int error)
     peer_lose_for_error(peer);
 }
 
-/* Until the socket is empty, or the turn is over. */
+/* Read until the socket is empty, or PEER_PROGRESS_BYTES are read. */
 static size_t
 read_socket(struct peer *peer)
 {
@@ -382,7 +386,8 @@ read_socket(struct peer *peer)
         peer_payload_stored(peer, n_direct);
         while (peer->fd >= 0 && parse(peer))
             ;
-        /* A short read means an empty socket: no second call to learn it. */
+        /* A short read means that the socket is empty; no second call is
+         * needed to learn it. */
         if (n_read < SHORT_READ && !striping_is_ready(peer))
             break;
     }

@@ -1,8 +1,9 @@
 /*
  * transport/tcp_send.c - frames into the socket
  *
- * One call carries headers and payloads of several frames, straight from the
- * user's buffer (transport/tcp_packetize.c cuts them), or, if it is little, a copy.
+ * One call sends the headers and payloads of several frames
+ * (transport/tcp_packetize.c cuts them), straight from the user's buffer. A
+ * small amount is sent from a copy.
  */
 
 #include <assert.h>
@@ -18,7 +19,8 @@
 
 enum {
     IOV_PER_FRAME = 3,
-    /* The kernel takes longer over three pieces than a copy of so much. */
+    /* The kernel takes longer over three spans than a copy of so many bytes
+     * takes. */
     GATHERED_MAX = 2048,
 };
 
@@ -30,7 +32,7 @@ peer_frame(struct peer *peer, unsigned i)
     return &peer->frames[(peer->frame_first + i) % PEER_FRAMES_MAX];
 }
 
-/* Leave out what is written already. */
+/* Skip what is written already. Returns the first span that is left. */
 static size_t
 iov_skip(struct iovec *iov, size_t n_iov, size_t n_bytes)
 {
@@ -45,7 +47,7 @@ iov_skip(struct iovec *iov, size_t n_iov, size_t n_bytes)
     return first;
 }
 
-/* False: too much to be copied. */
+/* Copy the spans to out. Returns false if they are too much to be copied. */
 static bool
 iov_gather(const struct iovec *iov,
            size_t n_iov,
@@ -81,7 +83,7 @@ iov_send(int fd, struct iovec *iov, size_t n_iov)
     return n_sent;
 }
 
-/* As if the kernel had taken them. */
+/* Pretend that the kernel has taken the spans. */
 static ssize_t
 iov_discard(const struct iovec *iov, size_t n_iov)
 {
@@ -123,7 +125,8 @@ write_frames(struct peer *peer)
     return iov_send(peer->fd, iov + first, n_iov - first);
 }
 
-/* Payload bytes of out that lie in the first n_bytes of the frame. */
+/* Returns how many payload bytes of out are in the first n_bytes of the
+ * frame. */
 static size_t
 payload_within(const struct send_frame *out, size_t n_bytes)
 {
@@ -133,8 +136,9 @@ payload_within(const struct send_frame *out, size_t n_bytes)
     return n_payload < out->n_stored ? n_payload : out->n_stored;
 }
 
-/* Tell the flow what the kernel took of its frame: [from, to) of its bytes.
- * An encoded payload is a copy: all of it is handed with the first byte. */
+/* Tell the flow that the kernel took bytes from to to of its frame. Of an
+ * encoded payload, which is a copy, everything is reported with the first
+ * byte. */
 static void
 report_sent(struct peer *peer, struct send_frame *out, size_t from, size_t to)
 {
@@ -148,7 +152,8 @@ report_sent(struct peer *peer, struct send_frame *out, size_t from, size_t to)
         n_bytes = from == 0 ? out->n_raw : 0;
     if (n_bytes == 0 && flow->total > 0)
         return;
-    /* Behind the last payload byte is padding: the flow may be gone then. */
+    /* Only padding follows the last payload byte, so the flow may be freed
+     * from then on. */
     if (n_bytes == out->n_raw || payload_within(out, to) == out->n_stored)
         out->flow = NULL;
     flow->handed += n_bytes;
@@ -179,7 +184,8 @@ written(struct peer *peer, size_t n_bytes)
     }
 }
 
-/* The end of the stream has been read: only what is left to write matters. */
+/* The end of the peer's stream has been read: only what is left to write
+ * matters. */
 void
 peer_await_writable(struct peer *peer)
 {
@@ -200,7 +206,8 @@ watch_writable(struct peer *peer, bool is_wanted)
         peer_lose(peer, error_text());
 }
 
-/* Our last byte is out; the peer's end of stream comes or has come. */
+/* Our last byte is written. The peer's end of stream is still to come, or has
+ * come. */
 static void
 goodbye_sent(struct peer *peer)
 {
@@ -220,7 +227,8 @@ write_failed(struct peer *peer)
         watch_writable(peer, true);
         return;
     }
-    /* What it sent before it went away is still to be read: reading tells. */
+    /* What the peer sent before it went away is still to be read, and reading
+     * will tell of its end. */
     if (errno == EPIPE || errno == ECONNRESET) {
         peer->is_blocked = true;
         if (peer->has_ended)
@@ -262,7 +270,7 @@ peer_write(struct peer *peer)
     }
     if (peer->fd < 0)
         return true;
-    /* The turn is over, but not what is to be written. */
+    /* This progress call is over, but there is more to write. */
     if (peer->n_frames > 0 || n_total >= PEER_PROGRESS_BYTES) {
         peer_touch(peer);
         return true;

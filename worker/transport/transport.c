@@ -1,7 +1,9 @@
 /*
- * transport/transport.c - the peers of a job, and what is asked of them
+ * transport/transport.c - the peers of a job, and the calls that the engine
+ * makes
  *
- * All state belongs to whoever holds the engine's drive lock.
+ * All state belongs to the progress owner, except what counters and the
+ * poller's wake-up protect themselves.
  */
 
 #include "transport/transport.h"
@@ -134,7 +136,8 @@ transport_shared(struct transport *transport,
     peer_update_expected(peer);
     peer_touch(peer);
     striping_connected(peer);
-    /* It came too late, but must not take this rank for dead. */
+    /* The connection came too late, but its peer must not take this rank for
+     * dead. */
     if (transport->is_leaving)
         say_goodbye(peer);
 }
@@ -257,7 +260,8 @@ transport_receive_cancel(struct transport *transport, struct recv_request *flow)
     }
 
     struct peer *peer = peer_at(transport, flow->key.peer);
-    /* What nobody takes must not pile up; what is here already does not. */
+    /* Further frames that nobody takes must be dropped, not queued. No mark is
+     * needed if all of them have come. */
     const bool has_rest = flow->key.kind == FLOW_MESSAGE &&
                           flow->arrived < flow->total &&
                           match_received_bytes(peer, flow) < flow->total;
@@ -326,7 +330,8 @@ transport_leave(struct transport *transport)
             say_goodbye(peer);
             continue;
         }
-        /* Who left first has its answer queued: that must go, too. */
+        /* The answer to a peer that left first is still queued and must be
+         * sent. */
         transport->n_goodbyes++;
         peer->is_goodbye_pending = true;
         peer_touch(peer);
