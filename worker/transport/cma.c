@@ -1,4 +1,5 @@
-/* transport/cma.c - reads what stands in the memory of another process */
+/* transport/cma.c - cross-memory attach: reading the memory of another
+ * process */
 
 #include "transport/cma.h"
 
@@ -45,7 +46,7 @@ raise_read_error(const struct cma_process *other, int error)
                        other->pid, strerror(error));
 }
 
-/* The kernel's interface takes addresses of another process for pointers. */
+/* The kernel's interface takes addresses of another process as pointers. */
 static struct iovec
 remote_iovec(uint64_t address, size_t n_bytes)
 {

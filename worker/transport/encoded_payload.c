@@ -1,4 +1,4 @@
-/* transport/encoded_payload.c - payloads encoded once, and sent again as they are */
+/* transport/encoded_payload.c - the encoded-payload cache of a send request */
 
 #include "transport/encoded_payload.h"
 
@@ -37,7 +37,8 @@ encoded_payload_clear(struct send_request *flow)
         encoded_payload_remove(flow, TAILQ_FIRST(&flow->encoded_payloads));
 }
 
-/* Where the last one ends, or the next frame begins. */
+/* Returns where the last payload ends or, if there is none, where the next
+ * frame begins. */
 static uint64_t
 encoded_payloads_end(const struct send_request *flow)
 {
@@ -54,8 +55,8 @@ encoded_payload_add(struct send_request *flow, const struct encoded *encoded)
 {
     const uint64_t offset = (uint64_t)(encoded->raw - flow->bytes);
 
-    /* They come in order; what does not is not worth looking for its place.
-     * What others made larger the window would not pay for. */
+    /* Payloads come in order; one that does not is dropped. The window does
+     * not pay for a payload that became larger by being encoded. */
     if (offset < flow->framed || offset < encoded_payloads_end(flow) ||
         flow->n_encoded == LIMIT_ENCODED_PAYLOADS ||
         encoded->stored.n_bytes > encoded->n_raw)
@@ -73,7 +74,7 @@ encoded_payload_add(struct send_request *flow, const struct encoded *encoded)
     flow->n_encoded++;
 }
 
-/* The first that can still be used. */
+/* Returns the first payload that can still be used, or NULL. */
 static struct encoded_payload *
 encoded_payload_first(const struct send_request *flow)
 {

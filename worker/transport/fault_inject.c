@@ -1,9 +1,10 @@
 /*
- * transport/fault_inject.c - what HOOP_DEBUG_FAULT does to frames and connections
+ * transport/fault_inject.c - what HOOP_DEBUG_FAULT does to frames and
+ * connections
  *
- * A frame is tampered with when it has been cut and all before it are with the
- * kernel: so what was sent is known. Its bytes count as handed, whatever
- * becomes of them: nobody who sends knows what becomes of them.
+ * A fault is applied to a frame when the frame has been cut and the kernel has
+ * taken all before it, so that it is known what was sent. The bytes of the
+ * frame count as sent, whatever becomes of them, as for any sender.
  */
 
 #include <string.h>
@@ -37,8 +38,8 @@ peer_is_fault_due(struct peer *peer, const struct send_request *flow)
            faults_are_due(peer->transport->faults, flow->label->faults, &event);
 }
 
-/* A copy of the payload, to be changed. False: there is nothing, or no memory.
- */
+/* Let out own a copy of its payload, to be changed. Returns false if there is
+ * no payload or no memory. */
 static bool
 own_payload(struct send_frame *out)
 {
@@ -64,7 +65,7 @@ corrupt(struct send_frame *out, uint64_t bit)
         out->owned[(bit - HEADER_BITS) / 8 % out->n_stored] ^= mask;
 }
 
-/* As if the kernel had taken it. */
+/* Drop the frame as if the kernel had taken it. */
 static void
 drop(struct peer *peer, struct send_frame *out, struct send_request *flow)
 {
@@ -78,7 +79,7 @@ drop(struct peer *peer, struct send_frame *out, struct send_request *flow)
     transport->events->on_bytes_sent(transport->owner, flow, n_raw);
 }
 
-/* The stream ends in the middle of the frame, which is the only one. */
+/* End the stream in the middle of the frame, which is the only one. */
 static void
 truncate_frame(struct peer *peer,
                struct send_frame *out,
@@ -99,7 +100,8 @@ truncate_frame(struct peer *peer,
     drop(peer, out, flow);
 }
 
-/* What comes twice takes room of the window twice, and is given back twice. */
+/* A duplicate takes room of the window twice, and the receiver returns it
+ * twice. */
 static void
 charge_again(struct peer *peer, const struct send_frame *out)
 {
@@ -131,7 +133,7 @@ duplicate(struct peer *peer, struct send_frame *out)
     charge_again(peer, out);
 }
 
-/* The kernel sends RST, and tells this side, too. */
+/* The kernel sends RST, and reports the reset on this side, too. */
 static void
 reset(const struct peer *peer)
 {

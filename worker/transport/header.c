@@ -1,13 +1,14 @@
 /*
- * transport/header.c - the header of a frame, and whether bytes are as they were
+ * transport/header.c - the header of a frame, and the checksums
  *
- * Both ends of HOOP_CHECKSUM: a checksum's upper half is of the payload as it
- * is stored, its lower half of the header with that upper half in it. A header
- * is checked before anything is done that it says, a payload before anybody is
- * shown a byte of it, so nothing damaged is combined or sent on.
+ * With HOOP_CHECKSUM, the upper half of a checksum is of the payload as it is
+ * stored, the lower half of the header with that upper half in it. A header is
+ * checked before anything is done that it says, and a payload before anybody
+ * sees a byte of it, so nothing damaged is combined or sent on.
  *
- * What says that its sender lives, or leaves, says also which frame of the stream
- * it is. Frames come in order: whoever counts fewer has lost some for good.
+ * A HEARTBEAT or GOODBYE frame also says how many frames its sender has sent.
+ * Frames come in order: a receiver that has counted fewer has lost some for
+ * good.
  */
 
 #include <inttypes.h>
@@ -32,7 +33,7 @@ half_of(const void *bytes, size_t n_bytes)
     return (uint32_t)digest_bytes(bytes, n_bytes);
 }
 
-/* A tensor's count follows from its shape. */
+/* The count of a tensor is not encoded, since it follows from its shape. */
 static void
 encode(const struct frame *frame,
        const struct frame_tensor *tensor,
@@ -50,8 +51,9 @@ encode(const struct frame *frame,
     frame_tensor_append(tensor, out);
 }
 
-/* The checksum of frame, whose own upper half is set and lower half 0. Never
- * 0, which says that there is none. */
+/* Returns the checksum of frame, whose upper half is set in frame and whose
+ * lower half is 0 there. The result is never 0, which stands for no
+ * checksum. */
 static uint64_t
 checksum_of(const struct frame *frame, const struct frame_tensor *tensor)
 {
@@ -62,7 +64,8 @@ checksum_of(const struct frame *frame, const struct frame_tensor *tensor)
     return frame->checksum | (half ? half : 1);
 }
 
-/* Whether it may differ from the one before in its number alone. */
+/* Returns whether frame may be encoded by its difference from the one
+ * before. */
 static bool
 is_regular(const struct peer *peer, const struct frame *frame)
 {
@@ -102,8 +105,9 @@ peer_tensor(const struct peer *peer)
     return frame_is_tensor(&peer->frame) ? &peer->tensor : NULL;
 }
 
-/* Its sizes make as many bytes as it says, in elements of a known dtype. Of an
- * unknown one it will not fit. */
+/* Read the tensor's shape and check that its size is the frame's total, in
+ * elements of the frame's dtype. A tensor of an unknown dtype is not checked;
+ * it will fit no receive. */
 static enum hoop_status
 tensor_read(struct peer *peer, const uint8_t *header)
 {
@@ -125,8 +129,8 @@ tensor_read(struct peer *peer, const uint8_t *header)
     return HOOP_OK;
 }
 
-/* "TCP, 10.0.0.2:4000 to 10.0.0.1:5000": the addresses of both ends, or nothing
- * that the text would say. */
+/* Write the addresses of both ends, such as "TCP, 10.0.0.2:4000 to
+ * 10.0.0.1:5000", with "?" for an unknown one. */
 static const char *
 connection_describe(const struct peer *peer, char text[WAY_TEXT_MAX])
 {
@@ -156,8 +160,8 @@ peer_raise_corruption(const struct peer *peer, const char *what)
                        connection_describe(peer, way));
 }
 
-/* All that were sent before it have come before it. One that came twice has
- * shown by its offset, or its operation, that it was too much. */
+/* Check that all frames sent before this one have come. A frame that came
+ * twice shows by its offset, or its operation, that it is one too many. */
 static enum hoop_status
 check_number(struct peer *peer)
 {
@@ -213,7 +217,8 @@ peer_check_payload(const struct peer *peer)
     return peer_raise_corruption(peer, "the checksum of a payload");
 }
 
-/* Only float32s of a collective may come with fewer bits than they had. */
+/* Returns whether the codec of frame keeps all bits, or the payload may lose
+ * some: only float32s of a collective may. */
 static bool
 may_be_lossy(const struct frame *frame)
 {

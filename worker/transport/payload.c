@@ -1,8 +1,8 @@
 /*
  * transport/payload.c - bytes of a frame's payload on the way to their flow
  *
- * Read to where they go, or used where they were read to, if they are to be
- * combined and whole elements lie there.
+ * Bytes are read directly to where they go. Bytes that are to be combined are
+ * used where they were read to, if whole elements are there.
  */
 
 #include "transport/payload.h"
@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-/* Of no type they are larger, and those of all types divide this. */
+/* No element is larger, and the size of every element divides this. */
 static const size_t ELEMENT_MAX = 16;
 
 void
@@ -73,7 +73,7 @@ peer_payload_stored(struct peer *peer, size_t n_bytes)
     }
 }
 
-/* Begins with an element that is whole, and lies as elements may. */
+/* Returns whether bytes begin with a whole element and are aligned for it. */
 static bool
 can_be_used(const struct peer *peer, const uint8_t *bytes)
 {

@@ -1,10 +1,10 @@
 /*
  * transport/payload_encode.c - how the payload of a frame is stored
  *
- * What may lose bits always does: the receiver counts on it. Beyond that, a
- * codec that was asked for is tried on everything, and CODEC_AUTO where it
- * pays: never inside a host, elsewhere as the peer's codec_autotune says, who is shown
- * a sample of a block and how the link does.
+ * A payload that may lose bits always does, since the receiver counts on it.
+ * Beyond that, a codec that was asked for is tried on everything. CODEC_AUTO
+ * encodes where it pays: never inside a host, and elsewhere as the peer's
+ * codec_autotune decides from a sample of a block and the state of the link.
  */
 
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "transport/peer.h"
 
 enum {
-    /* Coding smaller payloads costs more than it saves. */
+    /* Encoding smaller payloads costs more than it saves. */
     ENCODED_MIN = 1024,
     AUTO_MIN = 4096,
     SAMPLE_BYTES = 16384, /* a multiple of every granule */
@@ -34,7 +34,7 @@ block_of(const struct send_request *flow, const struct send_frame *out)
     };
 }
 
-/* Packed by id; 0: that makes nothing smaller. */
+/* Encode block by codec id. Returns 0 if that makes it no smaller. */
 static size_t
 block_encode(struct transport *transport,
              const struct send_request *flow,
@@ -53,7 +53,7 @@ block_encode(struct transport *transport,
     return stored_id == lossy ? n_stored : 0;
 }
 
-/* Bytes that a block has on the wire when it is not packed. */
+/* Returns how many bytes a block has on the wire without a codec. */
 static size_t
 n_unpacked(const struct send_request *flow, size_t n_bytes)
 {
@@ -76,7 +76,8 @@ link_observe(struct peer *peer, uint64_t now_ns)
                            });
 }
 
-/* From its middle; all of what is not much larger. */
+/* Returns a sample from the middle of block, or all of a block that is not
+ * much larger. */
 static struct codec_block
 block_sample(struct codec_block block)
 {
@@ -88,7 +89,7 @@ block_sample(struct codec_block block)
     return block;
 }
 
-/* Whether a sample of block, packed by id, says that it pays. */
+/* Returns whether encoding a sample of block by codec id says that it pays. */
 static bool
 is_sample_smaller(struct peer *peer,
                   const struct send_request *flow,
@@ -139,7 +140,8 @@ is_considered(const struct peer *peer, size_t n_raw)
     return !peer->is_same_host && n_raw >= AUTO_MIN;
 }
 
-/* Of this thread: what others did in between is not the codec's. */
+/* Returns the time of this thread alone, since others may run while the codec
+ * does. */
 static uint64_t
 processor_ns(void)
 {
@@ -169,12 +171,13 @@ report_encoded(const struct transport *transport,
                void *flow_owner,
                const struct encoded *encoded)
 {
-    /* What is sent at once is nobody's. */
+    /* An inline send has no owner. */
     if (transport->events->on_encoded && flow_owner)
         transport->events->on_encoded(transport->owner, flow_owner, encoded);
 }
 
-/* Whether what somebody else had encoded is wanted so here. */
+/* Returns whether this flow would send a payload in the encoding that it
+ * already has. */
 static bool
 is_wanted(const struct peer *peer,
           const struct send_request *flow,
@@ -196,7 +199,8 @@ transport_cache_encoded(const struct transport *transport,
         encoded_payload_add(flow, encoded);
 }
 
-/* What somebody else had encoded; NULL: nothing, or it is not wanted so here. */
+/* Returns a cached payload for the frame; NULL if there is none or its
+ * encoding is not wanted here. */
 static const struct encoded *
 find_encoded(struct peer *peer,
              struct send_frame *out,
@@ -212,7 +216,8 @@ find_encoded(struct peer *peer,
     return encoded;
 }
 
-/* To out's own room: what it is stored as, or nothing, and by which codec. */
+/* Encode into room, which out owns. Returns the stored bytes, or 0 if the
+ * payload is better sent as it is, and writes the codec. */
 static size_t
 encode(struct peer *peer,
        struct send_frame *out,

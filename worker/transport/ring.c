@@ -1,5 +1,5 @@
-/* transport/ring.c - a stream of bytes through memory that two processes share
- */
+/* transport/ring.c - a stream of bytes through memory that two processes
+ * share */
 
 #include "transport/ring.h"
 
@@ -7,18 +7,19 @@
 #include <string.h>
 
 enum {
-    /* Less of the ring is not worth going on for. */
+    /* Room for less than this part of the ring is not worth going on for. */
     ROOM_PART = 4,
     PHASE_BYTES = 4096,
     PHASE_BAD = 15,
 };
 
 /*
- * memcpy() of much is one string instruction. That writes lines which another
- * processor has without fetching them first, a third of the time where the two
- * are far from each other; but it is sixteen times slower where source and
- * destination differ by 1 to 15 modulo 4096. The empty statement keeps the
- * compiler from making a memcpy() of the loop.
+ * For many bytes, memcpy() is one string instruction. It writes lines that
+ * another processor has without fetching them first, which takes a third of
+ * the time if the two processors are far from each other. But it is sixteen
+ * times slower if source and destination differ by 1 to 15 modulo 4096. The
+ * empty asm statement keeps the compiler from turning the loop into a
+ * memcpy().
  */
 static void
 copy(uint8_t *to, const uint8_t *from, size_t n_bytes)
@@ -79,7 +80,8 @@ publish(struct ring_writer *ring, uint64_t written)
     atomic_store(&ring->control->written, written);
 }
 
-/* n_bytes of spans, all of which have room. Published piece by piece. */
+/* Write n_bytes of spans, for which there is room, and publish them piece by
+ * piece. */
 static void
 fill(struct ring_writer *ring, const struct iovec *spans, size_t n_bytes)
 {
@@ -94,7 +96,7 @@ fill(struct ring_writer *ring, const struct iovec *spans, size_t n_bytes)
 
         if (n_here > n_piece)
             n_here = (size_t)n_piece;
-        /* An empty span may be nowhere. */
+        /* The pointer of an empty span may be invalid. */
         if (n_here > 0)
             copy(ring->bytes + at % ring->n_bytes,
                  (const uint8_t *)spans->iov_base + skipped, n_here);
@@ -128,7 +130,8 @@ ring_write(struct ring_writer *ring, const struct iovec *spans, size_t n_spans)
     return n_whole;
 }
 
-/* Never all of it: half a header may lie there until its end is written. */
+/* Do not wait until the ring is empty: half a header may stay there until its
+ * end is written. */
 bool
 ring_has_room(struct ring_writer *ring)
 {
@@ -136,7 +139,7 @@ ring_has_room(struct ring_writer *ring)
 
     if (!ring->is_broken && room(ring) < n_wanted)
         look_at_read(ring);
-    /* Of a broken one the next write tells. */
+    /* If the ring is broken, the next write reports it. */
     return ring->is_broken || room(ring) >= n_wanted;
 }
 

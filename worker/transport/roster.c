@@ -40,10 +40,11 @@ roster_destroy(struct roster *roster)
 }
 
 enum {
-    BOOT_ID_BYTES = 36, /* a UUID as text, if a host_id begins with one */
+    /* length of a UUID as text, with which a host_id may begin */
+    BOOT_ID_BYTES = 36,
 };
 
-/* Containers of one machine have the same boot id and networks of their own. */
+/* Containers of one machine have the same boot id and separate networks. */
 static bool
 is_same_boot(const char *host_id, const char *other_id)
 {
@@ -51,7 +52,8 @@ is_same_boot(const char *host_id, const char *other_id)
            strncmp(host_id, other_id, BOOT_ID_BYTES + 1) == 0;
 }
 
-/* A machine that plays several nodes has one address, and its processors once. */
+/* A machine that plays several nodes has one address, and its processors only
+ * once. */
 bool
 roster_is_local(const struct roster *roster, uint32_t rank)
 {

@@ -1,13 +1,14 @@
 /*
  * transport/shm_stream.c - the stream of frames through shared memory
  *
- * The same frames as over a socket, so that all above is the same. What must
- * be combined is handed on where it lies, without a copy in between. The TCP
- * connection stays: one byte over it wakes a peer that sleeps, and its end
- * tells of the peer's. A goodbye is answered in the ring, so that the
- * connection can wake to the last; it is closed when both have ended.
+ * The frames are the same as over a socket, so all layers above are the same.
+ * What must be combined is reported where it lies in the ring, without a copy.
+ * The TCP connection stays: one byte over it wakes a sleeping peer, and its
+ * end tells of the peer's end. A goodbye is answered in the ring, so the
+ * connection can carry wake-ups to the last; it is closed when both sides have
+ * ended.
  *
- * The other side may write what it likes at any time: headers are copied before
+ * The other side may write anything at any time. Headers are copied before
  * they are looked at, and nothing in a payload is believed.
  */
 
@@ -21,11 +22,12 @@
 #include "transport/peer.h"
 
 enum {
-    /* More rings than can be waiting: each is asked for by a flag. */
+    /* More wake-ups than can be waiting, since each follows a flag. */
     RINGS_MAX = 64,
 };
 
-/* One byte. Fails only when the peer is gone, or has bytes to wake it. */
+/* Send one byte. This fails only if the peer is gone, or already has bytes
+ * that wake it. */
 static void
 send_wakeup(const struct peer *peer)
 {
@@ -73,7 +75,7 @@ peer_shm_release(struct peer *peer)
         send_wakeup(peer);
 }
 
-/* One header, piece or padding. Returns whether there was one. */
+/* Read one header, piece or padding. Returns whether there was one. */
 static bool
 read_step(struct peer *peer)
 {
@@ -106,7 +108,7 @@ read_step(struct peer *peer)
     return true;
 }
 
-/* What has been read, up to a turn's worth. */
+/* Read at most about PEER_PROGRESS_BYTES. Returns how many bytes were read. */
 static size_t
 read_some(struct peer *peer)
 {
@@ -128,7 +130,8 @@ peer_shm_read(struct peer *peer)
 
     if (peer->has_ended || (FAULT_IS_BUILT && peer->is_unplugged))
         return false;
-    /* Asked first: nothing follows what is read then. */
+    /* This is asked first, so that nothing can follow what is read
+     * afterwards. */
     const bool is_last = ring_has_ended(ring) || peer->has_hung_up;
     const size_t n_read = read_some(peer);
 
@@ -160,7 +163,8 @@ peer_shm_drain_wakeups(struct peer *peer)
     if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
         return;
     peer->has_hung_up = true;
-    /* It has ended in good order before: nothing more is written to it. */
+    /* The peer has ended in good order before, so nothing more is written to
+     * it. */
     if (peer->has_ended)
         peer_end(peer);
 }
@@ -169,7 +173,7 @@ bool
 shm_peers_write(struct transport *transport)
 {
     bool has_moved = false;
-    struct peer *next; /* may be lost meanwhile, and stays a peer */
+    struct peer *next; /* a peer that is lost meanwhile stays in memory */
 
     if (transport->is_sleep_armed)
         shm_peers_disarm(transport);

@@ -1,15 +1,15 @@
-/* transport/stream_autotune.c - how many streams to a peer bring how much */
+/* transport/stream_autotune.c - how many streams to a peer pay */
 
 #include "transport/stream_autotune.h"
 
 #include "base/limits.h"
 
 enum {
-    /* Some tenths of a second of a fast link, so that windows of the network
-     * have opened within a phase; and long enough to be measured. */
+    /* Some tenths of a second of a fast link. That is long enough to be
+     * measured, and the congestion windows open within a phase. */
     WINDOW_BYTES = 4 * 1024 * 1024,
     WINDOWS = 16,
-    /* Below that, it may be chance. */
+    /* A smaller gain may be chance. */
     GAIN_PERCENT = 15,
 };
 
@@ -27,7 +27,7 @@ stream_autotune_begin(struct stream_autotune *stream_autotune,
     stream_autotune->best = 0;
 }
 
-/* Enough windows: on with more, or back. */
+/* All windows are measured: go on with more streams, or go back. */
 static unsigned
 phase_end(struct stream_autotune *stream_autotune)
 {

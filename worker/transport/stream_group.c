@@ -1,9 +1,10 @@
 /*
- * transport/stream_group.c - several connections that carry one stream of bytes
+ * transport/stream_group.c - several connections that carry one stream of
+ * bytes
  *
- * A mark is written after the bytes that it speaks of: only then is it known
- * how many the kernel took. Nothing can lock up: the bytes of the earliest
- * mark that is not read are the first unread ones of their connection.
+ * A mark is written after the bytes that it describes, because only then it is
+ * known how many the kernel took. There can be no deadlock: the bytes of the
+ * earliest unread mark are the first unread bytes of their connection.
  */
 
 #include "transport/stream_group.h"
@@ -18,11 +19,12 @@
 #include "transport/cursor.h"
 
 enum {
-    /* Less goes behind its mark: one call, and one wake-up. */
+    /* Fewer bytes follow their mark on the first connection: one call, and one
+     * wake-up. */
     INLINE_MAX = 64 * 1024,
     CHUNK_MIN = 64 * 1024,
     CHUNK_MAX = 256 * 1024,
-    /* Of the bytes given, so many in one call. */
+    /* how many of the given spans one call sends */
     SPANS_MAX = 26,
 };
 
@@ -141,7 +143,8 @@ stream_group_has_unsent(const struct stream_group *stream_group)
     return has_unsent_marks(stream_group);
 }
 
-/* What was given to a tls and not to its socket. False: errno. */
+/* Send what a tls still holds. Returns false with errno set if a connection
+ * failed. */
 static bool
 tls_flush(struct stream_group *stream_group)
 {
@@ -154,7 +157,7 @@ tls_flush(struct stream_group *stream_group)
     return true;
 }
 
-/* False: errno says why some are left. */
+/* Returns false if some marks are left; errno says why. */
 static bool
 marks_flush(struct stream_group *stream_group)
 {
@@ -176,7 +179,7 @@ marks_flush(struct stream_group *stream_group)
     return true;
 }
 
-/* Behind the mark that has begun. */
+/* Send bytes of the current mark, on the first connection. */
 static ssize_t
 send_inline_rest(struct stream_group *stream_group, const struct cursor *cursor)
 {
@@ -192,7 +195,7 @@ send_inline_rest(struct stream_group *stream_group, const struct cursor *cursor)
     return n_sent;
 }
 
-/* A mark, and n_bytes behind it. */
+/* Send a mark and n_bytes behind it, on the first connection. */
 static ssize_t
 send_inline(struct stream_group *stream_group,
             const struct cursor *cursor,
@@ -225,7 +228,7 @@ send_inline(struct stream_group *stream_group,
     return -1;
 }
 
-/* The next that may have room; 0: none. */
+/* Returns the next stream that may have room, or 0. */
 static unsigned
 stream_next(const struct stream_group *stream_group)
 {
@@ -239,7 +242,7 @@ stream_next(const struct stream_group *stream_group)
     return 0;
 }
 
-/* An equal part for each, if that is worth a call. */
+/* Returns an equal part for each stream, if that is worth a call. */
 static size_t
 chunk_of(const struct stream_group *stream_group, size_t n_bytes)
 {
@@ -252,7 +255,8 @@ chunk_of(const struct stream_group *stream_group, size_t n_bytes)
     return n_chunk;
 }
 
-/* To one connection. -1: it has no room, or is broken. */
+/* Send to one connection and add a mark for it. Returns -1 if the connection
+ * has no room or is broken. */
 static ssize_t
 send_chunk(struct stream_group *stream_group,
            unsigned stream,
@@ -302,7 +306,7 @@ send_striped(struct stream_group *stream_group,
         errno = EAGAIN;
         return -1;
     }
-    /* What cannot be written now is owed. */
+    /* Marks that cannot be written now are kept for the next call. */
     (void)marks_flush(stream_group);
     return (ssize_t)n_total;
 }
@@ -384,7 +388,8 @@ spans_read(struct stream_group *stream_group,
     return n_read;
 }
 
-/* 1: n_left says of how much; 0: the stream has ended; -1: errno. */
+/* Read the next mark. Returns 1 if n_left is set, 0 if the stream has ended,
+ * and -1 with errno set. */
 static ssize_t
 mark_next(struct stream_group *stream_group)
 {
@@ -416,7 +421,7 @@ mark_next(struct stream_group *stream_group)
     return 1;
 }
 
-/* What was read ahead of a mark's own bytes. */
+/* Copy bytes that were read ahead on the first connection. */
 static size_t
 ahead_take(struct stream_group *stream_group,
            const struct cursor *cursor,
@@ -438,7 +443,8 @@ ahead_take(struct stream_group *stream_group,
     return n_taken;
 }
 
-/* Some of the mark's bytes, up to n_bytes. 0: the stream has ended. */
+/* Read bytes of the current mark, at most n_bytes. Returns 0 if the stream has
+ * ended. */
 static ssize_t
 marked_read(struct stream_group *stream_group,
             const struct cursor *cursor,
@@ -449,7 +455,8 @@ marked_read(struct stream_group *stream_group,
 
     if (stream_group->stream == 0 && ahead_bytes(stream_group) > 0)
         return (ssize_t)ahead_take(stream_group, cursor, n_bytes);
-    /* Its handshake is over at the other side, and soon will be here. */
+    /* The handshake of that connection is over on the other side, and soon
+     * will be here. */
     if (fd < 0) {
         errno = fd == STREAM_GROUP_BROKEN ? ECONNRESET : EAGAIN;
         return -1;
@@ -500,7 +507,8 @@ stream_group_broken(const struct stream_group *stream_group)
     if (poll(ends, STREAM_GROUP_FDS, 0) <= 0)
         return 0;
     for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
-        /* The first may have been shut by both. */
+        /* Both sides may have shut down the first connection, so its end is no
+         * break. */
         const int signs = POLLERR | POLLNVAL | (i > 0 ? POLLHUP : 0);
 
         breaks |= ends[i].revents & signs ? 1u << i : 0;

@@ -1,10 +1,12 @@
 /*
  * transport/striping.c - a peer's frames over several connections
  *
- * Both sides begin with one. The lower rank says how many there are to be: it
- * asks for the connections (transport/connector.h), and once all are here it
- * sends SPREAD, the last frame of its direction that is not in a stream group; the
- * other side answers with its own. Where auto chooses, transport/stream_autotune.h does.
+ * Both sides begin with one connection. The lower rank decides how many there
+ * will be. It asks for the connections (transport/connector.h), and once all
+ * are here it sends a SPREAD frame, the last frame of its direction that does
+ * not go through the stream group. The other side answers with its own SPREAD
+ * frame. If HOOP_STREAMS leaves the number open, transport/stream_autotune.h
+ * decides it.
  */
 
 #include <errno.h>
@@ -64,7 +66,8 @@ first_connection_set(struct peer *peer)
     peer->stream_group->tls[0] = peer->tls;
 }
 
-/* Over shared memory there is nothing to spread, nor to oneself. */
+/* Returns whether there is a connection that can be striped: not over shared
+ * memory, nor of a rank to itself. */
 static bool
 may_stripe(const struct peer *peer)
 {
@@ -77,7 +80,7 @@ is_leader(const struct peer *peer)
     return peer->transport->roster->rank < peer->rank;
 }
 
-/* SPREAD, as soon as it is true. */
+/* Send a SPREAD frame as soon as all streams that it announces are here. */
 static void
 striping_announce(struct peer *peer)
 {
@@ -120,8 +123,8 @@ striping_connected(struct peer *peer)
 
     if (peer->stream_group)
         first_connection_set(peer);
-    /* One thread copies what stays on a machine, however many connections
-     * there are. */
+    /* Within one machine a single thread copies everything, however many
+     * connections there are. */
     peer->stream_autotune.is_settled =
         n_streams > 0 || peer->segment || !is_leader(peer) ||
         roster_is_local(peer->transport->roster, peer->rank);
@@ -243,9 +246,10 @@ striping_has_unsent(const struct peer *peer)
     return peer->tls && tls_has_unsent(peer->tls);
 }
 
-/* The first, when nothing is wanted of it, is let go: both sides may have shut
- * it while another still carries something, which epoll would tell of without
- * end. A break of the others is always heard. */
+/* The first connection leaves the poller while nothing is wanted of it: both
+ * sides may have shut it down while another still carries something, which
+ * epoll would report endlessly. The poller always reports that one of the
+ * others has broken. */
 static bool
 watch_one(struct peer *peer, unsigned stream)
 {
@@ -280,8 +284,8 @@ striping_watch(struct peer *peer)
     return true;
 }
 
-/* Nobody has been told that bytes may come over it: it works with those that
- * there are. */
+/* The peer has not been told that bytes may come over these streams, so the
+ * others suffice. */
 static void
 streams_drop(struct peer *peer, uint32_t breaks)
 {

@@ -24,7 +24,8 @@
 #include "transport/window.h"
 
 enum {
-    /* More than the buffer of a single packet on the loopback interface. */
+    /* The size of a packet on the loopback interface. A read of fewer bytes is
+     * taken to have emptied the socket. */
     SHORT_READ = 64 * 1024,
 };
 
@@ -386,8 +387,9 @@ read_socket(struct peer *peer)
         peer_payload_stored(peer, n_direct);
         while (peer->fd >= 0 && parse(peer))
             ;
-        /* A short read means that the socket is empty; no second call is
-         * needed to learn it. */
+        /* A short read most likely emptied the socket, so no second call is
+         * made to learn it. If it did not, the poller reports the socket
+         * again. */
         if (n_read < SHORT_READ && !striping_is_ready(peer))
             break;
     }

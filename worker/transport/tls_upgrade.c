@@ -1,8 +1,9 @@
 /*
- * transport/tls_upgrade.c - the TLS of a handshaker, before it speaks
+ * transport/tls_upgrade.c - the TLS handshake of a handshaker, before its own
+ * messages
  *
- * A peer whose HOOP_TLS is another is told so in a way that it understands: the
- * acceptor looks at the first bytes before TLS does.
+ * A peer with another setting of HOOP_TLS is told so in a way that it
+ * understands: the acceptor looks at the first bytes before TLS does.
  */
 
 #include "transport/tls_upgrade.h"
@@ -13,7 +14,7 @@
 
 #include "base/error.h"
 
-/* What a peer without TLS reads as such. */
+/* Send an alert that a peer without TLS recognises as TLS. */
 static void
 send_plain_alert(struct handshaker *handshaker)
 {
@@ -21,12 +22,13 @@ send_plain_alert(struct handshaker *handshaker)
 
     (void)!send(handshaker->fd, alert, sizeof(alert),
                 MSG_NOSIGNAL | MSG_DONTWAIT);
-    /* What is left unread would take the alert back. */
+    /* Bytes left unread would make the kernel reset the connection and discard
+     * the alert. */
     (void)!recv(handshaker->fd, handshaker->message, HANDSHAKE_BYTES,
                 MSG_DONTWAIT);
 }
 
-/* HOOP_E_PENDING: nothing has come yet. */
+/* Returns HOOP_E_PENDING if nothing has come yet. */
 static enum hoop_status
 peek_first_bytes(struct handshaker *handshaker)
 {
@@ -110,7 +112,7 @@ tls_upgrade_check_identity(const struct handshaker *handshaker)
 
     handshake_identity(roster, handshaker->handshake.peer, roster->rank,
                        expected);
-    /* Where certificates say who it is, it names nobody. */
+    /* With certificates, tls_identity() names nobody. */
     if (!*said || strcmp(said, expected) == 0)
         return HOOP_OK;
     return error_raise(HOOP_E_UNAUTHENTICATED,
@@ -124,7 +126,7 @@ tls_upgrade_is_refused(struct tls *tls)
     uint8_t byte;
     const struct iovec room = {&byte, 1};
 
-    /* Its alert may be here, though what we sent broke on the way. */
+    /* The alert of the other side may be here although our own bytes failed. */
     if (!*tls_error_text(tls))
         (void)tls_receive(tls, &room, 1);
     return *tls_error_text(tls);

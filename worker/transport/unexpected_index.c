@@ -1,4 +1,5 @@
-/* transport/unexpected_index.c - what came before it was wanted: found, and forgotten */
+/* transport/unexpected_index.c - unexpected messages of collectives, by
+ * operation number */
 
 #include "transport/unexpected_index.h"
 

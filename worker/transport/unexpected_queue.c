@@ -1,12 +1,13 @@
 /*
- * transport/unexpected_queue.c - where what comes before it is wanted is kept
+ * transport/unexpected_queue.c - the unexpected-message queue: what came
+ * before it was wanted
  *
- * One index for all peers, which is never empty: uthash gives its table back
- * with the last entry, and would make a new one for every frame that comes
- * early and alone.
+ * One hash table serves all peers. An anchor entry keeps it from ever being
+ * empty: uthash frees its table with the last entry, and would allocate a new
+ * one for every frame that comes early and alone.
  */
 
-/* Keys come from peers that have proved themselves; two multiplications do. */
+/* Keys come only from authenticated peers, so two multiplications suffice. */
 #define HASH_FUNCTION(key, n_bytes, hash)                                      \
     ((hash) = (unsigned)key_hash((const void *)(key)))
 
@@ -17,7 +18,7 @@
 #include "base/error.h"
 
 enum {
-    /* What a few small peers are ahead by. */
+    /* as much as a few small peers are ahead by */
     FREE_MAX = 64,
     SMALL_BYTES = 1024,
 };
@@ -49,7 +50,7 @@ unexpected_queue_init(struct transport *transport)
     TAILQ_INIT(&transport->free_unexpected);
     TAILQ_INIT(&transport->free_fragments);
     if (anchor) {
-        /* No other key has that. */
+        /* No other key has this value. */
         anchor->key.unused = 1;
         transport->unexpected_anchor = anchor;
         if (index_add(transport, anchor))
