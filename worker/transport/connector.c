@@ -1,8 +1,9 @@
 /*
  * transport/connector.c - dials peers and accepts them, on the control loop
  *
- * A link is what is wanted of one rank; a handshaker (transport/handshaker.h) is
- * one try at it, by a dial of ours or by a stranger who came.
+ * A link holds what is wanted of one rank. A handshaker
+ * (transport/handshaker.h) is one try at it, by a dial of ours or by a
+ * stranger that connected.
  */
 
 #include "transport/connector.h"
@@ -23,10 +24,11 @@
 enum {
     RETRY_FIRST_MS = 20,
     RETRY_MAX_MS = 500,
-    /* A refused connection means that nobody listens any more: the listener
-     * stood before the roster did. Tried again only for the network's sake. */
+    /* A refused connection means that the peer has ended, since it listened
+     * before the roster was made. It is tried again only in case the network
+     * was at fault. */
     REFUSED_FOR_MS = 500,
-    BROKEN_TLS_MS = 2500, /* longer */
+    BROKEN_TLS_MS = 2500, /* in addition to REFUSED_FOR_MS */
     FINISH_MS = 100,
 };
 
@@ -57,8 +59,8 @@ connector_tell_shortage(struct link *link,
     options->on_shortage(options->owner, shortage);
 }
 
-/* This rank has no descriptor or port for a connection to link's rank, or must
- * not make one. The thread's last error says so. */
+/* This rank has no descriptor or port for a connection to the rank of link, or
+ * must not make one. The thread's last error says so. */
 static void
 link_fall_short(struct link *link, enum hoop_status status)
 {
@@ -73,7 +75,7 @@ link_fall_short(struct link *link, enum hoop_status status)
                             });
 }
 
-/* The dial came to nothing: again, until it has lasted too long. */
+/* The dial has failed: try again, unless until_ns has passed. */
 static void
 link_retry_until(struct link *link, uint64_t until_ns)
 {
@@ -93,9 +95,9 @@ link_retry_until(struct link *link, uint64_t until_ns)
         link->retry_ms = RETRY_MAX_MS;
 }
 
-/* Whoever listens there and closes connections is alive, and others crowd its
- * port; who refuses them is gone. Who never gets through a TLS handshake may
- * have come where there is none. */
+/* A peer that listens and closes connections is alive, but others crowd its
+ * port. One that refuses them is gone. One whose TLS handshakes never succeed
+ * may have TLS switched off. */
 static void
 link_retry(struct link *link, enum hoop_status status, bool has_answered)
 {
@@ -127,7 +129,7 @@ connector_forget(struct connector *connector, struct handshaker *handshaker)
     (void)connector_refill(connector);
 }
 
-/* The thread's last error says why there is no connection to link's rank. */
+/* Raise an error that says why there is no connection to the rank of link. */
 static enum hoop_status
 dial_raise(const struct link *link,
            enum hoop_status status,
@@ -155,7 +157,8 @@ dial_failed(struct connector *connector,
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
         (void)dial_raise(link, status, handshaker->state);
     const unsigned stream = handshaker->handshake.stream;
-    /* Not after the proof: nobody else's connection displaces it then. */
+    /* After the proof, no other connection can displace this one, so an end
+     * means something else. */
     const bool has_answered = handshaker->state == HANDSHAKER_SEND_HELLO ||
                               handshaker->state == HANDSHAKER_AWAIT_CHALLENGE;
 
@@ -166,7 +169,7 @@ dial_failed(struct connector *connector,
         connector_stream_failed(link, stream, status);
         return;
     }
-    /* Only the network deserves another try. */
+    /* Only failures of the network are worth another try. */
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
         link_retry(link, status, has_answered);
     else if (status == HOOP_E_EXHAUSTED || status == HOOP_E_DENIED)
@@ -186,11 +189,12 @@ on_failed(void *owner, struct handshaker *handshaker, enum hoop_status status)
         connector_refuse(connector, handshaker, status);
 }
 
-/* It has been accepted with the last descriptor: may it stay? */
+/* A connection was accepted with the last descriptor. Returns whether it may
+ * stay. */
 static bool
 has_room_for(struct connector *connector, struct link *link)
 {
-    /* Of two connections one will do. */
+    /* If both ranks dial, one of the two connections suffices. */
     if (!connector_refill(connector) && link->dial) {
         connector_forget(connector, link->dial);
         link->state = LINK_WANTED;
@@ -199,7 +203,7 @@ has_room_for(struct connector *connector, struct link *link)
     return connector_refill(connector);
 }
 
-/* May the verified stranger be this rank's connection to it? */
+/* Returns whether the verified stranger may be this rank's connection to it. */
 static enum handshake_answer
 on_verified(void *owner, struct handshaker *handshaker)
 {
@@ -231,7 +235,7 @@ connector_deliver(struct connector *connector,
     const unsigned stream = handshaker->handshake.stream;
     struct tls *tls = NULL;
 
-    /* Only wakeups follow where memory is shared: they go without. */
+    /* With shared memory only wake-ups follow, and they are not encrypted. */
     if (!segment && handshaker_take_tls(handshaker, &tls) != HOOP_OK) {
         if (stream == 0)
             connector->links[rank].state = LINK_WANTED;
@@ -250,7 +254,7 @@ connector_deliver(struct connector *connector,
         options->on_connected(options->owner, rank, fd, segment);
 }
 
-/* Proven, but one of the two has no descriptor for it. */
+/* The peer is verified, but one of the two ranks has no descriptor for it. */
 static void
 tell_exhausted(struct link *link, const struct handshaker *handshaker)
 {
@@ -273,7 +277,7 @@ tell_exhausted(struct link *link, const struct handshaker *handshaker)
               });
 }
 
-/* Proven: the first connection. */
+/* The first connection to a verified peer is ready. */
 static void
 deliver_first(struct connector *connector, struct handshaker *handshaker)
 {
@@ -291,7 +295,7 @@ deliver_first(struct connector *connector, struct handshaker *handshaker)
     connector_deliver(connector, handshaker, segment);
 }
 
-/* One of the two insists on what cannot be. */
+/* One of the two ranks insists on shared memory, which they cannot have. */
 static void
 link_fail_unshared(struct link *link, const struct handshaker *handshaker)
 {
@@ -300,7 +304,7 @@ link_fail_unshared(struct link *link, const struct handshaker *handshaker)
     const bool is_dialer = handshaker_is_dialer(handshaker);
     char why[LIMIT_NAME];
 
-    /* The dialer makes the memory. */
+    /* It is the dialer that creates the memory. */
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NO_MEMORY) {
         connector_tell_shortage(
             link,
@@ -355,7 +359,7 @@ on_answered(void *owner, struct handshaker *handshaker)
         link_fail(link, "it takes this rank for dead");
         return;
     }
-    /* Its own dial is on the way; if that fails, we try again. */
+    /* The peer's own dial is under way. If it fails, this rank dials again. */
     link_retry(link,
                error_raise(HOOP_E_TIMEOUT, "its own connection did not come"),
                true);
@@ -397,7 +401,7 @@ connector_handshake(struct connector *connector,
     return HOOP_OK;
 }
 
-/* Its own dial has come, and has said so. */
+/* Returns whether the peer's own dial has come and has said who it is. */
 static bool
 is_calling(const struct connector *connector, const struct link *link)
 {
@@ -450,7 +454,8 @@ began_ns(const struct link *link)
     return link->silent_until_ns - CONNECTOR_SILENT_MS * CLOCK_NS_PER_MS;
 }
 
-/* The one that is dialed for longest without an answer. NULL: there is none. */
+/* Returns the link that has been dialed for longest without an answer, or
+ * NULL. */
 static const struct link *
 link_unanswered(const struct connector *connector)
 {
@@ -467,7 +472,7 @@ link_unanswered(const struct connector *connector)
     return oldest;
 }
 
-/* Of a wait for link. */
+/* Begin the notice about the wait for link. */
 static void
 notice_begin(const struct link *link)
 {
@@ -582,8 +587,8 @@ links_create(struct connector *connector)
     return HOOP_OK;
 }
 
-/* Without a token there is nothing to make a key of. A CA alone is for the
- * coordinator's certificate. */
+/* Without a token there is no key. A CA without a certificate of one's own is
+ * meant for the coordinator. */
 static enum hoop_status
 tls_context_make(struct connector *connector,
                  const struct connector_options *options)

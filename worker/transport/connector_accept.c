@@ -1,14 +1,16 @@
 /*
- * transport/connector_accept.c - who may wait for the end of the handshake
+ * transport/connector_accept.c - which connections may wait for the end of
+ * their handshake
  *
- * Anybody can open connections, so few of them may wait. Who has said which
- * rank it is waits apart from who has not: the second kind only makes room for
- * its like. Within a kind it is the address with the most connections that
- * gives one up, and which of them is drawn at random: were it always the oldest,
- * strangers who come faster than a round trip would end all others.
+ * Anybody can open connections, so only few may wait. A connection that has
+ * said which rank it is belongs to another kind than one that has not. A
+ * newcomer takes the place of one that has not, unless those that have fill
+ * more than their share. Within a kind, the address with the most connections
+ * gives one up, chosen at random. If it were always the oldest, strangers that
+ * come faster than a round trip would end all others.
  *
- * One descriptor is kept in reserve. Where there is no other left, the next
- * connection is accepted with it, and a peer is told that, and why, instead of
+ * One descriptor is kept in reserve. If no other is left, the next connection
+ * is accepted with it, so that a peer is told what is lacking instead of
  * waiting for an answer in vain.
  */
 
@@ -32,16 +34,18 @@
 
 enum {
     ACCEPTS_PER_EVENT = 32,
-    /* Without a descriptor to accept with, until others are closed. */
+    /* How long to wait, without a descriptor, until others may be closed. */
     ACCEPT_PAUSE_MS = 20,
-    /* What a peer says first comes with its connection, or a little later. */
+    /* The first message of a peer comes with its connection, or this much
+     * later. */
     MOMENT_MS = 20,
-    /* Of the files that this process may open, its strangers have a quarter. */
+    /* Strangers may have this part of the files that this process may open. */
     FILES_PART = 4,
-    /* Of those, who has said nothing yet has at least a quarter. */
+    /* Connections that have said nothing yet have at least this part of
+     * those. */
     UNKNOWN_PART = 4,
-    BUCKETS = 256,     /* of addresses; two of them may share one */
-    NETWORK_BYTES = 8, /* of an IPv6 address: a /64 */
+    BUCKETS = 256, /* number of address hashes; two addresses may share one */
+    NETWORK_BYTES = 8, /* of an IPv6 address: a /64 network */
 };
 
 void
@@ -52,11 +56,12 @@ connector_refuse(struct connector *connector,
     char address[LIMIT_ADDRESS];
 
     address_format(&handshaker->address, address);
-    /* A peer whose dial came second ends it here: nothing to worry about. */
+    /* A peer whose dial came second ends it here, which is normal. */
     const bool is_peers_choice = status == HOOP_E_UNAVAILABLE &&
                                  handshaker->state != HANDSHAKER_AWAIT_HELLO &&
                                  handshaker->state != HANDSHAKER_AWAIT_FIRST;
-    /* Nor who wants to know whether anybody is here (net/path.h). */
+    /* So is a connection that only asks whether anybody is here
+     * (net/path.h). */
     const bool is_probe = status == HOOP_E_UNAVAILABLE && !is_peers_choice &&
                           handshaker->n_bytes == 0;
     log_at(is_peers_choice || is_probe ? LOG_DEBUG : LOG_WARNING, "peer",
@@ -64,7 +69,8 @@ connector_refuse(struct connector *connector,
     connector_forget(connector, handshaker);
 }
 
-/* Without its port; of IPv6 the network, whose every address one host can have. */
+/* Hashes the address without its port; of IPv6 the network, since one host can
+ * have every address of it. */
 static unsigned
 bucket_of(const struct handshaker *handshaker)
 {
@@ -89,7 +95,8 @@ random_below(uint64_t n)
     return number % n;
 }
 
-/* Of those who came, or of those who have come a moment ago at the latest. */
+/* Connections that have, or have not, said who they are, and that began no
+ * later than until_ns. */
 struct kind {
     bool is_known;
     uint64_t until_ns;
@@ -103,7 +110,8 @@ is_of_kind(const struct handshaker *handshaker, const struct kind *kind)
            handshaker->begun_ns <= kind->until_ns;
 }
 
-/* One of a kind, of the address that has the most of it. NULL: there is none. */
+/* Returns a random connection of kind from the address that has the most of
+ * them, or NULL if there is none. */
 static struct handshaker *
 handshaker_pick(struct connector *connector, const struct kind *kind)
 {
@@ -164,7 +172,7 @@ connector_evict(struct connector *connector)
     return handshaker;
 }
 
-/* Room for a newcomer, who has not said anything yet. */
+/* Make room for a newcomer, which has not said anything yet. */
 static void
 make_room(struct connector *connector)
 {
@@ -192,7 +200,8 @@ connector_refill(struct connector *connector)
     return connector->reserve_fd >= 0;
 }
 
-/* With the descriptor that was kept for that; the error is another's. */
+/* Accept with the reserve descriptor. If that fails, the error is the one that
+ * the thread already had. */
 static enum hoop_status
 accept_with_reserve(struct connector *connector,
                     int *out_fd,
@@ -213,7 +222,8 @@ accept_with_reserve(struct connector *connector,
                                     : error_raise(HOOP_E_EXHAUSTED, "%s", text);
 }
 
-/* The next in the queue. shortage is what there is no more of, or "". */
+/* Accept the next connection in the queue. shortage says what this process has
+ * run out of, or "". */
 static enum hoop_status
 accept_next(struct connector *connector,
             int *out_fd,
@@ -226,7 +236,7 @@ accept_next(struct connector *connector,
     enum hoop_status status = socket_accept(listen_fd, out_fd, out_address);
     if (status != HOOP_E_EXHAUSTED)
         return status;
-    /* The kernel looks for a descriptor first, and for a connection then. */
+    /* The kernel looks for a descriptor before it looks for a connection. */
     if (poll(&(struct pollfd){.fd = listen_fd, .events = POLLIN}, 1, 0) == 0)
         return HOOP_E_PENDING;
     const char *why = strstr(error_text(), ": ");
@@ -290,8 +300,8 @@ accept_pause_over(void *owner)
     loop_watch_set(connector->listener, LOOP_READ);
 }
 
-/* A part of what this process may open, so that its strangers do not keep it
- * from opening files of its own. */
+/* Returns a part of the files that this process may open, so that strangers do
+ * not keep it from opening files of its own. */
 static unsigned
 count_max(void)
 {

@@ -1,8 +1,8 @@
 /*
  * transport/connector_stream.c - connections beside the first to a peer
  *
- * The lower rank dials them, again for a while where the network fails; what
- * cannot be had is done without.
+ * The lower rank dials them, and tries again for a while if the network fails.
+ * A stream that cannot be had is done without.
  */
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 #include "transport/connector_state.h"
 
 enum {
-    /* Doubled up to the last: less than a second in all. */
+    /* The delay doubles up to the last value: less than a second in all. */
     RETRY_FIRST_MS = 20,
     RETRY_LAST_MS = 320,
 };
@@ -84,7 +84,7 @@ connector_stream_failed(struct link *link,
                         unsigned stream,
                         enum hoop_status status)
 {
-    /* Only the network deserves another try. */
+    /* Only failures of the network are worth another try. */
     if (status != HOOP_E_UNAVAILABLE && status != HOOP_E_TIMEOUT)
         return;
     if (link->stream_retry_ms == 0)

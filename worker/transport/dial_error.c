@@ -1,10 +1,11 @@
 /*
  * transport/dial_error.c - why a peer cannot be connected to, and what to do
+ * about it
  *
- * The address is what the peer advertises. Whether the peer has ended, or was
- * never there, cannot be seen from here: the advice says what may be wrong, and
- * which settings change it. It is short: hoopd keeps 199 bytes of a complaint,
- * since what it infers, and whose word that is, follow.
+ * The address is what the peer advertises. This rank cannot see whether the
+ * peer has ended or was never there, so the advice says what may be wrong, and
+ * which settings change it. The text is short because hoopd keeps 199 bytes of
+ * a complaint, and adds what it infers from whose report.
  */
 
 #include "transport/dial_error.h"
@@ -20,14 +21,14 @@
 enum place {
     PLACE_HERE, /* the peer is on this host */
     PLACE_REMOTE,
-    PLACE_ANY, /* of a row of the table */
+    PLACE_ANY, /* in a row of the table: anywhere */
 };
 
 enum {
     ERROR_SILENCE = -1, /* nothing answered */
 };
 
-/* The first row that fits. */
+/* The first row that fits gives the advice. */
 static const struct {
     enum place place;
     int error;
@@ -44,7 +45,7 @@ static const struct {
      "HOOP_ADVERTISE there"},
 };
 
-/* NULL: there is none. */
+/* Returns NULL if there is no advice. */
 static const char *
 advice_find(enum place place, const struct dial_failure *failure)
 {
@@ -61,7 +62,7 @@ advice_find(enum place place, const struct dial_failure *failure)
     return NULL;
 }
 
-/* Without what stands before the kernel's words, the address. */
+/* Returns the reason without the address that precedes the kernel's text. */
 static const char *
 reason_of(const struct dial_failure *failure)
 {
@@ -84,7 +85,7 @@ dial_error_raise(const struct roster *roster,
     char reason[LIMIT_REASON];
 
     address_format(advertised, address);
-    /* What was dialed was this host: how it answered says nothing. */
+    /* The dial went to this host, so its answer says nothing about the peer. */
     if (!failure->was_connected && !is_same_host &&
         address_is_loopback(advertised))
         return error_raise(

@@ -65,7 +65,7 @@ begin(uint8_t out[HANDSHAKE_BYTES], const char *letters)
     memcpy(out, letters, LETTERS);
 }
 
-/* A record of a TLS handshake, or of its alert. */
+/* Returns whether in begins like a record of a TLS handshake or alert. */
 static bool
 is_tls(const uint8_t in[HANDSHAKE_BYTES])
 {
@@ -131,8 +131,8 @@ handshake_identity(const struct roster *roster,
 
 _Static_assert(AT_OFFER + HANDSHAKE_OFFER == HANDSHAKE_BYTES, "the rest");
 
-/* Of message, whose eight letters say its role: a proof must not serve as a
- * welcome. */
+/* Sign message. Its eight letters say its role and are signed, too, so that a
+ * PROOF cannot serve as a WELCOME. */
 static enum hoop_status
 sign(const struct handshake *handshake,
      const uint8_t message[HANDSHAKE_BYTES],
@@ -164,7 +164,7 @@ put_identity(const struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
     return random_fill(out + AT_NONCE, HANDSHAKE_NONCE);
 }
 
-/* The version, epoch and incarnation that in claims, against the roster. */
+/* Check the version, epoch, rank and incarnation that in claims. */
 static enum hoop_status
 check_identity(const struct roster *roster, const uint8_t in[HANDSHAKE_BYTES])
 {

@@ -1,14 +1,14 @@
 /*
  * transport/handshaker.c - a connection whose handshake is under way
  *
- *   dialer     DIALING [-> CLIENT_TLS] -> SEND_HELLO -> AWAIT_CHALLENGE -> SEND_PROOF
- *                -> AWAIT_WELCOME -> proven
+ *   dialer     DIALING [-> CLIENT_TLS] -> SEND_HELLO -> AWAIT_CHALLENGE
+ *                -> SEND_PROOF -> AWAIT_WELCOME -> verified
  *   acceptor   [AWAIT_FIRST -> SERVER_TLS ->] AWAIT_HELLO -> SEND_CHALLENGE
- *                -> AWAIT_PROOF -> SEND_WELCOME -> proven
+ *                -> AWAIT_PROOF -> SEND_WELCOME -> verified
  *
- * One fixed message is read or written at a time. Under TLS (HOOP_TLS) that has
- * its own handshake before them, and they are within.
- * tests/unit/worker/transport/connector_test.c greets strangers and peers, too.
+ * One message of fixed size is read or written at a time. With HOOP_TLS, the
+ * handshake of TLS comes first, and the messages go through it.
+ * tests/unit/worker/transport/connector_test.c plays strangers and peers, too.
  */
 
 #include "transport/handshaker.h"
@@ -49,13 +49,14 @@ handshaker_destroy(struct handshaker *handshaker)
     loop_watch_destroy(handshaker->watch);
     loop_timer_destroy(handshaker->timer);
     tls_destroy(handshaker->tls);
-    /* Before the memory it offers: who looks for that in vain sees why. */
+    /* The connection is closed before the memory that it offers is freed: a
+     * peer that looks for the memory in vain then sees why. */
     socket_close(handshaker->fd);
     shm_negotiation_deinit(&handshaker->shm_negotiation);
     free(handshaker);
 }
 
-/* What went wrong is this thread's last error. handshaker is gone after it. */
+/* The error is this thread's last one. This destroys handshaker. */
 static void
 handshaker_fail(struct handshaker *handshaker, enum hoop_status status)
 {
@@ -76,7 +77,7 @@ handshaker_expired(void *owner)
                     (n_ms + 500) / 1000, handshaker->n_bytes, HANDSHAKE_BYTES));
 }
 
-/* The other side's kernel answers, so its host is there: as long as the world
+/* The kernel of the other side answers, so its host is alive. While the world
  * forms, its process may have to wait for a processor. */
 static void
 handshaker_extend_timeout(struct handshaker *handshaker)
@@ -130,7 +131,7 @@ receive_hello(struct handshaker *handshaker)
         handshaker_fail(handshaker, handshaker->hello_status);
         return;
     }
-    /* A peer that is not what it must be learns what we are, and no more. */
+    /* A peer that does not belong here learns who we are, and no more. */
     snprintf(handshaker->why, sizeof(handshaker->why), "%s", error_text());
     memcpy(handshaker->message, challenge, HANDSHAKE_BYTES);
     handshaker_send(handshaker, HANDSHAKER_SEND_CHALLENGE);
@@ -155,7 +156,7 @@ receive_challenge(struct handshaker *handshaker)
     handshaker_send(handshaker, HANDSHAKER_SEND_PROOF);
 }
 
-/* What the verified peer is told. */
+/* Decide what to answer the verified peer. */
 static void
 choose_answer(struct handshaker *handshaker)
 {
@@ -174,7 +175,8 @@ choose_answer(struct handshaker *handshaker)
         handshaker->answer = HANDSHAKE_NO_SHM;
 }
 
-/* The other side has given this up, and with it what it offered. */
+/* Returns whether the other side has given up this connection, and with it
+ * what it offered. */
 static bool
 has_hung_up(const struct handshaker *handshaker)
 {
@@ -275,7 +277,7 @@ is_sending(enum handshaker_state state)
            state == HANDSHAKER_SEND_WELCOME;
 }
 
-/* Proven messages begin. */
+/* Begin with the messages of the handshake. */
 static enum hoop_status
 handshaker_start_messages(struct handshaker *handshaker)
 {
@@ -291,7 +293,7 @@ handshaker_start_messages(struct handshaker *handshaker)
     return HOOP_OK;
 }
 
-/* Before there are messages. */
+/* Take a step that precedes the messages. */
 static enum hoop_status
 handshaker_begin(struct handshaker *handshaker)
 {
@@ -316,7 +318,8 @@ is_beginning(enum handshaker_state state)
            state == HANDSHAKER_AWAIT_FIRST || state == HANDSHAKER_SERVER_TLS;
 }
 
-/* Never a byte more: what follows the handshake is the transport's. */
+/* Never read a byte more than the message: what follows the handshake belongs
+ * to the transport. */
 static ssize_t
 message_move(struct handshaker *handshaker)
 {
@@ -373,7 +376,8 @@ handshaker_progress(struct handshaker *handshaker)
         return;
     }
     handshaker->n_bytes += (size_t)n;
-    /* The first letters tell a stranger; no need to wait for the rest. */
+    /* The first letters identify a stranger, so there is no need to wait for
+     * the rest. */
     if (handshaker->state == HANDSHAKER_AWAIT_HELLO &&
         !begins_with(handshaker, "HOOPHELO")) {
         receive_hello(handshaker);
@@ -445,7 +449,7 @@ handshaker_take_fd(struct handshaker *handshaker)
 {
     const int fd = handshaker->fd;
 
-    /* The watch must go before its descriptor changes hands. */
+    /* The watch must be destroyed before the caller owns its descriptor. */
     loop_watch_destroy(handshaker->watch);
     handshaker->watch = NULL;
     handshaker->fd = -1;

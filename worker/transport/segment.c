@@ -13,12 +13,12 @@
 
 static const uint64_t MAGIC = 0x31474e49504f4f48; /* "HOOPING1" */
 
-/* The first page. Only the maker writes the first three. */
+/* The first page. Only the creator writes the first three fields. */
 struct segment_control {
     uint64_t magic;
     uint64_t n_ring; /* bytes of one ring */
     uint8_t key[MEMORY_KEY];
-    /* From the maker, and to it. */
+    /* The ring from the creator, and the ring to it. */
     struct ring_control controls[2];
 };
 
@@ -60,15 +60,15 @@ segment_destroy(struct segment *segment)
 
 DEFINE_CLEANUP(struct segment *, segment_destroy)
 
-/* Of a ring and its beginning once more. */
+/* Returns the bytes of a ring and of its beginning once more. */
 static size_t
 ring_span(size_t n_ring)
 {
     return n_ring + RING_PIECE;
 }
 
-/* Rings are the smallest where ranks are many: most pages of most are never
- * touched there, so each is mapped when it is. */
+/* Rings have the smallest size if ranks are many. Then most pages of most
+ * rings are never touched, so each page is mapped when it is touched. */
 static enum hoop_status
 ring_map(uint8_t *at, size_t n_bytes, int fd, size_t offset, size_t n_ring)
 {
@@ -76,7 +76,7 @@ ring_map(uint8_t *at, size_t n_bytes, int fd, size_t offset, size_t n_ring)
                                    : memory_map_lazily(at, n_bytes, fd, offset);
 }
 
-/* The page of controls, and the rings. */
+/* Map the page of controls and the two rings. */
 static enum hoop_status
 segment_map(struct segment *segment, int fd, size_t n_ring)
 {
@@ -98,7 +98,7 @@ segment_map(struct segment *segment, int fd, size_t n_ring)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Which of the two rings is written here; the other is read. */
+/* Ring out_ring is written by this rank, the other is read. */
 static void
 rings_init(struct segment *segment, size_t n_ring, unsigned out_ring)
 {

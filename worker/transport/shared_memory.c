@@ -18,7 +18,7 @@
 #include "net/descriptor.h"
 #include "net/proc.h"
 
-/* Of kernels newer than the C library. */
+/* Constants of kernels that are newer than the C library. */
 #ifndef MFD_NOEXEC_SEAL
 enum {
     MFD_NOEXEC_SEAL = 8,
@@ -35,7 +35,7 @@ enum {
 enum {
     NAME_BYTES = 64,
     PATH_BYTES = 64,
-    KEY_IN_NAME = 16, /* bytes of the key */
+    KEY_IN_NAME = 16, /* bytes of the key in the file's name */
 };
 
 static const int SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -91,7 +91,7 @@ memory_map_lazily(uint8_t *at, size_t n_bytes, int fd, size_t offset)
     return map_with(0, at, n_bytes, fd, offset);
 }
 
-/* Whether pages can be asked for without being touched. */
+/* Returns whether the kernel can allocate pages without their being touched. */
 static bool
 can_fill(void)
 {
@@ -111,7 +111,8 @@ memory_populate(uint8_t *at, size_t n_bytes)
 {
     const size_t n_before = (uintptr_t)at % MEMORY_PAGE;
 
-    /* Who does not know how has it all from the beginning. */
+    /* With a kernel that cannot do this, everything is allocated from the
+     * beginning. */
     if (madvise(at - n_before, n_before + n_bytes, MADV_POPULATE_WRITE) == 0 ||
         errno == EINVAL)
         return HOOP_OK;
@@ -140,8 +141,9 @@ memory_unmap(uint8_t *base, size_t n_bytes)
         munmap(base, n_bytes);
 }
 
-/* fallocate(), which gives all of it at once: what is not there when it is
- * touched ends the process; or ftruncate(), which gives nothing. */
+/* Sets the size of a file. fallocate() also allocates all of it, because
+ * touching memory that is not there ends the process; ftruncate() allocates
+ * nothing. */
 typedef int
 allotment_fn(int fd, size_t n_bytes);
 
@@ -157,8 +159,8 @@ allot_none(int fd, size_t n_bytes)
     return ftruncate(fd, (off_t)n_bytes);
 }
 
-/* The kernel refuses a file of memory that is larger than RLIMIT_FSIZE, and sends
- * SIGXFSZ to the process that asks for it, which would end it. */
+/* The kernel refuses a file of memory that is larger than RLIMIT_FSIZE, and
+ * sends SIGXFSZ to the process, which would end it. */
 static bool
 size_is_allowed(size_t n_bytes)
 {
@@ -168,7 +170,7 @@ size_is_allowed(size_t n_bytes)
            limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= n_bytes;
 }
 
-/* allot(), without SIGXFSZ. */
+/* Call allot(), but never so that SIGXFSZ would follow. */
 static int
 file_allot(int fd, size_t n_bytes, allotment_fn *allot)
 {
@@ -178,7 +180,7 @@ file_allot(int fd, size_t n_bytes, allotment_fn *allot)
     return -1;
 }
 
-/* An unnamed file whose size is final. */
+/* Create an unnamed file whose size is final. */
 static enum hoop_status
 file_open(const char *name, size_t n_bytes, allotment_fn *allot, int *out_fd)
 {
@@ -250,7 +252,8 @@ unreached(const struct memory_handle *place, const char *why)
                        place->pid, why);
 }
 
-/* Look at what it is before it is opened: opening may have effects. */
+/* The target is checked before it is opened, because opening may have
+ * effects. */
 static enum hoop_status
 place_open(const struct memory_handle *place, int *out_fd)
 {

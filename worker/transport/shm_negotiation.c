@@ -1,11 +1,11 @@
 /*
- * transport/shm_negotiation.c - may two ranks share memory, and how they find out
+ * transport/shm_negotiation.c - whether two ranks can share memory
  *
  * Offsets within the handshake's offer, little-endian, the rest zero:
  *
  *   0 obstacle u8   1 insists u8   2 pid u32   6 fd u32   10 key[32]
  *
- * A WELCOME's says only 0 and 1.
+ * A WELCOME has only the fields at 0 and 1.
  */
 
 #include "transport/shm_negotiation.h"
@@ -44,7 +44,7 @@ get_u32(const uint8_t *at)
     return value;
 }
 
-/* Known to both without asking. */
+/* Returns the obstacle that this rank knows without asking the peer. */
 static enum shm_obstacle
 obstacle_before(const struct shm_negotiation *shm_negotiation,
                 const struct handshake *handshake)
@@ -132,7 +132,7 @@ shm_negotiation_finish(struct shm_negotiation *shm_negotiation,
         (enum shm_obstacle)handshake->offer[AT_OBSTACLE];
 
     shm_negotiation->peer_insists = handshake->offer[AT_INSISTS] != 0;
-    /* Ours is the reason where both have one: the peer repeats it. */
+    /* If both have an obstacle, the peer repeats ours, which is the reason. */
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE)
         shm_negotiation->obstacle = answer;
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE)

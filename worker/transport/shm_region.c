@@ -13,7 +13,8 @@ shm_region_n_slot(const struct shm_region *shm_region)
     return shm_region->n_slot;
 }
 
-/* A hint. Baseline x86-64 does not name the instruction, all of them take it. */
+/* This is a hint. Baseline x86-64 does not name the instruction, but all
+ * processors accept it. */
 #ifdef __x86_64__
 __attribute__((target("prfchw")))
 #endif
@@ -34,7 +35,7 @@ line_of(uint64_t sequence)
                : SHM_REGION_FIRST_LINES + n_later % SHM_REGION_LATER_LINES;
 }
 
-/* Beside a line, or in cells. */
+/* Returns a place beside a line or in the cells. */
 static uint8_t *
 area_at(const struct shm_region *shm_region,
         uint32_t rank,
@@ -56,7 +57,8 @@ line_sequence(const struct shm_region_rank_control *rank_control, unsigned line)
                                 memory_order_acquire);
 }
 
-/* Whether all others have read what has that sequence. */
+/* Returns whether all others have read the round sequence. If not, out_rank is
+ * one that has not. */
 static bool
 is_read(struct shm_region *shm_region, uint64_t sequence, uint32_t *out_rank)
 {
@@ -84,7 +86,7 @@ cells_for(const struct shm_region *shm_region, size_t n_bytes)
                       shm_region_cell_bytes(shm_region));
 }
 
-/* What does not fit the rest of the ring begins it anew. */
+/* A post that does not fit the rest of the ring begins it anew. */
 static unsigned
 cell_next(const struct shm_region *shm_region, size_t n_bytes)
 {
@@ -94,7 +96,7 @@ cell_next(const struct shm_region *shm_region, size_t n_bytes)
                : shm_region->n_taken;
 }
 
-/* The newest of what lies where n_bytes go. */
+/* Returns the newest round that occupies the cells to which n_bytes go. */
 static uint64_t
 newest_sequence(const struct shm_region *shm_region, size_t n_bytes)
 {
@@ -203,7 +205,8 @@ shm_region_finish(struct shm_region *shm_region, uint64_t sequence)
 
     atomic_store_explicit(&rank_control->finished, sequence,
                           memory_order_release);
-    /* The next operation begins there: others had read it long ago. */
+    /* The next operation begins in that line, which all others have read long
+     * ago. */
     prefetch_to_write(&rank_control->lines[line_of(next)]);
 }
 
@@ -281,7 +284,8 @@ shm_region_has_previous(const struct shm_region *shm_region, uint32_t rank)
            shm_region->ranks[rank].seen;
 }
 
-/* It stands in the line that was found: others may be written over. */
+/* What was published before is in the line that was found, because its own
+ * line may have been written over. */
 bool
 shm_region_poll_previous(struct shm_region *shm_region,
                          uint32_t rank,
@@ -319,7 +323,7 @@ shm_region_header_of(struct shm_region *shm_region, uint32_t rank)
     return &known->header;
 }
 
-/* How much there may be, by what the writer says. */
+/* Returns how much there can be at where, which the writer says. */
 static size_t
 capacity_of(const struct shm_region *shm_region, unsigned where)
 {
@@ -333,7 +337,8 @@ capacity_of(const struct shm_region *shm_region, unsigned where)
                      shm_region_cell_bytes(shm_region);
 }
 
-/* Of what does not lie in a line: n_bytes from where it is posted. */
+/* Returns where the payload is that is not in a line, with n_bytes of it
+ * mapped. */
 static const uint8_t *
 payload_map(struct shm_region *shm_region, uint32_t rank, size_t n_bytes)
 {
@@ -371,7 +376,8 @@ shm_region_arm(struct shm_region *shm_region)
     shm_region->is_sleep_armed = true;
     atomic_fetch_or(&shm_region->control->sleepers,
                     (uint64_t)1 << shm_region->rank);
-    /* The looks that follow acquire only: they must not come before it. */
+    /* The polls that follow have only acquire order; the fence keeps them
+     * behind the bit. */
     atomic_thread_fence(memory_order_seq_cst);
 }
 

@@ -1,4 +1,5 @@
-/* transport/shm_region_create.c - shared regions are made, found by others, and given back */
+/* transport/shm_region_create.c - creating, opening and freeing shared
+ * regions */
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,8 @@ shm_region_size(uint32_t n_ranks, size_t n_slot)
            n_ranks * (SHM_REGION_SMALLS + SHM_REGION_SLOTS * n_slot);
 }
 
-/* Within the budget of all; what it may grow by is another matter. */
+/* The least size is charged to the budget of all regions; what the region
+ * grows by is charged later. */
 static enum hoop_status
 shm_region_alloc(uint32_t n_ranks,
                  size_t n_slot,
@@ -80,7 +82,7 @@ shm_region_alloc(uint32_t n_ranks,
     return HOOP_OK;
 }
 
-/* Only the lines are there at once. */
+/* Map all of the region, and allocate the lines. */
 static enum hoop_status
 shm_region_map(struct shm_region *shm_region, uint32_t n_ranks)
 {
@@ -140,7 +142,8 @@ shm_region_create(uint32_t n_ranks,
     return HOOP_OK;
 }
 
-/* What a file of n_bytes would have for slots; 0: it is no shared region. */
+/* Returns the slot size of a region file of n_bytes, or 0 if that is no shared
+ * region. */
 static size_t
 slot_of(size_t n_bytes, uint32_t n_ranks)
 {

@@ -1,17 +1,20 @@
 /*
- * transport/shm_region_grow.c - the areas of a shared region come into being as they are used
+ * transport/shm_region_grow.c - the areas of a shared region are allocated as
+ * they are used
  *
- * A program may have hundreds of communicators, of which most move little: what
- * lies beside the lines is asked for when something first goes there, and the
- * ring of cells grows with what has gone through it. The writer alone decides how
- * long its own is: it says with each post where that begins. Readers map as much
- * of it as they have had to read, in the same steps, so that nobody takes a page
- * fault for each page, nor any in the hundredth call.
+ * A program may have hundreds of communicators, most of which move little.
+ * What is beside the lines is allocated when something first goes there, and
+ * the ring of cells grows with what has gone through it. The writer alone
+ * decides how long its own ring is, since each post says where its bytes
+ * begin. Readers map as much as they have had to read, in the same steps. So
+ * no rank takes a page fault for each page, and none takes any in the
+ * hundredth call.
  */
 
 #include "transport/shm_region_layout.h"
 
-/* What the shared regions of this process use, or may use for a single post. */
+/* Bytes that the shared regions of this process use, or may need for a single
+ * post. */
 static _Atomic size_t n_bytes_used;
 
 size_t
@@ -40,7 +43,7 @@ shm_region_uncharge(struct shm_region *shm_region)
     atomic_fetch_sub(&n_bytes_used, shm_region->n_charged);
 }
 
-/* Those that are there at a time: fewer and larger steps. */
+/* Returns n_first, doubled until it is enough: fewer and larger steps. */
 static size_t
 step_up(size_t n_first, size_t n_wanted)
 {
@@ -57,7 +60,7 @@ is_outgrown(const struct shm_region *shm_region, unsigned n_wanted)
            shm_region->n_laps >= SHM_REGION_LAPS;
 }
 
-/* Up to a slot is paid for already. */
+/* Up to one slot is charged from the beginning. */
 static bool
 is_paid(struct shm_region *shm_region)
 {
