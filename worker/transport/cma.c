@@ -1,5 +1,4 @@
-/* transport/cma.c - cross-memory attach: reading the memory of another
- * process */
+/* transport/cma.c - reading the memory of another process */
 
 #include "transport/cma.h"
 

@@ -1,6 +1,7 @@
 /*
- * transport/connector_state.h - what connector.c, connector_accept.c and
- * connector_stream.c share
+ * transport/connector_state.h - what the files of the connector share
+ *
+ * Private to connector.c, connector_accept.c and connector_stream.c.
  *
  * Thread: the control loop.
  */

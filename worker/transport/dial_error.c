@@ -1,6 +1,5 @@
 /*
- * transport/dial_error.c - why a peer cannot be connected to, and what to do
- * about it
+ * transport/dial_error.c - why a peer cannot be connected to, with advice
  *
  * The address is what the peer advertises. This rank cannot see whether the
  * peer has ended or was never there, so the advice says what may be wrong, and

@@ -1,5 +1,4 @@
-/* transport/dial_error.h - why a peer cannot be connected to, and what to do
- * about it */
+/* transport/dial_error.h - why a peer cannot be connected to, with advice */
 
 #ifndef TRANSPORT_DIAL_ERROR_H
 #define TRANSPORT_DIAL_ERROR_H

@@ -1,6 +1,5 @@
 /*
- * transport/fault_inject.c - what HOOP_DEBUG_FAULT does to frames and
- * connections
+ * transport/fault_inject.c - injected faults of frames and connections
  *
  * A fault is applied to a frame when the frame has been cut and the kernel has
  * taken all before it, so that it is known what was sent. The bytes of the

@@ -1,5 +1,5 @@
 /*
- * transport/handshake.c - two peers prove to each other that they belong
+ * transport/handshake.c - two peers prove that they belong to the job
  *
  * Offsets, little-endian, the rest zero:
  *

@@ -1,6 +1,5 @@
 /*
- * transport/handshake.h - two peers prove to each other that they belong to
- * the job
+ * transport/handshake.h - two peers prove that they belong to the job
  *
  *   dialer                            acceptor
  *   HELLO      who, for whom, nonce ->

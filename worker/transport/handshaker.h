@@ -38,7 +38,7 @@ struct handshaker {
     TAILQ_ENTRY(handshaker) link; /* for the owner */
     struct loop *loop;
     int fd;
-    /* borrowed; NULL: the connection is not encrypted. */
+    /* Borrowed; NULL: the connection is not encrypted. */
     struct tls_context *tls_context;
     /* At first HANDSHAKER_DIALING, HANDSHAKER_AWAIT_FIRST or
      * HANDSHAKER_AWAIT_HELLO. */
@@ -86,7 +86,7 @@ handshaker_progress(struct handshaker *handshaker);
 /* Forget until_ns: the rest of the handshake has LIMIT_HANDSHAKE_MS. */
 void
 handshaker_shorten_timeout(struct handshaker *handshaker);
-/* NULL is fine. */
+/* Free handshaker, which may be NULL. */
 void
 handshaker_destroy(struct handshaker *handshaker);
 

@@ -1,5 +1,4 @@
-/* transport/match.c - finding the receive request of a frame, and the
- * unexpected messages */
+/* transport/match.c - matching frames to receive requests */
 
 #include "transport/match.h"
 

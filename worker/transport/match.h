@@ -1,6 +1,5 @@
 /*
- * transport/match.h - finding the receive request of a frame, and the
- * unexpected messages
+ * transport/match.h - matching frames to receive requests
  *
  * Collectives match by communicator, operation and step. Messages match by
  * communicator, tag and source in order of arrival, then by their number.

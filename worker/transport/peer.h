@@ -187,7 +187,7 @@ struct peer {
     size_t n_rendezvous_pending;
     bool is_same_host;  /* the peer is on this host: no codec would pay */
     uint64_t n_written; /* bytes that its sockets or its ring took */
-    /* CODEC_AUTO: whether encoding pays */
+    /* CODEC_AUTO: decides whether encoding pays. */
     struct codec_autotune codec_autotune;
 
     /* Receiving. */
@@ -208,10 +208,10 @@ struct peer {
     /* The message that frame begins fits no receive request. */
     bool has_refused;
     enum peer_target target;
-    struct recv_request
-        *flow; /* which frame belongs to; NULL: cancelled, or none */
+    /* The request that frame belongs to; NULL: cancelled, or none. */
+    struct recv_request *flow;
     struct fragment *fragment; /* TARGET_FRAGMENT: what is being filled */
-    /* The message that fragment belongs to; NULL: a notice. */
+    /* The message that fragment belongs to; NULL: a failure notice. */
     struct unexpected *unexpected;
     size_t n_stored; /* payload bytes of frame that are read */
     size_t pad_left;
@@ -258,7 +258,7 @@ struct transport {
     uint32_t n_goodbyes;   /* peers whose end of stream is awaited */
     struct peer_list dirty;
     struct peer_list expected;
-    /* READY peers that owe only a message, maybe for long */
+    /* READY peers that owe only a message, maybe for long. */
     struct peer_list expected_later;
     struct peer_list shm_peers; /* peers with a segment */
     bool is_sleep_armed;   /* shm_peers have been asked to wake this rank */
@@ -266,8 +266,8 @@ struct transport {
     /* Message receives that are not matched yet. */
     struct recv_request_list posted;
     uint32_t n_posted_to_any; /* those of posted that accept any sender */
-    struct recv_request_list
-        drains; /* receive requests that can take unexpected frames */
+    /* Receive requests that can take unexpected frames. */
+    struct recv_request_list drains;
     struct unexpected_index unexpected_index;
     /* Owned by unexpected_queue.c: the unexpected messages of all peers by
      * key, and free memory for more. */

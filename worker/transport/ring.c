@@ -1,5 +1,4 @@
-/* transport/ring.c - a stream of bytes through memory that two processes
- * share */
+/* transport/ring.c - a stream of bytes through shared memory */
 
 #include "transport/ring.h"
 

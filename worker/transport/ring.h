@@ -1,5 +1,5 @@
 /*
- * transport/ring.h - a stream of bytes through memory that two processes share
+ * transport/ring.h - a stream of bytes through shared memory
  *
  * One side writes, the other reads. Both count their bytes for ever; the
  * position in the ring is the count modulo its size. The first RING_PIECE
@@ -36,8 +36,8 @@
 enum {
     /* Counts move in steps of this size; frames are multiples of it. */
     RING_STEP = 64,
-    /* Bytes published at a time: half a frame, so that both sides work at
-     * once. */
+    /* Bytes published at a time: a part of a large frame, so that both sides
+     * work at once. */
     RING_PIECE = 64 * 1024,
     /* The processor fetches lines in pairs. */
     RING_LINES = 128,

@@ -44,7 +44,7 @@ segment_open(const struct memory_handle *place, struct segment **out_segment);
  * opens succeed. */
 void
 segment_unlink(struct segment *segment);
-/* NULL is fine. */
+/* Free segment, which may be NULL. */
 void
 segment_destroy(struct segment *segment);
 

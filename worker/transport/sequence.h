@@ -1,6 +1,5 @@
 /*
- * transport/sequence.h - names the rounds of a shared region, in the order in
- * which they happen
+ * transport/sequence.h - names and orders the rounds of a shared region
  *
  *   number << 16 | stage << 12 | round
  *

@@ -1,4 +1,4 @@
-/* transport/shared_memory.c - memory of one process that others can open */
+/* transport/shared_memory.c - memory that other processes of the host can open */
 
 #include "transport/shared_memory.h"
 

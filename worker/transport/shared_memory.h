@@ -1,6 +1,5 @@
 /*
- * transport/shared_memory.h - memory of one process that others of its host
- * can open
+ * transport/shared_memory.h - memory that other processes of the host can open
  *
  * The memory is a file without a name in any file system, whose size is
  * sealed. The kernel frees it with the last process that has it. Others open

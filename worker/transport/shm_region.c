@@ -1,4 +1,4 @@
-/* transport/shm_region.c - memory that all ranks of a communicator on one host share */
+/* transport/shm_region.c - memory shared by the ranks of a communicator */
 
 #include "transport/shm_region.h"
 

@@ -1,21 +1,21 @@
 /*
- * transport/shm_region.h - memory that all ranks of a communicator on one host
- * share
+ * transport/shm_region.h - memory shared by the ranks of a communicator
  *
- * Each rank has lines. A line says what was called in a round, and where the
- * round's bytes are: a few in the line itself, more beside it, and many in
- * cells of a ring that is as long as four slots. The ring is that long so that
- * its cache lines have left the readers' caches when they are written again.
- * Readers use the bytes where they are. A word per rank says up to where that
- * rank has read everything, so that others may write over it. Sequences name
- * the rounds (transport/sequence.h), and a sequence determines the line. The
- * first rounds of the last SHM_REGION_AHEAD operations have lines of their
- * own, so that a rank that only posts may be that many operations ahead.
+ * All ranks of the communicator are on one host. Each rank has lines. A line
+ * says what was called in a round, and where the round's bytes are: a few in
+ * the line itself, more beside it, and many in cells of a ring that is as long
+ * as four slots. The ring is that long so that its cache lines have left the
+ * readers' caches when they are written again. Readers use the bytes where
+ * they are. A word per rank says up to where that rank has read everything, so
+ * that others may write over it. Sequences name the rounds
+ * (transport/sequence.h), and a sequence determines the line. The first rounds
+ * of the last SHM_REGION_AHEAD operations have lines of their own, so that a
+ * rank that only posts may be that many operations ahead.
  *
- * All of the region has addresses from the beginning, but only the lines have
- * memory. What is beside the lines is allocated with the first post that goes
- * there. The ring is at first as long as a post needs, and becomes twice as
- * long each time it has been gone round a few times
+ * All of the region has addresses from the beginning, but at first only the
+ * lines have memory. What is beside the lines is allocated with the first post
+ * that goes there. The ring is at first as long as a post needs, and becomes
+ * twice as long each time it has been gone round a few times
  * (transport/shm_region_grow.c).
  *
  * The other ranks may be hostile. A header is copied before it is looked at,
@@ -74,7 +74,7 @@ shm_region_open(const struct memory_handle *place,
 /* Call once every member has mapped the region; no further opens succeed. */
 void
 shm_region_unlink(struct shm_region *shm_region);
-/* NULL is fine. */
+/* Free shm_region, which may be NULL. */
 void
 shm_region_destroy(struct shm_region *shm_region);
 
@@ -214,9 +214,9 @@ shm_region_sleepers(struct shm_region *shm_region);
 struct shm_region_departure {
     _Atomic uint32_t has_left;
     uint32_t n_calls;
-    struct shm_region_header
-        calls[SHM_REGION_CALLS]; /* the last calls that succeeded */
-    uint64_t failed_op;          /* the last operation that failed; 0: none */
+    /* The last calls that succeeded. */
+    struct shm_region_header calls[SHM_REGION_CALLS];
+    uint64_t failed_op; /* the last operation that failed; 0: none */
     uint64_t failed_status;
     char failed_text[LIMIT_ERROR_TEXT];
     uint32_t failed_rank; /* as in a failure notice (VERDICT frame) */

@@ -1,4 +1,4 @@
-/* transport/shm_region_cma.c - ranks of a shared region read each other's buffers */
+/* transport/shm_region_cma.c - ranks of a region read each other's buffers */
 
 #include <stdlib.h>
 

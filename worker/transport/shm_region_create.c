@@ -1,5 +1,4 @@
-/* transport/shm_region_create.c - creating, opening and freeing shared
- * regions */
+/* transport/shm_region_create.c - creating, opening and freeing shared regions */
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,8 @@
 #include "net/descriptor.h"
 #include "transport/shm_region_layout.h"
 
-static const uint64_t MAGIC = 0x3430304c4c414848; /* "HHALL004" */
+/* "HHALL004" in memory order */
+static const uint64_t MAGIC = 0x3430304c4c414848;
 
 size_t
 shm_region_slot_bytes(uint32_t n_ranks)

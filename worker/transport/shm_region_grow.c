@@ -1,6 +1,5 @@
 /*
- * transport/shm_region_grow.c - the areas of a shared region are allocated as
- * they are used
+ * transport/shm_region_grow.c - allocating a shared region as it is used
  *
  * A program may have hundreds of communicators, most of which move little.
  * What is beside the lines is allocated when something first goes there, and

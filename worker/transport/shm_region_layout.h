@@ -1,4 +1,8 @@
-/* transport/shm_region_layout.h - what a shared region is made of; private to shm_region*.c */
+/*
+ * transport/shm_region_layout.h - the layout of a shared region
+ *
+ * Private to shm_region.c and its sibling files.
+ */
 
 #ifndef TRANSPORT_SHM_REGION_LAYOUT_H
 #define TRANSPORT_SHM_REGION_LAYOUT_H
@@ -20,7 +24,7 @@ enum {
     SHM_REGION_ALL_LINES = SHM_REGION_FIRST_LINES + SHM_REGION_LATER_LINES,
     SHM_REGION_SLOTS = 4,
     SHM_REGION_SLOT_CELLS = 16,
-    /* Of the ring. */
+    /* Cells of the ring. */
     SHM_REGION_CELLS = SHM_REGION_SLOTS * SHM_REGION_SLOT_CELLS,
     SHM_REGION_SMALLS = SHM_REGION_ALL_LINES * SHM_REGION_SMALL, /* bytes */
     /* Cells of the ring at first, enough for a rank to be one call ahead. */
@@ -33,7 +37,7 @@ enum {
 enum shm_region_location {
     SHM_REGION_IN_LINE,
     SHM_REGION_IN_SMALLS,
-    SHM_REGION_IN_CELLS, /* from this cell on; larger values mean later cells */
+    SHM_REGION_IN_CELLS, /* the first cell; larger values mean later cells */
 };
 
 /* What the signature of a call was made of. */
@@ -93,8 +97,7 @@ struct shm_region_peer {
 
 struct shm_region {
     struct shm_region_control *control;
-    uint8_t
-        *areas; /* For each rank what is beside its lines, then its slots. */
+    uint8_t *areas; /* for each rank what is beside its lines, then its slots */
     size_t n_area;
     size_t n_slot;
     uint32_t rank;

@@ -1,6 +1,5 @@
 /*
- * transport/stream_group.c - several connections that carry one stream of
- * bytes
+ * transport/stream_group.c - one stream of bytes over several connections
  *
  * A mark is written after the bytes that it describes, because only then it is
  * known how many the kernel took. There can be no deadlock: the bytes of the

@@ -1,6 +1,5 @@
 /*
- * transport/stream_group.h - several connections that carry one stream of
- * bytes
+ * transport/stream_group.h - one stream of bytes over several connections
  *
  * Bytes go in chunks to whichever connection has room. Marks on the first
  * connection say which of the others has the next bytes, and how many; a few

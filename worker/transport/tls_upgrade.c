@@ -1,6 +1,5 @@
 /*
- * transport/tls_upgrade.c - the TLS handshake of a handshaker, before its own
- * messages
+ * transport/tls_upgrade.c - the TLS handshake before the messages of hoop
  *
  * A peer with another setting of HOOP_TLS is told so in a way that it
  * understands: the acceptor looks at the first bytes before TLS does.

@@ -1,6 +1,5 @@
 /*
- * transport/tls_upgrade.h - the TLS handshake of a handshaker, before its own
- * messages
+ * transport/tls_upgrade.h - the TLS handshake before the messages of hoop
  *
  * Thread: the control loop.
  */

@@ -1,6 +1,5 @@
 /*
- * transport/transport.c - the peers of a job, and the calls that the engine
- * makes
+ * transport/transport.c - the calls that the engine makes
  *
  * All state belongs to the progress owner, except what counters and the
  * poller's wake-up protect themselves.

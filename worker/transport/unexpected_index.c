@@ -1,5 +1,4 @@
-/* transport/unexpected_index.c - unexpected messages of collectives, by
- * operation number */
+/* transport/unexpected_index.c - unexpected messages by operation number */
 
 #include "transport/unexpected_index.h"
 

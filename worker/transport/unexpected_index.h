@@ -1,6 +1,5 @@
 /*
- * transport/unexpected_index.h - unexpected messages of collectives, by
- * operation number
+ * transport/unexpected_index.h - unexpected messages by operation number
  *
  * Private to transport/. A rank that only sends may be thousands of calls
  * ahead of this one, which asks for every call what came early for it. One

@@ -1,6 +1,5 @@
 /*
- * transport/unexpected_queue.c - the unexpected-message queue: what came
- * before it was wanted
+ * transport/unexpected_queue.c - what came before it was wanted
  *
  * One hash table serves all peers. An anchor entry keeps it from ever being
  * empty: uthash frees its table with the last entry, and would allocate a new

@@ -1,6 +1,5 @@
 /*
- * transport/unexpected_queue.h - the unexpected-message queue: what came
- * before it was wanted
+ * transport/unexpected_queue.h - what came before it was wanted
  *
  * A peer that is one call ahead is the rule, not the exception: memory of a
  * small message is kept for the next one, and so is the memory of the index.
