@@ -304,7 +304,7 @@ link_fail_unshared(struct link *link, const struct handshaker *handshaker)
     const bool is_dialer = handshaker_is_dialer(handshaker);
     char why[LIMIT_NAME];
 
-    /* It is the dialer that creates the memory. */
+    /* The dialer creates the memory, so it is the one that lacks it. */
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NO_MEMORY) {
         connector_tell_shortage(
             link,

@@ -35,13 +35,14 @@ enum {
     ACCEPTS_PER_EVENT = 32,
     /* How long to wait, without a descriptor, until others may be closed. */
     ACCEPT_PAUSE_MS = 20,
-    /* The first message of a peer comes with its connection, or this much
-     * later. */
+    /* The first message of a peer comes with its connection, or at most this
+     * much later. */
     MOMENT_MS = 20,
-    /* Strangers may have this part of the files that this process may open. */
+    /* Strangers may have one in so many of the files that this process may
+     * open. */
     FILES_PART = 4,
-    /* Connections that have said nothing yet have at least this part of
-     * those. */
+    /* One in so many of those is kept for connections that have said nothing
+     * yet. */
     UNKNOWN_PART = 4,
     BUCKETS = 256, /* number of address hashes; two addresses may share one */
     NETWORK_BYTES = 8, /* of an IPv6 address: a /64 network */

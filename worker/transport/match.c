@@ -103,8 +103,8 @@ list_order(const struct recv_request *flow, const struct frame_tensor *tensor)
            (int64_t)frame_part_index(expected->part);
 }
 
-/* Everybody who waits looks at the list of expected peers, so it must be right
- * at once. */
+/* Count flow among the receives posted for its peer, so that transport_spin()
+ * reads that peer. */
 static void
 posted_count(struct transport *transport,
              const struct recv_request *flow,

@@ -209,7 +209,7 @@ peer_end(struct peer *peer)
     peer_disconnect(peer);
     if (peer->state != PEER_LEFT)
         peer_move(peer, PEER_LEFT);
-    /* What was not written by now never will be. */
+    /* Frames that are not written by now never will be. */
     peer->transport->events->on_closed(peer->transport->owner, peer->rank);
 }
 

@@ -258,7 +258,7 @@ struct transport {
     uint32_t n_goodbyes;   /* peers whose end of stream is awaited */
     struct peer_list dirty;
     struct peer_list expected;
-    /* READY peers that owe only a message, maybe for long. */
+    /* Peers that owe only a message or a grant, maybe for long. */
     struct peer_list expected_later;
     struct peer_list shm_peers; /* peers with a segment */
     bool is_sleep_armed;   /* shm_peers have been asked to wake this rank */

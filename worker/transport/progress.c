@@ -157,8 +157,8 @@ transport_spin(struct transport *transport)
     has_moved |= write_all(transport);
     has_moved |= transport->n_posted_to_any > 0 ? shm_peers_progress(transport)
                                                 : shm_peers_write(transport);
-    /* The answer may be here before the poller has been asked about what was
-     * sent. */
+    /* Read at once even if something was written: the answer may already be
+     * here. */
     if (!has_moved || TAILQ_EMPTY(&transport->dirty))
         has_moved |= read_listed(TAILQ_EMPTY(&transport->expected)
                                      ? &transport->expected_later

@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum {
-    /* Room for less than this part of the ring is not worth going on for. */
+    /* If less than one in so many bytes of the ring is free, writing waits for
+     * more. */
     ROOM_PART = 4,
     PHASE_BYTES = 4096,
     PHASE_BAD = 15,

@@ -440,8 +440,8 @@ packetize_flow(struct peer *peer, struct send_frame *out)
 bool
 peer_packetize(struct peer *peer)
 {
-    /* For one small message, the caller asks twice more than there are
-     * frames. */
+    /* A short way out: for one small message, peer_write() asks twice more
+     * after its last frame. */
     if (TAILQ_EMPTY(&peer->send_requests) && TAILQ_EMPTY(&peer->controls))
         return false;
     if (peer->n_frames == PEER_FRAMES_MAX || striping_blocks_send(peer))

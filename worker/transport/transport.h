@@ -33,8 +33,8 @@ struct segment;
 struct tls;
 struct encoded;
 
-/* What to do with a frame of a collective that no open receive request
- * expects. */
+/* The engine's decision about a frame of a collective that no open receive
+ * request expects. */
 enum transport_unexpected_action {
     TRANSPORT_KEEP,     /* its operation or round has not begun here */
     TRANSPORT_DROP,     /* its operation failed, or it is of another epoch */
