@@ -1,4 +1,6 @@
-/* schedule/deadlock_check.c - all stages' lists executed strictly, each send met */
+/*
+ * schedule/deadlock_check.c - runs all stages' lists under the strictest rule
+ */
 
 #include "schedule/deadlock_check.h"
 
@@ -10,12 +12,12 @@
 
 struct deadlock_check {
     const struct hoop_schedule *schedule;
-    size_t *at;      /* [n_stages]: task under way */
-    uint32_t *queue; /* stages that may go on; as many as messages can wake */
+    size_t *at;      /* [n_stages]: index of the current task */
+    uint32_t *queue; /* stages that can continue; room for all wake-ups */
     size_t n_queued;
 };
 
-/* NULL: its list is through. */
+/* Returns NULL at the end of the stage's list. */
 static const struct hoop_task *
 current(const struct deadlock_check *deadlock_check, uint32_t stage)
 {
@@ -26,7 +28,7 @@ current(const struct deadlock_check *deadlock_check, uint32_t stage)
                : NULL;
 }
 
-/* The other side of a message: who, and what it must be at. */
+/* The other side of a message: its stage, and the task it must have reached. */
 struct partner {
     uint32_t stage;
     struct hoop_task task;
@@ -81,7 +83,8 @@ task_equal(const struct hoop_task *a, const struct hoop_task *b)
            a->chunk == b->chunk;
 }
 
-/* A stage goes on until it meets nobody, or its list is through. */
+/* Advances a stage until its partner is not at the matching task, or its
+ * list ends. Each partner that is met moves on, too, and is queued. */
 static void
 deadlock_check_advance(struct deadlock_check *deadlock_check, uint32_t stage)
 {
@@ -122,7 +125,8 @@ deadlock_check_fault(const struct deadlock_check *deadlock_check,
                        other_text);
 }
 
-/* Each message that is met wakes one stage once. */
+/* Returns how often stages are queued at most: once at the start, and once
+ * for each message that is met. */
 static size_t
 n_wakes(const struct hoop_schedule *schedule)
 {

@@ -1,12 +1,11 @@
 /*
- * schedule/deadlock_check.h - all stages' lists executed strictly, each send met
+ * schedule/deadlock_check.h - runs all stages' lists under the strictest rule
  *
- * The strictest rule of execution that there is: a stage does one task at a
- * time, a send waits until the other stage is at its receive, and a receive
- * waits for its send; a neighbour is at the receive of that very message, or
- * they never meet. Whoever waits less, by starting receives earlier, or by
- * waiting for sends later, or not at all, waits for ever in no case in which
- * this comes to its end.
+ * The check executes all lists as synchronous message passing: a stage does one
+ * task at a time, a send blocks until the other stage reaches the matching
+ * receive, and a receive blocks until its send. If this execution ends, no
+ * execution that waits less can deadlock, for example one that starts receives
+ * earlier or does not wait for its sends.
  */
 
 #ifndef SCHEDULE_DEADLOCK_CHECK_H
@@ -15,8 +14,9 @@
 #include "hoop/schedule.h"
 #include "hoop/status.h"
 
-/* Each stage's list has passed stage_check_run().
- * Handle: HOOP_E_INTERNAL, HOOP_E_EXHAUSTED. */
+/* Runs the lists of all stages to their end, or finds the stage that waits
+ * for ever. The caller has passed each list through stage_check_run().
+ * Handle: HOOP_E_INTERNAL (deadlock), HOOP_E_EXHAUSTED. */
 enum hoop_status
 deadlock_check_run(const struct hoop_schedule *schedule);
 

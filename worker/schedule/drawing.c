@@ -1,4 +1,4 @@
-/* schedule/drawing.c - a schedule is proved, measured, titled and drawn */
+/* schedule/drawing.c - hoop_schedule_print(): checks a schedule and draws it */
 
 #include "schedule/drawing.h"
 

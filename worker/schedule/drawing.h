@@ -1,4 +1,4 @@
-/* schedule/drawing.h - who does what when, as a picture */
+/* schedule/drawing.h - a schedule's timetable as a picture */
 
 #ifndef SCHEDULE_DRAWING_H
 #define SCHEDULE_DRAWING_H
@@ -11,10 +11,10 @@ enum {
     DRAWING_TITLE_MAX = 200
 };
 
-/* What is drawn; all borrowed. */
+/* The input of a drawing. All pointers are borrowed. */
 struct drawing {
     const struct hoop_schedule *schedule;
-    const struct timetable *timetable; /* of whole units */
+    const struct timetable *timetable; /* times are whole units */
     const char *title;
 };
 

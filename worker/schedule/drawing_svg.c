@@ -1,25 +1,25 @@
 /*
- * schedule/drawing_svg.c - a bar for each forward and backward, over time
+ * schedule/drawing_svg.c - draws a bar for each forward and backward over time
  *
- * Blue is forward, green backward, the paler the later the chunk; grey is
- * idle. Bars are as wide as the picture allows, and numbered where a number
- * has room.
+ * Forwards are blue and backwards green, paler in later chunks; idle time is
+ * grey. Bars are as wide as the picture allows. A bar shows the number of its
+ * micro-batch if there is room.
  */
 
 #include "schedule/drawing.h"
 #include "schedule/schedule.h"
 
 enum {
-    LEFT = 74, /* margins */
+    LEFT = 74, /* left margin, in pixels */
     RIGHT = 24,
     TOP = 44,
-    LEGEND = 34, /* from the axis' numbers down */
-    ROW = 30,    /* a stage, and the gap to the next */
+    LEGEND = 34, /* from the axis down to the legend */
+    ROW = 30,    /* height of a stage with the gap below it */
     BAR = 24,
-    UNIT_MAX = 24, /* wide, of time */
+    UNIT_MAX = 24, /* width of a unit of time */
     WIDTH_MAX = 1200,
     WIDTH_MIN = 720,
-    DIGIT = 7, /* wide */
+    DIGIT = 7, /* width */
     UNIT_WITH_GAP = 6,
     TICKS_MAX = 24,
 };
@@ -29,10 +29,10 @@ static const double UNIT_MIN = 2;
 struct picture {
     const struct drawing *drawing;
     FILE *file;
-    double unit; /* wide */
+    double unit; /* width of a unit of time */
     double width;
     int height;
-    int bottom; /* of the last stage */
+    int bottom; /* lower edge of the last stage */
 };
 
 struct color {
@@ -130,7 +130,8 @@ stage_draw(const struct picture *picture, uint32_t stage)
     }
 }
 
-/* 1, 2 or 5 times a power of ten, so that the ticks are not too many. */
+/* Returns the smallest step of 1, 2 or 5 times a power of ten with which the
+ * axis has at most TICKS_MAX ticks, not counting the one at 0. */
 static double
 tick_step(double makespan)
 {

@@ -1,8 +1,10 @@
 /*
- * schedule/drawing_text.c - a line for each stage, a character per unit of time
+ * schedule/drawing_text.c - draws a line per stage, a character per unit of
+ * time
  *
- * A forward is the last digit of its micro-batch, a backward that letter; where
- * a stage has several chunks, a line below says which.
+ * A forward is shown as the last digit of its micro-batch, a backward as the
+ * letter of that digit. If a stage has several chunks, a second line shows the
+ * chunk.
  */
 
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 
 enum {
     TICK = 10,
-    MARKS = 10, /* digits, and as many letters */
+    MARKS = 10, /* ten digits and ten letters */
 };
 
 static void

@@ -1,10 +1,10 @@
 /*
- * schedule/gpipe.c - all forwards, then all backwards
+ * schedule/gpipe.c - GPipe: all forwards, then all backwards
  *
- * The simplest, and the one that keeps most: every micro-batch's activations
- * until the end of the forwards. Backwards go in the order of the forwards, as
- * in the other kinds, so that gradients are summed in one order whatever the
- * kind.
+ * This is the simplest kind, and the one that holds most: every micro-batch's
+ * activations until the forwards have ended. Backwards run in the order of the
+ * forwards, as in the other kinds, so that gradients are summed in the same
+ * order in every kind.
  */
 
 #include "schedule/pattern.h"

@@ -1,23 +1,25 @@
 /*
  * schedule/interleaved.c - 1F1B over several chunks of each stage
  *
- * Micro-batches go in groups of as many as there are stages: a group through
- * chunk 0, then the same group through chunk 1, which is when its first one has
- * come round the ring, and so on. The pipeline fills with chunks instead of
- * stages, in a part of the time; more is kept for it.
+ * Micro-batches form groups of as many as there are stages. A group passes
+ * through chunk 0, then through chunk 1, which is when its first micro-batch
+ * has come round the ring of stages, and so on. The pipeline fills with chunks
+ * instead of stages, which takes a fraction of the time; in return a stage
+ * holds more activations.
  *
- * The warm-up is Megatron's: all chunks but one of the first group, and two for
- * each stage behind this one, where 1F1B has one: a message has the time of a
- * computation to arrive. Megatron wants groups that are alike. Here those that
- * are left over make groups larger by as few as can be: a smaller one would
- * have to wait for itself to come round.
+ * The warm-up is Megatron's: all chunks but one of the first group, and two
+ * forwards for each later stage, where 1F1B has one. So each message has the
+ * time of one computation to arrive. Megatron requires groups of equal size.
+ * Here left-over micro-batches enlarge groups, each by as few as possible: a
+ * smaller group would have to wait for its own first micro-batch to come round.
  */
 
 #include <stdbool.h>
 
 #include "schedule/pattern.h"
 
-/* Micro-batches of a group; the first n_larger have one more. */
+/* How many micro-batches a group has; the first n_larger groups have one
+ * more. */
 struct grouping {
     uint32_t size;
     uint32_t n_larger;

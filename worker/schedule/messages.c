@@ -1,8 +1,9 @@
 /*
- * schedule/messages.c - the sends and receives between what stages compute
+ * schedule/messages.c - adds sends and receives to the computations of stages
  *
- * A stage's list is merged of four rows that are ordered already: what it
- * computes, what it sends, and what its neighbours send to it.
+ * The list of a stage is merged from four rows, each of them already in order:
+ * what the stage computes, what it sends, and what each of its two neighbours
+ * sends to it.
  */
 
 #include "schedule/messages.h"
@@ -10,9 +11,10 @@
 #include "base/cleanup.h"
 #include "schedule/schedule.h"
 
-/* A place in the order of everything: by time; of one time activations, then
- * gradients, which may be what the computations then begin with. A stage ends
- * one task at a time: no two places are the same. */
+/* A position in the total order of all tasks. Positions are ordered by time.
+ * At the same time messages of activations come first, then those of
+ * gradients, then computations, which may need them. A stage ends one task
+ * at a time, so no two positions are equal. */
 enum place_class {
     PLACE_ACTIVATION,
     PLACE_GRADIENT,
@@ -35,12 +37,13 @@ place_is_before(const struct place *a, const struct place *b)
     return a->maker < b->maker;
 }
 
-/* What maker computes, as stage sees it. */
+/* Computations of the stage maker, as they concern the stage whose list is
+ * made. */
 enum row_kind {
-    ROW_COMPUTED,    /* its own */
-    ROW_SENT,        /* ... which it hands on */
-    ROW_ACTIVATIONS, /* of the one before */
-    ROW_GRADIENTS,   /* of the one behind */
+    ROW_COMPUTED,    /* the stage's own computations */
+    ROW_SENT,        /* those of its own whose results it sends */
+    ROW_ACTIVATIONS, /* forwards of the previous stage */
+    ROW_GRADIENTS,   /* backwards of the next stage */
 };
 
 struct row {
@@ -56,7 +59,7 @@ row_task(const struct row *row)
     return &row->timetable->schedule->tasks[row->at];
 }
 
-/* Whether what a task makes goes to another stage. */
+/* Returns whether the result of a task goes to another stage. */
 static bool
 is_handed_on(const struct hoop_schedule_options *options,
              uint32_t maker,
@@ -92,7 +95,7 @@ row_has(const struct row *row, const struct hoop_task *task)
     return false;
 }
 
-/* On to the next task that counts; false: there is none. */
+/* Moves to the next task that belongs to the row. Returns false at its end. */
 static bool
 row_seek(struct row *row)
 {
@@ -120,7 +123,8 @@ row_place(const struct row *row)
     return place;
 }
 
-/* The task at hand, as the stage does it whose list is made. */
+/* Returns the row's current task as the stage whose list is made performs
+ * it. */
 static struct hoop_task
 row_entry(const struct row *row)
 {
@@ -146,7 +150,7 @@ row_entry(const struct row *row)
     return task;
 }
 
-/* The row whose next task comes first; NULL: all are through. */
+/* Returns the row whose next task comes first, or NULL if all have ended. */
 static struct row *
 rows_first(struct row *rows, size_t n_rows)
 {

@@ -1,15 +1,15 @@
 /*
- * schedule/messages.h - the sends and receives between what stages compute
+ * schedule/messages.h - adds sends and receives to the computations of stages
  *
- * One order of everything that all stages do is made, and each stage's list is
- * its part of it: a send and its receive stand at one place of that order. So
- * a pipeline that executes its lists strictly, each send waiting for its
- * receive, goes through that order and cannot wait for itself, whatever the
- * tasks take.
+ * All tasks of all stages are put into one total order, and the list of each
+ * stage is its part of that order. A send and its receive have the same
+ * position. So a pipeline that executes its lists strictly, each send waiting
+ * for its receive, runs through that order and cannot deadlock, however long
+ * the tasks take.
  *
- * The order is that of a timetable, in which a message happens when its sender
- * has computed it: as early as can be, which is when those want it who start
- * receives ahead.
+ * The order is by time in a timetable: a message happens as soon as its sender
+ * has computed it. That is also when a stage that starts receives early wants
+ * it.
  */
 
 #ifndef SCHEDULE_MESSAGES_H
@@ -17,12 +17,13 @@
 
 #include "schedule/timetable.h"
 
-/* Tasks of all stages, with their messages. */
+/* Returns the number of tasks of all stages together, messages included. */
 uint64_t
 messages_n_tasks(const struct hoop_schedule_options *options);
 
-/* Of one stage; timetable is that of what all compute. Returns how many tasks
- * were written. */
+/* Writes the complete list of one stage. The timetable is that of the
+ * computations alone; out_tasks must have room for all of the stage's tasks.
+ * Returns how many were written. */
 size_t
 messages_merge(const struct timetable *timetable,
                uint32_t stage,

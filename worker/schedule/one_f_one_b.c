@@ -1,9 +1,9 @@
 /*
- * schedule/one_f_one_b.c - 1F1B: backward as early as possible
+ * schedule/one_f_one_b.c - 1F1B: each backward as early as possible
  *
- * As long as GPipe's, but a stage keeps only what is between it and the end of
- * the pipeline: the first backward comes back after as many forwards as there
- * are stages from here on.
+ * It takes as long as GPipe, but a stage holds only the micro-batches that are
+ * between it and the end of the pipeline: the first backward arrives after as
+ * many forwards as there are stages from this one on.
  */
 
 #include "schedule/pattern.h"

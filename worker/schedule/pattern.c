@@ -1,4 +1,4 @@
-/* schedule/pattern.c - warm up, alternate, drain */
+/* schedule/pattern.c - orders computations: warm up, alternate, drain */
 
 #include "schedule/pattern.h"
 
@@ -40,7 +40,7 @@ forward(const struct hoop_schedule_options *options, uint32_t number)
     return pattern_of(options->kind)->forward(options, number);
 }
 
-/* What went forward first comes back first, last chunk first. */
+/* Backwards run in the order of the forwards, but with the last chunk first. */
 static struct hoop_task
 backward(const struct hoop_schedule_options *options, uint32_t number)
 {

@@ -1,11 +1,11 @@
 /*
- * schedule/pattern.h - a kind of schedule: in which order a stage computes
+ * schedule/pattern.h - a kind of schedule: the order of a stage's computations
  *
- * Every kind is some forwards to warm up, then one forward and one backward in
- * turn, then the backwards that are left. Kinds differ in how many warm up and
- * in the order of micro-batches and chunks, which is the same on all stages;
- * backwards take the chunks in reverse. Messages are none of a pattern's
- * business (schedule/messages.h).
+ * In every kind a stage runs some forwards as warm-up, then alternates one
+ * forward and one backward, then runs the remaining backwards. Kinds differ in
+ * the length of the warm-up and in the order of micro-batches and chunks, which
+ * is the same on all stages. Backwards take the chunks in reverse order. A
+ * pattern has no messages; schedule/messages.h adds them.
  */
 
 #ifndef SCHEDULE_PATTERN_H
@@ -17,11 +17,12 @@
 
 struct pattern {
     const char *name; /* "1F1B" */
-    /* Forwards of a stage before its first pair of a forward and a backward;
-     * more than there are: all. */
+    /* Returns how many forwards a stage runs before its first pair of a
+     * forward and a backward. A number above pattern_n_forwards() means all
+     * of them. */
     uint64_t (*n_warm_up)(const struct hoop_schedule_options *options,
                           uint32_t stage);
-    /* The number-th forward of a stage. */
+    /* Returns the forward at position number in a stage's order. */
     struct hoop_task (*forward)(const struct hoop_schedule_options *options,
                                 uint32_t number);
 };
@@ -30,21 +31,22 @@ extern const struct pattern pattern_gpipe;
 extern const struct pattern pattern_1f1b;
 extern const struct pattern pattern_interleaved;
 
-/* NULL: no such kind. */
+/* Returns NULL if there is no such kind. */
 const struct pattern *
 pattern_of(enum hoop_schedule_kind kind);
 
-/* Forwards of a stage; as many are the backwards. */
+/* Returns how many forwards a stage has. It has as many backwards. */
 uint32_t
 pattern_n_forwards(const struct hoop_schedule_options *options);
 
-/* All that stage computes, in order: two for each forward. */
+/* Writes all computations of a stage in order: two for each forward. */
 void
 pattern_list(const struct hoop_schedule_options *options,
              uint32_t stage,
              struct hoop_task *out_tasks);
 
-/* Activations that a stage keeps at a time, at most: what the kind promises. */
+/* Returns the largest number of activations that a stage holds at a time by
+ * the promise of the kind. stage_check_run() enforces it. */
 uint32_t
 pattern_n_live(const struct hoop_schedule_options *options, uint32_t stage);
 

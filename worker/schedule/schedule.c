@@ -1,4 +1,7 @@
-/* schedule/schedule.c - made of a pattern, and its lists handed out */
+/*
+ * schedule/schedule.c - creates schedules from patterns and gives out their
+ * lists
+ */
 
 #include "schedule/schedule.h"
 
@@ -32,7 +35,7 @@ options_check(const struct hoop_schedule_options *options)
                            "%u chunks, but %s has one on each stage; several "
                            "are for HOOP_INTERLEAVED",
                            options->n_chunks, pattern->name);
-    /* In an order in which nothing overflows. */
+    /* The products are checked in an order in which none of them overflows. */
     if (options->n_stages > LIMIT_SCHEDULE_TASKS / options->n_chunks ||
         schedule_n_virtual(options) >
             LIMIT_SCHEDULE_TASKS / options->n_micro_batches ||
@@ -85,7 +88,7 @@ schedule_create_computed(const struct hoop_schedule_options *options,
     return HOOP_OK;
 }
 
-/* The messages between what is computed. */
+/* Writes the lists of computed, with messages added, to schedule. */
 static enum hoop_status
 schedule_complete(const struct hoop_schedule *computed,
                   struct hoop_schedule *schedule)

@@ -1,8 +1,9 @@
 /*
- * schedule/schedule.h - what a schedule is inside: a list for each stage
+ * schedule/schedule.h - the inside of a schedule: one list of tasks per stage
  *
- * Whose neighbour a task is for follows from four numbers: the virtual stage
- * of its chunk, and the one before or behind.
+ * A task does not name the stage that it communicates with. That follows from
+ * its chunk: chunk c of stage s is virtual stage c * n_stages + s, and messages
+ * go to the virtual stage after or before it.
  */
 
 #ifndef SCHEDULE_SCHEDULE_H
@@ -18,13 +19,17 @@
 
 struct hoop_schedule {
     struct hoop_schedule_options options;
-    size_t *firsts;          /* [n_stages + 1]: where a stage's list begins */
-    struct hoop_task *tasks; /* of all stages, one after the other */
+    /* [n_stages + 1]: index of a stage's first task */
+    size_t *firsts;
+    struct hoop_task *tasks; /* of all stages, one list after the other */
 };
 
 DEFINE_CLEANUP(struct hoop_schedule *, hoop_schedule_free)
 
-/* The stages' computations alone, without messages. */
+/* Creates a schedule of the stages' computations alone, without messages.
+ * The options have been checked. The caller frees *out_schedule with
+ * hoop_schedule_free().
+ * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 schedule_create_computed(const struct hoop_schedule_options *options,
                          struct hoop_schedule **out_schedule);
@@ -56,7 +61,7 @@ task_is_sent(const struct hoop_task *task)
            task->kind == HOOP_TASK_SEND_BACKWARD;
 }
 
-/* "forward of micro-batch 3, chunk 0" */
+/* The length of a task's text: "forward of micro-batch 3, chunk 0". */
 enum {
     TASK_TEXT_MAX = 80
 };

@@ -1,4 +1,4 @@
-/* schedule/stage_check.c - what one stage's list says, taken alone */
+/* schedule/stage_check.c - checks the list of one stage by itself */
 
 #include "schedule/stage_check.h"
 
@@ -17,7 +17,7 @@ struct stage_check {
     const struct hoop_schedule_options *options;
     uint32_t stage;
     bool *is_done;       /* [kind][chunk][micro-batch] */
-    uint32_t *n_forward; /* [chunk]: forwards that were seen */
+    uint32_t *n_forward; /* [chunk]: forwards seen so far */
     uint32_t *n_backward;
     uint32_t n_live;
     uint32_t n_live_max;
@@ -46,7 +46,7 @@ is_last(const struct stage_check *stage_check, uint32_t chunk)
            chunk == stage_check->options->n_chunks - 1;
 }
 
-/* Whether the stage has such a task for a chunk at all. */
+/* Returns whether the stage has tasks of that kind for a chunk at all. */
 static bool
 kind_belongs(const struct stage_check *stage_check,
              enum hoop_task_kind kind,
@@ -89,7 +89,7 @@ is_done(const struct stage_check *stage_check,
     return *done_at(stage_check, &other);
 }
 
-/* A stage alone hands on to itself, from chunk to chunk. */
+/* A stage that is alone passes results from chunk to chunk without messages. */
 static bool
 has_input(const struct stage_check *stage_check, const struct hoop_task *task)
 {
@@ -137,7 +137,8 @@ has_needs(const struct stage_check *stage_check, const struct hoop_task *task)
     return false;
 }
 
-/* Computed in the order of the micro-batches; and what is kept for it. */
+/* Checks the order of the micro-batches, and counts the activations that the
+ * stage holds. */
 static enum hoop_status
 stage_check_compute(struct stage_check *stage_check,
                     const struct hoop_task *task)

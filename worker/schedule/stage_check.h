@@ -1,9 +1,11 @@
 /*
- * schedule/stage_check.h - what one stage's list says, taken alone
+ * schedule/stage_check.h - checks the list of one stage by itself
  *
- * Every task once, none that is another's, each behind what it needs on its own
- * stage, micro-batches of a chunk in rising order, and no more activations
- * kept than the kind promises. That holds however the list is executed.
+ * The list must contain every task of the stage once and none of another stage.
+ * Each task must come after those that it needs on the same stage, and the
+ * micro-batches of a chunk must come in rising order. The stage must hold no
+ * more activations than its kind promises. These properties do not depend on
+ * how the list is executed.
  */
 
 #ifndef SCHEDULE_STAGE_CHECK_H
@@ -12,8 +14,9 @@
 #include "hoop/schedule.h"
 #include "hoop/status.h"
 
-/* *out_n_live: activations that the stage keeps at a time, at most.
- * Handle: HOOP_E_INTERNAL, HOOP_E_EXHAUSTED. */
+/* Checks the list of one stage. *out_n_live is set to the largest number of
+ * activations that the stage holds at a time.
+ * Handle: HOOP_E_INTERNAL (the list is wrong), HOOP_E_EXHAUSTED. */
 enum hoop_status
 stage_check_run(const struct hoop_schedule *schedule,
                 uint32_t stage,

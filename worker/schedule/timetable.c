@@ -1,8 +1,8 @@
 /*
- * schedule/timetable.c - when each task runs, if messages took no time
+ * schedule/timetable.c - when each task runs if messages take no time
  *
- * Stages that may go on stand in a queue. One goes on until it misses
- * something, and wakes the stage that needs what it has computed.
+ * Stages that may continue wait in a queue. Each runs until an input is
+ * missing. After each task it queues the stage that uses the result.
  */
 
 #include "schedule/timetable.h"
@@ -18,11 +18,11 @@ static const double NOT_YET = -1;
 struct walk {
     struct timetable *timetable;
     struct walker {
-        size_t at; /* task */
+        size_t at; /* the current task */
         double now;
         bool is_queued;
     } * walkers;     /* [n_stages] */
-    uint32_t *queue; /* ring of n_stages */
+    uint32_t *queue; /* ring buffer of n_stages */
     uint32_t first;
     uint32_t n_queued;
 };
@@ -76,8 +76,8 @@ task_end(const struct timetable *timetable,
                   task->micro_batch);
 }
 
-/* When what a task needs is there; the stage's own forward is not looked at,
- * unless nothing else is needed. */
+/* Returns when the input of a task exists, or NOT_YET. A backward's own
+ * forward is only looked at if the backward needs nothing else. */
 static double
 task_ready(const struct timetable *timetable,
            uint32_t stage,
@@ -102,7 +102,7 @@ task_units(const struct timetable *timetable, const struct hoop_task *task)
                                            : timetable->units.backward;
 }
 
-/* Whoever computes on with what a task has made: a neighbour, or nobody. */
+/* Queues the neighbour that may need the result of a task. */
 static void
 walk_wake(struct walk *walk, uint32_t stage, const struct hoop_task *task)
 {

@@ -1,8 +1,8 @@
 /*
- * schedule/timetable.h - when each task runs, if messages took no time
+ * schedule/timetable.h - when each task runs if messages take no time
  *
- * Every stage computes in the order of its list, each task as soon as what it
- * needs is there.
+ * Every stage computes in the order of its list, and starts each task as soon
+ * as its inputs exist.
  */
 
 #ifndef SCHEDULE_TIMETABLE_H
@@ -11,24 +11,29 @@
 #include "hoop/schedule.h"
 #include "hoop/status.h"
 
-/* Units of time of one chunk. */
+/* The durations of one chunk's computations, in units of time. */
 struct timetable_units {
     double forward;
     double backward;
 };
 
-/* Twice as much to compute backward as forward: for the inputs' gradients and
- * for the weights'. */
+/* A backward takes twice as long as a forward: it computes the gradients of
+ * the inputs and those of the weights. */
 static const struct timetable_units TIMETABLE_UNITS = {1, 2};
 
 struct timetable {
-    const struct hoop_schedule *schedule; /* borrowed for life */
+    /* borrowed; it must outlive the timetable */
+    const struct hoop_schedule *schedule;
     struct timetable_units units;
-    double *ends; /* [forward, backward][virtual stage][micro-batch] */
+    /* when each computation ends, or -1: [forward, backward][virtual
+     * stage][micro-batch] */
+    double *ends;
     double makespan;
 };
 
-/* Handle: HOOP_E_INTERNAL (stages wait for each other), HOOP_E_EXHAUSTED. */
+/* Computes the timetable. The caller ends it with timetable_deinit(), but
+ * not after a failure.
+ * Handle: HOOP_E_INTERNAL (stages wait for each other), HOOP_E_EXHAUSTED. */
 enum hoop_status
 timetable_init(struct timetable *timetable,
                const struct hoop_schedule *schedule,
@@ -36,7 +41,7 @@ timetable_init(struct timetable *timetable,
 void
 timetable_deinit(struct timetable *timetable);
 
-/* When a forward or a backward of stage begins, and ends. */
+/* Return when a forward or a backward of a stage begins and ends. */
 double
 timetable_begin(const struct timetable *timetable,
                 uint32_t stage,

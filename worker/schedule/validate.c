@@ -1,10 +1,10 @@
 /*
- * schedule/validate.c - the public check: each list alone, all together, the cost
+ * schedule/validate.c - hoop_schedule_check(): checks all lists, and their cost
  *
- * What is proved holds for every way to execute the lists that waits no more
- * than the strictest (schedule/deadlock_check.h). The order of all tasks in which
- * that comes to its end is the reason: of what is not done yet, the first in
- * that order waits for nothing.
+ * What is proved holds for every way of executing the lists that waits no more
+ * than the strictest one (schedule/deadlock_check.h). That one reaches its end
+ * in some total order of all tasks; of the tasks that are not done, the first
+ * one in this order waits for nothing.
  */
 
 #include <math.h>
