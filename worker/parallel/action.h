@@ -1,8 +1,8 @@
 /*
- * parallel/action.h - what a communication spec has a rank do
+ * parallel/action.h - what a communication spec requires of a rank
  *
- * Pure: from a spec and the sizes of a mesh to who takes part, what is cut of
- * the input and what is joined to the output.
+ * The functions are pure. From a spec and the sizes of a mesh they derive which
+ * ranks take part, how the input is cut and how the output is joined.
  */
 
 #ifndef PARALLEL_ACTION_H
@@ -14,16 +14,17 @@
 
 enum action_kind {
     ACTION_COPY,
-    ACTION_TAKE, /* this rank's block of the input */
+    ACTION_TAKE, /* copy this rank's block of the input */
     ACTION_GATHER,
-    ACTION_SCATTER, /* reduced */
+    ACTION_SCATTER, /* reduce-scatter with HOOP_SUM */
     ACTION_EXCHANGE,
     ACTION_SUM,
 };
 
 struct action {
     enum action_kind kind;
-    struct hoop_axes line; /* who takes part, in the order of block numbers */
+    /* axes that the participants differ along, in the order of block numbers */
+    struct hoop_axes line;
     uint32_t n_ranks;
     struct cuts cut;  /* of the input: TAKE, SCATTER, EXCHANGE */
     struct cuts join; /* of the output: GATHER, EXCHANGE */
@@ -34,7 +35,8 @@ enum action_way {
     ACTION_BACKWARD,
 };
 
-/* For tensors of n_dims. The whole spec is checked, both ways.
+/* Derives the action for tensors of n_dims dimensions. Checks the whole spec in
+ * either way, not only the part that this way uses.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
 action_init(struct action *action,
@@ -43,18 +45,20 @@ action_init(struct action *action,
             uint32_t n_dims,
             enum action_way way);
 
-/* From the shape of the input to that of the output, in place.
+/* Replaces the shape of the input by that of the output.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
 action_reshape(const struct action *action, struct hoop_shape *shape);
 
-/* Who takes part in either way. Handle: HOOP_E_INVALID. */
+/* Finds the axes along which ranks take part; they are the same in both
+ * ways.
+ * Handle: HOOP_E_INVALID. */
 enum hoop_status
 action_line(const struct hoop_comm_spec *spec,
             const struct hoop_mesh_shape *mesh,
             struct hoop_axes *out_line);
 
-/* Of the block of the rank at coordinates. */
+/* Returns the number of the block that belongs to the rank at coordinates. */
 uint32_t
 action_number(const struct action *action,
               const struct hoop_mesh_shape *mesh,

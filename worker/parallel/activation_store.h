@@ -1,9 +1,10 @@
 /*
- * parallel/activation_store.h - the tensors that a stage holds while a schedule runs
+ * parallel/activation_store.h - the tensors that a stage holds during a run
  *
- * Each has one place, by what it is, chunk and micro-batch, and is freed there:
- * an input behind its backward, what is sent when it has been. A place is where
- * a message comes to or goes from, too, and knows the operation that does it.
+ * Each tensor has one slot, found by kind, chunk and micro-batch. Its memory is
+ * freed there: an input's after its backward, a sent tensor's when the send has
+ * ended. Messages are received into slots and sent from them; a slot knows the
+ * operation that does so.
  */
 
 #ifndef PARALLEL_ACTIVATION_STORE_H
@@ -26,8 +27,8 @@ enum activation_kind {
 
 struct activation_slot {
     struct hoop_tensor tensor;
-    hoop_op_t *op;   /* NULL: the tensor is at rest */
-    bool is_to_next; /* where it is being sent to */
+    hoop_op_t *op;   /* NULL: no message is in progress */
+    bool is_to_next; /* the neighbour that it is being sent to */
     STAILQ_ENTRY(activation_slot) link;
 };
 
@@ -37,11 +38,12 @@ struct activation_store {
     struct activation_slot *places;
 };
 
-/* Handle: HOOP_E_EXHAUSTED. */
+/* Allocates a slot for each tensor.
+ * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 activation_store_init(struct activation_store *activation_store,
                       const struct hoop_schedule_options *shape);
-/* Frees all tensors; nothing is under way any more. */
+/* Frees all tensors. No operation may be in progress. */
 void
 activation_store_deinit(struct activation_store *activation_store);
 
@@ -50,10 +52,11 @@ activation_store_at(const struct activation_store *activation_store,
                     enum activation_kind row,
                     uint32_t chunk,
                     uint32_t micro_batch);
-/* Frees the tensor, if any. */
+/* Frees the tensor, if any. The slot must have no operation. */
 void
 activation_store_clear(struct activation_slot *place);
-/* to is empty, as from is then. */
+/* Moves a tensor to another slot, which must be empty. Neither slot may have an
+ * operation; from is empty afterwards. */
 void
 activation_store_move(struct activation_slot *from, struct activation_slot *to);
 

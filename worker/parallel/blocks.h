@@ -1,8 +1,9 @@
 /*
  * parallel/blocks.h - a dense tensor as one block for each rank
  *
- * Pure. One or two dimensions are cut in equal parts; a block is what a rank
- * has of each. Numbers count along the first of the dimensions first.
+ * The functions are pure. One or two dimensions are cut into equal parts; a
+ * block is one part along each of them. Block numbers are in mixed radix: the
+ * first cut's part varies fastest.
  */
 
 #ifndef PARALLEL_BLOCKS_H
@@ -25,23 +26,25 @@ struct cuts {
     } cuts[CUTS_MAX];
 };
 
-/* How many blocks. */
+/* Returns the number of blocks. */
 uint32_t
 cuts_count(const struct cuts *cuts);
 
-/* From the shape of the whole to that of a block, or back, in place.
- * Handle: HOOP_E_INVALID (a size that cannot be cut; more than 2^64). */
+/* Replaces the shape of the whole tensor by that of a block, or the other way
+ * round.
+ * Handle: HOOP_E_INVALID (a size does not divide; more than 2^64 elements). */
 enum hoop_status
 cuts_divide(const struct cuts *cuts, struct hoop_shape *shape);
 enum hoop_status
 cuts_multiply(const struct cuts *cuts, struct hoop_shape *shape);
 
-/* Whether blocks do not lie one behind the other in the whole tensor, which
- * has elements. */
+/* Returns whether blocks are not contiguous in the whole tensor, one after the
+ * other in order. The result has no meaning for a tensor without elements. */
 bool
 cuts_interleave(const struct cuts *cuts, const struct hoop_shape *whole);
 
-/* Copies block number of whole to part, or back. The two do not overlap. */
+/* Copy the block of that number from whole to part, where it is dense, or back.
+ * The two must not overlap. */
 void
 block_take(const struct cuts *cuts,
            const struct hoop_tensor *whole,
@@ -53,7 +56,8 @@ block_put(const struct cuts *cuts,
           uint32_t number,
           const void *part);
 
-/* All blocks, to or from where they lie one behind the other. */
+/* Copy all blocks from whole to parts, where they are dense and one after the
+ * other, or back. The two must not overlap. */
 void
 blocks_divide(const struct cuts *cuts,
               const struct hoop_tensor *whole,

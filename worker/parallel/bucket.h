@@ -2,10 +2,10 @@
  * parallel/bucket.h - which gradients are reduced together
  *
  * Backward produces gradients in the reverse of the order in which a model
- * lists them, so the first bucket has the last gradients. A bucket is as full
- * as its size allows without cutting a gradient; one that is larger than that
- * has a bucket for itself. No bucket is empty while there are elements, so that
- * ranks hear each other in the first one.
+ * lists them, so the first bucket has the last gradients. A bucket takes as
+ * many gradients as fit; a gradient is never cut, and one above the size has a
+ * bucket for itself. The first bucket has no elements only if all gradients
+ * have none, so that ranks communicate in it.
  */
 
 #ifndef PARALLEL_BUCKET_H
@@ -14,14 +14,14 @@
 #include <stddef.h>
 
 struct bucket {
-    size_t first; /* of the list's gradients ... */
-    size_t end;   /* ... up to the one before this */
-    size_t count; /* elements of all of them */
+    size_t first; /* index of its first gradient */
+    size_t end;   /* index after its last gradient */
+    size_t count; /* elements of all its gradients */
 };
 
-/* Cuts n_gradients of counts[] elements into buckets of at most count_max, in
- * the order in which they are reduced. buckets has room for n_gradients.
- * Returns how many there are. */
+/* Divides n_gradients of counts[] elements into buckets of at most count_max
+ * elements, in the order in which they are reduced. buckets must have room for
+ * n_gradients. Returns the number of buckets. */
 size_t
 bucket_cut(const size_t *counts,
            size_t n_gradients,

@@ -1,10 +1,11 @@
 /*
- * parallel/buffer_steps.h - where one rank's part lies, step by step
+ * parallel/buffer_steps.h - where a rank's part lies at each step
  *
- * Pure. A part begins in the input and ends in the output, and in between there
- * are two buffers: whatever is copied or received goes to the one it is not in.
- * A slice stays where it is, as a view; blocks that lie as they are sent or
- * wanted are sent and received where they lie.
+ * The functions are pure. A part starts in the input and ends in the output. In
+ * between there are two buffers; a copy or a receive goes to the one that does
+ * not hold the source. A slice is only a view of what is already there. Blocks
+ * that are contiguous where they lie are sent from there, and blocks whose
+ * destination is contiguous are received there.
  */
 
 #ifndef PARALLEL_BUFFER_STEPS_H
@@ -19,7 +20,7 @@
 #include "parallel/view.h"
 
 enum buffer {
-    BUFFER_NONE, /* nothing lies there */
+    BUFFER_NONE, /* the rank has no elements */
     BUFFER_INPUT,
     BUFFER_OUTPUT,
     BUFFER_FIRST,
@@ -30,27 +31,27 @@ enum {
     N_BUFFERS = BUFFER_SECOND + 1
 };
 
-/* A part, or what is left of it to look at. */
+/* Where a part lies, as a view of a buffer. */
 struct placement {
     enum buffer buffer;
     struct view view;
 };
 
-/* One step. */
+/* One step on this rank. */
 struct buffer_step {
     const struct redistribution_step *step;
     struct placement before;
     struct placement after;
     struct transfer_plan *transfer_plan; /* NULL: nothing is sent */
-    bool is_filled; /* after is to be filled with what adds nothing */
-    /* Of a transfer_plan. */
-    enum buffer
-        send_buffer; /* blocks sorted by rank; NONE: they are sent from where
-                         they lie */
-    size_t first;    /* element of the buffer where they begin */
-    enum buffer
-        receive_buffer; /* blocks as they come; that of after: in their places */
-    /* What an exchange leaves on this rank: from before to after, not sent. */
+    bool is_filled; /* fill after with the operator's neutral element */
+    /* The following are for steps with a transfer plan. */
+    /* where blocks are packed by rank; NONE: sent from before */
+    enum buffer send_buffer;
+    size_t first; /* element of the source buffer where they begin */
+    /* where blocks arrive by rank; that of after: in their places */
+    enum buffer receive_buffer;
+    /* The block that an exchange keeps on this rank. It is copied from before
+     * to after and not sent. */
     bool has_kept;
     struct hoop_part kept_out;
     struct hoop_part kept_in;
@@ -60,13 +61,14 @@ struct buffer_steps {
     uint32_t n_buffer_steps;
     struct buffer_step buffer_steps[HOOP_MAX_STEPS];
     struct placement last;
-    size_t counts[N_BUFFERS]; /* elements that the two buffers must hold */
-    bool is_local; /* no buffer_step has a transfer_plan, on any rank */
+    size_t counts[N_BUFFERS]; /* elements that each buffer must hold */
+    bool is_local;            /* no step sends anything, on any rank */
 };
 
-/* buffer_steps is zeroed memory of the caller's, who gives it to buffer_steps_deinit(), also
- * after a failure; redistribution is borrowed for its life. place's step says
- * nothing. Handle: none (HOOP_E_EXHAUSTED). */
+/* Derives the steps of one rank; place->step is ignored. The caller passes
+ * zeroed memory and calls buffer_steps_deinit() also after a failure. The
+ * redistribution is borrowed and must outlive the result.
+ * Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 buffer_steps_init(struct buffer_steps *buffer_steps,
                   const struct transfer_plan_place *place,

@@ -1,9 +1,11 @@
 /*
- * parallel/cached_plan.h - redistributions that were planned, for the next time
+ * parallel/cached_plan.h - planned redistributions, kept for the next call
  *
- * A program moves tensors the same way again and again, and to find the way
- * costs more than small ones take. A mesh keeps the last few of what begins on
- * it; who uses one holds it, whatever is kept meanwhile.
+ * A program redistributes tensors in the same ways again and again, and
+ * planning takes longer than moving a small tensor. A mesh keeps the
+ * LIMIT_CACHED_PLANS plans last used for tensors that start on it. Plans are
+ * counted references, so a plan that is in use survives its removal from the
+ * list.
  */
 
 #ifndef PARALLEL_CACHED_PLAN_H
@@ -19,7 +21,8 @@ struct cached_plan;
 
 struct cached_plans {
     pthread_mutex_t lock;
-    TAILQ_HEAD(cached_plan_list, cached_plan) list; /* the last used first */
+    /* most recently used first */
+    TAILQ_HEAD(cached_plan_list, cached_plan) list;
     uint32_t n_kept;
 };
 
@@ -28,16 +31,14 @@ cached_plans_init(struct cached_plans *cached_plans);
 void
 cached_plans_deinit(struct cached_plans *cached_plans);
 
-/*
- * That of such a request, planned if it is not kept. *out_cached_plan is the
- * caller's, who gives it to cached_plan_unref(). Handle: as
- * redistribution_create(). Thread (this and the next two): any.
- */
+/* Returns the plan of a request, made now if it is not in the cache. The caller
+ * passes *out_cached_plan to cached_plan_unref().
+ * Handle: as redistribution_create(). Thread (this and the next two): any. */
 enum hoop_status
 cached_plan_find(struct cached_plans *cached_plans,
                  const struct redistribution_request *request,
                  struct cached_plan **out_cached_plan);
-/* NULL is fine. */
+/* Drops a reference; the last one frees the plan. NULL is allowed. */
 void
 cached_plan_unref(struct cached_plan *cached_plan);
 

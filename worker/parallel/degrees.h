@@ -1,8 +1,9 @@
 /*
- * parallel/degrees.h - n ranks as rows of tensor parallelism
+ * parallel/degrees.h - n ranks divided into rows of tensor parallelism
  *
- * Pure. A place is an index in the ascending list of ranks; a row is tp
- * neighbours, a column those at one place of all rows.
+ * The functions are pure. A place is an index into the ascending list of ranks.
+ * A row is tp consecutive places; a column has the places at one position of
+ * every row.
  */
 
 #ifndef PARALLEL_DEGREES_H
@@ -13,27 +14,29 @@
 #include "hoop/status.h"
 
 struct degrees {
-    uint32_t tp; /* ranks of a row, columns */
-    uint32_t dp; /* ranks of a column, rows */
+    uint32_t tp; /* ranks in a row; number of columns */
+    uint32_t dp; /* ranks in a column; number of rows */
 };
 
-/* Of n_ranks ranks, 1 or more; 0 in given: not given. Handle: HOOP_E_INVALID
- * (one does not divide n_ranks, both are given and their product differs). */
+/* Completes the degrees for n_ranks ranks, 1 or more. A degree of 0 is not
+ * given; if neither is, tp is 1.
+ * Handle: HOOP_E_INVALID (a degree does not divide n_ranks; both are given and
+ * their product is not n_ranks). */
 enum hoop_status
 degrees_complete(const struct degrees *given,
                  uint32_t n_ranks,
                  struct degrees *out_degrees);
 
-/* Where a place stands: in its row, and in its column. */
+/* Return the position of a place in its row, and in its column. */
 uint32_t
 degrees_tp_rank(const struct degrees *degrees, uint32_t place);
 uint32_t
 degrees_dp_rank(const struct degrees *degrees, uint32_t place);
 
-/* The first place of place's row; the others follow it. */
+/* Returns the first place of the row; the others follow it. */
 uint32_t
 degrees_row_first(const struct degrees *degrees, uint32_t place);
-/* The n-th place of place's column. */
+/* Returns the n-th place of the column. */
 uint32_t
 degrees_column_place(const struct degrees *degrees, uint32_t place, uint32_t n);
 

@@ -1,7 +1,7 @@
 /*
- * parallel/dtensor.h - a distributed tensor from the inside
+ * parallel/dtensor.h - the inside of a distributed tensor
  *
- * Its part is a view: of memory of its own, or of the caller's.
+ * A rank's part is dense memory that the tensor owns, or that the caller lends.
  */
 
 #ifndef PARALLEL_DTENSOR_H
@@ -12,43 +12,51 @@
 #include "base/cleanup.h"
 
 struct hoop_dtensor {
-    struct hoop_tensor local; /* outside the mesh: no more than the dtype */
-    struct hoop_tensor own;   /* its memory; no data: borrowed, or empty */
+    /* this rank's part; outside the mesh only the dtype is set */
+    struct hoop_tensor local;
+    /* owned memory; without data if the part is borrowed or empty */
+    struct hoop_tensor own;
     struct hoop_shape shape;
     struct hoop_tensor_spec spec;
 };
 
 DEFINE_CLEANUP(hoop_dtensor_t *, hoop_dtensor_free)
 
-/* Whether tensors of shape can lie like that; one text on every rank.
+/* Checks that a tensor of that shape can have that layout. An error has the
+ * same text on every rank.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
 dtensor_check(enum hoop_dtype dtype,
               const struct hoop_shape *shape,
               const struct hoop_tensor_spec *spec);
 
-/* One that was checked, without memory for the part. Handle: HOOP_E_EXHAUSTED.
- */
+/* Creates a tensor without memory for its part. The arguments have been checked
+ * by dtensor_check().
+ * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 dtensor_create_empty(enum hoop_dtype dtype,
                      const struct hoop_shape *shape,
                      const struct hoop_tensor_spec *spec,
                      hoop_dtensor_t **out_dtensor);
 
-/* ... with memory of its own, of any content. Handle: HOOP_E_EXHAUSTED. */
+/* Creates a tensor as dtensor_create_empty() does, with memory of its own that
+ * is not initialised.
+ * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 dtensor_allocate(enum hoop_dtype dtype,
                  const struct hoop_shape *shape,
                  const struct hoop_tensor_spec *spec,
                  hoop_dtensor_t **out_dtensor);
 
-/* From now on it lies like that, which was checked: its part stays, or is given
- * up outside the mesh. */
+/* Changes the layout that the tensor has on record; the spec has been checked.
+ * The memory of the part stays in use if the caller is in the new mesh, and is
+ * freed otherwise. The caller ensures that the data fit the new layout. */
 void
 dtensor_set_layout(struct hoop_dtensor *dtensor,
                    const struct hoop_tensor_spec *spec);
 
-/* Whether the caller has a part, which may be empty. */
+/* Returns whether the caller is in the mesh and so has a part, which may be
+ * empty. */
 bool
 dtensor_is_here(const struct hoop_dtensor *dtensor);
 

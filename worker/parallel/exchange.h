@@ -1,23 +1,22 @@
 /*
- * parallel/exchange.h - who gives which elements to whom
+ * parallel/exchange.h - which rank gives which elements to which rank
  *
- * Pure. Before and after, each place of a mesh has one tile. The ranks of the
- * source hold the tensor once or several times: a replica is a set of ranks
- * that hold each element once. Replicas are assumed to be the same, but need
- * not be, as those of data-parallel rows between two steps; so all elements of
- * a rank's result come from one replica (docs/tensors.md has the rule for
+ * The functions are pure. Each place of a mesh has one tile before the exchange
+ * and one after it. A replica is a set of ranks that hold each element once;
+ * the source may have several. Replicas are expected to be equal but need not
+ * be, for example in data-parallel rows between two steps. So all elements of a
+ * rank's result come from one replica (docs/tensors.md states the rule for
  * users):
  *
- * - A rank of the source takes from the replica that it is part of, which has
- *   every element; what it has itself it keeps.
- * - A rank that is new takes from the same replica as the first rank, by place,
- *   of its own replica of the target that the source has. Replicas of the
- *   target of which all ranks are new are dealt to those of the source in
- *   order: of n and m, number i takes from number i * m / n, rounded down.
+ * - A rank of the source takes from the replica that it belongs to, which has
+ *   every element, and keeps the elements that it already has.
+ * - A new rank, one outside the source, takes from the same replica as the first
+ *   rank, by place, of its target replica that is in the source. Target replicas
+ *   of new ranks only are assigned to source replicas in order: number i of n
+ *   takes from number i * m / n of m, rounded down.
  *
- * Where addends have been reduced several ranks of one replica have the same
- * tile, bit by bit: a rank asks the one that shares its coordinates, those that
- * are new take turns.
+ * After a reduction several ranks of one replica have equal tiles, bit by bit.
+ * A rank takes from the one that shares its coordinates; new ranks take turns.
  */
 
 #ifndef PARALLEL_EXCHANGE_H
@@ -26,7 +25,8 @@
 #include "parallel/redistribution.h"
 #include "parallel/tiling.h"
 
-/* A mesh on the context. */
+/* A layout on a mesh, and the ranks of the context at its places. The context
+ * is the communicator of all ranks that take part. */
 struct exchange_side {
     struct tiling tiling;
     const uint32_t *places; /* [rank]; HOOP_NO_RANK: not in the mesh */
@@ -40,24 +40,25 @@ enum exchange_meshes {
 
 /* Which replica of the source each rank takes from. */
 struct replicas {
-    struct grid_axes axes; /* of from: tell its replicas apart */
+    struct grid_axes axes; /* axes of from that number its replicas */
     uint32_t n_replicas;
-    uint32_t n_ranks;   /* of the context */
+    uint32_t n_ranks;   /* size of the context */
     uint32_t *source;   /* [n_ranks]; HOOP_NO_RANK: not in the target */
-    uint32_t *n_takers; /* [n_ranks], used up to n_replicas */
+    uint32_t *n_takers; /* [n_ranks], of which n_replicas are used */
 };
 
-/* The tilings of both sides have been set, and n_ranks and the lists of
- * *replicas, whose memory is the caller's. reduced: bits of from's axes that
- * hold addends and are reduced on the way. */
+/* Fills *replicas. The caller has set n_ranks and the two lists of *replicas,
+ * whose memory it owns, and the tilings of both sides. reduced has a bit for
+ * each axis of from that is partial and gets reduced. */
 void
 replicas_assign(struct replicas *replicas,
                 const struct exchange_side *from,
                 const struct exchange_side *to,
                 unsigned reduced);
 
-/* Bits of the axes of a mesh of the target's ranks along which all ranks take
- * from one replica: what they have got may be gathered along these. */
+/* Returns a bit for each axis of the target's mesh along which all ranks take
+ * from the same replica. Only along these axes may received elements be
+ * gathered. */
 unsigned
 replicas_shared_axes(const struct replicas *replicas,
                      const struct exchange_side *side);
@@ -66,33 +67,35 @@ struct exchange {
     struct exchange_side from;
     struct exchange_side to;
     const struct replicas *replicas; /* borrowed */
-    struct grid_axes copies; /* of from: ranks of one replica, same tile */
+    /* axes of from along which ranks of one replica have equal tiles */
+    struct grid_axes copies;
 };
 
-/* The sides and the replicas have been set. */
+/* Completes an exchange whose sides and replicas the caller has set. */
 void
 exchange_init(struct exchange *exchange);
 
-/* As redistribution_piece(). */
+/* Finds what sender gives to receiver, as redistribution_piece() does. */
 bool
 exchange_piece(const struct exchange *exchange,
                uint32_t sender,
                uint32_t receiver,
                struct redistribution_piece *out_piece);
 
-/* Elements that a rank gives to others of n_ranks, and that it gets. */
+/* Return the number of elements that a rank sends to the others of n_ranks, and
+ * the number that it receives. */
 size_t
 exchange_sent(const struct exchange *exchange, uint32_t rank, uint32_t n_ranks);
 size_t
 exchange_received(const struct exchange *exchange, uint32_t rank);
 
-/* How much a rank has to do. What it sends is estimated from how many ranks
- * take from its replica: exact would be to ask for all pairs. */
+/* The work of one rank. The sent amounts are estimates from the number of ranks
+ * that take from its replica; exact ones would need a look at all pairs. */
 struct exchange_load {
-    double n_sent; /* elements */
+    double n_sent; /* elements, as the next two */
     double n_received;
     double n_kept;
-    double sends; /* messages */
+    double sends; /* number of messages */
     double receives;
 };
 

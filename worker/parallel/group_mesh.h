@@ -1,8 +1,9 @@
 /*
- * parallel/group_mesh.h - the meshes that a process group's tensors lie over
+ * parallel/group_mesh.h - the meshes of a process group's tensors
  *
- * Rows of tensor parallelism, and the axes that a row is cut by. The same sizes
- * have one mesh, so that tensors that lie alike share its communicators.
+ * The first axis of such a mesh is the rows of tensor parallelism; the other
+ * axes divide a row. There is one mesh for each list of sizes, so that tensors
+ * with equal layouts share communicators.
  */
 
 #ifndef PARALLEL_GROUP_MESH_H
@@ -19,29 +20,33 @@
 struct group_mesh;
 
 struct group_meshes {
-    hoop_pg_t *group;        /* whose meshes they are */
-    hoop_session_t *session; /* borrowed, as ranks */
+    hoop_pg_t *group;        /* the group that owns the meshes */
+    hoop_session_t *session; /* borrowed, as is ranks */
     const uint32_t *ranks;
     uint32_t n_rows;
     uint32_t n_columns;
     pthread_mutex_t lock;
-    LIST_HEAD(, group_mesh) list; /* under the lock */
+    LIST_HEAD(, group_mesh) list; /* protected by lock */
 };
 
-/* What is borrowed is set. */
+/* Initialises the lock and the list. The caller sets the other fields. */
 void
 group_meshes_init(struct group_meshes *meshes);
 void
 group_meshes_deinit(struct group_meshes *meshes);
 
-/* "data", and the axes of row, whose places are the columns. Borrowed: it lives
- * as long as meshes. Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED. Thread: any. */
+/* Returns the mesh with the axis "data" followed by the axes of row, whose
+ * sizes multiply to n_columns. It is created on first use. It is borrowed and
+ * lives as long as meshes.
+ * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED.
+ * Thread: any. */
 enum hoop_status
 group_mesh_find(struct group_meshes *meshes,
                 const struct hoop_mesh_shape *row,
                 hoop_mesh_t **out_mesh);
 
-/* Whether it is one of these, or of a group like this one. */
+/* Returns whether the mesh is one of these or could be: it has the same ranks
+ * and a first axis "data" with as many rows. */
 bool
 group_mesh_is_alike(const struct group_meshes *meshes, const hoop_mesh_t *mesh);
 

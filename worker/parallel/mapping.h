@@ -1,6 +1,4 @@
-/*
- * parallel/mapping.h - the mappings: a move forward, and one backward
- */
+/* parallel/mapping.h - the mappings: one move forward and one move backward */
 
 #ifndef PARALLEL_MAPPING_H
 #define PARALLEL_MAPPING_H
@@ -14,8 +12,8 @@ enum mapping {
     MAPPING_SCATTER_TO_TP,
     MAPPING_GATHER_FROM_TP,
     MAPPING_SCATTER_TO_SP,
-    MAPPING_GATHER_FROM_SP,            /* whose consumer is sharded */
-    MAPPING_GATHER_FROM_SP_REPLICATED, /* ... or replicated */
+    MAPPING_GATHER_FROM_SP,            /* for a sharded consumer */
+    MAPPING_GATHER_FROM_SP_REPLICATED, /* for a replicated consumer */
     MAPPING_REDUCE_SCATTER_TO_SP,
     MAPPING_ALL_GATHER_LAST_FROM_TP,
     MAPPING_REDUCE_SCATTER_LAST_TO_TP,
@@ -29,11 +27,14 @@ struct mapping_call {
     const struct hoop_tensor *tensor;
     struct hoop_tensor *out;
     hoop_comm_t *comm;
-    const struct hoop_rows *rows;         /* NULL: equal */
-    const struct hoop_row_splits *splits; /* the forward's; NULL: equal */
+    const struct hoop_rows *rows; /* NULL: equal parts */
+    /* as given to the forward; NULL: equal parts */
+    const struct hoop_row_splits *splits;
 };
 
-/* Handle: as in hoop/mappings.h. */
+/* Perform the move of a mapping. The _start forms return an operation that the
+ * caller waits for.
+ * Handle: as in hoop/mappings.h. */
 enum hoop_status
 mapping_forward(struct mapping_call call);
 enum hoop_status

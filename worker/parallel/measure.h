@@ -1,8 +1,9 @@
 /*
- * parallel/measure.h - shapes and counts of a move, before anything is moved
+ * parallel/measure.h - shapes and counts of a move, before it starts
  *
- * From the shape of this rank's tensor and the lists of rows: the shape of the
- * result, what the collective counts, and what all ranks must agree on.
+ * From the shape of this rank's tensor and the lists of rows it computes the
+ * shape of the result, the counts of the collective and the numbers that all
+ * ranks must agree on.
  */
 
 #ifndef PARALLEL_MEASURE_H
@@ -18,26 +19,28 @@
 
 struct measure {
     struct hoop_shape result;
-    size_t count;        /* of the collective; uneven: 0 */
-    size_t *counts;      /* elements of each rank; NULL: even */
-    size_t *recv_counts; /* CHANGE_SWAP */
-    size_t *agreed;      /* owned, and the two lists with it */
+    size_t count;        /* of the collective; 0 if uneven */
+    size_t *counts;      /* [size]: elements of each rank; NULL: even */
+    size_t *recv_counts; /* [size]: for CHANGE_SWAP */
+    /* compared between ranks; owned memory, which also has both lists */
+    size_t *agreed;
     uint32_t n_agreed;
 };
 
-/* Who takes part. */
+/* The caller's rank and the number of ranks. */
 struct measure_group {
     uint32_t rank;
     uint32_t size;
 };
 
-/* The call's tensor has been checked.
+/* Computes the measure of a call whose tensor has been checked. The caller ends
+ * it with measure_deinit().
  * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED. */
 enum hoop_status
 measure_init(struct measure *measure,
              const struct move_call *call,
              const struct measure_group *group);
-/* Zeroed is fine. */
+/* Zeroed memory is allowed. */
 void
 measure_deinit(struct measure *measure);
 

@@ -1,7 +1,8 @@
 /*
- * parallel/mesh.h - a mesh, as those see it who lay tensors over it
+ * parallel/mesh.h - what distributed tensors need of a mesh
  *
- * What hoop/mesh.h leaves out: all ranks at once, and the session. Thread: any.
+ * These functions add to hoop/mesh.h the list of all ranks, the session's world
+ * and what the mesh owns. Thread: any.
  */
 
 #ifndef PARALLEL_MESH_H
@@ -16,39 +17,41 @@
 struct cached_plans;
 struct union_comms;
 
-/* World ranks by place; borrowed for the mesh's life. */
+/* Returns the world rank of each place; borrowed for the life of the mesh. */
 const uint32_t *
 mesh_ranks(const hoop_mesh_t *mesh);
 uint32_t
 mesh_n_places(const hoop_mesh_t *mesh);
 
-/* The caller's; HOOP_NO_RANK: it has none. */
+/* Returns the caller's place, or HOOP_NO_RANK outside the mesh. */
 uint32_t
 mesh_place(const hoop_mesh_t *mesh);
-/* The place of a world rank; HOOP_NO_RANK: it has none. */
+/* Returns the place of a world rank, or HOOP_NO_RANK outside the mesh. */
 uint32_t
 mesh_place_of(const hoop_mesh_t *mesh, uint32_t rank);
 
-/* The world that the ranks are of: one for each session. */
+/* Returns the world communicator that the mesh's ranks belong to. Each session
+ * has one. */
 hoop_comm_t *
 mesh_world(const hoop_mesh_t *mesh);
 
-/* The process group whose tensors lie over it; NULL: none. Set once, before
- * others know the mesh. */
+/* Sets and returns the process group whose tensors use the mesh; NULL if there
+ * is none. It is set once, before other threads know the mesh. */
 void
 mesh_set_group(hoop_mesh_t *mesh, hoop_pg_t *group);
 hoop_pg_t *
 mesh_group(const hoop_mesh_t *mesh);
 
-/* "" unless there is such an axis. */
+/* Returns "" if there is no such axis. */
 const char *
 mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis);
 
-/* Its communicators with other meshes; parallel/union_comm.h's. */
+/* Returns the mesh's communicators with other meshes
+ * (parallel/union_comm.h). */
 struct union_comms *
 mesh_union_comms(hoop_mesh_t *mesh);
 
-/* What was planned from here; parallel/cached_plan.h's. */
+/* Returns the cache of plans that start here (parallel/cached_plan.h). */
 struct cached_plans *
 mesh_cached_plans(hoop_mesh_t *mesh);
 

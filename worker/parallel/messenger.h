@@ -1,13 +1,14 @@
 /*
  * parallel/messenger.h - a stage's messages while a schedule runs
  *
- * Receives are started when the messenger is told to and waited for when what
- * comes is needed. Sends are started and left alone; what has been sent is
- * freed when the next one is, and a stage that is far ahead of its neighbour
- * waits for the oldest.
+ * The caller starts receives early and waits for each when it needs the tensor.
+ * Sends proceed in the background. A tensor is freed at a later call that finds
+ * it sent; a stage that is far ahead of its neighbour waits for its oldest
+ * send.
  *
- * A neighbour of whom one message failed may never send or receive the others,
- * as when its schedule has fewer: they get a moment, and are given up.
+ * Once one message with a neighbour has failed, the neighbour may never match
+ * the others, for example if its schedule has fewer. They are given a short
+ * time and then cancelled (parallel/patience.h).
  */
 
 #ifndef PARALLEL_MESSENGER_H
@@ -29,12 +30,12 @@ enum messenger_side {
 };
 
 struct messenger {
-    hoop_comm_t *stages;                       /* borrowed, as shape */
+    hoop_comm_t *stages;                       /* borrowed, as is shape */
     const struct hoop_schedule_options *shape; /* the same on all stages */
     uint32_t stage;
-    bool is_cut[MESSENGER_SIDES]; /* nothing is asked for any more */
+    bool is_cut[MESSENGER_SIDES]; /* no more receives are started */
     struct patience patience[MESSENGER_SIDES];
-    STAILQ_HEAD(, activation_slot) sends; /* under way, oldest first */
+    STAILQ_HEAD(, activation_slot) sends; /* in progress, oldest first */
     size_t n_sends;
     size_t bytes_sent;
     size_t bytes_received;
@@ -45,32 +46,34 @@ messenger_init(struct messenger *messenger,
                hoop_comm_t *stages,
                const struct hoop_schedule_options *shape);
 
-/* The stage that a send or a receive is for. */
+/* Returns the rank of the stage that a send or a receive communicates with. */
 uint32_t
 messenger_peer(const struct messenger *messenger, const struct hoop_task *task);
 
-/* Start a receive into place, in whatever shape; from one who is cut off
- * nothing is. */
+/* Starts a receive into place of a tensor of any shape. Does nothing if the
+ * neighbour has been cut off. A receive that cannot start cuts the neighbour
+ * off. */
 enum hoop_status
 messenger_receive(struct messenger *messenger,
                   const struct hoop_task *task,
                   struct activation_slot *place);
-/* Wait for it; nothing started, nothing waited for. When it fails, its sender
- * is cut off, as is the receiver of a send that fails. */
+/* Waits for the receive into place; does nothing if none was started. If it
+ * fails, its sender is cut off. */
 enum hoop_status
 messenger_await(struct messenger *messenger,
                 const struct hoop_task *task,
                 struct activation_slot *place);
 
-/* Start to send tensor, which is place's or lives longer; place is freed when
- * it has been sent. */
+/* Starts to send tensor, which is place's own or outlives the send. place is
+ * cleared when the tensor has been sent. */
 enum hoop_status
 messenger_send(struct messenger *messenger,
                const struct hoop_task *task,
                struct hoop_tensor *tensor,
                struct activation_slot *place);
-/* Free what has been sent; wait while more than n_under_way are not. The first
- * failure is returned at once: call again for the others. */
+/* Clears the slots of completed sends, and waits while more than n_under_way
+ * are in progress. A failed send cuts its receiver off and is returned at once:
+ * call again for the others. */
 enum hoop_status
 messenger_settle(struct messenger *messenger, size_t n_under_way);
 
