@@ -44,11 +44,11 @@ struct buffer_step {
     struct placement after;
     struct transfer_plan *transfer_plan; /* NULL: nothing is sent */
     bool is_filled; /* fill after with the operator's neutral element */
-    /* The following are for steps with a transfer plan. */
-    /* where blocks are packed by rank; NONE: sent from before */
+    /* Where blocks are packed by rank, in a step with a transfer plan; NONE:
+     * they are sent from before. */
     enum buffer send_buffer;
-    size_t first; /* element of the source buffer where they begin */
-    /* where blocks arrive by rank; that of after: in their places */
+    size_t first; /* element of the source buffer where blocks begin */
+    /* Where blocks arrive by rank; the buffer of after: in their places. */
     enum buffer receive_buffer;
     /* The block that an exchange keeps on this rank. It is copied from before
      * to after and not sent. */

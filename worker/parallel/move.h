@@ -1,10 +1,10 @@
 /*
- * parallel/move.h - what is done to a tensor between ranks, as rows of a table
+ * parallel/move.h - moves: how tensors change their layout over ranks
  *
- * A move changes how a tensor lies over the ranks along its first and its last
- * dimension. It is at most one collective, which knows of no shape, and one
- * copy, before or after it: parts of the last dimension interleave, where a
- * collective wants them one behind the other.
+ * A move changes how a tensor is divided over the ranks along its first and its
+ * last dimension. It takes at most one collective, which knows no shapes, and
+ * one copy before or after it: parts of the last dimension interleave in
+ * memory, while a collective needs them one after the other.
  */
 
 #ifndef PARALLEL_MOVE_H
@@ -27,22 +27,22 @@ enum move {
     MOVE_SPLIT_FIRST,
     MOVE_GATHER_LAST,
     MOVE_GATHER_FIRST,
-    MOVE_SCATTER_LAST, /* reduced */
+    MOVE_SCATTER_LAST, /* reduce-scatter, as the next */
     MOVE_SCATTER_FIRST,
     MOVE_EXCHANGE,
     MOVE_ROWS_TO_COLUMNS,
     MOVE_COLUMNS_TO_ROWS,
 };
 
-/* What becomes of a dimension. */
+/* What a move does to a dimension. */
 enum change {
     CHANGE_NONE,
-    CHANGE_CUT,  /* a part of it stays here */
-    CHANGE_JOIN, /* all ranks' together */
+    CHANGE_CUT,  /* this rank keeps one part */
+    CHANGE_JOIN, /* all ranks' parts together */
     CHANGE_SWAP, /* a part of each rank's */
 };
 
-/* Where the parts of the last dimension are brought together. */
+/* When the parts of the last dimension are made contiguous, or separated. */
 enum packing {
     PACKING_NONE,
     PACKING_BEFORE,
@@ -54,7 +54,7 @@ struct move_rule {
     enum change last;
     enum call_name even; /* CALL_UNKNOWN: nothing is sent */
     enum call_name uneven;
-    unsigned parts; /* of the collective */
+    unsigned parts; /* of the collective: bits COLL_... */
     enum packing packing;
 };
 
@@ -65,13 +65,15 @@ struct move_call {
     enum move move;
     const struct hoop_tensor *tensor;
     struct hoop_tensor *out;
-    const size_t *sizes;  /* rows of each rank, or to it; NULL: equal */
-    const size_t *coming; /* CHANGE_SWAP: from each; NULL: equal */
+    const size_t *sizes;  /* rows of each rank, or to each; NULL: equal */
+    const size_t *coming; /* CHANGE_SWAP: rows from each; NULL: equal */
     hoop_scratch_t *scratch;
     hoop_comm_t *comm;
 };
 
-/* Handle: as in hoop/tensor_parallel.h. */
+/* Perform a move: move_run() waits until it has ended, move_start() returns an
+ * operation that the caller waits for.
+ * Handle: as in hoop/tensor_parallel.h. */
 enum hoop_status
 move_run(const struct move_call *call);
 enum hoop_status

@@ -1,17 +1,20 @@
-/* parallel/op_override.h - who does an operation in this thread */
+/*
+ * parallel/op_override.h - which callback performs an operation in this thread
+ */
 
 #ifndef PARALLEL_OP_OVERRIDE_H
 #define PARALLEL_OP_OVERRIDE_H
 
 #include "hoop/parameter.h"
 
-/* A callback and what it is called with; call NULL: there is none. */
+/* A callback and its argument; call is NULL if there is none. */
 struct op_work {
     hoop_param_op_fn *call;
     void *owner;
 };
 
-/* The last replacement of op's name that has the callback; else op's own. */
+/* Return the callback of the newest replacement of op's name that has one, or
+ * else op's own. */
 struct op_work
 op_override_forward(const struct hoop_param_op *op);
 struct op_work

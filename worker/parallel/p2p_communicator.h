@@ -1,4 +1,4 @@
-/* parallel/p2p_communicator.h - what a P2PCommunicator knows */
+/* parallel/p2p_communicator.h - the settings of a P2PCommunicator */
 
 #ifndef PARALLEL_P2P_COMMUNICATOR_H
 #define PARALLEL_P2P_COMMUNICATOR_H
@@ -13,15 +13,16 @@
 struct hoop_p2p {
     hoop_comm_t *stages;
     uint32_t rank;
-    uint32_t size; /* 0: no member */
+    uint32_t size; /* 0: this process is not a member */
     bool has_dtype;
-    enum hoop_dtype dtype; /* of what is received */
+    enum hoop_dtype dtype; /* of received tensors */
     bool has_variable_shapes;
     enum p2p_order order;
 };
 
-/* A new call begins: forgets the last error. Who is no member has nothing to
- * do. Handle: HOOP_E_INVALID (NULL). */
+/* Begins a public call: clears the last error and tells whether this process is
+ * a member. A process that is not does nothing in the call.
+ * Handle: HOOP_E_INVALID (p2p is NULL). */
 enum hoop_status
 p2p_communicator_check(const struct hoop_p2p *p2p, bool *out_is_member);
 

@@ -1,8 +1,9 @@
 /*
- * parallel/p2p_exchange.h - tensors to and from the neighbours, as configured
+ * parallel/p2p_exchange.h - tensors to and from neighbours, as configured
  *
- * The dtype of what is received, whether its shape is expected, and the order:
- * what the communicator says of every transfer is said here, once.
+ * Applies the settings of the communicator to every transfer: the dtype of
+ * received tensors, whether their shape is known beforehand, and the order of
+ * messages.
  */
 
 #ifndef PARALLEL_P2P_EXCHANGE_H
@@ -10,8 +11,9 @@
 
 #include "parallel/p2p_communicator.h"
 
-/* Whether a tensor can be sent, or received to; name is what the texts call it.
- * Nothing is changed. Handle: HOOP_E_INVALID. */
+/* Check that a tensor can be sent, or received into. Error texts call it name.
+ * Nothing is changed.
+ * Handle: HOOP_E_INVALID. */
 enum hoop_status
 p2p_exchange_check_send(const struct hoop_tensor *tensor, const char *name);
 enum hoop_status
@@ -20,21 +22,22 @@ p2p_exchange_check_receive(const struct hoop_p2p *p2p,
                            const struct hoop_tensor *received,
                            const char *name);
 
-/* Exchange what ops has, each with this place in its list, and wait for it; a
- * failure hands out nothing. out_failed: which directions did fail. Handle:
- * HOOP_E_INVALID, before anything moved. */
+/* Starts the transfers of ops, as element part of their lists, and waits for
+ * all. After a failure nothing is handed out, and out_failed has a bit for each
+ * direction that failed.
+ * Handle: HOOP_E_INVALID, before anything moved. */
 enum hoop_status
 p2p_exchange_element(const struct hoop_p2p *p2p,
                      const struct hoop_p2p_ops *ops,
                      uint32_t part,
                      unsigned *out_failed);
 
-/*
- * A public call: error_clear(), the checks, then this. With out_requests it is
- * only started: tensors and what they point to are borrowed until they are
- * waited for. No member: nothing. Handle: HOOP_E_INVALID (also: p2p is NULL,
- * a batch is to overlap).
- */
+/* A whole public call: clears the last error, checks the arguments and
+ * transfers. Without out_requests it waits. With out_requests it only starts,
+ * and the tensors and what they point to are borrowed until the requests have
+ * been waited for. A process that is not a member does nothing.
+ * Handle: HOOP_E_INVALID (also: p2p is NULL, a start of a batched
+ * communicator). */
 enum hoop_status
 p2p_exchange_call(const struct hoop_p2p *p2p,
                   const struct hoop_p2p_ops *ops,

@@ -1,17 +1,18 @@
 /*
- * parallel/p2p_order.h - in which order a stage posts its four transfers
+ * parallel/p2p_order.h - the order in which a stage posts its four transfers
  *
- * Two orders, as Megatron has them. Batched: with the previous stage first,
- * everything started at once. Unbatched: first what goes from even ranks to odd
- * ones, then the other way, forward before backward; on every edge one end
- * sends while the other receives, so that no ring of stages blocks, even if
- * each transfer waited for the other end before the next is begun.
+ * There are two orders, as in Megatron. Batched: first those with the previous
+ * stage, and all are started together. Unbatched: first transfers from even to
+ * odd ranks, then those from odd to even ranks, forward before backward. On
+ * every link one end sends while the other receives, so no ring of stages
+ * deadlocks even if each transfer waits for the other end before the next one
+ * starts.
  *
  *     even  send next, recv prev, send prev, recv next
  *     odd   recv prev, send next, recv next, send prev
  *
- * What travels forward never meets a receive of what travels backward, whoever
- * the neighbours are: a way is a tag.
+ * Each direction of travel has its own tag, so a forward message never matches
+ * a receive of a backward one, even if both neighbours are the same rank.
  */
 
 #ifndef PARALLEL_P2P_ORDER_H
@@ -30,7 +31,7 @@ enum p2p_order {
     P2P_ORDER_UNBATCHED,
 };
 
-/* [P2P_ORDER_DIRECTIONS], static. */
+/* Returns the P2P_ORDER_DIRECTIONS directions in order. The array is static. */
 const enum hoop_p2p_direction *
 p2p_order_of(enum p2p_order order, uint32_t rank);
 
@@ -45,7 +46,7 @@ p2p_order_way(enum hoop_p2p_direction direction);
 enum hoop_message_kind
 p2p_order_kind(enum hoop_p2p_direction direction);
 
-/* The rank at the other end, in a ring of size stages. */
+/* Returns the rank at the other end, in a ring of size stages. */
 uint32_t
 p2p_order_peer(enum hoop_p2p_direction direction, uint32_t rank, uint32_t size);
 

@@ -1,7 +1,8 @@
 /*
  * parallel/param_hooks.h - the hooks that are active in this thread
  *
- * The innermost scope has them; hoop/parameter.h says who opens and releases.
+ * The innermost scope has the active hooks; hoop/parameter.h tells how scopes
+ * are opened and released.
  */
 
 #ifndef PARALLEL_PARAM_HOOKS_H
@@ -16,19 +17,20 @@ enum param_phase {
     PARAM_POST_BACKWARD,
 };
 
-/* Whether there are any. */
+/* Returns whether this thread has active hooks. */
 bool
 param_hooks_active(void);
 
-/* Calls those active at its beginning, in their order, up to the first that
- * fails, of operation name. Handle: whatever they return. */
+/* Calls the hooks of a phase of operation name, in order, until one fails. Only
+ * the hooks that are active when it begins are called.
+ * Handle: whatever they return. */
 enum hoop_status
 param_hooks_call(enum param_phase phase,
                  const struct hoop_param_list *params,
                  const char *name);
 
-/* The text of what a callback returned, who said more or nothing about it:
- * "WHAT of operation "NAME": ...". Returns status. */
+/* Raises the failure of a callback as "WHAT of operation "NAME": TEXT". TEXT is
+ * the callback's last error, or the name of the status. Returns status. */
 enum hoop_status
 param_callback_failed(enum hoop_status status,
                       const char *what,

@@ -1,7 +1,7 @@
 /*
  * parallel/param_operands.h - the tensors among an operation's operands
  *
- * Pure. Lists in lists are gone through in order.
+ * The functions are pure. Nested lists are visited in order.
  */
 
 #ifndef PARALLEL_PARAM_OPERANDS_H
@@ -11,18 +11,19 @@
 
 struct param_counts {
     size_t n_tensors;
-    size_t n_params;     /* of which are parameters */
-    size_t n_need_grads; /* of which require a gradient */
+    size_t n_params;     /* tensors that are parameters */
+    size_t n_need_grads; /* tensors that require a gradient */
 };
 
-/* Handle: HOOP_E_INVALID (as hoop_param_op_forward()). */
+/* Checks and counts the operands.
+ * Handle: HOOP_E_INVALID (as hoop_param_op_forward()). */
 enum hoop_status
 param_operands_count(const struct hoop_operand *operands,
                      size_t n_operands,
                      struct param_counts *out_counts);
 
-/* Writes the parameters of operands that have been counted to params, which
- * has room for them; returns how many. */
+/* Writes the parameters among operands that have been counted to params, which
+ * has room for them. Returns their number. */
 size_t
 param_operands_list(const struct hoop_operand *operands,
                     size_t n_operands,

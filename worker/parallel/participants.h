@@ -1,9 +1,9 @@
 /*
- * parallel/participants.h - a tensor on its way from one mesh to another
+ * parallel/participants.h - the ranks that take part in a redistribution
  *
- * Who takes part: the source's ranks in the order of their places, behind them
- * those of the target that the source has not. Nobody is asked; the
- * communicator of these ranks, in this order, is union_comm_find()'s.
+ * They are the source mesh's ranks by place, then the target mesh's ranks that
+ * are not in the source. Each rank computes the list by itself.
+ * union_comm_find() returns the communicator of these ranks in this order.
  */
 
 #ifndef PARALLEL_PARTICIPANTS_H
@@ -14,17 +14,16 @@
 #include "parallel/redistribution.h"
 
 struct participants {
-    struct redistribution_request request; /* borrows the lists */
-    uint32_t here;    /* the caller's rank; HOOP_NO_RANK: in neither mesh */
-    uint32_t *ranks;  /* [request.n_ranks], of the world */
-    uint32_t *places; /* of the target's places, their ranks */
+    struct redistribution_request request; /* borrows both lists below */
+    uint32_t here;    /* index of the caller; HOOP_NO_RANK: in neither mesh */
+    uint32_t *ranks;  /* [request.n_ranks]: world ranks */
+    uint32_t *places; /* [place of the target]: index into ranks */
 };
 
-/*
- * From how dtensor lies to how spec says; both are borrowed for the call.
+/* Fills the request for moving dtensor to the layout spec; both are borrowed
+ * for the call. After a failure nothing needs to be freed.
  * Handle: HOOP_E_INVALID (NULL, another session, as hoop_sharding_check()), the
- * same on all ranks; HOOP_E_EXHAUSTED. Zeroed: nothing to deinit.
- */
+ * same on all ranks; HOOP_E_EXHAUSTED. */
 enum hoop_status
 participants_init(struct participants *participants,
                   const struct hoop_dtensor *dtensor,

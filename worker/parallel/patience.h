@@ -1,9 +1,10 @@
 /*
- * parallel/patience.h - how long to wait for what may never come
+ * parallel/patience.h - bounds waits for messages that may never be matched
  *
- * Once a message with another process has failed, the rest may be waited for
- * by one side alone: all of it together has LIMIT_DOUBT_MS left, and is given
- * up then. Where both sides do mean the same, both have started it long ago.
+ * After a message with another process has failed, that process may not have
+ * the others. From then on each wait is limited to LIMIT_DOUBT_MS, and after
+ * one has reached the limit, later ones cancel at once. If both processes do
+ * expect the same messages, both started them long before.
  */
 
 #ifndef PARALLEL_PATIENCE_H
@@ -14,7 +15,7 @@
 #include "hoop/op.h"
 #include "hoop/status.h"
 
-/* Begins with the operations' own deadlines. */
+/* How long a wait may take; at first until the operation's own deadline. */
 struct patience {
     int64_t left_ms;
 };
@@ -22,11 +23,12 @@ struct patience {
 struct patience
 patience_endless(void);
 
-/* From now on there is an end to it. */
+/* Limits all waits from now on. */
 void
 patience_doubt(struct patience *patience);
 
-/* Wait until op has ended, at the latest by being cancelled. */
+/* Waits until op has ended. Cancels it when the limit is reached. Returns its
+ * status. */
 enum hoop_status
 patience_wait(struct patience *patience, hoop_op_t *op);
 

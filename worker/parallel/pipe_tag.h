@@ -1,8 +1,8 @@
 /*
- * parallel/pipe_tag.h - what a message of a pipeline is, instead of a tag
+ * parallel/pipe_tag.h - the tags of a pipeline's messages
  *
- * Directions and lanes have tags of their own, so that no message between two
- * ranks can meet the wrong receive.
+ * Each direction and each lane has its own tag, so that no message between two
+ * ranks can match the wrong receive.
  */
 
 #ifndef PARALLEL_PIPE_TAG_H
@@ -14,11 +14,12 @@
 
 enum pipe_kind {
     PIPE_ACTIVATION, /* from a stage to the next */
-    PIPE_GRADIENT,   /* ... to the one before */
-    /* Shares of them, among the ranks that gather. */
+    PIPE_GRADIENT,   /* from a stage to the one before */
+    /* Shares of these tensors, between the ranks that gather them. */
     PIPE_ACTIVATION_SHARE,
     PIPE_GRADIENT_SHARE,
-    /* Behind a list in shares: taken when all of them have been gathered. */
+    /* The message after a list in shares. The receiver accepts it when it has
+     * gathered all of them. */
     PIPE_ACTIVATION_CLOSING,
     PIPE_GRADIENT_CLOSING,
 };
@@ -29,7 +30,7 @@ enum {
 
 static const uint32_t PIPE_LANES = (uint32_t)1 << PIPE_LANE_BITS;
 
-/* lane is below PIPE_LANES. */
+/* Returns the tag. lane must be below PIPE_LANES. */
 static inline uint64_t
 pipe_tag(enum pipe_kind kind, uint32_t lane)
 {

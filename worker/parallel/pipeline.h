@@ -1,4 +1,6 @@
-/* parallel/pipeline.h - the communicators of a pipeline, and the place in it */
+/*
+ * parallel/pipeline.h - the communicators of a pipeline, and its current chunk
+ */
 
 #ifndef PARALLEL_PIPELINE_H
 #define PARALLEL_PIPELINE_H
@@ -8,7 +10,7 @@
 #include "hoop/pipeline.h"
 
 struct hoop_pipeline {
-    hoop_comm_t *stages;          /* borrowed, as the one below */
+    hoop_comm_t *stages;          /* borrowed, as the next */
     hoop_comm_t *tensor_parallel; /* NULL: none */
     uint32_t chunk;
     uint32_t n_chunks;

@@ -1,4 +1,4 @@
-/* parallel/process_group.h - a process group, as its tensors see it */
+/* parallel/process_group.h - what tensors need of a process group */
 
 #ifndef PARALLEL_PROCESS_GROUP_H
 #define PARALLEL_PROCESS_GROUP_H
@@ -7,7 +7,7 @@
 
 struct group_meshes;
 
-/* parallel/group_mesh.h's. */
+/* Returns the meshes of the group's tensors (parallel/group_mesh.h). */
 struct group_meshes *
 process_group_meshes(hoop_pg_t *group);
 

@@ -1,8 +1,9 @@
 /*
- * parallel/redistribute_call.h - a distributed tensor laid out anew, once
+ * parallel/redistribute_call.h - one call that redistributes a tensor
  *
- * Planned, which is the check as well; then room for what arrives, and a
- * communicator where something is sent; then parallel/redistribute_runner.h runs it.
+ * A call plans the redistribution, which also checks the arguments. Then it
+ * allocates the result, forms a communicator if anything is sent, and runs the
+ * steps (parallel/redistribute_runner.h).
  */
 
 #ifndef PARALLEL_REDISTRIBUTE_CALL_H
@@ -15,24 +16,26 @@
 
 struct redistribute_call_request {
     const struct hoop_dtensor *from;
-    struct hoop_tensor_spec spec; /* of what arrives */
+    struct hoop_tensor_spec spec; /* layout of the result */
     enum redistribution_way way;
-    hoop_op_t **out_op; /* NULL: the blocking form */
+    hoop_op_t **out_op; /* NULL: blocking call */
 };
 
-/* To a new tensor. Handle (all three): HOOP_E_INVALID, on all ranks alike;
+/* Redistributes to a new tensor, which the caller frees. Collective over the
+ * ranks of both meshes. Handle (all three): HOOP_E_INVALID, on all ranks alike;
  * HOOP_E_EXHAUSTED; and as a collective. */
 enum hoop_status
 redistribute_call_begin(const struct redistribute_call_request *call,
                         hoop_dtensor_t **out_dtensor);
 
-/* To the tensor that it comes from, when all has arrived. */
+/* Redistributes a tensor in place. It changes when all data have arrived, and
+ * stays as it was after a failure. */
 enum hoop_status
 redistribute_call_return(const struct redistribute_call_request *call,
                          struct hoop_dtensor *dtensor);
 
-/* To memory of the caller's, by the rule of hoop/tensor.h; nothing is written
- * outside the spec's mesh. */
+/* Redistributes to memory of the caller by the rule of hoop/tensor.h. Nothing
+ * is written on ranks outside the spec's mesh. */
 enum hoop_status
 redistribute_call_deliver(const struct redistribute_call_request *call,
                           struct hoop_tensor *out);

@@ -1,10 +1,9 @@
 /*
- * parallel/redistribute_runner.h - a tensor taken from one layout to another
+ * parallel/redistribute_runner.h - runs the steps of a redistribution
  *
- * Runs the steps of a redistribution, as one operation on one communicator:
- * what is sent in a step is a stage (engine/chain.h), and between chain
- * blocks are sorted by rank and put in their places, where they do not lie so
- * already.
+ * All steps are one operation on one communicator. Each step that sends is a
+ * stage of a chain (engine/chain.h). Between stages blocks are packed by rank
+ * and unpacked to their places, unless they are already where they must be.
  */
 
 #ifndef PARALLEL_REDISTRIBUTE_RUNNER_H
@@ -23,32 +22,32 @@
 #include "parallel/redistribution.h"
 
 struct redistribute_runner_request {
-    const struct redistribution *redistribution; /* borrowed as data are */
-    /* The redistribution's context; NULL: nothing is sent by any rank. */
+    /* borrowed as long as data are */
+    const struct redistribution *redistribution;
+    /* The context of the redistribution. NULL if no rank sends anything. */
     hoop_comm_t *comm;
-    uint32_t rank; /* of this process there; HOOP_NO_RANK: it is outside */
-    /* Of the whole tensor; the count is for texts. */
+    /* rank of this process in comm; HOOP_NO_RANK: it is outside */
+    uint32_t rank;
+    /* Of the whole tensor. The count is for error texts. */
     enum hoop_dtype dtype;
     size_t count;
-    /* This rank's parts, dense, of the shapes that the redistribution says;
-     * NULL, or without data, where it has none. The two do not overlap, unless
-     * they are one and nothing changes. The structs are borrowed for the call,
+    /* This rank's dense parts, in the shapes of the redistribution. NULL, or
+     * without data, where it has none. They must not overlap, unless they are
+     * the same and nothing changes. The structs are borrowed for the call, the
      * data until the operation has been waited for. */
     const struct hoop_tensor *from;
     const struct hoop_tensor *to;
-    /* finish when *to is complete, destroy however it ended, once each; without
-     * next. Taken, also when the call fails. */
+    /* finish is called when *to is complete, destroy however the operation
+     * ended, each once. next is not used. The runner takes the owner, even if
+     * the call fails. */
     struct chain hooks;
 };
 
-/*
- * Collective over comm. Where nothing is sent by any rank, or this process is
- * outside, there is nothing to wait for: the start does it all, hooks included.
- * What is in *to after a failure is unspecified.
- *
- * Handle: HOOP_E_EXHAUSTED (two buffers to sort blocks in).
- * Thread: as a collective of comm.
- */
+/* Run a redistribution, collective over comm. If no rank sends anything, or
+ * this process is outside, even the start does everything, hooks included.
+ * After a failure the content of *to is unspecified.
+ * Handle: HOOP_E_EXHAUSTED (memory for packing), and as a collective.
+ * Thread: as a collective of comm. */
 enum hoop_status
 redistribute_runner_run(const struct redistribute_runner_request *request);
 enum hoop_status

@@ -1,16 +1,16 @@
 /*
- * parallel/redistribution.h - how a tensor gets from one layout to another
+ * parallel/redistribution.h - plans how a tensor changes its layout
  *
- * Pure, and the same on every rank: from two layouts over the ranks of one
- * context to steps in a row. A step on lines is a collective among the ranks
- * that differ along some axes only, on all such lines at once; an exchange is
- * one alltoallv of the whole context, in which every rank gets each element
- * that it has not from one of those who have it.
+ * The functions are pure and return the same on every rank. From two layouts
+ * over the ranks of one context they derive a sequence of steps. A step on
+ * lines is a collective among ranks that differ along some axes only, on all
+ * such lines at once. An exchange is one alltoallv over the whole context, in
+ * which each rank gets every element that it lacks from one rank that has it.
  *
  * Whatever the steps are, all elements of a rank's result come from one replica
  * of the source (parallel/exchange.h): nothing is gathered or exchanged along
- * axes whose ranks take from different ones. So along axes that neither layout
- * of one mesh uses, nothing moves. An axis of size 1 counts as none.
+ * axes whose ranks take from different replicas. So nothing moves along axes
+ * that neither layout of one mesh uses. Axes of size 1 are ignored.
  */
 
 #ifndef PARALLEL_REDISTRIBUTION_H
@@ -30,69 +30,69 @@
 #include "plan/plan.h"
 #include "tune/tuner.h"
 
-/* A layout, and where the places of its mesh are in the context. */
+/* A layout, and the ranks of the context at the places of its mesh. */
 struct redistribution_side {
-    const uint32_t *ranks; /* [place], each once; NULL: 0, 1, ... */
+    const uint32_t *ranks; /* [place], each rank once; NULL: 0, 1, ... */
     struct hoop_mesh_shape mesh;
     struct hoop_sharding sharding;
 };
 
 enum redistribution_way {
     REDISTRIBUTION_FORWARD,
-    /* Of a gradient: addends count as whole, on either side. */
+    /* Of a gradient: partial axes count as whole on both sides. */
     REDISTRIBUTION_BACKWARD,
 };
 
 struct redistribution_request {
     struct redistribution_side from;
     struct redistribution_side to;
-    uint32_t n_ranks; /* of the context */
+    uint32_t n_ranks; /* size of the context */
     struct hoop_shape shape;
     enum hoop_dtype dtype;
     enum redistribution_way way;
-    /* What is fast: the machine, and the context's ranks in its world. NULL:
-     * a machine is made up, and all ranks are on one node. */
+    /* Source of the machine's speeds and of the overrides. NULL: a typical
+     * machine, with all ranks on one node. */
     struct tuner *tuner;
-    const uint32_t *world_ranks; /* [n_ranks]; NULL: 0, 1, ... */
+    /* [n_ranks]: the context's ranks in the world; NULL: 0, 1, ... */
+    const uint32_t *world_ranks;
 };
 
 enum redistribution_mesh {
-    REDISTRIBUTION_FROM, /* the mesh of from, which may be that of to */
+    REDISTRIBUTION_FROM, /* the mesh of from, which may also be that of to */
     REDISTRIBUTION_TO,
 };
 
 struct redistribution_step {
     enum hoop_step_kind kind;
-    /* Whose ranks take part; of an exchange: before is on from's mesh, after
-     * on to's. Where both are one mesh, FROM. */
+    /* The mesh of the ranks that take part. For an exchange before is on from's
+     * mesh and after is on to's. FROM if both are one mesh. */
     enum redistribution_mesh mesh;
-    /* Of lines, and of a fill; the first counts most in the order of a line's
-     * ranks and blocks. */
+    /* Of lines and of a fill. The first axis is the most significant in the
+     * order of a line's ranks and blocks. */
     struct hoop_axes axes;
-    uint32_t gather_dim; /* ALLGATHER, ALL_TO_ALL: blocks are joined along it */
-    uint32_t shard_dim;  /* SLICE, REDUCE_SCATTER, ALL_TO_ALL: cut along it */
+    /* ALLGATHER, ALL_TO_ALL: blocks are joined along it */
+    uint32_t gather_dim;
+    uint32_t shard_dim; /* SLICE, REDUCE_SCATTER, ALL_TO_ALL: cut along it */
     struct hoop_sharding before;
     struct hoop_sharding after;
-    /* What does it on each line, or the exchange; NULL: nothing is sent. */
+    /* The algorithm for each line, or for the exchange. NULL: nothing is
+     * sent. */
     const struct algorithm *algorithm;
     double time_ns; /* estimate */
 };
 
-/* Owns copies of all that it needs but the tuner. */
+/* A plan. It owns copies of all that it needs but the tuner. */
 struct redistribution;
 
-/*
- * *out_redistribution is the caller's. No steps: every rank of to's mesh has
- * what it needs, where it needs it.
- *
- * Handle: HOOP_E_INVALID (either sharding, as hoop_sharding_check(); dtype;
- * the ranks of a side: out of the context, or one twice; a partial operator
- * that is none of dtype), with the same text on every rank; HOOP_E_EXHAUSTED.
- */
+/* Plans a redistribution. The caller frees *out_redistribution. It has no steps
+ * if every rank of to's mesh already has its part where it must be.
+ * Handle: HOOP_E_INVALID (either sharding, as hoop_sharding_check(); dtype; a
+ * rank of a side outside the context, or twice in it; a partial operator that
+ * dtype does not have), with the same text on every rank; HOOP_E_EXHAUSTED. */
 enum hoop_status
 redistribution_create(const struct redistribution_request *request,
                       struct redistribution **out_redistribution);
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 redistribution_destroy(struct redistribution *redistribution);
 DEFINE_CLEANUP(struct redistribution *, redistribution_destroy)
@@ -102,23 +102,25 @@ redistribution_n_steps(const struct redistribution *redistribution);
 const struct redistribution_step *
 redistribution_step(const struct redistribution *redistribution, uint32_t step);
 
-/* Where a rank of the context is on a mesh; HOOP_NO_RANK: it is not. */
+/* Returns the place of a rank of the context on a mesh, or HOOP_NO_RANK. */
 uint32_t
 redistribution_place(const struct redistribution *redistribution,
                      enum redistribution_mesh mesh,
                      uint32_t rank);
 
-/* What a rank has before a step, on that step's mesh; before step n_steps: in
- * the end. False: it is not in that mesh. */
+/* Finds what a rank has before a step, on the mesh of that step; step n_steps
+ * stands for the end. Returns false if the rank is not in that mesh. */
 bool
 redistribution_part(const struct redistribution *redistribution,
                     uint32_t step,
                     uint32_t rank,
                     struct hoop_part *out_part);
 
-/* Steps on lines, for a rank that takes part: the shape of its plan (not in
- * place, without nodes; in elements), whose size is the line's and whose rank
- * is its number in it; and the rank in the context of the line's n-th. */
+/* For a step on lines and a rank that takes part. redistribution_shape()
+ * returns the shape of the rank's plan in elements, not in place and without
+ * nodes; its size is that of the line and its rank the number in the line.
+ * redistribution_member() returns the rank in the context of the line's n-th
+ * member. */
 struct plan_shape
 redistribution_shape(const struct redistribution *redistribution,
                      uint32_t step,
@@ -129,18 +131,17 @@ redistribution_member(const struct redistribution *redistribution,
                       uint32_t rank,
                       uint32_t n);
 
-/* A box of elements, and where it lies in the parts of two ranks. */
+/* A box of elements, and its position in the parts of two ranks. */
 struct redistribution_piece {
     struct hoop_shape shape;
     size_t in_sender[HOOP_MAX_DIMS]; /* offset along each dimension */
     size_t in_receiver[HOOP_MAX_DIMS];
 };
 
-/*
- * What sender gives to receiver in an exchange; both ranks of the context, and
- * maybe the same: what it keeps. False: nothing, *out_piece is not written.
- * The pieces of one receiver have each element of its part once.
- */
+/* Finds what sender gives to receiver in an exchange. Both are ranks of the
+ * context; if they are the same, it is what the rank keeps. Returns false and
+ * leaves *out_piece as it was if that is nothing. The pieces of a receiver have
+ * each element of its part once. */
 bool
 redistribution_piece(const struct redistribution *redistribution,
                      uint32_t step,
@@ -148,7 +149,8 @@ redistribution_piece(const struct redistribution *redistribution,
                      uint32_t receiver,
                      struct redistribution_piece *out_piece);
 
-/* Payload that a rank sends to others in a step, and that all send together.
+/* Compute the payload in bytes that a rank sends to others in a step, and that
+ * all ranks send together.
  * Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 redistribution_bytes_sent(const struct redistribution *redistribution,
@@ -160,8 +162,8 @@ redistribution_bytes_total(const struct redistribution *redistribution,
                            uint32_t step,
                            uint64_t *out_n_bytes);
 
-/* The same numbers on ranks that mean the same redistribution, for a call's
- * signature: what was asked for and the steps. */
+/* Returns numbers for the signature of a call: the request and the steps. They
+ * are equal on ranks that run the same redistribution. */
 const size_t *
 redistribution_signature(const struct redistribution *redistribution,
                          uint32_t *out_n_numbers);

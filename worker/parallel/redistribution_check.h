@@ -1,11 +1,12 @@
-/* parallel/redistribution_check.h - whether a redistribution can be done */
+/* parallel/redistribution_check.h - checks the request of a redistribution */
 
 #ifndef PARALLEL_REDISTRIBUTION_CHECK_H
 #define PARALLEL_REDISTRIBUTION_CHECK_H
 
 #include "parallel/redistribution.h"
 
-/* As redistribution_create(); how many places each mesh has. */
+/* Checks a request and counts the places of both meshes.
+ * Handle: as redistribution_create(). */
 enum hoop_status
 redistribution_check(const struct redistribution_request *request,
                      uint32_t out_n_places[2]);

@@ -1,9 +1,10 @@
 /*
- * parallel/redistribution_steps.h - the steps of a redistribution, found
+ * parallel/redistribution_steps.h - finds the steps of a redistribution
  *
- * Joins the search (parallel/shortest_path.h) with what steps cost (parallel/step_cost.h).
- * Addends that are not to stay are reduced on the way; new ones are made of
- * what is whole at the end.
+ * Joins the path search (parallel/shortest_path.h) with the cost of steps
+ * (parallel/step_cost.h). Partial axes that do not stay partial are reduced on
+ * the way; new partial axes are made from whole elements by a last step, a
+ * fill.
  */
 
 #ifndef PARALLEL_REDISTRIBUTION_STEPS_H
@@ -12,14 +13,14 @@
 #include "parallel/exchange.h"
 #include "parallel/redistribution.h"
 
-/* A request, checked. */
+/* A request that has been checked. */
 struct redistribution_problem {
     const struct redistribution_request *request;
     enum exchange_meshes meshes;
-    struct hoop_sharding from; /* backward: without addends */
+    struct hoop_sharding from; /* backward: without partial axes, as to */
     struct hoop_sharding to;
-    const struct exchange_side *sides[2]; /* by mesh; their tilings are from's
-                                             and to's */
+    /* by mesh; their tilings are those of from and to */
+    const struct exchange_side *sides[2];
     const struct replicas *replicas;
 };
 
@@ -28,18 +29,19 @@ struct redistribution_steps {
     struct redistribution_step steps[HOOP_MAX_STEPS];
 };
 
-/* Bits of from's axes that hold addends and are reduced on the way: all but
- * those that stay partial, with the same operator on the same mesh. */
+/* Returns a bit for each axis of from that is partial and gets reduced: all but
+ * those that stay partial with the same operator on the same mesh. */
 unsigned
 redistribution_reduced(const struct redistribution_problem *problem);
 
-/* The exchange from one sharding to another. */
+/* Returns the exchange between two shardings. */
 struct exchange
 problem_exchange(const struct redistribution_problem *problem,
                  const struct hoop_sharding *before,
                  const struct hoop_sharding *after);
 
-/* Handle: HOOP_E_EXHAUSTED. */
+/* Finds the cheapest steps.
+ * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 redistribution_steps_find(const struct redistribution_problem *problem,
                           struct redistribution_steps *out_steps);

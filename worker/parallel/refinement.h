@@ -1,9 +1,10 @@
 /*
- * parallel/refinement.h - two grids of the same places as one
+ * parallel/refinement.h - the common refinement of two grids of the same places
  *
- * Pure. 2 x 4 and 2 x 2 x 2 are both 2 x 2 x 2: an axis of four is two axes of
- * two. What lies over one of them lies over the other, too, and what neither
- * uses is seen to be unused.
+ * The functions are pure. Grids of 2 x 4 and 2 x 2 x 2 are both 2 x 2 x 2: an
+ * axis of four is two axes of two. A sharding over one of them can be written
+ * over the refinement, where an axis that neither sharding uses is visible as
+ * unused.
  */
 
 #ifndef PARALLEL_REFINEMENT_H
@@ -13,14 +14,16 @@
 
 #include "hoop/sharding.h"
 
-/* Of as many places both, without axes of one place. False: there is none
- * (2 x 3 and 3 x 2), or it has too many axes. */
+/* Finds the refinement of two grids of equally many places, without axes of
+ * size 1. Returns false if there is none (2 x 3 and 3 x 2), or if it has too
+ * many axes. */
 bool
 refinement_of(const struct hoop_mesh_shape *one,
               const struct hoop_mesh_shape *other,
               struct hoop_mesh_shape *out_fine);
 
-/* The same parts for every place of fine, which refines coarse. */
+/* Returns the sharding over fine, which refines coarse, that gives every place
+ * the same part. */
 struct hoop_sharding
 refinement_sharding(const struct hoop_mesh_shape *coarse,
                     const struct hoop_mesh_shape *fine,

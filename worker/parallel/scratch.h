@@ -1,8 +1,8 @@
 /*
- * parallel/scratch.h - memory that results are put in one after the other
+ * parallel/scratch.h - memory that one result after the other is put in
  *
- * It is lent to one move at a time, from its start until it has been waited
- * for: two at once would write over each other.
+ * A scratch is lent to one move at a time, from its start until it has been
+ * waited for. Two moves at once would overwrite each other's results.
  */
 
 #ifndef PARALLEL_SCRATCH_H
@@ -13,17 +13,16 @@
 #include "hoop/tensor.h"
 #include "hoop/tensor_parallel.h"
 
-/*
- * At least n_bytes, aligned to 64; what was in it before is lost. Ends with
- * scratch_release(). Handle: HOOP_E_PRECONDITION (it is lent), HOOP_E_INVALID
- * (tensor lies in it), HOOP_E_EXHAUSTED.
- */
+/* Lends at least n_bytes, aligned to 64; the previous content is lost. The
+ * caller returns it with scratch_release().
+ * Handle: HOOP_E_PRECONDITION (it is lent), HOOP_E_INVALID (tensor lies in it),
+ * HOOP_E_EXHAUSTED. */
 enum hoop_status
 scratch_acquire(struct hoop_scratch *scratch,
                 size_t n_bytes,
                 const struct hoop_tensor *tensor,
                 void **out_bytes);
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 scratch_release(struct hoop_scratch *scratch);
 

@@ -1,10 +1,10 @@
 /*
- * parallel/shard.h - a tensor's equal shares, which ranks that hold the same
- * send each of and gather again
+ * parallel/shard.h - equal shares of a tensor that several ranks hold
  *
- * Share r of n is the r-th of n equal runs of the flat tensor. It has a shape
- * that follows from the tensor's, so that two sides which do not mean the same
- * shape find out, as far as it can tell.
+ * Each of these ranks sends one share, and the receivers gather the shares
+ * again. Share r of n is the r-th of n equal parts of the flat tensor. The
+ * shape of a share follows from that of the tensor, so that two sides that
+ * expect different shapes notice, as far as the share can tell.
  */
 
 #ifndef PARALLEL_SHARD_H
@@ -16,20 +16,22 @@
 
 #include "hoop/tensor.h"
 
-/* Whether a tensor of count elements is cut for n_ranks ranks. */
+/* Returns whether a tensor of count elements is cut for n_ranks ranks. */
 bool
 shard_is_cut(size_t count, uint32_t n_ranks);
 
-/* Share rank of n_ranks: points into tensor, which is dense and is cut. */
+/* Returns share rank of n_ranks. It points into tensor, which is dense and
+ * cut. */
 struct hoop_tensor
 shard_of(const struct hoop_tensor *tensor, uint32_t rank, uint32_t n_ranks);
 
-/* Instead of one, of a tensor that is not cut: no elements, but the tensor's sizes,
- * as many as fit, so that ranks which do not mean the same find out. */
+/* Returns what stands for a share of a tensor that is not cut. It has no
+ * elements, but as many of the tensor's sizes as fit, so that ranks that expect
+ * different tensors notice. */
 struct hoop_tensor
 shard_uncut(const struct hoop_tensor *tensor);
 
-/* Of nobody: no elements, so that it fits none. */
+/* Returns a share without elements that fits no tensor's share. */
 struct hoop_tensor
 shard_none(enum hoop_dtype dtype);
 

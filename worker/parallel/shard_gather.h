@@ -1,4 +1,4 @@
-/* parallel/shard_gather.h - shares that came become whole tensors again */
+/* parallel/shard_gather.h - gathers received shares to whole tensors */
 
 #ifndef PARALLEL_SHARD_GATHER_H
 #define PARALLEL_SHARD_GATHER_H
@@ -7,14 +7,13 @@
 
 #include "parallel/tensor_transfer.h"
 
-/*
- * Of the lists of one transfer those that were received in shares: every rank
- * that shares sends its shard to all others, of a tensor that is not cut nothing.
- * For a list that has failed here it sends nothing and refuses what comes, with
- * the text of how it has ended, so that the others fail, too; also where only
- * its sender meant shares, and for which no rank is to wait. ends has a list's
- * failure if it had none.
- */
+/* Gathers the lists of one transfer that were received in shares. Every rank
+ * sends its share to all others of tensor_parallel, or nothing of a tensor that
+ * is not cut. For a list that has failed on this rank it sends nothing and
+ * refuses what arrives, with the text of the failure, so that the list fails on
+ * the other ranks, too, and no rank waits in vain. This also covers a list of
+ * which only the sender used shares. A failure of a list is stored in ends
+ * unless there was one before. */
 void
 shard_gather(const struct tensor_transfer *tensor_transfers,
              size_t n_parcels,

@@ -5,7 +5,8 @@
 
 #include "hoop/sharding.h"
 
-/* "S01", or "R" for no axes; axes in excess are left out. */
+/* "S01", or "R" for no axes. Axes above HOOP_MAX_AXES in number are left
+ * out. */
 struct axes_text {
     char text[HOOP_MAX_AXES + 2];
 };

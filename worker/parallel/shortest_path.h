@@ -1,15 +1,15 @@
 /*
- * parallel/shortest_path.h - the cheapest row of steps from one sharding to another
+ * parallel/shortest_path.h - the cheapest sequence of steps between shardings
  *
- * Pure: Dijkstra's search over shardings. Within one mesh, mesh_steps lead from each
- * to others (parallel/mesh_step.h). An exchange leads from where nothing is left to
- * be reduced to the target, or to where one allgather makes it the target; it
- * may change the mesh. A direct way is known before the search begins, so that
- * there is an answer however many shardings there are: past
- * LIMIT_PATH_SHARDINGS no new ones are looked at.
+ * Pure: Dijkstra's algorithm over shardings. Within one mesh, steps along lines
+ * lead from each sharding to others (parallel/mesh_step.h). An exchange leads
+ * from a sharding with nothing left to reduce to the target, or to one that a
+ * single allgather turns into the target; it may change the mesh. A direct path
+ * is known before the search begins, so there is always a result: after
+ * LIMIT_PATH_SHARDINGS shardings no new ones are added.
  *
- * The tensor is never spread out on the way: no part in between is larger than
- * the larger one of those at both ends.
+ * The tensor never grows on the way: no part in between is larger than the
+ * larger of the parts at both ends.
  */
 
 #ifndef PARALLEL_SHORTEST_PATH_H
@@ -19,9 +19,10 @@
 #include "parallel/redistribution.h"
 
 enum shortest_path_kind {
-    SHORTEST_PATH_ONE_MESH,   /* mesh_steps, and exchanges */
+    SHORTEST_PATH_ONE_MESH,   /* steps along lines, and exchanges */
     SHORTEST_PATH_TWO_MESHES, /* reductions, an exchange, an allgather */
-    SHORTEST_PATH_MESH_STEPS, /* mesh_steps alone, through parts of any size */
+    /* steps along lines only, with parts of any size */
+    SHORTEST_PATH_MESH_STEPS,
 };
 
 struct path_step {
@@ -32,14 +33,14 @@ struct path_step {
 
 struct shortest_path_request {
     enum shortest_path_kind kind;
-    /* Plain (sharding_plain()); all that is partial in to is so in from. */
+    /* In the canonical form of sharding_plain(). Axes partial in to are partial
+     * in from. */
     struct hoop_sharding from;
     struct hoop_sharding to;
     struct mesh_step_rules from_rules;
-    struct mesh_step_rules
-        to_rules;          /* SHORTEST_PATH_MESH_STEPS: not looked at */
-    uint32_t n_path_steps; /* at most */
-    /* Of a path_step, 0 or more. */
+    struct mesh_step_rules to_rules; /* not used by SHORTEST_PATH_MESH_STEPS */
+    uint32_t n_path_steps;           /* largest number of steps */
+    /* Computes the cost of a step, 0 or more. */
     enum hoop_status (*cost)(void *owner,
                              const struct path_step *path_step,
                              double *out_cost);
@@ -52,10 +53,9 @@ struct shortest_path {
     double cost;
 };
 
-/*
- * Handle: HOOP_E_EXHAUSTED (no memory; or no row of n_path_steps was found, of
- * SHORTEST_PATH_MESH_STEPS only), and those of cost.
- */
+/* Finds the cheapest path.
+ * Handle: HOOP_E_EXHAUSTED (no memory; for SHORTEST_PATH_MESH_STEPS also: no
+ * path of n_path_steps was found), and those of cost. */
 enum hoop_status
 shortest_path_find(const struct shortest_path_request *request,
                    struct shortest_path *out_shortest_path);

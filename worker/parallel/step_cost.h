@@ -1,10 +1,11 @@
 /*
- * parallel/step_cost.h - what a step of a redistribution costs
+ * parallel/step_cost.h - estimates the cost of a redistribution's step
  *
- * Pure: from what all ranks know alike, the machine and who shares a node. A
- * line's collective is simulated with the plans that would run (tune/estimate.h)
- * on its share of what the lines of a node have together; an exchange is what
- * the busiest rank, processor or interface has to do.
+ * The functions are pure and use what all ranks know alike: the machine, and
+ * which ranks share a node. The collective of a line is simulated with the
+ * plans that would run (tune/estimate.h), on the line's share of what its node
+ * has. The cost of an exchange is the work of the busiest rank, processor or
+ * network interface.
  */
 
 #ifndef PARALLEL_STEP_COST_H
@@ -16,10 +17,10 @@
 #include "plan/registry.h"
 #include "tune/overrides.h"
 
-/* The lines along some axes, by the one on most nodes. */
+/* The lines along some axes, represented by the one on most nodes. */
 struct step_cost_line {
-    struct plan_nodes *nodes; /* NULL: not looked at yet */
-    uint32_t n_lines;         /* that share its first rank's node */
+    struct plan_nodes *nodes; /* NULL: not computed yet */
+    uint32_t n_lines;         /* lines that share its first rank's node */
 };
 
 enum {
@@ -27,7 +28,7 @@ enum {
     STEP_COST_KEPT = 128,
 };
 
-/* What was asked for before. */
+/* The result of an earlier simulation. */
 struct step_cost_kept {
     enum collective_kind collective;
     uint64_t n_bytes;
@@ -42,9 +43,9 @@ struct step_costs {
     uint32_t *node_of; /* [rank of the context] */
     uint32_t n_ranks;
     size_t element_size;
-    const struct exchange_side *sides[2]; /* borrowed; by mesh: their places */
-    struct step_cost_line lines[2]
-                               [STEP_COST_LINES]; /* by mesh and mask of axes */
+    const struct exchange_side *sides[2]; /* by mesh, borrowed: their places */
+    /* by mesh and mask of axes */
+    struct step_cost_line lines[2][STEP_COST_LINES];
     uint32_t n_kept;
     struct step_cost_kept kept[STEP_COST_KEPT];
 };
@@ -54,17 +55,19 @@ struct step_cost {
     const struct algorithm *algorithm; /* NULL: nothing is sent */
 };
 
-/* world_ranks as in the request; tuner NULL: a machine that is usual.
+/* Initialises for a request. world_ranks is as in the request; without a tuner
+ * the machine is a typical one. The caller calls step_costs_deinit() also after
+ * a failure.
  * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 step_costs_init(struct step_costs *step_costs,
                 const struct redistribution_request *request);
-/* Zeroed is fine. */
+/* Zeroed memory is allowed. */
 void
 step_costs_deinit(struct step_costs *step_costs);
 
-/* A mesh_step of a rank that has n_before elements and then n_after. Exchanges are
- * none. Handle: HOOP_E_EXHAUSTED. */
+/* A step on lines, not an exchange, and how many elements a rank has before and
+ * after it. The cost functions handle: HOOP_E_EXHAUSTED. */
 struct step_cost_request {
     const struct mesh_step *mesh_step;
     enum redistribution_mesh mesh;

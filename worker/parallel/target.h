@@ -1,8 +1,8 @@
 /*
  * parallel/target.h - where the result of a move is put
  *
- * In memory of the caller, new memory, or a scratch. Whatever it is, it is not
- * a part of what is moved.
+ * The result is put in memory of the caller, in new memory or in a scratch. It
+ * never overlaps the tensor that is moved, but may be the same if the shape is.
  */
 
 #ifndef PARALLEL_TARGET_H
@@ -18,17 +18,15 @@ struct target {
     struct hoop_scratch *scratch; /* lent; NULL: none */
 };
 
-/*
- * *call->out is of the tensor's dtype and of shape, and has data. The tensor
- * has been checked. Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED,
- * HOOP_E_PRECONDITION; there is nothing to withdraw then.
- */
+/* Gives *call->out the tensor's dtype, the shape and memory. The tensor has
+ * been checked. After a failure there is nothing to withdraw.
+ * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED, HOOP_E_PRECONDITION. */
 enum hoop_status
 target_prepare(const struct move_call *call,
                const struct hoop_shape *shape,
                struct target *out_target);
 
-/* The call has failed: *out is as it was. */
+/* Undoes target_prepare() after the call has failed: *out is as it was. */
 void
 target_withdraw(struct target *target);
 

@@ -1,12 +1,14 @@
 /*
- * parallel/tensor_transfer.h - one tensor of a transfer, on its way
+ * parallel/tensor_transfer.h - one tensor of a transfer in progress
  *
- * What is received has its memory before it is started, unless it may be of any
- * shape, and is handed out or withdrawn when all has ended. With sharing, what
- * travels is this rank's shard of a tensor that can be cut. A list of no tensors
- * travels, too, as a tensor_transfer that is empty. With sharing a list has a closing
- * besides: an empty tensor that is sent with the list, but which the receiver
- * takes or refuses when the shares have been gathered, so that the sender knows.
+ * A received tensor has its memory before it is started, unless it may have any
+ * shape. It is handed out or withdrawn when the whole transfer has ended. With
+ * sharing, this rank transfers its share of a tensor that can be cut. A list
+ * without tensors is transferred as one tensor_transfer that is empty.
+ *
+ * With sharing a list is followed by a closing: an empty tensor that is sent
+ * with the list, but that the receiver accepts or refuses only after it has
+ * gathered the shares. So the sender learns whether the receiver has the list.
  */
 
 #ifndef PARALLEL_TENSOR_TRANSFER_H
@@ -24,26 +26,25 @@ struct tensor_transfer {
     const struct transfer *transfer;
     enum transfer_way way;
     size_t index;              /* in its list */
-    struct hoop_tensor tensor; /* what is sent, or received to */
-    struct hoop_tensor shard;  /* of it, when it is cut */
+    struct hoop_tensor tensor; /* the tensor to send, or to receive into */
+    struct hoop_tensor shard;  /* this rank's share, if it is cut */
     bool is_cut;
-    bool is_empty;          /* stands for a list of none */
-    bool is_closing;        /* of its list, which it is not part of */
-    bool is_any_shape;      /* expected: tensor is what comes */
-    bool is_owned;          /* tensor's data are hoop's until handed out */
-    uint32_t received_part; /* of what came and did not fit */
-    hoop_op_t *op;          /* while it is under way */
+    bool is_empty;          /* stands for a list without tensors */
+    bool is_closing;        /* closing of its list, not a part of it */
+    bool is_any_shape;      /* any shape is accepted: tensor is what arrives */
+    bool is_owned;          /* the data are hoop's until handed out */
+    uint32_t received_part; /* part of what arrived but did not fit */
+    hoop_op_t *op;          /* while it is in progress */
 };
 
-/*
- * A new tensor_transfer, of which transfer, way and index are set. Checks the tensor and
- * gives memory to one that is received.
- * Handle: HOOP_E_INVALID and HOOP_E_EXHAUSTED; nothing to withdraw then.
- */
+/* Checks the tensor and allocates memory for one that is received. transfer,
+ * way and index have been set. After a failure there is nothing to withdraw.
+ * Handle: HOOP_E_INVALID and HOOP_E_EXHAUSTED. */
 enum hoop_status
 tensor_transfer_prepare(struct tensor_transfer *tensor_transfer);
 
-/* What has come is its receiver's, or nobody's. Sent: nothing. */
+/* Hand a received tensor out to the caller, or free memory that hoop allocated
+ * for it. They do nothing to a sent tensor. */
 void
 tensor_transfer_hand_out(struct tensor_transfer *tensor_transfer);
 void
@@ -51,10 +52,11 @@ tensor_transfer_withdraw(struct tensor_transfer *tensor_transfer);
 
 bool
 tensor_transfer_is_received(const struct tensor_transfer *tensor_transfer);
-/* Whether its list has a closing: not to itself. */
+/* Returns whether its list has a closing. A list to the stage itself has
+ * none. */
 bool
 tensor_transfer_has_closing(const struct tensor_transfer *tensor_transfer);
-/* Whether it is received when the rest of the transfer has been. */
+/* Returns whether it is received only after the rest of the transfer. */
 static inline bool
 tensor_transfer_is_late(const struct tensor_transfer *tensor_transfer)
 {
@@ -62,19 +64,19 @@ tensor_transfer_is_late(const struct tensor_transfer *tensor_transfer)
            tensor_transfer_is_received(tensor_transfer);
 }
 
-/* Tag of its shares among those who gather. */
+/* Returns the tag of its shares between the ranks that gather them. */
 uint64_t
 tensor_transfer_share_tag(const struct tensor_transfer *tensor_transfer);
-/* Its place in its list, as a message says it. */
+/* Returns its position in its list as messages carry it. */
 uint32_t
 tensor_transfer_part(const struct tensor_transfer *tensor_transfer);
 
-/* Between the stages; borrows tensor_transfer. */
+/* Returns its message between the stages, which borrows tensor_transfer. */
 struct tensor_message
 tensor_transfer_message(struct tensor_transfer *tensor_transfer);
 
-/* Its journey failed, with the text that is the last error's: raised again
- * with a word on what it was. */
+/* Raises the last error again, with a description of the tensor before it.
+ * Returns status. */
 enum hoop_status
 tensor_transfer_raise(const struct tensor_transfer *tensor_transfer,
                       enum hoop_status status);

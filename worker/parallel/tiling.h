@@ -1,9 +1,10 @@
 /*
- * parallel/tiling.h - a tensor as the tiles that the axes of a mesh cut
+ * parallel/tiling.h - a tensor as tiles that the axes of a mesh cut
  *
- * Pure. Along each dimension a tile has a number, which the axes that cut it
- * are in mixed radix. Sizes that do not divide are balanced: the first tiles
- * have one element more, and the last ones may have none.
+ * The functions are pure. A tile has a number along each dimension; the axes
+ * that cut the dimension write it in mixed radix. If a size does not divide
+ * evenly, the first tiles have one element more, and the last ones may have
+ * none.
  */
 
 #ifndef PARALLEL_TILING_H
@@ -26,8 +27,8 @@ struct tile {
     struct hoop_part part;
 };
 
-/* Of n tiles of size elements: what tile number i has, and where it begins;
- * and which one has element at, which is below size. */
+/* Of n tiles of size elements: return the size of tile i, its offset, and the
+ * tile that has element at, which is below size. */
 size_t
 tile_size(size_t size, uint32_t n, uint32_t i);
 size_t
@@ -35,24 +36,25 @@ tile_offset(size_t size, uint32_t n, uint32_t i);
 uint32_t
 tile_of(size_t size, uint32_t n, size_t at);
 
-/* They have been checked (hoop_sharding_check()). */
+/* Initialises a tiling. The arguments have passed hoop_sharding_check(). */
 void
 tiling_init(struct tiling *tiling,
             const struct hoop_sharding *sharding,
             const struct hoop_mesh_shape *mesh,
             const struct hoop_shape *shape);
 
-/* The tile of the place at coordinates. */
+/* Finds the tile of the place at coordinates. */
 void
 tiling_tile(const struct tiling *tiling,
             const uint32_t coordinates[HOOP_MAX_AXES],
             struct tile *out_tile);
 
-/* Elements of the largest tile: the first. */
+/* Returns the number of elements of the largest tile, which is the first. */
 size_t
 tiling_largest(const struct tiling *tiling);
 
-/* What both have; false: nothing, *out_both is not written. */
+/* Computes the intersection of two parts. Returns false and leaves *out_both as
+ * it was if it is empty. */
 bool
 part_intersect(const struct hoop_part *one,
                const struct hoop_part *other,

@@ -1,6 +1,8 @@
 /*
- * parallel/transfer.h - one call of a pipeline: lists of tensors in up to four
- * directions, started together and waited for
+ * parallel/transfer.h - one call of a pipeline
+ *
+ * A transfer has lists of tensors in up to four directions. All are started
+ * together and then waited for.
  */
 
 #ifndef PARALLEL_TRANSFER_H
@@ -27,31 +29,36 @@ enum {
 };
 
 struct transfer {
-    const struct hoop_tensors *lists[TRANSFER_WAYS]; /* NULL: not this one */
+    /* NULL: nothing in this direction */
+    const struct hoop_tensors *lists[TRANSFER_WAYS];
     hoop_comm_t *stages;
-    uint32_t prev; /* ranks of stages */
+    uint32_t prev; /* ranks of stages, as next */
     uint32_t next;
     uint32_t lane;
-    hoop_comm_t *tensor_parallel; /* NULL: none, or alone in it */
-    hoop_comm_t *sharing; /* tensors are cut in shares for it; NULL: whole */
+    hoop_comm_t *tensor_parallel; /* NULL: none, or of one rank */
+    /* tensors are cut into shares for it; NULL: sent whole */
+    hoop_comm_t *sharing;
 };
 
 /* How a list of a transfer has ended. */
 struct transfer_end {
     enum hoop_status status;
-    bool has_moved;              /* between the stages: both know */
+    /* moved between the stages: both sides know */
+    bool has_moved;
     char text[LIMIT_ERROR_TEXT]; /* unless status is HOOP_OK */
 };
 
-/* A list has failed with the last error: its first failure counts. */
+/* Records the last error as a list's failure, unless the list has failed
+ * before. */
 void
 transfer_end_fail(struct transfer_end *end, enum hoop_status status);
 
-/* What the lists are called: "input_grad". */
+/* Returns the name of a direction's list, for example "input_grad". */
 const char *
 transfer_name(enum transfer_way way);
 
-/* Handle: as hoop_pipe_exchange_all(). */
+/* Runs a transfer and waits for it. After a failure nothing is handed out.
+ * Handle: as hoop_pipe_exchange_all(). */
 enum hoop_status
 transfer_run(const struct transfer *transfer);
 

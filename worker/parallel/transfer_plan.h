@@ -1,10 +1,10 @@
 /*
- * parallel/transfer_plan.h - what one rank gives and gets in a step of a
- * redistribution
+ * parallel/transfer_plan.h - what a rank sends and receives in one step
  *
- * Pure. Whoever gives and gets are the ranks of a plan: of a line, or all. A
- * block is a box of what the giver has before the step, and of what the getter
- * has after it; in a plan's buffers blocks lie in the order of its ranks.
+ * The functions are pure. The participants of a step are the ranks of a plan:
+ * those of a line, or all. A block is a box of what the sender has before the
+ * step, and of what the receiver has after it. In the buffers of a plan blocks
+ * are in the order of its ranks.
  */
 
 #ifndef PARALLEL_TRANSFER_PLAN_H
@@ -20,45 +20,46 @@
 #include "plan/plan.h"
 
 struct transfer_plan {
-    /* Alone and of nothing, for a rank that has no part in the step. */
+    /* For a rank that takes no part: one rank, no elements. */
     struct plan_shape shape;
-    /* One block, or one for each rank of the plan: boxes of what this rank has
-     * before the step (out) and after it (in), empty where there is nothing. */
+    /* One block, or one for each rank of the plan. They are boxes of what this
+     * rank has before the step (out) and after it (in), and empty if nothing is
+     * sent. */
     size_t n_out;
     size_t n_in;
     struct hoop_part *out;
     struct hoop_part *in;
-    size_t out_count; /* elements */
+    size_t out_count; /* elements, as in_count */
     size_t in_count;
-    /* What it owns. */
+    /* Owned memory. */
     struct hoop_part *boxes;
     uint32_t *members;
     size_t *counts;
     size_t *firsts; /* room for those of an exchange, out and in */
 };
 
-/* One rank's side of a step. */
+/* One rank's view of a step. */
 struct transfer_plan_place {
     const struct redistribution *redistribution;
     uint32_t step;
     uint32_t rank;
-    uint32_t n_ranks; /* of the context */
+    uint32_t n_ranks; /* size of the context */
 };
 
-/*
- * Of a step in which anything is sent. *out_transfer_plan is the caller's; it
- * borrows nothing. Handle: none (HOOP_E_EXHAUSTED).
- */
+/* Creates the plan of a step in which some rank sends. The caller passes
+ * *out_transfer_plan to transfer_plan_destroy(). It borrows nothing.
+ * Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 transfer_plan_create(const struct transfer_plan_place *place,
                      struct transfer_plan **out_transfer_plan);
-/* Rank of the plan -> of the context; NULL: the same. Lives as long. */
+/* Returns the rank in the context of each rank of the plan. NULL: the same
+ * numbers. The list lives as long as the plan. */
 const uint32_t *
 transfer_plan_members(const struct transfer_plan *transfer_plan);
-/* Of an exchange: neither gives to rank nor gets anything from it. */
+/* Removes what this rank exchanges with rank from the plan of an exchange. */
 void
 transfer_plan_leave_out(struct transfer_plan *transfer_plan, uint32_t rank);
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 transfer_plan_destroy(struct transfer_plan *transfer_plan);
 DEFINE_CLEANUP(struct transfer_plan *, transfer_plan_destroy)

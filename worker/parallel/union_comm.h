@@ -1,8 +1,8 @@
 /*
  * parallel/union_comm.h - communicators of the ranks of two meshes
  *
- * Formed when first asked for by all of these ranks, and kept by the source
- * mesh: a list of ranks has one, whatever the target is.
+ * A communicator is formed when all of its ranks first ask for it. The source
+ * mesh keeps it; targets that lead to the same list of ranks share it.
  */
 
 #ifndef PARALLEL_UNION_COMM_H
@@ -18,7 +18,7 @@ struct union_comm;
 
 struct union_comms {
     pthread_mutex_t lock;
-    LIST_HEAD(, union_comm) list; /* under the lock */
+    LIST_HEAD(, union_comm) list; /* protected by lock */
 };
 
 void
@@ -27,23 +27,20 @@ union_comms_init(struct union_comms *union_comms);
 void
 union_comms_deinit(struct union_comms *union_comms);
 
-/*
- * The world ranks of both meshes: the source's in the order of their places,
- * behind them those of the target that the source has not, in theirs; at most
- * as many as both have. out_places: where in the list the target's places are.
- * Returns how many.
- */
+/* Lists the world ranks of both meshes: the source's by place, then the
+ * target's that are not in the source, by place. out_ranks has room for the
+ * places of both. out_places is set to the index in the list of each place of
+ * the target. Returns the length of the list. */
 uint32_t
 union_comm_list(const hoop_mesh_t *source,
                 const hoop_mesh_t *target,
                 uint32_t *out_ranks,
                 uint32_t *out_places);
 
-/*
- * The communicator of that list, of meshes of one session. Borrowed: it lives
- * as long as source, and outlives target.
- * Handle: as hoop_mesh_comm(). Thread: any.
- */
+/* Returns the communicator of that list. Both meshes are of one session. It is
+ * borrowed and lives as long as source, also after target.
+ * Handle: as hoop_mesh_comm().
+ * Thread: any. */
 enum hoop_status
 union_comm_find(hoop_mesh_t *source,
                 hoop_mesh_t *target,

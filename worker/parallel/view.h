@@ -1,8 +1,8 @@
 /*
- * parallel/view.h - a box of elements where it lies in a larger tensor
+ * parallel/view.h - a box of elements inside a larger tensor
  *
- * Pure: a view knows strides, not memory. A part of a view is a view, so that
- * cutting costs nothing until something is copied.
+ * The functions are pure: a view has strides, but no memory. A part of a view
+ * is a view, so cutting costs nothing until elements are copied.
  */
 
 #ifndef PARALLEL_VIEW_H
@@ -16,55 +16,54 @@
 #include "hoop/tensor.h"
 
 struct view {
-    size_t first; /* element of the memory that stands first */
+    size_t first; /* index in memory of its first element */
     struct hoop_shape shape;
-    size_t strides[HOOP_MAX_DIMS]; /* elements */
+    size_t strides[HOOP_MAX_DIMS]; /* in elements */
 };
 
-/* All of a dense tensor. */
+/* Returns the view of a whole dense tensor. */
 struct view
 view_of(const struct hoop_shape *shape);
-/* box of it, which it has. */
+/* Returns the part of a view that box describes; it must be inside. */
 struct view
 view_cut(const struct view *view, const struct hoop_part *box);
 
-/* Elements of a shape that has been checked. */
+/* Returns the number of elements of a shape that has been checked. */
 size_t
 view_count(const struct hoop_shape *shape);
 
-/*
- * Whether boxes of view that have elements lie one behind the other, in their
- * order, from element *out_first of the memory on.
- */
+/* Returns whether those boxes of view that have elements are contiguous and
+ * follow each other in order. If so, *out_first is where they begin in memory,
+ * in elements. */
 bool
 view_is_run(const struct view *view,
             const struct hoop_part *boxes,
             size_t n_boxes,
             size_t *out_first);
 
-/* Whether each of the boxes lies without gaps, wherever; then out_firsts are
- * the elements of the memory that stand first, 0 for an empty one. */
+/* Returns whether each of the boxes is contiguous by itself. If so, out_firsts
+ * are where they begin in memory, in elements, or 0 for an empty box. */
 bool
 view_is_runs(const struct view *view,
              const struct hoop_part *boxes,
              size_t n_boxes,
              size_t *out_firsts);
 
-/* What is viewed, in memory of dtype. data is borrowed. */
+/* The memory of a view. data is borrowed. */
 struct view_memory {
     enum hoop_dtype dtype;
     void *data; /* at element 0 */
 };
 
-/* Copies between two views of one shape that do not overlap. */
+/* Copies between two views of one shape, which must not overlap. */
 void
 view_copy(const struct view *from,
           const struct view_memory *from_memory,
           const struct view *to,
           const struct view_memory *to_memory);
 
-/* Copies boxes of view to where they lie one behind the other, or back. The two
- * do not overlap. */
+/* Copy boxes of view to packed, one after the other, or back. The two must not
+ * overlap. */
 void
 view_pack(const struct view *view,
           const struct view_memory *memory,
