@@ -1,4 +1,4 @@
-/* parallel/abort_message.c - a tensor that says: the run has failed */
+/* parallel/abort_message.c - the tensor that tells other stages of a failure */
 
 #include "parallel/abort_message.h"
 
@@ -54,7 +54,8 @@ abort_message_unpack(const struct hoop_tensor *tensor,
     const uint8_t *at = (const uint8_t *)tensor->data + ABORT_MESSAGE_NAME;
     for (unsigned i = 0; i < 4; i++)
         status |= (uint32_t)*at++ << (8 * i);
-    /* From outside: it is no success, and its text has an end. */
+    /* The bytes come from another process: ensure that the status is a failure
+     * and that the text is terminated. */
     out_abort_message->status =
         status == HOOP_OK ? HOOP_E_UNKNOWN : (enum hoop_status)status;
     memcpy(out_abort_message->text, at, LIMIT_ABORT_MESSAGE_TEXT);

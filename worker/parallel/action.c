@@ -1,9 +1,9 @@
 /*
- * parallel/action.c - what a communication spec has a rank do
+ * parallel/action.c - what a communication spec requires of a rank
  *
- * A row of a table for each pattern. An input is cut along shard_dim and an
- * output joined along gather_dim, but for the way back of an all-to-all, where
- * they change places, and for a mix-gather, which has one for both.
+ * A table has one row for each pattern. The input is cut along shard_dim and
+ * the output joined along gather_dim. In a backward they change places; a
+ * mix-gather has one list of dimensions for both.
  */
 
 #include "parallel/action.h"
@@ -16,14 +16,14 @@
 /* Which dimensions a pattern needs. */
 enum need {
     NEED_NONE,
-    NEED_SAME,      /* both; forward only the one that it uses */
-    NEED_DIFFERENT, /* both, each its own */
+    NEED_SAME,      /* both, equal; forward only the one that it uses */
+    NEED_DIFFERENT, /* gather_dim and shard_dim, independent */
     NEED_MIX,
 };
 
 struct rule {
     const char *name;
-    enum action_kind kinds[2]; /* forward, backward */
+    enum action_kind kinds[2]; /* [enum action_way] */
     enum need need;
 };
 
@@ -94,7 +94,7 @@ check_known(const struct hoop_axes *axes,
     return HOOP_OK;
 }
 
-/* One axis, or all in the order of places. */
+/* Returns in *out_line the one axis, or all axes in the order of places. */
 static enum hoop_status
 line_of_axes(const struct hoop_axes *axes,
              const struct hoop_mesh_shape *mesh,
@@ -125,8 +125,8 @@ line_of_axes(const struct hoop_axes *axes,
     return HOOP_OK;
 }
 
-/* Numbers count along the first of the axes first, which is the last of the
- * line. */
+/* Blocks are numbered along the first of the axes first, so it comes last in
+ * the line. */
 static enum hoop_status
 line_of_mix(const struct hoop_axes *axes,
             const struct hoop_mesh_shape *mesh,
@@ -160,7 +160,7 @@ action_line(const struct hoop_comm_spec *spec,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* name is that of the pattern, what of the dimension. */
+/* name is that of the pattern, what that of the dimension. */
 static enum hoop_status
 one_dim(const struct hoop_comm_dims *dims,
         const char *name,
@@ -182,7 +182,8 @@ one_dim(const struct hoop_comm_dims *dims,
                        what, name, dims->dims[0], n_dims);
 }
 
-/* Both dimensions; forward only, the one that is missing is as the other. */
+/* Finds both dimensions. If the spec is forward only and the dimensions must be
+ * equal, the one that is not used is taken from the other. */
 static enum hoop_status
 two_dims(const struct hoop_comm_spec *spec,
          const struct rule *rule,
@@ -213,7 +214,8 @@ two_dims(const struct hoop_comm_spec *spec,
     return HOOP_OK;
 }
 
-/* One dimension by all ranks, or two by an axis each. */
+/* A mix-gather cuts one dimension by all ranks, or two dimensions by one axis
+ * each. */
 static enum hoop_status
 mix_cuts(const struct hoop_comm_spec *spec,
          const struct hoop_mesh_shape *mesh,
@@ -257,7 +259,7 @@ cut_once(uint32_t dim, uint32_t n_parts)
     return (struct cuts){.n_cuts = 1, .cuts = {{dim, n_parts}}};
 }
 
-/* What is cut and joined. */
+/* Sets what is cut and joined in the forward. */
 static enum hoop_status
 action_cuts(struct action *action,
             const struct hoop_comm_spec *spec,
@@ -348,8 +350,8 @@ action_number(const struct action *action,
     return number;
 }
 
-/* The backward can be done with what the forward makes: where it cuts, it cuts
- * what was joined. */
+/* The backward needs no check of its own: where it cuts, it cuts what the
+ * forward joined. */
 enum hoop_status
 hoop_comm_spec_result(const struct hoop_comm_spec *spec,
                       const struct hoop_mesh_shape *mesh,

@@ -1,4 +1,4 @@
-/* parallel/activation_store.c - the tensors that a stage holds while a schedule runs */
+/* parallel/activation_store.c - the tensors that a stage holds during a run */
 
 #include "parallel/activation_store.h"
 

@@ -1,8 +1,8 @@
 /*
  * parallel/blocks.c - a dense tensor as one block for each rank
  *
- * A block is a tensor with the whole one's strides. Where one dimension is cut,
- * all blocks are copied by tensor/axis.h, which minds the cache.
+ * A block is a tensor with the strides of the whole one. If a single dimension
+ * is cut, tensor/axis.h copies all blocks in an order that suits the cache.
  */
 
 #include "parallel/blocks.h"
@@ -72,7 +72,7 @@ cuts_interleave(const struct cuts *cuts, const struct hoop_shape *whole)
     return n_outer > 1;
 }
 
-/* A block where it lies in the whole tensor. */
+/* A block inside the whole tensor. */
 struct view {
     struct hoop_tensor tensor;
     size_t strides[HOOP_MAX_DIMS];
@@ -138,7 +138,7 @@ block_put(const struct cuts *cuts,
     layout_copy(&from, &view.tensor);
 }
 
-/* Where the only dimension that is cut is; false: there are others. */
+/* Finds the only dimension that is cut. Returns false if there are others. */
 static bool
 axis_cut(const struct cuts *cuts,
          const struct hoop_tensor *whole,

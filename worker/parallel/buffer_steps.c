@@ -1,18 +1,18 @@
-/* parallel/buffer_steps.c - where one rank's part lies, step by step */
+/* parallel/buffer_steps.c - where a rank's part lies at each step */
 
 #include "parallel/buffer_steps.h"
 
 #include "base/error.h"
 #include "dtype/neutral.h"
 
-/* What follows a part in buffer is in the other. */
+/* Returns a buffer that a part in buffer can be copied to. */
 static enum buffer
 other_than(enum buffer buffer)
 {
     return buffer == BUFFER_FIRST ? BUFFER_SECOND : BUFFER_FIRST;
 }
 
-/* After buffer_step number nothing moves any more. */
+/* Returns whether no step after step number moves elements. */
 static bool
 is_last(const struct redistribution *redistribution, uint32_t number)
 {
@@ -25,8 +25,8 @@ is_last(const struct redistribution *redistribution, uint32_t number)
     return true;
 }
 
-/* Where a dense part behind the step goes, of which source is the other side.
- */
+/* Returns where the dense part after the step goes; the step reads from
+ * source. */
 static enum buffer
 target_of(const struct transfer_plan_place *place, enum buffer source)
 {
@@ -43,8 +43,8 @@ buffer_steps_need(struct buffer_steps *buffer_steps,
         buffer_steps->counts[buffer] = count;
 }
 
-/* The dense part that this rank has before place's step; nowhere: it has none,
- * or none of its elements. */
+/* Returns where the dense part before place's step is, if it is in buffer. The
+ * buffer is BUFFER_NONE if this rank has no part or an empty one. */
 static struct placement
 placement_in(const struct transfer_plan_place *place, enum buffer buffer)
 {
@@ -60,7 +60,7 @@ placement_in(const struct transfer_plan_place *place, enum buffer buffer)
     return placement;
 }
 
-/* ... behind it. */
+/* Returns the same for the part after place's step. */
 static struct placement
 placement_behind(const struct transfer_plan_place *place, enum buffer buffer)
 {
@@ -91,7 +91,8 @@ buffer_step_slice(struct buffer_step *buffer_step,
         buffer_step->after.buffer = BUFFER_NONE;
 }
 
-/* The first of a line keeps what it has, the others have what adds nothing. */
+/* The first rank of a line keeps its elements; the others get the operator's
+ * neutral element. */
 static void
 buffer_step_fill(struct buffer_steps *buffer_steps,
                  struct buffer_step *buffer_step,
@@ -113,15 +114,16 @@ buffer_step_fill(struct buffer_steps *buffer_steps,
                       view_count(&buffer_step->after.view.shape));
 }
 
-/* What needs sorting on both sides need not be sorted to placement here; what comes
- * must not lie where that still is. */
+/* If blocks are packed and unpacked, the one that stays on this rank need not
+ * be. It is copied when the others have arrived, so they must not arrive where
+ * it still lies. */
 static void
 buffer_step_keep(struct buffer_step *buffer_step,
                  const struct transfer_plan_place *place)
 {
     struct transfer_plan *transfer_plan = buffer_step->transfer_plan;
 
-    /* On lines, blocks are numbered by the line, not by rank. */
+    /* On lines blocks are numbered by member of the line, not by rank. */
     if (buffer_step->step->kind != HOOP_STEP_EXCHANGE ||
         buffer_step->before.buffer != BUFFER_INPUT ||
         view_count(&transfer_plan->out[place->rank].shape) == 0)
@@ -132,8 +134,9 @@ buffer_step_keep(struct buffer_step *buffer_step,
     transfer_plan_leave_out(transfer_plan, place->rank);
 }
 
-/* Whether what goes has to be sorted. An exchange takes it from anywhere, if
- * each rank's lies without gaps; else a plan wants one behind the other. */
+/* Returns whether outgoing blocks must be packed. An exchange can send each
+ * block from anywhere if it is contiguous; other plans need blocks one after
+ * the other. */
 static bool
 buffer_step_packs(struct buffer_step *buffer_step)
 {
@@ -167,7 +170,7 @@ buffer_step_unpacks(struct buffer_step *buffer_step)
     return false;
 }
 
-/* Which rooms what is sent passes, from before to after. */
+/* Finds the buffers that the elements pass through from before to after. */
 static void
 buffer_step_find_rooms(struct buffer_step *buffer_step,
                        const struct transfer_plan_place *place)

@@ -1,5 +1,4 @@
-/* parallel/cached_plan.c - redistributions that were planned, for the next time
- */
+/* parallel/cached_plan.c - planned redistributions, kept for the next call */
 
 #include "parallel/cached_plan.h"
 
@@ -15,7 +14,7 @@ struct cached_plan {
     TAILQ_ENTRY(cached_plan) link;
     atomic_uint n_refs;
     struct redistribution *redistribution;
-    struct redistribution_request request; /* its lists are those below */
+    struct redistribution_request request; /* its lists are in lists */
     uint32_t *lists;
 };
 
@@ -98,7 +97,7 @@ same_request(const struct redistribution_request *one,
            same_list(one->world_ranks, other->world_ranks, one->n_ranks);
 }
 
-/* Copies a list, if there is one, to *at, which moves behind it. */
+/* Copies a list of n, if there is one, to *at, and advances *at behind it. */
 static const uint32_t *
 list_copy(const uint32_t *list, uint32_t n, uint32_t **at)
 {
@@ -142,7 +141,8 @@ cached_plan_plan(const struct redistribution_request *request,
     return HOOP_OK;
 }
 
-/* Held for the caller. NULL: none is kept. */
+/* Returns the kept plan of a request with a reference for the caller, or
+ * NULL. */
 static struct cached_plan *
 kept_find(struct cached_plans *cached_plans,
           const struct redistribution_request *request)
@@ -164,8 +164,8 @@ kept_find(struct cached_plans *cached_plans,
     return cached_plan;
 }
 
-/* That used longest ago goes. Another thread may have planned the same
- * meanwhile: then two are kept, for a while. */
+/* Adds a plan to the list and drops the least recently used one if it is full.
+ * If another thread has planned the same request meanwhile, both are kept. */
 static void
 keep(struct cached_plans *cached_plans, struct cached_plan *cached_plan)
 {

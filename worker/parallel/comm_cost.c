@@ -1,8 +1,9 @@
 /*
- * parallel/comm_cost.c - what ColossalAI estimates that a spec costs
+ * parallel/comm_cost.c - ColossalAI's estimate of a spec's cost
  *
- * Alpha to begin with, and beta for what a rank sends of x elements. The odd
- * tenths keep collectives apart that would cost the same.
+ * A collective costs alpha to begin, and beta for each element that a rank
+ * sends, which is a fraction of the x elements of its part. The constants 0.1,
+ * 0.01 and 0.001 give collectives of equal cost an order.
  */
 
 #include "hoop/comm_spec.h"
@@ -11,10 +12,10 @@
 #include "parallel/action.h"
 #include "tensor/shape.h"
 
-/* A token for what no other rank is needed for. */
+/* A nominal cost for a pattern that needs no other rank. */
 static const double split_cost = 100;
 
-/* What costs depend on. */
+/* The variables of the formulas. */
 struct terms {
     double x; /* elements of a rank's part */
     double n;
@@ -60,7 +61,8 @@ mix_gather_cost(const struct terms *terms)
            terms->beta_min * (terms->n - 1) / terms->n * terms->x + 0.1;
 }
 
-/* The largest alpha and beta of the line's axes. */
+/* Of the line's axes the largest alpha and beta count, and the smallest beta
+ * for beta_min. */
 static struct terms
 terms_of(const struct hoop_axes *line,
          const struct hoop_mesh_shape *mesh,
@@ -85,7 +87,7 @@ terms_of(const struct hoop_axes *line,
     return terms;
 }
 
-/* Without the total. */
+/* Leaves the total at 0. */
 static struct hoop_comm_cost
 cost_of(enum hoop_comm_pattern pattern, const struct terms *terms)
 {

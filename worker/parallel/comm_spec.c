@@ -1,9 +1,9 @@
 /*
  * parallel/comm_spec.c - one collective on a tensor along axes of a mesh
  *
- * What the action is, is parallel/action.c's. Here it is done: a copy, or one
- * collective between blocks that are sorted before it and put in their places
- * behind it, where they interleave.
+ * parallel/action.c derives the action, and this file performs it: by a copy,
+ * or by one collective on blocks. If the blocks interleave in the tensor, they
+ * are packed by rank before the collective and unpacked after it.
  */
 
 #include "hoop/comm_spec.h"
@@ -20,15 +20,15 @@
 #include "tensor/operand.h"
 
 enum {
-    /* The kind, both cuts, the number of dimensions, each of them. */
+    /* The kind, both cuts, the number of dimensions, and each dimension. */
     AGREED_MAX = 2 + 2 * (1 + 2 * CUTS_MAX) + HOOP_MAX_DIMS,
 };
 
-/* What an operation keeps: blocks, and where they will be put. */
+/* Owned by an operation: packed blocks, and where blocks are to be unpacked. */
 struct pack_buffer {
     struct cuts join;
-    struct hoop_tensor whole; /* the result; its data is the caller's */
-    uint8_t *coming;          /* NULL: nothing to put; in blocks */
+    struct hoop_tensor whole; /* the result; its data are the caller's */
+    uint8_t *coming;          /* received blocks; NULL: nothing to unpack */
     uint8_t blocks[];
 };
 
@@ -43,7 +43,8 @@ pack_buffer_unload(void *owner)
     return HOOP_OK;
 }
 
-/* Sorts what goes, and makes room for what comes, where that is needed. */
+/* Packs the outgoing blocks, and allocates memory for incoming ones, if
+ * needed. */
 static enum hoop_status
 pack_buffer_load(struct collective *collective,
                  const struct action *action,
@@ -106,7 +107,7 @@ agree(size_t agreed[AGREED_MAX],
     return (uint32_t)(at - agreed);
 }
 
-/* Only of a kind that is a collective. */
+/* Only for an action that is a collective. */
 static struct collective
 describe(const struct action *action,
          const struct hoop_tensor *input,
@@ -146,7 +147,7 @@ describe(const struct action *action,
     return collective;
 }
 
-/* One call: who asks for what. */
+/* The state of one call. */
 struct request {
     struct action action;
     struct hoop_mesh_shape sizes;
@@ -154,7 +155,7 @@ struct request {
     hoop_mesh_t *mesh;
     struct hoop_tensor input;
     struct hoop_tensor *output;
-    hoop_op_t **out_op; /* NULL for the blocking form */
+    hoop_op_t **out_op; /* NULL: blocking call */
 };
 
 static enum hoop_status
@@ -188,7 +189,8 @@ nothing_to_wait_for(hoop_op_t **out_op)
         *out_op = (hoop_op_t *)engine_start_nothing();
 }
 
-/* What needs no other rank; of one shape input and output may be one. */
+/* Performs an action that needs no other rank. Input and output may be the same
+ * if their shapes are equal. */
 static void
 copy_here(const struct request *request)
 {
@@ -208,7 +210,7 @@ copy_here(const struct request *request)
         reduction_of_one(input->dtype, output->data, operand_count(input));
 }
 
-/* The result has memory before anybody is waited for. */
+/* Allocates the result before any communication. */
 static enum hoop_status
 request_run(const struct request *request)
 {
@@ -235,7 +237,7 @@ request_run(const struct request *request)
     return error_pass(status);
 }
 
-/* False: the process is outside. */
+/* Returns false if the process is outside the mesh. */
 static bool
 find_place(struct request *request)
 {
@@ -268,7 +270,7 @@ act(struct request *request,
                              input->shape.n_dims, way);
     if (status != HOOP_OK)
         return error_pass(status);
-    /* It may be *output, which changes. */
+    /* input may be *output, which changes. */
     request->input = *input;
     status = request_run(request);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -1,4 +1,4 @@
-/* parallel/degrees.c - n ranks as rows of tensor parallelism */
+/* parallel/degrees.c - n ranks divided into rows of tensor parallelism */
 
 #include "parallel/degrees.h"
 

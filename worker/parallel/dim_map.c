@@ -1,8 +1,8 @@
 /*
  * parallel/dim_map.c - which axes of a mesh cut each dimension of a tensor
  *
- * Both functions check all that can be wrong first, so that they write all or
- * nothing; then they go over the pairs once, writing behind where they read.
+ * Both functions check everything first, so they write all or nothing. Then
+ * they go over the pairs once and write behind where they read.
  */
 
 #include "hoop/dim_map.h"
@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 
-/* Counted from the first. */
+/* Counts a negative dimension from the end. */
 static uint32_t
 dim_of(uint32_t n_dims, const struct hoop_dim_axes *pair)
 {
@@ -73,7 +73,7 @@ check_sums(uint32_t n_dims, const struct hoop_dim_map *map)
     return HOOP_OK;
 }
 
-/* The pair of dim in the first n; a new one behind them if there is none. */
+/* Returns the pair of dim among the first *n, or a new one after them. */
 static struct hoop_dim_axes *
 pair_find(struct hoop_dim_axes *pairs, uint32_t *n, int32_t dim)
 {
@@ -93,7 +93,7 @@ pair_overwrite(struct hoop_dim_axes *pairs,
                int32_t dim,
                const struct hoop_dim_axes *pair)
 {
-    const struct hoop_dim_axes taken = *pair; /* may lie where it is put */
+    const struct hoop_dim_axes taken = *pair; /* pair may be overwritten */
     struct hoop_dim_axes *place = pair_find(pairs, n, dim);
 
     *place = taken;
@@ -103,7 +103,7 @@ pair_overwrite(struct hoop_dim_axes *pairs,
 enum hoop_status
 hoop_dim_map_normalize(uint32_t n_dims, struct hoop_dim_map *map)
 {
-    /* By dimension, those counted from the last, and in which order. */
+    /* Pairs whose dimension is counted from the end apply after the others. */
     struct hoop_dim_axes late[HOOP_MAX_DIMS];
     uint32_t n_late = 0;
     uint32_t n_pairs = 0;

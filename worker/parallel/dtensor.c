@@ -1,8 +1,8 @@
 /*
- * parallel/dtensor.c - one tensor that lies over the ranks of a mesh
+ * parallel/dtensor.c - a tensor that is distributed over the ranks of a mesh
  *
- * How it comes to be, by label or by copy, is parallel/dtensor_from.c's, how it
- * moves parallel/dtensor_move.c's.
+ * parallel/dtensor_from.c creates one from a part or from the whole, and
+ * parallel/dtensor_move.c redistributes it.
  */
 
 #include "parallel/dtensor.h"
@@ -192,7 +192,8 @@ hoop_dtensor_part(const hoop_dtensor_t *dtensor, struct hoop_part *out_part)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* All ranks have it, of which group's are some. */
+/* A tensor may change its group only if all ranks of its mesh have it whole,
+ * and the group's ranks are among them. */
 static enum hoop_status
 check_change(const struct hoop_dtensor *dtensor,
              const struct group_meshes *meshes)

@@ -1,8 +1,9 @@
 /*
- * parallel/dtensor_digest.c - one number for a tensor, however it lies
+ * parallel/dtensor_digest.c - a hash of a tensor's content in any layout
  *
- * Each element is hashed with its place in the whole, and a sum does not ask in
- * which order. Along axes that cut nothing the first rank speaks for all.
+ * Each element is hashed together with its index in the whole tensor, and the
+ * hashes are added, so their order does not matter. Along axes that cut nothing
+ * only the first rank contributes.
  */
 
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "tensor/operand.h"
 
 enum {
-    /* The dtype, the number of dimensions, each of them. */
+    /* The dtype, the number of dimensions, and each dimension. */
     AGREED_MAX = 2 + HOOP_MAX_DIMS,
 };
 
@@ -37,7 +38,8 @@ speaks(const struct hoop_dtensor *dtensor)
     return true;
 }
 
-/* Where in the whole the part's row of that number begins. */
+/* Returns the index in the whole tensor of the first element of the part's
+ * row. */
 static uint64_t
 row_begin(const struct hoop_shape *whole,
           const struct hoop_part *part,
@@ -69,7 +71,7 @@ part_digest(const struct hoop_dtensor *dtensor, const struct hoop_part *part)
     size_t n_rows = 1;
     uint64_t sum = 0;
 
-    /* Also of many rows without elements. */
+    /* The part may have many rows without elements. */
     if (operand_count(&dtensor->local) == 0)
         return 0;
     for (uint32_t dim = 0; dim + 1 < n_dims; dim++)
@@ -84,7 +86,7 @@ part_digest(const struct hoop_dtensor *dtensor, const struct hoop_part *part)
     return sum;
 }
 
-/* Of all ranks of the mesh. */
+/* Adds the sums of all ranks of the mesh. */
 static enum hoop_status
 add_up(const struct hoop_dtensor *dtensor, uint64_t mine, uint64_t *out_sum)
 {

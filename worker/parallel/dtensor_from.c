@@ -1,7 +1,8 @@
 /*
- * parallel/dtensor_from.c - parts that are here become a distributed tensor
+ * parallel/dtensor_from.c - creates a distributed tensor from local data
  *
- * By label, or by a copy out of the whole: neither asks another rank.
+ * The data are used as the part, or a part is copied out of the whole. Neither
+ * needs another rank.
  */
 
 #include <string.h>
@@ -31,7 +32,8 @@ whole_dim(const struct hoop_sharding *sharding,
                                "how long dim %u of an uneven tensor is cannot "
                                "be told from a part: give its shape",
                                dim);
-        /* Of an axis that is not there the size is 0: refused later. */
+        /* An axis that the mesh lacks has size 0; dtensor_check() rejects it
+         * later. */
         if (__builtin_mul_overflow(*size, n_parts, size))
             return error_raise(HOOP_E_INVALID,
                                "%u parts like this one along dim %u are more "
@@ -41,7 +43,7 @@ whole_dim(const struct hoop_sharding *sharding,
     return HOOP_OK;
 }
 
-/* What equal parts like local make. */
+/* Returns the shape of the tensor that equal parts like local make up. */
 static enum hoop_status
 whole_shape(const struct hoop_tensor *local,
             const struct hoop_tensor_spec *spec,
@@ -62,7 +64,7 @@ whole_shape(const struct hoop_tensor *local,
     return HOOP_OK;
 }
 
-/* Only in the mesh. */
+/* Called only on ranks in the mesh. */
 static enum hoop_status
 check_part(const struct hoop_tensor *local, const struct hoop_dtensor *dtensor)
 {
@@ -116,7 +118,7 @@ hoop_dtensor_from_local(const struct hoop_tensor *local,
     return HOOP_OK;
 }
 
-/* The part of global, which is dense, where it lies. */
+/* Returns the part as a view into global, which is dense. */
 static struct hoop_tensor
 part_of(const struct hoop_tensor *global,
         const struct hoop_part *part,
@@ -138,7 +140,8 @@ part_of(const struct hoop_tensor *global,
     };
 }
 
-/* Whether this rank's addend is the value. */
+/* Returns whether this rank holds the value and not the operator's neutral
+ * element. */
 static bool
 has_the_value(const struct hoop_dtensor *dtensor)
 {

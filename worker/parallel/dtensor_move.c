@@ -1,4 +1,4 @@
-/* parallel/dtensor_move.c - the calls that lay distributed tensors out anew */
+/* parallel/dtensor_move.c - the calls that redistribute tensors */
 
 #include <stddef.h>
 
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "parallel/redistribute_call.h"
 
-/* What a call is given, by the names of its parameters. */
+/* Pointer arguments of a call with their names. */
 struct arguments {
     const char *names[3];
     const void *given[3];
@@ -25,7 +25,7 @@ check(const struct arguments *arguments)
     return HOOP_OK;
 }
 
-/* The start forms. */
+/* For the start forms. */
 static enum hoop_status
 check_op(hoop_op_t *const *out_op)
 {
@@ -74,7 +74,7 @@ hoop_dtensor_redistribute_start(const hoop_dtensor_t *dtensor,
                              : error_pass(status);
 }
 
-/* As it was given: addends count as whole from then on. */
+/* Checks the spec as given, since its partial axes are dropped afterwards. */
 static enum hoop_status
 check_input(const hoop_dtensor_t *grad, const struct hoop_tensor_spec *spec)
 {

@@ -1,10 +1,10 @@
-/* parallel/exchange.c - who gives which elements to whom */
+/* parallel/exchange.c - which rank gives which elements to which rank */
 
 #include "parallel/exchange.h"
 
 #include <string.h>
 
-/* The axes of grid that are not in mask. */
+/* Returns the axes of grid that are not in mask. */
 static struct grid_axes
 axes_without(const struct grid *grid, unsigned mask)
 {
@@ -27,7 +27,7 @@ axes_bits(const struct grid_axes *axes)
     return mask;
 }
 
-/* Coordinates along axes, as a number in mixed radix. */
+/* Returns the coordinates along axes as a number in mixed radix. */
 static uint32_t
 number_of(const struct grid *grid,
           const struct grid_axes *axes,
@@ -49,8 +49,8 @@ number_at(const struct grid *grid, const struct grid_axes *axes, uint32_t place)
     return number_of(grid, axes, at);
 }
 
-/* Ranks of the source take from their own replica. firsts gets, for each replica
- * of the target, what the first of these in it takes from. */
+/* Lets ranks of the source take from their own replica. For each replica of the
+ * target, firsts is set to the replica that the first such rank takes from. */
 static void
 assign_own(struct replicas *replicas,
            const struct exchange_side *from,
@@ -139,7 +139,7 @@ exchange_init(struct exchange *exchange)
         &from->grid, from->cutting | axes_bits(&exchange->replicas->axes));
 }
 
-/* A rank on a side. */
+/* The position of a rank on a side. */
 struct stand {
     uint32_t at[HOOP_MAX_AXES];
     struct tile tile;
@@ -159,8 +159,9 @@ stand_find(const struct exchange_side *side,
     return true;
 }
 
-/* Whether receiver asks has for what it wants of its tile: of the replica that
- * it takes from, and of those there that have the tile the one for receiver. */
+/* Returns whether receiver takes from the rank at has. That rank must be in the
+ * replica that receiver takes from, and be the one chosen for receiver among
+ * those with equal tiles. */
 static bool
 is_asked(const struct exchange *exchange,
          const struct stand *has,
@@ -254,7 +255,7 @@ exchange_received(const struct exchange *exchange, uint32_t rank)
     return count - part_count(&both);
 }
 
-/* Tiles of tiling that part, which has elements, is in. */
+/* Returns the number of tiles that overlap part, which has elements. */
 static double
 tiles_met(const struct tiling *tiling, const struct hoop_part *part)
 {
@@ -271,7 +272,7 @@ tiles_met(const struct tiling *tiling, const struct hoop_part *part)
     return n_met;
 }
 
-/* Each tile of a replica is wanted as often as the mean one is. */
+/* Assumes that each tile of a replica is wanted equally often. */
 static void
 load_send(const struct exchange *exchange,
           const struct stand *has,

@@ -21,7 +21,7 @@ piece_check(const struct hoop_tensor *tensor, const char *name, size_t i)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* All of them, and how many elements they have. */
+/* Checks all tensors and counts their elements. */
 static enum hoop_status
 pieces_check(const struct hoop_tensor *tensors,
              size_t n_tensors,

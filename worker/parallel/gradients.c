@@ -1,14 +1,14 @@
 /*
- * parallel/gradients.c - gradients are reduced while others are computed
+ * parallel/gradients.c - reduces gradients while others are being computed
  *
- * A bucket is packed gradient by gradient as they become ready, and started
- * when it is full and all before it have been; the background moves it. A
- * gradient alone in its bucket is reduced where it lies.
+ * Gradients are packed into buckets as they become ready. A bucket is started
+ * when it is full and all before it have been started, and proceeds in the
+ * background. A gradient that is alone in its bucket is reduced in place.
  *
  * Ranks compare calls, not lists of gradients. So the first bucket of the first
- * step carries all shapes, and no other is started before it has ended well:
- * lists that differ are one failed operation on every rank, after which the
- * communicator can still be used.
+ * step carries the shapes of all, and no other bucket is started before it has
+ * succeeded. If the lists differ, one operation fails on every rank, and the
+ * communicator remains usable.
  */
 
 #include "hoop/gradients.h"
@@ -28,14 +28,14 @@
 #include "parallel/flat.h"
 
 enum {
-    BUCKET_BYTES = 25 * 1024 * 1024, /* what 0 means; torch's */
+    BUCKET_BYTES = 25 * 1024 * 1024, /* used for 0, as by torch */
     ALIGNMENT = 64,
-    MISSING_NAMED = 8, /* in a text */
+    MISSING_NAMED = 8, /* how many an error text names */
 };
 
 struct slot {
     size_t bucket;
-    uint8_t *packed; /* its place in there; NULL: reduced where it lies */
+    uint8_t *packed; /* its place in the bucket; NULL: reduced in place */
     bool is_ready;
 };
 
@@ -43,7 +43,7 @@ struct load {
     struct bucket bucket;
     uint8_t *bytes;
     size_t n_missing;
-    hoop_op_t *op; /* NULL: not started, or waited for */
+    hoop_op_t *op; /* NULL: not started, or already waited for */
 };
 
 struct hoop_gradients {
@@ -55,7 +55,7 @@ struct hoop_gradients {
     struct load *loads; /* in the order of their starts */
     size_t n_loads;
     uint8_t *packed;
-    size_t n_started; /* of this step */
+    size_t n_started; /* in this step */
     bool is_agreed;
     bool is_broken; /* a failure has been reported */
     enum hoop_status failure;
@@ -70,7 +70,7 @@ n_gradients(const struct hoop_gradients *gradients)
     return gradients->flat->n_pieces;
 }
 
-/* The first failure of a step, for its wait. */
+/* Stores the first failure of a step for hoop_gradients_wait(). */
 static void
 fail(struct hoop_gradients *gradients, enum hoop_status status)
 {
@@ -86,7 +86,8 @@ is_packed(const struct bucket *bucket)
     return bucket->end - bucket->first > 1;
 }
 
-/* A bucket's bytes in the packed memory: it begins on a cache line. */
+/* Returns the bytes of a bucket in the packed memory, where each bucket begins
+ * on a cache line. */
 static size_t
 packed_bytes(const struct flat *flat, const struct bucket *bucket)
 {
@@ -114,7 +115,8 @@ step_begin(struct hoop_gradients *gradients)
         load_begin(gradients, &gradients->loads[i]);
 }
 
-/* Where every gradient of a bucket goes; packed is the bucket's. */
+/* Assigns every gradient of a bucket its place. packed is the bucket's
+ * memory. */
 static void
 load_place(struct hoop_gradients *gradients, size_t at, uint8_t *packed)
 {
@@ -133,7 +135,7 @@ load_place(struct hoop_gradients *gradients, size_t at, uint8_t *packed)
     }
 }
 
-/* The buckets, and memory for those that are packed. */
+/* Stores the buckets and allocates memory for those that are packed. */
 static enum hoop_status
 gradients_place(struct hoop_gradients *gradients, const struct bucket *buckets)
 {
@@ -277,7 +279,7 @@ load_start(struct hoop_gradients *gradients, struct load *load)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* HOOP_E_PENDING: not yet. */
+/* Returns HOOP_E_PENDING after timeout_ms. */
 static enum hoop_status
 load_wait(struct hoop_gradients *gradients, size_t at, int64_t timeout_ms)
 {
@@ -297,14 +299,14 @@ load_wait(struct hoop_gradients *gradients, size_t at, int64_t timeout_ms)
     return HOOP_OK;
 }
 
-/* Starts what is full, in turn. */
+/* Starts full buckets in order. */
 static void
 gradients_advance(struct hoop_gradients *gradients)
 {
     while (gradients->failure == HOOP_OK &&
            gradients->n_started < gradients->n_loads &&
            gradients->loads[gradients->n_started].n_missing == 0) {
-        /* The others wait for the first one of all. */
+        /* The second bucket of all waits until the first one has succeeded. */
         if (gradients->n_started == 1 && !gradients->is_agreed &&
             load_wait(gradients, 0, 0) != HOOP_OK)
             return;
@@ -392,7 +394,7 @@ load_unpack(struct hoop_gradients *gradients, const struct load *load)
     }
 }
 
-/* Also after a failure, until nothing is under way. */
+/* Waits for everything in progress, also after a failure. */
 static void
 gradients_finish(struct hoop_gradients *gradients)
 {

@@ -1,6 +1,4 @@
-/*
- * parallel/group_mesh.c - the meshes that a process group's tensors lie over
- */
+/* parallel/group_mesh.c - the meshes of a process group's tensors */
 
 #include "parallel/group_mesh.h"
 
@@ -12,7 +10,7 @@
 #include "parallel/mesh.h"
 
 enum {
-    AXIS_NAME = 24, /* for the number of any axis */
+    AXIS_NAME = 24, /* enough for the number of any axis */
 };
 
 static const char rows_name[] = "data";
@@ -54,7 +52,7 @@ check_row(const struct group_meshes *meshes, const struct hoop_mesh_shape *row)
                            HOOP_MAX_AXES - 1, row->n_axes);
     for (uint32_t axis = 0; axis < row->n_axes; axis++) {
         n_places *= row->sizes[axis];
-        /* Zero never grows again, and what is too much never shrinks. */
+        /* A product of 0 stays 0, and one that is too large stays too large. */
         if (n_places == 0 || n_places > meshes->n_columns)
             break;
     }
@@ -97,7 +95,7 @@ same_row(const struct hoop_mesh_shape *one, const struct hoop_mesh_shape *other)
                   one->n_axes * sizeof(*one->sizes)) == 0;
 }
 
-/* Under the lock. NULL: no memory, or no mesh. */
+/* The caller holds the lock. Returns NULL and sets *out_status on failure. */
 static struct group_mesh *
 entry_add(struct group_meshes *meshes,
           const struct hoop_mesh_shape *row,

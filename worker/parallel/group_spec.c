@@ -1,8 +1,9 @@
 /*
- * parallel/group_spec.c - how a tensor lies over a process group, as a mesh
+ * parallel/group_spec.c - tensor layouts over a process group
  *
- * The group's rows are axis 0; what a row's sharding says of its axes is said
- * of those behind it. A tensor knows its group by its mesh.
+ * A layout over a group becomes a layout over a mesh: axis 0 is the group's
+ * rows, and the axes of a row's sharding are shifted behind it. A tensor's
+ * group is that of its mesh.
  */
 
 #include "hoop/dtensor.h"
@@ -13,7 +14,7 @@
 #include "parallel/mesh.h"
 #include "parallel/process_group.h"
 
-/* One too many is left to the check of the sharding. */
+/* Axes in excess are left to the check of the sharding. */
 static void
 shift(struct hoop_axes *axes)
 {
@@ -58,7 +59,7 @@ hoop_dtensor_process_group(const hoop_dtensor_t *dtensor)
     return dtensor ? mesh_group(dtensor->spec.mesh) : NULL;
 }
 
-/* group NULL: the tensor's own. */
+/* group is NULL for the tensor's own. */
 static enum hoop_status
 spec_over(const hoop_dtensor_t *dtensor,
           const struct hoop_group_sharding *dist,
@@ -109,7 +110,7 @@ hoop_dtensor_redistribute_over_start(const hoop_dtensor_t *dtensor,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* The group stays, and the label. */
+/* Keeps the tensor's group and its compute spec. */
 static enum hoop_status
 spec_within(const hoop_dtensor_t *dtensor,
             const struct hoop_group_sharding *dist,

@@ -1,9 +1,9 @@
 /*
- * parallel/mapping.c - the mappings: a move forward, and one backward
+ * parallel/mapping.c - the mappings: one move forward and one move backward
  *
- * The backward of a move is its transpose, where each rank's gradient is a part
- * of a sum; where all ranks have the same gradient already, a sum would count
- * it n times, so that it is cut, or copied.
+ * The backward of a move is its transpose if each rank's gradient is a part of
+ * a sum. If all ranks have the same gradient, a sum would count it n times, so
+ * the gradient is cut or copied instead.
  */
 
 #include "parallel/mapping.h"
@@ -30,7 +30,7 @@ static const struct {
     [MAPPING_HP2SP] = {MOVE_COLUMNS_TO_ROWS, MOVE_ROWS_TO_COLUMNS},
 };
 
-/* All but the splits, which the two ways exchange. */
+/* Sets everything but the row splits, which forward and backward swap. */
 static struct move_call
 move_of(const struct mapping_call *call, enum move move)
 {

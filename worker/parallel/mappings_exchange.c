@@ -1,7 +1,8 @@
 /*
- * parallel/mappings_exchange.c - mappings in which every rank sends to every other
+ * parallel/mappings_exchange.c - public mappings that exchange between all
+ * ranks
  *
- * Only what each is called; the rest is the table in parallel/mapping.c.
+ * Each function names its mapping; parallel/mapping.c does the rest.
  */
 
 #include "parallel/mapping.h"

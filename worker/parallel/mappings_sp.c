@@ -1,7 +1,7 @@
 /*
- * parallel/mappings_sp.c - mappings to and from sequence-parallel layouts
+ * parallel/mappings_sp.c - public mappings to and from sequence parallelism
  *
- * Only what each is called; the rest is the table in parallel/mapping.c.
+ * Each function names its mapping; parallel/mapping.c does the rest.
  */
 
 #include "parallel/mapping.h"

@@ -1,7 +1,7 @@
 /*
- * parallel/mappings_tp.c - mappings between tensor-parallel layouts
+ * parallel/mappings_tp.c - public mappings between tensor-parallel layouts
  *
- * Only what each is called; the rest is the table in parallel/mapping.c.
+ * Each function names its mapping; parallel/mapping.c does the rest.
  */
 
 #include "parallel/mapping.h"

@@ -1,9 +1,9 @@
 /*
- * parallel/measure.c - shapes and counts of a move, before anything is moved
+ * parallel/measure.c - shapes and counts of a move, before it starts
  *
- * What does not fit is found here, by each rank on its own: where all ranks say
- * the same, all of them find it. What they may say differently goes into
- * agreed, which the engine compares between ranks.
+ * Sizes that do not fit are found here by each rank alone; if all ranks pass
+ * the same arguments, all find the error. Arguments that ranks could pass
+ * differently are stored in agreed, which the engine compares between ranks.
  */
 
 #include "parallel/measure.h"
@@ -15,7 +15,7 @@
 #include "tensor/shape.h"
 
 enum {
-    /* The move, the number of dimensions, each of them. */
+    /* The move, the number of dimensions, and each dimension. */
     AGREED_MAX = 2 + HOOP_MAX_DIMS,
 };
 
@@ -25,7 +25,7 @@ is_uneven(const struct move_call *call)
     return call->sizes || call->coming;
 }
 
-/* Between two dimensions, those before the last are one. */
+/* If both ends change, all dimensions before the last are merged into one. */
 static void
 flatten(struct hoop_shape *shape)
 {
@@ -64,7 +64,7 @@ change_evenly(size_t *size,
     return HOOP_OK;
 }
 
-/* list, or equal parts of n_rows where it is NULL. */
+/* Copies list, or writes equal parts of n_rows if it is NULL. */
 static enum hoop_status
 rows_copy(const size_t *list, size_t n_rows, uint32_t n_ranks, size_t *out_rows)
 {
@@ -94,7 +94,7 @@ rows_sum(const size_t *rows, uint32_t n_ranks, size_t *out_sum)
     return HOOP_OK;
 }
 
-/* What the lists say of this rank's tensor, and how many rows it has. */
+/* Checks the rows that the lists give against those of this rank's tensor. */
 static enum hoop_status
 rows_fit(size_t n_listed, size_t n_rows, const char *what)
 {
@@ -105,7 +105,7 @@ rows_fit(size_t n_listed, size_t n_rows, const char *what)
                        n_rows, n_listed, what);
 }
 
-/* Rows of the result, and counts in rows. */
+/* Sets the rows of the result, and the counts in rows. */
 static enum hoop_status
 change_by_list(struct measure *measure,
                const struct move_call *call,
@@ -136,7 +136,8 @@ change_by_list(struct measure *measure,
     return HOOP_OK;
 }
 
-/* Lists as the same on all ranks, and sizes but those that the lists replace. */
+/* Stores what must be equal on all ranks: the move, the sizes, and lists that
+ * all ranks share. Sizes that the lists replace are 0. */
 static void
 agree(struct measure *measure,
       const struct move_call *call,
@@ -156,7 +157,8 @@ agree(struct measure *measure,
     measure->n_agreed = (uint32_t)(at - measure->agreed);
 }
 
-/* Rows to elements; no product overflows, since all rows' does not. */
+/* Converts rows to elements. No product overflows, since that of all rows does
+ * not. */
 static void
 count_elements(struct measure *measure, const struct measure_group *group)
 {

@@ -1,9 +1,9 @@
 /*
  * parallel/mesh.c - ranks laid out as a grid with named axes
  *
- * The grid's arithmetic is parallel/grid.h's. A line of the grid has one
- * communicator, found by its axes of more than one place: members meet by their
- * list, and axes of one place do not change it.
+ * parallel/grid.h has the grid's arithmetic. A line of the grid has one
+ * communicator, found by its axes that are longer than one place. Members form
+ * it by their list of ranks, which shorter axes do not change.
  */
 
 #include "parallel/mesh.h"
@@ -26,12 +26,13 @@ enum {
     AXIS_NAME = 32
 };
 
-/* Each has a lock of its own: threads of one process may wait for one while
- * those of another wait for the other. */
+/* Each line has its own lock. Threads may form several communicators at
+ * once; with a shared lock, different orders in different processes would
+ * deadlock. */
 struct line {
     LIST_ENTRY(line) link;
     struct grid_axes axes;
-    pthread_mutex_t lock; /* of the forming */
+    pthread_mutex_t lock; /* held while it is formed */
     hoop_comm_t *comm;    /* NULL: not formed yet */
 };
 
@@ -39,13 +40,13 @@ struct hoop_mesh {
     hoop_comm_t *world;
     struct grid grid;
     char names[HOOP_MAX_AXES][AXIS_NAME];
-    uint32_t here; /* the caller's place; HOOP_NO_RANK: it has none */
+    uint32_t here; /* the caller's place; HOOP_NO_RANK: none */
     pthread_mutex_t lock;
-    LIST_HEAD(, line) lines; /* under the lock */
+    LIST_HEAD(, line) lines; /* protected by lock */
     struct cached_plans cached_plans;
     struct union_comms union_comms;
-    hoop_pg_t *group; /* owns the mesh; NULL: the user does */
-    uint32_t ranks[]; /* by place */
+    hoop_pg_t *group; /* owner of the mesh; NULL: the user */
+    uint32_t ranks[]; /* [place] */
 };
 
 static enum hoop_status
@@ -281,7 +282,7 @@ same_axes(const struct grid_axes *one, const struct grid_axes *other)
                0;
 }
 
-/* The mesh's line along axes, made when it is new. NULL: no memory. */
+/* Returns the line along axes, created on first use. NULL: no memory. */
 static struct line *
 line_find(struct hoop_mesh *mesh, const struct grid_axes *axes)
 {
@@ -302,7 +303,7 @@ line_find(struct hoop_mesh *mesh, const struct grid_axes *axes)
     return line;
 }
 
-/* Under its lock. */
+/* The caller holds the line's lock. */
 static enum hoop_status
 line_form(struct hoop_mesh *mesh, struct line *line)
 {

@@ -1,4 +1,6 @@
-/* parallel/mesh_step.c - what one step on the lines of a mesh makes of a sharding */
+/*
+ * parallel/mesh_step.c - how one step along lines of a mesh changes a sharding
+ */
 
 #include "parallel/mesh_step.h"
 
@@ -63,7 +65,7 @@ axes_count(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh)
     return count;
 }
 
-/* In the order of the axes, whatever it was. */
+/* Sorts the axes in ascending order. */
 static void
 axes_sort(struct hoop_axes *axes)
 {
@@ -84,7 +86,7 @@ is_even(const struct hoop_axes *axes,
     return size % axes_count(axes, mesh) == 0;
 }
 
-/* From what is known to be so, to what its parts are. */
+/* Sets is_uneven by the sizes of the parts, whatever it was. */
 static void
 evenness_set(struct hoop_sharding *sharding,
              const struct hoop_mesh_shape *mesh,
@@ -110,7 +112,8 @@ sharding_plain(const struct hoop_sharding *sharding,
             is_short |= 1U << axis;
     }
     for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
-        /* Entry by entry: what lies behind a list's end is zero then. */
+        /* Copies axis by axis, so that entries behind the end of a list are
+         * zero. */
         plain.dims[dim] = sharding->dims[dim];
         axes_remove(&plain.dims[dim], is_short);
     }
@@ -153,7 +156,7 @@ sizes_of(const struct list *list)
     return list->rules->shape.dims;
 }
 
-/* One more, with what is there before it as after: to be changed. */
+/* Appends a step that changes nothing yet: the caller changes its after. */
 static struct mesh_step *
 mesh_step_add(struct list *list,
               enum hoop_step_kind kind,
@@ -173,7 +176,7 @@ axis_alone(uint32_t axis)
     return (struct hoop_axes){.n_axes = 1, .axes = {axis}};
 }
 
-/* Whether all of dim's parts have equal parts when axes cut them, too. */
+/* Returns whether dim still has equal parts when axes cut it, too. */
 static bool
 can_cut(const struct list *list, uint32_t dim, const struct hoop_axes *axes)
 {
@@ -183,7 +186,8 @@ can_cut(const struct list *list, uint32_t dim, const struct hoop_axes *axes)
     return sizes_of(list)[dim] % (n * axes_count(axes, mesh)) == 0;
 }
 
-/* The first cut of a dimension may be uneven: every rank has all of it. */
+/* The first cut of a dimension may be uneven, since every rank has all of
+ * it. */
 static bool
 can_slice(const struct list *list, uint32_t dim, const struct hoop_axes *axes)
 {
@@ -213,7 +217,8 @@ slices_add(struct list *list)
     }
 }
 
-/* The last n axes of dim leave it, for each other dimension or none. */
+/* Adds the steps that remove the last n axes from dim, to every other dimension
+ * or to none. */
 static void
 moves_add(struct list *list, uint32_t dim, uint32_t n)
 {
@@ -237,7 +242,8 @@ moves_add(struct list *list, uint32_t dim, uint32_t n)
     }
 }
 
-/* One partial axis is reduced, into each dimension or none. */
+/* Adds the reductions of one partial axis, into every dimension or into
+ * none. */
 static void
 reduction_add(struct list *list, uint32_t axis)
 {

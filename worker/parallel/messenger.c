@@ -39,8 +39,8 @@ messenger_peer(const struct messenger *messenger, const struct hoop_task *task)
     return (messenger->stage + step) % n;
 }
 
-/* One direction's messages come in one order (hoop_schedule_check()): a tag for
- * each is enough. */
+/* Messages of one direction are sent and received in the same order
+ * (hoop_schedule_check()), so one tag for each direction is enough. */
 static uint64_t
 task_tag(const struct hoop_task *task)
 {
@@ -57,8 +57,8 @@ is_sent(const struct hoop_task *task)
            task->kind == HOOP_TASK_SEND_BACKWARD;
 }
 
-/* Which message of how many, as the sender counts: what both sides must agree
- * on, and do not when their schedules differ. */
+/* Returns which of the sender's messages this is, and of how many. Both sides
+ * compare it, so different schedules are noticed. */
 static uint32_t
 task_part(const struct messenger *messenger, const struct hoop_task *task)
 {

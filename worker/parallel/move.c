@@ -1,9 +1,9 @@
 /*
- * parallel/move.c - what is done to a tensor between ranks
+ * parallel/move.c - moves: how tensors change their layout over ranks
  *
- * A move is checked and measured, its result has memory, and then it is either
- * a copy on this rank or one collective. The operation keeps what was packed,
- * or will be unpacked, and the scratch until it has been waited for.
+ * A move is checked and measured, and its result gets memory. Then it is either
+ * a copy on this rank or one collective. The operation owns the packed data and
+ * holds the scratch until it has been waited for.
  */
 
 #include "parallel/move.h"
@@ -68,11 +68,11 @@ move_rule(enum move move)
     return &rules[move];
 }
 
-/* What an operation keeps. */
+/* Owned by an operation. */
 struct pack_buffer {
     struct hoop_scratch *scratch;
-    struct axis axis; /* the last of the tensor that has all columns */
-    void *whole;      /* its data, of the result; NULL: of the input */
+    struct axis axis; /* last dimension of the tensor with all columns */
+    void *whole;      /* data of the tensor with all columns */
     uint32_t n_parts;
     uint8_t packed[];
 };
@@ -96,7 +96,7 @@ pack_buffer_destroy(void *owner)
     free(pack_buffer);
 }
 
-/* Of this rank alone, or of one row, nothing interleaves. */
+/* Nothing interleaves on one rank, or in one row. */
 static bool
 needs_packing(const struct axis *axis, uint32_t n_ranks)
 {
@@ -118,8 +118,8 @@ pack_buffer_create(const struct axis *axis,
     return HOOP_OK;
 }
 
-/* Brings the parts together, or will bring them apart, and has the scratch
- * returned when the operation ends. */
+/* Packs the parts, or prepares to unpack them, and lets the end of the
+ * operation release the scratch. */
 static enum hoop_status
 pack_buffer_load(struct collective *collective, const struct move_call *call)
 {
@@ -189,7 +189,7 @@ nothing_to_wait_for(hoop_op_t **out_op)
         *out_op = (hoop_op_t *)engine_start_nothing();
 }
 
-/* Of one shape they may be one. */
+/* Tensor and result may be the same if their shapes are equal. */
 static void
 copy_all(const struct move_call *call)
 {
@@ -199,10 +199,9 @@ copy_all(const struct move_call *call)
         memcpy(call->out->data, call->tensor->data, n_bytes);
 }
 
-/*
- * A rank alone ends with what it began with, if its call is right. The engine
- * is not asked: where something else is under way, another thread drives it.
- */
+/* A rank that is alone ends with what it had, if its call is correct. The
+ * engine is not used, so that the call does not wait for another thread that
+ * owns progress. */
 static enum hoop_status
 exchange_alone(const struct move_call *call,
                const struct collective *collective,
@@ -228,7 +227,8 @@ exchange(const struct move_call *call,
 {
     struct collective collective = describe(call, measure);
 
-    /* A scratch is in use until the operation has been waited for. */
+    /* With a scratch an operation is needed: it holds the scratch until the
+     * wait. */
     if (context_size(call->comm->context) == 1 && !call->scratch)
         return exchange_alone(call, &collective, out_op);
 
@@ -239,7 +239,8 @@ exchange(const struct move_call *call,
                   : collective_run(&collective, call->comm);
 }
 
-/* All of it, or this rank's part. Of one shape they may be one. */
+/* Copies all of the tensor, or this rank's part. Tensor and result may be the
+ * same if their shapes are equal. */
 static enum hoop_status
 copy_here(const struct move_call *call, hoop_op_t **out_op)
 {
@@ -305,7 +306,7 @@ move(const struct move_call *call, hoop_op_t **out_op)
     status = operand_check(call->tensor, "the tensor");
     if (status != HOOP_OK)
         return error_pass(status);
-    /* It may be *out, which changes. */
+    /* tensor may be *out, which changes. */
     const struct hoop_tensor tensor = *call->tensor;
     struct move_call checked = *call;
     checked.tensor = &tensor;

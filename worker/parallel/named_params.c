@@ -1,8 +1,8 @@
 /*
- * parallel/named_params.c - the tensors of a tree of modules, by full name
+ * parallel/named_params.c - the tensors of a tree of modules by full name
  *
- * The tree is gone through three times: checked and counted, listed for other
- * tensors, listed for parameters. Nothing is listed unless all is right.
+ * The tree is traversed three times: to check and count, to list other tensors,
+ * and to list parameters. Nothing is listed unless everything is valid.
  */
 
 #include <stdint.h>
@@ -13,13 +13,13 @@
 
 #include "base/error.h"
 
-/* From a module to the first; a name may be "". */
+/* The names from a module up to the root; the first may be "". */
 struct path {
     const struct path *outer;
     const char *name;
 };
 
-/* The tensors that are listed: a table of addresses, never full. */
+/* A hash table of the tensors already listed. It is never full. */
 struct seen {
     const struct hoop_param **slots;
     size_t n_slots; /* a power of two */
@@ -27,7 +27,7 @@ struct seen {
 
 struct listing {
     enum hoop_named_scope scope;
-    bool is_registered; /* which ones are listed now */
+    bool is_registered; /* which kind is being listed */
     struct seen seen;
     struct hoop_param_names params;
 };
@@ -64,7 +64,8 @@ check_names(const struct hoop_module *module)
     return HOOP_OK;
 }
 
-/* Adds its tensors, those that several have each time, to *count. */
+/* Adds the number of tensors to *count. A tensor of several modules counts for
+ * each of them. */
 static enum hoop_status
 tree_count(const struct hoop_module *module,
            enum hoop_named_scope scope,
@@ -92,12 +93,13 @@ tree_count(const struct hoop_module *module,
     return HOOP_OK;
 }
 
-/* False: it is there already. */
+/* Returns false if the tensor is already in the table. */
 static bool
 seen_add(struct seen *seen, const struct hoop_param *param)
 {
     const size_t mask = seen->n_slots - 1;
-    /* Addresses are multiples of a few bytes: their high bits count, too. */
+    /* Addresses are multiples of a small number, so high bits are used as
+     * well. */
     uint64_t at = (uint64_t)(uintptr_t)param * UINT64_C(0x9e3779b97f4a7c15);
 
     at = at >> 32 & mask;
@@ -109,7 +111,7 @@ seen_add(struct seen *seen, const struct hoop_param *param)
     return true;
 }
 
-/* Parts with dots between them. NULL: no memory. */
+/* Joins the names with dots. Returns NULL if there is no memory. */
 static char *
 path_join(const struct path *path, const char *name)
 {
@@ -162,7 +164,7 @@ tree_list(const struct hoop_module *module,
     return HOOP_OK;
 }
 
-/* For count tensors at most. */
+/* Allocates for at most count tensors. */
 static enum hoop_status
 listing_init(struct listing *listing, size_t count)
 {

@@ -1,7 +1,7 @@
 /*
- * parallel/op_override.c - who does an operation in this thread
+ * parallel/op_override.c - which callback performs an operation in this thread
  *
- * Replacements are the caller's memory, linked from the newest on.
+ * Replacements are memory of the caller, in a list that starts at the newest.
  */
 
 #include "parallel/op_override.h"
@@ -12,7 +12,8 @@
 
 static _Thread_local struct hoop_op_replacement *newest;
 
-/* The pointer that leads to replacement; one that is NULL: there is none. */
+/* Returns the pointer in the list that points to replacement. It points to NULL
+ * if replacement is not in the list. */
 static struct hoop_op_replacement **
 link_to(const struct hoop_op_replacement *replacement)
 {

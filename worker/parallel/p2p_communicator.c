@@ -1,4 +1,4 @@
-/* parallel/p2p_communicator.c - what a P2PCommunicator knows */
+/* parallel/p2p_communicator.c - the settings of a P2PCommunicator */
 
 #include "parallel/p2p_communicator.h"
 

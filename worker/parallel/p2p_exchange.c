@@ -1,4 +1,4 @@
-/* parallel/p2p_exchange.c - tensors to and from the neighbours, as configured */
+/* parallel/p2p_exchange.c - tensors to and from neighbours, as configured */
 
 #include "parallel/p2p_exchange.h"
 
@@ -16,7 +16,7 @@ p2p_exchange_check_send(const struct hoop_tensor *tensor, const char *name)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* A communicator's dtype and shapes count. */
+/* The communicator's dtype and shape setting replace those of tensor. */
 static struct hoop_tensor
 expected_of(const struct hoop_p2p *p2p, const struct hoop_tensor *tensor)
 {
@@ -95,9 +95,9 @@ check_all(const struct hoop_p2p *p2p, const struct hoop_p2p_ops *ops)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* The same as the communicator has it. */
+/* Transfers with the communicator's settings applied. */
 struct configured {
-    struct hoop_tensor prev; /* expected */
+    struct hoop_tensor prev; /* expected tensor, as next */
     struct hoop_tensor next;
     struct hoop_p2p_ops ops;
 };
@@ -118,7 +118,8 @@ configure(const struct hoop_p2p *p2p,
     }
 }
 
-/* Success hands it out; of what fails, memory of hoop's is freed. */
+/* Hands a tensor out after success. After a failure it frees memory that hoop
+ * allocated. */
 static void
 came_settle(const struct hoop_tensor *expected,
             struct hoop_tensor *came,
@@ -145,7 +146,7 @@ run_checked(const struct hoop_p2p *p2p,
     struct configured configured;
 
     configured.ops = *ops;
-    /* What stands for no tensors is of no dtype of the communicator's. */
+    /* The tensor that stands for an empty list has a dtype of its own. */
     if (part != FRAME_PART_EMPTY)
         configure(p2p, ops, &configured);
     configured.ops.received_prev = &came.prev;
@@ -221,7 +222,7 @@ p2p_exchange_call(const struct hoop_p2p *p2p,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Both directions have the one shape. */
+/* Transfers in which both directions have the same shape. */
 struct shaped {
     struct hoop_tensor prev;
     struct hoop_tensor next;

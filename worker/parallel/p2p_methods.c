@@ -1,8 +1,9 @@
 /*
  * parallel/p2p_methods.c - the calls of Megatron's schedules
  *
- * Six take lists and know the ends of the pipeline: each is a turn with one
- * neighbour, element by element. Three take what they are given, all at once.
+ * Six calls take lists and know the ends of the pipeline. Each exchanges with
+ * one neighbour, element by element. Three calls transfer what they are given,
+ * all at once.
  */
 
 #include <stdio.h>
@@ -22,9 +23,10 @@ enum turn_parts {
     TURN_RECEIVE = 2,
 };
 
-/* What a stage gives to and takes from one neighbour. */
+/* What a stage exchanges with one neighbour in one call. */
 struct turn {
-    enum hoop_p2p_stage end; /* that has no such neighbour: LAST, no next */
+    /* the end without that neighbour: LAST has no next */
+    enum hoop_p2p_stage end;
     unsigned parts;
     const struct hoop_tensors *send;
     struct hoop_tensors *receive;
@@ -95,15 +97,15 @@ turn_check(const struct hoop_p2p *p2p, const struct turn *turn)
     return HOOP_OK;
 }
 
-/* Stands for a list that has none. */
+/* Stands for a list without tensors. */
 static const struct hoop_tensor no_tensor = {
     .dtype = HOOP_UINT8,
     .shape = {.n_dims = 1, .dims = {0}},
 };
 
-/* How far a turn is. */
+/* The progress of one call. */
 struct progress {
-    unsigned parts; /* of the turn, that have not failed */
+    unsigned parts; /* those that have not failed */
     enum hoop_status status;
     char text[LIMIT_ERROR_TEXT];
 };
@@ -115,7 +117,7 @@ turn_size(const struct turn *turn)
                                    : turn->receive->n_tensors;
 }
 
-/* received: [n_tensors]; NULL of a list that has none. */
+/* received is [n_tensors], or NULL for an empty list. */
 static struct hoop_p2p_ops
 element_ops(const struct turn *turn,
             unsigned parts,
@@ -143,8 +145,8 @@ element_ops(const struct turn *turn,
     };
 }
 
-/* A direction whose tensor did not fit has no more of them; what else fails ends
- * the turn. */
+/* If a tensor does not fit, its direction stops. Any other failure ends the
+ * call. */
 static void
 progress_fail(struct progress *progress,
               enum hoop_status status,
@@ -165,7 +167,7 @@ progress_fail(struct progress *progress,
         progress->parts = 0;
 }
 
-/* A list of none is exchanged, too, as one of nothing. */
+/* An empty list is exchanged as one tensor without elements. */
 static enum hoop_status
 elements_run(const struct hoop_p2p *p2p,
              const struct turn *turn,
@@ -209,7 +211,8 @@ received_settle(const struct turn *turn,
         turn->receive->n_received = list->n_tensors;
 }
 
-/* Received into a list of its own, which is handed out whole or not at all. */
+/* Receives into a list of its own, so that it is handed out whole or not at
+ * all. */
 static enum hoop_status
 lists_run(const struct hoop_p2p *p2p, const struct turn *turn)
 {

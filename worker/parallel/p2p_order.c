@@ -1,4 +1,4 @@
-/* parallel/p2p_order.c - in which order a stage posts its four transfers */
+/* parallel/p2p_order.c - the order in which a stage posts its four transfers */
 
 #include "parallel/p2p_order.h"
 

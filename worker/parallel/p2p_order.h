@@ -2,11 +2,11 @@
  * parallel/p2p_order.h - the order in which a stage posts its four transfers
  *
  * There are two orders, as in Megatron. Batched: first those with the previous
- * stage, and all are started together. Unbatched: first transfers from even to
- * odd ranks, then those from odd to even ranks, forward before backward. On
- * every link one end sends while the other receives, so no ring of stages
- * deadlocks even if each transfer waits for the other end before the next one
- * starts.
+ * stage, and all are started together. Unbatched: first forward, then backward,
+ * and of each first transfers from even to odd ranks, then those from odd to
+ * even ranks. On every link one end sends while the other receives, so no ring
+ * of stages deadlocks even if each transfer waits for the other end before the
+ * next one starts.
  *
  *     even  send next, recv prev, send prev, recv next
  *     odd   recv prev, send next, recv next, send prev

@@ -1,4 +1,4 @@
-/* parallel/p2p_requests.c - transfers with the neighbours, started */
+/* parallel/p2p_requests.c - started transfers with the neighbours */
 
 #include "parallel/p2p_requests.h"
 
@@ -219,7 +219,7 @@ hoop_p2p_ops_unbatched(hoop_p2p_t *p2p,
     return start_as_given(p2p, ops, P2P_ORDER_UNBATCHED, out_requests);
 }
 
-/* A rank that ops needs is one of comm. */
+/* Checks that a rank which ops needs is in comm. */
 static enum hoop_status
 rank_check(uint32_t rank, const char *name, const hoop_comm_t *comm)
 {

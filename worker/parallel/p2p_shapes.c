@@ -1,8 +1,8 @@
 /*
- * parallel/p2p_shapes.c - a shape as three int64, Megatron's wire form
+ * parallel/p2p_shapes.c - a shape as three int64, Megatron's wire format
  *
- * An exchange of shapes alone. Each is a message of its own, three elements of
- * HOOP_INT64, with tags that tensors do not have.
+ * Exchanges shapes without tensors. Each shape is a message of three HOOP_INT64
+ * with tags that tensors do not use.
  */
 
 #include "parallel/p2p_shapes.h"
@@ -26,7 +26,7 @@ p2p_shapes_pack(const struct hoop_shape *shape,
                            "%s has %u dimensions; three are exchanged: "
                            "sequence, micro-batch, hidden",
                            name, shape->n_dims);
-    /* Also bounds each size, so that it is no negative number. */
+    /* This also ensures that each size fits int64_t. */
     const enum hoop_status status = shape_count(shape, &count);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -57,7 +57,8 @@ p2p_shapes_unpack(const int64_t sizes[P2P_SHAPES_DIMS],
     return HOOP_OK;
 }
 
-/* What is under way: sizes[direction] are those of tensors[direction]. */
+/* An exchange in progress: tensors[direction] has sizes[direction] as its
+ * data. */
 struct exchange {
     int64_t sizes[P2P_ORDER_DIRECTIONS][P2P_SHAPES_DIMS];
     struct hoop_tensor tensors[P2P_ORDER_DIRECTIONS];

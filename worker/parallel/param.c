@@ -1,4 +1,4 @@
-/* parallel/param.c - parameters and compute specs: filled in and checked */
+/* parallel/param.c - initialises parameters and compute specs */
 
 #include "hoop/parameter.h"
 

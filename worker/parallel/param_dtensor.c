@@ -1,4 +1,4 @@
-/* parallel/param_dtensor.c - parameters that lie over ranks */
+/* parallel/param_dtensor.c - parameters that are distributed tensors */
 
 #include "base/cleanup.h"
 #include "base/error.h"

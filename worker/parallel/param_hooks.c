@@ -1,8 +1,8 @@
 /*
  * parallel/param_hooks.c - the hooks that are active in this thread
  *
- * Scopes are the caller's memory, linked from the innermost outward; a call
- * goes through the list that was active when it began, whatever the hooks do.
+ * Scopes are memory of the caller, in a list that starts at the innermost. A
+ * call uses the hooks that were active when it began, whatever they change.
  */
 
 #include "parallel/param_hooks.h"
@@ -11,7 +11,8 @@
 
 static _Thread_local struct hoop_param_hooks *innermost;
 
-/* How many scopes of this thread lie within scope; SIZE_MAX: it is none. */
+/* Returns how many scopes of this thread are inside scope, or SIZE_MAX if scope
+ * is not in use. */
 static size_t
 scopes_within(const struct hoop_param_hooks *scope)
 {

@@ -1,7 +1,7 @@
 /*
- * parallel/param_op.c - an operation, with the hooks around it
+ * parallel/param_op.c - performs an operation with the hooks around it
  *
- * All that can be wrong with the operands is found before anything is called.
+ * All operands are checked before any callback is called.
  */
 
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 #include "parallel/param_hooks.h"
 #include "parallel/param_operands.h"
 
-/* One direction of an operation. */
+/* The forward or the backward of an operation. */
 struct pass {
     const struct hoop_param_op *op;
-    const char *name; /* of the direction */
+    const char *name; /* "forward" or "backward" */
     struct op_work work;
     enum param_phase pre;
     enum param_phase post;
@@ -72,7 +72,7 @@ op_count(const struct hoop_param_op *op, struct param_counts *out_counts)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* n_params: for the hooks; 0: none are called. */
+/* n_params is the number of parameters for the hooks; 0: call no hooks. */
 static enum hoop_status
 pass_run(const struct pass *pass, size_t n_params)
 {

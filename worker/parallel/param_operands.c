@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-/* Adds to *census. depth: in how many lists operands lies. */
+/* Adds the operands to *census. depth is how many lists they are nested in. */
 static enum hoop_status
 operands_count(const struct hoop_operand *operands,
                size_t n_operands,

@@ -1,4 +1,4 @@
-/* parallel/participants.c - a tensor on its way from one mesh to another */
+/* parallel/participants.c - the ranks that take part in a redistribution */
 
 #include "parallel/participants.h"
 
@@ -26,7 +26,7 @@ check(const struct hoop_dtensor *dtensor, const struct hoop_tensor_spec *spec)
     return HOOP_OK;
 }
 
-/* HOOP_NO_RANK: it is not there. */
+/* Returns the index of a world rank, or HOOP_NO_RANK. */
 static uint32_t
 rank_in(const struct participants *participants, uint32_t world_rank)
 {
@@ -66,8 +66,9 @@ same_sizes(const struct hoop_mesh_shape *one,
                   one->n_axes * sizeof(*one->sizes)) == 0;
 }
 
-/* Two meshes of the same ranks in the same order become one: what neither cuts
- * stays apart, as rows of data parallelism, however rows are cut. */
+/* Replaces two meshes of the same ranks in the same order by their refinement.
+ * So axes that neither layout uses, such as rows of data parallelism, remain
+ * axes of their own however the rows are divided. */
 static void
 participants_refine(struct participants *participants)
 {

@@ -1,4 +1,4 @@
-/* parallel/patience.c - how long to wait for what may never come */
+/* parallel/patience.c - bounds waits for messages that may never be matched */
 
 #include "parallel/patience.h"
 

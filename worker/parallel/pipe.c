@@ -1,8 +1,8 @@
 /*
- * parallel/pipe.c - the nine exchanges of a pipeline's stages
+ * parallel/pipe.c - the nine exchanges between stages of a pipeline
  *
- * Each is a row of what it needs and which stage has no part in it; all of
- * them are one exchange in up to four directions.
+ * Each call is a row that says which lists it needs and which stage does
+ * nothing in it. All of them are one transfer in up to four directions.
  */
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "parallel/pipeline.h"
 #include "parallel/transfer.h"
 
-/* Who does nothing. */
+/* Which stage does nothing. */
 enum absentee {
     NOBODY,
     FIRST_STAGE,
@@ -36,7 +36,7 @@ static const struct step recv_forward = {FIRST_STAGE, RECV_PREV};
 static const struct step recv_backward = {LAST_STAGE, RECV_NEXT};
 static const struct step send_forward = {LAST_STAGE, SEND_NEXT};
 static const struct step send_backward = {FIRST_STAGE, SEND_PREV};
-/* These two may receive. */
+/* In these two a receive is optional. */
 static const struct step forward_and_back = {LAST_STAGE, SEND_NEXT};
 static const struct step backward_and_forth = {FIRST_STAGE, SEND_PREV};
 static const struct step anything = {NOBODY, 0};
@@ -108,7 +108,7 @@ needs_check(const struct step *step, const struct transfer *transfer)
     return HOOP_OK;
 }
 
-/* Whether all that was expected has come, or nothing was to come. */
+/* Sets n_received of both lists to all that was expected, or to 0. */
 static void
 count_received(const struct hoop_pipe_exchange *exchange, bool has_come)
 {

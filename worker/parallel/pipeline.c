@@ -1,4 +1,6 @@
-/* parallel/pipeline.c - the communicators of a pipeline, and the place in it */
+/*
+ * parallel/pipeline.c - the communicators of a pipeline, and its current chunk
+ */
 
 #include "parallel/pipeline.h"
 
@@ -52,7 +54,7 @@ hoop_pipeline_size(const hoop_pipeline_t *pipeline)
     return hoop_comm_size(hoop_pipeline_comm(pipeline));
 }
 
-/* So many stages further. */
+/* Returns the stage that follows after distance stages, in a ring. */
 static uint32_t
 neighbour(const hoop_pipeline_t *pipeline, uint32_t distance)
 {

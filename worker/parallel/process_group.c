@@ -1,8 +1,9 @@
 /*
- * parallel/process_group.c - some ranks, as rows of tensor parallelism
+ * parallel/process_group.c - ranks divided into rows of tensor parallelism
  *
- * The arithmetic is parallel/degrees.h's. Two meshes of the same ranks, rows by
- * columns, have the communicators: the group's own, and the second pair.
+ * parallel/degrees.h has the arithmetic. Two meshes of the same ranks, rows by
+ * columns, hold the communicators: one the group's own pair, the other the
+ * second pair.
  */
 
 #include "parallel/process_group.h"
@@ -20,7 +21,7 @@
 #include "parallel/group_mesh.h"
 #include "session/comm.h"
 
-/* Axes of both meshes. */
+/* The axes of both meshes. */
 enum {
     AXIS_DP,
     AXIS_TP,
@@ -29,14 +30,14 @@ enum {
 
 struct hoop_pg {
     hoop_mesh_t *mesh;
-    hoop_mesh_t *cpu_mesh; /* nobody asks it before the next is true */
+    hoop_mesh_t *cpu_mesh; /* used only after has_cpu_groups is true */
     atomic_bool has_cpu_groups;
-    struct group_meshes meshes; /* of its tensors */
+    struct group_meshes meshes; /* of the group's tensors */
     struct degrees degrees;
     uint32_t rank;  /* in the world */
-    uint32_t place; /* in ranks; HOOP_NO_RANK: not there */
+    uint32_t place; /* index in ranks; HOOP_NO_RANK: not a member */
     uint32_t n_ranks;
-    uint32_t *column; /* [degrees.dp], behind ranks */
+    uint32_t *column; /* [degrees.dp], in memory after ranks */
     uint32_t ranks[]; /* ascending */
 };
 
@@ -69,7 +70,8 @@ check_ranks(const hoop_comm_t *world, const struct hoop_pg_options *options)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Of ranks that are known, with degrees that fit them. NULL: no memory. */
+/* The ranks and degrees have been checked. Returns NULL if there is no
+ * memory. */
 static struct hoop_pg *
 group_fill(const hoop_comm_t *world,
            const uint32_t *ranks,

@@ -1,4 +1,4 @@
-/* parallel/redistribute.c - what a redistribution would do */
+/* parallel/redistribute.c - hoop_redistribute_plan(): describes the steps */
 
 #include "hoop/redistribute.h"
 

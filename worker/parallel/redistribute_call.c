@@ -1,8 +1,8 @@
 /*
- * parallel/redistribute_call.c - a distributed tensor laid out anew, once
+ * parallel/redistribute_call.c - one call that redistributes a tensor
  *
- * A tensor that changes in place is swapped with what has arrived, when all of
- * it has: until then, and after a failure, it is as it was.
+ * A tensor that is redistributed in place is swapped with the result when all
+ * of it has arrived. Until then, and after a failure, it is unchanged.
  */
 
 #include "parallel/redistribute_call.h"
@@ -21,14 +21,15 @@
 #include "tensor/operand.h"
 #include "tensor/result.h"
 
-/* What an operation keeps until it has been waited for. */
+/* Owned by an operation until it has been waited for. */
 struct redistribute_call {
     struct cached_plan *cached_plan;
-    uint32_t rank;                /* HOOP_NO_RANK: it passes elsewhere */
-    struct hoop_dtensor *arrived; /* NULL: it is the caller's */
-    struct hoop_dtensor *changed; /* becomes what arrived; NULL: none does */
-    /* The part that arrives, of which each element is a reduction; without data
-     * if it is none. */
+    uint32_t rank;                /* HOOP_NO_RANK: not a participant */
+    struct hoop_dtensor *arrived; /* the result; NULL: memory of the caller */
+    /* changed in place to the result; NULL: none */
+    struct hoop_dtensor *changed;
+    /* The part of the result if each of its elements is a reduction; otherwise
+     * it has no data. */
     struct hoop_tensor reduced;
 };
 
@@ -46,7 +47,7 @@ redistribute_call_destroy(void *owner)
 
 DEFINE_CLEANUP(struct redistribute_call *, redistribute_call_destroy)
 
-/* The call makes whole what is partial. */
+/* Returns whether the call reduces partial axes and keeps none. */
 static bool
 redistribute_call_reduces(const struct redistribute_call_request *call)
 {
@@ -55,8 +56,8 @@ redistribute_call_reduces(const struct redistribute_call_request *call)
            call->spec.sharding.partial.n_axes == 0;
 }
 
-/* Along axes of size 1 an element has one addend, with which nothing was
- * combined. */
+/* Bools become 0 or 1: along axes of size 1 an element has a single addend,
+ * which no reduction has normalised. */
 static void
 part_finish(const struct hoop_tensor *reduced)
 {
@@ -104,7 +105,7 @@ redistribute_call_plan(const struct redistribute_call_request *call,
     return HOOP_OK;
 }
 
-/* Whether any rank does. */
+/* Returns whether any rank sends anything. */
 static bool
 redistribute_call_sends(const struct redistribute_call *redistribute_call)
 {
@@ -126,7 +127,7 @@ nothing_to_wait_for(const struct redistribute_call_request *call)
     return HOOP_OK;
 }
 
-/* Takes redistribute_call. to: the part that arrives. */
+/* Takes ownership of redistribute_call. to is the part that arrives. */
 static enum hoop_status
 redistribute_call_run(struct redistribute_call *taken,
                       const struct redistribute_call_request *call,
@@ -193,7 +194,8 @@ redistribute_call_return(const struct redistribute_call_request *call,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    /* Who shall have something has it already, or it is not here. */
+    /* Nothing moves: every rank of the target has its part already, or this
+     * process takes no part. */
     if (redistribute_call->rank == HOOP_NO_RANK ||
         redistribution_n_steps(
             cached_plan_redistribution(redistribute_call->cached_plan)) == 0) {
@@ -207,7 +209,8 @@ redistribute_call_return(const struct redistribute_call_request *call,
     if (status != HOOP_OK)
         return error_pass(status);
     redistribute_call->changed = dtensor;
-    /* The redistribute_call has it moved away from here when it ends. */
+    /* This is a copy, since the end of the operation swaps the content of
+     * arrived. */
     const struct hoop_tensor to = redistribute_call->arrived->local;
     status = redistribute_call_run(STEAL(redistribute_call), call, &to);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -1,5 +1,4 @@
-/* parallel/redistribute_explain.c - a redistribution as a table for people
- */
+/* parallel/redistribute_explain.c - prints a redistribution as a table */
 
 #include <stdio.h>
 #include <string.h>
@@ -76,7 +75,7 @@ kind_name(enum hoop_step_kind kind)
     return "?";
 }
 
-/* "0", "1, 2", "-" */
+/* Returns the text "0", "1,2" or "-". */
 static struct cell
 axes_cell(const struct hoop_axes *axes)
 {
@@ -118,7 +117,7 @@ struct layout_cell {
     char text[LAYOUT_CELL];
 };
 
-/* "[S0, R] on 2 x 4" */
+/* Returns the text "[S0, R] on 2 x 4". */
 static struct layout_cell
 layout_text(const struct hoop_sharding *sharding,
             const struct hoop_mesh_shape *mesh,
@@ -147,7 +146,7 @@ print_heading(const hoop_dtensor_t *dtensor,
     const uint32_t n_dims = dtensor->shape.n_dims;
     size_t count = 0;
 
-    /* It has been checked, as all else. */
+    /* hoop_redistribute_plan() has checked it. */
     const enum hoop_status status = shape_count(&dtensor->shape, &count);
     (void)status;
     fprintf(out, "%s %s, %s: %s\n", dtype_name(dtype),

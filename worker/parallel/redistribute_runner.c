@@ -1,9 +1,9 @@
 /*
- * parallel/redistribute_runner.c - a tensor taken from one layout to another
+ * parallel/redistribute_runner.c - runs the steps of a redistribution
  *
- * Where everything will lie is known when it starts (parallel/buffer_steps.h), and all
- * memory is there then. Whoever drives packs what the next step sends; what the
- * last one brought is put in its place by the waiter.
+ * All buffers are planned (parallel/buffer_steps.h) and allocated when the
+ * operation starts. The progress owner unpacks what a step brought and packs
+ * what the next one sends; the waiter unpacks the last step.
  */
 
 #include "parallel/redistribute_runner.h"
@@ -21,7 +21,7 @@
 #include "session/comm.h"
 
 enum {
-    /* As any allocation of a tensor. */
+    /* as any allocation of a tensor */
     ALIGNMENT = 64,
 };
 
@@ -31,9 +31,9 @@ struct redistribute_runner {
     size_t count;
     struct chain hooks;
     struct buffer_steps buffer_steps;
-    uint32_t at; /* the next buffer_step */
+    uint32_t at; /* index of the next step */
     struct buffer_step
-        *under_way; /* what it brings is still to be put in its place */
+        *under_way; /* the step whose received blocks are not unpacked yet */
     void *rooms[N_BUFFERS];
 };
 
@@ -68,7 +68,8 @@ element_in(const struct redistribute_runner *redistribute_runner,
                  : NULL;
 }
 
-/* What came, and what stays here, to its place. */
+/* Unpacks the received blocks, and copies the block that stayed on this
+ * rank. */
 static void
 buffer_step_land(const struct redistribute_runner *redistribute_runner,
                  const struct buffer_step *buffer_step)
@@ -94,7 +95,7 @@ buffer_step_land(const struct redistribute_runner *redistribute_runner,
     view_copy(&out, &before, &in, &after);
 }
 
-/* A step in which nothing is sent. A slice is a view already. */
+/* Performs a step that sends nothing. A slice is a view already. */
 static void
 buffer_step_keep(const struct redistribute_runner *redistribute_runner,
                  const struct buffer_step *buffer_step)
@@ -106,7 +107,8 @@ buffer_step_keep(const struct redistribute_runner *redistribute_runner,
                      view_count(&buffer_step->after.view.shape));
 }
 
-/* All up to the next buffer_step in which anything is sent; NULL: there is none. */
+/* Unpacks the last step, and performs all steps up to the next one that sends.
+ * Returns that step, or NULL at the end. */
 static struct buffer_step *
 redistribute_runner_go_on(struct redistribute_runner *redistribute_runner)
 {
@@ -126,7 +128,7 @@ redistribute_runner_go_on(struct redistribute_runner *redistribute_runner)
     return NULL;
 }
 
-/* Elsewhere a layout may say anything. */
+/* In other steps the layout's operator has no meaning. */
 static enum hoop_reduce_op
 operator_of(const struct redistribution_step *step)
 {
@@ -168,7 +170,8 @@ buffer_step_send(struct redistribute_runner *redistribute_runner,
     return collective;
 }
 
-/* Whether anything is still to be sent; what came last is the waiter's. */
+/* Returns whether any step still sends. If not, the last blocks are left to the
+ * waiter. */
 static bool
 has_more(const struct redistribute_runner *redistribute_runner)
 {
@@ -219,7 +222,7 @@ redistribute_runner_finish(void *owner)
                : HOOP_OK;
 }
 
-/* The two buffers, as far as they are used. */
+/* Allocates the two buffers in the sizes that are needed. */
 static enum hoop_status
 redistribute_runner_allocate(struct redistribute_runner *redistribute_runner)
 {
@@ -240,7 +243,7 @@ redistribute_runner_allocate(struct redistribute_runner *redistribute_runner)
     return HOOP_OK;
 }
 
-/* Takes hooks once it succeeds. */
+/* Takes over the hooks if it succeeds. */
 static enum hoop_status
 redistribute_runner_create(const struct redistribute_runner_request *request,
                            struct redistribute_runner **out_runner)
@@ -276,7 +279,7 @@ redistribute_runner_create(const struct redistribute_runner_request *request,
     return HOOP_OK;
 }
 
-/* What needs no other rank: all of it, now. */
+/* Performs a redistribution that needs no other rank. */
 static enum hoop_status
 redistribute_runner_keep(struct redistribute_runner *redistribute_runner,
                          struct op **out_op)
@@ -310,7 +313,7 @@ redistribute_runner_set_out(struct redistribute_runner *redistribute_runner,
     return engine_start(context, &first, out_op);
 }
 
-/* No rank of the communicator: nothing but the hooks. */
+/* On a process outside the communicator only the hooks are called. */
 static enum hoop_status
 start_outside(struct chain *hooks, struct op **out_op)
 {

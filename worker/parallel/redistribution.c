@@ -1,4 +1,4 @@
-/* parallel/redistribution.c - how a tensor gets from one layout to another */
+/* parallel/redistribution.c - plans how a tensor changes its layout */
 
 #include "parallel/redistribution.h"
 
@@ -13,7 +13,7 @@
 #include "parallel/redistribution_steps.h"
 
 enum {
-    /* Blocks that a plan cuts begin on cache lines, as in a call. */
+    /* Blocks that a plan cuts begin on cache lines, as in other calls. */
     GRANULE_BYTES = 64,
     SIGNATURE_MAX = 16 + HOOP_MAX_DIMS + 2 * HOOP_MAX_AXES + 6 * HOOP_MAX_STEPS,
 };
@@ -27,14 +27,16 @@ struct redistribution {
     enum exchange_meshes meshes;
     struct exchange_side sides[2];
     struct redistribution_steps steps;
-    /* What there is before each step, and in the end. */
+    /* The tiling before each step, and at the end. */
     struct tiling tilings[HOOP_MAX_STEPS + 1];
-    struct exchange exchange; /* of the only step that is one */
-    uint32_t exchange_step;   /* NO_STEP: none is */
+    struct exchange exchange; /* of exchange_step */
+    /* the only step that is an exchange, or NO_STEP */
+    uint32_t exchange_step;
     uint32_t n_numbers;
     size_t numbers[SIGNATURE_MAX];
-    struct replicas replicas; /* its lists are below */
-    /* Places by rank, twice, the replicas' lists, then ranks by place, twice. */
+    struct replicas replicas; /* its lists are in lists */
+    /* The places by rank on both sides, the two lists of the replicas, then the
+     * ranks by place on both sides. */
     uint32_t lists[];
 };
 
@@ -44,7 +46,7 @@ redistribution_destroy(struct redistribution *redistribution)
     free(redistribution);
 }
 
-/* Copies a side's list, and inverts it. */
+/* Copies the list of a side and inverts it. */
 static void
 side_fill(struct exchange_side *side,
           const struct redistribution_side *asked,
@@ -76,7 +78,8 @@ meshes_of(const struct redistribution_request *request,
     return EXCHANGE_ONE_MESH;
 }
 
-/* With room for the lists, and the lists. NULL: no memory. */
+/* Allocates a redistribution and fills its lists. Returns NULL if there is no
+ * memory. */
 static struct redistribution *
 redistribution_make(const struct redistribution_request *request,
                     const uint32_t n_places[2])
@@ -120,7 +123,7 @@ sharding_asked(const struct redistribution_request *request,
     return sharding;
 }
 
-/* The mesh that a step begins on. */
+/* Returns the mesh on which a step begins. */
 static enum redistribution_mesh
 mesh_before(const struct redistribution *redistribution, uint32_t step)
 {
@@ -168,7 +171,7 @@ number_add(struct redistribution *redistribution, uint64_t number)
     redistribution->numbers[redistribution->n_numbers++] = (size_t)number;
 }
 
-/* FNV-1a. */
+/* The FNV-1a hash. */
 static uint64_t
 hash_of(const void *bytes, size_t n_bytes)
 {
@@ -309,7 +312,7 @@ redistribution_part(const struct redistribution *redistribution,
     return true;
 }
 
-/* Elements of a rank's part before step. */
+/* Returns the number of elements of a rank's part before step. */
 static size_t
 elements_before(const struct redistribution *redistribution,
                 uint32_t step,
@@ -388,7 +391,7 @@ redistribution_piece(const struct redistribution *redistribution,
                           out_piece);
 }
 
-/* What the plan of a rank sends. */
+/* Counts the elements that the plan of a rank sends. */
 static enum hoop_status
 line_sent(const struct redistribution *redistribution,
           uint32_t step,
@@ -457,7 +460,7 @@ redistribution_bytes_total(const struct redistribution *redistribution,
         uint64_t more = 0;
         enum hoop_status status = HOOP_OK;
 
-        /* What is sent is what is got: less to ask for. */
+        /* As many are received as sent, and counting those is cheaper. */
         if (this->kind == HOOP_STEP_EXCHANGE)
             more = exchange_received(&redistribution->exchange, rank) *
                    redistribution->element_size;

@@ -1,4 +1,4 @@
-/* parallel/redistribution_check.c - whether a redistribution can be done */
+/* parallel/redistribution_check.c - checks the request of a redistribution */
 
 #include "parallel/redistribution_check.h"
 
@@ -42,7 +42,7 @@ check_partial(const struct redistribution_request *request,
                        dtype_name(request->dtype));
 }
 
-/* Each place is one of the context's ranks, and no other place's. */
+/* Checks that each place has a rank of the context and no two have the same. */
 static enum hoop_status
 check_ranks(const struct redistribution_request *request,
             const struct redistribution_side *side,

@@ -1,4 +1,4 @@
-/* parallel/redistribution_steps.c - the steps of a redistribution, found */
+/* parallel/redistribution_steps.c - finds the steps of a redistribution */
 
 #include "parallel/redistribution_steps.h"
 
@@ -10,11 +10,11 @@
 #include "parallel/step_cost.h"
 
 enum {
-    /* What the stages of an operation have room for; and a fill. */
+    /* As many as an operation has stages (STAGES_MAX). A fill may follow. */
     PATH_STEPS_MAX = 12,
 };
 
-/* A search under way. */
+/* A search in progress. */
 struct step_search {
     const struct redistribution_problem *problem;
     struct step_costs step_costs;
@@ -112,7 +112,7 @@ path_step_cost(void *owner, const struct path_step *path_step, double *out_cost)
     return HOOP_OK;
 }
 
-/* Axes that are partial before and after, with one operator. */
+/* Returns the axes that are partial before and after, with one operator. */
 static unsigned
 kept_partial(const struct redistribution_problem *problem,
              const struct hoop_sharding *from,
@@ -143,7 +143,7 @@ long_axes(const struct hoop_mesh_shape *mesh)
     return mask;
 }
 
-/* Only a mean of integers is not the mean of means. */
+/* Only a mean of integers differs from a mean of means. */
 static enum mesh_step_reductions
 reductions_of(const struct redistribution_problem *problem,
               const struct hoop_sharding *from)
@@ -154,7 +154,7 @@ reductions_of(const struct redistribution_problem *problem,
     return is_cut_off ? MESH_STEP_REDUCTIONS_AT_ONCE : MESH_STEP_REDUCTIONS_ANY;
 }
 
-/* to: without addends that are made at the end. */
+/* to has no partial axes that only a fill makes. */
 static struct shortest_path_request
 shortest_path_request_of(struct step_search *step_search,
                          const struct hoop_sharding *from,
@@ -208,7 +208,7 @@ step_of(const struct path_step *path_step)
     };
 }
 
-/* Two slices along one dimension are one. */
+/* Merges other into one if both are slices along one dimension. */
 static bool
 slices_join(struct redistribution_step *one,
             const struct redistribution_step *other)
@@ -256,7 +256,7 @@ steps_collect(const struct shortest_path *shortest_path,
     }
 }
 
-/* Who does each, and how long it takes. */
+/* Sets the algorithm and the estimated time of each step. */
 static enum hoop_status
 steps_price(struct step_search *step_search, struct redistribution_steps *steps)
 {

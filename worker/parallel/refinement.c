@@ -1,17 +1,16 @@
 /*
- * parallel/refinement.c - two grids of the same places as one
+ * parallel/refinement.c - the common refinement of two grids of the same places
  *
- * From the last axis on: the places along the axes behind a border are the
- * border's product. The fine grid has the borders of both, each of which must
- * be a multiple of the one before.
+ * Going from the last axis to the first, the product of the sizes so far is a
+ * border. The fine grid has the borders of both grids; each border must be a
+ * multiple of the one before it.
  */
 
 #include "parallel/refinement.h"
 
 #include <stdint.h>
 
-/* The smallest product of a grid's last axes that is above a border; 0: none.
- */
+/* Returns the smallest product of a grid's last axes above border, or 0. */
 static uint64_t
 next_border(const struct hoop_mesh_shape *mesh, uint64_t border)
 {
@@ -39,7 +38,7 @@ refinement_of(const struct hoop_mesh_shape *one,
         const uint64_t others = next_border(other, border);
 
         next = others < next ? others : next;
-        /* Of fewer places, it has ended. */
+        /* next is 0 if the other grid has ended: it has fewer places. */
         if (next == 0 || next % border != 0 || n_axes == HOOP_MAX_AXES)
             return false;
         sizes[n_axes++] = (uint32_t)(next / border);
@@ -53,7 +52,7 @@ refinement_of(const struct hoop_mesh_shape *one,
     return true;
 }
 
-/* Appends the axes of fine that are axis of coarse. */
+/* Appends the axes of fine that make up axis of coarse. */
 static void
 axes_add(const struct hoop_mesh_shape *coarse,
          const struct hoop_mesh_shape *fine,

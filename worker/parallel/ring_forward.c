@@ -1,4 +1,4 @@
-/* parallel/ring_forward.c - every rank's tensor moves on by one */
+/* parallel/ring_forward.c - every rank sends its tensor to the next rank */
 
 #include "hoop/pipeline.h"
 
@@ -9,7 +9,7 @@
 #include "tensor/operand.h"
 #include "tensor/result.h"
 
-/* The input stays as it is. */
+/* The input must remain unchanged. */
 static enum hoop_status
 check_apart(const struct hoop_tensor *tensor, const struct hoop_tensor *out)
 {

@@ -1,15 +1,15 @@
 /*
- * parallel/schedule_run.c - a schedule, executed with the user's callbacks
+ * parallel/schedule_run.c - executes a schedule with the user's callbacks
  *
- * The list is gone through once, in order, and a task waits for nothing but the
- * messages it needs: receives were started earlier, sends are left alone. All
- * of that waits less than the rule under which schedules are proved, so no run
- * waits for itself.
+ * A stage goes through its list once, in order. A task waits only for the
+ * messages that it needs: receives have been started earlier, and sends proceed
+ * in the background. This waits less than the strict execution that schedules
+ * are checked under, so no run deadlocks.
  *
- * A stage that fails goes on through its list to the end without computing:
- * it sends its abort_message in place of every tensor it owes, and takes what it is
- * sent. So every stage hears of it where it waits, does the same, and nothing
- * is left behind on the communicator.
+ * A stage that fails continues through its list to the end without computing.
+ * It sends an abort message in place of every tensor that it still has to send,
+ * and receives what it is sent. So every stage learns of the failure where it
+ * waits and does the same, and no message is left on the communicator.
  */
 
 #include "hoop/schedule_run.h"
@@ -34,14 +34,14 @@ struct run {
     const struct hoop_task *tasks;
     size_t n_tasks;
     size_t at;
-    size_t receive_next; /* receives of all tasks before it are started */
+    size_t receive_next; /* receives of tasks before this one are started */
     size_t n_live;
     struct messenger messenger;
     struct activation_store activation_store;
     struct hoop_run_stats stats;
     struct abort_message failure;
     uint8_t abort_message_bytes[ABORT_MESSAGE_BYTES];
-    struct hoop_tensor abort_message; /* what is sent of it */
+    struct hoop_tensor abort_message; /* the tensor that carries the failure */
 };
 
 static bool
@@ -78,7 +78,8 @@ place_of(const struct run *run,
                                task->micro_batch);
 }
 
-/* The first failure counts, wherever it was. */
+/* Ends the run with a failure; the first one counts, on whatever stage it
+ * was. */
 static void
 run_end(struct run *run, const struct abort_message *failure)
 {
@@ -88,7 +89,8 @@ run_end(struct run *run, const struct abort_message *failure)
     run->abort_message = abort_message_pack(failure, run->abort_message_bytes);
 }
 
-/* A failure of this stage; the text behind it is the last error's, if any. */
+/* Ends the run with a failure of this stage. The text includes the last
+ * error. */
 static void
 run_fail(struct run *run,
          enum hoop_status status,
@@ -115,8 +117,8 @@ run_report(const struct run *run,
         run->work->on_task(run->work->owner, task, begin_ns, end_ns);
 }
 
-/* What a task needs of another stage is there, or the run has failed. A stage
- * alone has what it needs. */
+/* Waits until the tensor that a task needs of another stage has arrived, or the
+ * run has failed. A stage that is alone has its tensors already. */
 static void
 run_await(struct run *run,
           enum hoop_task_kind kind,
@@ -142,14 +144,15 @@ run_await(struct run *run,
         activation_store_clear(place);
 }
 
-/* A forward or a backward: what it is given, makes, and for whom. */
+/* The tensors of a forward or a backward. */
 struct computation {
-    struct activation_slot *input;       /* NULL: the first has none */
-    struct activation_slot *output_grad; /* NULL: of the last, or a forward */
+    struct activation_slot *input; /* NULL on the first virtual stage */
+    /* NULL on the last virtual stage and in a forward */
+    struct activation_slot *output_grad;
     struct activation_slot *made;
-    struct activation_slot
-        *onward;    /* of a stage alone; NULL: nowhere, or sent */
-    bool is_wanted; /* what is made goes on */
+    /* for a stage alone: where the result goes; NULL: it is sent or unused */
+    struct activation_slot *onward;
+    bool is_wanted; /* the result is used */
 };
 
 static struct computation
@@ -202,7 +205,8 @@ is_memory_of(const struct activation_slot *made,
            made->tensor.data == given->tensor.data;
 }
 
-/* A tensor, whose memory is its own; that of others is not freed twice. */
+/* Checks that the callback made a tensor in memory of its own. Memory that it
+ * was given must not be freed twice. */
 static enum hoop_status
 made_check(const struct computation *computation)
 {
@@ -256,7 +260,7 @@ callback_run(struct run *run,
     run_report(run, task, begin_ns, end_ns);
 }
 
-/* What is made is freed, handed on, or stays until it is sent. */
+/* Frees the result or moves it on; a result that is sent stays. */
 static void
 made_settle(const struct run *run, const struct computation *computation)
 {
@@ -343,7 +347,7 @@ receive_start(struct run *run, const struct hoop_task *task)
         run_fail(run, status, task, "failed");
 }
 
-/* The receive at hand is under way, and those shortly behind it. */
+/* Starts all receives up to LIMIT_RUN_AHEAD tasks after the current one. */
 static void
 receives_start(struct run *run)
 {
@@ -373,12 +377,12 @@ task_run(struct run *run, const struct hoop_task *task)
         return;
     case HOOP_TASK_RECV_FORWARD:
     case HOOP_TASK_RECV_BACKWARD:
-        /* Waited for by who needs it. */
+        /* The task that needs the tensor waits for it. */
         return;
     }
 }
 
-/* All that was started ends here: what has failed was told to the others. */
+/* Waits for all sends, so that other stages learn of a failure. */
 static void
 run_finish(struct run *run)
 {

@@ -1,4 +1,4 @@
-/* parallel/scratch.c - memory that results are put in one after the other */
+/* parallel/scratch.c - memory that one result after the other is put in */
 
 #include "parallel/scratch.h"
 
@@ -53,7 +53,7 @@ holds(const struct hoop_scratch *scratch, const struct hoop_tensor *tensor)
            first < at + n_bytes;
 }
 
-/* The content need not be kept, so it is not copied. */
+/* The old content is not copied, since it need not be kept. */
 static enum hoop_status
 grow(struct hoop_scratch *scratch, size_t n_bytes)
 {

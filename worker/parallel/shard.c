@@ -1,8 +1,8 @@
 /*
- * parallel/shard.c - a tensor's equal shares
+ * parallel/shard.c - equal shares of a tensor that several ranks hold
  *
- * The shape: of each dimension, first to last, what it has in common with the
- * number of ranks that is left is divided out, until nothing is left.
+ * The shape of a share: from the first dimension to the last, each is divided
+ * by its common divisor with the remaining number of ranks, until that is 1.
  */
 
 #include "parallel/shard.h"

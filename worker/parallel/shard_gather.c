@@ -1,10 +1,11 @@
 /*
- * parallel/shard_gather.c - shares that came become whole tensors again
+ * parallel/shard_gather.c - gathers received shares to whole tensors
  *
- * Messages and not a collective: transfers of several lanes may be under way at
- * once, in any order. Every tensor that was to come is exchanged by all ranks,
- * also one that is not cut, as nothing: ranks may differ in that, by a mistake,
- * and a shard that is left behind would be taken for one of the next transfer.
+ * It uses messages and not a collective, since transfers of several lanes may
+ * be in progress at once, in any order. All ranks exchange every expected
+ * tensor, and one that is not cut as a message without elements: by mistake
+ * ranks may differ in whether it is cut, and a share that is left behind would
+ * be taken for one of the next transfer.
  */
 
 #include "parallel/shard_gather.h"
@@ -17,12 +18,12 @@
 #include "engine/engine.h"
 #include "parallel/shard.h"
 
-/* What a rank says to one whose list is lost. */
+/* The texts sent to ranks whose shares of a failed list are refused. */
 struct refusals {
     char texts[TRANSFER_WAYS][LIMIT_ERROR_TEXT];
 };
 
-/* Both halves of what goes on between this rank and the others. */
+/* The messages between this rank and the others. */
 struct gathering {
     hoop_comm_t *group;
     struct tensor_message *messages;
@@ -33,7 +34,8 @@ struct gathering {
     size_t n_messages;
 };
 
-/* Whether the group gathers it: the flag is this rank's, or its sender's. */
+/* Returns whether the group gathers the tensor: this rank or the sender has
+ * asked for shares. */
 static bool
 is_gathered(const struct tensor_transfer *tensor_transfer)
 {
@@ -57,7 +59,7 @@ gathering_add(struct gathering *gathering,
     gathering->ways[i] = way;
 }
 
-/* What rank has of it. */
+/* Returns rank's share of the tensor. */
 static struct hoop_tensor
 shard_had(const struct tensor_transfer *tensor_transfer,
           uint32_t rank,
@@ -94,8 +96,9 @@ tensor_transfer_add(struct gathering *gathering,
     }
 }
 
-/* Of a list that is lost: once, however many tensors it has. Those of the others
- * are as many as they say. */
+/* Refuses a failed list. This rank sends and receives one message for each
+ * other rank, however many tensors the list has; other ranks' messages state
+ * how many they have. */
 static void
 refusal_add(struct gathering *gathering,
             const struct tensor_transfer *tensor_transfer,
@@ -160,8 +163,8 @@ fail_gathered(struct transfer_end *ends,
                                   transfer_name(way), text));
 }
 
-/* When one of a list does not fit, the other side sends or takes no more of it:
- * what still comes is refused. */
+/* If a share does not fit, the peer sends or accepts no more of that list. So
+ * the remaining receives from it are cancelled. */
 static void
 gathering_wait(const struct gathering *gathering, struct transfer_end *ends)
 {

@@ -1,9 +1,9 @@
 /*
  * parallel/shard_spec.c - ColossalAI's ReplicaSpec and ShardSpec
  *
- * A group that is cut in as many parts as it has ranks is a mesh with one axis
- * for each list entry: its mixed-radix rule, the first entry counting most, is
- * that of places in a mesh.
+ * A group that is cut into as many parts as it has ranks is a mesh with one
+ * axis for each list entry. ColossalAI numbers parts in mixed radix with the
+ * first entry most significant, as a mesh numbers its places.
  */
 
 #include "hoop/sharding.h"
@@ -55,7 +55,7 @@ check_lists(const struct hoop_partitions *partitions)
     return HOOP_OK;
 }
 
-/* The product of all parts must be n_ranks. */
+/* The product of all partitions must be n_ranks. */
 static enum hoop_status
 check_product(const struct hoop_partitions *partitions, uint32_t n_ranks)
 {
@@ -63,7 +63,7 @@ check_product(const struct hoop_partitions *partitions, uint32_t n_ranks)
 
     for (uint32_t i = 0; i < partitions->n_dims; i++) {
         product *= partitions->partitions[i];
-        /* Zero never grows again, and what is too much never shrinks. */
+        /* A product of 0 stays 0, and one that is too large stays too large. */
         if (product == 0 || product > n_ranks)
             break;
     }

@@ -1,9 +1,9 @@
 /*
- * parallel/sharded.c - each rank keeps the optimizer of its own shard
+ * parallel/sharded.c - each rank keeps the optimizer state of its own shard
  *
- * One flat array serves twice: gradients are packed into it and reduced out of
- * it; then it takes the changed shards, this rank's at its place, and is copied
- * back to the parameters.
+ * One flat array is used twice. Gradients are packed into it and reduced out of
+ * it. Then each rank updates its shard of the parameters in it, the shards are
+ * gathered there, and the array is copied back to the parameters.
  */
 
 #include "hoop/sharded.h"
@@ -23,7 +23,7 @@
 struct hoop_sharded {
     hoop_comm_t *comm;
     uint32_t rank;
-    uint32_t size; /* 0: no member */
+    uint32_t size; /* 0: not a member */
     struct flat *parameters;
     size_t *counts;    /* [size] */
     uint8_t *all;      /* the flat array */
@@ -41,7 +41,7 @@ hoop_sharded_part(const hoop_sharded_t *sharded, uint32_t rank)
     const size_t total = sharded->parameters->count;
     const size_t equal =
         total / sharded->size + (total % sharded->size > 0 ? 1 : 0);
-    /* equal is at least 1 unless there is nothing to divide. */
+    /* equal is 0 only if there is nothing to divide. */
     const size_t n_full = equal > 0 ? total / equal : 0;
     if (rank < n_full)
         return (struct hoop_shard){.offset = rank * equal, .count = equal};
@@ -144,7 +144,8 @@ gradients_pack(struct hoop_sharded *sharded,
     }
 }
 
-/* What both collectives of a step have. The shapes say the counts, too. */
+/* Returns what both collectives of a step share. The shapes imply the counts,
+ * so only they are compared between ranks. */
 static struct collective
 collective_of(const struct hoop_sharded *sharded, enum call_name name)
 {

@@ -1,9 +1,9 @@
 /*
  * parallel/sharding.c - which part of a tensor each rank of a mesh has
  *
- * The axes that cut a dimension are one number in mixed radix: which of the
- * parts a place has. Equal or balanced, a part's offset and size follow from
- * that number alone.
+ * The coordinates along the axes that cut a dimension are a number in mixed
+ * radix: the number of the part along it. The part's offset and size follow
+ * from that number, whether parts are equal or balanced.
  */
 
 #include "hoop/sharding.h"
@@ -33,7 +33,8 @@ grid_of(const struct hoop_mesh_shape *mesh, struct grid *out_grid)
         return error_raise(HOOP_E_INVALID,
                            mesh ? "the mesh has no axes" : "mesh is NULL");
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
-        /* Past the last that there can be, nothing is read. */
+        /* Sizes above HOOP_MAX_AXES are not read; grid_extend() rejects
+         * them. */
         const uint32_t size = axis < HOOP_MAX_AXES ? mesh->sizes[axis] : 1;
         const enum hoop_status status = grid_extend(&grid, size);
 
@@ -44,7 +45,7 @@ grid_of(const struct hoop_mesh_shape *mesh, struct grid *out_grid)
     return HOOP_OK;
 }
 
-/* what names them in texts, "dim 2" or "partial". */
+/* what names the list in error texts: "dim 2" or "partial". */
 static enum hoop_status
 check_axes(const struct hoop_axes *axes,
            const struct grid *grid,
@@ -147,7 +148,7 @@ check(const struct hoop_sharding *sharding,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* All but NULL for what is handed out. */
+/* Checks all arguments but the output. */
 static enum hoop_status
 check_all(const struct hoop_sharding *sharding,
           const struct hoop_mesh_shape *mesh,

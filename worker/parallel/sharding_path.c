@@ -1,4 +1,5 @@
-/* parallel/sharding_path.c - the cheapest row of specs, by ColossalAI's costs
+/*
+ * parallel/sharding_path.c - the cheapest path of specs by ColossalAI's costs
  */
 
 #include <stdio.h>
@@ -15,8 +16,8 @@ one_dim(uint32_t dim)
     return (struct hoop_comm_dims){.n_dims = 1, .dims = {(int32_t)dim}};
 }
 
-/* Gathers and scatters are the reverse of each other: they name the dimension
- * for both ways. */
+/* Gathers and scatters reverse each other, so they name the dimension for both
+ * ways. */
 static void
 spec_set_kind(struct hoop_comm_spec *spec, const struct mesh_step *mesh_step)
 {
@@ -127,8 +128,8 @@ check(const struct hoop_path_request *request)
     return HOOP_OK;
 }
 
-/* All axes may cut, and count, also those of size 1; replicas count as the
- * same. */
+/* All axes may cut and count as steps, also those of size 1. Replicas count as
+ * equal. */
 static struct shortest_path_request
 shortest_path_request_of(const struct hoop_path_request *request)
 {

@@ -1,7 +1,7 @@
 /*
  * parallel/sharding_text.c - a sharding in ColossalAI's notation
  *
- * Axes are digits, since a mesh has few; one that no mesh has is "?".
+ * Axes are digits, since a mesh has few; an axis that no mesh has is "?".
  */
 
 #include "parallel/sharding_text.h"
@@ -44,7 +44,7 @@ dim_text(uint32_t dim)
     return text;
 }
 
-/* Appends; what does not fit is cut. */
+/* Appends more, truncated if it does not fit. */
 static void
 add(struct hoop_sharding_text *text, const char *more)
 {

@@ -1,10 +1,10 @@
 /*
- * parallel/shortest_path.c - the cheapest row of steps from one sharding to another
+ * parallel/shortest_path.c - the cheapest sequence of steps between shardings
  *
- * A sharding is a node once in each phase: while only reductions have been
- * done, after other mesh_steps, and after an exchange. The nodes are few, so the
- * nearest is found by looking at all; which of them has a key is found by
- * hashing.
+ * Each sharding is a node once in each phase: while only reductions have been
+ * done, after other steps along lines, and after an exchange. There are few
+ * nodes, so the nearest one is found by a linear scan. A hash table finds the
+ * node of a key.
  */
 
 #include "parallel/shortest_path.h"
@@ -25,7 +25,7 @@ enum phase {
 };
 
 enum {
-    /* Twice as many as nodes, a power of two. */
+    /* twice LIMIT_PATH_SHARDINGS, a power of two */
     N_SLOTS = 2 * LIMIT_PATH_SHARDINGS,
     PHASE_SHIFT = 60,
 };
@@ -34,19 +34,20 @@ struct node {
     uint64_t key;
     enum phase phase;
     double cost;
-    uint32_t from; /* node */
+    uint32_t from; /* index of the previous node */
     uint32_t n_path_steps;
     bool is_settled;
     struct path_step
-        path_step; /* from there to here; mesh_step.after: this sharding */
+        path_step; /* leads here; mesh_step.after is this node's sharding */
 };
 
 struct search {
     const struct shortest_path_request *request;
-    size_t largest; /* part on the way */
-    uint32_t goal;  /* the nearest that is one; NO_NODE: none yet */
+    size_t largest; /* largest part allowed on the way */
+    /* the nearest node that is the target; NO_NODE: none yet */
+    uint32_t goal;
     uint32_t n_nodes;
-    uint32_t slots[N_SLOTS]; /* node + 1; 0: free */
+    uint32_t slots[N_SLOTS]; /* index of the node plus 1; 0: free */
     struct node nodes[LIMIT_PATH_SHARDINGS];
 };
 
@@ -75,7 +76,7 @@ largest_part(const struct mesh_step_rules *rules,
     return tiling_largest(&tiling);
 }
 
-/* The slot of a key, or the free one where it belongs. */
+/* Returns the slot of a key, or the free slot where it belongs. */
 static uint32_t
 slot_find(const struct search *search, uint64_t key)
 {
@@ -100,7 +101,8 @@ is_goal(const struct search *search, const struct node *node)
            sharding_key(&search->request->to);
 }
 
-/* Nearer than what is known? The node there, new or not; NULL: no. */
+/* Returns the node of a key, new or not, if cost is lower than known. Returns
+ * NULL otherwise, or if there is no room. */
 static struct node *
 node_reach(struct search *search, uint64_t key, double cost)
 {
@@ -125,8 +127,8 @@ index_of(const struct search *search, const struct node *node)
     return (uint32_t)(node - search->nodes);
 }
 
-/* Goes along path_step from a node; *out_node: where to, or NO_NODE where nothing is
- * gained by that. */
+/* Takes a step from a node. *out_node is the node reached, or NO_NODE if the
+ * step is no improvement. */
 static enum hoop_status
 path_step_try(struct search *search,
               uint32_t from,
@@ -171,7 +173,7 @@ is_reduction(const struct mesh_step *mesh_step)
            mesh_step->kind == HOOP_STEP_REDUCE_SCATTER;
 }
 
-/* Whether a mesh_step may be taken from a node in its phase. */
+/* Returns whether a step may be taken from a node in its phase. */
 static bool
 is_allowed(const struct search *search,
            const struct node *node,
@@ -223,7 +225,8 @@ mesh_steps_try(struct search *search, uint32_t from)
     return HOOP_OK;
 }
 
-/* Nothing is left that an exchange could not take along. */
+/* Returns whether nothing is left to reduce and no other step has been
+ * taken. */
 static bool
 can_exchange(const struct search *search, const struct node *node)
 {
@@ -253,7 +256,8 @@ exchange_try(struct search *search,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* To sharding, if one allgather along dim can make it the target. */
+/* Tries an exchange to sharding if an allgather along dim can turn it into the
+ * target. */
 static enum hoop_status
 detour_try(struct search *search,
            uint32_t from,
@@ -268,8 +272,8 @@ detour_try(struct search *search,
     return exchange_try(search, from, sharding);
 }
 
-/* To where axes that the target leaves free cut one of its dimensions, too:
- * each alone, and as many as come before it. */
+/* Tries exchanges to shardings where axes that the target does not use cut dim
+ * as well: each of them alone, and together with those before it. */
 static enum hoop_status
 detours_try(struct search *search, uint32_t from, uint32_t dim)
 {
@@ -320,7 +324,7 @@ nearest(const struct search *search)
     return best;
 }
 
-/* Whether a dimension has the first of the axes that it will have. */
+/* Returns whether axes is a prefix of whole. */
 static bool
 is_begun(const struct hoop_axes *axes, const struct hoop_axes *whole)
 {
@@ -329,8 +333,8 @@ is_begun(const struct hoop_axes *axes, const struct hoop_axes *whole)
                   axes->n_axes * sizeof(*axes->axes)) == 0;
 }
 
-/* Whether a mesh_step of one axis leads the plain way: sum up, gather what is not to
- * stay, cut. */
+/* Returns whether a step of one axis is on the plain path: reduce all, gather
+ * what does not remain, slice. */
 static bool
 is_plain(const struct hoop_sharding *at,
          const struct hoop_sharding *to,
@@ -350,7 +354,8 @@ is_plain(const struct hoop_sharding *at,
     return mesh_step->kind == HOOP_STEP_ALLREDUCE;
 }
 
-/* Some way by mesh_steps; there is always one, but it may have too many path_steps. */
+/* Finds the plain path of steps along lines. It always exists, but may have too
+ * many steps. */
 static enum hoop_status
 plain_way(struct search *search)
 {
@@ -378,7 +383,7 @@ plain_way(struct search *search)
     return HOOP_OK;
 }
 
-/* Sum up all, exchange. */
+/* Finds the direct path: reduce all, then exchange. */
 static enum hoop_status
 direct_way(struct search *search)
 {

@@ -1,4 +1,4 @@
-/* parallel/single_shape.c - one shape, or a list of shapes */
+/* parallel/single_shape.c - tells one shape from a list of shapes */
 
 #include "hoop/p2p_communicator.h"
 

@@ -1,4 +1,4 @@
-/* parallel/step_cost.c - what a step of a redistribution costs */
+/* parallel/step_cost.c - estimates the cost of a redistribution's step */
 
 #include "parallel/step_cost.h"
 
@@ -107,7 +107,7 @@ n_on_node(const struct step_costs *step_costs,
     return n;
 }
 
-/* Of the line through place. */
+/* Finds the nodes of the line through place. */
 static enum hoop_status
 line_nodes(const struct step_costs *step_costs,
            const struct exchange_side *side,
@@ -150,7 +150,7 @@ is_first(const struct grid *grid, const struct hoop_axes *axes, uint32_t place)
     return true;
 }
 
-/* The line on most nodes; the first of those. */
+/* Finds the line on most nodes, the first one of several. */
 static enum hoop_status
 line_look(const struct step_costs *step_costs,
           const struct exchange_side *side,
@@ -179,7 +179,7 @@ line_look(const struct step_costs *step_costs,
     return HOOP_OK;
 }
 
-/* What one of n_lines on the same nodes has of a machine. */
+/* Returns the share of a machine that one of n_lines on the same nodes has. */
 static struct simulation_machine
 machine_share(const struct simulation_machine *machine, uint32_t n_lines)
 {
@@ -189,7 +189,7 @@ machine_share(const struct simulation_machine *machine, uint32_t n_lines)
     share.n_processors = machine->n_processors / n_lines;
     if (share.n_processors > 0)
         return share;
-    /* Less than one: one that takes longer. */
+    /* Less than one processor is modelled as a slower one. */
     const double crowd = (double)n_lines / machine->n_processors;
     share.n_processors = 1;
     share.send_ns *= crowd;
@@ -201,7 +201,7 @@ machine_share(const struct simulation_machine *machine, uint32_t n_lines)
     return share;
 }
 
-/* Without being told of nodes. */
+/* Returns whether an algorithm can run without knowing the nodes. */
 static bool
 can_run(const struct registry_entry *entry, const struct estimate_place *place)
 {
@@ -221,13 +221,13 @@ is_eligible(const struct step_costs *step_costs,
     return can_run(entry, place);
 }
 
-/* The fastest algorithm, and how fast it is. */
+/* Finds the fastest algorithm and its time. */
 static enum hoop_status
 line_simulate(const struct step_costs *step_costs, struct step_cost_kept *kept)
 {
     const struct simulation_machine machine =
         machine_share(&step_costs->machine, kept->line->n_lines);
-    /* Not all ranks take part: no shared region. */
+    /* A line does not have all ranks, so it has no shared region. */
     const struct estimate_place place = {.nodes = kept->line->nodes,
                                          .machine = &machine};
     size_t n_entries;
@@ -251,8 +251,8 @@ line_simulate(const struct step_costs *step_costs, struct step_cost_kept *kept)
     return HOOP_OK;
 }
 
-/* As line_simulate(), which has simulated the same before more often than not.
- */
+/* As line_simulate(), but looks first for an earlier result, which there often
+ * is. */
 static enum hoop_status
 line_find(struct step_costs *step_costs, struct step_cost_kept *wanted)
 {
@@ -273,7 +273,8 @@ line_find(struct step_costs *step_costs, struct step_cost_kept *wanted)
     return HOOP_OK;
 }
 
-/* Of a collective along the mesh_step's axes; n_bytes as in tune/tuning.h. */
+/* The cost of a collective along the step's axes; n_bytes as in
+ * tune/tuning.h. */
 static enum hoop_status
 step_cost_of_line(struct step_costs *step_costs,
                   const struct step_cost_request *mesh_step,
@@ -301,13 +302,13 @@ step_cost_of_line(struct step_costs *step_costs,
     return HOOP_OK;
 }
 
-/* Copying here, when all ranks of a node do. */
+/* The time of a copy on this rank while all ranks of its node copy. */
 static double
 copy_ns(const struct step_costs *step_costs, size_t n_elements)
 {
     uint32_t n_here = 0;
 
-    /* The first rank's node stands for all. */
+    /* The node of the first rank is used for all. */
     for (uint32_t rank = 0; rank < step_costs->n_ranks; rank++)
         n_here += step_costs->node_of[rank] == step_costs->node_of[0];
     const double crowd = (double)n_here / step_costs->machine.n_processors;
@@ -359,20 +360,20 @@ step_cost_of_mesh_step(struct step_costs *step_costs,
     return HOOP_OK;
 }
 
-/* An exchange's estimate knows nothing of pairs that wait for each other: what
- * is about as fast on lines is done there. */
+/* The estimate of an exchange ignores pairs that wait for each other, so steps
+ * along lines that are about as fast are preferred. */
 static const double EXCHANGE_MARGIN = 1.25;
 
-/* What a node's ranks have to do together. */
+/* The total work of a node's ranks. */
 struct strain {
     double processor_ns;
     double out_bytes;
     double in_bytes;
-    uint32_t n_waiting; /* woken when all has come */
+    uint32_t n_waiting; /* ranks that are woken when all has arrived */
     uint32_t n_ranks;
 };
 
-/* Of a rank, on a processor of its own. */
+/* The time of a rank that has a processor for itself. */
 static double
 rank_ns(const struct step_costs *step_costs, const struct exchange_load *load)
 {
@@ -394,7 +395,8 @@ larger(double one, double other)
     return one > other ? one : other;
 }
 
-/* Of bytes to all other ranks, those that leave a node with n of them. */
+/* Returns which fraction of the bytes that a rank sends to all others leaves a
+ * node of n ranks. */
 static double
 share_outside(const struct step_costs *step_costs, uint32_t n)
 {
@@ -417,7 +419,7 @@ node_ns(const struct step_costs *step_costs, const struct strain *strain)
                   bytes * machine->link_between_ns);
 }
 
-/* Strains is zeroed and has room for all nodes. */
+/* strains is zeroed and has room for all nodes. */
 static double
 busiest_ns(const struct step_costs *step_costs,
            const struct exchange *exchange,
@@ -465,7 +467,7 @@ step_cost_of_exchange(const struct step_costs *step_costs,
     out_step_cost->ns =
         EXCHANGE_MARGIN * busiest_ns(step_costs, exchange, strains) +
         (is_inside ? machine->latency_inside_ns : machine->latency_between_ns);
-    /* The one that may always be taken, with any counts. */
+    /* The first algorithm always applies, with any counts. */
     out_step_cost->algorithm =
         registry_of(COLLECTIVE_ALLTOALL, &n_entries)->algorithm;
     return HOOP_OK;

@@ -10,7 +10,7 @@
 #include "tensor/operand.h"
 #include "tensor/shape.h"
 
-/* Of one shape they may be one. */
+/* Tensor and result may be the same if their shapes are equal. */
 static enum hoop_status
 check_apart(const struct hoop_tensor *tensor,
             const struct hoop_tensor *out,
@@ -31,7 +31,7 @@ check_apart(const struct hoop_tensor *tensor,
     return HOOP_OK;
 }
 
-/* In the scratch; before is what *out was. */
+/* Puts the result in the scratch. */
 static enum hoop_status
 prepare_in_scratch(const struct move_call *call,
                    const struct hoop_shape *shape,

@@ -1,4 +1,4 @@
-/* parallel/tensor_meta.c - the shape of a tensor to come, as two messages */
+/* parallel/tensor_meta.c - sends the shape of a tensor as two messages */
 
 #include "base/error.h"
 #include "coll/tags.h"
@@ -7,7 +7,7 @@
 #include "parallel/pipeline.h"
 #include "tensor/shape.h"
 
-/* With whom, and on which lane. */
+/* The other stage, and the tag of the lane. */
 struct way {
     uint32_t peer;
     uint64_t tag;
@@ -97,7 +97,8 @@ shape_receive(const struct way *way,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    /* Whatever it is, it is taken: the next is not to be found in its place. */
+    /* A wrong number is accepted first, and its second message received, so
+     * that the next receive does not match that one. */
     const bool is_right = n_dims >= 0 && n_dims <= HOOP_MAX_DIMS;
     struct hoop_tensor second =
         is_right ? numbers(dims, (uint32_t)n_dims)

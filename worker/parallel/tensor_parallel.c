@@ -1,7 +1,7 @@
 /*
- * parallel/tensor_parallel.c - the moves that tensor parallelism is made of
+ * parallel/tensor_parallel.c - the public moves of tensor parallelism
  *
- * Only what each is called; the rest is parallel/move.c.
+ * Each function names its move; parallel/move.c does the rest.
  */
 
 #include "hoop/tensor_parallel.h"

@@ -1,4 +1,4 @@
-/* parallel/tensor_transfer.c - one tensor of a transfer, on its way */
+/* parallel/tensor_transfer.c - one tensor of a transfer in progress */
 
 #include "parallel/tensor_transfer.h"
 
@@ -17,7 +17,7 @@ struct way {
     enum pipe_kind whole;
     enum pipe_kind shard;
     enum pipe_kind closing;
-    bool is_next; /* the other side */
+    bool is_next; /* to or from the next stage */
 };
 
 static const struct way ways[] = {
@@ -68,7 +68,7 @@ list_size(const struct tensor_transfer *tensor_transfer)
     return tensor_transfer->transfer->lists[tensor_transfer->way]->n_tensors;
 }
 
-/* Expected by the receiver, or sent. */
+/* Returns the tensor that is to be sent, or that the receiver expects. */
 static const struct hoop_tensor *
 tensor_given(const struct tensor_transfer *tensor_transfer)
 {
@@ -76,7 +76,7 @@ tensor_given(const struct tensor_transfer *tensor_transfer)
                 ->tensors[tensor_transfer->index];
 }
 
-/* Where what comes is told; NULL: nowhere. */
+/* Returns where a received tensor is handed out, or NULL. */
 static struct hoop_tensor *
 tensor_told(const struct tensor_transfer *tensor_transfer)
 {
@@ -120,8 +120,8 @@ tensor_prepare(struct tensor_transfer *tensor_transfer, const char *name)
     return operand_check(&tensor_transfer->tensor, name);
 }
 
-/* No elements; its sizes are the group and this rank's place in it, which the
- * other side must have alike. */
+/* Returns a closing. It has no elements; its sizes are the size of the group
+ * and this rank in it, in which the two sides must agree. */
 static struct hoop_tensor
 closing_of(const hoop_comm_t *sharing)
 {

@@ -1,4 +1,4 @@
-/* parallel/tiling.c - a tensor as the tiles that the axes of a mesh cut */
+/* parallel/tiling.c - a tensor as tiles that the axes of a mesh cut */
 
 #include "parallel/tiling.h"
 
@@ -23,7 +23,7 @@ tile_of(size_t size, uint32_t n, size_t at)
     const size_t n_longer = size % n;
 
     assert(at < size);
-    /* Where tiles of one element more end. */
+    /* Longer tiles, with one element more, come first. */
     if (at < n_longer * (quotient + 1))
         return (uint32_t)(at / (quotient + 1));
     return (uint32_t)((at - n_longer) / quotient);

@@ -1,9 +1,9 @@
 /*
  * parallel/transfer.c - one call of a pipeline
  *
- * All tensor_transfers are prepared, started together and waited for one by one; then
- * the shares that came are gathered, and the senders told how that ended: they
- * wait for their lists' closings. One failure, and nothing is handed out.
+ * All tensors are prepared, started together and waited for one by one. Then
+ * received shares are gathered, and the senders are told the result: they wait
+ * for the closings of their lists. If anything fails, nothing is handed out.
  */
 
 #include "parallel/transfer.h"
@@ -31,7 +31,8 @@ lists_count(const struct transfer *transfer, size_t *out_n_tensors)
 
         if (!list)
             continue;
-        /* A list of none is told, too, and one in shares has a closing. */
+        /* An empty list is sent as one tensor, and a list in shares has a
+         * closing. */
         n_tensors += list->n_tensors == 0;
         n_tensors += transfer->sharing != NULL;
         if (!list->tensors && list->n_tensors > 0)
@@ -80,7 +81,7 @@ list_prepare(const struct transfer *transfer,
     return HOOP_OK;
 }
 
-/* Of all lists, one after the other. */
+/* Prepares all lists, one after the other. */
 static enum hoop_status
 tensor_transfers_prepare(const struct transfer *transfer,
                          struct tensor_transfer *tensor_transfers,
@@ -112,8 +113,8 @@ transfer_end_fail(struct transfer_end *end, enum hoop_status status)
     snprintf(end->text, sizeof(end->text), "%s", error_text());
 }
 
-/* When one of a list that is received does not fit, nobody needs the rest: what
- * still comes of it is refused, so that its sender is told. */
+/* If a tensor of a received list does not fit, the rest of the list is not
+ * needed. The remaining receives are cancelled, so that the sender is told. */
 static enum hoop_status
 tensor_transfer_wait(const struct tensor_transfer *tensor_transfer,
                      bool *is_given_up)
@@ -151,7 +152,7 @@ tensor_transfers_wait(const struct tensor_transfer *tensor_transfers,
         ends[way].has_moved = ends[way].status == HOOP_OK;
 }
 
-/* All but closings that are received. */
+/* Starts all but the closings to be received. */
 static enum hoop_status
 tensor_transfers_start(struct tensor_transfer *tensor_transfers,
                        size_t n_parcels,
@@ -181,7 +182,7 @@ tensor_transfers_start(struct tensor_transfer *tensor_transfers,
     return HOOP_OK;
 }
 
-/* Between the stages. */
+/* Transfers everything between the stages. */
 static void
 tensor_transfers_move(struct tensor_transfer *tensor_transfers,
                       size_t n_parcels,
@@ -198,7 +199,8 @@ tensor_transfers_move(struct tensor_transfer *tensor_transfers,
         transfer_end_fail(&ends[tensor_transfers[i].way], status);
 }
 
-/* Takes it where the list has been gathered; else its sender is told why. */
+/* Accepts the closing if the list has been gathered; otherwise refuses it with
+ * the reason. */
 static void
 closing_receive(struct tensor_transfer *tensor_transfer,
                 struct transfer_end *end)
@@ -217,7 +219,7 @@ closing_receive(struct tensor_transfer *tensor_transfer,
         transfer_end_fail(end, tensor_transfer_raise(tensor_transfer, status));
 }
 
-/* Of a list that has not moved neither side counts on it. */
+/* If the list has not been sent, neither side expects its closing. */
 static void
 closing_confirm(const struct tensor_transfer *tensor_transfer,
                 struct transfer_end *end)
@@ -231,7 +233,7 @@ closing_confirm(const struct tensor_transfer *tensor_transfer,
         transfer_end_fail(end, tensor_transfer_raise(tensor_transfer, status));
 }
 
-/* First what others wait for. */
+/* Closings that others wait for come first. */
 static void
 closings_settle(struct tensor_transfer *tensor_transfers,
                 size_t n_parcels,
@@ -250,7 +252,7 @@ closings_settle(struct tensor_transfer *tensor_transfers,
     }
 }
 
-/* The first list that failed. */
+/* Raises the failure of the first list that failed. */
 static enum hoop_status
 ends_raise(const struct transfer_end *ends)
 {

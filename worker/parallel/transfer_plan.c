@@ -1,7 +1,4 @@
-/*
- * parallel/transfer_plan.c - what one rank gives and gets in a step of a
- * redistribution
- */
+/* parallel/transfer_plan.c - what a rank sends and receives in one step */
 
 #include "parallel/transfer_plan.h"
 
@@ -11,7 +8,8 @@
 #include "base/error.h"
 #include "parallel/view.h"
 
-/* Whether ranks get different blocks of a rank, or each other's. */
+/* Returns whether a rank sends a different block to each rank of the plan.
+ * is_joined() does so for what it receives. */
 static bool
 is_cut(enum hoop_step_kind kind)
 {
@@ -28,7 +26,7 @@ is_joined(enum hoop_step_kind kind)
 
 static const struct hoop_part nothing = {.shape = {.n_dims = 1}};
 
-/* What a and b share, as a box of the part that is base. */
+/* Returns the intersection of a and b as a box of the part base. */
 static struct hoop_part
 overlap(const struct hoop_part *a,
         const struct hoop_part *b,
@@ -51,7 +49,7 @@ overlap(const struct hoop_part *a,
     return box;
 }
 
-/* What rank has before the step, or behind it. */
+/* Returns what rank has before the step (behind 0) or after it (behind 1). */
 static struct hoop_part
 part_of(const struct transfer_plan_place *place, uint32_t behind, uint32_t rank)
 {
@@ -63,7 +61,7 @@ part_of(const struct transfer_plan_place *place, uint32_t behind, uint32_t rank)
                : nothing;
 }
 
-/* Blocks of a line: what members have before the step, and behind it. */
+/* Fills the blocks of a step on lines. */
 static void
 fill_line(struct transfer_plan *transfer_plan,
           const struct transfer_plan_place *place)
@@ -92,7 +90,7 @@ fill_line(struct transfer_plan *transfer_plan,
     }
 }
 
-/* What giver gives to getter, as a box of what it has, or of what this gets. */
+/* What giver sends to getter: the box in giver's part and in getter's. */
 struct outgoing {
     struct hoop_part out;
     struct hoop_part in;
@@ -150,7 +148,7 @@ kind_of(const struct transfer_plan_place *place)
     return redistribution_step(place->redistribution, place->step)->kind;
 }
 
-/* In a step on lines; in an exchange are all. */
+/* Returns whether the rank takes part in a step on lines. */
 static bool
 has_part(const struct transfer_plan_place *place)
 {
@@ -173,7 +171,7 @@ shape_of(const struct transfer_plan_place *place)
                                 place->rank);
 }
 
-/* Memory for all that it lists. */
+/* Allocates all lists. Returns NULL if there is no memory. */
 static struct transfer_plan *
 transfer_plan_allocate(const struct transfer_plan_place *place)
 {
@@ -201,7 +199,7 @@ transfer_plan_allocate(const struct transfer_plan_place *place)
     return transfer_plan;
 }
 
-/* No part in a line. */
+/* Fills the blocks of a rank outside the step's mesh: none. */
 static void
 fill_absent(struct transfer_plan *transfer_plan,
             const struct transfer_plan_place *place)

@@ -1,7 +1,8 @@
 /*
  * parallel/union_comm.c - communicators of the ranks of two meshes
  *
- * A target that has no rank of its own needs none: the source's do.
+ * If the target has no rank outside the source, the source's own communicator
+ * is used.
  */
 
 #include "parallel/union_comm.h"
@@ -17,10 +18,10 @@
 #include "parallel/mesh.h"
 #include "session/comm.h"
 
-/* Each has a lock of its own, as the lines of a mesh. */
+/* Each has a lock of its own, as the lines of a mesh do. */
 struct union_comm {
     LIST_ENTRY(union_comm) link;
-    pthread_mutex_t lock; /* of the forming */
+    pthread_mutex_t lock; /* held while it is formed */
     hoop_comm_t *comm;    /* NULL: not formed yet */
     uint32_t n_ranks;
     uint32_t ranks[];
@@ -68,7 +69,8 @@ union_comm_list(const hoop_mesh_t *source,
     return n_ranks;
 }
 
-/* The list, without a communicator. NULL: no memory. */
+/* Creates the list without a communicator. Returns NULL if there is no
+ * memory. */
 static struct union_comm *
 union_comm_of(const hoop_mesh_t *source, const hoop_mesh_t *target)
 {
@@ -87,7 +89,7 @@ union_comm_of(const hoop_mesh_t *source, const hoop_mesh_t *target)
     return union_comm;
 }
 
-/* That of the same list, or wanted itself, which is taken. */
+/* Returns the kept one with the same list, or keeps wanted. Takes wanted. */
 static struct union_comm *
 union_comm_keep(struct union_comms *union_comms, struct union_comm *wanted)
 {
@@ -112,7 +114,7 @@ union_comm_keep(struct union_comms *union_comms, struct union_comm *wanted)
     return union_comm;
 }
 
-/* Under its lock. */
+/* The caller holds its lock. */
 static enum hoop_status
 union_comm_form(struct union_comm *union_comm, const hoop_comm_t *world)
 {
@@ -129,7 +131,7 @@ union_comm_form(struct union_comm *union_comm, const hoop_comm_t *world)
     return comm_form_without_us(domain, &union_comm->comm);
 }
 
-/* All axes of source: its ranks by place. */
+/* The communicator along all axes of source has its ranks by place. */
 static enum hoop_status
 source_comm(hoop_mesh_t *source, hoop_comm_t **out_comm)
 {

@@ -1,4 +1,4 @@
-/* parallel/view.c - a box of elements where it lies in a larger tensor */
+/* parallel/view.c - a box of elements inside a larger tensor */
 
 #include "parallel/view.h"
 
@@ -54,7 +54,7 @@ tensor_of(const struct view *view, const struct view_memory *memory)
     };
 }
 
-/* Without gaps; it is not empty. */
+/* Returns whether box, which is not empty, has no gaps. */
 static bool
 is_dense(const struct view *box)
 {
@@ -120,7 +120,8 @@ view_copy(const struct view *from,
     layout_copy(&source, &target);
 }
 
-/* One box, and the dense memory behind which the next one lies. */
+/* Returns the views of a box and of its dense copy at first, and where the next
+ * copy begins. */
 static size_t
 box_pair(const struct view *view,
          const struct hoop_part *box,
