@@ -47,6 +47,7 @@ activation_store_init(struct activation_store *activation_store,
 void
 activation_store_deinit(struct activation_store *activation_store);
 
+/* Returns the slot of a tensor. chunk and micro_batch must exist. */
 struct activation_slot *
 activation_store_at(const struct activation_store *activation_store,
                     enum activation_kind row,

@@ -26,6 +26,8 @@ struct cached_plans {
     uint32_t n_kept;
 };
 
+/* Initialise and free a cache. No call may use it any more when it is freed;
+ * plans that are still referenced survive. */
 void
 cached_plans_init(struct cached_plans *cached_plans);
 void
@@ -42,6 +44,7 @@ cached_plan_find(struct cached_plans *cached_plans,
 void
 cached_plan_unref(struct cached_plan *cached_plan);
 
+/* Returns the plan itself, which lives as long as the reference. */
 const struct redistribution *
 cached_plan_redistribution(const struct cached_plan *cached_plan);
 

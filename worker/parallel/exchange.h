@@ -99,6 +99,7 @@ struct exchange_load {
     double receives;
 };
 
+/* Estimates the work of a rank in an exchange. */
 struct exchange_load
 exchange_load(const struct exchange *exchange, uint32_t rank);
 

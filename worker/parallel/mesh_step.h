@@ -71,6 +71,7 @@ axes_mask(const struct hoop_axes *axes);
 unsigned
 sharding_cutting(const struct hoop_sharding *sharding);
 
+/* Appends an axis; there must be room for it. */
 void
 axes_append(struct hoop_axes *axes, uint32_t axis);
 /* Removes the axes in mask; the others keep their order. */

@@ -41,6 +41,7 @@ struct messenger {
     size_t bytes_received;
 };
 
+/* Initialises a messenger of the calling stage, a member of stages. */
 void
 messenger_init(struct messenger *messenger,
                hoop_comm_t *stages,

@@ -58,6 +58,7 @@ struct move_rule {
     enum packing packing;
 };
 
+/* Returns the row of the table for a move. */
 const struct move_rule *
 move_rule(enum move move);
 

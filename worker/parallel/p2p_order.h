@@ -40,6 +40,7 @@ enum p2p_order_way {
     P2P_ORDER_BACKWARD, /* to prev, from next */
 };
 
+/* Return the direction of travel of a transfer, and whether it is a send. */
 enum p2p_order_way
 p2p_order_way(enum hoop_p2p_direction direction);
 

@@ -67,7 +67,7 @@ void
 step_costs_deinit(struct step_costs *step_costs);
 
 /* A step on lines, not an exchange, and how many elements a rank has before and
- * after it. The cost functions handle: HOOP_E_EXHAUSTED. */
+ * after it. */
 struct step_cost_request {
     const struct mesh_step *mesh_step;
     enum redistribution_mesh mesh;
@@ -75,6 +75,9 @@ struct step_cost_request {
     size_t n_after;
 };
 
+/* Estimate the time of a step on lines or of an exchange, and choose its
+ * algorithm.
+ * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 step_cost_of_mesh_step(struct step_costs *step_costs,
                        const struct step_cost_request *mesh_step,

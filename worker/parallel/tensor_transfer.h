@@ -50,6 +50,7 @@ tensor_transfer_hand_out(struct tensor_transfer *tensor_transfer);
 void
 tensor_transfer_withdraw(struct tensor_transfer *tensor_transfer);
 
+/* Returns whether the tensor is received and not sent. */
 bool
 tensor_transfer_is_received(const struct tensor_transfer *tensor_transfer);
 /* Returns whether its list has a closing. A list to the stage itself has

@@ -35,7 +35,8 @@ struct transfer_plan {
     struct hoop_part *boxes;
     uint32_t *members;
     size_t *counts;
-    size_t *firsts; /* room for those of an exchange, out and in */
+    /* [2 * size]: first elements of an exchange's blocks, out and in */
+    size_t *firsts;
 };
 
 /* One rank's view of a step. */

@@ -21,6 +21,7 @@ struct union_comms {
     LIST_HEAD(, union_comm) list; /* protected by lock */
 };
 
+/* Initialises the lock and an empty list. */
 void
 union_comms_init(struct union_comms *union_comms);
 /* Frees the communicators. */

@@ -18,6 +18,9 @@ struct drawing {
     const char *title;
 };
 
+/* Write the drawing to file as text or as SVG. The caller checks the file for
+ * errors.
+ * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 drawing_text(const struct drawing *drawing, FILE *file);
 enum hoop_status

@@ -8,8 +8,7 @@
  * the tasks take.
  *
  * The order is by time in a timetable: a message happens as soon as its sender
- * has computed it. That is also when a stage that starts receives early wants
- * it.
+ * has computed it. This suits a stage that starts receives ahead of need.
  */
 
 #ifndef SCHEDULE_MESSAGES_H

@@ -34,6 +34,7 @@ enum hoop_status
 schedule_create_computed(const struct hoop_schedule_options *options,
                          struct hoop_schedule **out_schedule);
 
+/* Return the number of virtual stages, and the virtual stage of a chunk. */
 static inline uint32_t
 schedule_n_virtual(const struct hoop_schedule_options *options)
 {
@@ -66,6 +67,7 @@ enum {
     TASK_TEXT_MAX = 80
 };
 
+/* Writes a description of the task to text and returns text. */
 const char *
 task_describe(const struct hoop_task *task, char text[TASK_TEXT_MAX]);
 
