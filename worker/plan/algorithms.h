@@ -1,12 +1,13 @@
 /*
- * plan/algorithms.h - all algorithms there are; each file tells its own idea
+ * plan/algorithms.h - declares every algorithm; each file explains its own
  *
- * Each has its row in plan/registry.c, by which it is found.
+ * plan/registry.c has one row for each algorithm that can be chosen.
  *
- * In place and not (plan.h): what PLAN_INPUT and PLAN_OUTPUT hold is said for
- * each; elements of PLAN_OUTPUT that are not named stay as they were, and
- * PLAN_INPUT is never written. One rank alone copies or has no steps, and
- * nothing is final there: AVG of one value is that value.
+ * The comments below say what PLAN_INPUT and PLAN_OUTPUT (plan.h) hold before
+ * and after the call, out of place and in place. Elements of PLAN_OUTPUT that
+ * are not mentioned keep their values, and PLAN_INPUT is never written. In a
+ * communicator of one rank the plan copies or has no steps, and no step is
+ * final: the AVG of one value is that value.
  */
 
 #ifndef PLAN_ALGORITHMS_H
@@ -14,7 +15,7 @@
 
 #include "plan/plan.h"
 
-/* count elements in, count elements out. */
+/* Input: count elements. Output: count elements. */
 extern const struct algorithm algorithm_allreduce_ring;
 extern const struct algorithm algorithm_allreduce_recursive_doubling;
 extern const struct algorithm algorithm_allreduce_rabenseifner;
@@ -25,19 +26,20 @@ extern const struct algorithm algorithm_allreduce_direct;
 extern const struct algorithm algorithm_allreduce_hierarchical;
 extern const struct algorithm algorithm_allreduce_hierarchical_halving;
 extern const struct algorithm algorithm_allreduce_hierarchical_tree;
-/* In no row of the registry: a part of the one before. */
+/* Not in the registry: hierarchical_tree uses it on a single node. */
 extern const struct algorithm algorithm_allreduce_tree;
 
-/* In: all given blocks. Out: this rank's, from element 0. In place, output
- * holds all blocks, and its first elements become the result. */
+/* Input: the caller's blocks, one per rank. Output: this rank's block, from
+ * element 0. In place, the output holds all blocks, and its first elements
+ * become the result. */
 extern const struct algorithm algorithm_reduce_scatter_ring;
 extern const struct algorithm algorithm_reduce_scatter_halving;
 extern const struct algorithm algorithm_reduce_scatter_pairwise;
 extern const struct algorithm algorithm_reduce_scatter_flat;
 extern const struct algorithm algorithm_reduce_scatter_direct;
 
-/* In: this rank's given block. Out: all. In place, the rank's own block
- * already stands at its place in output. */
+/* Input: this rank's block. Output: all blocks. In place, the rank's block
+ * already stands at its final position in the output. */
 extern const struct algorithm algorithm_allgather_ring;
 extern const struct algorithm algorithm_allgather_bruck;
 extern const struct algorithm algorithm_allgather_tree;
@@ -46,7 +48,8 @@ extern const struct algorithm algorithm_allgather_direct;
 extern const struct algorithm algorithm_allgather_hierarchical;
 extern const struct algorithm algorithm_allgather_hierarchical_tree;
 
-/* count elements, in at the root (in place: output), out everywhere. */
+/* Input, at the root only: count elements (in place: in the output). Output:
+ * count elements on every rank. */
 extern const struct algorithm algorithm_broadcast_chain;
 extern const struct algorithm algorithm_broadcast_binomial;
 extern const struct algorithm algorithm_broadcast_flat;
@@ -54,7 +57,7 @@ extern const struct algorithm algorithm_broadcast_direct;
 extern const struct algorithm algorithm_broadcast_hierarchical;
 extern const struct algorithm algorithm_broadcast_hierarchical_tree;
 
-/* count elements in; out at the root only. */
+/* Input: count elements. Output, at the root only: count elements. */
 extern const struct algorithm algorithm_reduce_chain;
 extern const struct algorithm algorithm_reduce_binomial;
 extern const struct algorithm algorithm_reduce_flat;
@@ -62,38 +65,41 @@ extern const struct algorithm algorithm_reduce_direct;
 extern const struct algorithm algorithm_reduce_hierarchical;
 extern const struct algorithm algorithm_reduce_hierarchical_tree;
 
-/* In: this rank's given block. Out, at the root only: all. In place, the
- * root's own block already stands at its place in output; elsewhere output is
- * the block, from element 0, and stays as it was. */
+/* Input: this rank's block. Output, at the root only: all blocks. In place, the
+ * root's block already stands at its final position in the output; on other
+ * ranks the output holds the block, from element 0, and does not change. */
 extern const struct algorithm algorithm_gather_linear;
 extern const struct algorithm algorithm_gather_binomial;
 
-/* In, at the root only: all given blocks. Out: this rank's, from element 0. In
- * place, the root's output holds all blocks and stays as it was. */
+/* Input, at the root only: all blocks. Output: this rank's block, from element
+ * 0. In place, the root's output holds all blocks and does not change. */
 extern const struct algorithm algorithm_scatter_linear;
 extern const struct algorithm algorithm_scatter_binomial;
 
-/* In: one given block for each rank. Out: one from each, by recv_counts where
- * there are counts. In place: output holds the blocks to send, then those that
- * came; whatever stood beyond them is unspecified. */
+/* Input: one block for each rank. Output: one block from each rank, of the
+ * sizes in recv_counts if blocks differ. In place, the output holds the blocks
+ * to send and then the blocks received; elements beyond those received are
+ * unspecified. */
 extern const struct algorithm algorithm_alltoall_pairwise;
 extern const struct algorithm algorithm_alltoall_bruck;  /* even blocks only */
-extern const struct algorithm algorithm_alltoall_flat;   /* the same */
-extern const struct algorithm algorithm_alltoall_direct; /* the same */
+extern const struct algorithm algorithm_alltoall_flat;   /* even blocks only */
+extern const struct algorithm algorithm_alltoall_direct; /* even blocks only */
 
-/* count elements in; out: the reduction of ranks 0 to this one (scan), or to
- * the one before it (exscan: rank 0's output stays as it was). */
+/* Input: count elements. Output: the reduction of ranks 0 to this one (scan),
+ * or of ranks 0 to the one before this (exscan; rank 0's output does not
+ * change). */
 extern const struct algorithm algorithm_scan_chain;
 extern const struct algorithm algorithm_scan_doubling;
 extern const struct algorithm algorithm_exscan_chain;
 extern const struct algorithm algorithm_exscan_doubling;
 
 /*
- * No user buffers. Needs an element size and a reduction, any: a byte and
- * HOOP_BOR will do. Element 0 of the scratch is sent and may hold anything.
+ * A barrier has no user buffers. It needs an element size and any reduction; a
+ * byte and HOOP_BOR will do. Element 0 of the scratch is sent and may hold
+ * anything.
  */
 extern const struct algorithm algorithm_barrier_dissemination;
 extern const struct algorithm algorithm_barrier_tree;
-extern const struct algorithm algorithm_barrier_flat; /* no scratch */
+extern const struct algorithm algorithm_barrier_flat; /* needs no scratch */
 
 #endif

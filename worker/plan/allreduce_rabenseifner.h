@@ -1,9 +1,9 @@
 /*
- * plan/allreduce_rabenseifner.h - where its two halves meet
+ * plan/allreduce_rabenseifner.h - where the two halves of the plan meet
  *
- * For who puts something between them (plan/hierarchy.h): before the middle
- * round all sums have been made, from it on finished blocks are only given
- * away.
+ * plan/hierarchy.h inserts another algorithm between the two halves. Rounds
+ * before the middle round compute the sums; from the middle round on, ranks
+ * only distribute finished blocks.
  */
 
 #ifndef PLAN_ALLREDUCE_RABENSEIFNER_H
@@ -16,8 +16,9 @@
 uint32_t
 allreduce_rabenseifner_middle(const struct plan_shape *shape);
 
-/* The one finished block that the rank has in its output then; whatever else
- * is there it will write over. One rank alone has done nothing yet. */
+/* The one finished block that this rank holds in its output at the middle
+ * round. The second half overwrites the rest of the output. With one rank,
+ * nothing has been done yet at that point. */
 struct plan_span
 allreduce_rabenseifner_block(const struct plan_shape *shape);
 

@@ -1,12 +1,14 @@
 /*
- * plan/arithmetic.h - how a checker run combines the numbers that bytes are
+ * plan/arithmetic.h - how a checker run combines numbers that stand for bytes
  *
- *     sum    commutative, associative. A sum tells what it holds.
- *     compose   associative only: the numbers are functions, one applied after
- *            the other. It tells in which order it holds it, lower ranks left.
- *     hash neither. Nobody can say what it ought to be, but ranks that have
- *            the same have combined the same in the same way: a reduction of
- *            floats then has the same bits on them.
+ *     sum      Commutative and associative. The result shows which operands it
+ *              holds.
+ *     compose  Associative only: the numbers are functions that are applied one
+ *              after the other. The result shows the order of the operands,
+ *              lower ranks left.
+ *     hash     Neither. The expected result is not known, but two ranks have
+ *              equal results only if they combined the same operands in the
+ *              same way. A reduction of floats then gives them the same bits.
  */
 
 #ifndef PLAN_ARITHMETIC_H

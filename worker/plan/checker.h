@@ -1,23 +1,25 @@
 /*
- * plan/checker.h - proves an algorithm for one shape, in one process
+ * plan/checker.h - proves an algorithm correct for one shape, in one process
  *
- * Three things must hold, and each has its file.
+ * The checker proves three things, each in a file of its own:
  *
- *     checker_messages       every message is sent once and taken once, with one size;
- *                  spans are inside their buffers; steps of one round do not
- *                  conflict
- *     checker run    all ranks together end, under random byte-wise schedules,
- *                  whether the sockets buffer nothing, one byte or all
- *     expectation  the buffers then hold what the collective promises, and
- *                  nothing else has changed
+ *     checker_messages  Every message is sent once and received once, with one
+ *                       size. Spans lie inside their buffers. Steps of one
+ *                       round do not conflict.
+ *     checker_run       All ranks finish, under random byte-wise schedules,
+ *                       whether the sockets buffer nothing, one byte or
+ *                       everything.
+ *     expectation       The buffers then hold what the collective promises, and
+ *                       nothing else has changed.
  *
  * A checker run uses the executor's own tracker. Elements have two bytes, so
- * that a torn one shows, and a byte is a random number for each rank and place,
- * so that a sum tells exactly which contributions it holds, how often. Other
- * kinds of arithmetic (plan/arithmetic.h) tell their order.
+ * that a partly moved element shows. A byte is a random number for each rank
+ * and position, so that a sum shows exactly which contributions it holds and
+ * how often. The other kinds of arithmetic (plan/arithmetic.h) show their
+ * order.
  *
- * Flat plans have no messages: plan/checker_shm_run.h checks messages and runs in
- * one for them.
+ * Shared-memory plans have no messages: plan/checker_shm_run.h checks and runs
+ * them.
  */
 
 #ifndef PLAN_CHECKER_H
@@ -35,7 +37,7 @@ enum {
     CHECKER_ELEMENT_BYTES = 2
 };
 
-/* What algorithms.h says of each. */
+/* The collective to check against; algorithms.h says what each one promises. */
 enum checker_goal {
     CHECKER_ALLREDUCE,
     CHECKER_REDUCE_SCATTER,
@@ -50,25 +52,31 @@ enum checker_goal {
     CHECKER_EXSCAN,
 };
 
-/* How a shared-memory plan is run: as it must be, or with a fault that is planted. */
+/* How a shared-memory plan is run: correctly, or with a planted fault. */
 enum checker_slots {
     CHECKER_WAITED,
-    CHECKER_UNWAITED_WRITE, /* a slot is written over without waiting for readers */
-    CHECKER_UNWAITED_READ, /* and read without waiting for its writer */
+    /* A rank overwrites its slot before others have read it. */
+    CHECKER_UNWAITED_WRITE,
+    /* A rank reads a slot before its owner has published it. */
+    CHECKER_UNWAITED_READ,
 };
 
 struct checker_case {
     const struct algorithm *algorithm;
     enum checker_goal goal;
-    enum arithmetic arithmetic; /* hash: do all outputs agree? */
-    struct plan_shape shape;    /* rank is not used */
-    uint32_t n_schedules;       /* the three socket buffers in turn */
+    /* With hash, the run checks only that all outputs are equal. */
+    enum arithmetic arithmetic;
+    struct plan_shape shape; /* rank is ignored */
+    /* Each takes the next of the three socket buffer sizes. */
+    uint32_t n_schedules;
     uint64_t seed;
-    /* Alltoallv: [rank * size + peer], what goes to each and what comes from
-     * each. The one turned around is the other. Else NULL. */
+    /* Alltoallv: [rank * size + peer], elements that go to each peer and
+     * elements that come from each peer. One is the transpose of the other.
+     * NULL for other collectives. */
     const size_t *to_each;
     const size_t *from_each;
-    enum checker_slots slots; /* for tests of the checker */
+    /* A planted fault is for tests of the checker itself. */
+    enum checker_slots slots;
 };
 
 /*

@@ -1,10 +1,11 @@
 /*
- * plan/checker_messages.h - every message of a collective, and that each step is sound
+ * plan/checker_messages.h - checks all messages and steps of a collective
  *
- * What can be told without running: spans lie inside their buffers, the two
- * spans of a step agree, no step of a round touches what another one of it
- * writes (hence no receive depends on a send of its own round), and every
- * message is sent exactly once and taken exactly once, with one size.
+ * These checks need no run. Spans lie inside their buffers. The two spans of a
+ * step have one size and do not half overlap. No step of a round touches what
+ * another step of it writes, hence no receive depends on a send of its own
+ * round. Every message is sent exactly once and received exactly once, with one
+ * size.
  */
 
 #ifndef PLAN_CHECKER_MESSAGES_H
@@ -24,16 +25,16 @@ struct checker_message {
     uint32_t number;
     uint64_t n_bytes;
 
-    /* While it travels: kept by the checker run. */
+    /* The state of the message in transit, kept by the checker run. */
     uint64_t n_sent;
     uint64_t n_taken;
-    struct track *sender; /* NULL: not active */
+    struct track *sender; /* NULL: the step is not active */
     struct track *receiver;
-    uint64_t *bytes; /* as they left */
+    uint64_t *bytes; /* the values at the time they were sent */
 };
 
 struct checker_message_list {
-    struct checker_message *messages; /* by source, target, number */
+    struct checker_message *messages; /* sorted by source, target and number */
     size_t n_messages;
     size_t capacity;
 };
@@ -45,7 +46,7 @@ struct checker_messages {
 };
 
 /*
- * checker_messages is given zeroed memory; deinit is due also after a failure.
+ * checker_messages must be zeroed. Call deinit after a failure, too.
  * Handle: HOOP_E_INTERNAL (the algorithm is wrong).
  */
 enum hoop_status
@@ -54,7 +55,7 @@ checker_messages_build(struct checker_messages *checker_messages,
 void
 checker_messages_deinit(struct checker_messages *checker_messages);
 
-/* The message of a step of a rank; NULL for local steps. */
+/* The message that a step of rank sends or receives; NULL for local steps. */
 struct checker_message *
 checker_messages_find(struct checker_messages *checker_messages,
                       uint32_t rank,

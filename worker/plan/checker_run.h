@@ -1,14 +1,15 @@
 /*
- * plan/checker_run.h - all ranks of a collective in one process, out of step
+ * plan/checker_run.h - runs all ranks of a collective in random order
  *
- * Each rank has its memory and its tracker; each message a channel, which is
- * what granted flow control makes of a connection: messages do not wait for
- * one another. A sent byte leaves with the value that the memory has at that
- * moment. A channel holds as many bytes as the sockets are said to buffer;
- * when that is none, a byte moves only when both sides can move it.
+ * Each rank has its own memory and its own tracker. Each message has a channel
+ * of its own, as flow control by grants provides: messages do not wait for one
+ * another. A byte is sent with the value that the memory holds at that moment.
+ * A channel holds as many bytes as the sockets are assumed to buffer; if that
+ * is none, a byte moves only when both sides can move it.
  *
- * A schedule is random in which rank moves, which of its steps, in which order
- * and how many bytes. In some, one rank moves only when nobody else can.
+ * A schedule chooses at random which rank moves, which of its steps move, in
+ * which order and by how many bytes. In some schedules one rank moves only when
+ * no other rank can.
  */
 
 #ifndef PLAN_CHECKER_RUN_H
@@ -24,7 +25,8 @@
 
 struct checker_run;
 
-/* Both borrowed until checker_run_destroy; the messages have been collected. */
+/* Borrows both until checker_run_destroy(). checker_messages must have been
+ * built. */
 enum hoop_status
 checker_run_create(const struct checker_case *scenario,
                    struct checker_messages *checker_messages,
@@ -34,8 +36,9 @@ checker_run_destroy(struct checker_run *checker_run);
 DEFINE_CLEANUP(struct checker_run *, checker_run_destroy)
 
 /*
- * From the first byte to the check of all buffers. Repeatable.
- * Handle: HOOP_E_INTERNAL (stuck, or a wrong result).
+ * Run the collective once, from its start, and check all buffers. May be called
+ * repeatedly.
+ * Handle: HOOP_E_INTERNAL (deadlock, or a wrong result).
  */
 enum hoop_status
 checker_run_schedule(struct checker_run *checker_run,

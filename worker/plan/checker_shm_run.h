@@ -1,8 +1,9 @@
 /*
- * plan/checker_shm_run.h - all ranks of a shared-memory collective, out of step
+ * plan/checker_shm_run.h - runs all ranks of a shared-memory plan randomly
  *
- * As plan/checker_run.h, for plans without messages: who moves is random, how far
- * too, and in some schedules one rank moves only when nobody else can.
+ * Like plan/checker_run.h, but for plans without messages. A schedule chooses
+ * at random which rank moves and how far; in some schedules one rank moves only
+ * when no other rank can.
  */
 
 #ifndef PLAN_CHECKER_SHM_RUN_H
@@ -12,7 +13,7 @@
 
 #include "plan/checker.h"
 
-/* All schedules of a case. Handle: HOOP_E_INTERNAL (the plan is wrong). */
+/* Run all schedules of a case. Handle: HOOP_E_INTERNAL (the plan is wrong). */
 enum hoop_status
 checker_shm_run_verify(const struct checker_case *scenario);
 

@@ -1,25 +1,26 @@
 /*
- * plan/composition.h - a plan made of other plans, each played by some ranks
+ * plan/composition.h - a plan made of other plans, each run by a team of ranks
  *
- * A part is an algorithm that a team of ranks (plan/team.h) runs among itself.
- * The algorithm is asked for its steps as if its team were all there is; then
- * these are fitted into the whole:
+ * A part is an algorithm that a team of ranks (plan/team.h) runs. The algorithm
+ * plans its steps as if the team were the whole communicator. The composition
+ * then translates them:
  *
- *     peer      a place in the team -> the rank there
- *     message   * COMPOSITION_PARTS + the part's number: ranks that meet in
- *               several parts never share a number
- *     spans     input and output -> where the part says; scratch -> behind what
- *               the whole keeps there for itself
- *     is_final  only where the part says so: a sum of some ranks is not
- *               finished
+ *     peer      from an index in the team to the rank
+ *     message   * COMPOSITION_PARTS + the part's number, so that ranks which
+ *               meet in several parts never use a number twice
+ *     spans     input and output move to where the part says, scratch moves
+ *               behind the elements that the composition itself keeps there
+ *     is_final  only where the part says so: the sum of some of the ranks is
+ *               not final
  *
- * A rank plays its parts one after another, those of teams that it is not in
- * have no rounds for it. Between ranks nothing is in step: as ever, data orders
- * what happens, and the parts, each being sound alone, cannot lock up, for no
- * part waits for a later one. That is also why they may share their scratch.
+ * A rank runs its parts one after another; a part whose team it is not in has
+ * no rounds for it. Ranks do not synchronize between parts: as in any plan,
+ * data orders the steps. Parts that are each free of deadlock stay so together,
+ * because no part waits for a later one. For the same reason all parts can use
+ * the same scratch.
  *
- * Every rank composes the same parts in the same order. To compose is cheap,
- * and done anew for every question; nothing is kept.
+ * Every rank composes the same parts in the same order. Composing is cheap and
+ * is repeated for every query; nothing is cached.
  */
 
 #ifndef PLAN_COMPOSITION_H
@@ -35,50 +36,56 @@ enum {
     COMPOSITION_PARTS = 3
 };
 
-/* Is a combination that ends the part the last one of its block? */
+/* Is the combination that ends the part also the last one of its block? */
 enum composition_end {
     COMPOSITION_PARTIAL,
     COMPOSITION_FINAL,
 };
 
-/* What an element of the part is in the whole. */
+/* What one element of the part stands for in the whole plan. */
 enum composition_unit {
     COMPOSITION_ELEMENT,
-    /* All given blocks that a member of the team stands for (team_share), in
-     * output; the algorithm gathers, each having one. Where they are not side
-     * by side, a message becomes several. */
+    /* All blocks that a member of the team represents (team_share), in the
+     * output. The algorithm must be a gather or an all-gather of one block per
+     * member. Blocks that are not contiguous make several messages. */
     COMPOSITION_BLOCKS,
 };
 
 struct composition_part {
     const struct algorithm *algorithm;
     struct team team;
-    /* As the team sees it; root is a place. size and rank are filled in. */
+    /* The shape that the team sees; root is an index in the team.
+     * composition_add() fills in size and rank. */
     struct plan_shape shape;
-    /* Where element 0 of the part's buffers stands. Of blocks, input is the
-     * rank's own block, and output plays no part. */
+    /* Where element 0 of the part's input and output stands in the whole plan.
+     * With COMPOSITION_BLOCKS, input is the rank's own block, and output is not
+     * used. */
     struct plan_span input;
     struct plan_span output;
     enum composition_end end;
     enum composition_unit unit;
-    /* Of the algorithm's rounds, [begin, end); an end beyond is cut. */
+    /* The part runs rounds [begin, end) of the algorithm; a larger end is
+     * reduced to the algorithm's number of rounds. */
     uint32_t round_begin;
     uint32_t round_end;
 };
 
 struct composition {
     const struct plan_shape *shape; /* borrowed */
-    size_t n_kept;                  /* elements of scratch that parts leave */
+    /* Elements at the start of scratch that the parts' own scratch follows. */
+    size_t n_kept;
     uint32_t n_parts;
     struct composition_part parts[COMPOSITION_PARTS];
 };
 
-/* composition has its shape and is else zeroed. */
+/* Add a part. Before the first call, composition must be zeroed except for
+ * shape. */
 void
 composition_add(struct composition *composition,
                 const struct composition_part *part);
 
-/* What struct algorithm asks for; the plan's new steps are at its end. */
+/* Answer the queries of struct algorithm. composition_plan_round() appends the
+ * round's steps to plan. */
 uint32_t
 composition_n_rounds(const struct composition *composition);
 size_t

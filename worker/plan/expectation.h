@@ -2,9 +2,10 @@
  * plan/expectation.h - what each buffer holds before and after a collective
  *
  * A byte is a 64-bit number. own(rank, byte) is what a rank contributes; junk
- * is what nobody may see. Numbers are added where the engine combines, and
- * multiplied by FINAL where it would divide for AVG. The numbers being random,
- * a sum equals another one only if both hold the same contributions.
+ * is a value that must not appear in any result. Where the engine combines,
+ * numbers are combined by the case's arithmetic; where it would divide for AVG,
+ * the result is multiplied by a constant. Because the numbers are random, two
+ * sums are equal only if they hold the same contributions.
  */
 
 #ifndef PLAN_EXPECTATION_H
@@ -17,7 +18,7 @@
 
 #include "plan/checker.h"
 
-/* How the last combination of a block is marked. */
+/* Marks the result of the last combination of a block. */
 uint64_t
 expectation_final(uint64_t sum);
 
@@ -25,13 +26,14 @@ expectation_final(uint64_t sum);
 struct plan_shape
 expectation_shape(const struct checker_case *scenario, uint32_t rank);
 
-/* Bytes of a buffer; what a rank does not have has none. */
+/* The size of a buffer in bytes: 0 if the rank does not have it. */
 size_t
 expectation_size(const struct checker_case *scenario,
                  uint32_t rank,
                  enum plan_buffer buffer);
 
-/* Fill buffer, of its size, with what it holds at the start. */
+/* Fill bytes, which has the size of the buffer, with the contents before the
+ * call. */
 void
 expectation_fill(const struct checker_case *scenario,
                  uint32_t rank,
@@ -39,7 +41,7 @@ expectation_fill(const struct checker_case *scenario,
                  uint64_t *bytes);
 
 /*
- * Check what buffer holds at the end.
+ * Check what the buffer holds after the call.
  * Handle: HOOP_E_INTERNAL (the text names the first wrong byte).
  */
 enum hoop_status

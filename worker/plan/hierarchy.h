@@ -1,19 +1,20 @@
 /*
- * plan/hierarchy.h - collectives in three parts: in the nodes, between, inside
+ * plan/hierarchy.h - collectives in three parts: inside nodes, between, inside
  *
- * Each node has a leader: the root where it is, else the first rank. In the nodes
- * what is there is brought together at the leaders, these do among themselves
- * what is to be done, and in the nodes the leaders give it to the others. So what
- * crosses the network crosses it once for each node.
+ * Each node has a leader: the root on its own node, the first rank on any other
+ * node. First each node collects its data at its leader, then the leaders run
+ * the collective among themselves, and last each leader distributes the result
+ * in its node. Data therefore crosses the network once per node.
  *
- * How each part is done is the caller's choice: trees for small buffers, chains
- * and rings for large ones. The functions fill in a composition that has its
- * shape and is else zeroed.
+ * The caller chooses the algorithm of each part: trees for small buffers,
+ * chains and rings for large ones. The functions fill in a composition, which
+ * must be zeroed except for its shape.
  *
- * Order of a reduction: first the ranks of a node, as the algorithm inside
- * does it, then the nodes, by their lowest rank, as the one between does it.
- * Lower ranks hence stand left if each node has ranks side by side; if not,
- * lower ones of each node, then lower nodes. It is the same for all ranks.
+ * Order of a reduction: first the ranks of each node, in the order of the
+ * algorithm used inside, then the nodes, by their lowest rank, in the order of
+ * the algorithm used between. Lower ranks are thus on the left if the ranks of
+ * each node are contiguous; otherwise they are ordered by node first. The order
+ * is the same on all ranks.
  */
 
 #ifndef PLAN_HIERARCHY_H
@@ -22,31 +23,31 @@
 #include "plan/composition.h"
 #include "plan/plan.h"
 
-/* The parts in order; NULL where a collective has none. */
+/* The algorithms of the parts; NULL where a collective has no such part. */
 struct hierarchy {
     const struct algorithm *inside_first;
     const struct algorithm *between;
     const struct algorithm *inside_last;
 };
 
-/* Where all ranks are on one node: algorithm does it all. */
+/* For a single node: algorithm does everything. */
 void
 hierarchy_inside(struct composition *composition,
                  const struct algorithm *algorithm);
 
-/* Reduce, all-reduce, broadcast. */
+/* The parts are a reduce, an all-reduce and a broadcast. */
 void
 hierarchy_allreduce(struct composition *composition,
                     const struct hierarchy *hierarchy);
 
 /*
- * An all-reduce inside that can be stopped: when its rounds up to the middle
- * are through, each rank holds one finished block.
+ * An all-reduce that can be interrupted: after its rounds before middle, each
+ * rank of the node holds one finished block.
  */
 struct hierarchy_halves {
     const struct algorithm *inside;
     uint32_t middle;
-    struct plan_span block; /* in the output */
+    struct plan_span block; /* this rank's finished block, in the output */
     const struct algorithm *between;
 };
 
@@ -55,27 +56,28 @@ struct plan_shape
 hierarchy_shape_inside(const struct plan_shape *shape);
 
 /*
- * For nodes of equal sizes, without leaders: the first half inside, an all-reduce
- * of each block between those that hold it, one on each node, the second half
- * inside.
+ * For nodes of equal sizes; uses no leaders. The first half of the all-reduce
+ * runs inside each node, then the ranks that hold the same block, one per node,
+ * all-reduce it, then the second half runs inside each node.
  */
 void
 hierarchy_allreduce_halves(struct composition *composition,
                            const struct hierarchy_halves *halves);
 
-/* Gather, all-gather, broadcast. The first two take even blocks, send them
- * from their places and use no scratch. */
+/* The parts are a gather, an all-gather and a broadcast. The first two must
+ * take even blocks, send them from their final positions and use no scratch. */
 void
 hierarchy_allgather(struct composition *composition,
                     const struct hierarchy *hierarchy);
 
-/* -, broadcast, broadcast. */
+/* There is no first part; the others are broadcasts. */
 void
 hierarchy_broadcast(struct composition *composition,
                     const struct hierarchy *hierarchy);
 
-/* Reduce, reduce, -. A leader that is not the root keeps its node's sum in
- * scratch: nobody's buffer changes but the root's. */
+/* The first two parts are reduces; there is no last part. A leader that is not
+ * the root keeps its node's sum in scratch, so that only the root's buffer
+ * changes. */
 void
 hierarchy_reduce(struct composition *composition,
                  const struct hierarchy *hierarchy);

@@ -1,8 +1,8 @@
 /*
  * plan/nodes.h - which ranks of a communicator share a node
  *
- * Nodes are numbered by their lowest rank. Within a node, members stand in
- * ascending order; the first is its leader.
+ * Nodes are numbered in the order of their lowest ranks. The members of a node
+ * are in ascending order; the first is its leader.
  */
 
 #ifndef PLAN_NODES_H
@@ -16,15 +16,17 @@
 struct plan_nodes {
     uint32_t n_ranks;
     uint32_t n_nodes;
-    uint32_t *node_of;  /* [rank] */
-    uint32_t *local_of; /* [rank]: its place within its node */
+    uint32_t *node_of;  /* [rank]: the number of its node */
+    uint32_t *local_of; /* [rank]: its index within its node */
     uint32_t *members;  /* ranks, node after node */
-    uint32_t *begin;    /* [node], and the end: where its members begin */
-    bool is_even;       /* all nodes have the same number of ranks */
+    /* [node]: index in members of the node's first; n_nodes + 1 entries. */
+    uint32_t *begin;
+    bool is_even; /* all nodes have the same number of ranks */
 };
 
 /*
- * names[rank] is any number that the ranks of one node share, and no others.
+ * names[rank] may be any number that all ranks of a node share and no other
+ * rank has. The caller destroys the result.
  * Handle: HOOP_E_EXHAUSTED.
  */
 enum hoop_status
@@ -36,7 +38,7 @@ plan_nodes_destroy(struct plan_nodes *nodes);
 
 uint32_t
 plan_nodes_size(const struct plan_nodes *nodes, uint32_t node);
-/* The member-th rank of a node. */
+/* The rank of a node's member, counted from 0. */
 uint32_t
 plan_nodes_rank(const struct plan_nodes *nodes, uint32_t node, uint32_t member);
 

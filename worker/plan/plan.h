@@ -1,27 +1,31 @@
 /*
- * plan/plan.h - a collective as data: what one rank sends, takes and combines
+ * plan/plan.h - a collective as data: what one rank sends and receives
  *
  * An algorithm is a pure function (shape, round) -> steps. Spans are in
- * elements: a plan knows neither dtypes nor sockets nor time. Rounds are for
- * the reader and the proof; when a plan runs, only data orders its steps
- * (plan/tracker.h): read after write, write after read, write after write, by
- * byte, in the order of the rounds. Within one round, steps must not conflict
- * with each other; a receive may wait for earlier rounds, never for its own.
+ * elements: a plan knows neither dtypes nor sockets nor time. Rounds exist for
+ * the reader and for the checker (plan/checker.h). When the engine runs a plan,
+ * only data orders its steps: plan/tracker.h derives, byte by byte, read after
+ * write, write after read and write after write from the order of the rounds.
+ * Steps of one round must not conflict with each other. A receive may depend on
+ * earlier rounds, never on its own.
  *
- * A shared-memory plan is another kind, for ranks that share one segment of memory (a
- * shared region), in which each has two slots, used in turn by the rounds. Its rounds
- * are gone through strictly in order, and the steps of a round in the order
- * they are listed: first all posts, one behind the other into the rank's slot
- * of this round, which is published then, also when it is empty; then the rest,
- * which may touch what earlier steps of the round touched. All ranks have the
- * same number of rounds. A shared-memory plan has no SEND, STORE or REDUCE, another plan
- * has no step of the kinds that name a slot.
+ * A shared-memory plan (is_shm) is for ranks that share a region of memory
+ * (transport/shm_region.h). It has no SEND, STORE or REDUCE; other plans have
+ * no POST, EXPOSE, FETCH or FETCH_REDUCE. Its rounds run strictly in order, and
+ * the steps of a round run in the order in which they are listed. The posts of
+ * a round come first. The executor appends them to the rank's slot for the
+ * round, which holds at most n_slot elements, and then publishes the round,
+ * even if nothing was posted. The other steps follow; they may read and write
+ * what earlier steps of the round touched. All ranks have the same number of
+ * rounds. The executor writes over a slot only when every rank has finished
+ * reading it.
  *
- * A direct plan is a shared-memory plan of ranks that may read each other's memory: a rank
- * posts nothing, it shows spans of its buffers, and the others fetch from them
- * where they are. What is exposed in a round may be read until all others have
- * published a later one; so who writes there awaits them before, and the last
- * round awaits all who read.
+ * A direct plan (is_shm and is_direct) is a shared-memory plan for ranks that
+ * can read each other's memory (transport/cma.h). A rank posts nothing: it
+ * exposes spans of its own buffers, and the others read them in place. Other
+ * ranks may read a span exposed in a round until they have published a later
+ * round. A plan must therefore await those ranks in a later round before it
+ * writes to the span, and its last round awaits every rank that reads.
  */
 
 #ifndef PLAN_PLAN_H
@@ -34,10 +38,11 @@
 #include "hoop/status.h"
 
 enum {
-    PLAN_EXPOSED_MAX = 2, /* spans that a rank shows in a round, at most */
+    PLAN_EXPOSED_MAX = 2, /* spans that a rank may expose in a round */
 };
 
-/* In place, PLAN_INPUT and PLAN_OUTPUT are one buffer, named PLAN_OUTPUT. */
+/* In an in-place call, PLAN_INPUT and PLAN_OUTPUT are one buffer, which plans
+ * name PLAN_OUTPUT. */
 enum plan_buffer {
     PLAN_INPUT,
     PLAN_OUTPUT,
@@ -46,7 +51,7 @@ enum plan_buffer {
 
 struct plan_span {
     enum plan_buffer buffer;
-    size_t first; /* element */
+    size_t first; /* index of the first element */
     size_t count;
 };
 
@@ -56,29 +61,31 @@ enum plan_kind {
     PLAN_REDUCE,  /* peer (op) from -> to; from may equal to */
     PLAN_COPY,    /* from -> to, local */
     PLAN_COMBINE, /* from (op) to -> to, local */
-    PLAN_POST,    /* from -> behind what is in this rank's slot of the round */
-    PLAN_EXPOSE,  /* from, as what message names: others may read it in place */
-    /* What peer, or this rank itself, posted in this round, or shows as message,
-     * elements from.first to from.first + from.count of it: -> to. Of no
-     * elements, this awaits that peer has published the round. from.buffer plays
-     * no part. */
+    PLAN_POST,    /* from -> the end of this rank's slot for the round */
+    PLAN_EXPOSE,  /* let other ranks read from; they name it by message */
+    /* Elements [from.first, from.first + from.count) of what peer, which may be
+     * this rank, posted in this round or exposed as message -> to. With no
+     * elements, the step only waits until peer has published the round.
+     * from.buffer is not used. */
     PLAN_FETCH,
-    PLAN_FETCH_REDUCE, /* the same, (op) to -> to */
+    PLAN_FETCH_REDUCE, /* like PLAN_FETCH, but combine: (op) to -> to */
 };
 
-/* Which operand of a REDUCE, COMBINE or FETCH_REDUCE stands left: lower ranks
- * do. */
+/* Which operand of a REDUCE, COMBINE or FETCH_REDUCE is the left one. The left
+ * operand holds the lower ranks. */
 enum plan_side {
-    PLAN_ARRIVED_LEFT, /* COMBINE and FETCH_REDUCE: from is left */
+    /* Of COMBINE and FETCH_REDUCE: from is the left operand. */
+    PLAN_ARRIVED_LEFT,
     PLAN_OWN_LEFT,
 };
 
 struct plan_step {
     enum plan_kind kind;
     uint32_t peer;
-    /* Names the message: sender and receiver agree on it, and no two messages
-     * of one operation from one rank to another share it. In a direct plan: which
-     * of what a rank shows in the round, less than PLAN_EXPOSED_MAX. */
+    /* Identifies the message: the sender and the receiver use the same number,
+     * and no two messages from one rank to another within an operation share
+     * it. In a direct plan it identifies one of the spans that a rank exposes
+     * in the round, and is less than PLAN_EXPOSED_MAX. */
     uint32_t message;
     struct plan_span from;
     struct plan_span to;
@@ -86,39 +93,44 @@ struct plan_step {
     bool is_final; /* the last combination of its block: AVG divides here */
 };
 
-struct plan_nodes; /* plan/nodes.h */
+struct plan_nodes; /* defined in plan/nodes.h */
 
-/* What ranks of one host share. */
+/* What the ranks of one host share. */
 struct plan_shm_region {
-    size_t n_slot; /* bytes of a slot; 0: nothing is shared */
-    bool has_cma;  /* and they may read each other's memory */
+    size_t n_slot; /* bytes of a slot; 0 if the ranks share no region */
+    bool has_cma;  /* the ranks can also read each other's memory */
 };
 
-/* What an algorithm may know. All ranks' shapes differ in rank alone, and in
- * the counts of alltoallv. */
+/* Everything that an algorithm may know about a call. The shapes of the ranks
+ * of a call differ only in rank and, for alltoallv, in counts and firsts. */
 struct plan_shape {
     uint32_t rank;
     uint32_t size;
     uint32_t root;
     bool is_in_place;
-    size_t count;         /* elements; of one block for the even v-less forms */
-    const size_t *counts; /* v-forms: one per rank, borrowed; else NULL */
-    const size_t *recv_counts; /* alltoallv: what comes from each rank; counts
-                                  is what goes to each. Else NULL */
-    /* Pairwise alltoallv, not in place: elements where blocks begin that go to
-     * each rank, and come from each; those that go may overlap. NULL: they lie
-     * one behind the other. */
+    /* Elements; those of one block if the blocks are even. */
+    size_t count;
+    /* One per rank if blocks differ, borrowed; else NULL. */
+    const size_t *counts;
+    /* Alltoallv: elements that come from each rank, while counts are those that
+     * go to each rank. NULL for other collectives. */
+    const size_t *recv_counts;
+    /* Pairwise alltoallv out of place only: the first element of the block that
+     * goes to each rank, and of the block that comes from each rank. Blocks to
+     * send may overlap. NULL: the blocks are contiguous. */
     const size_t *firsts;
     const size_t *recv_firsts;
-    size_t granule; /* cut blocks on multiples of this many elements */
-    const struct plan_nodes *nodes; /* who shares a host; NULL: all do */
-    size_t
-        n_slot; /* elements that a slot of the shared region holds; 0: no shared region */
-    bool
-        has_cma; /* they may read each other's memory, and have a shared region */
+    size_t granule; /* blocks are cut at multiples of this many elements */
+    const struct plan_nodes *nodes; /* which ranks share a node; NULL: all do */
+    /* Elements that a slot of the shared region holds; 0 if there is no
+     * region. */
+    size_t n_slot;
+    /* The ranks share a region and can read each other's memory. */
+    bool has_cma;
 };
 
-/* Steps of one round. The first failure (memory) is latched. */
+/* The steps of one round. The first failure to allocate memory is kept in
+ * status, and steps added after it are ignored. */
 struct plan {
     struct plan_step *steps;
     size_t n_steps;
@@ -126,12 +138,13 @@ struct plan {
     enum hoop_status status;
 };
 
-/* Zeroed memory is an empty plan. */
+/* Zeroed memory is an empty plan. plan_clear() removes the steps and the
+ * failure but keeps the memory; plan_deinit() frees it. */
 void
 plan_clear(struct plan *plan);
 void
 plan_deinit(struct plan *plan);
-/* Steps of no elements are left out, by all of these but plan_await. */
+/* Add a step. A step of no elements is left out, except by plan_await(). */
 void
 plan_add(struct plan *plan, const struct plan_step *step);
 void
@@ -151,31 +164,34 @@ void
 plan_post(struct plan *plan, struct plan_span from);
 void
 plan_expose(struct plan *plan, uint32_t message, struct plan_span from);
-/* What peer posted in this round, from element first on. */
+/* Fetch what peer posted or exposed in this round, beginning at its element
+ * first. */
 void
 plan_fetch(struct plan *plan, uint32_t peer, size_t first, struct plan_span to);
-/* Until peer has published this round. */
+/* Wait until peer has published this round. */
 void
 plan_await(struct plan *plan, uint32_t peer);
 
-/* The latched status. */
+/* Returns HOOP_OK or the first failure since plan_clear(). */
 enum hoop_status
 plan_status(const struct plan *plan);
 
 struct algorithm {
     const char *name; /* "ring" */
     uint32_t (*n_rounds)(const struct plan_shape *shape);
-    /* Appends round's steps (round < n_rounds). Pure. */
+    /* Appends the steps of round, which is less than n_rounds(). Pure. */
     void (*plan_round)(struct plan *plan,
                        const struct plan_shape *shape,
                        uint32_t round);
-    /* Elements of PLAN_SCRATCH; NULL: none. */
+    /* Elements of PLAN_SCRATCH that the plan needs; NULL: none. */
     size_t (*n_scratch)(const struct plan_shape *shape);
-    bool is_shm;    /* only where shape->n_slot is not 0 */
-    bool is_direct; /* and is_shm: only where shape->has_cma */
+    /* A shared-memory plan; usable only if shape->n_slot is not 0. */
+    bool is_shm;
+    /* A direct plan; is_shm is set too; usable only if shape->has_cma. */
+    bool is_direct;
 };
 
-/* Whether ranks that share this can run it. */
+/* Returns whether ranks that share shm_region can run algorithm. */
 bool
 plan_shm_region_suits(const struct plan_shm_region *shm_region,
                       const struct algorithm *algorithm);

@@ -1,8 +1,8 @@
 /*
- * plan/registry.h - which algorithms do which collective, and where they may
+ * plan/registry.h - the algorithms of each collective, and where they can run
  *
- * The one list: who chooses an algorithm, who proves them all and who compares
- * them go through it. An algorithm that is not here is never used.
+ * This is the only list of algorithms. Selection, the checker and benchmarks
+ * all iterate over it, so an algorithm that is not listed is never used.
  */
 
 #ifndef PLAN_REGISTRY_H
@@ -13,7 +13,7 @@
 
 #include "plan/plan.h"
 
-/* The v-forms are their even form with counts. */
+/* The v-variants count as the even variant with counts. */
 enum collective_kind {
     COLLECTIVE_ALLREDUCE,
     COLLECTIVE_REDUCE,
@@ -35,44 +35,49 @@ enum {
 struct registry_entry {
     enum collective_kind collective;
     const struct algorithm *algorithm;
-    bool is_even_only;   /* shape->counts and recv_counts must be NULL */
-    bool needs_nodes;    /* pointless unless a node has several ranks, and there
-                          are several nodes; correct everywhere */
-    bool suits_one_node; /* though it needs_nodes: there it is a plan of which
-                            there is no other name */
-    bool is_opt_in;      /* right, but only for who overrides, measures or tunes
-                             it: no estimate knows when it is fast */
+    bool is_even_only; /* shape->counts and recv_counts must be NULL */
+    /* Of no use unless there are several nodes and a node with several ranks;
+     * correct everywhere. */
+    bool needs_nodes;
+    /* With needs_nodes: also of use on a single node, where it is a plan that
+     * has no other name. */
+    bool suits_one_node;
+    /* Never chosen by the model, only by an override, a benchmark or tuning
+     * data. */
+    bool is_opt_in;
 };
 
-/* All of them, those of one collective side by side, the one that may always
- * be taken first. */
+/* All entries, grouped by collective. The first of each group runs on any
+ * shape. */
 const struct registry_entry *
 registry_entries(size_t *out_n_entries);
 
-/* Those of one collective, in the same order; maybe none. */
+/* The entries of one collective, in the same order; *out_n_entries may be 0. */
 const struct registry_entry *
 registry_of(enum collective_kind collective, size_t *out_n_entries);
 
-/* NULL: the collective has no algorithm of this name. */
+/* Returns NULL if the collective has no algorithm of this name. */
 const struct registry_entry *
 registry_find(enum collective_kind collective, const char *algorithm);
 
-/* The first entry that has it; NULL: none. */
+/* The first entry of algorithm; NULL if it has none. */
 const struct registry_entry *
 registry_entry_of(const struct algorithm *algorithm);
 
-/* May it be run on this shape, and has it a point there? */
+/* Can the entry run on this shape, and is it of use there? */
 bool
 registry_entry_suits(const struct registry_entry *entry,
                      const struct plan_shape *shape);
 
-/* "allreduce"; false: no collective has this name. */
+/* registry_name() returns, for example, "allreduce"; registry_parse() returns
+ * false if no collective has this name. */
 const char *
 registry_name(enum collective_kind collective);
 bool
 registry_parse(const char *name, enum collective_kind *out_collective);
 
-/* shape->count is one rank's block, and a large buffer has size of them. */
+/* Is shape->count the size of one rank's block, so that the larger buffer of
+ * the call has shape->size blocks? */
 bool
 registry_is_blockwise(enum collective_kind collective);
 

@@ -1,8 +1,9 @@
 /*
- * plan/shm_plan.h - what shared-memory plans share: how a call is cut into rounds
+ * plan/shm_plan.h - how shared-memory plans cut a call into rounds
  *
- * What does not fit a slot goes through it in parts, one in each round. All
- * ranks cut alike, so that each knows what lies where in another's slot.
+ * Data that does not fit a slot goes through it in parts, one part in each
+ * round. All ranks compute the same parts, so each knows the layout of the
+ * others' slots.
  */
 
 #ifndef PLAN_SHM_PLAN_H
@@ -13,55 +14,60 @@
 
 #include "plan/plan.h"
 
-/* The largest part of which n_shares fit a slot together; whole granules where
- * there is room for one. n_shares <= shape->n_slot. */
+/* The size of the largest part of which n_shares fit a slot together, in
+ * whole granules if a slot has room for one. n_shares must not exceed
+ * shape->n_slot. */
 size_t
 shm_plan_count(const struct plan_shape *shape, size_t n_shares);
 
 enum {
-    SHM_PLAN_SLOTS = 16 /* that a part of a direct plan is as long as */
+    SHM_PLAN_SLOTS = 16 /* slots that a part of a direct plan is as long as */
 };
 
-/* The part of a direct plan's round, which goes through no slot: yet who reads
- * for long is not heard meanwhile. */
+/* The size of a part of a direct plan. No slot limits it, but a rank publishes
+ * nothing while it reads a part, and others wait for it. */
 size_t
 shm_plan_direct(const struct plan_shape *shape, size_t n_shares);
 
-/* Rounds for count elements, n_part in each; none for none. */
+/* The number of rounds for count elements in parts of n_part; 0 if count is
+ * 0. */
 uint32_t
 shm_plan_rounds(size_t count, size_t n_part);
 
-/* The part of a span that a round moves; empty behind its end. */
+/* The part of a span that a round moves; empty if the round is past its end. */
 struct plan_span
 shm_plan_part(struct plan_span whole, size_t n_part, uint32_t round);
 
-/* The buffer that holds what this rank brings. */
+/* The buffer that holds this rank's contribution. */
 enum plan_buffer
 shm_plan_source(const struct plan_shape *shape);
 
-/* The other ranks, i from 0 to size - 2: from the next one on, around. */
+/* Enumerates the other ranks, for i from 0 to size - 2, beginning with the next
+ * rank and wrapping around. */
 uint32_t
 shm_plan_next(const struct plan_shape *shape, uint32_t i);
 
 /*
- * The other ranks in an order in which they may be combined with this one: from
- * it down to the first, then from it up to the last. Lower ranks stand left;
- * the last combination is final. Only for what no other rank combines as well:
- * the brackets are this rank's own.
+ * Enumerates the other ranks in an order in which they can be combined with
+ * this one: downward from this rank to the first, then upward from this rank to
+ * the last. Lower ranks are on the left; the last combination is final. Use it
+ * only for a block that no other rank combines, because the order depends on
+ * this rank.
  */
 uint32_t
 shm_plan_nearest(const struct plan_shape *shape, uint32_t i);
 
-/* Of a direct plan with so many parts: behind them comes one in which ranks await
- * those who read of them. */
+/* The rounds of a direct plan of n_parts parts: one more than the parts, in
+ * which ranks await those that read their memory. */
 uint32_t
 shm_plan_direct_rounds(const struct plan_shape *shape, uint32_t n_parts);
 
-/* Until all others have published the round: the last of a direct plan. */
+/* Wait until all other ranks have published the round. Ends a direct plan. */
 void
 shm_plan_await(struct plan *plan, const struct plan_shape *shape);
 
-/* What the i-th of these posted, or shows first, from element first on, (op) to -> to. */
+/* Combine into to what the rank shm_plan_nearest(i) posted, or exposed as
+ * message 0, beginning at its element first. */
 void
 shm_plan_combine(struct plan *plan,
                  const struct plan_shape *shape,

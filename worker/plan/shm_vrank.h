@@ -1,16 +1,19 @@
 /*
- * plan/shm_vrank.h - one rank of a shared-memory checker run: its memory, its two slots
+ * plan/shm_vrank.h - one rank of a shared-memory checker run, and its slots
  *
- * Goes through the rounds of a shared-memory plan as an executor must: it writes into a
- * slot only when all ranks are through with what lay there, reads another's
- * only when that has published the round, and says when it has read everything.
- * Bytes move a few at a time, so that whatever is not waited for shows.
+ * A virtual rank runs the rounds of a shared-memory plan as an executor must:
+ * it writes into a slot only when all ranks have finished reading it, reads
+ * another rank's slot only when that rank has published the round, and reports
+ * when it has read everything. The model has only two slots, the fewest that
+ * any region may have. Bytes move a few at a time, so that a missing wait
+ * shows.
  *
- * What can be told from a round alone is checked when it begins: spans lie
- * inside their buffers, posts come first and fit the slot, no step stands there
- * twice. What is posted is fetched by somebody, and by nobody twice. What is exposed
- * is read where it is at that time, and not of a rank that has ended: its buffers
- * are its caller's again.
+ * The checks that need only one round are made when the round begins: spans lie
+ * inside their buffers, posts come first and fit the slot, and no step occurs
+ * twice. Every posted byte must be fetched by some rank, and by no rank twice.
+ * Exposed bytes are read with the values that they have at that time, and never
+ * from a rank that has finished, because its buffers belong to its caller
+ * again.
  */
 
 #ifndef PLAN_SHM_VRANK_H
@@ -30,13 +33,14 @@ enum {
     SHM_VRANK_BUFFERS = PLAN_SCRATCH + 1,
 };
 
-/* What is posted in a round; or, in a direct plan, exposed. */
+/* What a rank posts in a round or, in a direct plan, exposes. */
 struct shm_vrank_slot {
     uint64_t *bytes;
-    uint64_t *readers; /* of each byte: a bit for each rank modulo 64 */
-    size_t n_bytes;    /* posted */
-    const uint64_t *exposed[PLAN_EXPOSED_MAX]; /* where it is */
-    size_t n_exposed[PLAN_EXPOSED_MAX];        /* bytes */
+    uint64_t *readers; /* [byte]: one bit for each rank modulo 64 */
+    size_t n_bytes;    /* bytes posted */
+    /* Where the exposed span begins. */
+    const uint64_t *exposed[PLAN_EXPOSED_MAX];
+    size_t n_exposed[PLAN_EXPOSED_MAX]; /* its size in bytes */
 };
 
 struct shm_vrank {
@@ -44,26 +48,26 @@ struct shm_vrank {
     struct shm_vrank *vranks; /* all ranks, by rank */
     struct plan_shape shape;
     uint32_t n_rounds;
-    uint32_t round;     /* that it is in */
-    uint32_t published; /* rounds */
-    uint32_t finished;  /* rounds */
-    bool is_planned;    /* the round is */
+    uint32_t round;     /* the round that it is in */
+    uint32_t published; /* number of rounds published */
+    uint32_t finished;  /* number of rounds finished */
+    bool is_planned;    /* plan holds the steps of the round */
     size_t step;
-    uint64_t step_bytes; /* of the step that are done */
+    uint64_t step_bytes; /* bytes of the step that are done */
     struct plan plan;
     struct shm_vrank_slot slots[SHM_VRANK_SLOTS];
     uint64_t *memory[SHM_VRANK_BUFFERS];
-    bool *has_synced; /* of each rank: it has awaited or fetched something */
+    bool *has_synced; /* [rank]: this rank has awaited it or fetched from it */
 };
 
-/* vrank is zeroed but for scenario and vranks; deinit is due also after a failure.
- * Handle: none. */
+/* vrank must be zeroed except for scenario and vranks. Call deinit after a
+ * failure, too. Handle: none. */
 enum hoop_status
 shm_vrank_init(struct shm_vrank *vrank, uint32_t rank);
 void
 shm_vrank_deinit(struct shm_vrank *vrank);
 
-/* Back to the start of the collective. */
+/* Go back to the start of the collective. */
 void
 shm_vrank_reset(struct shm_vrank *vrank);
 
@@ -71,8 +75,8 @@ bool
 shm_vrank_is_done(const struct shm_vrank *vrank);
 
 /*
- * Goes on with its step, by at most n_bytes_max and at least an element;
- * *out_has_moved: not when it must wait.
+ * Continue with the current step, by at most n_bytes_max bytes but at least one
+ * element. *out_has_moved is false if the rank must wait or is done.
  * Handle: HOOP_E_INTERNAL (the plan is wrong).
  */
 enum hoop_status
@@ -80,7 +84,8 @@ shm_vrank_move(struct shm_vrank *vrank,
                uint64_t n_bytes_max,
                bool *out_has_moved);
 
-/* At the end. Handle: HOOP_E_INTERNAL (a buffer holds something wrong). */
+/* Check the results at the end. Handle: HOOP_E_INTERNAL (a buffer holds
+ * something wrong). */
 enum hoop_status
 shm_vrank_check(const struct shm_vrank *vrank);
 

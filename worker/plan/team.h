@@ -1,9 +1,9 @@
 /*
- * plan/team.h - some ranks of a communicator, in an order of their own
+ * plan/team.h - a subset of a communicator's ranks, in an order of its own
  *
- * Teams follow from the nodes of a shape (plan/nodes.h; where shape->nodes is
- * NULL, all ranks are on one node). A member is known within its team by its
- * place. Pure arithmetic, nothing is allocated.
+ * Teams follow from the nodes of a shape (plan/nodes.h; if shape->nodes is
+ * NULL, all ranks are on one node). The place of a member is its index in the
+ * team. Pure arithmetic; nothing is allocated.
  */
 
 #ifndef PLAN_TEAM_H
@@ -15,20 +15,25 @@
 #include "plan/plan.h"
 
 enum team_kind {
-    TEAM_NODE,            /* the ranks of a node, in ascending order */
-    TEAM_SAME_LOCAL_RANK, /* of each node, in the order of the nodes, the one with the
-                    same place there; all nodes have equal sizes */
-    TEAM_LEADERS, /* of each node, in the order of the nodes, the root if it is
-                    there, else the first */
+    TEAM_NODE, /* the ranks of a node, in ascending order */
+    /* The ranks of one index in their nodes, one per node, in the order of the
+     * nodes; all nodes must have equal sizes. */
+    TEAM_SAME_LOCAL_RANK,
+    /* The leaders of the nodes, in the order of the nodes: the root on its
+     * node, the first rank on the others. */
+    TEAM_LEADERS,
 };
 
 struct team {
     const struct plan_shape *shape; /* borrowed */
     enum team_kind kind;
-    uint32_t which; /* the node; the place in each node; the root */
+    /* TEAM_NODE: the node; TEAM_SAME_LOCAL_RANK: the index; TEAM_LEADERS: the
+     * root. */
+    uint32_t which;
 };
 
-/* Those that the shape's rank is in; it may be no leader. */
+/* The teams of the shape's rank. It need not be a member of the team of
+ * leaders. */
 struct team
 team_of_node(const struct plan_shape *shape);
 struct team
@@ -40,11 +45,11 @@ uint32_t
 team_size(const struct team *team);
 uint32_t
 team_rank(const struct team *team, uint32_t place);
-/* Of the shape's rank; the size if it is none of them. */
+/* The place of the shape's rank; team_size() if it is not a member. */
 uint32_t
 team_place(const struct team *team);
 
-/* The place of the rank's node's leader among those of its node. */
+/* The index, within this rank's node, of the node's leader. */
 uint32_t
 team_leader_place(const struct plan_shape *shape, uint32_t root);
 
@@ -58,9 +63,10 @@ uint32_t
 team_node_of(const struct plan_shape *shape, uint32_t rank);
 
 /*
- * All ranks, node after node. What the members of a team stand for is [first,
- * end) of them: a leader for its whole node, a member of a node for itself.
- * Equals stand for nothing.
+ * A range [first, end) of the list of all ranks in the order of their nodes. It
+ * holds the ranks whose blocks some members of a team represent: a leader
+ * represents its whole node, a member of a TEAM_NODE represents itself. Not for
+ * TEAM_SAME_LOCAL_RANK.
  */
 struct team_share {
     uint32_t first;

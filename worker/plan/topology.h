@@ -1,7 +1,7 @@
 /*
- * plan/topology.h - who stands where, and how a buffer is cut
+ * plan/topology.h - neighbours in rings and pairs, and how a buffer is cut
  *
- * Pure arithmetic. Ranks and blocks count modulo the size of the group.
+ * Pure arithmetic. Ranks and blocks are counted modulo the size of the group.
  */
 
 #ifndef PLAN_TOPOLOGY_H
@@ -18,27 +18,27 @@ ring_next(const struct plan_shape *shape);
 uint32_t
 ring_prev(const struct plan_shape *shape);
 
-/* The rank (and the block of that rank) n_steps before this one. */
+/* The rank (and thus also the block) n_steps before this one. */
 uint32_t
 ring_back(const struct plan_shape *shape, uint32_t n_steps);
 
 /*
- * Where a partial result that has come around the ring stands. Lower ranks
- * stand left: what arrives holds the ranks before this one, except at rank 0,
- * where all of it comes from higher ranks.
+ * Which side a partial result that has come around the ring is on. Lower ranks
+ * are on the left: a result arrives from the ranks before this one, except at
+ * rank 0, where it comes from higher ranks.
  */
 enum plan_side
 ring_side(const struct plan_shape *shape);
 
-/* How often one must be doubled to reach size: log2, rounded up. */
+/* log2 of the size, rounded up. */
 uint32_t
 doubling_count(const struct plan_shape *shape);
 
 /*
- * Folding to a power of two. Of size ranks, 2^levels are active, as many as can
- * be. The others rest, each beside the active one that stands for it: rank 2i+1
- * beside 2i, from rank 0 on. So the active ranks stand for neighbours, in the
- * order of the ranks:
+ * Folding to a power of two. Of size ranks, the largest possible power of two,
+ * 2^levels, are active. Each of the others is idle and is represented by an
+ * active neighbour: rank 2i+1 by rank 2i, counted from rank 0. The active ranks
+ * thus represent contiguous ranks, in order:
  *
  *     size 6:  (0 1) (2 3) 4 5      active: 0 2 4 5
  */
@@ -46,11 +46,11 @@ uint32_t
 fold_levels(const struct plan_shape *shape);
 bool
 fold_is_active(const struct plan_shape *shape);
-/* The other one of the pair; the rank itself when it is in none. */
+/* The other rank of the pair, or the rank itself if it is in none. */
 uint32_t
 fold_partner(const struct plan_shape *shape);
-/* For an active rank: the active one whose place among them differs in the bit
- * of level (< fold_levels) only. */
+/* For an active rank: the active rank whose index among the active ranks
+ * differs only in bit level (< fold_levels). */
 uint32_t
 fold_peer(const struct plan_shape *shape, uint32_t level);
 
@@ -58,41 +58,42 @@ fold_peer(const struct plan_shape *shape, uint32_t level);
 struct plan_span
 block_whole(const struct plan_shape *shape, enum plan_buffer buffer);
 
-/* One of size blocks into which the library cuts shape->count elements, on
- * multiples of the granule, sizes as equal as these allow. */
+/* One of the size blocks into which the library cuts shape->count elements, at
+ * multiples of the granule, with sizes as equal as that allows. */
 struct plan_span
 block_cut(const struct plan_shape *shape,
           enum plan_buffer buffer,
           uint32_t block);
 
-/* n_blocks of them, from block first on. */
+/* n_blocks such blocks, beginning with block first. */
 struct plan_span
 block_cut_run(const struct plan_shape *shape,
               enum plan_buffer buffer,
               uint32_t first,
               uint32_t n_blocks);
 
-/* One of the blocks that the caller laid out: shape->counts one after another,
- * or, when that is NULL, size blocks of shape->count. */
+/* One of the blocks that the caller laid out contiguously: of sizes
+ * shape->counts or, if that is NULL, shape->count each. */
 struct plan_span
 block_given(const struct plan_shape *shape,
             enum plan_buffer buffer,
             uint32_t block);
 
-/* n_blocks of them, from block first on. */
+/* n_blocks such blocks, beginning with block first. */
 struct plan_span
 block_given_run(const struct plan_shape *shape,
                 enum plan_buffer buffer,
                 uint32_t first,
                 uint32_t n_blocks);
 
-/* The same of what an alltoallv takes: by shape->recv_counts. */
+/* One of the blocks that an alltoallv receives, laid out by
+ * shape->recv_counts. */
 struct plan_span
 block_received(const struct plan_shape *shape,
                enum plan_buffer buffer,
                uint32_t block);
 
-/* Elements of the largest given block. */
+/* Elements of the caller's largest block. */
 size_t
 block_given_max(const struct plan_shape *shape);
 

@@ -1,14 +1,14 @@
 /*
- * plan/tracker.h - which byte of which step may move now
+ * plan/tracker.h - which bytes of which step may move now
  *
- * The executor's dependency code, without an executor: it yields the steps of
- * a plan in a bounded window, and derives from their spans how far each may
- * go. Every step advances from its first byte to its last. A step may pass
- * byte x only when each conflicting step of an earlier round has passed x
- * (read after write, write after read, write after write). The checker
- * (plan/checker.h) runs this very code under random byte-wise schedules.
+ * This is the dependency code of the executor. It yields the steps of a plan in
+ * a bounded window and derives from their spans how far each step may advance.
+ * Every step advances from its first byte to its last. A step may pass byte x
+ * only when each conflicting step of an earlier round has passed x (read after
+ * write, write after read, write after write). The checker (plan/checker.h)
+ * runs this same code under random byte-wise schedules.
  *
- * Thread: whoever drives the operation; no locks.
+ * Thread: the progress owner's; the tracker has no locks.
  */
 
 #ifndef PLAN_TRACKER_H
@@ -23,9 +23,9 @@
 
 #include "plan/plan.h"
 
-struct track_edge; /* an earlier step that holds this one back */
+struct track_edge; /* an earlier step that this step depends on */
 
-/* Bytes of one buffer: [begin, end); empty when the step has none. */
+/* Bytes [begin, end) of one buffer; empty if the step has none. */
 struct track_range {
     enum plan_buffer buffer;
     uint64_t begin;
@@ -37,15 +37,16 @@ struct track {
     struct plan_step step;
     uint32_t round;
     uint64_t total; /* bytes */
-    uint64_t done;  /* bytes: sent, or stored and combined */
+    uint64_t done;  /* bytes that were sent, or stored and combined */
     size_t n_edges;
     size_t edges_capacity;
     struct track_edge *edges;
-    /* The tracker's own: what the step touches, and its unique number. */
+    /* Private to the tracker: the bytes that the step reads and writes, and its
+     * unique number. */
     struct track_range reads;
     struct track_range writes;
     uint64_t serial;
-    /* For the executor; zero when the step becomes active. */
+    /* For the executor; NULL when the step becomes active. */
     void *owner;
 };
 
@@ -53,63 +54,67 @@ TAILQ_HEAD(track_list, track);
 
 struct tracker {
     const struct algorithm *algorithm;
-    struct plan_shape shape; /* counts is borrowed until tracker_deinit */
+    /* counts and nodes are borrowed until tracker_deinit(). */
+    struct plan_shape shape;
     size_t element_size;
     uint32_t round_next;
     uint32_t n_rounds;
     size_t n_active;
-    struct track_list active; /* steps not done yet */
+    struct track_list active; /* steps that are not done yet */
     struct track_list spare;  /* kept, so that a repeated call allocates none */
-    uint64_t serial;          /* of the youngest track */
+    uint64_t serial;          /* serial of the newest track */
     struct plan plan;
-    /* All steps of a plan that fits the window, with their edges: a repeated
-     * operation takes them as they are. None when n_cached is 0. */
+    /* All steps of a plan that fits the window, with their dependencies. A
+     * repeated operation reuses them. n_cached is 0 if there are none. */
     struct track **cache;
     size_t n_cached;
     size_t cache_capacity;
 };
 
 /*
- * tracker is zeroed memory, or one that was used before, finished or not: then
- * its memory is kept, and a repeated operation allocates nothing; one of the
- * same shape, without counts, does not even plan. Nodes at the same address are
- * taken for the same: tracker_forget() when they are not. Must not be moved
- * afterwards. Zeroed memory is a valid deinit target; deinit frees what was
- * kept and leaves zeroed memory.
+ * Begin an operation. tracker is zeroed memory or one that was used before,
+ * whether or not its operation finished; its memory is then reused, so that a
+ * repeated operation allocates nothing. If the shape is the same and has no
+ * counts, the cached plan is reused, too. Nodes at the same address are assumed
+ * to be unchanged: call tracker_forget() if they are not. The tracker must not
+ * be moved afterwards.
+ *
+ * tracker_deinit() frees all memory and leaves the tracker zeroed; a zeroed
+ * tracker is a valid argument.
  */
 void
 tracker_init(struct tracker *tracker,
              const struct algorithm *algorithm,
              const struct plan_shape *shape,
              size_t element_size);
-/* The next operation plans anew. */
+/* Drop the cached plan, so that the next operation plans anew. */
 void
 tracker_forget(struct tracker *tracker);
 void
 tracker_deinit(struct tracker *tracker);
 
 /*
- * Make the steps of as many further rounds active as the window holds (always
- * at least one round when nothing is active). New steps stand at the tail of
- * tracker->active; *out_first is the first of them, NULL when there are none.
+ * Activate the steps of as many further rounds as the window holds, of at least
+ * one round if no step is active. New steps are appended to tracker->active;
+ * *out_first is the first of them, or NULL if there are none.
  * Handle: none (HOOP_E_EXHAUSTED passes through).
  */
 enum hoop_status
 tracker_refill(struct tracker *tracker, struct track **out_first);
 
-/* How many bytes of track may be done by now, from its start; a multiple of
- * the element size, never less than track->done. */
+/* How many bytes of track, counted from its start, may be done by now: a
+ * multiple of the element size, never less than track->done. */
 uint64_t
 tracker_limit(const struct tracker *tracker, const struct track *track);
 
 /*
- * n_bytes more are done. A step that is complete leaves the active list (its
- * pointer dies at the next refill); true when it did.
+ * Record that n_bytes more are done. Returns true if the step is complete; it
+ * then leaves the active list, and its pointer is valid until the next refill.
  */
 bool
 tracker_advance(struct tracker *tracker, struct track *track, uint64_t n_bytes);
 
-/* Every round's every step is done. */
+/* Returns whether all steps of all rounds are done. */
 bool
 tracker_is_done(const struct tracker *tracker);
 

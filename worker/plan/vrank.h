@@ -1,9 +1,9 @@
 /*
  * plan/vrank.h - one rank of a checker run: its memory, and how its steps move
  *
- * Bytes are copied when they are handed over, as the engine does: a sent byte
- * leaves with the value that the memory has at that moment, and a combination
- * waits until the bytes of an element are all there.
+ * Bytes are copied when they are handed over, as the engine does: a byte is
+ * sent with the value that the memory holds at that moment, and a combination
+ * waits until all bytes of an element have arrived.
  */
 
 #ifndef PLAN_VRANK_H
@@ -30,35 +30,37 @@ struct vrank {
     uint64_t *memory[VRANK_BUFFERS];
 };
 
-/* How much may move at once, and what a message may keep on its way. */
+/* How many bytes may move at once, and how many a message may hold in
+ * transit. */
 struct vrank_limits {
     uint64_t move_bytes_max;
     uint64_t socket_buffer_bytes;
 };
 
-/* vrank is zeroed but for the borrowed members and rank; deinit is due also
- * after a failure. Handle: none. */
+/* vrank must be zeroed except for the borrowed members and rank. Call deinit
+ * after a failure, too. Handle: none. */
 enum hoop_status
 vrank_init(struct vrank *vrank);
 void
 vrank_deinit(struct vrank *vrank);
 
-/* Back to the start of the collective. */
+/* Go back to the start of the collective. */
 void
 vrank_reset(struct vrank *vrank);
 
-/* Make further steps active. Handle: none. */
+/* Activate further steps. Handle: none. */
 enum hoop_status
 vrank_refill(struct vrank *vrank);
 
-/* Move one active step as far as may be; returns bytes moved. It may leave the
- * active list, and so may a step of the rank on the other side. */
+/* Move one active step as far as it can; returns the bytes moved. The step may
+ * leave the active list, and so may the matching step of the other rank. */
 uint64_t
 vrank_move(struct vrank *vrank,
            struct track *track,
            const struct vrank_limits *pace);
 
-/* Handle: HOOP_E_INTERNAL (a buffer holds something wrong). */
+/* Check the results. Handle: HOOP_E_INTERNAL (a buffer holds something
+ * wrong). */
 enum hoop_status
 vrank_check(const struct vrank *vrank);
 
