@@ -1,8 +1,9 @@
 /*
- * plan/simulation_dependency.h - finds what a step waits for
+ * plan/simulation_dependency.h - finds the steps that a step depends on
  *
- * The steps of earlier rounds of its vrank that touch the same bytes, one of
- * the two writing: the tracker's rule (plan/tracker.h).
+ * A step depends on each step of an earlier round of its virtual rank that
+ * touches the same bytes if one of the two writes them: the tracker's rule
+ * (plan/tracker.h).
  */
 
 #ifndef PLAN_SIMULATION_DEPENDENCY_H
@@ -12,17 +13,19 @@
 
 #include "plan/simulation_graph.h"
 
-/* step is the youngest of its vrank. Handle: none (HOOP_E_EXHAUSTED). */
+/* Add the dependencies of step, which must be the newest of its virtual rank.
+ * Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 simulation_dependency_step(struct simulation_graph *graph, uint32_t step);
 
-/* The round in slot is complete: who comes later shall find quickly what its
- * steps touch. Handle: none (HOOP_E_EXHAUSTED). */
+/* Index the complete round in slot if it has many steps, so that later steps
+ * quickly find those that touch their bytes. Handle: none
+ * (HOOP_E_EXHAUSTED). */
 enum hoop_status
 simulation_dependency_index(struct simulation_graph *graph,
                             struct simulation_slot *slot);
 
-/* Its steps go. */
+/* Free the index of the round in slot. */
 void
 simulation_dependency_forget(struct simulation_slot *slot);
 

@@ -1,14 +1,14 @@
 /*
  * plan/simulation_flow.h - one step as a flow of bytes, and what follows it
  *
- * A flow has a begin and an end; in between its bytes pass evenly, in pieces.
- * What depends on its bytes begins when their first piece has passed, and ends
- * when a piece of its own has followed their last:
+ * A flow has a start and an end; between them its bytes pass evenly, in pieces.
+ * A flow that depends on its bytes starts at the earliest when their first
+ * piece has passed, and ends when a piece of its own has followed the last one:
  *
  *     earlier   |==|==|==|==|==|
  *     later        |==|==|==|==|==|
  *
- * A flow of one piece at most has passed when it has ended.
+ * A flow of at most one piece has passed when it has ended.
  */
 
 #ifndef PLAN_SIMULATION_FLOW_H
@@ -20,15 +20,15 @@
 #include "plan/simulation.h"
 
 struct simulation_flow {
-    double start_ns; /* at the earliest, until both are settled */
+    double start_ns; /* the earliest time, until start and end are settled */
     double end_ns;
     double bytes;
-    double message_ns; /* of its processor's time, before the first byte */
-    double byte_ns;    /* of its processor's time, for each */
-    bool is_arrival;   /* it may wake who waits for it */
+    double message_ns; /* processor time before the first byte */
+    double byte_ns;    /* processor time per byte */
+    bool is_arrival;   /* its arrival may wake the receiving rank */
 };
 
-/* Where two flows touch the same bytes, as parts of each, 0 to 1. */
+/* The bytes that two flows share, as fractions of each, from 0 to 1. */
 struct simulation_overlap {
     float earlier_begin;
     float earlier_end;
@@ -37,22 +37,22 @@ struct simulation_overlap {
 };
 
 enum {
-    /* What is forwarded is what has come when somebody looks: not as much as
-     * a frame can hold. */
+    /* A receiver forwards what has arrived whenever it looks, which is less
+     * than a full frame. */
     SIMULATION_PIECE = 32 * 1024
 };
 
-/* A flow that waits for nothing. */
+/* Returns the flow of a step that depends on nothing. */
 struct simulation_flow
 simulation_flow_make(const struct simulation_machine *machine,
                      enum plan_kind kind,
                      double bytes);
 
-/* Bytes that move as one. */
+/* Bytes that move together. */
 double
 simulation_flow_piece(const struct simulation_flow *flow);
 
-/* What it takes of its processor. */
+/* The processor time that the flow takes. */
 double
 simulation_flow_work_ns(const struct simulation_flow *flow);
 
@@ -60,13 +60,15 @@ simulation_flow_work_ns(const struct simulation_flow *flow);
 double
 simulation_flow_first_ns(const struct simulation_flow *flow);
 
-/* earlier is settled: later begins and ends no sooner than it permits. */
+/* Make later, which depends on earlier, start and end no sooner than earlier
+ * permits. earlier must be settled. */
 void
 simulation_flow_follow(struct simulation_flow *later,
                        const struct simulation_flow *earlier,
                        const struct simulation_overlap *overlap);
 
-/* The same when all of later comes out of a wire, from first_ns to last_ns. */
+/* The same for a flow whose bytes all come out of a wire between first_ns and
+ * last_ns. */
 void
 simulation_flow_arrive(struct simulation_flow *later,
                        double first_ns,

@@ -1,13 +1,15 @@
 /*
- * plan/simulation_graph.h - the steps of all vranks, and what waits for what
+ * plan/simulation_graph.h - the steps of all virtual ranks, and dependencies
  *
- * As the tracker does (plan/tracker.h): a vrank's rounds are opened in order,
- * a bounded number at a time; a step waits for each step of an earlier round
- * that touches the same bytes, one of them writing. A round is opened when the
- * one that far before it has ended, so nothing older needs to be remembered.
+ * The graph works as the tracker does (plan/tracker.h). The rounds of a virtual
+ * rank are opened in order, a bounded number at a time. A step depends on each
+ * step of an earlier round that touches the same bytes if one of the two writes
+ * them. A round is opened only when the round that lies a full window before it
+ * has ended, so older rounds need not be remembered.
  *
- * Here a step is open, then ready when it awaits nothing, then settled: its
- * begin and end are known, and what waited for it has been told.
+ * A step is first open, then ready when it waits for nothing more, then
+ * settled: its start and end are known, and the steps that depend on it have
+ * been updated.
  */
 
 #ifndef PLAN_SIMULATION_GRAPH_H
@@ -33,24 +35,26 @@ struct simulation_step {
     uint32_t round;
     uint32_t peer;
     uint32_t message;
-    uint32_t n_awaited; /* steps; and a message, if its owner adds it */
-    uint32_t followers; /* the first edge to one that waits for this one */
+    /* Steps that it waits for; plus a message, if the caller adds it. */
+    uint32_t n_awaited;
+    uint32_t followers; /* the first edge to a step that waits for this one */
     uint32_t followers_last;
-    uint32_t next;      /* of its vrank's round */
-    uint8_t kind;       /* enum plan_kind */
-    uint8_t reads_from; /* enum plan_buffer */
+    uint32_t next;      /* the next step of the round */
+    uint8_t kind;       /* an enum plan_kind */
+    uint8_t reads_from; /* an enum plan_buffer */
     uint8_t writes_to;
-    bool is_begun; /* its flow is final, though nobody was told yet */
+    /* Its flow is final, but dependent steps have not been updated. */
+    bool is_begun;
     bool is_settled;
 };
 
-/* A range of rounds; all of them or a part. */
+/* The rounds to simulate: all or a part of them. */
 struct simulation_rounds {
     uint32_t first;
     uint32_t end;
 };
 
-/* What is simulated, on what. Borrowed. */
+/* What is simulated, and on which machine. All pointers are borrowed. */
 struct simulation_setup {
     const struct simulation_mapping *mapping;
     const struct algorithm *algorithm;
@@ -63,9 +67,9 @@ struct simulation_vrank;
 struct simulation_edge;
 struct round_index;
 
-/* A round that is remembered. */
+/* A round in the window. */
 struct simulation_slot {
-    uint32_t first; /* of its steps */
+    uint32_t first; /* the first of its steps */
     uint32_t n_unsettled;
     struct round_index *index; /* of a round with many steps; else NULL */
 };
@@ -73,7 +77,7 @@ struct simulation_slot {
 /* Zeroed memory is a valid deinit target. */
 struct simulation_graph {
     struct simulation_setup setup;
-    uint32_t window; /* rounds of a vrank that are remembered */
+    uint32_t window; /* rounds of a virtual rank that are remembered */
     struct simulation_vrank *vranks;
     struct simulation_slot *slots; /* [vrank][window] */
     struct simulation_step *steps;
@@ -85,50 +89,52 @@ struct simulation_graph {
     uint32_t edges_capacity;
     uint32_t spare_edge;
     struct plan plan;
-    struct plan_shape shape; /* the mapping's, with the rank that plans */
+    /* The mapping's shape, with the rank that is being planned. */
+    struct plan_shape shape;
 };
 
-static const uint32_t SIMULATION_END = UINT32_MAX; /* of a list */
+static const uint32_t SIMULATION_END = UINT32_MAX; /* ends a list */
 
-/* Handle: none (HOOP_E_EXHAUSTED), here and below. */
+/* Handle: none (HOOP_E_EXHAUSTED), for all functions below. */
 enum hoop_status
 simulation_graph_init(struct simulation_graph *graph,
                       const struct simulation_setup *setup);
 void
 simulation_graph_deinit(struct simulation_graph *graph);
 
-/* May the vrank's next round be opened, and has it one? */
+/* Does the virtual rank have another round, and may it be opened? */
 bool
 simulation_graph_has_room(const struct simulation_graph *graph, uint32_t vrank);
 
 /*
- * Opens it and finds what its steps wait for. *out_first is the first of them,
- * SIMULATION_END when it has none; the others follow by next.
+ * Open the next round and find the dependencies of its steps. *out_first is its
+ * first step, SIMULATION_END if it has none; step.next leads to the others.
  */
 enum hoop_status
 simulation_graph_open(struct simulation_graph *graph,
                       uint32_t vrank,
                       uint32_t *out_first);
 
-/* later waits for earlier, both being open or the earlier one settled. */
+/* Make later depend on earlier. Both are open, or earlier is settled. */
 enum hoop_status
 simulation_graph_order(struct simulation_graph *graph,
                        uint32_t later,
                        uint32_t earlier,
                        const struct simulation_overlap *overlap);
 
-/* Where a round stands that is remembered. */
+/* The slot of a round in the window. */
 struct simulation_slot *
 simulation_graph_slot(const struct simulation_graph *graph,
                       uint32_t vrank,
                       uint32_t round);
 
-/* The step's flow is final. */
+/* Mark the step as settled. Its flow must be final. */
 void
 simulation_graph_settle(struct simulation_graph *graph, uint32_t step);
 
-/* One that waits for a settled step, and does no longer; SIMULATION_END: none
- * is left. It is ready when it awaits nothing else. */
+/* Removes one dependency on a settled step and returns the dependent step,
+ * which is ready if it waits for nothing else. Returns SIMULATION_END if none
+ * is left. */
 uint32_t
 simulation_graph_next_follower(struct simulation_graph *graph, uint32_t step);
 

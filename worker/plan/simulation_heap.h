@@ -1,7 +1,7 @@
 /*
  * plan/simulation_heap.h - steps that may begin, earliest first
  *
- * Those of one moment come out in the order in which they went in.
+ * Steps of the same time come out in the order in which they were pushed.
  */
 
 #ifndef PLAN_SIMULATION_HEAP_H

@@ -1,13 +1,14 @@
 /*
- * plan/simulation_host.h - processors and networks, and who has used them
+ * plan/simulation_host.h - processors and networks, and how long they are busy
  *
- * Each is known by until when it has work. What is added waits for nobody, it
- * shares; but it ends no sooner than all that was added before, and idle time
- * is lost. Only small messages pass by large ones. A rank is one thread, a
- * node's ranks share its processors and, each way, its network interface, where
- * large messages of several nodes hinder each other.
+ * A resource is described by the time until which it has work. New work shares
+ * the resource and need not wait for earlier work to finish, but it ends no
+ * sooner than all earlier work, and idle time is lost. Only small messages
+ * overtake large ones. A rank is one thread. The ranks of a node share its
+ * processors and, in each direction, its network interface, where large
+ * messages from several nodes slow each other down.
  *
- * Work must be added in the order of its begin, more or less.
+ * Work must be added roughly in the order of its start.
  */
 
 #ifndef PLAN_SIMULATION_HOST_H
@@ -23,7 +24,7 @@
 #include "plan/simulation_mapping.h"
 #include "plan/simulation_match_queue.h"
 
-/* Until when there is work: messages of one piece, and all. */
+/* Until when the resource has work: messages of one piece, and all messages. */
 struct simulation_queue {
     double pieces_ns;
     double all_ns;
@@ -35,7 +36,7 @@ struct simulation_node;
 struct simulation_hosts {
     const struct simulation_machine *machine; /* borrowed */
     const struct simulation_mapping *mapping; /* borrowed */
-    struct simulation_queue *threads;         /* [vrank] */
+    struct simulation_queue *threads;         /* [virtual rank] */
     struct simulation_node *nodes;
 };
 
@@ -47,13 +48,14 @@ simulation_hosts_init(struct simulation_hosts *hosts,
 void
 simulation_hosts_deinit(struct simulation_hosts *hosts);
 
-/* The vrank does the flow's work. Settles when it ends. */
+/* Let the virtual rank do the flow's work. Sets the time at which it ends. */
 void
 simulation_hosts_work(struct simulation_hosts *hosts,
                       uint32_t vrank,
                       struct simulation_flow *flow);
 
-/* When what vrank sends, in a settled flow, is there. */
+/* Returns when the data that vrank sends in flow arrives. The flow must be
+ * settled. */
 struct simulation_arrival
 simulation_hosts_transmit(struct simulation_hosts *hosts,
                           uint32_t vrank,

@@ -1,7 +1,7 @@
 /*
- * plan/simulation_index.h - finds those of many ranges that meet one
+ * plan/simulation_index.h - finds the ranges that overlap a given one
  *
- * For rounds of thousands of steps, as packing blocks for somebody makes them.
+ * For rounds of thousands of steps, such as those that pack blocks.
  */
 
 #ifndef PLAN_SIMULATION_INDEX_H
@@ -17,7 +17,8 @@
 
 struct simulation_index_entry {
     struct simulation_range range;
-    size_t reach; /* the greatest end up to here, of this buffer */
+    /* The greatest end of this and all earlier ranges of the buffer. */
+    size_t reach;
     uint32_t buffer;
     uint32_t step;
 };
@@ -32,24 +33,25 @@ struct simulation_index {
 void
 simulation_index_deinit(struct simulation_index *index);
 
-/* An empty range is not added. Handle: none (HOOP_E_EXHAUSTED). */
+/* Add a range; an empty one is ignored. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 simulation_index_add(struct simulation_index *index,
                      enum plan_buffer buffer,
                      const struct simulation_range *range,
                      uint32_t step);
 
-/* After the last one was added. */
+/* Call once after the last range was added and before the first search. */
 void
 simulation_index_sort(struct simulation_index *index);
 
-/* The number of the first entry that may meet range, ... */
+/* Returns the number of the first entry that may overlap range. ... */
 size_t
 simulation_index_first(const struct simulation_index *index,
                        enum plan_buffer buffer,
                        const struct simulation_range *range);
 
-/* ... and from there on, each up to where this is false. */
+/* ... The caller goes through the entries from there on while this returns
+ * true. */
 bool
 simulation_index_goes_on(const struct simulation_index *index,
                          size_t number,

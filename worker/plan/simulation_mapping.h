@@ -1,11 +1,12 @@
 /*
- * plan/simulation_mapping.h - who plays which rank
+ * plan/simulation_mapping.h - which ranks a simulation follows
  *
- * A simulation has vranks. In a full mapping each rank is one. Where all nodes are
- * alike and do the same, it is enough to follow one: in a small mapping its ranks
- * stand for those of the same place on every node, and a message to another
- * node is taken for one from another node. Where all ranks are on one node, or
- * each has its own, a single rank stands for all.
+ * A simulation follows virtual ranks. In a full mapping each rank is one. If
+ * all nodes are alike and do the same, it is enough to follow one node. In a
+ * reduced mapping each virtual rank stands for the ranks with the same index on
+ * every node, and a message to another node counts as one from another node. If
+ * all ranks are on one node, or each has its own, a single virtual rank stands
+ * for all.
  */
 
 #ifndef PLAN_SIMULATION_MAPPING_H
@@ -22,8 +23,9 @@
 struct simulation_mapping {
     const struct plan_shape *shape; /* borrowed */
     uint32_t n_vranks;
-    uint32_t n_nodes;  /* that are followed */
-    uint32_t n_behind; /* ranks of the same node that a vrank stands for */
+    uint32_t n_nodes; /* nodes that are followed */
+    /* Ranks of the same node that a virtual rank stands for. */
+    uint32_t n_behind;
     bool is_reduced;
 };
 
@@ -31,8 +33,8 @@ struct simulation_mapping
 simulation_mapping_full(const struct plan_shape *shape);
 
 /*
- * *out_is_fair: the nodes are alike, and so is what some of them do, as far as
- * a few samples show. Not fair: *out_mapping is not written.
+ * *out_is_fair says whether the nodes are alike and, as far as a few samples
+ * show, do the same. If it is false, *out_mapping is not written.
  * Handle: none (HOOP_E_EXHAUSTED).
  */
 enum hoop_status
@@ -48,23 +50,25 @@ uint32_t
 simulation_mapping_vrank(const struct simulation_mapping *mapping,
                          uint32_t rank);
 
-/* Of those that are followed. */
+/* The index among the nodes that are followed. */
 uint32_t
 simulation_mapping_node(const struct simulation_mapping *mapping,
                         uint32_t vrank);
 
-/* Ranks of the vrank's node, itself and those that nobody follows included. */
+/* The number of ranks on the virtual rank's node, including itself and those
+ * that are not followed. */
 uint32_t
 simulation_mapping_mates(const struct simulation_mapping *mapping,
                          uint32_t vrank);
 
-/* Are vrank and the rank that it talks to on two nodes? */
+/* Are vrank and the rank peer on two nodes? */
 bool
 simulation_mapping_crosses(const struct simulation_mapping *mapping,
                            uint32_t vrank,
                            uint32_t peer);
 
-/* Where sender and receiver of step, which is vrank's, look for each other. */
+/* The address under which the sender and the receiver of step, a step of vrank,
+ * find each other. */
 struct simulation_address
 simulation_mapping_address(const struct simulation_mapping *mapping,
                            uint32_t vrank,

@@ -1,8 +1,8 @@
 /*
- * plan/simulation_match_queue.h - messages under way, and who waits for one
+ * plan/simulation_match_queue.h - messages in transit, and steps that wait
  *
- * Either side may come first. Messages of one address are taken in the order
- * in which they were posted.
+ * Either side may come first. Messages with the same address are received in
+ * the order in which they were posted.
  */
 
 #ifndef PLAN_SIMULATION_MATCH_QUEUE_H
@@ -15,29 +15,30 @@
 #include "hoop/status.h"
 
 struct simulation_address {
-    uint32_t from; /* vranks (plan/simulation_mapping.h) */
+    uint32_t from; /* virtual ranks (plan/simulation_mapping.h) */
     uint32_t to;
     uint32_t message;
-    bool crosses; /* from node to node: one vrank may stand for both ends */
+    /* from node to node; a virtual rank may stand for both ends. */
+    bool crosses;
 };
 
 struct simulation_arrival {
-    double first_ns; /* the first piece */
-    double last_ns;  /* all of it */
+    double first_ns; /* of the first piece */
+    double last_ns;  /* of the whole message */
 };
 
 struct simulation_match_entry;
 
-/* Zeroed memory holds nothing. */
+/* Zeroed memory is an empty queue. */
 struct simulation_match_queue {
     struct simulation_match_entry *entries;
     uint32_t *buckets;
     uint32_t n_entries;
     uint32_t n_buckets;
-    uint32_t n_used; /* of entries, spare ones included */
+    uint32_t n_used; /* entries in use or on the free list */
     uint32_t capacity;
     uint32_t spare;
-    uint32_t sweep; /* the bucket where the last one was released */
+    uint32_t sweep; /* the bucket of the step that was released last */
 };
 
 static const uint32_t SIMULATION_NO_STEP = UINT32_MAX;
@@ -45,16 +46,18 @@ static const uint32_t SIMULATION_NO_STEP = UINT32_MAX;
 void
 simulation_match_queue_deinit(struct simulation_match_queue *match_queue);
 
-/* *out_step is who waited for it, or SIMULATION_NO_STEP: then it is kept.
- * Handle: none (HOOP_E_EXHAUSTED). */
+/* Post a message. *out_step is the step that waited for it, or
+ * SIMULATION_NO_STEP: the message then stays in the queue. Handle: none
+ * (HOOP_E_EXHAUSTED). */
 enum hoop_status
 simulation_match_queue_post(struct simulation_match_queue *match_queue,
                             const struct simulation_address *address,
                             const struct simulation_arrival *arrival,
                             uint32_t *out_step);
 
-/* *out_is_here: it had been posted, is in *out_arrival and forgotten here.
- * Otherwise step waits. Handle: none (HOOP_E_EXHAUSTED). */
+/* Receive a message. If it has been posted, *out_is_here is true, and the
+ * message moves from the queue to *out_arrival. Otherwise step waits in the
+ * queue. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 simulation_match_queue_await(struct simulation_match_queue *match_queue,
                              const struct simulation_address *address,
@@ -62,7 +65,7 @@ simulation_match_queue_await(struct simulation_match_queue *match_queue,
                              struct simulation_arrival *out_arrival,
                              bool *out_is_here);
 
-/* One that waits, and does no longer; SIMULATION_NO_STEP: none does. */
+/* Removes and returns one step that waits; SIMULATION_NO_STEP if none does. */
 uint32_t
 simulation_match_queue_release(struct simulation_match_queue *match_queue);
 

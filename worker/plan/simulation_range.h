@@ -1,4 +1,6 @@
-/* plan/simulation_range.h - elements of one buffer, and where two ranges meet */
+/*
+ * plan/simulation_range.h - ranges of elements of a buffer, and overlaps
+ */
 
 #ifndef PLAN_SIMULATION_RANGE_H
 #define PLAN_SIMULATION_RANGE_H
@@ -8,7 +10,8 @@
 
 #include "plan/simulation_flow.h"
 
-/* Empty when begin is end; none at all is {0, 0}. */
+/* Empty if begin equals end; a step that does not access the buffer has {0,
+ * 0}. */
 struct simulation_range {
     size_t begin;
     size_t end;
@@ -18,12 +21,12 @@ bool
 simulation_range_meets(const struct simulation_range *one,
                        const struct simulation_range *other);
 
-/* All of inner is in outer. */
+/* Does outer hold all of inner? */
 bool
 simulation_range_covers(const struct simulation_range *outer,
                         const struct simulation_range *inner);
 
-/* Where two that meet do so. */
+/* The overlap of two ranges, which must overlap. */
 struct simulation_overlap
 simulation_range_overlap(const struct simulation_range *earlier,
                          const struct simulation_range *later);

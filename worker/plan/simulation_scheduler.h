@@ -1,8 +1,9 @@
 /*
- * plan/simulation_scheduler.h - runs a mapping through some rounds of an algorithm
+ * plan/simulation_scheduler.h - simulates some rounds of an algorithm
  *
- * Steps are played in the order of their begin: then all that they wait for
- * is known, and processors and networks get their work in that order.
+ * Steps are simulated in the order of their starts. By then everything that
+ * they wait for is known, and processors and networks get their work in that
+ * order.
  */
 
 #ifndef PLAN_SIMULATION_SCHEDULER_H
@@ -16,18 +17,20 @@
 #include "plan/simulation_graph.h"
 
 struct simulation_run_result {
-    double end_ns;   /* of all steps */
-    double half_ns;  /* of those in the first half of the rounds */
-    double bytes;    /* of sends */
-    double messages; /* sends */
-    /* Messages that were sent and not taken, or the other way round. In a part
-     * of the rounds there may be some; what waits for one is left out. */
+    double end_ns; /* when the last step ends */
+    /* When the last step of the first half of the rounds ends. */
+    double half_ns;
+    double bytes;    /* sum of all sends */
+    double messages; /* number of sends */
+    /* Messages that were sent and not received, or the reverse. If only some of
+     * the rounds are simulated there may be some; steps that wait for one are
+     * left out. */
     uint64_t n_unmatched;
 };
 
 /*
- * Handle: HOOP_E_INTERNAL (ranks wait for each other for ever; all rounds
- * only).
+ * Handle: HOOP_E_INTERNAL (ranks wait for each other for ever; reported only if
+ * all rounds are simulated).
  */
 enum hoop_status
 simulation_scheduler_run(const struct simulation_setup *setup,

@@ -1,12 +1,13 @@
 /*
- * plan/simulation_shm.h - what a shared-memory plan would cost on a machine
+ * plan/simulation_shm.h - estimates the cost of a shared-memory plan
  *
- * Rounds in step: a rank that has finished the one before posts, as soon as its
- * slot is free, and fetches, as soon as what it wants is published. A round
- * costs what it takes to see another's header, and where ranks outnumber the
- * processors, that each gets one in turn.
+ * A rank posts as soon as it has finished the previous round and its slot is
+ * free, and fetches data as soon as it is published. A round also costs the
+ * time to see another rank's header and, if ranks outnumber the processors, the
+ * time until each rank has had its turn on a processor.
  *
- * A few ranks stand for all, and a few rounds: those in between are alike.
+ * Only some of the ranks are simulated, and only the first and last rounds,
+ * because the rounds between them are alike.
  */
 
 #ifndef PLAN_SIMULATION_SHM_H
@@ -19,7 +20,7 @@
 #include "plan/plan.h"
 #include "plan/simulation.h"
 
-/* As simulation_run(), for shared-memory algorithms; nodes play no part.
+/* Like simulation_run(), for shared-memory algorithms; nodes are ignored.
  * Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 simulation_shm_run(const struct algorithm *algorithm,

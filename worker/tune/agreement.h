@@ -1,7 +1,8 @@
 /*
- * tune/agreement.h - the table of a context's rank 0 becomes everybody's
+ * tune/agreement.h - gives the table of a context's rank 0 to all its ranks
  *
- * A broadcast by a fixed algorithm: the table cannot yet say one.
+ * A broadcast with a fixed algorithm, because there is no table yet to choose
+ * one.
  */
 
 #ifndef TUNE_AGREEMENT_H
@@ -16,20 +17,23 @@
 #include "tune/table.h"
 
 /*
- * Rank 0 gives table, the others take it; one rank alone keeps its own.
- * Handle: HOOP_E_TIMEOUT (the context's), HOOP_E_PEER_LOST, HOOP_E_DATA_LOSS, HOOP_E_INVALID
- * (rank 0 has refused)
+ * Rank 0 gives table to the others, which overwrite theirs. In a context of one
+ * rank, nothing happens. All ranks must call this or, on rank 0,
+ * agreement_refuse().
+ * Handle: HOOP_E_TIMEOUT (the context's), HOOP_E_PEER_LOST, HOOP_E_DATA_LOSS,
+ * HOOP_E_INVALID (rank 0 has refused).
  */
 enum hoop_status
 agreement_reach(struct comm_context *context, struct table *table);
 
-/* What follows the world's table: rank 0's n_bytes, which all ranks know from
- * it. Handle: HOOP_E_TIMEOUT (the context's), HOOP_E_PEER_LOST. */
+/* Broadcast rank 0's n_bytes of additional data after the world's table. All
+ * ranks know n_bytes from the table. Handle: HOOP_E_TIMEOUT (the context's),
+ * HOOP_E_PEER_LOST. */
 enum hoop_status
 agreement_share(struct comm_context *context, void *bytes, size_t n_bytes);
 
-/* Instead, on rank 0: there is no table to give. The others'
- * agreement_reach() gives HOOP_E_INVALID. */
+/* Called by rank 0 instead of agreement_reach() when it has no table to give.
+ * The others' agreement_reach() then returns HOOP_E_INVALID. */
 void
 agreement_refuse(struct comm_context *context);
 

@@ -1,10 +1,10 @@
 /*
- * tune/benchmark.h - all algorithms in turns, when a world forms
+ * tune/benchmark.h - measures all algorithms when a world forms
  *
- * HOOP_TUNING=auto: a sample for each collective with a choice and each of a few
- * sizes, as hoop-perf --tune would run it, each call behind a barrier and
- * counted as on its slowest rank. It ends when it is through, or when rank 0's
- * time for it is over.
+ * For HOOP_TUNING=auto. Takes one sample for each of a few sizes of each
+ * collective that has a choice of algorithms, as hoop-perf --tune does. Each
+ * call begins with a barrier and takes as long as its slowest rank. The
+ * benchmark ends when it is complete or when rank 0's time limit has passed.
  */
 
 #ifndef TUNE_BENCHMARK_H
@@ -19,8 +19,9 @@
 #include "plan/plan.h"
 
 /*
- * All ranks of the context call it, and nothing else meanwhile. *out_text is the
- * caller's: on rank 0 a line for each sample (tune/samples.h), elsewhere "".
+ * All ranks of the context call this, and use the context for nothing else
+ * meanwhile. The caller frees *out_text: on rank 0 it has a line for each
+ * sample (tune/samples.h), elsewhere it is "".
  * Handle: HOOP_E_TIMEOUT (the context's), HOOP_E_PEER_LOST.
  */
 enum hoop_status
@@ -29,9 +30,10 @@ benchmark_run(struct comm_context *context,
               char **out_text);
 
 /*
- * Whether ranks that may read each other's memory should: an alltoall, of which
- * each byte is read by one, in a few turns each way, where context_shm_region().has_cma.
- * *out_is_faster is each rank's own answer; rank 0's counts. Handle: as above.
+ * Measures whether ranks that can read each other's memory should do so: runs
+ * an alltoall, of which each byte is read by one rank, a few times each way.
+ * Requires context_shm_region().has_cma. Each rank gets its own answer in
+ * *out_is_faster; only rank 0's is used. Handle: as above.
  */
 enum hoop_status
 benchmark_direct(struct comm_context *context,

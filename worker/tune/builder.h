@@ -1,11 +1,12 @@
 /*
- * tune/builder.h - a table of switch points, from the cost of the plans
+ * tune/builder.h - builds a table of switch points from the cost of the plans
  *
- * Every algorithm of every collective is simulated at a few sizes; between
- * them its cost is taken to be a straight line. Where the best one changes,
- * the place of the change is looked for. What is only a little better does
- * not displace what the registry lists before it: links are not known that
- * well. But of two that take as long, the one that combines less is taken.
+ * The builder simulates every algorithm of every collective at a few sizes and
+ * interpolates linearly between them. Where the best algorithm changes, it
+ * searches for the size of the change. An algorithm must be clearly better to
+ * replace one that the registry lists before it, because the properties of
+ * links are not known precisely. Of two algorithms that take equally long, the
+ * one that combines fewer elements is chosen.
  */
 
 #ifndef TUNE_BUILDER_H
@@ -16,7 +17,7 @@
 #include "tune/estimate.h"
 #include "tune/table.h"
 
-/* Handle: none (HOOP_E_EXHAUSTED). */
+/* Fill in the rows of *out_table for place. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 builder_run(const struct estimate_place *place, struct table *out_table);
 

@@ -1,4 +1,6 @@
-/* tune/collective_kind.h - of which collective of the registry a call is a form */
+/*
+ * tune/collective_kind.h - the registry's collective that a call belongs to
+ */
 
 #ifndef TUNE_COLLECTIVE_KIND_H
 #define TUNE_COLLECTIVE_KIND_H
@@ -8,11 +10,12 @@
 #include "engine/call.h"
 #include "plan/registry.h"
 
-/* name is a collective. */
+/* name must be a collective. */
 enum collective_kind
 collective_kind_of(enum call_name name);
 
-/* Blocks may differ in size: algorithms for even ones do not suit. */
+/* Can the blocks of this call differ in size? Then algorithms for even blocks
+ * cannot be used. */
 bool
 collective_kind_is_uneven(enum call_name name);
 

@@ -1,8 +1,8 @@
 /*
- * tune/curve.h - what an algorithm costs over the size, from a few samples
+ * tune/curve.h - cost of an algorithm as a function of size, from a few samples
  *
- * Between samples a straight line; before the first and after the last, the
- * line goes on.
+ * The curve is linear between samples and continues its first and last segments
+ * beyond them.
  */
 
 #ifndef TUNE_CURVE_H
@@ -19,14 +19,14 @@ struct curve {
     struct {
         double bytes;
         double ns;
-    } samples[CURVE_SAMPLES]; /* by bytes */
+    } samples[CURVE_SAMPLES]; /* ascending by bytes */
 };
 
-/* One more sample, unless there is one at this size or no room. */
+/* Add a sample, unless the curve is full or has one at this size. */
 void
 curve_add(struct curve *curve, double bytes, double ns);
 
-/* The curve has a sample. */
+/* The cost at a size. The curve must have a sample. */
 double
 curve_at(const struct curve *curve, double bytes);
 

@@ -1,12 +1,14 @@
 /*
- * tune/defaults.h - what was measured before is not estimated again
+ * tune/defaults.h - choices that were measured, used instead of estimates
  *
- * Where ranks outnumber processors, who is fastest is decided by wake-ups that
- * no model foretells. For hosts of as many processors as the one that hoop was
- * measured on, defaults_<kind>.c has what was fastest there, in many jobs: a set of rules
- * for each number of ranks, a row for each collective. It takes the place of what the model
- * says, so that the first job chooses well, and the next one alike, whatever
- * either measures of its links. For all else the model stays.
+ * If ranks outnumber processors, wake-ups decide which algorithm is fastest,
+ * and no model predicts these. For hosts with as many processors as the one
+ * that hoop was measured on, tune/defaults_tcp.c, defaults_shm.c and
+ * defaults_direct.c list what was fastest there in many jobs: a set of rules
+ * for each number of ranks, with a row for each collective. Those rows replace
+ * the model's choices, so that the first job chooses well and later jobs choose
+ * the same, whatever they measure of their links. Everything else is left to
+ * the model.
  */
 
 #ifndef TUNE_DEFAULTS_H
@@ -21,11 +23,12 @@
 #include "tune/table.h"
 
 struct defaults_point {
-    uint64_t up_to_bytes; /* UINT64_MAX in the last one */
+    uint64_t up_to_bytes; /* UINT64_MAX in the last point */
     const struct algorithm *algorithm;
 };
 
-/* Of ranks on one node. A row without points: nothing is known. */
+/* For ranks on one node. A row without points means that nothing was
+ * measured. */
 struct defaults_ruleset {
     enum defaults_kind kind;
     uint32_t n_processors;
@@ -33,7 +36,7 @@ struct defaults_ruleset {
     struct defaults_point rows[COLLECTIVE_KINDS][TABLE_POINTS];
 };
 
-/* All of one kind. */
+/* All rule sets of one kind. */
 struct defaults_collection {
     const struct defaults_ruleset *rulesets;
     size_t n_rulesets;
@@ -43,13 +46,14 @@ extern const struct defaults_collection defaults_tcp;
 extern const struct defaults_collection defaults_shm;
 extern const struct defaults_collection defaults_direct;
 
-/* NULL: DEFAULTS_NONE. */
+/* Returns NULL for DEFAULTS_NONE. */
 const struct defaults_collection *
 defaults_collection_of(enum defaults_kind kind);
 
-/* Put what was recorded in the place of a table's rows. Of DEFAULTS_SHM for ranks
- * that share a shared region, of DEFAULTS_TCP for others. DEFAULTS_DIRECT: where nothing was
- * recorded of it, as DEFAULTS_SHM, and what is large is direct. */
+/* Replace the rows of table by the measured ones, if there are any for place.
+ * DEFAULTS_SHM applies to ranks that share a region, DEFAULTS_TCP to others.
+ * DEFAULTS_DIRECT without measured rows acts like DEFAULTS_SHM, except that
+ * large calls use direct algorithms. */
 void
 defaults_apply(enum defaults_kind kind,
                const struct estimate_place *place,

@@ -1,8 +1,8 @@
 /*
- * tune/estimate.h - what one algorithm would cost at one size
+ * tune/estimate.h - estimates what one algorithm costs at one size
  *
- * Elements of four bytes and rank 0 as root stand for all: a table has no
- * place for more.
+ * Assumes elements of four bytes and rank 0 as root, because a table does not
+ * distinguish more.
  */
 
 #ifndef TUNE_ESTIMATE_H
@@ -17,34 +17,37 @@
 #include "plan/registry.h"
 #include "plan/simulation.h"
 
-/* Where it would run. */
+/* Where the algorithm would run. */
 struct estimate_place {
     const struct plan_nodes *nodes;
     const struct simulation_machine *machine;
     struct plan_shm_region shm_region;
-    /* Payloads are compressed: sums of many ranks' data less than the data. */
+    /* Payloads are compressed, and sums of many ranks' data compress less well
+     * than the data. */
     bool is_coded;
 };
 
-/* Ranks for each processor of the fullest node; 1 if that is less. */
+/* Ranks per processor on the fullest node, but at least 1. */
 double
 estimate_oversubscription(const struct estimate_place *place);
 
-/* Whether entry has a point there at all. */
+/* May the model choose entry at this place? */
 bool
 estimate_suits(const struct estimate_place *place,
                const struct registry_entry *entry);
 
-/* n_bytes as in tune/tuning.h. Handle: none (HOOP_E_EXHAUSTED). */
+/* n_bytes has the meaning that tune/tuning.h defines. Handle: none
+ * (HOOP_E_EXHAUSTED). */
 enum hoop_status
 estimate_cost(const struct estimate_place *place,
               const struct registry_entry *entry,
               uint64_t n_bytes,
               double *out_ns);
 
-/* What a rank combines on average, for each element of the larger buffer: what
- * it takes of processors while they wait for a link anyway. n_bytes, handle: as
- * above. Linear in ranks: for few. */
+/* The average number of elements that a rank combines, per element of the
+ * larger buffer. Combining uses processor time even where the ranks wait for a
+ * link. n_bytes and Handle: as above. The time grows linearly with the ranks,
+ * so use it for few. */
 enum hoop_status
 estimate_combining(const struct estimate_place *place,
                    const struct registry_entry *entry,

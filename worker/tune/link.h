@@ -1,19 +1,19 @@
 /*
- * tune/link.h - what messages and bytes cost: as said by HOOP_DEBUG_LINK, or usual
+ * tune/link.h - costs of messages and bytes, from HOOP_DEBUG_LINK or typical
  *
- * A list of name=value, each once, any of:
+ * HOOP_DEBUG_LINK is a list of name=value; each name may occur once:
  *
- *     latency              from one rank to another, 20us
- *     latency_inside       ... of one node
- *     latency_between      ... of two
- *     overhead             of a message, for its sender and its receiver
+ *     latency              of a message from one rank to another, 20us
+ *     latency_inside       ... inside a node
+ *     latency_between      ... between two nodes
+ *     overhead             of a message, for its sender and for its receiver
  *     bandwidth            of the wire, 1.2GB/s, 10Gbit/s
  *     bandwidth_inside     ... inside a node
  *     bandwidth_between    ... of a node's interface, each way
- *     socket               bytes into a socket or out of it, for a processor
- *     copy, reduce         bytes copied or combined by a processor
- *     wait                 what a rank that waits takes from others, where
- *                          there are more than processors
+ *     socket               bytes that a processor moves into or out of a socket
+ *     copy, reduce         bytes that a processor copies or combines
+ *     wait                 processor time that a waiting rank takes from the
+ *                          others, if ranks outnumber processors
  *     processors           of a node
  */
 
@@ -24,12 +24,13 @@
 
 #include "plan/simulation.h"
 
-/* A host of some years ago with 10 Gbit/s, and the processors of this one. */
+/* A machine with a typical 10 Gbit/s network and this host's processors. */
 struct simulation_machine
 link_usual(void);
 
 /*
- * Change in machine what text says. where is where it stands, for errors.
+ * Set the members of machine that text names. where names the source of text in
+ * errors.
  * Handle: HOOP_E_INVALID (the text says what is expected).
  */
 enum hoop_status

@@ -1,15 +1,15 @@
 /*
- * tune/link_probe.h - what messages cost here: a few are sent, at join
+ * tune/link_probe.h - measures the cost of messages at join, by sending a few
  *
  * Rank 0 exchanges messages with the first other rank of its node, and then
- * with the first rank of another node. The best of a few times counts, rounded
- * coarsely: a busy machine makes messages late, never early, and a table must
- * not depend on a few per cent.
+ * with the first rank of another node. The best of a few times is used, rounded
+ * coarsely: a busy machine delays messages but never speeds them up, and a
+ * table must not depend on a few per cent.
  *
- * A line between nodes may let pass a few hundred kilobytes at once after it
- * has rested (a token bucket, the buffers of a switch), and only then show what
- * it carries. So large messages follow each other, one way, for some
- * milliseconds, and the last of them count.
+ * After a pause, a link between nodes may pass a few hundred kilobytes at once
+ * (a token bucket, the buffers of a switch) before it shows its real bandwidth.
+ * Large messages are therefore sent one after another in one direction for some
+ * milliseconds, and only the last of them are used.
  */
 
 #ifndef TUNE_LINK_PROBE_H
@@ -30,26 +30,29 @@ enum {
     LINK_PROBE_BURST_MAX = 8,
 };
 
-/* Best times of a message and its answer, which is as large as the message
- * inside a node, and small between nodes. */
+/* The best times of a message and its answer. The answer has the size of the
+ * message inside a node, and is small between nodes. */
 struct link_probe_times {
     double small_ns;
-    double medium_ns; /* LINK_PROBE_MEDIUM_BYTES */
+    double medium_ns; /* with LINK_PROBE_MEDIUM_BYTES */
     double large_ns;
-    bool is_memory; /* ranks of a node share some */
+    /* The ranks of a node exchange messages through shared memory. */
+    bool is_memory;
 };
 
-/* Of messages in a row: the best of the later half, when whatever the line had
- * saved is used up. n_times is at least 1. */
+/* The best time among the later half of consecutive messages, when the link has
+ * used up its burst allowance. n_times is at least 1. */
 double
 link_probe_best_ns(const double *times_ns, unsigned n_times);
 
-/* Whether one more is to follow: bounded in time, unless they become faster. */
+/* Should another message follow? The total time is bounded, unless messages
+ * still get faster. */
 bool
 link_probe_continues(const double *times_ns, unsigned n_times);
 
-/* Change in machine what the times tell; NULL: there was no such partner.
- * n_inside is how many ranks share the node that was measured. */
+/* Set in machine what the times show. A NULL argument means that there was
+ * no such partner. n_inside is the number of ranks on the node that was
+ * measured. */
 void
 link_probe_apply(const struct link_probe_times *inside,
                  const struct link_probe_times *between,
@@ -58,13 +61,16 @@ link_probe_apply(const struct link_probe_times *inside,
 
 enum link_probe_role {
     LINK_PROBE_MEASURES,
-    LINK_PROBE_MEASURES_MEMORY, /* ranks of a node may share some, and so do */
-    LINK_PROBE_DECLINES,        /* on rank 0: it knows already */
+    /* The ranks of a node may share memory, and do. */
+    LINK_PROBE_MEASURES_MEMORY,
+    /* For rank 0, when it knows the costs already. */
+    LINK_PROBE_DECLINES,
 };
 
 /*
- * All ranks of the context call it; those who are no partners return at once.
- * On rank 0, machine becomes what was measured; a few milliseconds.
+ * All ranks of the context call this; ranks that are not partners return at
+ * once. On rank 0, machine is set to the measured costs. Takes a few
+ * milliseconds.
  * Handle: HOOP_E_TIMEOUT (the context's), HOOP_E_PEER_LOST.
  */
 enum hoop_status

@@ -1,4 +1,6 @@
-/* tune/overrides.h - algorithms that somebody insists on: HOOP_ALGORITHM */
+/*
+ * tune/overrides.h - algorithms that the user chose by HOOP_ALGORITHM
+ */
 
 #ifndef TUNE_OVERRIDES_H
 #define TUNE_OVERRIDES_H
@@ -8,29 +10,30 @@
 #include "plan/nodes.h"
 #include "plan/registry.h"
 
-/* NULL: not overridden. */
+/* By collective; NULL: not overridden. */
 struct overrides {
     const struct registry_entry *entries[COLLECTIVE_KINDS];
 };
 
 /*
- * "allreduce:ring,broadcast:binomial"; "" forces none. Where the text comes
- * from, for the error's: "HOOP_ALGORITHM".
+ * text is like "allreduce:ring,broadcast:binomial"; "" overrides nothing. where
+ * names its source in errors: "HOOP_ALGORITHM".
  *
- * Handle: HOOP_E_INVALID (the text lists what there is).
+ * Handle: HOOP_E_INVALID (the text lists the valid names).
  */
 enum hoop_status
 overrides_parse(const char *where,
                 const char *text,
                 struct overrides *out_overrides);
 
-/* Handle: HOOP_E_PRECONDITION (what is overridden for several ranks needs more than
- * they share; the text says what). */
+/* Can the ranks run the overrides?
+ * Handle: HOOP_E_PRECONDITION (an override needs more than several ranks share;
+ * the text says what). */
 enum hoop_status
 overrides_check_shm_region(const struct overrides *overrides,
                            const struct plan_nodes *nodes,
                            const struct plan_shm_region *shm_region);
-/* Leave that out. */
+/* Remove the overrides that these ranks cannot run. */
 void
 overrides_drop_unshared(struct overrides *overrides,
                         const struct plan_shm_region *shm_region);

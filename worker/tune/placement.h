@@ -1,4 +1,6 @@
-/* tune/placement.h - which ranks of a context share a host, by the roster */
+/*
+ * tune/placement.h - finds the ranks of a context that share a host
+ */
 
 #ifndef TUNE_PLACEMENT_H
 #define TUNE_PLACEMENT_H
@@ -9,8 +11,8 @@
 #include "plan/nodes.h"
 #include "transport/roster.h"
 
-/* The same on all members. *out_nodes is the caller's.
- * Handle: none (HOOP_E_EXHAUSTED). */
+/* Groups the ranks by host, as the roster names it. All members get the same
+ * result. The caller destroys *out_nodes. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 placement_find(const struct comm_context *context,
                const struct roster *roster,

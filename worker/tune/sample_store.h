@@ -1,11 +1,11 @@
 /*
- * tune/sample_store.h - samples of this machine, kept for the next job
+ * tune/sample_store.h - keeps samples of this machine for later jobs
  *
- * HOOP_TUNING=auto: a file in the user's cache folder,
- * hoop/tuning-<signature>.txt, of which the signature says which processors
- * these are, how many, over what messages may go, and which algorithms hoop
- * has. It is replaced as a whole, so that nobody reads half of one; of two jobs
- * that add to it at the same moment one is forgotten.
+ * For HOOP_TUNING=auto. The file hoop/tuning-<signature>.txt in the user's
+ * cache folder holds the samples. The signature covers the kind and the number
+ * of processors, the transport, and the names of hoop's algorithms. The file is
+ * replaced as a whole, so that no reader sees half of one. If two jobs add
+ * samples at the same moment, those of one are lost.
  */
 
 #ifndef TUNE_SAMPLE_STORE_H
@@ -18,18 +18,20 @@
 #include "tune/samples.h"
 
 /*
- * Where samples of this machine are kept, ranks exchanging messages over
- * transport ("tcp"); *out_path is the caller's.
- * Handle: HOOP_E_NOT_FOUND (neither XDG_CACHE_HOME nor HOME is a folder's path).
+ * The path of the file for this machine and transport ("tcp"). The caller frees
+ * *out_path.
+ * Handle: HOOP_E_NOT_FOUND (neither XDG_CACHE_HOME nor HOME is an absolute
+ * path).
  */
 enum hoop_status
 sample_store_path(const char *transport, char **out_path);
 
-/* NULL: there are none, or none that this build understands. */
+/* Returns NULL if there are no samples, or none that this build understands. */
 struct samples *
 sample_store_read(const char *path);
 
-/* Handle: HOOP_E_UNAVAILABLE (cannot be written; there is what there was). */
+/* Handle: HOOP_E_UNAVAILABLE (the file cannot be written; the previous one
+ * stays). */
 enum hoop_status
 sample_store_write(const char *path, const char *text, size_t n_bytes);
 

@@ -1,16 +1,16 @@
 /*
- * tune/samples.h - what was measured here: algorithms that ran in turns
+ * tune/samples.h - measured times of algorithms, which override the model
  *
- * HOOP_TUNING names a file of which each line is a sample, as hoop-perf --tune
- * adds them: ranks, nodes, collective, bytes of the larger buffer, and what
- * each algorithm took, in whole ns:
+ * HOOP_TUNING names a file in which each line is a sample, as hoop-perf --tune
+ * adds them: ranks, nodes, collective, bytes of the larger buffer, and the time
+ * of each algorithm in whole ns:
  *
  *     8 1 allreduce 32768 recursive_doubling=333400 hierarchical_tree=403000
  *
- * Where ranks land on processors is luck that lasts as long as a job, so one
- * sample says little. Only what won three of four against the model's choice,
- * and at least three, takes its place; sizes are taken for the nearest one
- * that was measured.
+ * On which processors ranks run is a matter of luck that lasts as long as a
+ * job, so one sample says little. An algorithm replaces the model's choice only
+ * if it was faster in three quarters of the samples, of which there must be at
+ * least three. Other sizes use the nearest size that was measured.
  */
 
 #ifndef TUNE_SAMPLES_H
@@ -28,7 +28,7 @@
 
 enum {
     SAMPLE_ENTRIES_MAX = 10, /* algorithms of one collective */
-    SAMPLES_MIN = 3,         /* before one counts */
+    SAMPLES_MIN = 3,         /* samples that a comparison needs */
 };
 
 struct sample {
@@ -36,22 +36,24 @@ struct sample {
     uint32_t n_nodes;
     enum collective_kind collective;
     uint64_t n_bytes;
-    /* By the place among registry_of(); 0: took no part. */
+    /* By index in registry_of(); 0: not measured. */
     uint64_t ns[SAMPLE_ENTRIES_MAX];
 };
 
-/* Those of one form, collective and size stand side by side, sizes ascending. */
+/* Sorted by ranks, nodes, collective and size, so that comparable samples are
+ * adjacent. */
 struct samples {
     struct sample *all;
     size_t n;
     size_t capacity;
-    char *text; /* what it was read from, to be read again elsewhere */
+    char *text; /* the text that was parsed, to be sent to other ranks */
     size_t n_bytes;
 };
 
 /*
- * where is what the text's places are told by: "measured.txt:7".
- * *out_samples is the caller's. Handle: HOOP_E_INVALID.
+ * where names the source of the text in errors, as in "measured.txt:7". The
+ * caller destroys *out_samples.
+ * Handle: HOOP_E_INVALID.
  */
 enum hoop_status
 samples_parse(const char *where,
@@ -59,21 +61,22 @@ samples_parse(const char *where,
               size_t n_bytes,
               struct samples **out_samples);
 
-/* Of a file. Handle: HOOP_E_NOT_FOUND, HOOP_E_INVALID. */
+/* Parse a file. Handle: HOOP_E_NOT_FOUND, HOOP_E_INVALID. */
 enum hoop_status
 samples_read(const char *path, struct samples **out_samples);
 
-/* How often ranks on nodes like these have measured; NULL: never. */
+/* The largest number of samples of one collective and size for as many ranks
+ * and nodes. samples may be NULL. */
 size_t
 samples_count(const struct samples *samples, const struct plan_nodes *nodes);
 
-/* NULL is fine. */
+/* samples may be NULL. */
 void
 samples_destroy(struct samples *samples);
 DEFINE_CLEANUP(struct samples *, samples_destroy)
 
-/* Change the rows of a table for ranks on these nodes, who share that, as samples
- * tell. */
+/* Change the rows of table as the samples show, for ranks on these nodes that
+ * share shm_region. */
 void
 samples_apply(const struct samples *samples,
               const struct plan_nodes *nodes,

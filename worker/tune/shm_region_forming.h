@@ -1,10 +1,11 @@
 /*
- * tune/shm_region_forming.h - memory for all ranks of a communicator, if it can be
+ * tune/shm_region_forming.h - creates the shared region of a communicator
  *
- * When all members are on one host, rank 0 makes a shared region (transport/shm_region.h), all
- * open it and find each other's bells, and all agree that this went well. Else
- * there is none, which is no error: everything works without. So it is with
- * reading each other's memory (transport/cma.h).
+ * If all members are on one host, rank 0 creates a shared region
+ * (transport/shm_region.h), all members open it and connect to each other's
+ * wake-up pipes, and all agree whether that succeeded. If it did not, there is
+ * no region, which is not an error: every collective works without one. The
+ * same holds for reading each other's memory (transport/cma.h).
  */
 
 #ifndef TUNE_SHM_REGION_FORMING_H
@@ -24,9 +25,9 @@ struct shm_region_modes {
 };
 
 /*
- * By all members, before anything else that may use shared memory. The modes are this
- * rank's.
- * Handle: none; what ends an operation ends this.
+ * All members call this before any operation that may use shared memory. The
+ * modes are this rank's own.
+ * Handle: none; it fails as an operation on context would.
  */
 enum hoop_status
 shm_region_form(struct engine *engine,

@@ -1,10 +1,10 @@
 /*
- * tune/tuner.h - what a session knows for its tables of switch points
+ * tune/tuner.h - the inputs of a session's tables of switch points
  *
- * One for each session, borrowed by the tunings of all its communicators. It
- * begins with what was said here; once the world has agreed, with what its
- * rank 0 was told or measured. Tables that were built are kept, since groups of
- * one form have the same.
+ * Each session has one tuner, which the tunings of all its communicators
+ * borrow. It starts with this rank's settings; once the world has agreed, it
+ * has the settings and measurements of the world's rank 0. It caches the tables
+ * it has built, because groups of the same layout have the same table.
  */
 
 #ifndef TUNE_TUNER_H
@@ -26,78 +26,81 @@
 struct tuner;
 
 struct tuner_options {
-    const struct roster *roster; /* borrowed for life */
-    const char *algorithms;      /* HOOP_ALGORITHM; "": none is overridden */
+    const struct roster *roster; /* borrowed until tuner_destroy() */
+    const char *algorithms;      /* HOOP_ALGORITHM; "": no overrides */
     const char *link;            /* HOOP_DEBUG_LINK; "": to be measured */
     enum codec_loss loss;        /* HOOP_WIRE_DTYPE */
-    bool is_coded;               /* whether HOOP_CODEC compresses */
-    /* HOOP_TUNING, a file to read, "auto", or "model": not even the defaults
-     * counts; NULL, "": none. Over what ranks of a host exchange messages, "tcp"
-     * or "shm"; NULL: not said, and then no defaults counts. */
+    bool is_coded;               /* HOOP_CODEC compresses payloads */
+    /* samples is HOOP_TUNING: a file to read, "auto", or "model", which
+     * excludes the measured defaults, too; NULL or "": no samples. transport is
+     * how ranks of a host exchange messages, "tcp" or "shm"; NULL: unknown, and
+     * then no measured defaults are used. */
     const char *samples;
     const char *transport;
-    bool requires_cma; /* each other's memory, where that can be: HOOP_CMA=on */
+    /* HOOP_CMA=on: use each other's memory wherever that is possible. */
+    bool requires_cma;
 };
 
-/* What is wrong with these, before anything is done with them; the roster plays
- * no part. Handle: HOOP_E_INVALID (error_text() says what there is),
- * HOOP_E_NOT_FOUND (the file). */
+/* Check the options before they are used; roster is ignored. Handle:
+ * HOOP_E_INVALID (error_text() lists the valid values), HOOP_E_NOT_FOUND (the
+ * file). */
 enum hoop_status
 tuner_check(const struct tuner_options *options);
 
 /*
- * *out_tuner is the caller's.
- * Handle: HOOP_E_INVALID (as tuner_check()).
+ * The caller destroys *out_tuner.
+ * Handle: HOOP_E_INVALID, HOOP_E_NOT_FOUND (as tuner_check()).
  */
 enum hoop_status
 tuner_create(const struct tuner_options *options, struct tuner **out_tuner);
 
-/* NULL is fine. */
+/* tuner may be NULL. */
 void
 tuner_destroy(struct tuner *tuner);
 DEFINE_CLEANUP(struct tuner *, tuner_destroy)
 
-/* The roster's. */
 const struct roster *
 tuner_roster(const struct tuner *tuner);
 
-/* Thread: any, for all below. */
+/* Thread: any, for all functions below. */
 
-/* How rank 0 measures: HOOP_TRANSPORT lets ranks of a host share memory. */
+/* The role in which rank 0 calls link_probe_run(): whether HOOP_TRANSPORT lets
+ * the ranks of a host share memory. */
 enum link_probe_role
 tuner_link_probe(const struct tuner *tuner);
-/* Neither told nor measured nor agreed on. */
+/* Is the machine neither configured nor measured nor agreed on? */
 bool
 tuner_needs_machine(struct tuner *tuner);
-/* The world has agreed: known on all its ranks alike. */
+/* Has the world agreed? All its ranks then have the same inputs. */
 bool
 tuner_has_agreed(struct tuner *tuner);
-/* Rank 0's: HOOP_CMA says that ranks that may read each other's memory should. */
+/* Does HOOP_CMA=on require that ranks read each other's memory where they can?
+ * Only rank 0's setting is used. */
 bool
 tuner_requires_cma(struct tuner *tuner);
-/* Where they share a shared region, they do. */
+/* Prefer reading each other's memory where ranks share a region. */
 void
 tuner_prefer_cma(struct tuner *tuner);
 void
 tuner_set_machine(struct tuner *tuner,
                   const struct simulation_machine *machine);
 
-/* What tables are made from; after the agreement, the same on all ranks. */
+/* The inputs of tables; after the agreement, they are the same on all ranks. */
 void
 tuner_inputs(struct tuner *tuner,
              struct simulation_machine *out_machine,
              struct overrides *out_overrides);
 
 /*
- * Build a table for ranks on these nodes, who share a shared region or none (NULL), or
- * find it. Takes up to tens of
- * milliseconds, tenths of a second for thousands of ranks. overrides: instead of
- * what is overridden for the job; NULL: that. What is overridden and needs a shared region is
- * left out where there is none.
+ * Build a table, or find it in the cache, for ranks on these nodes that share
+ * shm_region, or no region (NULL). Takes up to tens of milliseconds, or tenths
+ * of a second for thousands of ranks. overrides replace the job's; NULL: use
+ * the job's. The job's overrides that need more than the ranks share are left
+ * out once the world has agreed.
  *
- * Handle: HOOP_E_PRECONDITION (a shared-memory algorithm is asked for by the caller, or for
- * a job that has not agreed yet, and there is no shared region; or a direct one, and they
- * must not read each other's memory).
+ * Handle: HOOP_E_PRECONDITION (the caller's overrides, or the job's before the
+ * agreement, need a shared region or reading each other's memory, and the ranks
+ * have not got it).
  */
 enum hoop_status
 tuner_table(struct tuner *tuner,
@@ -106,23 +109,24 @@ tuner_table(struct tuner *tuner,
             const struct overrides *overrides,
             struct table *out_table);
 
-/* What was read from HOOP_TUNING, as text, to be given to the others; 0 bytes:
- * nothing was. Borrowed until somebody sets others. */
+/* The text of the samples, to be sent to other ranks; *out_n_bytes is 0 if
+ * there are none. Borrowed until the samples are replaced. */
 const char *
 tuner_samples(struct tuner *tuner, size_t *out_n_bytes);
-/* Takes samples. */
+/* Replace the samples. Takes ownership of samples. */
 void
 tuner_take_samples(struct tuner *tuner, struct samples *samples);
 
-/* HOOP_TUNING=auto, and ranks on nodes like these have measured too seldom. */
+/* Is HOOP_TUNING=auto, and are there too few samples of ranks on nodes like
+ * these? */
 bool
 tuner_wants_samples(struct tuner *tuner, const struct plan_nodes *nodes);
-/* What they have run is kept, here and for other jobs. */
+/* Add the samples that were measured, and keep them for other jobs. */
 void
 tuner_add_samples(struct tuner *tuner, const char *text);
 
-/* From now on, what was agreed on counts, not what was said here; only the
- * first agreement, the world's, says anything new. */
+/* Use the inputs in agreed instead of this rank's own from now on. Only the
+ * first call, for the world's table, changes anything. */
 void
 tuner_adopt(struct tuner *tuner, const struct table *agreed);
 

@@ -1,10 +1,10 @@
 /*
- * tune/tuning.h - which algorithm does a collective: decided once, for all
+ * tune/tuning.h - which algorithm runs a collective: decided once for all ranks
  *
- * When a communicator forms, its rank 0 decides up to which size each
- * algorithm does each collective, and gives the table to the others. A call
- * looks up: it does not communicate, allocate or measure, and finds the same
- * on all ranks.
+ * When a communicator forms, its rank 0 decides which algorithm runs each
+ * collective up to which size, and sends the table to the others. A call only
+ * looks up the table: it does not communicate, allocate or measure, and finds
+ * the same algorithm on all ranks.
  */
 
 #ifndef TUNE_TUNING_H
@@ -26,9 +26,10 @@
 struct tuning;
 
 /*
- * Agree on the table of a context that has just been opened, before anything
- * else is done on it. All its members call it, and wait for rank 0's; one rank
- * alone does not communicate. *out_tuning is the caller's; it borrows tuner.
+ * Agree on the table of a context that has just been opened, before it is used
+ * for anything else. All its members call this and wait for rank 0's; a single
+ * rank does not communicate. The caller destroys *out_tuning, which borrows
+ * tuner.
  *
  * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST.
  * Thread: any, for different contexts at once.
@@ -39,53 +40,57 @@ tuning_agree(struct tuner *tuner,
              uint64_t deadline_ns,
              struct tuning **out_tuning);
 
-/* NULL is fine. */
+/* tuning may be NULL. */
 void
 tuning_destroy(struct tuning *tuning);
 DEFINE_CLEANUP(struct tuning *, tuning_destroy)
 
 /*
- * What does name, a collective: never NULL. n_bytes are those of the larger
- * buffer: of a block-wise collective, all ranks' blocks; of alltoallv, whose
- * ranks see different sizes, they are not looked at. NULL as tuning gives the
- * algorithm that may always be taken.
+ * Returns the algorithm for name, which must be a collective; never NULL.
+ * n_bytes is the size of the larger buffer, which for a block-wise collective
+ * holds all ranks' blocks. It is ignored for alltoallv, whose ranks see
+ * different sizes. If tuning is NULL, returns the registry's first algorithm.
  */
 const struct algorithm *
 tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes);
 
 /*
- * Force algorithms from now on, "" for none; all members call it, rank 0's
- * list counts, operations under way keep theirs.
+ * Override algorithms from now on; "" removes the overrides. All members call
+ * this; rank 0's list is used. Operations that are under way keep their
+ * algorithms.
  *
- * Handle: HOOP_E_INVALID (error_text() lists what there is).
- * Thread: as a collective on the context.
+ * Handle: HOOP_E_INVALID (error_text() lists the valid names),
+ * HOOP_E_PRECONDITION (the ranks lack what an algorithm needs).
+ * Thread: as for a collective on the context.
  */
 enum hoop_status
 tuning_force(struct tuning *tuning, const char *algorithms);
 
-/* What tuning_find() finds, and what it is estimated to take. */
+/* The algorithm that tuning_find() returns, and its estimated time. */
 struct tuning_choice {
     const struct algorithm *algorithm;
     double estimate_ns;
-    const struct algorithm *runner_up; /* NULL: there is no other */
+    /* The best of the others; NULL: there is no other. */
+    const struct algorithm *runner_up;
     double runner_up_ns;
     bool is_forced;
 };
 
-/* Simulates all algorithms there are. Handle: none (HOOP_E_EXHAUSTED). */
+/* Simulates all algorithms of the collective. Handle: none
+ * (HOOP_E_EXHAUSTED). */
 enum hoop_status
 tuning_explain(const struct tuning *tuning,
                enum call_name name,
                size_t n_bytes,
                struct tuning_choice *out_choice);
 
-/* What floats lose that are reduced or gathered. LOSS_NONE as tuning gives
- * NULL. */
+/* The precision that floats may lose when they are reduced or gathered. Returns
+ * LOSS_NONE if tuning is NULL. */
 enum codec_loss
 tuning_loss(const struct tuning *tuning);
 
-/* Who shares a node, by rank of the context; for a plan's shape. NULL as
- * tuning gives NULL. Borrowed for the tuning's life. */
+/* Which ranks of the context share a node, for a plan's shape. Borrowed until
+ * tuning_destroy(). Returns NULL if tuning is NULL. */
 const struct plan_nodes *
 tuning_nodes(const struct tuning *tuning);
 
