@@ -2,23 +2,23 @@
  * plan/allgather_bruck.c - all-gather in ceil(log2 n) rounds
  *
  * Before round k a rank holds 2^k blocks: its own and those of the ranks after
- * it. It sends them to the rank 2^k before it and takes as many from the rank
- * 2^k after it; in the last round, only as many as are still missing. Blocks
- * held, n = 5:
+ * it. It sends them to the rank 2^k before it and receives as many from the
+ * rank 2^k after it; in the last round, only as many as are still missing.
+ * Blocks held, n = 5:
  *
  *     rank 0    0   0 1   0 1 2 3   0 1 2 3 4
  *     rank 4    4   4 0   4 0 1 2   4 0 1 2 3
  *
- * Blocks go from and to their final places, so nothing has to be turned round
- * at the end. What lies across the end of the output (4 0 1 2) goes in two
- * messages; sender and receiver see that alike.
+ * Blocks are sent from and received at their final positions, so nothing has to
+ * be rotated at the end. Blocks that wrap around the end of the output (4 0 1
+ * 2) are sent in two messages; the sender and the receiver split them alike.
  *
- * Out of place, the own block goes from the input and is copied to its place
- * meanwhile.
+ * Out of place, the rank's own block is sent from the input and is copied to
+ * its position at the same time.
  *
- * Cost: ceil(log2 n) * alpha + (n-1)/n * bytes * beta, bytes being the whole
- * output. As many bytes as the ring moves, in fewer messages, but it goes to
- * far ranks with most of them.
+ * Cost: ceil(log2 n) * alpha + (n-1)/n * bytes * beta, where bytes is the size
+ * of the whole output. This moves as many bytes as the ring, in fewer messages,
+ * but most of the bytes go to distant ranks.
  */
 
 #include <assert.h>
@@ -34,8 +34,8 @@ n_rounds(const struct plan_shape *shape)
     return doubling_count(shape);
 }
 
-/* The n_blocks from block first on, up to the end of the output (part 0), and
- * what remains, from its start on (part 1). */
+/* Part 0 is the n_blocks from block first on, up to the end of the output. Part
+ * 1 is the rest of them, from the start of the output. */
 static struct plan_span
 part_span(const struct plan_shape *shape,
           uint32_t first,

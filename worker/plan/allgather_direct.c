@@ -1,10 +1,13 @@
 /*
- * plan/allgather_direct.c - all-gather: each shows its block, all read it there
+ * plan/allgather_direct.c - all-gather: every rank reads the others' blocks
+ *
+ * Each rank exposes its block, and the others read it in place:
  *
  *     round      0       1      ...    last
- *     read       part 0  part 1        nothing: all are awaited
+ *     read       part 0  part 1        nothing: wait for all ranks
  *
- * Cost: a copy of n-1 blocks, none of the own one for others; two waits.
+ * Cost: a copy of n-1 blocks, and two waits. No rank copies its own block for
+ * others.
  */
 
 #include <assert.h>

@@ -1,9 +1,10 @@
 /*
- * plan/allgather_flat.c - all-gather: each posts its block, all fetch it
+ * plan/allgather_flat.c - all-gather through the shared region
  *
- * Blocks larger than a slot go in parts, each round a part of every block.
+ * Each rank posts its block and fetches the others'. Blocks larger than a slot
+ * go in parts; each round moves a part of every block.
  *
- * Cost: a post of the own block, n-1 fetches; one wait a slot.
+ * Cost: a post of one block, n-1 fetches, and one wait per slot.
  */
 
 #include <assert.h>

@@ -1,13 +1,13 @@
 /*
  * plan/allgather_hierarchical.c - all-gather between nodes, by their first rank
  *
- * The first rank of each node gathers the node's blocks, and passes on whole
- * nodes around a ring; then all goes down a chain inside. A node's blocks are
- * one message where they stand side by side. A block crosses the network once
- * for each node, and no rank but the first takes part in that.
+ * The first rank of each node gathers the node's blocks and passes them to the
+ * other nodes around a ring; then a chain inside each node distributes the
+ * result. A node's blocks are one message if they are contiguous. A block
+ * crosses the network once per node, and only the first ranks use the network.
  *
- * Cost: (nodes-1) * (alpha + bytes/nodes * beta) between, bytes being the whole
- * output, and bytes * beta' inside.
+ * Cost: (nodes-1) * (alpha + bytes/nodes * beta) between the nodes, where bytes
+ * is the size of the whole output, and bytes * beta' inside.
  */
 
 #include "plan/algorithms.h"

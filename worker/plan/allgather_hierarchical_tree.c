@@ -1,11 +1,11 @@
 /*
- * plan/allgather_hierarchical_tree.c - all-gather by doubling, and down trees
+ * plan/allgather_hierarchical_tree.c - all-gather of small blocks by trees
  *
- * As allgather_hierarchical.c, for small blocks: between the nodes by Bruck's
- * all-gather, and inside down a tree.
+ * Like allgather_hierarchical.c, but with Bruck's all-gather between the nodes
+ * and a tree inside them.
  *
- * Cost: ceil(log2 nodes) * alpha + bytes * beta between, and as many messages
- * inside as a node has ranks, and ceil(log2) of it.
+ * Cost: ceil(log2 nodes) * alpha + bytes * beta between the nodes. Inside a
+ * node of m ranks, m messages to gather and ceil(log2 m) to distribute.
  */
 
 #include "plan/algorithms.h"

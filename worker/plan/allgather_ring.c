@@ -1,19 +1,20 @@
 /*
  * plan/allgather_ring.c - all-gather in n-1 rounds over a ring
  *
- * The second half of the ring all-reduce, on the blocks that the caller laid
- * out: each rank sends its own block, then in every round the block that it
- * took in the round before. Blocks sent, n = 3:
+ * This is the second half of the ring all-reduce, on the blocks that the caller
+ * laid out. Each rank first sends its own block and then, in every round, the
+ * block that it received in the round before. Blocks sent, n = 3:
  *
  *     round     0  1
  *     rank 0    0  2
  *     rank 1    1  0
  *     rank 2    2  1
  *
- * Out of place, the own block goes from the input and is copied to its place
- * meanwhile.
+ * Out of place, the rank's own block is sent from the input and is copied to
+ * its position at the same time.
  *
- * Cost: (n-1) * (alpha + bytes/n * beta), bytes being the whole output.
+ * Cost: (n-1) * (alpha + bytes/n * beta), where bytes is the size of the whole
+ * output.
  */
 
 #include <assert.h>

@@ -2,20 +2,21 @@
  * plan/allgather_tree.c - all-gather up a tree and down again
  *
  * From the lowest level of a binomial tree (plan/binomial.h) to the highest,
- * blocks cross its edges upwards; then all of them go down the same edges. Output
- * has room for all, so blocks stand in their places on the way, and what comes
- * down to a rank comes after what it has sent up has arrived. Blocks sent, size 6,
- * root 0:
+ * blocks cross the edges upwards; then all blocks go down the same edges. The
+ * output has room for all blocks, so they stand at their final positions on the
+ * way. A rank receives all blocks only after those that it has sent up have
+ * arrived. Blocks sent, size 6, root 0:
  *
  *     up        1 -> 0: 1      3 -> 2: 3    5 -> 4: 5
  *               2 -> 0: 2 3
  *               4 -> 0: 4 5
  *     down      0 -> 4, 0 -> 2, 0 -> 1, 2 -> 3, 4 -> 5: all
  *
- * Cost: 2 (n - 1) messages of all ranks together over n - 1 connections, and
- * 2 ceil(log2 n) one after another; bytes * log2 n at the root, bytes being the
- * whole output. Bruck's has n log2 n messages, over as many connections. For
- * small blocks of many ranks that share processors.
+ * Cost: 2 (n - 1) messages in total over n - 1 connections, 2 ceil(log2 n) of
+ * them in sequence; bytes * log2 n at the root, where bytes is the size of the
+ * whole output. Bruck's algorithm has n log2 n messages over as many
+ * connections. Use the tree for small blocks of many ranks that share
+ * processors.
  */
 
 #include <assert.h>
@@ -32,7 +33,8 @@ n_rounds(const struct plan_shape *shape)
     return 2 * binomial_depth(shape);
 }
 
-/* Who has nobody below sends its block from where it is: all comes down to it. */
+/* A leaf of the tree sends its block from the input, because all blocks, its
+ * own included, come down to it. */
 static bool
 is_leaf(const struct plan_shape *shape)
 {

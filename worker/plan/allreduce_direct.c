@@ -1,18 +1,18 @@
 /*
  * plan/allreduce_direct.c - all-reduce: every rank reads and combines its block
  *
- * The buffer is gone through in parts, each part is cut into a block for every
- * rank, which reads what the others bring to it where they hold it, and then
- * what they have made of theirs:
+ * The buffer is processed in parts, and each part is cut into a block for every
+ * rank. A rank reads the others' contributions to its block from their buffers,
+ * and then the results that they have computed for their blocks:
  *
  *     round        0          1          2          last
  *     combined     part 0     part 1
- *     read                    result 0   result 1   nothing: all are awaited
+ *     read                    result 0   result 1   nothing: wait for all ranks
  *
- * In place, a result is written where its maker has read before it published
- * the round in which it shows it.
+ * In place, a result overwrites a block that its owner had finished reading
+ * before it published the round in which it exposes the result.
  *
- * Cost: reads of 2 (n-1)/n of the bytes, and the combination of half of them; a
+ * Cost: reads of 2 (n-1)/n of the bytes, the combination of half of them, a
  * wait for each part and two more.
  */
 
@@ -27,7 +27,7 @@ enum {
     EXPOSED_RESULT,
 };
 
-/* Equal blocks of whole granules where there are so many. */
+/* Equal blocks of whole granules if a part is long enough. */
 static size_t
 part_count(const struct plan_shape *shape)
 {
@@ -57,7 +57,7 @@ part_of(const struct plan_shape *shape, enum plan_buffer buffer, uint32_t part)
     return shm_plan_part(block_whole(shape, buffer), part_count(shape), part);
 }
 
-/* Of a part: a rank's block of it, in a buffer. */
+/* A rank's block of a part, in a buffer. */
 static struct plan_span
 block_of(const struct plan_shape *shape,
          uint32_t part,

@@ -1,18 +1,20 @@
 /*
- * plan/allreduce_flat.c - all-reduce in one round: every rank combines all
+ * plan/allreduce_flat.c - all-reduce through the shared region, in one round
  *
- * Each rank posts what it brings and combines what all have posted, in the
- * order of the ranks and with the same brackets everywhere, so that all have
- * the same bits. Its own part it takes from its own buffer. In place that is
- * gone where the ranks before it have been combined; from the third rank on it
- * is fetched from the own slot.
+ * Each rank posts its contribution and combines what all ranks have posted, in
+ * the order of the ranks and with the same brackets everywhere, so that all
+ * have the same bits:
  *
  *     ((0 op 1) op 2) op 3 ...
  *
- * A copy or fetch stands before the combination with what it brought: who runs
- * the plan does both in one pass.
+ * A rank takes its own contribution from its own buffer. In place, the
+ * combination of the ranks before it overwrites that buffer; so from rank 2 on,
+ * a rank fetches its own contribution from its slot.
  *
- * Cost: one post and one wait a slot; each rank combines n times the bytes.
+ * A copy or a fetch comes right before the combination with its result: the
+ * executor does both in one pass.
+ *
+ * Cost: one post and one wait per slot; each rank combines n times the bytes.
  */
 
 #include <assert.h>
@@ -27,7 +29,7 @@ n_rounds(const struct plan_shape *shape)
     return shm_plan_rounds(shape->count, shm_plan_count(shape, 1));
 }
 
-/* What a rank brings is put behind what stands at to. */
+/* Combine rank's contribution with what stands at to. */
 static void
 plan_next(struct plan *plan,
           const struct plan_shape *shape,
@@ -45,7 +47,8 @@ plan_next(struct plan *plan,
     plan_add(plan, &step);
 }
 
-/* Ranks 0 and 1, of which this rank may be one; returns who comes next. */
+/* Combine ranks 0 and 1, if this rank is rank 1; otherwise only bring rank 0's
+ * contribution. Returns the next rank to combine. */
 static uint32_t
 plan_first(struct plan *plan,
            const struct plan_shape *shape,

@@ -1,9 +1,10 @@
 /*
  * plan/allreduce_flat_blocks.c - all-reduce: every rank combines its block
  *
- * The buffer is gone through in parts that fit a slot, each part is cut into a
- * block for every rank. A rank posts what it brings to the blocks of others,
- * combines what they bring to its own, posts the result and fetches theirs:
+ * The buffer is processed in parts that fit a slot, and each part is cut into a
+ * block for every rank. A rank posts its contributions to the others' blocks,
+ * combines their contributions to its own block, posts the result and fetches
+ * the others' results:
  *
  *     round        0          1          2          3
  *     posted       part 0     part 1     part 2     result 2
@@ -11,9 +12,8 @@
  *     combined     part 0     part 1     part 2
  *     fetched                 result 0   result 1   result 2
  *
- * So both slots are filled in every round, and there is one wait for a part.
- * In a slot, the blocks stand in order, without the rank's own; behind them
- * stands the result.
+ * There is thus one wait per part. In a slot, the blocks are in order, without
+ * the rank's own block; the result follows them.
  *
  * Cost: 2 posts and fetches of (n-1)/n of the bytes, and their combination.
  */
@@ -24,7 +24,7 @@
 #include "plan/shm_plan.h"
 #include "plan/topology.h"
 
-/* Equal blocks of whole granules where the slot holds so many. */
+/* Equal blocks of whole granules if a slot is large enough. */
 static size_t
 part_count(const struct plan_shape *shape)
 {
@@ -49,7 +49,7 @@ n_rounds(const struct plan_shape *shape)
     return shape->size == 1 || n == 0 ? n : n + 1;
 }
 
-/* The part, as if it were the whole buffer. */
+/* The shape of the part as if it were the whole buffer. */
 static struct plan_shape
 part_shape(const struct plan_shape *shape, uint32_t part)
 {
@@ -61,7 +61,7 @@ part_shape(const struct plan_shape *shape, uint32_t part)
     return of_part;
 }
 
-/* Of a part: a rank's block of it, in a buffer. */
+/* A rank's block of a part, in a buffer. */
 static struct plan_span
 block_of(const struct plan_shape *shape,
          uint32_t part,
@@ -75,7 +75,7 @@ block_of(const struct plan_shape *shape,
     return span;
 }
 
-/* Where a rank's block stands in a peer's slot. */
+/* Where the contribution to rank's block stands in peer's slot. */
 static size_t
 posted_first(const struct plan_shape *of_part, uint32_t peer, uint32_t rank)
 {
@@ -111,7 +111,7 @@ combine_part(struct plan *plan, const struct plan_shape *shape, uint32_t part)
     }
 }
 
-/* They stand behind the blocks of part + 1, which may be none. */
+/* The results follow the blocks of part + 1, which may be empty. */
 static void
 fetch_results(struct plan *plan, const struct plan_shape *shape, uint32_t part)
 {

@@ -1,15 +1,15 @@
 /*
  * plan/allreduce_hierarchical.c - all-reduce inside, between the nodes, inside
  *
- * When all nodes have the same number m of ranks, the ring all-reduce inside a
- * node is stopped in the middle: each rank then holds one block of the node's
- * sum. It all-reduces that block with those that hold the same block in the
- * other nodes, around a ring, and the ring inside goes on with its second half.
- * All ranks of a node use the network, each for its own part.
+ * If all nodes have the same number m of ranks, the ring all-reduce inside a
+ * node is interrupted in the middle: each rank then holds one block of the
+ * node's sum. It all-reduces that block with the ranks that hold the same block
+ * on the other nodes, around a ring, and then the ring inside continues with
+ * its second half. All ranks of a node use the network, each for its own part.
  *
- * Nodes of different sizes cut different blocks; then the first ranks of the
- * nodes stand for them (plan/hierarchy.h, which also tells the order of
- * operands, the same for both).
+ * Nodes of different sizes would cut different blocks; then the first ranks of
+ * the nodes represent them (plan/hierarchy.h, which also defines the order of
+ * operands, the same for both cases).
  *
  * Cost, with N nodes: 2(m-1) * (alpha' + bytes/m * beta') inside, and between
  * 2(N-1) * (alpha + bytes/(m N) * beta) for each rank.

@@ -1,13 +1,13 @@
 /*
  * plan/allreduce_hierarchical_halving.c - all-reduce by halving, in the nodes
  *
- * As allreduce_hierarchical.c, for buffers of medium size: inside the nodes and
- * between them not around a ring, but by Rabenseifner's halving and doubling.
- * In the middle each rank holds one block of its node's sum there, too, the
- * same one as its equals.
+ * Like allreduce_hierarchical.c, but for buffers of medium size: it uses
+ * Rabenseifner's halving and doubling instead of rings, both inside the nodes
+ * and between them. In the middle, each rank again holds one block of its
+ * node's sum, the same block as the ranks with its index on the other nodes.
  *
- * Nodes of different sizes: up and down trees inside, and Rabenseifner's
- * between the first ranks.
+ * For nodes of different sizes it uses trees inside and Rabenseifner's
+ * algorithm between the first ranks.
  *
  * Cost, with N nodes of m ranks: 2 ceil(log2 m) * alpha' + 2 bytes * beta'
  * inside, and 2 ceil(log2 N) * alpha + 2 bytes/m * beta between.

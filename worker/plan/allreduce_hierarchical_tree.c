@@ -1,10 +1,11 @@
 /*
  * plan/allreduce_hierarchical_tree.c - all-reduce between nodes, by first ranks
  *
- * Up a tree inside each node, by recursive doubling between the first ranks,
- * down a tree inside. For small buffers, and for any layout of the nodes.
- * plan/hierarchy.h tells the order of operands. On one node, what goes across
- * is the top of the tree itself (plan/allreduce_tree.c).
+ * A tree inside each node reduces to its first rank, recursive doubling
+ * all-reduces between the first ranks, and the tree inside distributes the
+ * result. For small buffers, and for any layout of the nodes. plan/hierarchy.h
+ * defines the order of operands. On a single node, the exchange happens at the
+ * top of the tree itself (plan/allreduce_tree.c).
  *
  * Cost: ceil(log2 nodes) * (alpha + bytes * (beta + gamma)) between, and twice
  * ceil(log2 ranks of a node) * (alpha' + bytes * beta') inside.

@@ -1,19 +1,20 @@
 /*
  * plan/allreduce_pairwise.c - all-reduce straight to the owners, and back
  *
- * Rank r owns block r. First everybody sends each block to its owner, who
+ * Rank r owns block r. First each rank sends every block to its owner, which
  * combines them as plan/reduce_scatter_pairwise.c does:
  *
  *     ((0 (1 ... (r-1 r))) n-1) n-2 ... r+1
  *
- * Then every owner sends what it made to everybody. Nothing is passed on: a
- * message is what its sender was given, or what it finished. So where bits are
- * lost on the way, each number loses some twice, however many ranks there are,
- * and who lost them knows. That is what this is for; where none are lost the
- * ring moves as many bytes with fewer connections, and nothing chooses this.
+ * Then every owner sends its result to all ranks. Nothing is forwarded: a
+ * message holds what its sender was given, or what it finished. If the wire
+ * format loses precision, each number therefore loses some twice, however many
+ * ranks there are, and the rank that lost it knows how much. That is the
+ * purpose of this algorithm. If nothing is lost, the ring moves as many bytes
+ * over fewer connections, and the model never chooses this algorithm.
  *
  * Each block is finished on one rank, so all ranks get the same bits. In place,
- * a block is written over once it has left.
+ * a block is overwritten only after it has been sent.
  *
  * Cost: 2(n-1) * (alpha + bytes/n * beta).
  */

@@ -1,13 +1,14 @@
 /*
  * plan/allreduce_rabenseifner.c - all-reduce by halving, then doubling
  *
- * A group of ranks shares a run of blocks, each of them with a partial sum of
- * all of it. On every level the even places of the group keep the first part
- * of the run and the odd ones the rest, as many blocks as they are ranks:
- * neighbours send each other the part that they do not keep and combine what
- * they do. Now even and odd places are two groups of half the size. When a
- * group is one rank, its block is finished, and the levels are gone back: the
- * same partners send each other what they have finished. n = 4, blocks kept:
+ * A group of ranks shares a run of blocks, and each of the ranks holds a
+ * partial sum of the whole run. On every level the even places of the group
+ * keep the first part of the run and the odd places keep the rest; each part
+ * has as many blocks as ranks keep it. Neighbours send each other the part that
+ * they do not keep and combine the part that they keep. The even and the odd
+ * places are then two groups of half the size. When a group is one rank, its
+ * block is finished, and the levels are traversed backwards: the same partners
+ * send each other what they have finished. n = 4, blocks kept:
  *
  *     rank 0    0 1 2 3   0 1   0   0 1   0 1 2 3
  *     rank 1    0 1 2 3   2 3   2   2 3   0 1 2 3
@@ -15,19 +16,21 @@
  *     rank 3    0 1 2 3   2 3   3   2 3   0 1 2 3
  *
  * In a group of odd size the last place has no partner. It sends the odd part
- * to the place before it, which hence combines twice and answers twice; its own
- * part is complete without it, for nobody else has summed these ranks. So any
- * number of ranks does with ceil(log2 n) levels and no rank rests; folding to a
- * power of two would cost two more messages of all bytes.
+ * to the place before it, which therefore combines twice and answers twice. The
+ * last place's own part is complete without an exchange, because no other rank
+ * has summed these ranks. Any number of ranks thus needs ceil(log2 n) levels
+ * and no rank is idle; folding to a power of two would cost two more messages
+ * of all bytes.
  *
- * Partial sums always hold neighbouring ranks, in order. At a power of two the
+ * Partial sums always hold neighbouring ranks, in order. For a power of two the
  * bits are those of recursive doubling. Each block is finished by one rank.
  *
- * What a rank no longer keeps it has sent and does not write before it is
- * finished elsewhere and comes back: no scratch. Near ranks exchange the most.
+ * No scratch is needed: a rank has sent the blocks that it no longer keeps, and
+ * writes them only when they come back finished. Nearby ranks exchange the
+ * most.
  *
- * Cost: 2 ceil(log2 n) * alpha + 2 (n-1)/n * bytes * beta for each rank, and
- * for one in a group of odd size up to half as much again.
+ * Cost: 2 ceil(log2 n) * alpha + 2 (n-1)/n * bytes * beta for each rank, and up
+ * to half as much again for a rank in a group of odd size.
  */
 
 #include "plan/allreduce_rabenseifner.h"
@@ -38,11 +41,12 @@
 #include "plan/algorithms.h"
 #include "plan/topology.h"
 
-/* Where a rank stands on a level, and what its group shares. */
+/* The place of a rank on a level, and the run of blocks that its group
+ * shares. */
 struct stand {
     uint32_t place;
-    uint32_t size;  /* of the group; as many blocks */
-    uint32_t first; /* of them */
+    uint32_t size;  /* of the group; the run has as many blocks */
+    uint32_t first; /* block of the run */
     /* Nothing has arrived yet: the partial sum is the rank's own input. */
     bool is_untouched;
 };
@@ -59,7 +63,7 @@ is_before_last_of_odd(const struct stand *stand)
     return stand->size % 2 == 1 && stand->place + 2 == stand->size;
 }
 
-/* The run of blocks that one half of the group keeps. */
+/* The run of blocks that the even (parity 0) or odd places keep. */
 static struct plan_span
 part_span(const struct plan_shape *shape,
           const struct stand *stand,
@@ -102,7 +106,8 @@ stand_at(const struct plan_shape *shape, uint32_t level)
     return stand;
 }
 
-/* Down: two rounds to a level, the second for who combines twice. Up: one. */
+/* Halving takes two rounds per level, the second for ranks that combine twice.
+ * Doubling takes one. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
@@ -168,7 +173,7 @@ plan_halving(struct plan *plan, const struct plan_shape *shape, uint32_t level)
     plan_add(plan, &step);
 }
 
-/* What the last place sends to the one before it. */
+/* Combine what the last place sends to the place before it. */
 static void
 plan_second(struct plan *plan, const struct plan_shape *shape, uint32_t level)
 {

@@ -1,25 +1,25 @@
 /*
  * plan/allreduce_recursive_doubling.c - all-reduce in log2 n exchanges
  *
- * In exchange k two partners, 2^k apart, send each other all that they have
- * summed up and combine the two halves in the same way, the lower one left.
- * After it, blocks of 2^(k+1) neighbours hold the same sum, and because all of
- * them built it by the same expression, the same bits:
+ * In exchange k two partners, 2^k apart, send each other their sums and combine
+ * the two halves in the same way, the lower one left. After it, blocks of
+ * 2^(k+1) neighbours hold the same sum, with the same bits, because all of them
+ * computed it by the same expression:
  *
  *     ((0 1)(2 3))((4 5)(6 7))
  *
- * Both divide for AVG in the last exchange, each its own copy.
+ * For AVG, both partners divide in the last exchange, each its own copy.
  *
- * When n is no power of two, the first ranks are folded in pairs (topology.h):
- * the upper one hands its elements to the lower one, rests, and is sent the
+ * If n is not a power of two, the first ranks are folded in pairs (topology.h):
+ * the upper rank sends its elements to the lower one, is idle, and receives the
  * finished result, which it must not divide again.
  *
- * A sum that is being sent must not change, so sums go from one buffer to the
- * other. They end in the output. In place they begin there, too; when they come
- * to it in an odd number of exchanges, the last arrival is kept in the scratch
- * and combined when the sum has left.
+ * A sum that is being sent must not change, so sums alternate between two
+ * buffers. They end in the output. In place they also begin there; if an odd
+ * number of exchanges leads there, the last arrival is stored in the scratch
+ * and combined when the sum has been sent.
  *
- * Cost: log2 n * (alpha + bytes * (beta + gamma)), and, when folded, two more
+ * Cost: log2 n * (alpha + bytes * (beta + gamma)), and, if folded, two more
  * messages of all bytes. For little data, where alpha is all that counts.
  */
 
@@ -28,7 +28,8 @@
 #include "plan/algorithms.h"
 #include "plan/topology.h"
 
-/* round 0: fold; then the exchanges; one to combine what was kept; unfold */
+/* Round 0 folds; then come the exchanges, a round that combines a stored last
+ * arrival, and a round that unfolds. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {

@@ -1,12 +1,12 @@
 /*
  * plan/allreduce_ring.c - all-reduce in 2(n-1) rounds over a ring
  *
- * The buffer is cut into n blocks. In every round each rank sends one block
- * to the next rank and takes one from the previous, and both move one block
- * back. For the first n-1 rounds what arrives is combined, which leaves rank r
- * with block r finished; for the last n-1 rounds what arrives is already
- * finished and replaces what is there. The block numbers continue across the
- * two phases without a seam. Blocks sent, n = 3:
+ * The buffer is cut into n blocks. In every round each rank sends one block to
+ * the next rank and receives one from the previous rank; from round to round,
+ * both block numbers decrease by one. In the first n-1 rounds the received
+ * block is combined, which leaves rank r with block r finished. In the last n-1
+ * rounds the received block is already finished and replaces the rank's own.
+ * The block numbers continue across the two phases. Blocks sent, n = 3:
  *
  *     round     0  1 | 2  3
  *     rank 0    2  1 | 0  2
@@ -14,13 +14,14 @@
  *     rank 2    1  0 | 2  1
  *
  * Block c starts at rank c+1 and is combined in the order c+1 ... n-1 0 ... c,
- * with rank 0 standing left of the higher ones. Each block is combined on one
+ * with rank 0 to the left of the higher ones. Each block is combined on one
  * rank at a time and then copied, so all ranks get the same bits.
  *
- * Out of place, the first block goes from the input; every combination reads
- * the input and writes the output, which needs no copy before.
+ * Out of place, the first block is sent from the input. Every combination reads
+ * the input and writes the output, so that no copy is needed before.
  *
- * Cost: 2(n-1) * (alpha + bytes/n * beta). Bandwidth-optimal, latency-poor.
+ * Cost: 2(n-1) * (alpha + bytes/n * beta). Bandwidth-optimal, but with a high
+ * latency.
  */
 
 #include <assert.h>

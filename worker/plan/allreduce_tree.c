@@ -1,9 +1,9 @@
 /*
  * plan/allreduce_tree.c - all-reduce up a tree, across its top, and down again
  *
- * A reduce and a broadcast by the binomial tree of rank 0 (plan/binomial.h), but
- * for the edge at the top: there the two halves' first ranks send each other
- * their sums, and each takes the result down its own half. Size 6:
+ * A reduce and a broadcast on the binomial tree of rank 0 (plan/binomial.h),
+ * except for the edge at the top: there the first ranks of the two halves send
+ * each other their sums, and each sends the result down its own half. Size 6:
  *
  *     up        1 -> 0    3 -> 2    5 -> 4
  *               2 -> 0
@@ -11,17 +11,18 @@
  *     down      0 -> 2
  *               0 -> 1    2 -> 3    4 -> 5
  *
- * The two build the same sum by the same expression, the lower half left, and
- * both divide for AVG; what goes down is finished.
+ * The two ranks compute the same sum by the same expression, the lower half
+ * left, and both divide for AVG; the result that goes down is finished.
  *
- * A sum that is being sent must not change, so the first ranks collect theirs in
- * scratch. Who has nobody below has only its own elements to send; in place, it
- * keeps what comes across and combines it when they have left.
+ * A sum that is being sent must not change, so the two first ranks collect
+ * their sums in scratch. A first rank without children has only its own
+ * elements to send; in place, it stores the sum that comes across and combines
+ * it when its elements have been sent.
  *
- * Cost: 2 (n - 1) messages of all ranks together, as few as can be, and 2 log2 n
- * - 1 one after another. Recursive doubling has n log2 n, and log2 n: for ranks
- * that share a processor what counts is how much all of them do. It is what
- * "hierarchical_tree" does where all ranks are on one node.
+ * Cost: 2 (n - 1) messages in total, as few as possible, and 2 log2 n - 1 in
+ * sequence. Recursive doubling has n log2 n in total and log2 n in sequence.
+ * For ranks that share a processor the total work counts. This plan is
+ * "hierarchical_tree" if all ranks are on one node.
  */
 
 #include <assert.h>
@@ -30,7 +31,7 @@
 #include "plan/binomial.h"
 #include "plan/topology.h"
 
-/* Up, across, one to combine what was kept, down. */
+/* The rounds go up, across, combine a stored arrival, and go down. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
@@ -51,7 +52,7 @@ is_top(const struct plan_shape *shape)
     return binomial_edge_at(shape, top_level(shape)).end != BINOMIAL_NONE;
 }
 
-/* Whether something comes up to this rank at one of the levels [first, end). */
+/* Does this rank receive anything at the levels [first, end) on the way up? */
 static bool
 has_arrivals(const struct plan_shape *shape, uint32_t first, uint32_t end)
 {
@@ -110,7 +111,7 @@ plan_up(struct plan *plan, const struct plan_shape *shape, uint32_t level)
                        });
 }
 
-/* As seen from the lower half's first rank, the upper one's is the far end. */
+/* The first rank of the lower half sees the upper half at the far end. */
 static enum plan_side
 side_across(const struct plan_shape *shape)
 {

@@ -1,22 +1,22 @@
 /*
  * plan/alltoall_bruck.c - all-to-all of even blocks in ceil(log2 n) exchanges
  *
- * Call the block that rank r has for rank r+j its block j: it has to go j ranks
+ * Let block j of rank r be the one for rank r+j: it has to move j ranks
  * forward. For each bit k of the block numbers there is one exchange, in which
- * all blocks that have this bit go 2^k ranks forward together, in one message.
- * After all bits, every block is where it belongs; its block j came from the
- * rank j before. Moved by exchange, n = 6:
+ * all blocks that have this bit set move 2^k ranks forward together, in one
+ * message. After all bits, every block has arrived; a rank's block j then comes
+ * from the rank j before it. Blocks moved by each exchange, n = 6:
  *
  *     1 3 5    2 3    4 5
  *
  * Block j stands at place r-j of the output, where the block from rank r-j
- * belongs, so nothing has to be turned round at the end; at the beginning each
- * block is copied from place r+j of the input (in place: of a copy of it). All
- * places count modulo n. Blocks that go together are packed in scratch; they
- * stand in runs of 2^k, and where a run meets the end of the output it is two.
+ * belongs, so nothing has to be rotated at the end. At the beginning each block
+ * is copied from place r+j of the input (in place: of a copy of it). All places
+ * count modulo n. Blocks that move together are packed in scratch; they stand
+ * in runs of 2^k, and a run that meets the end of the output is split in two.
  *
  * Cost: ceil(log2 n) * alpha + log2 n * n/2 * block * beta, and as much copying
- * again and again. For blocks so small that alpha is all that counts.
+ * in each exchange. For blocks so small that alpha is all that counts.
  */
 
 #include <assert.h>
@@ -24,8 +24,8 @@
 #include "plan/algorithms.h"
 #include "plan/topology.h"
 
-/* The scratch, in blocks: what is packed, what came, a copy of the input. It is
- * packed from the output, and what came is unpacked from the scratch. */
+/* The scratch holds the packed blocks, the received blocks and a copy of the
+ * input. Packing copies from the output, unpacking from the scratch. */
 static uint32_t
 packed_begin(const struct plan_shape *shape, enum plan_buffer from)
 {
@@ -38,7 +38,7 @@ saved_begin(const struct plan_shape *shape)
     return shape->size / 2 * 2;
 }
 
-/* With two ranks, every block stands where it belongs. */
+/* With two ranks, every block already stands where it belongs. */
 static bool
 input_is_saved(const struct plan_shape *shape)
 {
@@ -53,7 +53,7 @@ n_scratch(const struct plan_shape *shape)
     return (saved_begin(shape) + n_saved) * shape->count;
 }
 
-/* Copy, turn; then for each bit: pack, exchange, unpack. */
+/* Save the input, rotate it; then, for each bit: pack, exchange, unpack. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
@@ -104,7 +104,7 @@ plan_turn(struct plan *plan, const struct plan_shape *shape)
     }
 }
 
-/* Of the blocks 0 to end, those that have the bit. */
+/* How many of the blocks 0 to end - 1 have the bit set. */
 static uint32_t
 blocks_with(uint32_t bit, uint32_t end)
 {
@@ -113,7 +113,7 @@ blocks_with(uint32_t bit, uint32_t end)
     return end / (2 * bit) * bit + (rest > bit ? rest - bit : 0);
 }
 
-/* A piece of what goes together, and where it stands in the output. */
+/* Contiguous blocks that move together, and their place in the output. */
 struct run {
     uint32_t packed;
     uint32_t place;
@@ -137,8 +137,8 @@ plan_run(struct plan *plan,
               is_packing ? packed_span : placed_span);
 }
 
-/* Pack from the output, or unpack from the scratch. The blocks of a run stand
- * with the last one first, and perhaps across the end of the output. */
+/* Pack from the output, or unpack from the scratch. The blocks of a run are in
+ * descending order, and may wrap around the end of the output. */
 static void
 plan_runs(struct plan *plan,
           const struct plan_shape *shape,

@@ -1,13 +1,14 @@
 /*
- * plan/alltoall_direct.c - all-to-all: each shows all, each reads its own there
+ * plan/alltoall_direct.c - all-to-all: every rank reads its blocks in place
  *
- * A round moves a part of every block, the last one only awaits all. In place,
- * what comes from a rank belongs where that rank still reads: it waits in
- * scratch until then, and is copied in the last round.
+ * Each rank exposes all its blocks, and each reads those for itself. A round
+ * moves a part of every block; the last round only waits for all ranks. In
+ * place, a block from another rank belongs where that rank is still reading: it
+ * is kept in scratch until the last round copies it.
  *
- * Blocks must be equal: all ranks must know how many rounds there are.
+ * Blocks must be even, because all ranks must know the number of rounds.
  *
- * Cost: a copy of n-1 blocks, in place two; two waits.
+ * Cost: a copy of n-1 blocks, or two copies in place; two waits.
  */
 
 #include <assert.h>
@@ -34,7 +35,7 @@ n_rounds(const struct plan_shape *shape)
     return shm_plan_direct_rounds(shape, n_parts(shape));
 }
 
-/* In place, one block for each rank, the own one unused. */
+/* In place, one block for each rank; the rank's own one is not used. */
 static size_t
 n_scratch(const struct plan_shape *shape)
 {

@@ -1,13 +1,13 @@
 /*
- * plan/alltoall_flat.c - all-to-all: each posts all, each fetches its own
+ * plan/alltoall_flat.c - all-to-all through the shared region
  *
- * A round moves a part of every block. A rank posts the parts for the others
- * in order, then fetches what each has for it. In place, what comes from a rank
- * takes the place of what has been posted for that rank just before.
+ * A round moves a part of every block. A rank posts the parts for the other
+ * ranks in order, then fetches what each has posted for it. In place, the part
+ * from a rank overwrites the part that was posted for that rank just before.
  *
- * Blocks must be equal: all ranks must know how many rounds there are.
+ * Blocks must be even, because all ranks must know the number of rounds.
  *
- * Cost: a post and a fetch of n-1 blocks; one wait a slot.
+ * Cost: a post and a fetch of n-1 blocks; one wait per slot.
  */
 
 #include <assert.h>

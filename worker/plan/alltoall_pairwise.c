@@ -1,28 +1,30 @@
 /*
  * plan/alltoall_pairwise.c - all-to-all in n rounds, two by two
  *
- * In every round the ranks stand in pairs, and the two of a pair exchange
- * their blocks. For a power of two, the partner of rank r in round i is r xor
- * i; else it is i - r modulo n. Either way each rank meets each one once, and
- * itself once, when it copies its own block. Partners, n = 3:
+ * In every round the ranks form pairs, and the two of a pair exchange their
+ * blocks. For a power of two, the partner of rank r in round i is r xor i;
+ * otherwise it is i - r modulo n. Either way each rank meets each other rank
+ * once, and itself once, when it copies its own block. Partners, n = 3:
  *
  *     round     0  1  2
  *     rank 0    0  1  2
  *     rank 1    2  0  1
  *     rank 2    1  2  0
  *
- * Shifted partners (to r+i, from r-i) would need a round less for odd n, but
- * rounds do not bind when it runs, and in place pairs are worth more: what
- * comes from a partner belongs where the block for it has stood. So two slots
- * of the largest block will do: what arrives waits in one until the block that
- * stood there has been sent, and is copied in the next round. A slot is free
- * again when both messages of a round are through, which depends on rounds
- * before it only; nobody waits for each other in a circle.
+ * Shifted partners (to r+i, from r-i) would need one round less for odd n, but
+ * rounds do not synchronize ranks at run time, and in place pairs have an
+ * advantage: a block from a partner belongs where the block for that partner
+ * stood. Two slots of the largest block are therefore enough: a block that
+ * arrives waits in one of them until the block that stood there has been sent,
+ * and is copied in the next round. A slot is free again when both messages of a
+ * round are done, which depends only on earlier rounds; ranks never wait for
+ * each other in a circle.
  *
- * In place with uneven blocks, what comes may be larger than what goes, and
- * stand across several blocks that are still to be sent. So the part of the
- * output that will be written over is copied to scratch first, and sent from
- * there. This is each rank's own matter: the messages are the same.
+ * In place with uneven blocks, an arriving block may be larger than the one
+ * that leaves, and may overlap several blocks that are still to be sent. The
+ * part of the output that will be overwritten is therefore first copied to
+ * scratch and sent from there. Each rank decides this for itself: the messages
+ * are the same.
  *
  * Cost: (n-1) * (alpha + block * beta).
  */
@@ -33,9 +35,10 @@
 #include "plan/topology.h"
 
 enum way {
-    WAY_APART, /* input to output */
-    WAY_SWAP,  /* in place, equal blocks each way: through a slot */
-    WAY_SAVE,  /* in place, else: copied to scratch first */
+    WAY_APART, /* out of place */
+    /* In place with equal blocks in both directions: through a slot. */
+    WAY_SWAP,
+    WAY_SAVE, /* in place otherwise: copied to scratch first */
 };
 
 static enum way
@@ -64,7 +67,7 @@ partner(const struct plan_shape *shape, uint32_t round)
                                 : round + (shape->size - shape->rank);
 }
 
-/* Where the blocks that come will have ended. */
+/* The end of the last received block. */
 static size_t
 received_end(const struct plan_shape *shape)
 {
@@ -74,7 +77,7 @@ received_end(const struct plan_shape *shape)
     return last.first + last.count;
 }
 
-/* Whole blocks, those that begin where something will be written. */
+/* The elements of all blocks that begin where something will be written. */
 static size_t
 saved_count(const struct plan_shape *shape)
 {
@@ -108,7 +111,7 @@ n_scratch(const struct plan_shape *shape)
     return 0;
 }
 
-/* Two rounds after one another have two slots; the own block needs none. */
+/* Consecutive rounds use different slots; the rank's own block needs none. */
 static struct plan_span
 slot_span(const struct plan_shape *shape, uint32_t round)
 {
@@ -164,7 +167,7 @@ plan_exchange(struct plan *plan,
     }
 }
 
-/* What came in a round takes its place. */
+/* Copy what arrived in a round to its place. */
 static void
 plan_settle(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {

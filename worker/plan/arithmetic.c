@@ -1,9 +1,12 @@
-/* plan/arithmetic.c - how a checker run combines the numbers that bytes are */
+/*
+ * plan/arithmetic.c - how a checker run combines numbers that stand for bytes
+ */
 
 #include "plan/arithmetic.h"
 
-/* The high half of a number is a factor, odd, so that none loses anything; the
- * low half is added: x -> factor * x + offset, modulo 2^32. */
+/* A number stands for the function x -> factor * x + offset, modulo 2^32. Its
+ * high half is the factor, made odd so that no information is lost; its low
+ * half is the offset. */
 static uint32_t
 factor(uint64_t x)
 {
@@ -19,7 +22,7 @@ compose(uint64_t left, uint64_t right)
     return (uint64_t)both << 32 | offset;
 }
 
-/* Of constants that have nothing to do with each other. */
+/* Uses unrelated constants for the two operands. */
 static uint64_t
 hash(uint64_t left, uint64_t right)
 {

@@ -1,14 +1,16 @@
 /*
  * plan/barrier_dissemination.c - barrier in ceil(log2 n) rounds
  *
- * In round k every rank tells the one 2^k after it what it has heard so far,
- * and hears the same from the one 2^k before. After round k it has heard from
- * the 2^(k+1) - 1 ranks before it, so after the last one from all.
+ * In round k every rank sends a message to the rank 2^k after it and receives
+ * one from the rank 2^k before it. After round k it has heard, directly or
+ * through others, from the 2^(k+1) - 1 ranks before it, so after the last round
+ * from all.
  *
- * A message is one element: what was heard, combined. Round k reads element k
- * of the scratch and combines what arrives into element k+1, so that each word
- * passed on waits for every word heard before. A store would do for the sender
- * of the round before, but the rounds before that could still be missing.
+ * A message is one element: everything received so far, combined. Round k sends
+ * element k of the scratch and combines what arrives into element k+1, so that
+ * each message depends on every message received before it. If arrivals were
+ * only stored, a message would depend on the previous round alone, and those of
+ * earlier rounds could still be missing.
  *
  * Cost: ceil(log2 n) * alpha.
  */

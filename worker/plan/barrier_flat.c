@@ -1,7 +1,7 @@
 /*
- * plan/barrier_flat.c - barrier: all publish an empty slot, all await it
+ * plan/barrier_flat.c - barrier: all ranks publish an empty slot and await it
  *
- * Cost: a cache line to each.
+ * Cost: one cache line per rank.
  */
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /*
  * plan/barrier_tree.c - barrier up a tree and down again
  *
- * Each rank that has heard from all below it in a binomial tree (plan/binomial.h)
- * tells the one above it, and what the root has heard goes down the same edges.
- * Size 6, root 0:
+ * A rank that has received a message from each of its children in a binomial
+ * tree (plan/binomial.h) sends one to its parent. When the root has received
+ * all, messages go down the same edges. Size 6, root 0:
  *
  *     up        1 -> 0    3 -> 2    5 -> 4
  *               2 -> 0
@@ -12,13 +12,14 @@
  *               0 -> 2
  *               0 -> 1    2 -> 3    4 -> 5
  *
- * A message is one element: what was heard, combined. Each arrival is combined
- * into the next element of the scratch; what comes down is stored behind them.
+ * A message is one element: everything received so far, combined. Each arrival
+ * on the way up is combined into the next element of the scratch; the one that
+ * comes down is stored in the last element.
  *
- * Cost: 2 (n - 1) messages of all ranks together over n - 1 connections, and
- * 2 ceil(log2 n) one after another. Dissemination has n log2 n, over as many, and
- * log2 n: for ranks that share a processor what counts is how much all of them
- * do.
+ * Cost: 2 (n - 1) messages in total over n - 1 connections, and 2 ceil(log2 n)
+ * in sequence. Dissemination has n log2 n in total, over as many connections,
+ * and log2 n in sequence. For ranks that share a processor the total work
+ * counts.
  */
 
 #include <assert.h>
@@ -33,7 +34,7 @@ n_rounds(const struct plan_shape *shape)
     return 2 * binomial_depth(shape);
 }
 
-/* Of messages from below, at the levels before one. */
+/* The number of messages from children at the levels before end. */
 static size_t
 n_received(const struct plan_shape *shape, uint32_t end)
 {

@@ -1,4 +1,6 @@
-/* plan/binomial.c - a tree of ceil(log2 n) levels, any size, any root */
+/*
+ * plan/binomial.c - a tree of ceil(log2 n) levels, for any size and any root
+ */
 
 #include "plan/binomial.h"
 
@@ -22,8 +24,8 @@ range_holds(struct rank_range range, uint32_t rank)
     return range.first <= rank && rank < range.end;
 }
 
-/* The two halves of the rank's block; the upper one empty if nobody is left
- * for it. */
+/* The two halves of the rank's block. The upper half is empty if no ranks are
+ * left for it. */
 static void
 block_halves(const struct plan_shape *shape,
              uint32_t level,

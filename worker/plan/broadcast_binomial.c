@@ -1,17 +1,17 @@
 /*
  * plan/broadcast_binomial.c - broadcast down a binomial tree
  *
- * From the highest level to the lowest, who has the buffer sends it across the
- * edge (plan/binomial.h) to who has not: after each round twice as many have
- * it. Size 6, root 3:
+ * From the highest level of the tree to the lowest, each rank that has the
+ * buffer sends it across its edge (plan/binomial.h) to a rank that does not:
+ * each round doubles the number of ranks that have it. Size 6, root 3:
  *
  *     round 0    3 -> 4
  *     round 1    3 -> 0
  *     round 2    3 -> 2    0 -> 1    4 -> 5
  *
- * The engine moves bytes on as they come, so that of a large buffer all levels
- * are under way at once, and what remains is that the root sends it all once
- * for each level.
+ * The engine forwards bytes as they arrive, so for a large buffer all levels
+ * are active at once; the cost that remains is that the root sends the buffer
+ * once per level.
  *
  * Cost: ceil(log2 n) * (alpha + bytes * beta). The fastest for small buffers.
  */
@@ -22,7 +22,7 @@
 #include "plan/binomial.h"
 #include "plan/topology.h"
 
-/* One rank alone has to copy, too. */
+/* A single rank still has to copy its input. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {

@@ -3,11 +3,12 @@
  *
  *     root -> root+1 -> ... -> root-1
  *
- * Every rank takes the whole buffer once and sends it on once. The engine
- * moves bytes on as they come, so for large buffers all links work at once.
+ * Every rank receives the whole buffer once and sends it on once. The engine
+ * forwards bytes as they arrive, so for large buffers all links are busy at
+ * once.
  *
- * Cost: (n-1) * alpha + bytes * beta, plus the filling of the chain, a piece
- * for each rank. Good for large buffers; a tree has less latency.
+ * Cost: (n-1) * alpha + bytes * beta, plus the time to fill the chain, one
+ * piece per rank. Good for large buffers; a tree has less latency.
  */
 
 #include <assert.h>

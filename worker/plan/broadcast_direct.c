@@ -1,7 +1,7 @@
 /*
- * plan/broadcast_direct.c - broadcast: the root shows all, the others read it
+ * plan/broadcast_direct.c - broadcast: the other ranks read the root's buffer
  *
- * Cost: a copy of all bytes, everywhere but at the root at the same time.
+ * Cost: a copy of all bytes, on all ranks but the root at the same time.
  */
 
 #include <assert.h>

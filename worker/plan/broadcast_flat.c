@@ -1,10 +1,10 @@
 /*
- * plan/broadcast_flat.c - broadcast: the root posts, all others fetch
+ * plan/broadcast_flat.c - broadcast: the root posts, the other ranks fetch
  *
- * What is larger than half a slot goes in parts, so that the root fills one
- * slot while the others empty the other one.
+ * A buffer larger than half a slot goes in parts, so that the root posts one
+ * part while the others fetch the previous one.
  *
- * Cost: a post at the root, then a fetch everywhere, which overlap.
+ * Cost: a post at the root and a fetch on the other ranks, which overlap.
  */
 
 #include <assert.h>

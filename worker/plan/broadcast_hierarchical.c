@@ -1,12 +1,14 @@
 /*
  * plan/broadcast_hierarchical.c - broadcast between the nodes, then inside
  *
- * The root stands for its node, the first rank for any other; chains between
- * them and from each through its node. Every link between two nodes carries
- * the buffer once, however the ranks are numbered. The engine moves bytes on
- * as they come, so that both chains are under way at once.
+ * The root represents its node, and the first rank represents any other. Chains
+ * lead from one of these ranks to the next and from each through its node.
+ * Every link between two nodes carries the buffer once, however the ranks are
+ * numbered. The engine forwards bytes as they arrive, so that both chains are
+ * active at once.
  *
- * Cost: as broadcast_chain.c, with the slow links that there must be.
+ * Cost: as for broadcast_chain.c, with only the slow links that are
+ * unavoidable.
  */
 
 #include "plan/algorithms.h"

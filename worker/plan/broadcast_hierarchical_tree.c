@@ -1,10 +1,10 @@
 /*
  * plan/broadcast_hierarchical_tree.c - broadcast between the nodes, then inside
  *
- * As broadcast_hierarchical.c, by trees, for small buffers.
+ * Like broadcast_hierarchical.c, but with trees, for small buffers.
  *
- * Cost: ceil(log2 nodes) * (alpha + bytes * beta) between them, and ceil(log2
- * ranks of a node) * (alpha' + bytes * beta') inside.
+ * Cost: ceil(log2 nodes) * (alpha + bytes * beta) between the nodes, and
+ * ceil(log2 ranks of a node) * (alpha' + bytes * beta') inside.
  */
 
 #include "plan/algorithms.h"

@@ -1,4 +1,6 @@
-/* plan/checker.c - proves an algorithm for one shape, in one process */
+/*
+ * plan/checker.c - proves an algorithm correct for one shape, in one process
+ */
 
 #include "plan/checker.h"
 

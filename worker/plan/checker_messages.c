@@ -1,4 +1,6 @@
-/* plan/checker_messages.c - every message of a collective, and that each step is sound */
+/*
+ * plan/checker_messages.c - checks all messages and steps of a collective
+ */
 
 #include "plan/checker_messages.h"
 
@@ -130,7 +132,8 @@ span_is_inside(const struct checker_case *scenario,
            (span->first < count && span->count <= count - span->first);
 }
 
-/* From and to agree: the same span, or two that do not touch. */
+/* Do from and to have one size, and no partial overlap? A step may read and
+ * write the same span only if it is a REDUCE. */
 static bool
 step_is_sound(const struct plan_step *step)
 {

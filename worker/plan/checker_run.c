@@ -1,4 +1,6 @@
-/* plan/checker_run.c - all ranks of a collective in one process, out of step */
+/*
+ * plan/checker_run.c - runs all ranks of a collective in random order
+ */
 
 #include "plan/checker_run.h"
 
@@ -10,19 +12,20 @@
 #include "plan/expectation.h"
 #include "plan/vrank.h"
 
-/* How a schedule treats the steps of the rank that moves. */
+/* Which steps of the chosen rank a turn tries to move. */
 enum turn_style {
-    TURN_SOME, /* by chance, and not all are tried */
+    TURN_SOME, /* a random selection */
     TURN_ALL,
 };
 
-/* In a turn of some: so many steps are tried in vain, and no more. What can
- * move stands mostly among the oldest. */
+/* A turn of TURN_SOME ends after so many steps that could not move. Those that
+ * can move are mostly among the oldest. */
 enum {
     TURN_PATIENCE = 3
 };
 
-/* Large cases move by more than single bytes, to end within about so many. */
+/* In large cases more than single bytes move at once, so that a schedule takes
+ * about so many moves. */
 enum {
     CHECKER_RUN_MOVES = 4000
 };
@@ -31,13 +34,14 @@ struct checker_run {
     const struct checker_case *scenario;
     struct checker_messages *checker_messages;
     struct vrank *vranks;
-    uint64_t *bytes; /* of all messages */
+    uint64_t *bytes; /* the contents of all messages */
     uint64_t n_bytes;
-    /* The schedule. */
+    /* The state of the schedule. */
     uint64_t random;
     uint64_t socket_buffer_bytes;
     uint64_t move_bytes_max;
-    uint32_t victim; /* moves only when nobody else can; size: nobody */
+    /* Moves only when no other rank can; equal to size if there is none. */
+    uint32_t victim;
 };
 
 static uint64_t
@@ -52,7 +56,7 @@ random_below(struct checker_run *checker_run, uint64_t bound)
     return (x >> 16) % bound;
 }
 
-/* One step in eight turns is sought from the newest on. */
+/* One turn in eight tries the newest steps first. */
 static struct track *
 turn_first(struct vrank *vrank, uint64_t draw)
 {
@@ -101,7 +105,8 @@ vrank_turn(struct checker_run *checker_run,
     return HOOP_OK;
 }
 
-/* Every rank but the victim; the victim only if that is in vain. */
+/* Let every rank but the victim move, and the victim only if none of them
+ * could. */
 static enum hoop_status
 checker_run_sweep(struct checker_run *checker_run, uint64_t *out_moved)
 {
@@ -200,7 +205,7 @@ checker_run_set(struct checker_run *checker_run)
         vrank_reset(&checker_run->vranks[rank]);
 }
 
-/* Do all outputs hold the same? */
+/* Are the outputs of all ranks equal? */
 static enum hoop_status
 checker_run_agree(const struct checker_run *checker_run)
 {

@@ -1,4 +1,6 @@
-/* plan/checker_shm_run.c - all ranks of a shared-memory collective, out of step */
+/*
+ * plan/checker_shm_run.c - runs all ranks of a shared-memory plan randomly
+ */
 
 #include "plan/checker_shm_run.h"
 
@@ -15,7 +17,8 @@ struct checker_shm_run {
     struct shm_vrank *vranks;
     uint64_t random;
     uint64_t move_bytes_max;
-    uint32_t victim; /* moves only when nobody else can; size: nobody */
+    /* Moves only when no other rank can; equal to size if there is none. */
+    uint32_t victim;
 };
 
 static uint64_t
@@ -30,7 +33,7 @@ random_below(struct checker_shm_run *checker_run, uint64_t bound)
     return (x >> 16) % bound;
 }
 
-/* Some moves of one rank, until it must wait. */
+/* Let one rank make some moves, until it must wait. */
 static enum hoop_status
 checker_run_turn(struct checker_shm_run *checker_run,
                  uint32_t rank,
@@ -53,7 +56,8 @@ checker_run_turn(struct checker_shm_run *checker_run,
     return HOOP_OK;
 }
 
-/* Every rank once, the victim if nobody else could move. */
+/* Let every rank but the victim take a turn, and the victim only if none of
+ * them could move. */
 static enum hoop_status
 checker_run_sweep(struct checker_shm_run *checker_run, bool *out_has_moved)
 {
@@ -112,7 +116,7 @@ checker_run_play(struct checker_shm_run *checker_run)
     }
 }
 
-/* Do all outputs hold the same? */
+/* Are the outputs of all ranks equal? */
 static enum hoop_status
 checker_run_agree(const struct checker_shm_run *checker_run)
 {
@@ -163,7 +167,7 @@ checker_run_schedule(struct checker_shm_run *checker_run, uint64_t seed)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* All have as many rounds. */
+/* All ranks must have the same number of rounds. */
 static enum hoop_status
 checker_run_init(struct checker_shm_run *checker_run)
 {

@@ -1,4 +1,6 @@
-/* plan/composition.c - a plan made of other plans, each played by some ranks */
+/*
+ * plan/composition.c - a plan made of other plans, each run by a team of ranks
+ */
 
 #include "plan/composition.h"
 
@@ -81,13 +83,13 @@ span_fit(const struct composition *composition,
     return span;
 }
 
-/* Some blocks that stand side by side, and the rank of the first. */
+/* Contiguous blocks, and the rank of the first. */
 struct run {
     uint32_t rank;
     struct plan_span span;
 };
 
-/* The first run of a share, which is shortened by it. */
+/* Returns the first run of a share and removes it from the share. */
 static struct run
 run_take(const struct plan_shape *shape, struct team_share *share)
 {
@@ -105,7 +107,8 @@ run_take(const struct plan_shape *shape, struct team_share *share)
     };
 }
 
-/* The runs' messages are told apart by their ranks. */
+/* The message number includes the run's first rank, so that each run has its
+ * own. */
 static void
 plan_run(struct plan *plan,
          struct plan_step step,
@@ -120,7 +123,8 @@ plan_run(struct plan *plan,
     plan_add(plan, &step);
 }
 
-/* Input is the rank's own block, whole; else it is a run or several. */
+/* If the span is the input, it is the rank's own block; otherwise it is one or
+ * more runs of blocks. */
 static void
 plan_blocks(struct plan *plan,
             const struct composition *composition,
@@ -166,8 +170,9 @@ plan_fit(struct plan *plan,
     plan_add(plan, &step);
 }
 
-/* The steps of the part are planned at the end of the plan, fitted ones come
- * behind them and take their place: nothing is allocated. */
+/* The part's steps are planned at the end of the plan. The translated steps are
+ * appended behind them and then moved into their place, which needs no other
+ * memory. */
 static void
 plan_part(struct plan *plan,
           const struct composition *composition,

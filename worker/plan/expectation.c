@@ -15,7 +15,7 @@ static const char *const buffer_names[] = {
     [PLAN_SCRATCH] = "scratch",
 };
 
-/* splitmix64's finaliser. */
+/* The finalizer of splitmix64. */
 static uint64_t
 mix(uint64_t x)
 {
@@ -36,7 +36,8 @@ junk(uint32_t rank, enum plan_buffer buffer, size_t byte)
     return mix(((uint64_t)rank << 36) + (byte << 2) + (uint64_t)buffer);
 }
 
-/* In the order of the ranks; at least one. */
+/* The contributions of the first n_ranks (at least one), combined in the order
+ * of the ranks. */
 static uint64_t
 sum_of_first(const struct checker_case *scenario, uint32_t n_ranks, size_t byte)
 {
@@ -74,7 +75,7 @@ expectation_shape(const struct checker_case *scenario, uint32_t rank)
     return shape;
 }
 
-/* What the caller laid out. */
+/* The elements of all blocks that the caller laid out. */
 static size_t
 given_total(const struct plan_shape *shape)
 {
@@ -90,14 +91,14 @@ is_root(const struct plan_shape *shape)
     return shape->rank == shape->root;
 }
 
-/* Of the block of this rank, where all blocks stand one after another. */
+/* The position of this rank's block in a buffer of all blocks. */
 static struct plan_span
 own_place(const struct plan_shape *shape)
 {
     return block_given(shape, PLAN_OUTPUT, shape->rank);
 }
 
-/* What an all-to-all brings. */
+/* The elements that an all-to-all receives. */
 static size_t
 received_total(const struct plan_shape *shape)
 {
@@ -195,7 +196,7 @@ expectation_size(const struct checker_case *scenario,
     return 0;
 }
 
-/* What the output of a call in place holds at the start. */
+/* What the output of an in-place call holds before the call. */
 static uint64_t
 output_at_start(const struct checker_case *scenario,
                 const struct plan_shape *shape,
@@ -249,7 +250,7 @@ expectation_fill(const struct checker_case *scenario,
         bytes[i] = byte_at_start(scenario, &shape, buffer, i);
 }
 
-/* The block that holds byte, and that byte's place in it. */
+/* byte of a gathered buffer: finds the block that holds it. */
 static uint64_t
 gathered(const struct plan_shape *shape, size_t byte)
 {
@@ -264,7 +265,8 @@ gathered(const struct plan_shape *shape, size_t byte)
     return 0;
 }
 
-/* What another rank had for this one, packed by where it comes from. */
+/* byte of an all-to-all's output, where blocks are ordered by the rank that
+ * sent them. */
 static uint64_t
 exchanged(const struct checker_case *scenario,
           const struct plan_shape *shape,
@@ -287,7 +289,8 @@ exchanged(const struct checker_case *scenario,
     return 0;
 }
 
-/* What an all-to-all in place leaves behind what came. */
+/* Is byte beyond the blocks that an all-to-all received, where any value is
+ * allowed? */
 static bool
 output_is_free(const struct checker_case *scenario,
                const struct plan_shape *shape,
@@ -336,8 +339,8 @@ output_at_end(const struct checker_case *scenario,
     return before;
 }
 
-/* The words of so many ranks, from this one backwards; more than all: some
- * twice. */
+/* The sum of the values of n_ranks ranks, from this one backwards. If n_ranks
+ * exceeds the size, some count twice. */
 static uint64_t
 heard(const struct plan_shape *shape, uint64_t n_ranks, size_t byte)
 {
@@ -348,8 +351,9 @@ heard(const struct plan_shape *shape, uint64_t n_ranks, size_t byte)
     return sum;
 }
 
-/* The last word heard: of every rank once, or, where that is not so, as words
- * double: of those that two ways lead to, twice. */
+/* The expected last message of a barrier. It holds the value of each rank once
+ * or, in the dissemination barrier of a size that is not a power of two, twice
+ * for those that reached this rank in two ways. */
 static uint64_t
 heard_at_end(const struct plan_shape *shape, uint64_t is, size_t byte)
 {

@@ -1,12 +1,14 @@
 /*
  * plan/exscan_chain.c - exclusive scan along the ranks
  *
- * As scan_chain.c, but what arrives is the result, and what is sent on, the
- * result combined with the own contribution, is nobody's output: it is made in
- * scratch, where the own contribution is laid beforehand, so that in place it
- * is out of the way of the result. Rank 0 only sends, the last rank only takes.
+ * Like scan_chain.c, but what arrives is the result, and what is sent on, the
+ * result combined with the rank's own contribution, is not part of any output:
+ * it is computed in scratch. The contribution is copied there first, so that in
+ * place the result does not overwrite it. Rank 0 only sends, the last rank only
+ * receives.
  *
- * Cost: (n-1) * alpha + bytes * (beta + gamma), plus the filling of the chain.
+ * Cost: (n-1) * alpha + bytes * (beta + gamma), plus the time to fill the
+ * chain.
  */
 
 #include <assert.h>

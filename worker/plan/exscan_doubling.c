@@ -1,16 +1,15 @@
 /*
  * plan/exscan_doubling.c - exclusive scan in ceil(log2 n) rounds
  *
- * As scan_doubling.c, but the sum that grows and is sent stands in scratch,
- * where it begins with the own elements, and beside it, in the output, grows
- * the same sum without them: what comes first is laid there, what comes later
- * is combined with both. Held by rank 5 of six, scratch and output:
+ * Like scan_doubling.c, but the sum that is sent is in scratch and begins with
+ * the rank's own elements, while the output collects the same sum without them:
+ * the first arrival is stored there, and later ones are combined with both.
+ * What rank 5 of six holds in scratch and output:
  *
  *     5        4 5      2 3 4 5        (not needed)
  *     -        4        2 3 4          0 1 2 3 4
  *
- * The sum in scratch is needed only for as long as there is somebody to send it
- * to.
+ * The sum in scratch is needed only as long as there is a rank to send it to.
  *
  * Cost: ceil(log2 n) * (alpha + bytes * (beta + 2 gamma)). For little data.
  */
@@ -20,14 +19,14 @@
 #include "plan/algorithms.h"
 #include "plan/topology.h"
 
-/* The own elements first; then two rounds for each exchange. */
+/* One round copies the rank's own elements; each exchange takes two. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
     return 1 + 2 * doubling_count(shape);
 }
 
-/* Is there somebody to send to at this level? */
+/* Is there a rank to send to at this level? */
 static bool
 sends_at(const struct plan_shape *shape, uint32_t level)
 {
@@ -40,7 +39,7 @@ takes_at(const struct plan_shape *shape, uint32_t level)
     return shape->rank >> level > 0;
 }
 
-/* The sum, then what came. */
+/* The sum, then what arrived. */
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
@@ -53,7 +52,7 @@ sum_span(const struct plan_shape *shape)
     return block_whole(shape, PLAN_SCRATCH);
 }
 
-/* Where what comes at a level is laid. */
+/* Where the arrival of a level is stored. */
 static struct plan_span
 arrival_span(const struct plan_shape *shape, uint32_t level)
 {

@@ -3,19 +3,20 @@
  *
  * From the lowest level to the highest, blocks cross the edges of the tree
  * (plan/binomial.h) towards the root: each message is twice as large as the one
- * before. Whatever crosses an edge are blocks side by side, so that the root
- * takes all of them to their places. Blocks sent, size 6, root 3:
+ * before. The blocks that cross an edge are contiguous, so that the root
+ * receives all of them at their final positions. Blocks sent, size 6, root 3:
  *
  *     round 0    1 -> 0: 1      2 -> 3: 2    5 -> 4: 5
  *     round 1    0 -> 3: 0 1
  *     round 2    4 -> 3: 4 5
  *
- * Who is sent to and is not the root keeps what comes behind a copy of its own
- * block, in scratch, and sends it on together.
+ * A rank that has children and is not the root collects their blocks in scratch
+ * behind a copy of its own, and sends all of them together.
  *
- * Cost: ceil(log2 n) * alpha + bytes * beta at the root, bytes being its whole
- * output; but half of the blocks cross each level, so that all ranks together
- * send log2(n)/2 times what the linear form does. For small blocks.
+ * Cost: ceil(log2 n) * alpha + bytes * beta at the root, where bytes is the
+ * size of its whole output; but half of the blocks cross each level, so that
+ * all ranks together send log2(n)/2 times what the linear variant sends. For
+ * small blocks.
  */
 
 #include <assert.h>
@@ -24,15 +25,15 @@
 #include "plan/binomial.h"
 #include "plan/topology.h"
 
-/* One rank alone has to copy, too. */
+/* A single rank still has to copy its input. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
     return shape->size == 1 ? 1 : binomial_depth(shape);
 }
 
-/* Where this rank has what is behind the far end that it is: who has nobody
- * behind it sends from where the caller has put its block. */
+/* The blocks of this rank's subtree. A rank without children sends its block
+ * from the caller's buffer. */
 static struct plan_span
 gathered_blocks(const struct plan_shape *shape, struct plan_span own)
 {

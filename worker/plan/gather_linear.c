@@ -1,13 +1,13 @@
 /*
  * plan/gather_linear.c - gather by one message from each rank to the root
  *
- * The root takes one block in every round, from the rank after it first, and to
- * its place. As many rounds as the engine looks ahead are under way at once:
- * one slow rank does not hold up the others, and a thousand do not all send at
- * a time.
+ * The root receives one block in every round at its final position, beginning
+ * with the next rank. As many rounds as the tracker's window holds are active
+ * at once: one slow rank does not delay the others, and a thousand ranks do not
+ * all send at the same time.
  *
- * Cost: (n-1) * alpha + bytes * beta at the root, bytes being its whole output.
- * Every byte travels once: the best for large blocks.
+ * Cost: (n-1) * alpha + bytes * beta at the root, where bytes is the size of
+ * its whole output. Every byte travels once: the best for large blocks.
  */
 
 #include <assert.h>

@@ -1,11 +1,12 @@
-/* plan/hierarchy.c - collectives in three parts: in the nodes, between, inside
+/*
+ * plan/hierarchy.c - collectives in three parts: inside nodes, between, inside
  */
 
 #include "plan/hierarchy.h"
 
 #include "plan/topology.h"
 
-/* Input and output stand where the whole's do. */
+/* A part whose input and output are those of the whole plan. */
 static struct composition_part
 part_of(const struct algorithm *algorithm, struct team team)
 {
@@ -33,14 +34,14 @@ own_buffer(const struct plan_shape *shape)
     return shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
 }
 
-/* Does the node's sum still have to be combined with those of others? */
+/* Must the node's sum still be combined with those of other nodes? */
 static enum composition_end
 end_inside(const struct plan_shape *shape)
 {
     return team_n_nodes(shape) > 1 ? COMPOSITION_PARTIAL : COMPOSITION_FINAL;
 }
 
-/* What stands in the leader's output goes to those of its node. */
+/* Broadcast the leader's output to the other ranks of its node. */
 static void
 add_broadcast_inside(struct composition *composition,
                      const struct algorithm *algorithm,
@@ -94,7 +95,8 @@ hierarchy_shape_inside(const struct plan_shape *shape)
     return inside;
 }
 
-/* Who is alone on a node has no halves, and has not touched its input yet. */
+/* A rank that is alone on its node has no halves; out of place, its input has
+ * not been copied yet when the part between the nodes begins. */
 void
 hierarchy_allreduce_halves(struct composition *composition,
                            const struct hierarchy_halves *halves)
@@ -132,7 +134,7 @@ hierarchy_allgather(struct composition *composition,
     struct composition_part between =
         part_of(hierarchy->between, team_of_leaders(shape, 0));
 
-    /* Only for the leader do its block and the others' share a buffer. */
+    /* Only the leader's own block and the other blocks are in one buffer. */
     first.unit = COMPOSITION_BLOCKS;
     first.shape.count = 1;
     first.shape.is_in_place =

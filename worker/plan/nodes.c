@@ -26,7 +26,8 @@ by_name_and_rank(const void *left, const void *right)
     return one->rank < other->rank ? -1 : one->rank > other->rank;
 }
 
-/* Leaves in node_of the lowest rank of each rank's node. */
+/* Stores in node_of, for the time being, the lowest rank of each rank's
+ * node. */
 static void
 leaders_find(struct plan_nodes *nodes, const struct named_rank *sorted)
 {
@@ -39,7 +40,8 @@ leaders_find(struct plan_nodes *nodes, const struct named_rank *sorted)
     }
 }
 
-/* Ranks in ascending order: a leader comes before its members. */
+/* Ranks are visited in ascending order, so a leader is numbered before its
+ * members. */
 static void
 nodes_number(struct plan_nodes *nodes)
 {
@@ -48,7 +50,7 @@ nodes_number(struct plan_nodes *nodes)
 
         nodes->node_of[rank] =
             leader == rank ? nodes->n_nodes++ : nodes->node_of[leader];
-        /* Sizes at first, one place late. */
+        /* begin first counts the members, one index too late. */
         nodes->local_of[rank] = nodes->begin[nodes->node_of[rank] + 1]++;
     }
     for (uint32_t node = 0; node < nodes->n_nodes; node++)

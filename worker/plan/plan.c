@@ -1,4 +1,6 @@
-/* plan/plan.c - a growable list of steps */
+/*
+ * plan/plan.c - a growable list of steps
+ */
 
 #include "plan/plan.h"
 

@@ -2,20 +2,20 @@
  * plan/reduce_binomial.c - reduce up a binomial tree
  *
  * From the lowest level to the highest, partial results cross the edges of the
- * tree (plan/binomial.h) towards the root: in each round half of those that
- * hold one give it away. Size 6, root 3:
+ * tree (plan/binomial.h) towards the root: in each round half of the ranks that
+ * hold one send it. Size 6, root 3:
  *
  *     round 0    1 -> 0    2 -> 3    5 -> 4
  *     round 1    0 -> 3
  *     round 2    4 -> 3
  *
- * Both operands are ranks side by side, and the lower ones stand left. What is
- * combined with what depends on the size alone: ((0 1) (2 3)) (4 5) here. So
- * the result has the same bits whatever rank is the root.
+ * Both operands hold contiguous ranks, and the lower ones are on the left. The
+ * size alone determines the order of the combinations: ((0 1) (2 3)) (4 5)
+ * here. The result thus has the same bits whichever rank is the root.
  *
- * Nobody's input changes: who only passes on combines into scratch, in place
- * too, and at the root alone the output is written. The engine moves bytes on
- * as they come, so that all levels work at once on a large buffer.
+ * No input changes: ranks that pass a result on combine into scratch, even in
+ * place, and only the root's output is written. The engine forwards bytes as
+ * they arrive, so that all levels are active at once for a large buffer.
  *
  * Cost: ceil(log2 n) * (alpha + bytes * (beta + gamma)).
  */
@@ -26,7 +26,7 @@
 #include "plan/binomial.h"
 #include "plan/topology.h"
 
-/* One rank alone has to copy, too. */
+/* A single rank still has to copy its input. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
@@ -76,7 +76,7 @@ plan_arrival(struct plan *plan,
                  .from = partial_before(shape, level),
                  .to = block_whole(shape, to),
                  .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
-                 /* The root has an edge at the highest level. */
+                 /* The root always has an edge at the highest level. */
                  .is_final = level + 1 == binomial_depth(shape),
              });
 }

@@ -3,15 +3,17 @@
  *
  *     root+1 -> ... -> n-1 -> 0 -> ... -> root-1 -> root
  *
- * Every rank takes a partial result of the whole count, combines it with its
- * own and sends it on; the engine moves bytes on as they come. Ranks stand in
- * the order of the chain, but rank 0 stands left of the higher ones; with the
- * root last (n-1) that is the order of the ranks.
+ * Every rank receives a partial result of the whole buffer, combines it with
+ * its own elements and sends it on; the engine forwards bytes as they arrive.
+ * Operands are in the order of the chain, except that rank 0 is to the left of
+ * the higher ranks; if the root is the last rank, that is the order of the
+ * ranks.
  *
- * Nobody's input changes: who only passes on combines into scratch, in place
- * too, and at the root alone the output is written.
+ * No input changes: ranks that pass a result on combine into scratch, even in
+ * place, and only the root's output is written.
  *
- * Cost: (n-1) * alpha + bytes * (beta + gamma), plus the filling of the chain.
+ * Cost: (n-1) * alpha + bytes * (beta + gamma), plus the time to fill the
+ * chain.
  */
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /*
- * plan/reduce_direct.c - reduce: all others show, the root reads and combines
+ * plan/reduce_direct.c - reduce: the root reads the other ranks' buffers
  *
- * Cost: n-1 reads and combinations at the root, nothing elsewhere.
+ * Cost: n-1 reads and combinations at the root, nothing on other ranks.
  */
 
 #include <assert.h>

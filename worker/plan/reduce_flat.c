@@ -1,7 +1,7 @@
 /*
- * plan/reduce_flat.c - reduce: all others post, the root combines
+ * plan/reduce_flat.c - reduce: the other ranks post, the root combines
  *
- * Cost: a post everywhere but at the root, then n-1 combinations there.
+ * Cost: a post on all ranks but the root, then n-1 combinations at the root.
  */
 
 #include <assert.h>

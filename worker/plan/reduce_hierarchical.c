@@ -1,10 +1,11 @@
 /*
  * plan/reduce_hierarchical.c - reduce inside the nodes, then between them
  *
- * The root takes the sum of its node, the first rank that of any other; these
- * go along a chain to the root. plan/hierarchy.h tells the order of operands.
+ * The root collects the sum of its node, and the first rank of any other node
+ * that node's sum; a chain combines these sums up to the root. plan/hierarchy.h
+ * defines the order of operands.
  *
- * Cost: as reduce_chain.c, with the slow links that there must be.
+ * Cost: as for reduce_chain.c, with only the slow links that are unavoidable.
  */
 
 #include "plan/algorithms.h"

@@ -1,7 +1,7 @@
 /*
  * plan/reduce_hierarchical_tree.c - reduce inside the nodes, then between them
  *
- * As reduce_hierarchical.c, by trees, for small buffers.
+ * Like reduce_hierarchical.c, but with trees, for small buffers.
  *
  * Cost: ceil(log2 ranks of a node) * (alpha' + bytes * (beta' + gamma)) inside,
  * and ceil(log2 nodes) * (alpha + bytes * (beta + gamma)) between.

@@ -1,9 +1,10 @@
 /*
- * plan/reduce_scatter_direct.c - reduce-scatter: each reads what is for it
+ * plan/reduce_scatter_direct.c - reduce-scatter: each rank reads its block
  *
- * All show what they bring; a rank combines its own block, a part in each round.
- * In place, the result belongs where others may still read: it is made in
- * scratch, and copied in the last round, which awaits all.
+ * All ranks expose their input; each combines its own block, a part in every
+ * round. In place, the result belongs where other ranks may still read: it is
+ * computed in scratch and copied in the last round, after all ranks have
+ * published it.
  *
  * Cost: n-1 reads and combinations of a block; two waits.
  */
@@ -32,7 +33,7 @@ needs_scratch(const struct plan_shape *shape)
     return shape->is_in_place && shape->size > 1;
 }
 
-/* This rank's block, where it is made, or where it belongs. */
+/* This rank's block in the buffer where it is computed or belongs. */
 static struct plan_span
 result_in(const struct plan_shape *shape, enum plan_buffer buffer)
 {

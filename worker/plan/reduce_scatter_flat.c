@@ -1,16 +1,16 @@
 /*
- * plan/reduce_scatter_flat.c - reduce-scatter: each combines its own block
+ * plan/reduce_scatter_flat.c - reduce-scatter: each rank combines its block
  *
- * A round moves a part of every block: a rank posts its parts of the others'
- * blocks, in order, and combines what the others have posted for its own, to
- * which it brings what stands in its buffer.
+ * A round moves a part of every block: a rank posts its parts of the other
+ * ranks' blocks, in order, and combines what they have posted for its own block
+ * with its own contribution.
  *
- * In place the result begins where the first block stands. Equal blocks do not
- * mind: a part of the first block has been posted when the result's takes its
- * place. Where they are not equal, the result could reach what is still to be
- * posted; so it is made in scratch.
+ * In place the result begins where the first block stands. With even blocks
+ * that does no harm: a part of the first block has been posted when the same
+ * part of the result overwrites it. With uneven blocks, the result could
+ * overwrite elements that are still to be posted, so it is computed in scratch.
  *
- * Cost: posts and combinations of n-1 blocks; one wait a slot.
+ * Cost: posts and combinations of n-1 blocks; one wait per slot.
  */
 
 #include <assert.h>
@@ -37,7 +37,7 @@ n_scratch(const struct plan_shape *shape)
     return needs_scratch(shape) ? shape->counts[shape->rank] : 0;
 }
 
-/* In place, the last round brings what is in scratch to its place. */
+/* If scratch is used, the last round copies the result to the output. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
@@ -54,7 +54,7 @@ part_of(const struct plan_shape *shape, uint32_t rank, uint32_t round)
                          part_count(shape), round);
 }
 
-/* This rank's block, where it is made. */
+/* This rank's block in the buffer where it is computed. */
 static struct plan_span
 result_of(const struct plan_shape *shape)
 {
@@ -64,7 +64,7 @@ result_of(const struct plan_shape *shape)
     };
 }
 
-/* Elements of the parts for the ranks before this one. */
+/* The elements that are posted for the ranks before this one. */
 static size_t
 posted_before(const struct plan_shape *shape, uint32_t round)
 {
@@ -109,8 +109,8 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     for (uint32_t rank = 0; rank < shape->size; rank++)
         if (rank != shape->rank)
             plan_post(plan, part_of(shape, rank, round));
-    /* Who gets nothing would be through before others have said what they
-     * called. */
+    /* A rank that receives nothing waits here; it would otherwise finish before
+     * the others have said what they called. */
     if (round == 0 && result_of(shape).count == 0)
         shm_plan_await(plan, shape);
     combine_part(plan, shape, round);

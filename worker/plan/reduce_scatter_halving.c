@@ -2,33 +2,34 @@
  * plan/reduce_scatter_halving.c - reduce-scatter in ceil(log2 n) levels
  *
  * A group of neighbouring ranks is cut into a lower and an upper half. Each
- * rank has a partner in the other half, sends it its partial sums of the blocks
- * of that half and combines what it is sent for its own half. Then the halves
- * are groups, until a group is one rank and its block is finished. Blocks that
- * a rank has partial sums of, n = 4:
+ * rank has a partner in the other half; it sends the partner its partial sums
+ * of the blocks of that half and combines what it receives for its own half.
+ * Then the halves become groups, until a group is one rank and its block is
+ * finished. Blocks that a rank has partial sums of, n = 4:
  *
  *     rank 0    0 1 2 3   0 1   0
  *     rank 1    0 1 2 3   0 1   1
  *     rank 2    0 1 2 3   2 3   2
  *     rank 3    0 1 2 3   2 3   3
  *
- * In a group of odd size the lower half has one rank more. Its last one sends
- * to the first of the upper half, which combines twice, and is sent nothing:
- * its partial sum stays one of many. The first of a group never combines twice
- * again, so any number of ranks is in step without being folded.
+ * In a group of odd size the lower half has one rank more. Its last rank sends
+ * to the first rank of the upper half, which combines twice, and receives
+ * nothing on this level: its own partial sum stays as it is. The first rank of
+ * a group never combines twice again, so any number of ranks takes the same
+ * number of levels without folding.
  *
- * Far ranks exchange first, for only so are the blocks of a half one run in the
- * buffer. Partial sums hence hold every other rank, every fourth and so on; the
- * lower half stands left.
+ * Distant ranks exchange first, because only then are the blocks of a half
+ * contiguous in the buffer. Partial sums thus hold every other rank, every
+ * fourth and so on; the lower half is on the left.
  *
- * The input must survive, in place too, so partial sums live in scratch: half
- * of the blocks. In place, the result goes to the start of the output when the
- * blocks there have left. When nothing has arrived before the last level (rank
- * 1 of two or three), they leave in the same round, and the result is kept in
- * the scratch for a round.
+ * The input must not change, even in place, so partial sums are kept in
+ * scratch: half of the blocks. In place, the result goes to the start of the
+ * output when the blocks there have been sent. If nothing has arrived before
+ * the last level (rank 1 of two or three), they are sent in the same round, and
+ * the result is kept in scratch for one round.
  *
- * Cost: ceil(log2 n) * alpha + (n-1)/n * bytes * (beta + gamma), and for the
- * first of an upper half some half as much again.
+ * Cost: ceil(log2 n) * alpha + (n-1)/n * bytes * (beta + gamma), and about half
+ * as much again for the first rank of an upper half.
  */
 
 #include <assert.h>
@@ -37,13 +38,13 @@
 #include "plan/algorithms.h"
 #include "plan/topology.h"
 
-/* A group of a level, seen by one of its ranks. */
+/* A group on some level, from the point of view of one of its ranks. */
 struct half {
-    uint32_t first; /* rank, and block */
+    uint32_t first; /* the first rank, and thus also the first block */
     uint32_t size;
     /* Nothing has arrived yet: the partial sums are the rank's own input. */
     bool is_untouched;
-    uint32_t scratch_first; /* the block that the scratch begins with */
+    uint32_t scratch_first; /* the block at the start of the scratch */
 };
 
 static uint32_t
@@ -58,7 +59,7 @@ is_upper(const struct half *group, uint32_t rank)
     return rank >= upper_first(group);
 }
 
-/* The last of the lower half, when the upper half has no partner for it. */
+/* Is rank the last of the lower half, with no partner in the upper half? */
 static bool
 is_odd_one(const struct half *group, uint32_t rank)
 {
@@ -71,7 +72,7 @@ combines_twice(const struct half *group, uint32_t rank)
     return group->size % 2 == 1 && rank == upper_first(group);
 }
 
-/* The half that rank is in, or the one that it is not in. */
+/* The half that rank is in. */
 static struct half
 half_of(const struct half *group, uint32_t rank)
 {
@@ -110,7 +111,7 @@ partner_of(const struct half *group, uint32_t rank)
     return is_odd_one(group, rank) ? rank + 1 : rank + distance;
 }
 
-/* The given blocks of ranks that stand side by side. */
+/* Blocks of contiguous ranks. */
 struct run {
     uint32_t first;
     uint32_t n_blocks;
@@ -152,7 +153,7 @@ scratch_span(const struct plan_shape *shape,
     return span;
 }
 
-/* Where the partial sums are that have been made so far. */
+/* Where the current partial sums are. */
 static struct plan_span
 sums_span(const struct plan_shape *shape,
           const struct half *group,
@@ -171,15 +172,16 @@ result_span(const struct plan_shape *shape)
     return span;
 }
 
-/* In place, where nothing has arrived before: the own block half overlaps the
- * result, and what stands there leaves in the same round. */
+/* In place, if nothing has arrived before: the rank's own block may partly
+ * overlap the result, and the blocks that stand there are sent in the same
+ * round. */
 static bool
 result_needs_slot(const struct plan_shape *shape)
 {
     return shape->is_in_place && shape->size <= 3 && shape->rank == 1;
 }
 
-/* Two to a level: the second for who combines twice. */
+/* Two rounds per level; the second is for ranks that combine twice. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
@@ -201,7 +203,7 @@ n_scratch(const struct plan_shape *shape)
     return own_span(shape, run_of(&half)).count;
 }
 
-/* step has its peer, message, own operand and finality. */
+/* step already has its peer, message, own operand and finality. */
 static void
 plan_arrival(struct plan *plan,
              const struct plan_shape *shape,
@@ -238,7 +240,8 @@ plan_exchange(struct plan *plan, const struct plan_shape *shape, uint32_t level)
                  });
 }
 
-/* What the last of the lower half sends; or the copy from the slot. */
+/* Combine what the last rank of the lower half sends, or copy the result from
+ * the scratch. */
 static void
 plan_second(struct plan *plan, const struct plan_shape *shape, uint32_t level)
 {

@@ -1,23 +1,24 @@
 /*
  * plan/reduce_scatter_pairwise.c - reduce-scatter straight to the owners
  *
- * In round k each rank sends the rank k+1 after it that rank's block, and takes
- * its own block from the rank k+1 before it. It combines them as they are
- * counted, so rank r makes
+ * In round k each rank sends the rank k+1 after it that rank's block, and
+ * receives its own block from the rank k+1 before it. It combines them in the
+ * order of the rounds, so rank r computes
  *
  *     ((0 (1 ... (r-1 r))) n-1) n-2 ... r+1
  *
- * lower ranks left of it, higher ones right. A message that comes early waits,
- * so the order, and with it every bit, is always the same.
+ * with lower ranks on the left and higher ones on the right. A message that
+ * arrives early waits, so the order, and with it every bit, is always the same.
  *
- * Out of place, sums are made in the output. In place, the blocks at its start
- * have to leave first; the sum is made in a scratch of one block and copied at
- * the end.
+ * Out of place, sums are computed in the output. In place, the blocks at its
+ * start have to be sent first; the sum is computed in a scratch of one block
+ * and copied at the end.
  *
- * Cost: (n-1) * (alpha + bytes/n * (beta + gamma)). As the ring, but no message
- * waits for another one: good where all ranks reach each other alike and blocks
- * are so large that messages cost little, or so uneven that a ring would carry
- * the large ones through everybody.
+ * Cost: (n-1) * (alpha + bytes/n * (beta + gamma)). This is the cost of the
+ * ring, but no message depends on another one. The algorithm is good if all
+ * ranks reach each other equally fast and blocks are so large that messages
+ * cost little, or so uneven that a ring would carry the large ones through all
+ * ranks.
  */
 
 #include <assert.h>
@@ -25,7 +26,7 @@
 #include "plan/algorithms.h"
 #include "plan/topology.h"
 
-/* In place, one more, for the copy. */
+/* In place, there is one more round, for the copy. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {

@@ -1,21 +1,22 @@
 /*
  * plan/reduce_scatter_ring.c - reduce-scatter in n-1 rounds over a ring
  *
- * The first half of the ring all-reduce (allreduce_ring.c has the drawing), on
- * the blocks that the caller laid out. What arrives is combined with the own
- * contribution and sent on in the next round; the block that arrives last is
- * the rank's own, and finished.
+ * This is the first half of the ring all-reduce (allreduce_ring.c has the
+ * drawing), on the blocks that the caller laid out. What arrives is combined
+ * with the rank's own contribution and sent on in the next round; the block
+ * that arrives last is the rank's own, and finished.
  *
- * The input must survive, in place too, so partial sums live in scratch: two
- * slots of the largest block, used in turn. A slot is written again only where
- * the send that reads it has passed, and that send waits for nobody but the
- * round before, so two slots cannot lock the ring up.
+ * The input must not change, even in place, so partial sums are kept in
+ * scratch: in two slots of the largest block, used alternately. A slot is
+ * overwritten only where the send that reads it has passed, and that send
+ * depends only on the round before, so two slots cannot deadlock the ring.
  *
- * In place, the result belongs at the start of the output. Blocks that are
- * still to be sent from there are waited for, but not those of the same round,
- * which there are at two ranks; and uneven blocks may half overlap the rank's
- * own, which no reduction is asked to cope with. In these two cases the result
- * takes the way through the scratch, in one round more.
+ * In place, the result belongs at the start of the output. It waits for blocks
+ * that are still to be sent from there in earlier rounds. It cannot wait for a
+ * block that is sent in the same round, which happens with two ranks. And with
+ * uneven blocks the result may partly overlap the rank's own block, which a
+ * reduction does not support. In these two cases the result goes through the
+ * scratch, in one more round.
  *
  * Cost: (n-1) * (alpha + bytes/n * beta).
  */
@@ -40,8 +41,8 @@ result_span(const struct plan_shape *shape)
     return span;
 }
 
-/* In place: where the result would half overlap the own block, or, at two
- * ranks, the other block, which leaves in the same round. */
+/* In place, if the result would partly overlap the rank's own block or, with
+ * two ranks, the other block, which is sent in the same round. */
 static bool
 result_needs_slot(const struct plan_shape *shape)
 {
@@ -51,7 +52,7 @@ result_needs_slot(const struct plan_shape *shape)
            (shape->size == 2 || own.first < own.count);
 }
 
-/* Where the partial sum of a round stands. */
+/* Where the partial sum of a round is. */
 static struct plan_span
 slot_span(const struct plan_shape *shape, uint32_t round, size_t count)
 {
@@ -76,7 +77,7 @@ n_scratch(const struct plan_shape *shape)
     if (shape->size == 1)
         return 0;
 
-    /* A partial sum for each round but the one that makes the result. */
+    /* One partial sum for each round but the one that writes the result. */
     const uint32_t n_partial = shape->size - (result_needs_slot(shape) ? 1 : 2);
 
     return (n_partial < 2 ? n_partial : 2) * block_given_max(shape);

@@ -1,4 +1,6 @@
-/* plan/registry.c - which algorithms do which collective, and where they may */
+/*
+ * plan/registry.c - the algorithms of each collective, and where they can run
+ */
 
 #include "plan/registry.h"
 
@@ -173,7 +175,7 @@ registry_entry_of(const struct algorithm *algorithm)
     return NULL;
 }
 
-/* Several nodes, and fewer than there are ranks. */
+/* Are there several nodes, and fewer nodes than ranks? */
 static bool
 nodes_matter(const struct plan_nodes *nodes)
 {
@@ -192,7 +194,7 @@ registry_entry_suits(const struct registry_entry *entry,
 {
     if (entry->is_even_only && (shape->counts || shape->recv_counts))
         return false;
-    /* A slot holds something for each rank. */
+    /* A slot must hold at least one element for each rank. */
     if (entry->algorithm->is_shm && shape->n_slot < shape->size)
         return false;
     if (entry->algorithm->is_direct && !shape->has_cma)

@@ -3,14 +3,15 @@
  *
  *     0 -> 1 -> ... -> n-1
  *
- * Each rank takes the result of the rank before it, combines its own to the
- * right of it, has its result, and sends that on; the engine moves bytes on as
- * they come. In the order of the ranks, without exception.
+ * Each rank receives the result of the rank before it, combines its own
+ * elements on the right, which gives its result, and sends that on; the engine
+ * forwards bytes as they arrive. Operands are always in the order of the ranks.
  *
- * Nothing is final in a scan: an average of the first ranks would need another
- * divisor on each.
+ * No step of a scan is final: an average of the first ranks would need another
+ * divisor on each rank.
  *
- * Cost: (n-1) * alpha + bytes * (beta + gamma), plus the filling of the chain.
+ * Cost: (n-1) * alpha + bytes * (beta + gamma), plus the time to fill the
+ * chain.
  */
 
 #include <assert.h>

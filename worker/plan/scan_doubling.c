@@ -1,18 +1,19 @@
 /*
  * plan/scan_doubling.c - scan in ceil(log2 n) rounds
  *
- * Before exchange k a rank holds the sum of 2^k ranks, up to itself, or of all
- * there are. It sends it to the rank 2^k after it, and what comes from the rank
- * 2^k before it stands left of what it has. Held by rank 5 of six:
+ * Before exchange k a rank holds the sum of the 2^k ranks up to itself, or of
+ * all of them if there are fewer. It sends the sum to the rank 2^k after it,
+ * and combines what arrives from the rank 2^k before it on the left. Held by
+ * rank 5 of six:
  *
  *     5    4 5    2 3 4 5    0 1 2 3 4 5
  *
  * The sum grows in the output. It must not change while it is being sent, so
- * what comes waits in scratch until it has left. Each rank sums by an
- * expression of its own: ranks differ in their bits where they would for
- * different sums anyway.
+ * what arrives waits in scratch until it has been sent. Each rank sums by an
+ * expression of its own, which is no loss, because the ranks' results differ
+ * anyway.
  *
- * Nothing is final, see scan_chain.c.
+ * No step is final, see scan_chain.c.
  *
  * Cost: ceil(log2 n) * (alpha + bytes * (beta + gamma)). For little data.
  */
@@ -22,7 +23,7 @@
 #include "plan/algorithms.h"
 #include "plan/topology.h"
 
-/* The own elements first; then two rounds for each exchange. */
+/* One round copies the rank's own elements; each exchange takes two. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {

@@ -3,19 +3,20 @@
  *
  * From the highest level to the lowest, blocks cross the edges of the tree
  * (plan/binomial.h) away from the root: each message is half as large as the
- * one before. Whatever crosses an edge are blocks side by side, so that the
- * root sends all of them from their places. Blocks sent, size 6, root 3:
+ * one before. The blocks that cross an edge are contiguous, so that the root
+ * sends all of them from their positions. Blocks sent, size 6, root 3:
  *
  *     round 0    3 -> 4: 4 5
  *     round 1    3 -> 0: 0 1
  *     round 2    0 -> 1: 1      3 -> 2: 2    4 -> 5: 5
  *
- * Who sends on and is not the root takes all of its part into scratch, and its
- * own block from there.
+ * A rank that has children and is not the root receives all blocks of its
+ * subtree in scratch, and copies its own block from there.
  *
- * Cost: ceil(log2 n) * alpha + bytes * beta at the root, bytes being its whole
- * input; but half of the blocks cross each level, so that all ranks together
- * send log2(n)/2 times what the linear form does. For small blocks.
+ * Cost: ceil(log2 n) * alpha + bytes * beta at the root, where bytes is the
+ * size of its whole input; but half of the blocks cross each level, so that all
+ * ranks together send log2(n)/2 times what the linear variant sends. For small
+ * blocks.
  */
 
 #include <assert.h>
@@ -24,7 +25,7 @@
 #include "plan/binomial.h"
 #include "plan/topology.h"
 
-/* One rank alone has to copy, too. */
+/* A single rank still has to copy its input. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
@@ -49,7 +50,8 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const uint32_t level = n_rounds(shape) - 1 - round;
     const struct binomial_edge edge = binomial_edge_at(shape, level);
 
-    /* An inner rank has been sent to at a higher level than the lowest. */
+    /* A rank with children has received its blocks in an earlier round than
+     * this last one. */
     if (level == 0 && (is_root ? !shape->is_in_place : is_inner))
         plan_copy(plan, kept, result);
     if (edge.end == BINOMIAL_NEAR)

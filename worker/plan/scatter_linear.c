@@ -1,12 +1,12 @@
 /*
  * plan/scatter_linear.c - scatter by one message from the root to each rank
  *
- * The root sends one block in every round, to the rank after it first. As many
- * rounds as the engine looks ahead are under way at once, so that one slow rank
- * does not hold up the others.
+ * The root sends one block in every round, beginning with the next rank. As
+ * many rounds as the tracker's window holds are active at once, so that one
+ * slow rank does not delay the others.
  *
- * Cost: (n-1) * alpha + bytes * beta at the root, bytes being its whole input.
- * Every byte travels once: the best for large blocks.
+ * Cost: (n-1) * alpha + bytes * beta at the root, where bytes is the size of
+ * its whole input. Every byte travels once: the best for large blocks.
  */
 
 #include <assert.h>

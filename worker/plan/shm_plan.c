@@ -1,4 +1,6 @@
-/* plan/shm_plan.c - what shared-memory plans share: how a call is cut into rounds */
+/*
+ * plan/shm_plan.c - how shared-memory plans cut a call into rounds
+ */
 
 #include "plan/shm_plan.h"
 

@@ -57,8 +57,9 @@ shm_plan_next(const struct plan_shape *shape, uint32_t i);
 uint32_t
 shm_plan_nearest(const struct plan_shape *shape, uint32_t i);
 
-/* The rounds of a direct plan of n_parts parts: one more than the parts, in
- * which ranks await those that read their memory. */
+/* The rounds of a direct plan of n_parts parts: one more than n_parts, in which
+ * ranks await those that read their memory. A single rank, or a plan of no
+ * parts, needs no such round. */
 uint32_t
 shm_plan_direct_rounds(const struct plan_shape *shape, uint32_t n_parts);
 

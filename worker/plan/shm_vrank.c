@@ -1,4 +1,6 @@
-/* plan/shm_vrank.c - one rank of a shared-memory checker run: its memory, its two slots */
+/*
+ * plan/shm_vrank.c - one rank of a shared-memory checker run, and its slots
+ */
 
 #include "plan/shm_vrank.h"
 
@@ -24,7 +26,8 @@ is_fetch(const struct plan_step *step)
     return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
 }
 
-/* To the others: it stands first in its round. */
+/* Does the step give something to other ranks? Such steps come first in a
+ * round. */
 static bool
 is_given(const struct plan_step *step)
 {
@@ -60,7 +63,8 @@ span_is_inside(const struct shm_vrank *vrank, const struct plan_span *span)
     return span->first <= count && span->count <= count - span->first;
 }
 
-/* What is said of it where it stands in a buffer of this rank. */
+/* Checks the spans of a step that are in this rank's buffers. NULL: they are
+ * right. */
 static const char *
 spans_fault(const struct shm_vrank *vrank, const struct plan_step *step)
 {
@@ -116,7 +120,7 @@ step_fault(const struct shm_vrank *vrank, size_t number)
     return spans_fault(vrank, step);
 }
 
-/* What was posted has been fetched. */
+/* Everything that was posted has been fetched. */
 static enum hoop_status
 slot_check(const struct shm_vrank *vrank, const struct shm_vrank_slot *slot)
 {
@@ -159,8 +163,8 @@ round_begin(struct shm_vrank *vrank)
     return error_pass(plan_status(&vrank->plan));
 }
 
-/* All are through with what this rank posted two rounds ago: they say so, or
- * have published what comes later. */
+/* Have all ranks finished reading what this rank posted two rounds ago? They
+ * have if they finished that round or published a later one. */
 static bool
 slot_is_free(const struct shm_vrank *vrank)
 {
@@ -281,7 +285,7 @@ bytes_fetch(struct shm_vrank *vrank,
     return HOOP_OK;
 }
 
-/* How much of a step there is; elements are not torn. */
+/* How many bytes of a step to move, in whole elements. */
 static uint64_t
 step_rest(const struct shm_vrank *vrank,
           const struct plan_step *step,
@@ -377,7 +381,7 @@ shm_vrank_is_done(const struct shm_vrank *vrank)
     return vrank->round == vrank->n_rounds;
 }
 
-/* Who leaves a barrier has heard of all. */
+/* A rank that leaves a barrier has waited for all others. */
 static enum hoop_status
 barrier_check(const struct shm_vrank *vrank)
 {
@@ -427,7 +431,7 @@ shm_vrank_reset(struct shm_vrank *vrank)
                          (enum plan_buffer)buffer, vrank->memory[buffer]);
 }
 
-/* One more than needed, so that none is empty. */
+/* One byte more than needed, so that no allocation is empty. */
 static uint64_t *
 bytes_create(size_t n_bytes)
 {

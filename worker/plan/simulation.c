@@ -1,12 +1,12 @@
 /*
- * plan/simulation.c - what a collective would cost on a machine
+ * plan/simulation.c - estimates what a collective costs on a machine
  *
- * All ranks are followed through all rounds while these are not too many
- * steps. Beyond that, one node is followed where the nodes are alike. If that
- * is not so, or one node has still too much to do, several short stretches of
- * the rounds are played, each from a clean start. The first and the last count
- * as they are; what a round takes in the second half of one between them stands
- * for all rounds up to the next one:
+ * All ranks are followed through all rounds if these have few enough steps.
+ * Otherwise one node is followed if the nodes are alike. If they are not, or if
+ * one node still has too many steps, several short stretches of the rounds are
+ * simulated, each from a clean start. The first and the last stretch count as
+ * they are. For each stretch between them, the time per round in its second
+ * half is used for all rounds up to the next stretch:
  *
  *     rounds   |====|===>- - - - -|===>- - - - -|===>- - - - -|====|
  */
@@ -23,13 +23,16 @@
 #include "plan/simulation_shm.h"
 
 enum {
-    STRETCHES = 3, /* beside the first and the last */
+    STRETCHES = 3, /* in addition to the first and the last one */
     STRETCH_ROUNDS_MIN = 16,
-    ROUNDS_FEW = 256, /* each may be unlike the others: none is left out */
-    ESTIMATE_STEPS_FULL = 512, /* less than to see whether nodes are alike */
+    /* With no more rounds than this, each may differ, and none is left out. */
+    ROUNDS_FEW = 256,
+    /* Simulating these costs less than testing whether nodes are alike. */
+    ESTIMATE_STEPS_FULL = 512,
 };
 
-/* All ranks have as many, those with nothing to do included. */
+/* All ranks have as many rounds, including those that have nothing to do in
+ * them. */
 static uint32_t
 rounds_count(const struct simulation_setup *setup)
 {
@@ -39,7 +42,7 @@ rounds_count(const struct simulation_setup *setup)
     return setup->algorithm->n_rounds(&shape);
 }
 
-/* Steps of one rank, all rounds. */
+/* The steps of one rank in all rounds. */
 static enum hoop_status
 steps_count(const struct algorithm *algorithm,
             const struct plan_shape *shape,
@@ -47,7 +50,7 @@ steps_count(const struct algorithm *algorithm,
 {
     const uint32_t n_rounds = algorithm->n_rounds(shape);
     struct plan plan = {0};
-    uint64_t n_steps = n_rounds; /* an empty round costs, too */
+    uint64_t n_steps = n_rounds; /* even an empty round takes time */
 
     for (uint32_t round = 0; round < n_rounds; round++) {
         plan_clear(&plan);
@@ -63,8 +66,8 @@ steps_count(const struct algorithm *algorithm,
     return HOOP_OK;
 }
 
-/* Half of all ranks' steps or more: the root may have most of them, and the
- * rank in the middle is like the others. */
+/* At least about half of all ranks' steps: the root may have most of them, and
+ * the rank in the middle is like the others. */
 static enum hoop_status
 steps_estimate(const struct simulation_setup *setup, uint64_t *out_n_steps)
 {
@@ -102,7 +105,7 @@ result_of(const struct simulation_setup *setup,
     };
 }
 
-/* n_rounds from first on, for which the first n_played of them stand. */
+/* n_rounds beginning with first, of which the first n_played are simulated. */
 struct stretch {
     uint32_t first;
     uint32_t n_played;
@@ -165,7 +168,7 @@ stretches_run(const struct simulation_setup *setup,
     return HOOP_OK;
 }
 
-/* Rounds of each stretch, so that all together are affordable. */
+/* The rounds per stretch that keep the total within the limit. */
 static uint32_t
 stretch_rounds(const struct simulation_setup *setup, uint64_t n_steps)
 {
@@ -189,7 +192,8 @@ setup_run(const struct simulation_setup *setup,
     return HOOP_OK;
 }
 
-/* Too many steps to follow, and nodes that differ: a part for the whole. */
+/* For too many steps and nodes that differ: simulates only a part of the
+ * rounds. */
 static enum hoop_status
 part_run(const struct simulation_setup *setup,
          uint64_t n_steps,
@@ -202,8 +206,9 @@ part_run(const struct simulation_setup *setup,
     return stretches_run(setup, n_each, out_result);
 }
 
-/* Where the library cuts the buffer into blocks, the largest set the pace, and
- * one rank alone would see all sizes: make all as large. */
+/* Where the library cuts the buffer into blocks, the largest blocks determine
+ * the time, and a single virtual rank would see all sizes: make all blocks as
+ * large. */
 static struct plan_shape
 shape_even(const struct simulation_setup *setup)
 {
@@ -217,8 +222,8 @@ shape_even(const struct simulation_setup *setup)
     return shape;
 }
 
-/* The samples that made the mapping may have missed who is different: then a
- * message has no taker, or somebody waits for one in vain. */
+/* The samples that led to the mapping may have missed a node that differs. Then
+ * a message has no receiver, or a receiver has no message. */
 static enum hoop_status
 matched_run(const struct simulation_setup *setup,
             struct simulation_result *out_result,
@@ -233,7 +238,7 @@ matched_run(const struct simulation_setup *setup,
     return status == HOOP_E_INTERNAL ? HOOP_OK : error_pass(status);
 }
 
-/* One node for all, if that gives an answer. */
+/* Simulates one node for all, if that is valid. */
 static enum hoop_status
 small_run(const struct simulation_setup *full,
           struct simulation_result *out_result,
@@ -264,7 +269,7 @@ small_run(const struct simulation_setup *full,
     return HOOP_OK;
 }
 
-/* Beyond so many steps, one node is taken for all if it can be. */
+/* Beyond n_steps_full steps, simulates one node for all if that is valid. */
 static enum hoop_status
 bounded_run(const struct simulation_setup *setup,
             uint64_t n_steps_full,

@@ -1,9 +1,9 @@
 /*
- * plan/simulation_dependency.c - finds what a step waits for
+ * plan/simulation_dependency.c - finds the steps that a step depends on
  *
- * Earlier steps are looked at from the newest round on: one that writes all the
- * bytes in question has waited for what came before it and stands for it, so
- * the search ends there.
+ * Earlier steps are searched from the newest round backwards. The search for
+ * some bytes ends at a step that writes all of them, because that step has
+ * waited for everything before it.
  */
 
 #include "plan/simulation_dependency.h"
@@ -14,10 +14,10 @@
 #include "plan/simulation_index.h"
 
 enum {
-    LINEAR_SEARCH_MAX = 64 /* steps of a round that are looked at one by one */
+    LINEAR_SEARCH_MAX = 64 /* larger rounds get an index */
 };
 
-/* What the steps of a round touch. */
+/* The ranges that the steps of a round read and write. */
 struct round_index {
     struct simulation_index reads;
     struct simulation_index writes;
@@ -44,7 +44,7 @@ range_pair_order(struct simulation_graph *graph,
     return simulation_graph_order(graph, later, earlier, &overlap);
 }
 
-/* What of a step still has to be compared with what came before. */
+/* The ranges of a step that still have to be compared with earlier steps. */
 struct search {
     uint32_t step;
     struct simulation_range reads;
@@ -85,7 +85,7 @@ search_compare(struct simulation_graph *graph,
     return HOOP_OK;
 }
 
-/* All of a round that touch range. */
+/* Compares with all steps of a round that touch range. */
 static enum hoop_status
 search_index(struct simulation_graph *graph,
              struct search *search,
@@ -134,7 +134,8 @@ search_few(struct simulation_graph *graph,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Newest rounds first, until nothing is left to compare. */
+/* Goes through the rounds from the newest on, until nothing is left to
+ * compare. */
 enum hoop_status
 simulation_dependency_step(struct simulation_graph *graph, uint32_t step)
 {

@@ -4,8 +4,9 @@
 
 #include "base/limits.h"
 
-/* What is too large to go unasked goes in two parts, and between them comes a
- * grant: either side sends one message more, and receives one more. */
+/* A message that is too large to be sent without a grant goes in two parts,
+ * with the grant between them: each side sends one message more and receives
+ * one more. */
 static double
 grant_ns(const struct simulation_machine *machine, double bytes)
 {
@@ -68,8 +69,8 @@ simulation_flow_work_ns(const struct simulation_flow *flow)
     return flow->message_ns + flow->bytes * flow->byte_ns;
 }
 
-/* When the piece behind this part of the flow has passed. Pieces go at the
- * processor's full speed, also where the flow as a whole waits for others. */
+/* When the piece after this fraction of the flow has passed. Pieces move at the
+ * processor's full speed, even if the flow as a whole waits for others. */
 static double
 piece_passed_ns(const struct simulation_flow *flow, double part)
 {

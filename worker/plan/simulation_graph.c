@@ -1,8 +1,8 @@
 /*
- * plan/simulation_graph.c - the steps of all vranks, and what waits for what
+ * plan/simulation_graph.c - the steps of all virtual ranks, and dependencies
  *
- * Steps and edges live in two arrays that only grow, spare ones in lists, and
- * know each other by number.
+ * Steps and edges are kept in two arrays that only grow, with free lists, and
+ * refer to each other by index.
  */
 
 #include "plan/simulation_graph.h"
@@ -15,10 +15,11 @@
 #include "plan/simulation_dependency.h"
 
 struct simulation_vrank {
-    uint32_t n_rounds; /* where it ends */
+    uint32_t n_rounds; /* the end of its rounds */
     uint32_t round_next;
-    uint32_t round_base; /* all before it are settled */
-    double gate_ns;      /* until when rounds no longer remembered last */
+    uint32_t round_base; /* all rounds before it are settled */
+    /* When the rounds that are no longer remembered have ended. */
+    double gate_ns;
 };
 
 struct simulation_edge {
@@ -32,8 +33,8 @@ enum {
     GRAPH_WINDOW_MIN = 2,
 };
 
-/* Many vranks can look back less far; only plans whose rounds are independent
- * of each other would notice. */
+/* With many virtual ranks the window is shorter; only plans whose rounds are
+ * independent of each other would show a difference. */
 static uint32_t
 window_for(uint32_t n_vranks)
 {
@@ -122,7 +123,7 @@ simulation_graph_has_room(const struct simulation_graph *graph, uint32_t vrank)
            at->round_next - at->round_base < graph->window;
 }
 
-/* The round that stands where round_next shall is settled. */
+/* Frees the slot for round_next; the round that was in it is settled. */
 static void
 slot_clear(struct simulation_graph *graph, uint32_t vrank)
 {
@@ -219,8 +220,8 @@ is_same_range(const struct simulation_range *one,
     return one->begin == other->begin && one->end == other->end;
 }
 
-/* Sums in scratch, of all ranks of the node at a time, that the cache cannot
- * hold. */
+/* Does the step sum in scratch which, for all ranks of the node together, does
+ * not fit the cache? */
 static bool
 is_far(const struct simulation_graph *graph,
        uint32_t vrank,
@@ -238,7 +239,7 @@ is_far(const struct simulation_graph *graph,
            n_bytes > (double)cache_bytes;
 }
 
-/* What is read where it is also written counts as written only. */
+/* A range that is both read and written counts as written only. */
 static struct simulation_step
 step_make(const struct simulation_graph *graph,
           uint32_t vrank,
@@ -297,7 +298,8 @@ simulation_graph_order(struct simulation_graph *graph,
         .later = later,
         .next = SIMULATION_END,
     };
-    /* At the end: of what becomes ready together, older rounds go first. */
+    /* Appended at the end, so that of steps that become ready together those of
+     * older rounds go first. */
     if (graph->steps[earlier].followers == SIMULATION_END)
         graph->steps[earlier].followers = edge;
     else

@@ -1,4 +1,6 @@
-/* plan/simulation_host.c - processors and networks, and who has used them */
+/*
+ * plan/simulation_host.c - processors and networks, and how long they are busy
+ */
 
 #include "plan/simulation_host.h"
 
@@ -8,23 +10,24 @@
 #include "base/error.h"
 
 struct simulation_node {
-    bool is_oversubscribed; /* more ranks than processors */
+    bool is_oversubscribed; /* it has more ranks than processors */
     struct simulation_queue processors;
     struct simulation_queue outgoing;
     struct simulation_queue incoming;
-    uint32_t heard; /* 1 + the node whose large message came last */
+    /* 1 + the node that sent the last large message; 0: none has. */
+    uint32_t heard;
 };
 
 enum {
-    /* About what a switch keeps for a line without loss. */
+    /* About what a switch buffers per port without loss. */
     LARGE_BYTES = 256 * 1024,
 };
 
 /*
- * A node that is sent to by one node, and then by another, is sent to by both
- * for a while: what they send meets at its line, where there is no room for
- * it, and is sent again. Messages then take so much longer: measured, 1.2 to
- * 1.5 times; as much as by one node where all come from one.
+ * A node that receives from one node and then from another receives from both
+ * for a while: their messages meet at its port, which has no room for both, and
+ * are sent again. Messages then take longer by this factor. Measured were 1.2
+ * to 1.5; there is no such effect if all messages come from one node.
  */
 static const double CONTENTION = 1.25;
 
@@ -34,8 +37,9 @@ larger(double one, double other)
     return one > other ? one : other;
 }
 
-/* Returns when it ends. What fits one piece passes by larger flows, of which a
- * piece at a time moves, and which may still wait for their bytes. */
+/* Returns the time when the work ends. A message of one piece overtakes larger
+ * flows, which move one piece at a time and may still be waiting for their
+ * bytes. */
 static double
 queue_add(struct simulation_queue *queue,
           const struct simulation_flow *flow,
@@ -49,7 +53,7 @@ queue_add(struct simulation_queue *queue,
     return queue->pieces_ns;
 }
 
-/* Others have to wait so much longer, whatever they do. */
+/* Makes all later work wait ns longer. */
 static void
 queue_delay(struct simulation_queue *queue, double ns)
 {
@@ -57,7 +61,8 @@ queue_delay(struct simulation_queue *queue, double ns)
     queue->pieces_ns += ns;
 }
 
-/* How much longer a message from there takes on the node's line. */
+/* The factor by which a message from that node takes longer at this node's
+ * port. */
 static double
 contention_of(struct simulation_node *node,
               uint32_t from,
@@ -112,7 +117,7 @@ simulation_hosts_work(struct simulation_hosts *hosts,
     struct simulation_node *node =
         &hosts->nodes[simulation_mapping_node(hosts->mapping, vrank)];
     const double work_ns = simulation_flow_work_ns(flow);
-    /* All ranks for whom the vrank stands do the same at this time. */
+    /* All ranks that the virtual rank stands for do the same at this time. */
     const double share =
         (double)hosts->mapping->n_behind / (double)hosts->machine->n_processors;
     const bool is_woken = node->is_oversubscribed && flow->is_arrival &&

@@ -1,8 +1,8 @@
 /*
- * plan/simulation_index.c - finds those of many ranges that meet one
+ * plan/simulation_index.c - finds the ranges that overlap a given one
  *
- * Sorted by where they begin. Ranges may lie over each other; how far those up
- * to an entry reach only grows, which is what is searched for.
+ * Entries are sorted by their start. Ranges may overlap each other. The
+ * greatest end up to an entry never decreases, so a binary search can use it.
  */
 
 #include "plan/simulation_index.h"

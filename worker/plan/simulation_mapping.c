@@ -1,12 +1,13 @@
 /*
- * plan/simulation_mapping.c - who plays which rank
+ * plan/simulation_mapping.c - which ranks a simulation follows
  *
- * Who stands for others must do what they do. That is looked at on the nodes
- * beside the first, in the middle and at the end, where roots and leftovers of
- * powers of two would show: do they send as much and as often, and take as
- * often? In which order, and to whom, may differ: the k-th message between two
- * places is taken for the k-th. Blocks may differ by a granule: whoever cuts a
- * buffer cannot make all of them the same.
+ * A virtual rank may stand for other ranks only if they do the same. This is
+ * checked on the second node, the one in the middle, the last and the root's,
+ * where differences due to roots and powers of two would show: do their ranks
+ * send as many messages and elements, and receive as many messages? The order
+ * and the peers may differ: the k-th message between two places is matched with
+ * the k-th receive. Sizes may differ by a granule per message, because a buffer
+ * cannot always be cut into equal blocks.
  */
 
 #include "plan/simulation_mapping.h"
@@ -34,7 +35,8 @@ has_one_node(const struct plan_shape *shape)
     return !shape->nodes || shape->nodes->n_nodes == 1;
 }
 
-/* The rank that plays vrank on some node; with one vrank, any rank. */
+/* The rank that vrank stands for on the node place; if there is only one
+ * virtual rank, the rank place. */
 static uint32_t
 rank_at(const struct simulation_mapping *mapping,
         uint32_t place,
@@ -45,7 +47,8 @@ rank_at(const struct simulation_mapping *mapping,
     return plan_nodes_rank(mapping->shape->nodes, place, vrank);
 }
 
-/* How many there are that the followed one stands for, itself included. */
+/* The number of nodes, or of ranks, that the followed one stands for, itself
+ * included. */
 static uint32_t
 n_places(const struct simulation_mapping *mapping)
 {
@@ -124,8 +127,8 @@ simulation_mapping_address(const struct simulation_mapping *mapping,
     };
 }
 
-/* What one rank does, for comparison: messages there and back, first those
- * within its node, then those to others. Copies are its own matter. */
+/* The messages of one rank, for comparison: index 0 counts those within its
+ * node, index 1 those to or from other nodes. Copies do not matter. */
 struct part {
     uint64_t n_sends[2];
     uint64_t n_receives[2];

@@ -1,7 +1,7 @@
 /*
- * plan/simulation_match_queue.c - messages under way, and who waits for one
+ * plan/simulation_match_queue.c - messages in transit, and steps that wait
  *
- * A hash table of chains. An address either has entries that were posted or
+ * A hash table with chains. An address has either messages that were posted or
  * steps that wait, never both.
  */
 
@@ -16,12 +16,12 @@ enum {
     MATCH_QUEUE_CAPACITY_MIN = 256
 };
 
-static const uint32_t MATCH_QUEUE_END = UINT32_MAX; /* of a chain */
+static const uint32_t MATCH_QUEUE_END = UINT32_MAX; /* ends a chain */
 
 struct simulation_match_entry {
     struct simulation_address address;
     struct simulation_arrival arrival;
-    uint32_t step; /* SIMULATION_NO_STEP: it was posted */
+    uint32_t step; /* SIMULATION_NO_STEP: the entry is a posted message */
     uint32_t next;
 };
 
@@ -64,7 +64,7 @@ chain_append(struct simulation_match_queue *match_queue, uint32_t entry)
     *at = entry;
 }
 
-/* Chains keep their order. */
+/* Chains keep the order of their entries. */
 static enum hoop_status
 match_queue_grow(struct simulation_match_queue *match_queue)
 {
@@ -126,7 +126,7 @@ entry_add(struct simulation_match_queue *match_queue,
     return HOOP_OK;
 }
 
-/* at is where its chain names it. */
+/* at points to the link that refers to the entry. */
 static struct simulation_match_entry
 entry_take(struct simulation_match_queue *match_queue, uint32_t *at)
 {
@@ -140,7 +140,7 @@ entry_take(struct simulation_match_queue *match_queue, uint32_t *at)
     return entry;
 }
 
-/* The first entry of an address; NULL: there is none. */
+/* The link to the first entry of an address; NULL if there is none. */
 static uint32_t *
 entry_find(struct simulation_match_queue *match_queue,
            const struct simulation_address *address)

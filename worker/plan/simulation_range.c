@@ -1,4 +1,6 @@
-/* plan/simulation_range.c - elements of one buffer, and where two ranges meet */
+/*
+ * plan/simulation_range.c - ranges of elements of a buffer, and overlaps
+ */
 
 #include "plan/simulation_range.h"
 

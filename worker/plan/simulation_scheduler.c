@@ -1,4 +1,6 @@
-/* plan/simulation_scheduler.c - runs a mapping through some rounds of an algorithm */
+/*
+ * plan/simulation_scheduler.c - simulates some rounds of an algorithm
+ */
 
 #include "plan/simulation_scheduler.h"
 
@@ -14,7 +16,7 @@ struct scheduler {
     struct simulation_match_queue match_queue;
     uint32_t round_half;
     double now_ns;
-    uint64_t n_open; /* steps that are not settled */
+    uint64_t n_open; /* steps that are open but not settled */
     struct simulation_run_result result;
 };
 
@@ -47,7 +49,8 @@ step_at(struct scheduler *scheduler, uint32_t step)
     return &scheduler->graph.steps[step];
 }
 
-/* What is ready begins now at the earliest: time does not run back. */
+/* A step that has become ready starts now at the earliest, so that time never
+ * runs backwards. */
 static enum hoop_status
 step_wake(struct scheduler *scheduler, uint32_t i)
 {
@@ -99,7 +102,7 @@ step_await(struct scheduler *scheduler, uint32_t i)
     return HOOP_OK;
 }
 
-/* As many rounds of a vrank as there is room for. */
+/* Opens as many rounds of a virtual rank as its window has room for. */
 static enum hoop_status
 vrank_open(struct scheduler *scheduler, uint32_t vrank)
 {
@@ -177,9 +180,9 @@ step_settle(struct scheduler *scheduler, uint32_t i)
 }
 
 /*
- * Processors get their work when a step begins, networks when the first piece
- * of a message leaves its sender, which may be long after: until then, other
- * messages go first.
+ * A processor gets its work when a step starts. A network gets its work when
+ * the first piece of a message leaves the sender, which may be much later;
+ * until then, other messages go first.
  */
 static enum hoop_status
 step_run(struct scheduler *scheduler, uint32_t i)

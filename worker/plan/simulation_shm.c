@@ -1,4 +1,6 @@
-/* plan/simulation_shm.c - what a shared-memory plan would cost on a machine */
+/*
+ * plan/simulation_shm.c - estimates the cost of a shared-memory plan
+ */
 
 #include "plan/simulation_shm.h"
 
@@ -7,44 +9,47 @@
 #include "base/error.h"
 
 enum {
-    SHM_VRANKS = 16,      /* ranks that are followed, at most */
-    SHM_ROUNDS_FIRST = 6, /* rounds that are played, and then the last ones */
+    SHM_VRANKS = 16, /* the most ranks that are simulated */
+    /* Rounds that are simulated at the start, before the last ones. */
+    SHM_ROUNDS_FIRST = 6,
     SHM_ROUNDS_LAST = 2,
 };
 
-/* Measured, on two processors beside each other: to begin and end a round; to
- * see what another has written; from one rank to the next on a processor. */
+/* Measured on two neighbouring processors: the time to begin and end a round,
+ * to see what another processor has written, and to switch from one rank to the
+ * next on a processor. */
 static const double ROUND_NS = 100;
 static const double LOOK_NS = 50;
 static const double TURN_NS = 2400;
-/* A stage lies in a cache from its post to its combination: so much of what a
- * byte of a large buffer costs, and of what it costs more where that does not
- * fit the cache. */
+/* Posted data stays in a cache until it is combined: these are the fractions of
+ * a byte's cost in a large buffer, and of its additional cost if the buffers do
+ * not fit the cache. */
 static const double STAGE_PART = 0.67;
 static const double MEMORY_PART = 0.45;
 
 struct shm_player {
     uint32_t rank;
     double now_ns;
-    double published_ns; /* of the round being played */
+    double published_ns; /* of the round that is being simulated */
     double finished_ns[2];
 };
 
 struct shm_setup {
     const struct algorithm *algorithm;
-    struct plan_shape shape; /* with the rank that plans */
+    struct plan_shape shape; /* with the rank that is being planned */
     double element_size;
     const struct simulation_machine *machine;
-    double oversubscription; /* ranks for each processor; 1 at least */
-    double user_byte_ns;     /* more for a byte of the user's buffers */
+    double oversubscription; /* ranks per processor; at least 1 */
+    /* Additional time for a byte of the user's buffers. */
+    double user_byte_ns;
     struct shm_player vranks[SHM_VRANKS];
     uint32_t n_vranks;
     struct plan plan;
-    double bytes;   /* that the vranks posted */
-    double work_ns; /* of all vranks */
+    double bytes;   /* posted by the virtual ranks */
+    double work_ns; /* of all virtual ranks */
 };
 
-/* The root, and others around. */
+/* The root, and other ranks evenly distributed. */
 static void
 setup_vranks(struct shm_setup *setup)
 {
@@ -57,7 +62,8 @@ setup_vranks(struct shm_setup *setup)
             (uint32_t)((setup->shape.root + (uint64_t)size * i / n) % size);
 }
 
-/* Who is not followed does what the last one does. */
+/* A rank that is not simulated is taken to do what the last virtual rank
+ * does. */
 static const struct shm_player *
 vrank_of(const struct shm_setup *setup, uint32_t rank)
 {
@@ -73,8 +79,8 @@ later(double one, double other)
     return one > other ? one : other;
 }
 
-/* What is copied is posted or combined at the same time. Messages are not in
- * shared-memory plans. */
+/* A copy is free because the same bytes are posted or combined at the same
+ * time. Shared-memory plans have no messages. */
 static double
 byte_ns(const struct shm_setup *setup, enum plan_kind kind)
 {
@@ -106,7 +112,7 @@ vrank_plan(struct shm_setup *setup,
     return error_pass(plan_status(&setup->plan));
 }
 
-/* Up to the publication. */
+/* Simulates the round up to its publication. */
 static void
 vrank_post(struct shm_setup *setup, struct shm_player *vrank, double free_ns)
 {
@@ -125,7 +131,7 @@ vrank_post(struct shm_setup *setup, struct shm_player *vrank, double free_ns)
     setup->work_ns += vrank->now_ns - begin_ns;
 }
 
-/* What follows it. */
+/* Simulates the rest of the round. */
 static void
 vrank_fetch(struct shm_setup *setup, struct shm_player *vrank)
 {
@@ -149,8 +155,8 @@ vrank_fetch(struct shm_setup *setup, struct shm_player *vrank)
         vrank->now_ns += TURN_NS * setup->oversubscription;
 }
 
-/* Who waits leaves the processors to others; together they do no more than
- * there is time for. */
+/* A waiting rank leaves the processors to the others; all ranks together cannot
+ * do more work than the processors have time for. */
 static void
 round_end(struct shm_setup *setup, uint32_t round)
 {
@@ -202,7 +208,8 @@ setup_end_ns(const struct shm_setup *setup)
     return end_ns;
 }
 
-/* What the last round took, so many times more. */
+/* Adds the time of the rounds that are skipped, given what the last round
+ * took. */
 static void
 setup_skip(struct shm_setup *setup, double round_ns, double round_bytes)
 {
@@ -240,7 +247,7 @@ setup_run(struct shm_setup *setup, uint32_t n_rounds)
     return HOOP_OK;
 }
 
-/* All that the ranks bring and get, if it does not fit the cache. */
+/* All inputs and outputs of the ranks, if they do not fit the cache. */
 static double
 user_byte_ns(const struct shm_setup *setup)
 {

@@ -1,4 +1,6 @@
-/* plan/team.c - some ranks of a communicator, in an order of their own */
+/*
+ * plan/team.c - a subset of a communicator's ranks, in an order of its own
+ */
 
 #include "plan/team.h"
 

@@ -1,4 +1,6 @@
-/* plan/topology.c - who stands where, and how a buffer is cut */
+/*
+ * plan/topology.c - neighbours in rings and pairs, and how a buffer is cut
+ */
 
 #include "plan/topology.h"
 
@@ -51,7 +53,8 @@ fold_levels(const struct plan_shape *shape)
     return levels;
 }
 
-/* Ranks in pairs: each pair makes one of too many rest. */
+/* The number of ranks that are in pairs: each surplus rank is idle and has an
+ * active partner. */
 static uint32_t
 fold_paired(const struct plan_shape *shape)
 {
@@ -90,8 +93,8 @@ block_whole(const struct plan_shape *shape, enum plan_buffer buffer)
     return (struct plan_span){.buffer = buffer, .count = shape->count};
 }
 
-/* The first element of a block; for block == size, the end of the last. The
- * granules that do not divide go to the first blocks, one each. */
+/* The first element of a block; for block == size, the end of the last. If
+ * granules are left over, each of the first blocks gets one more. */
 static size_t
 cut_first(const struct plan_shape *shape, uint32_t block)
 {
@@ -101,7 +104,7 @@ cut_first(const struct plan_shape *shape, uint32_t block)
     const size_t rest = n_granules % shape->size;
     const size_t before = each * block + (block < rest ? block : rest);
 
-    /* Only the last granule may be short; nothing else can pass count. */
+    /* Only the last granule may be short, so nothing else can exceed count. */
     return before == n_granules ? shape->count : before * shape->granule;
 }
 
@@ -133,8 +136,8 @@ block_cut_run(const struct plan_shape *shape,
     };
 }
 
-/* A planner keeps no state, so the prefix is summed anew: at a thousand ranks,
- * a tenth of a microsecond per step. */
+/* A planner keeps no state, so it sums the prefix each time: with a thousand
+ * ranks that takes a tenth of a microsecond per step. */
 static struct plan_span
 laid_out(const size_t *counts, enum plan_buffer buffer, uint32_t block)
 {

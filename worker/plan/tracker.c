@@ -1,21 +1,21 @@
 /*
- * plan/tracker.c - which byte of which step may move now
+ * plan/tracker.c - which bytes of which step may move now
  *
  * A new step is compared once with every active step of an earlier round. For
- * each pair of spans that conflict it keeps an edge, in its own coordinates:
+ * each pair of spans that conflict it stores an edge, in its own coordinates:
  * byte x of the step, begin <= x < end, meets byte x - shift of the earlier
- * one. Hence
+ * step. Hence
  *
  *     limit = min over edges of  max(begin, earlier.done + shift)
  *             unless earlier.done + shift >= end
  *
- * and nothing needs to be told when a step advances. An earlier step that is
- * complete holds nothing back, and its memory is used again: an edge knows the
- * number of the step it means and is void when the memory has another.
+ * and no step has to be notified when another one advances. A complete step
+ * restricts no other step, and its memory is reused: an edge stores the serial
+ * number of its earlier step and is ignored once the memory has another one.
  *
- * Earlier steps are looked at from the newest on. One that writes some bytes
- * has itself waited for all that touched them before and stands for these too,
- * which keeps edges few.
+ * Earlier steps are compared from the newest to the oldest. One that writes
+ * some bytes has itself waited for all steps that touched these bytes before.
+ * No edges to those are needed, which keeps edges few.
  */
 
 #include "plan/tracker.h"
@@ -33,10 +33,11 @@ struct track_edge {
     int64_t end;
     int64_t shift;
     const struct track_range *mine; /* the later step's reads or writes */
-    bool is_write;                  /* the earlier step writes there */
+    bool is_write;                  /* the earlier step writes these bytes */
 };
 
-/* Enough for every ring and chain, so that growing is the exception. */
+/* Enough for every ring and chain, so that most steps never grow their
+ * array. */
 enum {
     TRACK_EDGES_MIN = 8
 };
@@ -98,7 +99,8 @@ track_is_covered(const struct track *track, const struct track_edge *wanted)
     return false;
 }
 
-/* mine and theirs are what the two steps touch, at least one of them writing */
+/* Adds an edge if mine and theirs, of which at least one is written,
+ * overlap. */
 static enum hoop_status
 track_order(struct track *track,
             const struct track_range *mine,
@@ -152,7 +154,7 @@ tracker_range(const struct tracker *tracker, const struct plan_span *span)
     };
 }
 
-/* What is read where it is also written counts as written only. */
+/* A span that is both read and written counts as written only. */
 static void
 tracker_describe(const struct tracker *tracker, struct track *track)
 {
@@ -240,7 +242,8 @@ tracker_deinit(struct tracker *tracker)
     *tracker = (struct tracker){0};
 }
 
-/* The spare one that was used last is warm; it stands at the head. */
+/* The spare track that was used last is at the head and probably in the
+ * cache. */
 static struct track *
 tracker_take_spare(struct tracker *tracker)
 {
@@ -313,8 +316,8 @@ tracker_has_room(const struct tracker *tracker)
            tracker->round_next - oldest->round < LIMIT_TRACKER_ROUNDS;
 }
 
-/* All that is active is all there is: remember it. Without memory for that, it
- * is planned again. */
+/* Called when all steps of the plan are active. If there is no memory, the next
+ * operation plans again. */
 static void
 tracker_fill_cache(struct tracker *tracker)
 {
@@ -335,7 +338,8 @@ tracker_fill_cache(struct tracker *tracker)
     }
 }
 
-/* As before. Their serials stay, and so what the edges mean. */
+/* Activates the cached steps again. Their serial numbers do not change, so
+ * their edges stay valid. */
 static void
 tracker_replay(struct tracker *tracker)
 {

@@ -1,4 +1,6 @@
-/* plan/vrank.c - one rank of a checker run: its memory, and how its steps move */
+/*
+ * plan/vrank.c - one rank of a checker run: its memory, and how its steps move
+ */
 
 #include "plan/vrank.h"
 
@@ -57,7 +59,7 @@ vrank_refill(struct vrank *vrank)
     return HOOP_OK;
 }
 
-/* One element, all its bytes at once. */
+/* Combine all bytes of one element. */
 static void
 vrank_combine(struct vrank *vrank,
               const struct plan_step *step,
@@ -129,7 +131,8 @@ message_room(const struct vrank *target, const struct checker_message *message)
     return limit > message->n_taken ? limit - message->n_taken : 0;
 }
 
-/* Without a socket buffer, either side moves both. */
+/* Without a socket buffer, one call moves both the sender's and the receiver's
+ * step. */
 static uint64_t
 message_meet(struct vrank *vranks,
              struct checker_message *message,
