@@ -1,6 +1,4 @@
-/*
- * plan/binomial.c - a tree of ceil(log2 n) levels, for any size and any root
- */
+/* plan/binomial.c - a tree of ceil(log2 n) levels, for any size and any root */
 
 #include "plan/binomial.h"
 

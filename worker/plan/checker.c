@@ -1,6 +1,4 @@
-/*
- * plan/checker.c - proves an algorithm correct for one shape, in one process
- */
+/* plan/checker.c - proves an algorithm correct for one shape, in one process */
 
 #include "plan/checker.h"
 

@@ -1,6 +1,4 @@
-/*
- * plan/checker_messages.c - checks all messages and steps of a collective
- */
+/* plan/checker_messages.c - checks all messages and steps of a collective */
 
 #include "plan/checker_messages.h"
 

@@ -1,6 +1,4 @@
-/*
- * plan/checker_run.c - runs all ranks of a collective in random order
- */
+/* plan/checker_run.c - runs all ranks of a collective in random order */
 
 #include "plan/checker_run.h"
 

@@ -1,6 +1,4 @@
-/*
- * plan/checker_shm_run.c - runs all ranks of a shared-memory plan randomly
- */
+/* plan/checker_shm_run.c - runs all ranks of a shared-memory plan randomly */
 
 #include "plan/checker_shm_run.h"
 

@@ -1,6 +1,4 @@
-/*
- * plan/plan.c - a growable list of steps
- */
+/* plan/plan.c - a growable list of steps */
 
 #include "plan/plan.h"
 

@@ -1,6 +1,4 @@
-/*
- * plan/shm_plan.c - how shared-memory plans cut a call into rounds
- */
+/* plan/shm_plan.c - how shared-memory plans cut a call into rounds */
 
 #include "plan/shm_plan.h"
 

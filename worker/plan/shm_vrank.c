@@ -1,6 +1,4 @@
-/*
- * plan/shm_vrank.c - one rank of a shared-memory checker run, and its slots
- */
+/* plan/shm_vrank.c - one rank of a shared-memory checker run, and its slots */
 
 #include "plan/shm_vrank.h"
 

@@ -1,6 +1,4 @@
-/*
- * plan/simulation_range.c - ranges of elements of a buffer, and overlaps
- */
+/* plan/simulation_range.c - ranges of elements of a buffer, and overlaps */
 
 #include "plan/simulation_range.h"
 

@@ -1,6 +1,4 @@
-/*
- * plan/simulation_range.h - ranges of elements of a buffer, and overlaps
- */
+/* plan/simulation_range.h - ranges of elements of a buffer, and overlaps */
 
 #ifndef PLAN_SIMULATION_RANGE_H
 #define PLAN_SIMULATION_RANGE_H

@@ -1,6 +1,4 @@
-/*
- * plan/simulation_scheduler.c - simulates some rounds of an algorithm
- */
+/* plan/simulation_scheduler.c - simulates some rounds of an algorithm */
 
 #include "plan/simulation_scheduler.h"
 

@@ -1,6 +1,4 @@
-/*
- * plan/simulation_shm.c - estimates the cost of a shared-memory plan
- */
+/* plan/simulation_shm.c - estimates the cost of a shared-memory plan */
 
 #include "plan/simulation_shm.h"
 

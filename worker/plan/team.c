@@ -1,6 +1,4 @@
-/*
- * plan/team.c - a subset of a communicator's ranks, in an order of its own
- */
+/* plan/team.c - a subset of a communicator's ranks, in an order of its own */
 
 #include "plan/team.h"
 

@@ -1,6 +1,4 @@
-/*
- * plan/topology.c - neighbours in rings and pairs, and how a buffer is cut
- */
+/* plan/topology.c - neighbours in rings and pairs, and how a buffer is cut */
 
 #include "plan/topology.h"
 

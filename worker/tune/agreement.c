@@ -1,4 +1,4 @@
-/* tune/agreement.c - the table of a context's rank 0 becomes everybody's */
+/* tune/agreement.c - gives the table of a context's rank 0 to all its ranks */
 
 #include "tune/agreement.h"
 
@@ -10,7 +10,8 @@
 #include "plan/algorithms.h"
 
 enum {
-    /* The chain's connections are there; a tree's pay for themselves later. */
+    /* Up to this size a chain is used, whose connections exist already; beyond
+     * it, connecting a tree is worth its cost. */
     CHAIN_RANKS_MAX = 64,
 };
 
@@ -66,7 +67,7 @@ agreement_reach(struct comm_context *context, struct table *table)
         return error_raise(HOOP_E_INVALID,
                            "rank 0 refused what it was to decide: see its "
                            "error");
-    /* Rank 0, too: costs have been rounded on their way. */
+    /* Rank 0 decodes, too, because encoding has rounded the costs. */
     return table_decode(bytes, table);
 }
 
@@ -78,7 +79,7 @@ agreement_refuse(struct comm_context *context)
 
     if (context_size(context) == 1)
         return;
-    /* The others' failure to come is not what the caller asked about. */
+    /* The caller reports its own error, not a failure to send the refusal. */
     snprintf(text, sizeof(text), "%s", error_text());
     if (agreement_share(context, bytes, sizeof(bytes)) != HOOP_OK)
         log_debug("tune", "nobody told: %s", error_text());

@@ -1,4 +1,4 @@
-/* tune/benchmark.c - all algorithms in turns, when a world forms */
+/* tune/benchmark.c - measures all algorithms when a world forms */
 
 #include "tune/benchmark.h"
 
@@ -18,17 +18,18 @@
 enum {
     ELEMENT_BYTES = 4,
     GRANULE_BYTES = 64,
-    /* Counted ones, of which the middle one is taken; a first one is not. */
+    /* The measured runs, of which the median is used; one more run before them
+     * is not measured. */
     REPETITIONS = 3,
     BYTES_MAX = 2 << 20,
-    /* Whether to read each other's memory is decided by this much. */
+    /* The size at which reading each other's memory is measured. */
     DIRECT_BYTES = 512 << 10,
 };
 
-/* ... if it takes less of the time than that. */
+/* Reading each other's memory must take less than this fraction of the time. */
 static const double DIRECT_GAIN = 0.87;
 
-/* Each speaks for those around it: tune/samples_apply.c. */
+/* Each stands for the sizes around it: tune/samples_apply.c. */
 static const size_t sizes[] = {256, 4096, 32768, 256 << 10, BYTES_MAX};
 
 static const enum call_name names[COLLECTIVE_KINDS] = {
@@ -49,21 +50,23 @@ struct benchmark {
     struct comm_context *context;
     const struct plan_nodes *nodes;
     struct plan_shm_region shm_region;
-    bool is_agreement; /* each comes once with each session: no user's call */
+    /* The calls are part of the session's agreement, not a user's call. */
+    bool is_agreement;
     char *input;
     char *output;
-    uint64_t end_ns; /* rank 0's counts */
-    FILE *lines;     /* rank 0's; else NULL */
+    uint64_t end_ns; /* rank 0's is used */
+    FILE *lines;     /* on rank 0; elsewhere NULL */
 };
 
-/* What all run in turns. */
+/* The algorithms to compare, and the size of the call. */
 struct trial {
     const struct registry_entry *entries[SAMPLE_ENTRIES_MAX];
     size_t n;
     size_t n_bytes;
 };
 
-/* Of a sample, and whether the time is over: the largest of all ranks count. */
+/* The times of a sample, and whether the time limit has passed. Each value
+ * becomes the largest of all ranks. */
 struct timings {
     double ns[SAMPLE_ENTRIES_MAX][REPETITIONS];
     double is_over;
@@ -142,7 +145,7 @@ timed_run(const struct benchmark *benchmark,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* The largest of all ranks, for each. */
+/* Replace each value by the largest of all ranks. */
 static enum hoop_status
 timings_reduce(const struct benchmark *benchmark, struct timings *timings)
 {
@@ -197,7 +200,7 @@ line_add(const struct benchmark *benchmark,
     fputc('\n', benchmark->lines);
 }
 
-/* Each round begins with another one; the first is not counted. */
+/* Each round begins with another algorithm; the first round is not measured. */
 static enum hoop_status
 trial_run(const struct benchmark *benchmark,
           const struct trial *trial,
@@ -227,7 +230,8 @@ trial_run(const struct benchmark *benchmark,
     return HOOP_OK;
 }
 
-/* Those that suit; fewer than two: nothing to measure. */
+/* The algorithms that can run. If there are fewer than two, there is nothing to
+ * measure. */
 static struct trial
 trial_of(const struct benchmark *benchmark,
          enum collective_kind collective,
@@ -273,7 +277,7 @@ stream_close_at(FILE **stream)
         fclose(*stream);
 }
 
-/* Small ones first: whatever there is time for. */
+/* Small sizes come first, because time may run out. */
 enum hoop_status
 benchmark_run(struct comm_context *context,
               const struct plan_nodes *nodes,
@@ -311,8 +315,8 @@ benchmark_run(struct comm_context *context,
     return HOOP_OK;
 }
 
-/* Rank 0's clock counts: behind a barrier all begin with it, and who reads of
- * others is not through before they are. */
+/* Only rank 0's times are used: a barrier lets all ranks begin together, and a
+ * rank that reads the others' memory does not finish before they do. */
 static enum hoop_status
 direct_compare(const struct benchmark *benchmark, double *out_quotient)
 {

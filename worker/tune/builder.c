@@ -1,4 +1,6 @@
-/* tune/builder.c - a table of switch points, from the cost of the plans */
+/*
+ * tune/builder.c - builds a table of switch points from the cost of the plans
+ */
 
 #include "tune/builder.h"
 
@@ -9,27 +11,31 @@
 #include "tune/curve.h"
 
 enum {
-    /* Algorithms of one collective; more are not looked at. */
+    /* The algorithms of one collective that are considered at most. */
     CANDIDATES_MAX = 8,
-    /* Sizes at which the best is asked for: powers of two, 8 B to 256 MiB. */
+    /* The sizes at which the best algorithm is determined: powers of two, 8 B
+     * to 256 MiB. */
     GRID_FIRST = 3,
     GRID_LAST = 28,
-    /* Samples added where the best one changes, for each change. */
+    /* How often samples are added on both sides of each switch point. */
     REFINEMENTS_MAX = 3,
-    /* From so many ranks on, simulating takes long: fewer samples. The same
-     * where so many share a processor, which simulating takes from them. */
+    /* With so many ranks, or so many ranks per processor, simulating takes too
+     * long for more than a few samples. In the second case it also takes
+     * processor time from the other ranks. */
     MANY_RANKS = 24,
     MANY_ON_PROCESSOR = 4,
 };
 
-/* What is better by less stays behind. */
+/* An algorithm must be faster by this fraction to replace another one. */
 static const double GAIN_MIN = 0.03;
-/* Who combines less than this of what another does, and is as fast, is better:
- * processors have other work to do. */
+/* If two algorithms are equally fast, the one that combines less than this
+ * fraction of the other's elements is better, because processors have other
+ * work to do. */
 static const double COMBINING_GAIN = 0.9;
 
 enum {
-    COMBINING_BYTES = 1 << 20, /* at which that is counted */
+    /* The size at which combined elements are counted. */
+    COMBINING_BYTES = 1 << 20,
 };
 
 static const double sizes_of_few[] = {
@@ -41,7 +47,7 @@ struct candidates {
     size_t n;
     const struct registry_entry *entries[CANDIDATES_MAX];
     struct curve curves[CANDIDATES_MAX];
-    double combining[CANDIDATES_MAX]; /* estimate.h; 0: not looked at */
+    double combining[CANDIDATES_MAX]; /* as in estimate.h; 0: not counted */
 };
 
 static bool
@@ -83,8 +89,8 @@ curves_make(struct candidates *candidates)
     return HOOP_OK;
 }
 
-/* Compressed, sums take more bytes than what they were made of: then it is not
- * thrifty to send sums. Of many ranks, none is that much thriftier. */
+/* Compressed sums take more bytes than the data they are made of, so sending
+ * sums saves nothing. With many ranks, no algorithm combines that much less. */
 static enum hoop_status
 combining_count(struct candidates *candidates)
 {
@@ -111,7 +117,8 @@ candidate_does(const struct candidates *candidates,
     return form == TABLE_EVEN || !candidates->entries[index]->is_even_only;
 }
 
-/* Of those that take as long as the fastest, the one that combines least. */
+/* Of the algorithms that take as long as the fastest, the one that combines
+ * least. */
 static size_t
 least_combining_at(const struct candidates *candidates,
                    double bytes,
@@ -132,7 +139,8 @@ least_combining_at(const struct candidates *candidates,
     return best;
 }
 
-/* held: the one before it in size, who keeps its place against little gain. */
+/* held is the algorithm for the next smaller size; a better one must be clearly
+ * faster. */
 static size_t
 best_at(const struct candidates *candidates,
         double bytes,
@@ -154,7 +162,8 @@ best_at(const struct candidates *candidates,
     return least_combining_at(candidates, bytes, form, best);
 }
 
-/* Where right gets better than left, between two sizes. */
+/* The size between below and above at which pair[1] becomes better than
+ * pair[0]. */
 static double
 crossing_of(const struct candidates *candidates,
             const size_t pair[2],
@@ -175,7 +184,7 @@ crossing_of(const struct candidates *candidates,
     return below;
 }
 
-/* The segments by the curves as they are; crossings into out_row. */
+/* Make a row from the current curves. */
 static void
 row_make(const struct candidates *candidates,
          enum table_form form,
@@ -211,7 +220,7 @@ index_of(const struct candidates *candidates,
     return index;
 }
 
-/* Sample both sides of each change just there. */
+/* Sample the algorithms on both sides of each switch point at that size. */
 static enum hoop_status
 row_refine(struct candidates *candidates, const struct table_row *row)
 {

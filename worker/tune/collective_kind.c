@@ -1,4 +1,4 @@
-/* tune/collective_kind.c - of which collective of the registry a call is a form */
+/* tune/collective_kind.c - the registry's collective that a call belongs to */
 
 #include "tune/collective_kind.h"
 

@@ -1,6 +1,4 @@
-/*
- * tune/collective_kind.h - the registry's collective that a call belongs to
- */
+/* tune/collective_kind.h - the registry's collective that a call belongs to */
 
 #ifndef TUNE_COLLECTIVE_KIND_H
 #define TUNE_COLLECTIVE_KIND_H

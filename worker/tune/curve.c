@@ -1,4 +1,6 @@
-/* tune/curve.c - what an algorithm costs over the size, from a few samples */
+/*
+ * tune/curve.c - cost of an algorithm as a function of size, from a few samples
+ */
 
 #include "tune/curve.h"
 

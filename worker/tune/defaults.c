@@ -1,11 +1,12 @@
-/* tune/defaults.c - what was measured before is not estimated again */
+/* tune/defaults.c - choices that were measured, used instead of estimates */
 
 #include "tune/defaults.h"
 
 #include <assert.h>
 
 enum {
-    /* Of the larger buffer; below, two waits more cost what a copy less saves. */
+    /* The size of the larger buffer. Below it, the two additional waits of a
+     * direct algorithm cost as much as the copy that it saves. */
     DIRECT_FROM_BYTES = 128 << 10,
 };
 
@@ -55,7 +56,7 @@ defaults_collection_of(enum defaults_kind kind)
     return NULL;
 }
 
-/* False: nothing was recorded there. */
+/* Returns false if nothing was measured for this place. */
 static bool
 kind_apply(enum defaults_kind kind,
            const struct estimate_place *place,
@@ -76,7 +77,7 @@ kind_apply(enum defaults_kind kind,
     return is_known;
 }
 
-/* Every collective that can be done so, from some size on. */
+/* Use the direct algorithm of every collective that has one for large sizes. */
 static void
 direct_apply(struct table *table)
 {

@@ -1,15 +1,16 @@
 /*
- * tune/estimate.c - what one algorithm would cost at one size
+ * tune/estimate.c - estimates what one algorithm costs at one size
  *
- * Of large communicators, the first ranks are simulated for all:
+ * For large communicators, only the first ranks are simulated:
  *
- *     dense   a rank has many steps: what few ranks take with messages of the
- *             same size, for as many steps as there really are
- *     light   a rank has a handful: trees and chains. Up to thousands they are
- *             simulated as they are; beyond that, what twice the ranks take
- *             more, they take again
+ *     dense   A rank has many steps. The time of few ranks with messages of the
+ *             same size is scaled to the real number of steps.
+ *     light   A rank has a handful of steps: trees and chains. Up to a thousand
+ *             ranks are simulated as they are. Beyond that, each doubling of
+ *             the ranks is assumed to multiply the time by the same factor.
  *
- * Where more ranks share a processor, all of it takes so much longer.
+ * If more ranks share a processor than in the simulation, the time is
+ * multiplied accordingly.
  */
 
 #include "tune/estimate.h"
@@ -22,12 +23,12 @@
 enum {
     ELEMENT_BYTES = 4,
     GRANULE = 64 / ELEMENT_BYTES,
-    /* Of all ranks: a millisecond, or some. */
+    /* Steps of all ranks; they take about a millisecond or a few. */
     STEPS_MAX = 20000,
     RANKS_FEW = 64,
     STEPS_LIGHT = 4,
     RANKS_LIGHT = 1024,
-    /* Rounds looked at to count steps; the others are like them. */
+    /* Rounds that are planned to count steps; the others are like them. */
     ROUNDS_COUNTED = 256,
 };
 
@@ -67,7 +68,8 @@ struct workload {
     double n_elements;
 };
 
-/* Of a rank in the middle; an odd one, a leaf of trees, is like most. */
+/* Counts the steps of a rank in the middle. Its number is odd, which makes it a
+ * leaf of a tree, as most ranks are. */
 static enum hoop_status
 workload_count(const struct algorithm *algorithm,
                const struct plan_shape *shape,
@@ -120,7 +122,7 @@ simulate(const struct estimate_place *place,
     return HOOP_OK;
 }
 
-/* The first n_ranks of a place. */
+/* The nodes of the first n_ranks ranks. */
 static enum hoop_status
 place_begin(const struct estimate_place *full,
             uint32_t n_ranks,
@@ -144,7 +146,7 @@ estimate_oversubscription(const struct estimate_place *place)
     return oversubscription > 1 ? oversubscription : 1;
 }
 
-/* Messages of the size that they have among all. */
+/* The messages are as large as they are among all ranks. */
 static enum hoop_status
 dense_simulate(const struct estimate_place *full,
                const struct algorithm *algorithm,
@@ -181,7 +183,7 @@ dense_simulate(const struct estimate_place *full,
     return HOOP_OK;
 }
 
-/* One rank's part, as it is, of a communicator of n_ranks. */
+/* Simulates the same call in a communicator of the first n_ranks ranks. */
 static enum hoop_status
 part_simulate(const struct estimate_place *full,
               const struct algorithm *algorithm,
@@ -232,7 +234,7 @@ light_simulate(const struct estimate_place *full,
     return HOOP_OK;
 }
 
-/* More ranks than are simulated in any case. */
+/* For more ranks than are simulated in any case. */
 static enum hoop_status
 large_simulate(const struct estimate_place *place,
                const struct registry_entry *entry,
@@ -250,7 +252,7 @@ large_simulate(const struct estimate_place *place,
     enum hoop_status status = workload_count(algorithm, &filled, &workload);
     if (status != HOOP_OK)
         return error_pass(status);
-    /* A ring: with fewer elements, most of its messages would be none. */
+    /* A ring: with fewer elements, most of its messages would be empty. */
     if (workload.n_steps >= shape->size)
         return dense_simulate(place, algorithm, &filled, &workload, out_ns);
     status = workload_count(algorithm, shape, &workload);
@@ -278,7 +280,7 @@ estimate_cost(const struct estimate_place *place,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Elements that a rank combines in one round. */
+/* The elements that a rank combines in one round. */
 static double
 combined_in(const struct plan *plan)
 {

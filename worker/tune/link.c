@@ -1,4 +1,4 @@
-/* tune/link.c - what messages and bytes cost: as said by HOOP_DEBUG_LINK, or usual */
+/* tune/link.c - costs of messages and bytes, from HOOP_DEBUG_LINK or typical */
 
 #include "tune/link.h"
 
@@ -19,7 +19,7 @@ enum quantity {
     QUANTITY_COUNT,
 };
 
-/* What a value may be, in ns, bytes per second, or just so. */
+/* The range of a value, in ns, in bytes per second or without a unit. */
 static const struct {
     double min;
     double max;
@@ -50,11 +50,11 @@ static const struct unit units[] = {
     {"", QUANTITY_COUNT, 1},
 };
 
-/* A key says one or two members of the machine. */
+/* A name of HOOP_DEBUG_LINK and the one or two members that it sets. */
 struct key {
     const char *name;
     enum quantity quantity;
-    size_t places[2]; /* offsets of doubles */
+    size_t places[2]; /* offsets of doubles in struct simulation_machine */
     size_t n_places;
 };
 
@@ -117,7 +117,8 @@ processors_here(void)
     return (uint32_t)CPU_COUNT(&set);
 }
 
-/* Half of what the processors share: sums, and what is added to them. */
+/* Half of the cache that the processors share, because a combination touches
+ * the sums and what is added to them. */
 static uint64_t
 cache_here(void)
 {
@@ -147,7 +148,8 @@ link_usual(void)
     };
 }
 
-/* Digits, perhaps with a point, whatever the locale; the rest is the unit. */
+/* Takes digits with an optional decimal point, in any locale; the rest of the
+ * text is the unit. */
 static bool
 number_take(const char **text, double *out_number)
 {
@@ -225,7 +227,7 @@ value_store(const struct key *key,
         memcpy((char *)machine + key->places[i], &value, sizeof(value));
 }
 
-/* What has been said of a machine so far. */
+/* The machine as parsed so far. */
 struct parsed {
     struct simulation_machine machine;
     bool is_given[COUNT_OF(keys)];
@@ -251,7 +253,7 @@ key_take(const char *where,
     return HOOP_OK;
 }
 
-/* One "name=value". */
+/* Takes one "name=value". */
 static enum hoop_status
 item_take(const char *where, char *item, struct parsed *parsed)
 {

@@ -1,4 +1,6 @@
-/* tune/link_probe.c - what messages cost here: a few are sent, at join */
+/*
+ * tune/link_probe.c - measures the cost of messages at join, by sending a few
+ */
 
 #include "tune/link_probe.h"
 
@@ -17,9 +19,11 @@ enum {
     LARGE_TIMES = 6,
 };
 
-/* For messages in a row: four of the large at 1 Gbit/s. */
+/* The total time of consecutive messages: about three large ones at 1
+ * Gbit/s. */
 static const double BURST_NS = 12e6;
-/* Of the one before, who is faster than that still gains speed. */
+/* A message that takes less than this fraction of the time of the one before
+ * shows that messages still get faster. */
 static const double BURST_GAIN = 0.75;
 
 struct range {
@@ -27,15 +31,16 @@ struct range {
     double max;
 };
 
-/* One way, and for a byte; beyond them, something else was measured. */
+/* Plausible ranges of the time in one direction and of the time per byte. A
+ * value outside them was caused by something else. */
 static const struct range way_inside_ns = {3e2, 6e4};
 static const struct range way_between_ns = {5e3, 5e7};
 static const struct range byte_inside_ns = {0.05, 1};
 static const struct range byte_between_ns = {0.05, 1000};
 
-/* Of a message's way, what passes on each of the two processors, and what a rank
- * that waits takes from others. Where ranks share processors, most of the way is
- * waking up. */
+/* The fractions of a message's time in one direction that pass on each of the
+ * two processors, and that a waiting rank takes from the others. If ranks share
+ * processors, most of the time is for waking up. */
 struct parts {
     double overhead;
     double wait;
@@ -43,18 +48,18 @@ struct parts {
 
 static const struct parts parts_alone = {.overhead = 0.25, .wait = 0.4};
 static const struct parts parts_oversubscribed = {.overhead = 0.2, .wait = 0.2};
-/* Through memory, where no system call is made for a message. */
+/* Through shared memory, where a message needs no system call. */
 static const struct parts parts_memory = {.overhead = 0.05, .wait = 0.05};
 
-/* A way that is shorter than this nobody had to be woken for: both ends were
- * awake, and memory carried the message. Where ranks share processors most will
- * sleep: on the way comes a wake-up, and whom it reaches is switched to, as
- * somebody else had been before. */
+/* If a message took less than AWAKE_NS, nobody had to be woken: both ends were
+ * awake, and shared memory carried the message. If ranks share processors, most
+ * of them will sleep: a message then also takes the time to wake its receiver
+ * and to switch to it. */
 static const double AWAKE_NS = 4000;
 static const double WAKE_NS = 6500;
 static const double SWITCH_NS = 1000;
 
-/* To powers of 4/3, within the range. */
+/* Rounds to powers of 4/3 times the minimum, within the range. */
 static double
 round_to(double value, struct range range)
 {
@@ -71,7 +76,7 @@ way_of(const struct link_probe_times *times, struct range range)
     return round_to(times->small_ns / 2, range);
 }
 
-/* n_ways: how often the message passes until its answer is here. */
+/* n_ways is how many large messages are sent until the answer has arrived. */
 static double
 byte_of(const struct link_probe_times *times,
         unsigned n_ways,
@@ -142,7 +147,8 @@ link_probe_apply(const struct link_probe_times *inside,
         const double way_ns = way_of(between, way_between_ns);
         const double rest_ns = way_ns - 2 * machine->send_ns;
 
-        /* What it costs the processors is known by now, or usual. */
+        /* The processor time is known from the first partner, or is the typical
+         * one. */
         machine->latency_between_ns =
             rest_ns > way_ns / 4 ? rest_ns : way_ns / 4;
         machine->link_between_ns = byte_of(between, 1, byte_between_ns);
@@ -175,14 +181,15 @@ message_run(struct comm_context *context, const struct engine_message *message)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Whom messages go to, and where they lie. */
+/* Where messages go, and the buffer for them. */
 struct partner {
     struct comm_context *context;
     uint32_t peer;
-    uint8_t *bytes; /* LINK_PROBE_LARGE_BYTES */
+    uint8_t *bytes; /* of LINK_PROBE_LARGE_BYTES */
 };
 
-/* What no codec makes smaller; n_bytes is a multiple of 8. */
+/* Fills bytes with data that no codec compresses; n_bytes is a multiple of
+ * 8. */
 static void
 fill_with_noise(uint8_t *bytes, size_t n_bytes)
 {
@@ -196,7 +203,7 @@ fill_with_noise(uint8_t *bytes, size_t n_bytes)
     }
 }
 
-/* How long it takes, there and back. */
+/* Measures the time of a message and its answer. */
 static enum hoop_status
 exchange(const struct partner *partner,
          size_t n_there,
@@ -218,7 +225,7 @@ exchange(const struct partner *partner,
     return HOOP_OK;
 }
 
-/* The best of n_times. */
+/* Measures the best of n_times exchanges. */
 static enum hoop_status
 best_of(const struct partner *partner,
         unsigned n_times,
@@ -255,7 +262,8 @@ inside_measure(const struct partner *partner,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Those of medium size come last: the line has saved nothing then, either. */
+/* Those of medium size come last, when the link has used up its burst
+ * allowance. */
 static enum hoop_status
 between_measure(const struct partner *partner,
                 struct link_probe_times *out_times)
@@ -277,7 +285,8 @@ between_measure(const struct partner *partner,
     return HOOP_OK;
 }
 
-/* Answer everything with as much, n_max bytes at most, until nothing comes. */
+/* Answers each message with one of the same size, at most n_max bytes, until an
+ * empty one arrives. */
 static enum hoop_status
 echo(struct comm_context *context, uint8_t *bytes, size_t n_max)
 {
@@ -300,11 +309,11 @@ echo(struct comm_context *context, uint8_t *bytes, size_t n_max)
     return HOOP_OK;
 }
 
-/* One of rank 0's node, one of the next node; 0: there is none. */
+/* One rank of rank 0's node, and one of the next node; 0: there is none. */
 struct partners {
     uint32_t inside;
     uint32_t between;
-    uint32_t n_inside; /* ranks of rank 0's node */
+    uint32_t n_inside; /* ranks on rank 0's node */
 };
 
 static struct partners
@@ -339,7 +348,7 @@ partner_measure(const struct partner *partner,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Rank 0's part. */
+/* Runs on rank 0. */
 static enum hoop_status
 partners_measure(struct comm_context *context,
                  const struct partners *partners,

@@ -1,4 +1,4 @@
-/* tune/overrides.c - algorithms that somebody insists on: HOOP_ALGORITHM */
+/* tune/overrides.c - algorithms that the user chose by HOOP_ALGORITHM */
 
 #include "tune/overrides.h"
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-/* As many as a shared region has room for. */
+/* The most ranks that can share a region. */
 enum {
     FLAT_RANKS = 64
 };
@@ -18,7 +18,7 @@ struct names {
     size_t n_used;
 };
 
-/* "ring, chain" */
+/* Builds a list like "ring, chain". */
 static void
 names_add(struct names *names, const char *name)
 {
@@ -59,7 +59,7 @@ algorithm_refuse(const char *where,
                        where, name, registry_name(collective), names.text);
 }
 
-/* One "collective:algorithm". */
+/* Takes one "collective:algorithm". */
 static enum hoop_status
 item_take(const char *where, char *item, struct overrides *overrides)
 {
@@ -106,7 +106,7 @@ overrides_parse(const char *where,
     return HOOP_OK;
 }
 
-/* It needs more than these ranks share. */
+/* Does entry need more than these ranks share? */
 static bool
 is_amiss(const struct registry_entry *entry,
          const struct plan_shm_region *shm_region)

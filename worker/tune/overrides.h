@@ -1,6 +1,4 @@
-/*
- * tune/overrides.h - algorithms that the user chose by HOOP_ALGORITHM
- */
+/* tune/overrides.h - algorithms that the user chose by HOOP_ALGORITHM */
 
 #ifndef TUNE_OVERRIDES_H
 #define TUNE_OVERRIDES_H

@@ -1,4 +1,4 @@
-/* tune/placement.c - which ranks of a context share a host, by the roster */
+/* tune/placement.c - finds the ranks of a context that share a host */
 
 #include "tune/placement.h"
 

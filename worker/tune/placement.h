@@ -1,6 +1,4 @@
-/*
- * tune/placement.h - finds the ranks of a context that share a host
- */
+/* tune/placement.h - finds the ranks of a context that share a host */
 
 #ifndef TUNE_PLACEMENT_H
 #define TUNE_PLACEMENT_H

@@ -1,4 +1,4 @@
-/* tune/sample_store.c - samples of this machine, kept for the next job */
+/* tune/sample_store.c - keeps samples of this machine for later jobs */
 
 #include "tune/sample_store.h"
 
@@ -36,7 +36,8 @@ text_add(struct digest *digest, const char *text)
     digest_add(digest, text, strlen(text) + 1);
 }
 
-/* Of the first one: others are like it. */
+/* Adds the model of the first processor; the others are assumed to be the
+ * same. */
 static void
 processor_add(struct digest *digest)
 {
@@ -51,7 +52,7 @@ processor_add(struct digest *digest)
     }
 }
 
-/* Times of others than there are say nothing about these. */
+/* Samples of other algorithms would say nothing about these. */
 static void
 algorithms_add(struct digest *digest)
 {
@@ -112,7 +113,8 @@ sample_store_read(const char *path)
     return NULL;
 }
 
-/* What is there is fine; what cannot be made, the file's open tells. */
+/* Folders that exist are fine; if one cannot be made, opening the file
+ * fails. */
 static void
 folders_make(const char *path)
 {

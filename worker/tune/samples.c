@@ -1,4 +1,4 @@
-/* tune/samples.c - what was measured here: algorithms that ran in turns */
+/* tune/samples.c - measured times of algorithms, which override the model */
 
 #include "tune/samples.h"
 
@@ -14,7 +14,7 @@ enum {
     LINE_BYTES_MAX = 1024,
 };
 
-/* A quarter of an hour: what takes longer was not measured. */
+/* About 18 minutes; no sample takes longer. */
 static const uint64_t NS_MAX = (uint64_t)1 << 40;
 static const uint64_t SIZE_MAX_BYTES = (uint64_t)1 << 50;
 
@@ -24,7 +24,7 @@ struct reader {
     struct samples *samples;
 };
 
-/* Digits and nothing else. */
+/* Accepts only digits. */
 static bool
 number_parse(const char *text, uint64_t max, uint64_t *out_number)
 {
@@ -41,7 +41,7 @@ number_parse(const char *text, uint64_t max, uint64_t *out_number)
     return number <= max;
 }
 
-/* The next word of a line; "" at its end. */
+/* Returns the next word of a line; "" at its end. */
 static char *
 word_take(char **line)
 {
@@ -79,7 +79,7 @@ head_take(const struct reader *reader, char **line, struct sample *sample)
     return HOOP_OK;
 }
 
-/* One "ring=885000". */
+/* Takes one "ring=885000". */
 static enum hoop_status
 time_take(const struct reader *reader, char *word, struct sample *sample)
 {
@@ -144,7 +144,7 @@ line_take(struct reader *reader, char *line)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* One line, without its newline. */
+/* Parses one line, without its newline. */
 static enum hoop_status
 line_read(struct reader *reader, const char *text, size_t n_bytes)
 {
@@ -185,7 +185,7 @@ sample_compare(const void *left, const void *right)
     return 0;
 }
 
-/* Keeps the text, which must be read again where it travels to. */
+/* Keeps the text, because other ranks parse it again. */
 static enum hoop_status
 text_keep(struct samples *samples, const char *text, size_t n_bytes)
 {

@@ -1,25 +1,26 @@
 /*
- * tune/samples_apply.c - who won takes the place of what the model chose
+ * tune/samples_apply.c - lets measured times replace the model's choices
  *
- * A size that was measured speaks for those up to half way to the next one that
- * was, by quotient, and for none that is more than four times as large or as
- * small.
+ * A size that was measured stands for the sizes up to the geometric mean with
+ * the next measured size, but for none that is more than four times as large or
+ * as small.
  */
 
 #include "tune/samples.h"
 
 enum {
     REACH = 4,
-    /* Of so many samples, so many must be won. */
+    /* WINS of WINS_OF samples must be faster. */
     WINS = 3,
     WINS_OF = 4,
 };
 
-/* The samples of one form, collective and size. */
+/* The samples of one number of ranks and nodes, collective and size. */
 struct sample_set {
     const struct sample *samples;
     size_t n;
-    const struct plan_shm_region *shm_region; /* of who wants to know who won */
+    /* What the ranks share for whom the fastest is sought. */
+    const struct plan_shm_region *shm_region;
 };
 
 static bool
@@ -30,7 +31,7 @@ is_same_set(const struct sample *one, const struct sample *other)
            one->n_bytes == other->n_bytes;
 }
 
-/* The one that begins at samples->all[first]. */
+/* The set that begins at samples->all[first]. */
 static struct sample_set
 sample_set_at(const struct samples *samples, size_t first)
 {
@@ -59,7 +60,7 @@ sample_set_is_faster(const struct sample_set *sample_set,
     return n_both >= SAMPLES_MIN && n_won * WINS_OF >= n_both * WINS;
 }
 
-/* Whoever holds the place is challenged by all others in turn. */
+/* Compares each algorithm with the best so far, which is at first holder. */
 static const struct registry_entry *
 winner_of(const struct sample_set *sample_set,
           const struct registry_entry *holder,
@@ -98,7 +99,8 @@ middle_of(uint64_t below, uint64_t above)
     return below;
 }
 
-/* Races of one form and collective: those from first to end. */
+/* The samples [first, end) of one number of ranks and nodes and one
+ * collective. */
 struct sample_range {
     const struct samples *samples;
     size_t first;
@@ -125,7 +127,7 @@ struct span {
     uint64_t up_to_bytes;
 };
 
-/* For which sizes the sample_set that begins at speaks. */
+/* The sizes for which the set that begins at index at stands. */
 static struct span
 span_of(const struct sample_range *sample_range,
         size_t at,
@@ -160,7 +162,7 @@ row_apply(const struct sample_range *sample_range,
     const enum collective_kind collective = all[sample_range->first].collective;
     const struct table_row model = table->rows[collective][form];
     struct table_row row = {.n_points = 0};
-    uint64_t up_to_bytes = 0; /* what the row says so far */
+    uint64_t up_to_bytes = 0; /* up to which size the row is complete */
 
     for (size_t at = sample_range->first; at < sample_range->end;) {
         struct sample_set sample_set = sample_set_at(sample_range->samples, at);

@@ -1,8 +1,9 @@
 /*
- * tune/shm_region_forming.c - memory for all ranks of a communicator, if it can be
+ * tune/shm_region_forming.c - creates the shared region of a communicator
  *
- * Two all-gathers: of the places of the shared region and of all bells, and where others
- * may read in a rank's memory; then of how much of that each rank has found.
+ * The ranks run two all-gathers: first of the handles of the shared region and
+ * of all wake-up pipes, and of the addresses at which a rank's memory may be
+ * read; then of how much of that each rank could use.
  */
 
 #include "tune/shm_region_forming.h"
@@ -17,27 +18,30 @@
 #include "plan/algorithms.h"
 #include "transport/shm_region.h"
 
-/* What each rank says first. Alike on one host. */
+/* What each rank sends first. All ranks are on one host, so they agree on the
+ * layout of this struct. */
 struct card {
     uint32_t is_willing;
-    uint32_t may_read; /* its memory, from there */
+    /* Other ranks may read its memory, beginning at attach. */
+    uint32_t may_read;
     struct cma_address attach;
-    struct memory_handle shm_region; /* rank 0's */
+    struct memory_handle shm_region; /* from rank 0 */
     struct wakeup_handle bell;
 };
 
-/* And then; one is less than the other. */
+/* What each rank sends second. A smaller value means that less succeeded. */
 enum answer {
     ANSWER_NO,
-    ANSWER_HALL,    /* there is one */
-    ANSWER_READING, /* and the memory of all others can be read */
+    ANSWER_HALL,    /* the rank can use the shared region */
+    ANSWER_READING, /* and it can read the memory of all other ranks */
 };
 
 struct forming {
     struct engine *engine;
     struct comm_context *context;
     const struct shm_region_modes *modes;
-    struct shm_region *shm_region; /* NULL: it has failed here */
+    /* NULL: the rank has none, or could not open it. */
+    struct shm_region *shm_region;
 };
 
 static enum hoop_status
@@ -48,7 +52,7 @@ gather(struct comm_context *context, const void *own, void *all, size_t n_bytes)
                  .dtype = HOOP_UINT8,
                  .root = context_settings(context),
                  .count = n_bytes},
-        /* Its connections are there. */
+        /* The connections of the ring exist already. */
         .algorithm = &algorithm_allgather_ring,
         .shape =
             {
@@ -150,7 +154,7 @@ others_attach(struct forming *forming, const struct card *cards)
     return shm_region_enable_cma(forming->shm_region);
 }
 
-/* How well it went here. */
+/* Returns how much this rank can use. */
 static uint8_t
 cards_read(struct forming *forming, const struct card *cards)
 {
@@ -228,7 +232,7 @@ shm_region_form(struct engine *engine,
     if (size == 1 || size > SHM_REGION_RANKS ||
         !is_on_one_host(context, roster))
         return HOOP_OK;
-    /* The context's own deadline is for what the user calls. */
+    /* The context's own timeout is for the user's calls. */
     if (deadline_ns != CLOCK_NEVER)
         context_set_timeout(context, (uint32_t)clock_left_ms(deadline_ns));
     const enum hoop_status status = forming_agree(&forming);

@@ -1,4 +1,4 @@
-/* tune/table.c - up to which size each algorithm does each collective */
+/* tune/table.c - which algorithm runs each collective, by size */
 
 #include "tune/table.h"
 

@@ -1,14 +1,15 @@
 /*
  * tune/table_wire.c - a table of switch points as bytes, and back
  *
- *     [version, machine, [row, ...], bytes of samples, loss, is there a benchmark,
+ *     [version, machine, [row, ...], bytes of samples, loss, needs benchmark,
  *         defaults]
  *     machine: [processors, bytes of cache, cost, ...], a cost in millionths of
  *         a nanosecond
  *     row: [collective, form, override or nil, [up to, algorithm, ...]]
  *
- * Names rather than numbers: two builds may list different algorithms. A row
- * of uneven blocks is left out where it equals that of even ones.
+ * Names are used rather than numbers, because two builds may list different
+ * algorithms. A row for uneven blocks is left out if it equals the one for even
+ * blocks.
  */
 
 #include <assert.h>
@@ -26,13 +27,14 @@ enum {
     NAME_MAX_BYTES = 32,
     FIELDS = 7,
     ROW_FIELDS = 4,
-    MACHINE_FIELDS = 2, /* before its costs */
+    MACHINE_FIELDS = 2, /* before the costs */
     N_COSTS = 12,
-    /* More than the last fields have, and the bytes of a number. */
+    /* More zero bytes than the last fields and the bytes of a number can end
+     * with. */
     ZEROS_LEFT = 32,
 };
 
-/* No cost of a message or a byte is above a second. */
+/* The cost of a message or a byte is at most a second. */
 static const double COST_MAX_NS = 1e9;
 static const double COST_UNIT_NS = 1e-6;
 
@@ -192,7 +194,7 @@ entry_unpack(struct unpack *unpack,
     return HOOP_OK;
 }
 
-/* The sizes ascend to the largest there is. */
+/* The sizes must ascend, and the last one must be the largest there is. */
 static enum hoop_status
 points_unpack(struct unpack *unpack,
               enum collective_kind collective,
@@ -251,7 +253,8 @@ row_unpack(struct unpack *unpack, struct table *table)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* What was left out is as with even blocks; nothing else is missing. */
+/* Copies the rows for even blocks where those for uneven ones were left out; no
+ * other row may be missing. */
 static enum hoop_status
 rows_complete(struct table *table, enum collective_kind collective)
 {
@@ -297,7 +300,8 @@ rows_unpack(struct unpack *unpack, struct table *table)
     return HOOP_OK;
 }
 
-/* All but most of the zeros that fill it up: each of them is a value, too. */
+/* The size without most of the zeros that fill the buffer, each of which would
+ * count as a value. */
 static size_t
 bytes_used(const uint8_t bytes[LIMIT_TUNE_TABLE])
 {

@@ -1,4 +1,4 @@
-/* tune/tuner.c - what a session knows for its tables of switch points */
+/* tune/tuner.c - the inputs of a session's tables of switch points */
 
 #include "tune/tuner.h"
 
@@ -19,7 +19,7 @@
 static const char FROM_ALGORITHM[] = "HOOP_ALGORITHM";
 static const char FROM_LINK[] = "HOOP_DEBUG_LINK";
 
-/* A table that was built, without what is overridden. */
+/* A table that was built, without overrides. */
 struct cached_table {
     TAILQ_ENTRY(cached_table) link;
     uint64_t layout;
@@ -30,23 +30,24 @@ TAILQ_HEAD(cached_table_list, cached_table);
 
 struct tuner {
     const struct roster *roster;
-    pthread_mutex_t lock; /* for all below */
+    pthread_mutex_t lock; /* protects all members below */
     struct overrides overrides;
     enum codec_loss loss;
     bool is_coded;
     struct simulation_machine machine;
     bool has_machine;
     bool may_share;
-    bool requires_cma; /* since it was created */
+    bool requires_cma; /* never changes */
     bool has_agreed;
     enum defaults_kind defaults;
-    char *store;             /* HOOP_TUNING=auto: a path; else NULL */
-    struct samples *samples; /* NULL: none were read */
-    struct cached_table_list cached_table; /* the last used first */
+    /* HOOP_TUNING=auto: the path of the file; else NULL. */
+    char *store;
+    struct samples *samples;               /* NULL: there are none */
+    struct cached_table_list cached_table; /* the most recently used first */
     unsigned n_cached_tables;
 };
 
-/* The model alone shall decide. */
+/* Shall only the model choose? */
 static bool
 is_model_only(const struct tuner_options *options)
 {
@@ -65,7 +66,8 @@ is_automatic(const struct tuner_options *options)
     return has_samples(options) && strcmp(options->samples, "auto") == 0;
 }
 
-/* Who says what links cost wants to see what follows from that. */
+/* A user who sets HOOP_DEBUG_LINK wants to see the choices that follow from
+ * it. */
 static enum defaults_kind
 defaults_of(const struct tuner_options *options)
 {
@@ -74,7 +76,8 @@ defaults_of(const struct tuner_options *options)
     return strcmp(options->transport, "tcp") == 0 ? DEFAULTS_TCP : DEFAULTS_SHM;
 }
 
-/* Who has no folder to keep samples in goes without: it is no reason to fail. */
+/* If there is no folder to keep samples in, the job runs without; that is not
+ * an error. */
 static enum hoop_status
 samples_open(struct tuner *tuner, const struct tuner_options *options)
 {
@@ -277,7 +280,8 @@ tuner_wants_samples(struct tuner *tuner, const struct plan_nodes *nodes)
     return wants;
 }
 
-/* The caller holds the lock. Too many are as before: these are not cached_table. */
+/* The caller holds the lock. If the samples together exceed the limit, this
+ * fails and the new ones are not kept. */
 static enum hoop_status
 samples_append(struct tuner *tuner, const char *text)
 {
@@ -307,7 +311,7 @@ tuner_add_samples(struct tuner *tuner, const char *text)
         log_debug("tune", "races are not kept: %s", error_text());
 }
 
-/* FNV-1a: equal layouts are equal tables. */
+/* FNV-1a. Tables of equal layouts are equal. */
 static uint64_t
 layout_of(const struct plan_nodes *nodes,
           const struct plan_shm_region *shm_region)
@@ -321,7 +325,8 @@ layout_of(const struct plan_nodes *nodes,
     return hash;
 }
 
-/* To the front. NULL: not there. The caller holds the lock. */
+/* Moves the table to the front. Returns NULL if there is none. The caller holds
+ * the lock. */
 static struct cached_table *
 cached_table_find(struct tuner *tuner, uint64_t layout)
 {
@@ -338,7 +343,8 @@ cached_table_find(struct tuner *tuner, uint64_t layout)
     return NULL;
 }
 
-/* In place of the one that was not used for longest. */
+/* Replaces the least recently used table if the cache is full. The caller holds
+ * the lock. */
 static struct cached_table *
 cached_table_add(struct tuner *tuner, uint64_t layout)
 {

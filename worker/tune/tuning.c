@@ -1,4 +1,6 @@
-/* tune/tuning.c - which algorithm does a collective: decided once, for all */
+/*
+ * tune/tuning.c - which algorithm runs a collective: decided once for all ranks
+ */
 
 #include "tune/tuning.h"
 
@@ -31,7 +33,7 @@ shm_region_of(const struct tuning *tuning)
     return context_shm_region(tuning->context);
 }
 
-/* Rank 0's part: it alone decides. */
+/* Runs on rank 0, which alone decides. */
 static enum hoop_status
 table_decide(struct tuning *tuning)
 {
@@ -53,7 +55,7 @@ table_decide(struct tuning *tuning)
     return HOOP_OK;
 }
 
-/* Once in a session, when its world forms. */
+/* Runs once in a session, when its world forms. */
 static enum hoop_status
 machine_measure(struct tuning *tuning)
 {
@@ -74,7 +76,8 @@ machine_measure(struct tuning *tuning)
     return HOOP_OK;
 }
 
-/* Rank 0 believes that there is a shared region, or does not: so must this rank. */
+/* If rank 0 chose an algorithm that needs a shared region, or reading each
+ * other's memory, this rank must have that, too. */
 static enum hoop_status
 table_check(const struct tuning *tuning, const struct table *table)
 {
@@ -95,8 +98,8 @@ table_check(const struct tuning *tuning, const struct table *table)
     return HOOP_OK;
 }
 
-/* Once in a session, too: which way between two processes' memory is faster
- * depends on the processor. */
+/* Runs once in a session, too: which way of exchanging data between two
+ * processes is faster depends on the processor. */
 static enum hoop_status
 cma_measure(struct tuning *tuning)
 {
@@ -113,7 +116,8 @@ cma_measure(struct tuning *tuning)
     return HOOP_OK;
 }
 
-/* What rank 0 read goes to all: any of them may be a group's rank 0. */
+/* Sends the samples that rank 0 has to all ranks, because any of them may
+ * become a group's rank 0. */
 static enum hoop_status
 samples_agree(struct tuning *tuning)
 {
@@ -138,7 +142,7 @@ samples_agree(struct tuning *tuning)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* All measure, and rank 0 decides anew. */
+/* All ranks run the benchmark, and rank 0 decides again. */
 static enum hoop_status
 benchmark_hold(struct tuning *tuning)
 {
@@ -175,7 +179,7 @@ table_agree(struct tuning *tuning)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* The context's own deadline is for what the user calls. */
+/* The context's own timeout is for the user's calls. */
 static enum hoop_status
 table_agree_until(struct tuning *tuning, uint64_t deadline_ns)
 {
@@ -249,7 +253,7 @@ tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes)
     return entry->algorithm;
 }
 
-/* Rank 0's part. One that cannot decide says so to the others. */
+/* Runs on rank 0. If it cannot decide, it tells the others. */
 static enum hoop_status
 table_force_here(struct tuning *tuning,
                  const char *algorithms,
