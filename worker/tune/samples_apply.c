@@ -19,7 +19,7 @@ enum {
 struct sample_set {
     const struct sample *samples;
     size_t n;
-    /* What the ranks share for whom the fastest is sought. */
+    /* What the ranks of the communicator share. */
     const struct plan_shm_region *shm_region;
 };
 
@@ -31,7 +31,7 @@ is_same_set(const struct sample *one, const struct sample *other)
            one->n_bytes == other->n_bytes;
 }
 
-/* The set that begins at samples->all[first]. */
+/* Returns the set that begins at samples->all[first]. */
 static struct sample_set
 sample_set_at(const struct samples *samples, size_t first)
 {
@@ -127,7 +127,7 @@ struct span {
     uint64_t up_to_bytes;
 };
 
-/* The sizes for which the set that begins at index at stands. */
+/* The sizes that the set at index at stands for. */
 static struct span
 span_of(const struct sample_range *sample_range,
         size_t at,

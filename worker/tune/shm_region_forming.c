@@ -2,8 +2,8 @@
  * tune/shm_region_forming.c - creates the shared region of a communicator
  *
  * The ranks run two all-gathers: first of the handles of the shared region and
- * of all wake-up pipes, and of the addresses at which a rank's memory may be
- * read; then of how much of that each rank could use.
+ * of all wake-up handles, and of the addresses by which others can read a
+ * rank's memory; then of how much of that each rank could use.
  */
 
 #include "tune/shm_region_forming.h"
@@ -22,7 +22,8 @@
  * layout of this struct. */
 struct card {
     uint32_t is_willing;
-    /* Other ranks may read its memory, beginning at attach. */
+    /* Other ranks may read its memory; attach is the address at which they test
+     * that. */
     uint32_t may_read;
     struct cma_address attach;
     struct memory_handle shm_region; /* from rank 0 */

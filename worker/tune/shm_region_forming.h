@@ -2,10 +2,10 @@
  * tune/shm_region_forming.h - creates the shared region of a communicator
  *
  * If all members are on one host, rank 0 creates a shared region
- * (transport/shm_region.h), all members open it and connect to each other's
- * wake-up pipes, and all agree whether that succeeded. If it did not, there is
- * no region, which is not an error: every collective works without one. The
- * same holds for reading each other's memory (transport/cma.h).
+ * (transport/shm_region.h), all members open it and open each other's wake-up
+ * handles, and all agree whether that succeeded. If it did not, there is no
+ * region, which is not an error: every collective works without one. The same
+ * holds for reading each other's memory (transport/cma.h).
  */
 
 #ifndef TUNE_SHM_REGION_FORMING_H

@@ -280,8 +280,9 @@ tuner_wants_samples(struct tuner *tuner, const struct plan_nodes *nodes)
     return wants;
 }
 
-/* The caller holds the lock. If the samples together exceed the limit, this
- * fails and the new ones are not kept. */
+/* Adds the samples in text and writes the file. The caller holds the lock. If
+ * the samples together exceed the limit, this fails and the new ones are not
+ * kept. */
 static enum hoop_status
 samples_append(struct tuner *tuner, const char *text)
 {
