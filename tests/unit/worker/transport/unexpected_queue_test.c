@@ -93,7 +93,7 @@ unexpected_queue_add_of_a_tensor_has_room_for_it(void **state)
 }
 
 static void
-unexpected_queue_stash_of_few_bytes_is_used_again(void **state)
+unexpected_queue_fragment_of_few_bytes_is_used_again(void **state)
 {
     struct transport *transport = *state;
     struct fragment *small = unexpected_fragment_alloc(transport, 0);
@@ -113,7 +113,7 @@ unexpected_queue_stash_of_few_bytes_is_used_again(void **state)
 }
 
 static void
-unexpected_queue_stash_give_keeps_only_so_many(void **state)
+unexpected_queue_fragment_give_keeps_only_so_many(void **state)
 {
     struct transport *transport = *state;
     struct fragment *stashes[MANY];
@@ -136,7 +136,7 @@ unexpected_queue_deinit_of_zeroed_memory_is_fine(void **state)
     free(transport);
 }
 
-#define CELLAR_TEST(name)                                                      \
+#define QUEUE_TEST(name)                                                       \
     cmocka_unit_test_setup_teardown(name, unexpected_queue_open,               \
                                     unexpected_queue_close)
 
@@ -144,11 +144,11 @@ int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
-        CELLAR_TEST(unexpected_queue_find_takes_all_of_the_key),
-        CELLAR_TEST(unexpected_queue_add_uses_memory_again),
-        CELLAR_TEST(unexpected_queue_add_of_a_tensor_has_room_for_it),
-        CELLAR_TEST(unexpected_queue_stash_of_few_bytes_is_used_again),
-        CELLAR_TEST(unexpected_queue_stash_give_keeps_only_so_many),
+        QUEUE_TEST(unexpected_queue_find_takes_all_of_the_key),
+        QUEUE_TEST(unexpected_queue_add_uses_memory_again),
+        QUEUE_TEST(unexpected_queue_add_of_a_tensor_has_room_for_it),
+        QUEUE_TEST(unexpected_queue_fragment_of_few_bytes_is_used_again),
+        QUEUE_TEST(unexpected_queue_fragment_give_keeps_only_so_many),
         cmocka_unit_test(unexpected_queue_deinit_of_zeroed_memory_is_fine),
     };
 
