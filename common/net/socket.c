@@ -3,7 +3,7 @@
  *
  * Buffer sizes are never set: the kernel's autotuning does better, and a
  * fixed size switches it off. Inside a host nothing paces, as bbr would
- * (docs/decisions/0004-cubic-inside-a-host.md).
+ * (docs/decisions/0012-connections-between-ranks.md).
  */
 
 #include "net/socket.h"
