@@ -2,7 +2,7 @@
  * base/hmac.c - HMAC-SHA256 by OpenSSL's SHA-256, which no other file knows
  *
  * RFC 2104 with the hash called by its own name: where it is fetched (EVP), OpenSSL
- * makes tables of all algorithms it has first, 1 ms in each process (decision 61).
+ * makes tables of all algorithms it has first, 1 ms in each process (decision 19).
  */
 
 /* Where that is not deprecated. */

@@ -8,7 +8,7 @@
  * the communicator (session/recovery.h), which keeps its handle, and agree:
  * either all had finished, and the result is valid with the lost rank's input
  * in it; or all repeat the call. If they do not come together in time, the call
- * ends on all of them (docs/decisions/0029-retry-is-a-shrink-and-a-repeat.md).
+ * ends on all of them (docs/decisions/0024-retry.md).
  */
 
 #ifndef COLL_RETRY_H
