@@ -1,7 +1,8 @@
 /*
- * core/action.h - everything the coordinator wants to be done
+ * core/action.h - what one step of the coordinator asks the service to do
  *
- * Pointers are borrowed until the next cluster_step(). Text is never NULL.
+ * cluster_step() returns a list of actions. The pointers in them are borrowed
+ * until the next cluster_step(). A text is never NULL.
  */
 
 #ifndef CORE_ACTION_H
@@ -17,12 +18,12 @@
 
 enum cluster_action_kind {
     CLUSTER_REPLY,
-    CLUSTER_NOTICE, /* for the log */
-    CLUSTER_RECORD, /* to be kept; core/journal.h says what they are */
+    CLUSTER_NOTICE, /* a line for the log */
+    CLUSTER_RECORD, /* a record to store; see core/journal.h */
 };
 
 enum cluster_reply_kind {
-    CLUSTER_REPLY_NONE, /* and every reply whose status is not HOOP_OK, except
+    CLUSTER_REPLY_NONE, /* no body; every failed reply has this kind, except
                            a lost compare-and-set, which has a store reply */
     CLUSTER_REPLY_WORLD,
     CLUSTER_REPLY_LEASE,
@@ -38,9 +39,10 @@ enum cluster_reply_kind {
 };
 
 enum cluster_member_state {
-    CLUSTER_MEMBER_JOINING, /* waits for the world; rank as requested */
+    CLUSTER_MEMBER_JOINING, /* waits for the world to form; rank holds the
+                               requested rank */
     CLUSTER_MEMBER_ACTIVE,
-    CLUSTER_MEMBER_LEFT, /* in good order */
+    CLUSTER_MEMBER_LEFT, /* called hoop_leave() */
     CLUSTER_MEMBER_LOST,
 };
 
@@ -50,60 +52,66 @@ enum cluster_job_state {
     CLUSTER_JOB_ENDED,
 };
 
-/* "joining", ... "forming", ...; never NULL. */
+/* Return the state's name, such as "joining" or "forming"; never NULL. */
 const char *
 cluster_member_state_name(enum cluster_member_state state);
 const char *
 cluster_job_state_name(enum cluster_job_state state);
 
 struct cluster_member {
-    uint32_t rank; /* CLUSTER_RANK_ANY while joining without a request */
+    uint32_t rank; /* CLUSTER_RANK_ANY while joining if no rank was requested */
     uint32_t pid;
     uint64_t incarnation;
     uint64_t process_space;
     const char *host;
-    const char *host_id; /* equal on one host */
+    const char *host_id; /* the same for all workers of one host */
     const char *address;
     enum cluster_member_state state;
-    uint64_t lease_left_ns; /* active: until it is lost without a renewal;
-                               joining: until its join deadline */
-    const char *reason;     /* lost: why; else "" */
-    uint64_t
-        given_up_revision; /* of the change: lost by its own word; else 0 */
+    uint64_t lease_left_ns;     /* active: time until the lease ends; joining:
+                               time until the join deadline */
+    const char *reason;         /* why the member is lost; "" otherwise */
+    uint64_t given_up_revision; /* revision of the change in which the member
+                              declared its own failure; 0: it did not */
 };
 
 /*
- * A join that succeeded. All replies of one world share one roster, whose
- * pointer may serve as the key of an encoding done once.
+ * The reply to a join that succeeded. All replies of one world share one
+ * roster, so its pointer can be the key of an encoding that is made once.
  */
 struct cluster_world {
     uint32_t rank;
     uint32_t size;
     uint64_t epoch;    /* never repeats in the life of a coordinator */
-    uint64_t revision; /* of the job's last change: watch from here */
+    uint64_t revision; /* revision of the job's last change; pass it as since
+                          to watch from here */
     uint64_t seed;
-    uint32_t lease_ms;                   /* renew about three times in this */
+    uint32_t lease_ms;                   /* a member renews about three times
+                                            in this period */
     const struct cluster_member *roster; /* [size], by rank */
-    const char *job;                     /* what requests of its members name */
+    const char *job;                     /* the job name that the member's
+                                            later requests must use */
 };
 
 struct cluster_lease {
     uint32_t lease_ms;
-    uint64_t revision; /* of the job's last change: more than seen? watch */
+    uint64_t revision; /* revision of the job's last change; if higher than
+                          the last one seen, a watch has news */
     uint64_t membership_epoch;
 };
 
 enum cluster_change_kind {
-    CLUSTER_CHANGE_FORMED, /* the world; rank is its size */
+    CLUSTER_CHANGE_FORMED, /* the world has formed; rank holds its size */
     CLUSTER_CHANGE_LEFT,
-    CLUSTER_CHANGE_LOST, /* a verdict */
+    CLUSTER_CHANGE_LOST, /* a failure notice */
 };
 
-/* A verdict says who, what and when, the same to everybody. */
+/* One change of the membership. Every member is told the same changes in the
+ * same order. A failure notice is a change that says which member is lost, when
+ * and why. */
 struct cluster_change {
     uint64_t revision; /* 1, 2, 3, ... within a world */
     enum cluster_change_kind kind;
-    uint64_t membership_epoch; /* bumped by every change */
+    uint64_t membership_epoch; /* raised by every change */
     uint32_t rank;
     uint64_t incarnation;
     uint64_t when_ns;
@@ -111,15 +119,18 @@ struct cluster_change {
     uint32_t pid;
     const char *reason; /* "lease expired 10.0 s after its last renewal",
                            "connection reset, reported by rank 2 (a:71)" */
-    bool has_given_up;  /* lost: as it has said itself */
+    bool has_given_up;  /* lost: the member reported its own failure */
 };
 
-/* Empty at the deadline of the watch: OK, ask again. */
+/* The reply to a watch. It is empty and HOOP_OK at the deadline of the watch:
+ * ask again. */
 struct cluster_changes {
     uint64_t world_epoch;
     uint64_t revision; /* pass as since the next time */
-    uint64_t question; /* that is open: whom does this member hear? 0: none */
-    uint64_t activity_query; /* what is it in? likewise */
+    uint64_t question; /* open question: which ranks does this member hear?
+                          0: none */
+    uint64_t activity_query; /* open question: which call is this member in?
+                                0: none */
     const struct cluster_change *items;
     size_t n_items;
 };
@@ -129,46 +140,55 @@ struct cluster_group {
     uint64_t communicator; /* unique within the world; the world's own is 0 */
     const uint32_t *ranks;
     uint32_t n_ranks;
-    uint32_t n_joined; /* of them; less: the others are pending, or have left */
+    uint32_t n_joined; /* members that are in the group; the others are still
+                          expected, or have left */
 };
 
-/* A join of a group that has formed. */
+/* The reply to a join of a group once the group has formed. */
 struct cluster_group_slot {
     uint64_t communicator;
 };
 
-/* Of a vote: the same to all who survive. */
+/* The outcome of a vote. All survivors get the same. */
 struct cluster_outcome {
-    enum hoop_status status; /* of the communicator that was to be formed */
+    enum hoop_status status; /* status of forming the new communicator */
     uint64_t flags;
     uint64_t least;
-    uint64_t communicator; /* the new one, which all have joined; 0: none */
+    uint64_t communicator; /* the new communicator, which all survivors have
+                              joined; 0: none */
     uint64_t membership_epoch;
-    const uint32_t *ranks; /* that survive, in the order of the communicator */
+    const uint32_t *ranks; /* the survivors, in the order of the communicator */
     uint32_t n_ranks;
 };
 
 struct cluster_groups {
-    const struct cluster_group *items; /* in the order of their creation */
+    const struct cluster_group *items; /* in the order of creation */
     size_t n_items;
-    uint32_t n_more; /* behind this page */
+    uint32_t n_more; /* groups after this page */
 };
 
 struct cluster_entry {
     const char *key;
-    const void *value; /* NULL: there is no such key; LIST: always NULL */
+    const void *value; /* NULL: there is no such key; always NULL in the
+                          reply to LIST */
     size_t n_bytes;
-    uint64_t revision; /* of its last change; 0: there is no such key */
+    uint64_t revision; /* revision of its last change; 0: there is no such
+                          key */
 };
 
 /*
- * SET: revision. ADD: revision, counter. SWAP: revision if it took place;
- * else HOOP_E_ABORTED and entries[0] is what is there. GET, WAIT: entries in
- * the order asked for. DELETE: revision, counter = keys that existed.
- * LIST: entries without values, n_more.
+ * The reply to a call of the store. Which fields are set:
+ * - SET: revision.
+ * - ADD: revision and counter.
+ * - SWAP: revision if the swap took place. Otherwise the status is
+ *   HOOP_E_ABORTED and entries[0] holds what is there.
+ * - GET and WAIT: entries, in the order in which the keys were named.
+ * - DELETE: revision, and the number of deleted keys in counter.
+ * - LIST: entries without values, and n_more.
  */
 struct cluster_store_reply {
-    uint64_t revision; /* of the store: watch from here */
+    uint64_t revision; /* revision of the store; pass it as since to watch
+                          from here */
     int64_t counter;
     const struct cluster_entry *entries;
     size_t n_entries;
@@ -184,12 +204,13 @@ enum cluster_key_change_kind {
 struct cluster_key_change {
     uint64_t revision;
     enum cluster_key_change_kind kind;
-    const char *key; /* the value: get it, it may be newer already */
+    const char *key; /* no value is sent: get it, it may be newer already */
 };
 
 /*
- * Empty at the deadline of the watch. A watch from a revision that has been
- * forgotten fails with HOOP_E_RANGE: list again, watch from there.
+ * The reply to a watch of keys. It is empty at the deadline of the watch. A
+ * watch from a revision that is no longer in the history fails with
+ * HOOP_E_RANGE: list the keys again and watch from the revision of that list.
  */
 struct cluster_key_changes {
     uint64_t revision; /* pass as since the next time */
@@ -200,15 +221,18 @@ struct cluster_key_changes {
 struct cluster_job_line {
     const char *name;
     enum cluster_job_state state;
-    uint64_t epoch;     /* of the world; ENDED, FORMING: 0 if none formed */
-    uint32_t size;      /* wanted while forming (0: nobody said), else had */
+    uint64_t epoch;     /* epoch of the world; 0: no world has formed */
+    uint32_t size;      /* size of the world; while forming, the requested
+                           size or 0 */
     uint32_t n_members; /* joining or active */
     uint32_t n_lost;
     uint32_t n_left;
-    uint64_t age_ns; /* since its first join; ENDED: since its end */
+    uint64_t age_ns; /* time since the job's first join; ENDED: time since
+                        its end */
 };
 
-/* Those that live, in the order of creation, then the last that ended. */
+/* The living jobs in the order of their creation, then the last jobs that
+ * ended. */
 struct cluster_jobs {
     const struct cluster_job_line *items;
     size_t n_items;
@@ -218,32 +242,35 @@ struct cluster_job_detail {
     struct cluster_job_line line;
     uint64_t membership_epoch;
     uint64_t revision;
-    const struct cluster_member *members; /* by rank; forming: by arrival */
+    const struct cluster_member *members; /* in the order of ranks; while
+                                             forming, in the order of arrival */
     size_t n_members;
     size_t n_groups; /* list them with CLUSTER_GROUP_LIST */
     size_t n_keys;
     size_t n_store_bytes;
     size_t n_waiters;
-    /* While forming, else 0 and "". */
+    /* The next three fields are set only while the job forms; otherwise they
+     * are 0 and "". */
     uint32_t size_min;
-    const char *missing; /* core/roster_text.h */
+    const char *missing; /* see core/roster_text.h */
     const char *hosts;
     const struct cluster_activity *activities; /* [n_members], or NULL */
 };
 
-/* Who is missing where a member waits. */
+/* Which members a waiting call is waiting for. */
 struct cluster_pending {
-    const char *call;  /* that waits, as programs know it; static */
-    uint64_t since_ns; /* when it came */
-    uint32_t n_ranks;  /* that are to come */
+    const char *call;  /* name of the public function that waits; static */
+    uint64_t since_ns; /* when the call arrived */
+    uint32_t n_ranks;  /* ranks that take part */
     uint32_t n_here;
     const char *missing; /* "rank 2 (a:7), rank 3 (b:9)" */
 };
 
 struct cluster_reply {
     uint64_t ticket;
-    enum hoop_status status; /* one of gRPC's */
-    const char *text;        /* "" if HOOP_OK */
+    enum hoop_status status; /* one of the status codes that gRPC has */
+    const char *text;        /* the message for the user; "" if status is
+                                HOOP_OK */
     enum cluster_reply_kind kind;
     union {
         struct cluster_world world;
@@ -261,37 +288,44 @@ struct cluster_reply {
 };
 
 enum cluster_notice_kind {
-    CLUSTER_NOTICE_JOINED,      /* one more waits for the world */
-    CLUSTER_NOTICE_WITHDRAWN,   /* one less: disconnected or cancelled */
-    CLUSTER_NOTICE_FORMED,      /* the world */
-    CLUSTER_NOTICE_FORM_FAILED, /* the text names who is missing: warn */
-    CLUSTER_NOTICE_REFUSED,     /* a join or a token: warn */
+    CLUSTER_NOTICE_JOINED,      /* one more worker waits for the world */
+    CLUSTER_NOTICE_WITHDRAWN,   /* one worker fewer waits: it disconnected or
+                                   cancelled */
+    CLUSTER_NOTICE_FORMED,      /* the world has formed */
+    CLUSTER_NOTICE_FORM_FAILED, /* no world has formed, the text names who is
+                                   missing: log as a warning */
+    CLUSTER_NOTICE_REFUSED,     /* a join or a token was refused: log as a
+                                   warning */
     CLUSTER_NOTICE_LEFT,
-    CLUSTER_NOTICE_LOST,  /* a verdict: warn */
-    CLUSTER_NOTICE_ENDED, /* the name is free again */
-    CLUSTER_NOTICE_LATE,  /* nobody called us in time, leases extended: warn */
-    CLUSTER_NOTICE_HEARD, /* by a peer, but not by us: it stays: warn */
+    CLUSTER_NOTICE_LOST,  /* a failure notice: log as a warning */
+    CLUSTER_NOTICE_ENDED, /* the job has ended and its name is free again */
+    CLUSTER_NOTICE_LATE,  /* the coordinator was stepped too late and
+                             extended the leases: log as a warning */
+    CLUSTER_NOTICE_HEARD, /* a peer hears a member that the coordinator does
+                             not; it stays a member: log as a warning */
 };
 
 struct cluster_notice {
     enum cluster_notice_kind kind;
-    const char *job;  /* "" if of none */
+    const char *job;  /* "" if the notice concerns no job */
     const char *text; /* a sentence that names the job itself */
-    uint64_t epoch;   /* of the world, 0 if none */
-    uint32_t rank;    /* or CLUSTER_RANK_ANY */
+    uint64_t epoch;   /* epoch of the world; 0: none */
+    uint32_t rank;    /* CLUSTER_RANK_ANY if the notice concerns no single
+                         rank */
 };
 
 enum cluster_record_kind {
-    CLUSTER_RECORD_PUT,   /* in place of what the key had */
-    CLUSTER_RECORD_ERASE, /* the key, and every key that begins with it */
+    CLUSTER_RECORD_PUT,   /* replaces the value of the key */
+    CLUSTER_RECORD_ERASE, /* erases the key and every key that begins with it */
 };
 
-/* All of a step are kept, or none; before any reply of the step leaves. */
+/* A change of the stored state. The service stores all records of a step or
+ * none of them, and does so before it sends any reply of the step. */
 struct cluster_record {
     enum cluster_record_kind kind;
     const uint8_t *key;
     size_t n_key;
-    const uint8_t *value; /* PUT */
+    const uint8_t *value; /* PUT only */
     size_t n_value;
 };
 
@@ -305,10 +339,12 @@ struct cluster_action {
 };
 
 struct cluster_actions {
-    const struct cluster_action *items; /* to be done in this order */
+    const struct cluster_action *items; /* the service performs them in this
+                                           order */
     size_t n_items;
-    enum role role; /* of who asked; ROLE_ANYBODY: knows no token of the job's,
-                       or nobody asked */
+    /* Role of the token that came with the event; ROLE_ANYBODY: the event is
+     * no request, or its token is not the job's. */
+    enum role role;
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* core/action_list.c - the actions of one step, and a region for what they say */
+/* core/action_list.c - the actions of one step, and an arena for their data */
 
 #include "core/action_list.h"
 
@@ -48,7 +48,7 @@ action_list_clear(struct action_list *action_list)
     action_list->chunks = NULL;
     action_list->n_actions = 0;
 
-    /* One step may have answered ten thousand; the next answers one. */
+    /* A step may produce ten thousand replies where the next produces one. */
     if (action_list->n_room > LIMIT_PAGE) {
         action_list->n_room = LIMIT_PAGE;
         action_list->actions =

@@ -1,8 +1,8 @@
 /*
  * core/action_list.h - the actions of one step, and the memory they point to
  *
- * What an action points to is either older than the step and lives longer,
- * or is copied here.
+ * What an action points to either lives longer than the step or is copied into
+ * the action list.
  */
 
 #ifndef CORE_ACTION_LIST_H
@@ -15,7 +15,7 @@
 
 struct action_list_chunk;
 
-/* Zeroed: empty. */
+/* A zeroed list is empty. */
 struct action_list {
     struct cluster_action *actions;
     size_t n_actions;
@@ -26,15 +26,16 @@ struct action_list {
 void
 action_list_deinit(struct action_list *action_list);
 
-/* Forget the actions and their memory. */
+/* Remove all actions and free their memory. */
 void
 action_list_clear(struct action_list *action_list);
 
-/* An OK reply without a body, to be filled in before the next action. */
+/* Append an HOOP_OK reply without a body. The caller fills it in before it
+ * appends the next action. */
 struct cluster_reply *
 action_list_reply(struct action_list *action_list, uint64_t ticket);
 
-/* Give a reply its failure and the text for the user. */
+/* Make reply a failure with this status and message. */
 void
 action_list_refuse(struct action_list *action_list,
                    struct cluster_reply *reply,
@@ -42,24 +43,28 @@ action_list_refuse(struct action_list *action_list,
                    const char *format,
                    ...) __attribute__((format(printf, 4, 5)));
 
-/* Like notice, whose text is replaced. */
+/* Append a notice. All fields are copied from notice except the text, which is
+ * formatted. */
 void
 action_list_notice(struct action_list *action_list,
                    const struct cluster_notice *notice,
                    const char *format,
                    ...) __attribute__((format(printf, 3, 4)));
 
-/* Zeroed, to be filled in before the next action. */
+/* Append a zeroed record. The caller fills it in before it appends the next
+ * action. */
 struct cluster_record *
 action_list_record(struct action_list *action_list);
 
-/* Zeroed, suitably aligned, lives until the action list is cleared. */
+/* Allocate zeroed memory, aligned for any type, that lives until the action
+ * list is cleared. */
 void *
 action_list_memory(struct action_list *action_list,
                    size_t n_items,
                    size_t n_bytes);
 
-/* Lives until the action list is cleared; NULL: "". */
+/* Copy text; the copy lives until the action list is cleared. NULL becomes
+ * "". */
 const char *
 action_list_text(struct action_list *action_list, const char *text);
 

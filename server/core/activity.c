@@ -1,4 +1,4 @@
-/* core/activity.c - what each member of a job is in, when an operator asks */
+/* core/activity.c - which call each member of a job is in, for operators */
 
 #include "core/activity.h"
 
@@ -12,9 +12,9 @@
 #include "core/text_buffer.h"
 
 enum {
-    /* Operators have their answer within a second. */
+    /* An operator is answered within a second. */
     ACTIVITY_MS = 800,
-    /* The answer of more would not fit into a message. */
+    /* The reply for more ranks would not fit into a message. */
     RANKS_MAX = 4096,
 };
 
@@ -59,7 +59,7 @@ asker_next(struct waiter *waiter)
     return waiter;
 }
 
-/* Of a query. */
+/* Return the deadline of a query made at asked_ns. */
 static uint64_t
 end_ns(uint64_t asked_ns)
 {
@@ -90,7 +90,7 @@ activities_ask(struct cluster *cluster,
     job->activities.asked_ns = asked_ns;
     job->activities.answers =
         memory_take(&job->memory, job->size, sizeof(struct rank_answer));
-    /* Never the same as in another life of the coordinator. */
+    /* Use a number that no earlier life of the coordinator can have used. */
     job->activities.query = cluster->activity_last < cluster->now_ns
                                 ? cluster->now_ns
                                 : cluster->activity_last + 1;
@@ -99,7 +99,8 @@ activities_ask(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* The watch that is parked on the connection of member's last renewal, or NULL. */
+/* Return the watch parked on the connection of member's last renewal, or
+ * NULL. */
 static const struct waiter *
 watch_of(const struct cluster *cluster, const struct member *member)
 {
@@ -117,7 +118,7 @@ seconds(uint64_t ns)
     return (double)ns / (double)CLOCK_NS_PER_S;
 }
 
-/* Why nothing has come of member. */
+/* Say why member has not answered. */
 static struct text_buffer
 silence_of(const struct cluster *cluster, const struct member *member)
 {
@@ -138,7 +139,8 @@ silence_of(const struct cluster *cluster, const struct member *member)
     return silence;
 }
 
-/* Of a member that is in no call of its own engine: what of it waits here. */
+/* A member that is in no call of its engine may wait in the coordinator to set
+ * up a communicator. */
 static void
 set_up_describe(struct cluster *cluster,
                 const struct member *member,
@@ -157,7 +159,7 @@ set_up_describe(struct cluster *cluster,
     activity->n_calls = 1;
 }
 
-/* [job->size], of the action list. */
+/* Return [job->size] activities; they live in the action list. */
 static struct cluster_activity *
 activities_list(struct cluster *cluster, const struct job *job)
 {
@@ -205,7 +207,7 @@ asker_answer(struct cluster *cluster,
     reply->job.activities = activities;
 }
 
-/* To all who have asked. */
+/* Answer all operators that wait. */
 static void
 activities_tell(struct cluster *cluster, struct job *job)
 {

@@ -1,10 +1,11 @@
 /*
- * core/activity.h - what each member of a job is in, when an operator asks
+ * core/activity.h - which call each member of a job is in, for operators
  *
- * All members are asked through the watches that they keep parked, and answer with
- * a renewal. Whoever has asked is answered when all have, or at the latest after
- * ACTIVITY_MS, with the reason for which a member has told nothing. Nobody is lost
- * for that.
+ * An operator's request asks all members of the job. The question goes out
+ * through the watches that the members keep parked; a member answers with a
+ * renewal. The operator is answered when all members have answered, at the
+ * latest after ACTIVITY_MS; the reply says why a member has not answered. A
+ * member that does not answer is not declared lost for that.
  */
 
 #ifndef CORE_ACTIVITY_H
@@ -23,44 +24,46 @@ struct member;
 struct rank_answer;
 struct waiter;
 
-/* Of a job. Zeroed: nobody has asked. */
+/* The open query of a job. Zeroed: no query has been made. */
 struct activities {
-    uint64_t query;              /* the last ... */
-    uint64_t asked_ns;           /* ... and when it was asked */
-    struct rank_answer *answers; /* [size] to it; NULL: nobody waits for them */
+    uint64_t query;              /* number of the last query */
+    uint64_t asked_ns;           /* when the last query was made */
+    struct rank_answer *answers; /* [size], the answers; NULL: no query is
+                                    open */
 };
 
-/* Whether job has ranks, and not too many to ask them. */
+/* Return whether the job's world has formed and is small enough for a query. */
 bool
 activities_may_ask(const struct job *job);
 
-/* Park CLUSTER_JOB, and ask all members unless they are asked already. */
+/* Park a CLUSTER_JOB request, and ask all members unless a query is already
+ * open. */
 enum hoop_status
 activities_ask(struct cluster *cluster,
                struct job *job,
                const struct cluster_event *event);
 
-/* What members are asked now; 0: nobody waits for it. */
+/* Return the number of the open query; 0: none is open. */
 uint64_t
 activities_query(const struct job *job);
 
-/* member says what it is in. What answers no open query is passed over. */
+/* Store a member's answer. An answer to a query that is not open is ignored. */
 void
 activities_answer(struct cluster *cluster,
                   const struct member *member,
                   const struct cluster_renewal *call);
 
-/* At the end of a step: those who have asked are answered if nobody is left who may
- * tell more; if nobody waits any more, the members are asked no longer. */
+/* Called at the end of a step. Answers the waiting operators if every active
+ * member has answered; closes the query if no operator waits any more. */
 void
 activities_settle(struct cluster *cluster, struct job *job);
 
-/* The time of waiter, who has asked, is up, or that of all: what is known by now will
- * do. */
+/* The deadline of waiter, or of the whole query, has passed: answer with what
+ * is known so far. */
 void
 activities_expire(struct cluster *cluster, struct waiter *waiter);
 
-/* Forget the answers, when job ends. */
+/* Free the answers. */
 void
 activities_deinit(struct job *job);
 

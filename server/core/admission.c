@@ -1,5 +1,5 @@
 /*
- * core/admission.c - who may join a job, and who is told why not
+ * core/admission.c - which workers may join a job, and why others are refused
  *
  * All checks come before the first change, so that a refused join leaves
  * nothing behind, not even a job.
@@ -24,8 +24,8 @@
 #include "core/worker.h"
 
 enum {
-    NAMES_MAX = 4, /* in one text */
-    /* Who is refused and has not tried again for so long has given up. */
+    NAMES_MAX = 4, /* named in one text */
+    /* A refused worker that has not tried again for this long has given up. */
     REFUSED_MS = 10000,
 };
 
@@ -107,8 +107,9 @@ join_check(const struct cluster *cluster, const struct cluster_event *event)
     return join_check_texts(join);
 }
 
-/* It must not make the attempt fail for the others. Behind all that would have
- * been refused before the deadline, too: that is the cause. */
+/* A join that is late must not make the attempt fail for the others. This check
+ * comes after those that would have refused the join before its deadline too,
+ * because they name the cause. */
 static enum hoop_status
 deadline_check(const struct cluster *cluster, const struct cluster_event *event)
 {
@@ -140,8 +141,8 @@ rank_check(const struct cluster *cluster,
     return holder ? member_raise_taken(holder) : HOOP_OK;
 }
 
-/* The worker sees in its own PID namespace that members' processes are gone:
- * whoever sees that may conclude alone (base/evidence.h). */
+/* The worker sees in its own PID namespace that processes of members are gone.
+ * This evidence suffices to declare them lost (base/evidence.h). */
 static void
 ended_lose(struct cluster *cluster,
            struct job *job,
@@ -164,8 +165,8 @@ ended_lose(struct cluster *cluster,
     }
 }
 
-/* Somebody waits for an answer on the connection on which member spoke last, as
- * members always do for changes, and that is not long ago. */
+/* Return whether the member renewed recently and has a request parked on the
+ * connection of that renewal, as members always do to watch for changes. */
 static bool
 is_present(const struct cluster *cluster, const struct member *member)
 {
@@ -180,8 +181,8 @@ enum presence {
     PRESENCE_ABSENT,
 };
 
-/* Which active members are named, as "rank 0 (a:7), rank 1 (b:9) and 2 more"; how
- * many of them there are. */
+/* Name active members as "rank 0 (a:7), rank 1 (b:9) and 2 more". Returns how
+ * many there are. */
 static uint32_t
 active_write(struct text_buffer *text_buffer,
              const struct cluster *cluster,
@@ -216,10 +217,12 @@ full_raise(const struct job *job, enum hoop_status status, const char *why)
                        job->n_left, job->n_lost, why);
 }
 
-/* A world never takes anybody in. Its job is worth another try where it ends, or
- * may have died: workers that are started again come sooner than the slowest of
- * their predecessors has left, or is known to be dead. So it is where it has fewer
- * ranks than it may have, since its members may grow. */
+/* Refuse a join of a job whose world has formed, because a world never takes
+ * in new members. HOOP_E_UNAVAILABLE makes the worker try again where the
+ * job is ending or may have died: restarted workers arrive before the
+ * slowest of their predecessors has left or is known to be dead. It also
+ * tries again if the world is smaller than it may be, since its members may
+ * call hoop_comm_grow(). */
 static enum hoop_status
 world_refuse(struct cluster *cluster,
              struct job *job,
@@ -260,15 +263,16 @@ room_check(const struct cluster *cluster,
            const struct job *job,
            const struct cluster_join *join)
 {
-    /* What its world allocates for each member when it forms ... */
+    /* What the world allocates for each member when it forms. */
     const size_t n_place = sizeof(struct member *) +
                            sizeof(struct cluster_member) +
                            sizeof(struct cluster_change);
-    /* ... and the host may be the host id, too. */
+    /* The third name: the host also serves as host id if there is none. */
     const size_t n_member = sizeof(struct member) + sizeof(struct worker) +
                             3 * (LIMIT_NAME + 1) + strlen(join->address);
 
-    /* Of a job that grows, neither is new. */
+    /* For a world by which a job grows, neither the job nor its members are
+     * new. */
     if (!job && !join->root && cluster->counters.jobs >= LIMIT_JOBS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "the coordinator serves %d jobs, the limit",
@@ -288,7 +292,7 @@ room_check(const struct cluster *cluster,
                         n_member + (job->n_members + 2) * n_place);
 }
 
-/* The same incarnation once more: its first answer may have been lost. */
+/* The same incarnation joins again: its first answer may have been lost. */
 static enum hoop_status
 join_repeat(struct cluster *cluster,
             struct member *member,
@@ -382,7 +386,8 @@ join_enter(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* job: NULL where it is to be created, a world of root's if that is not NULL. */
+/* job is NULL if it has to be created, as a world of root if root is not
+ * NULL. */
 static enum hoop_status
 join_admit(struct cluster *cluster,
            struct job *job,
@@ -410,7 +415,8 @@ join_admit(struct cluster *cluster,
     return join_enter(cluster, job, event, join);
 }
 
-/* The world of job is complete. */
+/* Admit a newcomer to a job whose world has formed, into the next world it
+ * grows by. */
 static enum hoop_status
 newcomer_admit(struct cluster *cluster,
                struct job *job,
@@ -486,11 +492,11 @@ admission_withdraw(struct cluster *cluster, struct member *member)
     forming_plan(cluster, job);
 }
 
-/* Whether the log has something to say of a worker that is to try again. */
+/* Whether a refused worker that will try again is logged. */
 enum refusal_news {
-    REFUSAL_KNOWN, /* or there are too many */
+    REFUSAL_KNOWN, /* logged before, or too many workers to remember */
     REFUSAL_NEW,
-    REFUSAL_LAST, /* of which there is room to know */
+    REFUSAL_LAST, /* the last one that can be remembered */
 };
 
 static enum refusal_news

@@ -1,4 +1,5 @@
-/* core/admission.h - who may join a job, and who is told why not */
+/* core/admission.h - which workers may join a job, and why others are
+ * refused */
 
 #ifndef CORE_ADMISSION_H
 #define CORE_ADMISSION_H
@@ -12,21 +13,22 @@ struct job;
 struct member;
 
 /*
- * Answer or park a CLUSTER_JOIN whose token fits. job is NULL if there is
- * none of the name yet. Handle: none of the failures, they are the reply's.
+ * Answer or park a CLUSTER_JOIN whose token is valid. job is NULL if no job of
+ * the name exists yet. On failure the caller makes the refusing reply from the
+ * error.
  */
 enum hoop_status
 admission_join(struct cluster *cluster,
                struct job *job,
                const struct cluster_event *event);
 
-/* A member that waits for the world goes; its waiter is gone already. */
+/* Remove a member that waits for the world. Its waiter must be gone already. */
 void
 admission_withdraw(struct cluster *cluster, struct member *member);
 
-/* A join, or a token, is refused: count and log it. text says why. job: for which
- * the worker is to try again, and of whose next refusal there is nothing to say then;
- * or NULL. */
+/* Count a refused join or request and log it with the reason in text. job is
+ * not NULL if the worker will try again; then its later refusals are not
+ * logged. */
 void
 admission_announce_refusal(struct cluster *cluster,
                            struct job *job,

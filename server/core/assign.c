@@ -9,7 +9,7 @@
 #include "core/event.h"
 #include "core/memory.h"
 
-/* Hosts looked at for one that fills the rest of a gap exactly. */
+/* How many hosts are tried to find one that fills the rest of a gap exactly. */
 enum {
     FIT_TRIES = 64,
 };
@@ -25,15 +25,15 @@ struct host_queue {
 struct assignment {
     struct assign_member *members;
     uint32_t n_members;
-    uint32_t *queue; /* members without a request, host by host */
+    uint32_t *queue; /* indexes of members without a request, host by host */
     struct host_queue *hosts;
     uint32_t n_hosts;
-    uint32_t first_host;    /* none before it has members left */
+    uint32_t first_host;    /* no earlier host has members left */
     uint32_t *host_of_rank; /* or HOST_NONE */
 };
 
 struct gap {
-    uint32_t begin; /* free ranks: begin .. end - 1 */
+    uint32_t begin; /* the free ranks are begin .. end - 1 */
     uint32_t end;
 };
 
@@ -85,7 +85,7 @@ smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Give the next members of a host the ranks of the gap. */
+/* Give the ranks of the gap to the next members of a host. */
 static void
 host_place(struct assignment *assignment, uint32_t host, struct gap gap)
 {
@@ -98,7 +98,7 @@ host_place(struct assignment *assignment, uint32_t host, struct gap gap)
     }
 }
 
-/* Who goes on in the middle of a gap of which n_free ranks are left. */
+/* Choose the host whose members continue in a gap with n_free ranks left. */
 static uint32_t
 host_choose(struct assignment *assignment, uint32_t n_free)
 {

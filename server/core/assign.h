@@ -1,13 +1,14 @@
 /*
- * core/assign.h - which rank each member of a new world has
+ * core/assign.h - which rank each member of a new world gets
  *
- * Pure. Requested ranks are kept. The others are given so that the ring
- * 0, 1, ..., n-1, 0 changes hosts seldom: without requests the members of a
- * host are one run, the hosts in the order of their first arrival and the
- * members of a host in theirs, so the ring crosses between hosts exactly once
- * for each of several hosts. Between requested ranks the gaps are filled
- * greedily: next to the neighbour's host first, then hosts that fill the gap
- * exactly, then by arrival (the best filling is a packing problem).
+ * A pure function. Requested ranks are kept. The other ranks are given so that
+ * the ring 0, 1, ..., n-1, 0 rarely crosses between hosts. Without requests,
+ * the members of a host get consecutive ranks, hosts in the order of their
+ * first arrival and the members of a host in the order of theirs; the ring then
+ * crosses once per host. Gaps between requested ranks are filled greedily:
+ * first with members of the neighbouring ranks' hosts, then with a host whose
+ * members fill the gap exactly, then by arrival. The optimal filling would be a
+ * packing problem.
  */
 
 #ifndef CORE_ASSIGN_H
@@ -17,10 +18,12 @@
 
 struct assign_member {
     uint32_t host; /* hosts are numbered 0, 1, ... by first arrival */
-    uint32_t rank; /* requested, or CLUSTER_RANK_ANY; replaced by the rank */
+    uint32_t rank; /* in: the requested rank or CLUSTER_RANK_ANY; out: the
+                      rank */
 };
 
-/* members: in the order of arrival. Requests are distinct and below n. */
+/* Replace each member's rank. members are in the order of arrival; requested
+ * ranks are distinct and below n_members. */
 void
 assign_ranks(struct assign_member *members, uint32_t n_members);
 

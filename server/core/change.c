@@ -1,8 +1,8 @@
 /*
- * core/change.c - what happened to the members of a world, to be watched
+ * core/change.c - the list of membership changes of a world, and its watches
  *
- * Nobody ends twice, so the list of a world has room for all there can be,
- * and what has been handed out never moves.
+ * A member ends only once, so the list is allocated for all possible changes,
+ * and entries that have been handed out never move.
  */
 
 #include "core/change.h"
@@ -85,7 +85,8 @@ changes_reply(const struct job *job,
     };
 }
 
-/* There is a question that was not seen, by who answers such questions. */
+/* Return whether there is an open question that a watch has not seen, and its
+ * member answers questions. */
 static bool
 is_new(uint64_t question, uint64_t seen)
 {

@@ -1,4 +1,4 @@
-/* core/change.h - what happened to the members of a world, to be watched */
+/* core/change.h - the list of membership changes of a world, and its watches */
 
 #ifndef CORE_CHANGE_H
 #define CORE_CHANGE_H
@@ -13,11 +13,12 @@ struct job;
 struct member;
 struct waiter;
 
-/* The world has formed; its first epoch is the job's membership epoch. */
+/* Append the change that the world has formed. Its membership epoch becomes the
+ * job's first. */
 void
 change_add_formed(struct cluster *cluster, struct job *job);
 
-/* A member has left, or is lost for the reason it carries. */
+/* Append the change that member has left or is lost. */
 void
 change_add_end(struct cluster *cluster, struct member *member);
 
@@ -27,11 +28,11 @@ change_watch(struct cluster *cluster,
              struct job *job,
              const struct cluster_event *event);
 
-/* Answer the watches that have something to see. */
+/* Answer the parked watches for which there is a new change or question. */
 void
 changes_publish(struct cluster *cluster, struct job *job);
 
-/* The deadline of a watch is there: most likely it saw nothing. */
+/* Answer a watch whose deadline has passed, usually with an empty list. */
 void
 change_watch_expire(struct cluster *cluster, struct waiter *waiter);
 

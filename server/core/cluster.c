@@ -1,10 +1,11 @@
 /*
- * core/cluster.c - one step: what is due, then the event, then its echoes
+ * core/cluster.c - one step: expired timers, then the event, then its
+ * consequences
  *
- * First whatever has become due by now happens, as if it had happened in
- * time; then the event finds the state as of now. After each of the two the
- * touched jobs are settled, see job.h. A verb either answers (or parks) its
- * request itself, or fails: then the reply is made here from the error.
+ * First the expired timers are handled, as if the step had come in time; then
+ * the event is applied to the current state. After each of the two, the touched
+ * jobs are settled (see job.h). A request function either answers or parks the
+ * request, or fails; then the failing reply is made here from the error.
  */
 
 #include "core/cluster.h"
@@ -48,7 +49,7 @@ enum {
 
 /* Which job a request needs. */
 enum verb_scope {
-    VERB_ANY_JOB, /* one that may be new */
+    VERB_ANY_JOB, /* a job, which may be created */
     VERB_JOB,
     VERB_CLUSTER, /* none */
 };
@@ -183,7 +184,8 @@ waiter_expire(struct cluster *cluster, struct waiter *waiter)
     }
 }
 
-/* Whatever happens takes the entry off the timer heap or moves it on. */
+/* Handle an expired timer. Each handler removes the entry from the heap or sets
+ * a later deadline. */
 static void
 due_happen(struct cluster *cluster, struct timer_entry *due)
 {
@@ -213,7 +215,8 @@ due_happen(struct cluster *cluster, struct timer_entry *due)
     }
 }
 
-/* Settles now and then, so that no parked watch falls behind a history. */
+/* Jobs are settled every LIMIT_PAGE timers, so that no parked watch falls
+ * behind its history. */
 static void
 due_run(struct cluster *cluster)
 {
@@ -229,7 +232,8 @@ due_run(struct cluster *cluster)
     jobs_settle(cluster);
 }
 
-/* Were we called in time? Leases are the members' promise, not ours. */
+/* If the coordinator itself is stepped too late, members may have been unable
+ * to renew: extend their leases. */
 static void
 lateness_check(struct cluster *cluster)
 {
@@ -240,7 +244,7 @@ lateness_check(struct cluster *cluster)
         membership_extend_leases(cluster, cluster->now_ns - due->deadline_ns);
 }
 
-/* The waiter's request is gone; a join is withdrawn with it. */
+/* End a parked request; a parked join is withdrawn. */
 static void
 waiter_cancel(struct cluster *cluster, struct waiter *waiter)
 {
@@ -281,7 +285,8 @@ cluster_drain(struct cluster *cluster)
     }
 }
 
-/* Nobody has a token yet, and whoever joins first says what it is. */
+/* No token is configured and the job does not exist: the first join sets its
+ * token. */
 static enum hoop_status
 token_check_first(struct cluster *cluster, const struct cluster_event *event)
 {
@@ -297,8 +302,9 @@ token_check_first(struct cluster *cluster, const struct cluster_event *event)
     return HOOP_OK;
 }
 
-/* Handle: HOOP_E_UNAUTHENTICATED (nobody's), HOOP_E_DENIED (of one who may
- * less); HOOP_E_INVALID (a new job's, too long). */
+/* Check the token of a request. Handle: HOOP_E_UNAUTHENTICATED (no valid
+ * token), HOOP_E_DENIED (a role with too few rights), HOOP_E_INVALID (the token
+ * of a new job is too long). */
 static enum hoop_status
 token_check(struct cluster *cluster,
             const struct job *job,
@@ -347,7 +353,7 @@ cluster_accepts_token(struct cluster *cluster,
     return token_role(job ? &job->token : &cluster->token, token) <= role;
 }
 
-/* The first who sees a wrong token, or is refused to join, is the log. */
+/* Log every wrong token and every refused join. */
 static enum hoop_status
 refusal_announce(struct cluster *cluster,
                  const struct cluster_event *event,
@@ -441,7 +447,8 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
     cluster->now_ns = event->now_ns;
     cluster->role = ROLE_ANYBODY;
     action_list_clear(&cluster->action_list);
-    groups_forget(cluster); /* they are charged to jobs */
+    groups_forget(cluster); /* before the jobs, whose accounts are charged
+                               for them */
     jobs_forget(cluster);
 
     lateness_check(cluster);

@@ -1,4 +1,4 @@
-/* core/ended_job.c - the ring of the last jobs that ended */
+/* core/ended_job.c - a ring of the jobs that ended last */
 
 #include "core/ended_job.h"
 

@@ -1,10 +1,10 @@
 /*
  * core/event.h - everything that can happen to the coordinator
  *
- * Requests come from clients and are answered exactly once by a reply that
- * carries their ticket; the first four kinds come from the service itself.
- * Every pointer is borrowed for the call of cluster_step(). Text is UTF-8
- * with a final 0; NULL means empty.
+ * Requests come from clients; each is answered exactly once by a reply with its
+ * ticket. The first four kinds come from the service itself. Every pointer is
+ * borrowed for the call of cluster_step(). Text is UTF-8 with a final 0; NULL
+ * means empty.
  */
 
 #ifndef CORE_EVENT_H
@@ -16,22 +16,25 @@
 
 #include "base/role.h"
 
-/* Spoken by workers; a join with another version is refused. */
+/* The protocol version of workers. A join with another version is refused. */
 enum {
     CLUSTER_PROTOCOL_VERSION = 1,
 };
 
-/* "The coordinator chooses", as a requested rank. */
+/* A requested rank with this value lets the coordinator choose. */
 static const uint32_t CLUSTER_RANK_ANY = UINT32_MAX;
 
 enum cluster_event_kind {
-    /* Of the service: no token, and no reply to the event itself. */
-    CLUSTER_TICK,       /* time has passed, see cluster_next_deadline_ns() */
-    CLUSTER_CANCEL,     /* nobody waits for ticket any more: no reply to it */
-    CLUSTER_DISCONNECT, /* ... nor for any ticket of client */
-    CLUSTER_DRAIN,      /* refuse joins, answer whatever is parked */
+    /* Events of the service: they carry no token and get no reply. */
+    CLUSTER_TICK,       /* time has passed; see cluster_next_deadline_ns() */
+    CLUSTER_CANCEL,     /* the client no longer waits for ticket: send no
+                           reply to it */
+    CLUSTER_DISCONNECT, /* the client is gone: send no reply to any of its
+                           tickets */
+    CLUSTER_DRAIN,      /* refuse joins and answer all parked requests */
 
-    /* Membership. JOIN and WATCH may be parked until deadline_ns. */
+    /* Membership. JOIN and WATCH may be parked until deadline_ns. The arrow
+     * shows the kind of the reply. */
     CLUSTER_JOIN,   /* join -> CLUSTER_REPLY_WORLD */
     CLUSTER_RENEW,  /* renewal -> CLUSTER_REPLY_LEASE */
     CLUSTER_LEAVE,  /* member -> CLUSTER_REPLY_NONE */
@@ -40,75 +43,85 @@ enum cluster_event_kind {
 
     CLUSTER_GROUP_CREATE, /* group -> CLUSTER_REPLY_GROUPS, one */
     CLUSTER_GROUP_GET,    /* group.key -> CLUSTER_REPLY_GROUPS, one */
-    CLUSTER_GROUP_LIST,   /* group.key: after it -> CLUSTER_REPLY_GROUPS */
-    CLUSTER_GROUP_JOIN, /* group_slot -> CLUSTER_REPLY_GROUP_SLOT; may be parked until
-                             all have joined or deadline_ns */
-    CLUSTER_GROUP_LEAVE, /* group_slot.numbers -> CLUSTER_REPLY_NONE */
-    CLUSTER_VOTE,        /* vote -> CLUSTER_REPLY_OUTCOME; may be parked
-                             until all that survive have come or deadline_ns */
-    CLUSTER_PENDING,     /* pending -> CLUSTER_REPLY_PENDING */
+    CLUSTER_GROUP_LIST,   /* group.key: the page after it ->
+                             CLUSTER_REPLY_GROUPS */
+    CLUSTER_GROUP_JOIN,   /* group_slot -> CLUSTER_REPLY_GROUP_SLOT; may be
+                           parked until all have joined or deadline_ns */
+    CLUSTER_GROUP_LEAVE,  /* group_slot.numbers -> CLUSTER_REPLY_NONE */
+    CLUSTER_VOTE,         /* vote -> CLUSTER_REPLY_OUTCOME; may be parked
+                            until all survivors have called or deadline_ns */
+    CLUSTER_PENDING,      /* pending -> CLUSTER_REPLY_PENDING */
 
     /* The store of a job. WAIT and WATCH may be parked until deadline_ns. */
     CLUSTER_STORE_SET,    /* write -> CLUSTER_REPLY_STORE */
     CLUSTER_STORE_ADD,    /* write.key, .delta, .ttl_ms */
-    CLUSTER_STORE_SWAP,   /* compare-and-set: write, all members */
-    CLUSTER_STORE_GET,    /* keys: one or many; a missing one is no error */
-    CLUSTER_STORE_WAIT,   /* keys: until all exist, then as GET */
+    CLUSTER_STORE_SWAP,   /* compare-and-set; uses every field of write */
+    CLUSTER_STORE_GET,    /* keys: one or many; a missing key is not an error */
+    CLUSTER_STORE_WAIT,   /* keys: waits until all exist, then replies as GET */
     CLUSTER_STORE_DELETE, /* keys: one or many */
-    CLUSTER_STORE_LIST,   /* scan: a page of keys in the order of bytes */
+    CLUSTER_STORE_LIST,   /* scan: one page of keys in byte order */
     CLUSTER_STORE_WATCH,  /* scan.prefix, .match, .since
                              -> CLUSTER_REPLY_KEY_CHANGES */
 
-    /* Questions of operators. */
-    CLUSTER_JOBS, /* -> CLUSTER_REPLY_JOBS; job and token not looked at,
-                     except that a configured token must match */
+    /* Requests of operators. */
+    CLUSTER_JOBS, /* -> CLUSTER_REPLY_JOBS; ignores job, and token unless one
+                     is configured */
     CLUSTER_JOB,  /* view -> CLUSTER_REPLY_JOB */
 };
 
 /*
- * A join is identified by its incarnation. The same incarnation again is a
- * retry: while the world forms it replaces the parked one (which is answered
- * CANCELLED), afterwards it is given the same world once more. A disconnect
- * while the join is parked withdraws it.
+ * A join is identified by its incarnation. A second join with the same
+ * incarnation is a retry. While the world forms, the retry replaces the parked
+ * join, which is answered HOOP_E_CANCELLED; afterwards it gets the same world
+ * again. If the client disconnects while its join is parked, the join is
+ * withdrawn.
  */
 struct cluster_join {
     uint64_t incarnation; /* random, fresh for every hoop_join(); not 0 */
     uint32_t protocol_version;
-    uint32_t rank;       /* requested, or CLUSTER_RANK_ANY */
-    uint32_t rank_min;   /* where the world is too small for rank, one from here
-                            on will do; 0: none will */
-    uint32_t world_size; /* the largest world, or 0: not said */
-    uint32_t size_min;   /* form with this many after the settle time; 0: not
-                            said, i.e. the coordinator's or world_size */
-    uint32_t settle_ms;  /* without a new worker; 0: the coordinator's */
+    uint32_t rank; /* the requested rank, or CLUSTER_RANK_ANY */
+    /* If the world is too small for rank, the worker accepts a rank from
+     * this one on; 0: it accepts none. */
+    uint32_t rank_min;
+    uint32_t world_size; /* the largest world; 0: not requested */
+    /* Form with this many members after the settle time; 0: use the
+     * coordinator's value or world_size. */
+    uint32_t size_min;
+    uint32_t settle_ms; /* time without a new worker before a smaller world
+                            forms; 0: use the coordinator's */
     uint32_t pid;
-    uint64_t process_space; /* where pid is its number; 0: not known */
-    const char *host;       /* name, for people */
-    const char *host_id;    /* equal on one host; NULL: the name */
+    uint64_t process_space; /* identifies the PID namespace of pid; 0: not
+                               known */
+    const char *host;       /* a name for people */
+    const char *host_id;    /* equal for all workers of one host; NULL: use
+                               host */
     const char *address;    /* host:port where peers connect */
-    /* Of the world that holds the job's places, whose processes the worker sees
-     * to have ended: */
-    uint64_t ended_epoch; /* its epoch; 0: none has been looked at */
-    const uint8_t *ended; /* [rank]: not 0, this one has */
-    size_t n_ended;       /* fewer than ranks: the others have not */
-    uint64_t seed;        /* random, from the service; world.seed is made of
-                            those of all joins */
+    /* Processes of the previous world of this job that the worker has found to
+     * be dead: */
+    uint64_t ended_epoch; /* epoch of that world; 0: the worker has not
+                             looked */
+    const uint8_t *ended; /* [rank]: nonzero if that rank's process has ended */
+    size_t n_ended;       /* length of ended; ranks beyond it have not ended */
+    uint64_t seed;        /* random, from the service; the world's seed
+                             combines those of all joins */
     const char *root;     /* the job that grows by this world, or NULL */
-    uint64_t membership;  /* with root: an incarnation that the worker has in
-                               one of its worlds */
-    bool prefers_rank;    /* where the job has formed, another rank will do */
+    uint64_t membership;  /* with root: the worker's incarnation in one of
+                             the job's worlds */
+    bool prefers_rank;    /* another rank is acceptable if a growing job
+                             cannot give this one */
 };
 
-/* A member speaks for itself. */
+/* The member that makes a request. */
 struct cluster_member_id {
-    uint64_t epoch;       /* the world's, as told by the join's reply */
-    uint64_t incarnation; /* its own */
+    uint64_t epoch;       /* epoch of the world, from the reply to the join */
+    uint64_t incarnation; /* the member's own incarnation */
 };
 
-/* What a member is in (core/activity.h). */
+/* Which call a member is in (core/activity.h). */
 struct cluster_activity {
-    const char *silence; /* why it has told nothing; "": it has */
-    const char *call;    /* in words, with its number; "": it is in none */
+    const char *silence; /* why the member has not answered; "": it has */
+    const char *call;    /* the call and its number in words; "": the member
+                            is in no call */
     const char *communicator;
     const char *waits_for;
     uint64_t number;
@@ -116,35 +129,38 @@ struct cluster_activity {
     uint32_t n_calls;
 };
 
-/* With whom it hears, when all were asked (core/suspicion.h), or what it is in. */
+/* A lease renewal. It may also carry answers: which ranks the member hears
+ * (core/suspicion.h), or which call it is in. */
 struct cluster_renewal {
     struct cluster_member_id member;
-    uint64_t question;       /* which is answered; 0: none is */
+    uint64_t question;       /* number of the answered question; 0: none */
     const uint8_t *views;    /* [rank]: enum evidence_view */
-    size_t n_views;          /* 0: it lives, and will say whom it hears */
-    uint64_t activity_query; /* which is answered; 0: none is */
+    size_t n_views;          /* 0: the member is alive, and its answer will
+                                follow */
+    uint64_t activity_query; /* number of the answered query; 0: none */
     struct cluster_activity activity;
 };
 
-/* One member says that another is lost, or only that it does not hear it. The
- * first verdict stays. */
+/* A member reports that another one is lost, or that it does not hear it. The
+ * first failure notice about a member is final. */
 struct cluster_report {
     struct cluster_member_id reporter;
-    uint32_t rank;      /* the accused ... */
-    uint64_t identity;  /* ... and which one that was, as in the roster */
-    const char *reason; /* what was seen, e.g. "connection reset" */
-    uint32_t evidence;  /* enum evidence, not checked */
-    uint32_t slack_ms;  /* what its network adds to the time for answers */
+    uint32_t rank;      /* the accused rank */
+    uint64_t identity;  /* which process that was, as in the roster */
+    const char *reason; /* what was seen, for example "connection reset" */
+    uint32_t evidence;  /* enum evidence; not checked yet */
+    uint32_t slack_ms;  /* extra time for answers that the reporter's network
+                           needs */
 };
 
-/* Long poll: answered at once if there are changes after since. */
+/* A long poll: answered at once if there are changes after since. */
 struct cluster_watch {
-    uint64_t epoch; /* the world's, or 0: of whatever world there is */
+    uint64_t epoch; /* epoch of the world; 0: whichever world exists */
     uint64_t since; /* revision of the last change seen; 0: none */
-    /* The last question seen, 0: none; or CLUSTER_NO_QUESTION: it does not answer
-     * any. */
+    /* The last question seen, 0 for none. CLUSTER_NO_QUESTION: the member
+     * answers no questions. */
     uint64_t question;
-    uint64_t activity_query; /* likewise */
+    uint64_t activity_query; /* the last query seen, in the same form */
 };
 
 static const uint64_t CLUSTER_NO_QUESTION = UINT64_MAX;
@@ -157,58 +173,65 @@ struct cluster_group_call {
 };
 
 /*
- * A member numbers its joins: the same number again is a retry. Leaving what
- * it has left, or never joined, does no harm.
+ * A join or a leave of a communicator. A member numbers its joins; the same
+ * number again is a retry. Leaving a communicator twice, or one that was never
+ * joined, has no effect.
  */
 struct cluster_group_slot_call {
     struct cluster_member_id member;
     uint64_t number;       /* JOIN */
     const uint32_t *ranks; /* JOIN: in the order of the group */
     uint32_t n_ranks;
-    const uint64_t *numbers; /* LEAVE: of its joins */
+    const uint64_t *numbers; /* LEAVE: numbers of the joins to leave */
     size_t n_numbers;
-    bool is_withdrawal; /* LEAVE: what has formed stays joined */
+    bool is_withdrawal; /* LEAVE: take back only joins that have not formed
+                           yet */
 };
 
-/* Whom does the join, or the vote call, of this number wait for? */
+/* Ask which members the join or vote call with this number waits for. */
 struct cluster_pending_call {
     struct cluster_member_id member;
     uint64_t number;
 };
 
-/* As such a number: whatever waits. */
+/* As number: any call of the member that waits. */
 static const uint64_t CLUSTER_NUMBER_ANY = UINT64_MAX;
 
-/* As on the wire. */
+/* The values are those on the wire. */
 enum cluster_vote_kind {
     CLUSTER_VOTE_AGREE = 1,
-    CLUSTER_VOTE_SHRINK,  /* the survivors get a communicator of their own */
-    CLUSTER_VOTE_CONFIRM, /* its members: could all open it? */
-    CLUSTER_VOTE_GROW,    /* all are there to meet newcomers */
+    CLUSTER_VOTE_SHRINK,  /* the survivors get a new communicator */
+    CLUSTER_VOTE_CONFIRM, /* whether all members could open the new
+                             communicator */
+    CLUSTER_VOTE_GROW,    /* all members are ready to take in newcomers */
 };
 
-/* A member counts its turns: the same turn again is a retry. */
+/* A call of a vote. A member counts its turns; the same turn again is a
+ * retry. */
 struct cluster_vote_call {
     struct cluster_member_id member;
     uint64_t communicator; /* the world's own is 0 */
-    uint32_t kind;         /* enum cluster_vote_kind, or nonsense */
-    uint64_t turn;         /* of this kind on this communicator: 1, 2, ... */
-    uint64_t flags;        /* the outcome has what all have */
-    uint64_t least;        /* ... and the least of these */
-    uint64_t number;       /* SHRINK: as of a join */
+    uint32_t kind;         /* enum cluster_vote_kind; not checked yet */
+    uint64_t turn;         /* number of the vote of this kind on this
+                              communicator: 1, 2, ... */
+    uint64_t flags;        /* the outcome has the bitwise AND of all */
+    uint64_t least;        /* the outcome has the least of all */
+    uint64_t number;       /* SHRINK: number of the join of the new
+                              communicator */
 };
 
 enum cluster_expect {
     CLUSTER_EXPECT_ABSENT, /* the key must not exist */
-    CLUSTER_EXPECT_VALUE,  /* it must hold exactly expected */
+    CLUSTER_EXPECT_VALUE,  /* the key must hold exactly expected */
 };
 
 struct cluster_write {
     const char *key;
     const void *value; /* SET, SWAP: copied */
     size_t n_bytes;
-    uint64_t ttl_ms; /* the key goes away after this; 0: never (ADD: as is) */
-    int64_t delta;   /* ADD: values are int64 in decimal, a missing key 0 */
+    uint64_t ttl_ms; /* lifetime of the key; 0: unlimited (ADD: unchanged) */
+    int64_t delta;   /* ADD: values are int64 in decimal; a missing key
+                        counts as 0 */
     enum cluster_expect expect; /* SWAP */
     const void *expected;       /* SWAP with CLUSTER_EXPECT_VALUE */
     size_t n_expected;
@@ -227,27 +250,31 @@ enum cluster_match {
 struct cluster_scan {
     const char *prefix; /* NULL or "": every key */
     enum cluster_match match;
-    const char *after; /* LIST: begin behind this key; NULL: at the first */
-    uint32_t n_max;    /* LIST: of one page; 0 or too many: LIMIT_PAGE */
+    const char *after; /* LIST: begin after this key; NULL: begin with the
+                          first */
+    uint32_t n_max;    /* LIST: keys per page; 0 or too many: LIMIT_PAGE */
     uint64_t since;    /* WATCH: revision of the last change seen */
 };
 
 enum cluster_view {
     CLUSTER_VIEW_WITH_MEMBERS,
-    CLUSTER_VIEW_BRIEF,    /* without them */
-    CLUSTER_VIEW_ACTIVITY, /* with what each of them is in: may be parked */
+    CLUSTER_VIEW_BRIEF,    /* without members */
+    CLUSTER_VIEW_ACTIVITY, /* also which call each member is in; may be
+                              parked */
 };
 
 struct cluster_event {
     enum cluster_event_kind kind;
-    uint64_t now_ns;      /* never less than in the event before */
-    uint64_t ticket;      /* requests: unique among those not answered yet */
-    uint64_t client;      /* whose; what CLUSTER_DISCONNECT names */
-    uint64_t deadline_ns; /* a parked reply comes no later; UINT64_MAX: never.
-                             For a join the worker's join deadline */
+    uint64_t now_ns; /* not less than in the event before */
+    uint64_t ticket; /* requests: unique among the unanswered ones */
+    uint64_t client; /* the client that sent the request;
+                             CLUSTER_DISCONNECT names it */
+    /* A parked request is answered no later; UINT64_MAX: no limit. For a
+     * join, the worker's join deadline. */
+    uint64_t deadline_ns;
     const char *job;
     const char *token;
-    enum role role; /* the least whose token will do */
+    enum role role; /* the least privileged role that may make this request */
     union {
         struct cluster_join join;
         struct cluster_member_id member;

@@ -1,4 +1,4 @@
-/* core/forming.c - from workers that wait to a world with ranks, or to none */
+/* core/forming.c - how waiting workers become a world with ranks */
 
 #include "core/forming.h"
 
@@ -20,7 +20,8 @@
 #include "core/state.h"
 #include "core/worker.h"
 
-/* Between the deadlines of joins that began together, on a busy machine. */
+/* Joins that began together have deadlines this close, even on a busy
+ * machine. */
 static const uint64_t TOGETHER_NS = 2 * CLOCK_NS_PER_S;
 
 struct host {
@@ -29,7 +30,8 @@ struct host {
     UT_hash_handle hh;
 };
 
-/* Hosts of members in the order of arrival; hosts: as many as members. */
+/* Number the hosts of the members in the order of arrival. hosts has room for
+ * one per member. Returns the number of hosts. */
 static uint32_t
 hosts_number(const struct job *job,
              struct host *hosts,
@@ -58,8 +60,8 @@ hosts_number(const struct job *job,
     return n_hosts;
 }
 
-/* Who requested a rank that this world does not have is given one of those that
- * nobody requested. */
+/* A member that requested a rank this world does not have gets one that nobody
+ * requested. */
 static void
 requests_end(struct job *job)
 {
@@ -74,7 +76,7 @@ requests_end(struct job *job)
     }
 }
 
-/* How many hosts there are. */
+/* Give the members their ranks. Returns the number of hosts. */
 static uint32_t
 ranks_give(struct job *job)
 {
@@ -158,7 +160,7 @@ world_form(struct cluster *cluster, struct job *job)
                        (unsigned long long)job->epoch);
 }
 
-/* The first that nobody requested. */
+/* Return the first rank that no member requested. */
 static uint32_t
 free_rank(const struct job *job)
 {
@@ -169,7 +171,8 @@ free_rank(const struct job *job)
     return rank;
 }
 
-/* Who is too high for the world must be content with any rank that is free. */
+/* Return whether a world of the present members may form. A member whose
+ * requested rank is too high must accept any free rank. */
 static bool
 world_suffices(const struct cluster *cluster, const struct job *job)
 {
@@ -211,7 +214,7 @@ forming_dismiss(struct cluster *cluster,
     cluster->counters.replies_expired += status == HOOP_E_TIMEOUT;
 }
 
-/* Nobody waits any more: the name is free. */
+/* No worker waits any more: remember the failed attempt. */
 static void
 attempt_end(struct cluster *cluster,
             struct job *job,
@@ -232,8 +235,8 @@ forming_forget(struct job *job)
     job->given_up_text = NULL;
 }
 
-/* Those who give up together had come: as long as nobody else does, all are told
- * who is missing in the same words. */
+/* Workers that give up together get the same text, which counts all of them as
+ * present, until another worker joins. */
 static const char *
 given_up_text(const struct cluster *cluster, struct job *job)
 {
@@ -248,8 +251,8 @@ given_up_text(const struct cluster *cluster, struct job *job)
     return job->given_up_text;
 }
 
-/* Those whose deadlines are there give up, and are told the same; the others
- * have time, in which somebody may take a place that is free again. */
+/* Fail the joins whose deadline has passed, all with the same text. The others
+ * keep waiting: another worker may take a free place. */
 static void
 joins_expire(struct cluster *cluster, struct job *job)
 {

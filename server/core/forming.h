@@ -1,11 +1,11 @@
 /*
- * core/forming.h - from workers that wait to a world with ranks, or to none
+ * core/forming.h - how waiting workers become a world with ranks
  *
- * A world forms when its largest size is there, or a smaller allowed one and
- * nobody new has come for the settle time, or somebody's join deadline is
- * there and the size will do. If it will not do, that join has failed, and the
- * others wait until their own deadlines; when nobody waits any more, the attempt
- * has failed, and the name is free.
+ * A world forms when its largest size is reached, or when an allowed smaller
+ * size is reached and no worker has come for the settle time, or at a join
+ * deadline if the size is allowed. If the size is not allowed at a join
+ * deadline, that join fails and the others wait until their own deadline. When
+ * no worker waits any more, the attempt has failed and the name is free.
  */
 
 #ifndef CORE_FORMING_H
@@ -21,34 +21,38 @@ struct cluster;
 struct job;
 struct member;
 
-/* Somebody has come: form if the world is complete. */
+/* Called after a join: form the world if it is complete. */
 void
 forming_try(struct cluster *cluster, struct job *job);
 
-/* What those were told whose deadlines came before. */
+/* Forget the text that expired joins were given, since a new worker has
+ * come. */
 void
 forming_forget(struct job *job);
 
-/* Somebody has come or gone: when would a smaller world form? */
+/* Called after a join or a withdrawal: set the timer for forming a smaller
+ * world. */
 void
 forming_plan(struct cluster *cluster, struct job *job);
 
-/* The settle time is over. */
+/* The settle time is over: form the world if its size is allowed. */
 void
 forming_settle(struct cluster *cluster, struct job *job);
 
-/* A join deadline is there: form, or fail those whose it is. */
+/* A join deadline has passed: form the world, or fail the joins whose deadline
+ * it is. */
 void
 forming_expire(struct cluster *cluster, struct job *job);
 
-/* Answer its join with this failure; it is no member any more. */
+/* Fail member's parked join with this status and text, and destroy the
+ * member. */
 void
 forming_dismiss(struct cluster *cluster,
                 struct member *member,
                 enum hoop_status status,
                 const char *text);
 
-/* Tell a member of a world what it is. */
+/* Fill in reply with the world that member is in. */
 void
 forming_welcome(struct cluster *cluster,
                 const struct member *member,

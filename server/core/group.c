@@ -1,4 +1,5 @@
-/* core/group.c - communicators of a world: named ones, and what was joined */
+/* core/group.c - the communicators of a world: named groups and joined
+ * groups */
 
 #include "core/group.h"
 
@@ -17,7 +18,7 @@
 #include "core/state.h"
 #include "core/vote.h"
 
-/* Before the keys that the coordinator makes itself. */
+/* First character of the keys that the coordinator makes itself. */
 static const char GATHERED = '@';
 
 static void
@@ -194,7 +195,8 @@ group_gather(struct job *job,
     return HOOP_OK;
 }
 
-/* The world is whole already, and so are the groups before this one. */
+/* Check a group's record. The world and the groups before this one have been
+ * restored. */
 static enum hoop_status
 recovery_check(const struct job *job,
                const struct cluster_group_call *call,
@@ -352,7 +354,8 @@ group_get(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* A group may go between two pages; ids ascend in the order of creation. */
+/* Return the first group after communicator. Ids ascend in the order of
+ * creation, so this works even if a group was removed between two pages. */
 static const struct group *
 group_behind(const struct job *job, uint64_t communicator)
 {
@@ -363,7 +366,8 @@ group_behind(const struct job *job, uint64_t communicator)
     return group;
 }
 
-/* Behind the key, or the first. Handle: HOOP_E_NOT_FOUND. */
+/* Find the first group of a page: the one after key, or the first one. Handle:
+ * HOOP_E_NOT_FOUND. */
 static enum hoop_status
 page_begin(const struct job *job,
            const char *after,

@@ -1,10 +1,11 @@
 /*
- * core/group.h - communicators of a world: named ones, and what members joined
+ * core/group.h - the communicators of a world
  *
- * The first who asks for a key creates the group and its communicator id, the
- * others are given the same; a named group stays as long as the world. Others
- * come and go with their members, see core/group_slot.h. Bounded in number and in
- * ranks.
+ * There are two kinds. A named group is created by the first member that asks
+ * for its key; later requests get the same communicator id, and the group lives
+ * as long as the world. A joined group forms when all of its members have
+ * joined and goes when the last has left; see core/group_slot.h. The number of
+ * groups and of their ranks is limited.
  */
 
 #ifndef CORE_GROUP_H
@@ -26,32 +27,34 @@ struct cluster;
 struct job;
 
 struct group {
-    struct cluster_group shown; /* points to what follows */
+    struct cluster_group shown; /* the public view; points to the fields
+                                   below */
     struct job *job;
-    struct group_slot *slots; /* [n_ranks], in its order; NULL: a named group */
-    uint32_t n_taken;         /* of the slots */
+    struct group_slot *slots; /* [n_ranks], in the order of the group; NULL:
+                                 a named group */
+    uint32_t n_taken;         /* slots that are taken */
     bool is_formed;           /* all slots have been taken */
-    STAILQ_ENTRY(group) retired_link; /* of the cluster */
+    STAILQ_ENTRY(group) retired_link; /* in cluster->retired_groups */
     UT_hash_handle hh;                /* by key */
     uint32_t ranks[];
 };
 
 STAILQ_HEAD(group_list, group);
 
-/* Zeroed: none. */
+/* A zeroed struct holds no groups. */
 struct groups {
     struct group *by_key;  /* hash, in the order of creation */
     uint64_t communicator; /* the last id given */
     size_t n_groups;
-    size_t n_ranks; /* in all */
+    size_t n_ranks; /* ranks of all groups together */
 };
 
 void
 groups_deinit(struct groups *groups);
 
 /*
- * A group of these ranks with a key of its own, "@" and its communicator's
- * id, whose slots are free and not set yet.
+ * Create a joined group of these ranks. Its key is "@" and its communicator id;
+ * its slots are free, and the caller initialises them.
  * Handle: HOOP_E_INVALID, HOOP_E_PRECONDITION (a rank has left), HOOP_E_ABORTED
  * (a rank is lost), HOOP_E_EXHAUSTED.
  */
@@ -61,8 +64,9 @@ group_gather(struct job *job,
              struct group **out_group);
 
 /*
- * A group that was, without slots. The job's last id is known.
- * Handle: HOOP_E_DATA_LOSS and others (there cannot be such a group).
+ * Restore a group from its record, without slots. The job's last communicator
+ * id must be restored already.
+ * Handle: HOOP_E_DATA_LOSS and others (the record does not fit the job).
  */
 enum hoop_status
 group_recover(struct job *job,
@@ -70,19 +74,20 @@ group_recover(struct job *job,
               uint64_t communicator,
               struct group **out_group);
 
-/* What its members have joined under this id; NULL: nobody has, or all have
- * left it. */
+/* Return the joined group with this communicator id; NULL if it has not formed
+ * or all members have left it. */
 struct group *
 group_formed(const struct job *job, uint64_t communicator);
 
-/* Actions of this step may still point to it. */
+/* Remove the group from its job. It is freed in the next step, because actions
+ * of this step may point to it. */
 void
 group_retire(struct cluster *cluster, struct group *group);
-/* Free what the actions of the last step may have pointed to. */
+/* Free the groups that were retired in the last step. */
 void
 groups_forget(struct cluster *cluster);
 
-/* Answer CLUSTER_GROUP_CREATE, _GET, _LIST. */
+/* Answer CLUSTER_GROUP_CREATE, CLUSTER_GROUP_GET and CLUSTER_GROUP_LIST. */
 enum hoop_status
 group_create(struct cluster *cluster,
              struct job *job,

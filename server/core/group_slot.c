@@ -1,4 +1,5 @@
-/* core/group_slot.c - a member's place in a communicator that its members join */
+/* core/group_slot.c - a member's slot in a communicator that its members
+ * join */
 
 #include "core/group_slot.h"
 
@@ -17,15 +18,16 @@
 #include "core/vote.h"
 
 enum {
-    NAMES_MAX = 8, /* of the missing, in one text */
+    NAMES_MAX = 8, /* missing members named in one text */
 };
 
 /*
- * FREE <-> TAKEN -> LEFT
- *    \_____________/
+ *   FREE <-> TAKEN -> LEFT
+ *      \_____________/
  *
- * There is a way back from TAKEN while others are missing: nobody knows the
- * id yet. A member that ends leaves every slot, taken or not.
+ * A slot may go back from TAKEN to FREE while other members are missing,
+ * because no member knows the id yet. A member that ends leaves all of its
+ * slots, taken or not.
  */
 static const unsigned int group_slot_moves[] = {
     [GROUP_SLOT_FREE] = 1U << GROUP_SLOT_TAKEN | 1U << GROUP_SLOT_LEFT,
@@ -68,8 +70,9 @@ group_slot_numbered(const struct member *member, uint64_t number)
 }
 
 /*
- * The oldest group of these ranks that waits for member. Or that waits with
- * it, though nobody waits here: that call has been given up.
+ * Return member's slot in the oldest group of these ranks for which it has no
+ * parked join: it has not joined that group yet, or its earlier call was given
+ * up.
  */
 static struct group_slot *
 group_slot_awaiting(const struct member *member,
@@ -113,7 +116,8 @@ caller_check(const struct member *member,
                        member_label(member).text, call->n_ranks);
 }
 
-/* Everybody is expected from now on. */
+/* Create the group and its slots. From now on all of its members are
+ * expected. */
 static enum hoop_status
 group_slots_set(struct job *job,
                 const struct member *member,
@@ -171,7 +175,7 @@ group_slot_reply(const struct group_slot *group_slot,
     reply->group_slot.communicator = group_slot->group->shown.communicator;
 }
 
-/* The last has come: all who wait are told. */
+/* The last member has joined: answer all parked joins. */
 static void
 group_form(struct cluster *cluster, struct group *group)
 {
@@ -232,7 +236,7 @@ group_slot_join(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* Nobody knows of the group yet: as if this one had not come. */
+/* No member knows the group's id yet, so undo the join. */
 static void
 group_slot_withdraw(struct cluster *cluster, struct group_slot *group_slot)
 {
@@ -295,7 +299,8 @@ group_slot_leave(struct cluster *cluster,
 
         if (group_slot)
             waiter_replace(cluster, group_slot, "the join has been taken back");
-        /* What has formed has formed for all: whoever takes its join back is late. */
+        /* The group has formed for all members, so it is too late to take a
+         * join back. */
         if (group_slot && is_formed(group_slot->group) && call->is_withdrawal)
             continue;
         if (group_slot && is_formed(group_slot->group))
@@ -325,7 +330,8 @@ group_slot_rename(struct cluster *cluster,
     journal_write_group(cluster, group);
 }
 
-/* Not the same guilt: who has the shortest deadline gives up first. */
+/* Members that never joined are named apart from those that gave up: the member
+ * with the shortest deadline gives up first and is not to blame. */
 enum absence {
     ABSENCE_NEVER_ASKED,
     ABSENCE_GAVE_UP,
@@ -338,7 +344,8 @@ is_absent(const struct group_slot *group_slot, enum absence absence)
            group_slot->has_asked == (absence == ABSENCE_GAVE_UP);
 }
 
-/* title, then "rank 2 (a:7), rank 3 (b:9) and 5 others"; or nothing. */
+/* Add title and "rank 2 (a:7), rank 3 (b:9) and 5 others", or nothing if no
+ * member is missing. */
 static void
 missing_write(struct text_buffer *text_buffer,
               const struct group *group,
@@ -445,7 +452,8 @@ group_slot_pending(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* One of those it waits for will not come. */
+/* The group can never form, because a member it waits for has ended: fail all
+ * parked joins. */
 static void
 group_dissolve(struct cluster *cluster,
                struct group *group,

@@ -1,11 +1,12 @@
 /*
- * core/group_slot.h - a member's place in a communicator that its members join
+ * core/group_slot.h - a member's slot in a communicator that its members join
  *
- * The first who joins with a list of ranks sets up the group, the others take
- * their slots in the oldest group of the same list that waits for them. Its
- * id is told to all when the last has come, and no id is given twice: a frame
- * of a group that was can never be taken for one of its successor. When the
- * last has left, nothing remains.
+ * The first member that joins with a list of ranks creates the group. Each
+ * later member takes its slot in the oldest group with the same list that still
+ * waits for it. When the last member has joined, all are told the communicator
+ * id. No id is given twice, so that a frame of an old group can never be taken
+ * for one of its successor. When the last member has left, the group is
+ * removed.
  */
 
 #ifndef CORE_GROUP_SLOT_H
@@ -34,18 +35,21 @@ enum group_slot_state {
 };
 
 struct group_slot {
-    enum group_slot_state state; /* changed by group_slot_move() only */
+    enum group_slot_state state; /* changed only by group_slot_move() */
     struct group *group;
     struct member *member;
-    uint64_t number;       /* TAKEN: what the member calls it */
-    bool has_asked;        /* TAKEN, or FREE again: it gave up */
-    struct waiter *waiter; /* its join, while others are missing; or NULL */
-    TAILQ_ENTRY(group_slot) link; /* of the member; LEFT: of nobody */
+    uint64_t number;       /* TAKEN: the number of the member's join */
+    bool has_asked;        /* TAKEN; or FREE again after the member gave up */
+    struct waiter *waiter; /* the parked join, while other members are
+                              missing; or NULL */
+    TAILQ_ENTRY(group_slot)
+    link; /* in the member's list of slots; LEFT: in
+                                     no list */
 };
 
 TAILQ_HEAD(group_slot_list, group_slot);
 
-/* Answer (or park) CLUSTER_GROUP_JOIN, answer CLUSTER_GROUP_LEAVE. */
+/* Answer or park CLUSTER_GROUP_JOIN; answer CLUSTER_GROUP_LEAVE. */
 enum hoop_status
 group_slot_join(struct cluster *cluster,
                 struct job *job,
@@ -61,39 +65,43 @@ group_slot_pending(struct cluster *cluster,
                    struct job *job,
                    const struct cluster_event *event);
 
-/* Whether a join of member's waits, or its call of a vote, of number, which may be
- * CLUSTER_NUMBER_ANY; and if one does, for whom. */
+/* Return whether a join or a vote call of member with this number waits, and if
+ * so, which members it waits for. number may be CLUSTER_NUMBER_ANY. */
 bool
 group_slots_pending(const struct member *member,
                     uint64_t number,
                     struct cluster_pending *out_pending,
                     struct text_buffer *out_missing);
 
-/* All of group's slots are taken at once: its i-th member calls it numbers[i]. */
+/* Mark all slots of group as taken at once; its i-th member's join has
+ * numbers[i]. */
 void
 group_slots_fill(struct group *group, const uint64_t *numbers);
 
-/* member, of group, calls its slot by a later number from now on: what it leaves by
- * the one before is not this. One that has been left stays so. */
+/* Give member's slot in group a higher join number, so that a leave with the
+ * former number does not leave this slot. A slot that has been left stays
+ * so. */
 void
 group_slot_rename(struct cluster *cluster,
                   const struct group *group,
                   const struct member *member,
                   uint64_t number);
 
-/* A join was parked until now: others are missing still. */
+/* The deadline of a parked join has passed while other members are missing:
+ * fail it. */
 void
 group_slot_expire(struct cluster *cluster, struct waiter *waiter);
 
-/* All ranks of a group that was have taken their slots, by these numbers. */
+/* Restore a formed group: all slots are taken, with these join numbers. */
 void
 group_slots_recover(struct group *group, const uint64_t *numbers);
-/* And one has left. Handle: HOOP_E_DATA_LOSS (it cannot have). */
+/* Restore that one slot was left. Handle: HOOP_E_DATA_LOSS (the slot was not
+ * taken). */
 enum hoop_status
 group_slot_recover_left(struct group *group, uint64_t place);
 
-/* member has ended: its slots are as good as left, and what still waits for
- * it will never form. */
+/* member has ended: leave all of its slots, and fail every group that still
+ * waits for it. */
 void
 group_slots_remove_member(struct cluster *cluster, struct member *member);
 

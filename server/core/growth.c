@@ -1,4 +1,5 @@
-/* core/growth.c - worlds that a job grows by, and which of them takes whom */
+/* core/growth.c - the worlds that a job grows by, and who joins which of
+ * them */
 
 #include "core/growth.h"
 
@@ -10,7 +11,7 @@
 #include "core/token.h"
 #include "core/worker.h"
 
-/* In whatever world of root. */
+/* Find a membership in any world of root. */
 static struct member *
 membership_find(const struct job *root, uint64_t incarnation)
 {
@@ -129,7 +130,8 @@ growth_find(const struct job *root, uint64_t incarnation)
     struct job *found = NULL;
     struct job *job = NULL;
 
-    /* The newest is the first of the list. */
+    /* The list has the newest world first; the loop ends with the oldest that
+     * has room. */
     LIST_FOREACH(job, &root->grown, grown_link)
     {
         if (job_member(job, incarnation))

@@ -1,15 +1,15 @@
 /*
- * core/growth.h - worlds that a job grows by, and which of them takes whom
+ * core/growth.h - the worlds that a job grows by, and who joins which of them
  *
- * A world never takes anybody in. Members who want more ranks join a job whose
- * name nobody had before, and say whose it is: the job that has the name that
- * users know is its root. Newcomers join the root, as ever, and are taken into
- * the world that forms of its members then, which the reply names. So a job has
- * one world or several; it keeps its name for as long as somebody is in one of
- * them.
+ * A world never takes in new members. Members that want more ranks join a new
+ * job with an unused name and say which job it belongs to: its root, the job
+ * whose name users know. Newcomers join the root as usual; they are placed in
+ * the world that is forming for it, and the reply names that world's job. A job
+ * thus has one world or several, and keeps its name as long as one of them has
+ * a member.
  *
- * The members have the lower ranks, which they ask for, and are all needed; the
- * newcomers have those above, which are given to them, or which they ask for.
+ * The members of the job request the lower ranks, and all of them are needed.
+ * Newcomers get the ranks above, on request or as given.
  */
 
 #ifndef CORE_GROWTH_H
@@ -25,12 +25,12 @@ struct job;
 struct member;
 
 /*
- * Whether join may begin, or enter, the world of a job that grows; job is that
- * of its name, or NULL. *out_root is the job that grows.
- *
- * Handle: HOOP_E_NOT_FOUND (nothing grows there), HOOP_E_UNAUTHENTICATED,
- * HOOP_E_EXISTS (the name is another's), HOOP_E_EXHAUSTED (too many worlds),
- * HOOP_E_ABORTED (the worker is no member).
+ * Check whether the join in event may create or enter a world by which a job
+ * grows. job is the job that the join names, or NULL. *out_root is the job that
+ * grows.
+ * Handle: HOOP_E_NOT_FOUND (no such job to grow), HOOP_E_UNAUTHENTICATED,
+ * HOOP_E_EXISTS (the name belongs to another job), HOOP_E_EXHAUSTED (too many
+ * worlds), HOOP_E_ABORTED (the worker is not a member).
  */
 enum hoop_status
 growth_check(struct cluster *cluster,
@@ -38,48 +38,50 @@ growth_check(struct cluster *cluster,
              const struct cluster_event *event,
              struct job **out_root);
 
-/* The world that forms of root's members and has room for one more newcomer, or
+/* Return the forming world of root that has room for a newcomer, or the world
  * that incarnation waits in or is a member of; NULL if there is none. */
 struct job *
 growth_find(const struct job *root, uint64_t incarnation);
 
-/* The join of a newcomer to a world that forms: it has no say in its size, and a
- * rank that is free, or CLUSTER_RANK_ANY.
- *
- * Handle: HOOP_E_EXISTS (the rank is a member's, or another newcomer's),
+/* Make a newcomer's join fit a forming world: its requested sizes are dropped,
+ * and its rank is a free one or CLUSTER_RANK_ANY.
+ * Handle: HOOP_E_EXISTS (the rank belongs to a member or another newcomer),
  * HOOP_E_INVALID (there is no such rank). */
 enum hoop_status
 growth_admit(const struct job *job,
              const struct cluster_join *join,
              struct cluster_join *out_join);
 
-/* Of which worker, by its id, a join to job is a membership. */
+/* Return the id of the worker to which a join of job belongs. */
 uint64_t
 growth_worker(const struct job *job, const struct cluster_join *join);
 
-/* The first member waits for the world. */
+/* Log that the job is to grow; called when the first member waits. */
 void
 growth_announce(struct cluster *cluster, const struct job *job);
 
-/* How many members the world of a job that grows needs; 0: it does not. */
+/* Return how many members of the job the new world needs; 0: job is not a world
+ * by which another grows. */
 uint32_t
 growth_members(const struct job *job);
 
-/* Whether all of them are there. */
+/* Return whether all of the needed members wait. */
 bool
 growth_has_members(const struct job *job);
 
-/* The first time that one of them waits for has come: none of them waits any
- * longer, and newcomers are to ask again. text: why. */
+/* A member's join deadline has passed: fail every parked join with this text,
+ * members with HOOP_E_TIMEOUT and newcomers with HOOP_E_UNAVAILABLE, so that
+ * these ask again. */
 void
 growth_give_up(struct cluster *cluster, struct job *job, const char *text);
 
-/* Whether a member's time has come, not only newcomers'. */
+/* Return whether the join deadline of a member, not only of a newcomer, has
+ * passed. */
 bool
 growth_is_due(const struct cluster *cluster, const struct job *job);
 
-/* At the end of a step: where only newcomers are left in job, they are to ask
- * again. */
+/* Called at the end of a step: if only newcomers are left in job, fail their
+ * joins so that they ask again. */
 void
 growth_settle(struct cluster *cluster, struct job *job);
 

@@ -1,9 +1,9 @@
 /*
  * core/history.h - the last changes of a store
  *
- * A watch that asks from a revision is answered from here, so that it sees
- * every change once and in order, also between two polls. Only keys are kept:
- * values may be large.
+ * A watch that starts from a revision is answered from the history, so that it
+ * sees every change once and in order, also between two polls. Only keys are
+ * kept, because values may be large.
  */
 
 #ifndef CORE_HISTORY_H
@@ -17,38 +17,42 @@
 struct history_record;
 struct memory_account;
 
-/* Zeroed but for memory: empty. */
+/* Empty if zeroed except for memory. */
 struct history {
-    struct memory_account *memory; /* to what it is charged */
-    struct history_record *ring;   /* revision r is at r modulo its size */
-    uint64_t revision;             /* the last one */
+    struct memory_account *memory; /* the account that is charged */
+    struct history_record *ring;   /* the change of revision r is at r modulo
+                                      LIMIT_STORE_HISTORY */
+    uint64_t revision;             /* the last revision */
     size_t n_key_bytes;            /* allocated for keys */
-    uint64_t forgotten;            /* up to here, nothing is known any more */
+    uint64_t forgotten;            /* changes up to this revision are no
+                                      longer known */
 };
 
 void
 history_deinit(struct history *history);
 
-/* Gives it the next revision, which is returned. key: copied. */
+/* Append a change and return its revision. key is copied. */
 uint64_t
 history_add(struct history *history,
             enum cluster_key_change_kind kind,
             const char *key);
 
-/* Forgets the oldest changes while their keys take more than they may. Nobody has
- * still to look at them. */
+/* Drop the oldest changes until their keys fit the limit. Call only when no
+ * parked watch still needs them. */
 void
 history_trim(struct history *history);
 
-/* All that was up to revision is forgotten. The history is empty. */
+/* Restore an empty history whose last revision is revision. */
 void
 history_recover(struct history *history, uint64_t revision);
 
-/* The first revision that is still known; revision + 1 if none is. */
+/* Return the first revision that is still known; the next revision if none
+ * is. */
 uint64_t
 history_first(const struct history *history);
 
-/* One that is known. key is borrowed until the next history_add(). */
+/* Return a change that is still known. Its key is borrowed until the next
+ * history_add() or history_trim(). */
 struct cluster_key_change
 history_at(const struct history *history, uint64_t revision);
 

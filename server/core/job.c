@@ -109,7 +109,7 @@ void
 job_attach(struct cluster *cluster, struct job *job, struct job *root)
 {
     job->root = root;
-    cluster->counters.jobs--; /* it is one with root */
+    cluster->counters.jobs--; /* it counts as one job with root */
     LIST_INSERT_HEAD(&root->grown, job, grown_link);
     root->n_grown++;
 }
@@ -176,7 +176,8 @@ job_expire(struct cluster *cluster, struct job *job)
     job_touch(cluster, job);
 }
 
-/* Of a hash table, by an element of it or NULL. */
+/* Return the bytes of a hash table, given the handle of one of its elements, or
+ * NULL. */
 static size_t
 table_size(const UT_hash_handle *handle)
 {
@@ -333,7 +334,8 @@ jobs_destroy(struct cluster *cluster)
     groups_forget(cluster);
     jobs_forget(cluster);
     HASH_CLEAR(hh, cluster->jobs);
-    /* Workers of all worlds of a job are in its root's memory. */
+    /* The account of the root is charged for the workers of all worlds, so
+     * destroy the roots last. */
     while (job) {
         struct job *next = job->hh.next;
 

@@ -1,9 +1,9 @@
 /*
- * core/job.h - a named set of workers: members, their world, groups, store
+ * core/job.h - a named set of workers with their world, groups and store
  *
- * A job lives from its first join until nobody is left in it, nor in those that
- * it grew by. What a step changed in a job is settled at the end of the step:
- * watchers are answered, an empty job is retired, which frees its name.
+ * A job lives from its first join until it and the worlds it grew by have no
+ * members. Changes of a step are settled at its end: watches are answered, and
+ * an empty job is retired, which frees its name.
  */
 
 #ifndef CORE_JOB_H
@@ -35,68 +35,75 @@
 LIST_HEAD(job_worlds, job);
 
 enum {
-    JOB_REFUSED = 64, /* who is refused again and again is told of once */
+    JOB_REFUSED = 64, /* how many refused workers are remembered, so that
+                         each is logged once */
 };
 
-/* A worker that is to try again, of which the log has told. */
+/* A worker that was refused, will try again and has been logged. */
 struct job_refused {
-    uint64_t incarnation; /* 0: nobody */
-    uint64_t when_ns;     /* the last time that it tried */
+    uint64_t incarnation; /* 0: the entry is free */
+    uint64_t when_ns;     /* its last attempt */
 };
 
 struct job {
     char name[LIMIT_NAME];
-    uint64_t number;  /* never given twice */
-    struct job *root; /* the job that grows by this one; NULL: none does */
-    struct job_worlds grown; /* those it grew by, the newest first */
+    uint64_t number;         /* never given twice */
+    struct job *root;        /* the job that grows by this one, or NULL */
+    struct job_worlds grown; /* the worlds this job grew by, newest first */
     uint32_t n_grown;
     LIST_ENTRY(job) grown_link;
-    struct worker *workers;  /* without a root: hash by id, of all its worlds */
-    uint32_t n_workers;      /* of them, those that join or are active */
-    uint32_t n_workers_left; /* ... and those that have ended, in its life */
+    struct worker *workers;  /* jobs without a root: hash by id, workers of
+                                all worlds of the job */
+    uint32_t n_workers;      /* workers that join or are active */
+    uint32_t n_workers_left; /* workers that have ended since the job began */
     uint32_t n_workers_lost;
     struct token token;
-    enum cluster_job_state state; /* changed by job_move() only */
+    enum cluster_job_state state; /* changed only by job_move() */
     uint64_t born_ns;
-    /* Of all that follows but the store's entries. */
+    /* The account of everything below except the store's entries. */
     struct memory_account memory;
-    size_t n_table_bytes; /* of it, those of hash tables */
+    size_t n_table_bytes; /* the part of memory that hash tables take */
 
     struct member *members;      /* hash by incarnation */
     struct member *requests;     /* hash by requested rank, while forming */
     struct member_list arrivals; /* all members, in the order of their joins */
     struct requested_size requested_sizes[MEMBER_N_REQUESTS];
-    uint32_t n_members; /* joining or active */
-    uint32_t
-        n_newcomers;     /* of those joining, if there is a root: not from it */
-    uint32_t n_given_up; /* joins whose deadlines came before a world */
-    char *given_up_text; /* what the first of them was told, and those who give
-                            up with it are, until somebody else joins; owned, or
-                            NULL */
+    uint32_t n_members;   /* joining or active */
+    uint32_t n_newcomers; /* joining workers that are not members of root; 0
+                            without a root */
+    uint32_t n_given_up; /* joins whose deadline passed before a world formed */
+    /* The failure text shared by joins that expire together, until another
+     * worker joins; owned, or NULL. */
+    char *given_up_text;
     uint64_t given_up_ns;
     uint32_t n_left;
     uint32_t n_lost;
     struct timer_entry settle;
-    struct timer_entry grace; /* revived, nobody has joined again yet */
+    struct timer_entry grace; /* recovered, and no worker has joined again
+                                 yet */
     struct lease_check lease_check;
-    uint64_t arrived_ns; /* the last join */
+    uint64_t arrived_ns; /* time of the last join */
     struct job_refused refused[JOB_REFUSED];
 
-    /* Since the world formed. */
-    uint64_t epoch;            /* of the world */
-    uint64_t membership_epoch; /* bumped by every change */
+    /* The fields below are set once the world has formed. */
+    uint64_t epoch;            /* epoch of the world */
+    uint64_t membership_epoch; /* raised by every change */
     uint32_t size;
-    uint32_t size_max; /* how many it may have, as was said before it formed */
+    uint32_t size_max; /* the largest size that was requested before the
+                          world formed */
     uint64_t seed;
     struct member **ranks; /* [size] */
     struct cluster_member *roster;
-    struct cluster_change *changes; /* [1 + size]: nobody ends twice */
+    struct cluster_change *changes; /* [1 + size]: the world forms, and each
+                                       member ends once */
     size_t n_changes;
-    size_t n_published; /* of them, to those who wait */
+    size_t n_published; /* changes that parked watches have been told */
     struct suspicion suspicion;
-    uint64_t asked; /* the last question that those who wait were told */
+    uint64_t asked; /* number of the last question that parked watches were
+                       told */
     struct activities activities;
-    uint64_t activity_asked; /* likewise */
+    uint64_t activity_asked; /* number of the last query that parked watches
+                                were told */
 
     struct groups groups;
     struct vote *votes; /* hash by key */
@@ -106,52 +113,55 @@ struct job {
     size_t n_waiter_bytes;
 
     bool is_touched;
-    STAILQ_ENTRY(job) link; /* of cluster->touched, then ->retired */
+    STAILQ_ENTRY(job) link; /* in cluster->touched, later in cluster->retired */
     UT_hash_handle hh;      /* by name */
 };
 
-/* A name may have letters, digits and . _ : + @ / - */
+/* Return whether name consists of letters, digits and . _ : + @ / - and is not
+ * too long. */
 bool
 job_name_is_valid(const char *name);
 
-/* Or NULL. */
+/* Return the job of this name, or NULL. */
 struct job *
 job_find(struct cluster *cluster, const char *name);
 
-/* The name is valid and free, the token fits. Owned by cluster. */
+/* Create a job. The name is valid and free; the token is valid. The cluster
+ * owns the job. */
 struct job *
 job_create(struct cluster *cluster, const char *name, const char *token);
 
-/* One by which root grows: of its token, and for as long as it lives root does. The
- * name is valid and free. Owned by cluster. */
+/* Create a job by which root grows. It has root's token, and root lives at
+ * least as long. The name is valid and free. The cluster owns the job. */
 struct job *
 job_create_grown(struct cluster *cluster, const char *name, struct job *root);
 
-/* job, just revived, is one by which root grew. */
+/* Make job, which has just been recovered, a world by which root grew. */
 void
 job_attach(struct cluster *cluster, struct job *job, struct job *root);
 
-/* Or NULL. */
+/* Return the member with this incarnation, or NULL. */
 struct member *
 job_member(const struct job *job, uint64_t incarnation);
 
-/* Who joins job with a request for rank, or NULL. */
+/* Return the joining member that requests rank, or NULL. */
 const struct member *
 job_requester(const struct job *job, uint32_t rank);
 
-/* The job whose name people know: its root, or itself. */
+/* Return the job whose name users know: the root, or job itself. */
 struct job *
 job_root(struct job *job);
 
-/* As people call it. */
+/* Return the name that users know. */
 const char *
 job_title(const struct job *job);
 
-/* The newest of its worlds in which somebody is; it must have formed. */
+/* Return the newest world of the job that has formed and has members; job
+ * itself if none of its grown worlds has. */
 struct job *
 job_present(struct job *job);
 
-/* A job that was, empty and forming. Same rules as for job_create(). */
+/* Restore an empty, forming job. name and token must be as for job_create(). */
 struct job *
 job_recover(struct cluster *cluster,
             const char *name,
@@ -161,32 +171,33 @@ job_recover(struct cluster *cluster,
 void
 job_move(struct job *job, enum cluster_job_state state);
 
-/* Nobody has come back in time: it ends. */
+/* No worker has come back in time: end the job. */
 void
 job_expire(struct cluster *cluster, struct job *job);
 
-/* An element has come into a hash table of the job, or has left one: the tables are
- * charged as they are now. */
+/* Update the charge for the job's hash tables. Call after an element was added
+ * to one or removed. */
 void
 job_count_tables(struct job *job);
 
-/* Settle it at the end of this step. */
+/* Settle the job at the end of this step. */
 void
 job_touch(struct cluster *cluster, struct job *job);
 
-/* Of every touched job: answer watchers; retire it if it is empty. */
+/* Settle every touched job: answer its watches, and retire it if it is
+ * empty. */
 void
 jobs_settle(struct cluster *cluster);
 
-/* Free what the actions of the last step may have pointed to. */
+/* Free the jobs that were retired in the last step. */
 void
 jobs_forget(struct cluster *cluster);
 
-/* Everything, at the end of the cluster. */
+/* Free all jobs, when the cluster is destroyed. */
 void
 jobs_destroy(struct cluster *cluster);
 
-/* As operators see it; points into job. */
+/* Return the job as operators see it; points into job. */
 struct cluster_job_line
 job_line(const struct cluster *cluster, struct job *job);
 

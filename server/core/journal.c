@@ -1,4 +1,4 @@
-/* core/journal.c - what must outlive the coordinator, written as it changes */
+/* core/journal.c - records of what must outlive the coordinator */
 
 #include "core/journal.h"
 
@@ -18,7 +18,7 @@
 #include "core/worker.h"
 #include "wire/pack.h"
 
-/* Big-endian, so that the order of bytes is the order of numbers. */
+/* Numbers are big-endian, so that keys sort by them. */
 struct journal_record_key {
     uint8_t bytes[JOURNAL_KEY_MAX];
     size_t n_bytes;
@@ -75,7 +75,7 @@ is_kept(const struct cluster *cluster)
     return cluster->keeps_records;
 }
 
-/* As memory of the coordinator's, see memory.h: no way on without it. */
+/* Without memory for a record the process aborts, as memory.h explains. */
 static void
 journal_add_put(struct cluster *cluster,
                 const struct journal_record_key *key,
@@ -146,7 +146,7 @@ journal_write_cluster(struct cluster *cluster)
     journal_add_put(cluster, &key, &pack);
 }
 
-/* The last one that was added. */
+/* Record the ended job that was added last. */
 void
 journal_write_ended_job(struct cluster *cluster,
                         const struct ended_job *ended_job)
@@ -373,7 +373,7 @@ journal_erase_lease_check(struct cluster *cluster, const struct job *job)
     journal_add_erase(cluster, &key);
 }
 
-/* What a deletion leaves behind as well. */
+/* Record the store's last revision, which a deletion raises too. */
 static void
 revision_write(struct cluster *cluster, const struct job *job)
 {
@@ -384,7 +384,7 @@ revision_write(struct cluster *cluster, const struct job *job)
     journal_add_put(cluster, &key, &pack);
 }
 
-/* 0: it lives for ever. */
+/* Return the time that the key has left; 0: unlimited. */
 static uint64_t
 life_left_ns(const struct cluster *cluster, const struct store_entry *entry)
 {

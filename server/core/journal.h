@@ -1,18 +1,19 @@
 /*
- * core/journal.h - what must outlive the coordinator, written as it changes
+ * core/journal.h - records of what must outlive the coordinator
  *
- * Whoever changes a thing calls the thing's verb here in the same step: a
- * record is an action like a reply, and all records of a step are kept or none
- * of them. What nobody was told is no record: requests that are parked, members
- * that still wait for their world, communicators that have not formed. Their
- * clients ask again by themselves. core/recovery.h reads it all.
+ * Code that changes a thing calls the journal function of that thing in the
+ * same step. A record is an action like a reply; all records of a step are
+ * stored or none. State that no client has been told is not recorded: parked
+ * requests, members that wait for their world, communicators that have not
+ * formed. Their clients ask again. core/recovery.h reads the records.
  *
- * A key is a kind, for what belongs to a job the job's number before it, and
- * up to two more numbers, all big-endian: the records of a job stand together,
- * in the order in which they can be read. A value is an array of msgpack, and
- * fields are only ever added at its end. Times of what has happened are those of
- * the wall clock, since people are told them; nothing is decided by them. What
- * is to happen is written as the time that was left, and has all of it again.
+ * A key consists of a kind byte, for parts of a job then the job's number and a
+ * part byte, and up to two more numbers, all big-endian. The records of a job
+ * are therefore adjacent, in the order in which they can be read. A value is a
+ * msgpack array; new fields are only added at its end. Times of past events are
+ * wall clock times, because they are shown to people; no decision depends on
+ * them. A time limit is recorded as the time that was left, and starts again in
+ * full after a recovery.
  */
 
 #ifndef CORE_JOURNAL_H
@@ -33,30 +34,34 @@ struct group_slot;
 struct store_entry;
 
 enum {
-    JOURNAL_VERSION = 1, /* of the cluster's record: of all of them */
+    JOURNAL_VERSION = 1, /* version of all records; stored in the cluster's
+                            record */
     JOURNAL_KEY_MAX = 32,
 };
 
-/* The first byte of a key ... */
+/* The first byte of a key. The comments name the numbers that follow. */
 enum journal_kind {
     JOURNAL_CLUSTER = 'C',
     JOURNAL_ENDED_JOB = 'E', /* place in the ring */
-    JOURNAL_JOB = 'J',       /* number, then one of the following */
+    JOURNAL_JOB = 'J',       /* the job's number, then one of the parts below */
 };
 
-/* ... and of a job's, the byte behind its number. */
+/* The byte after a job's number, in the key of one of the job's parts. */
 enum journal_part {
     JOURNAL_HEAD = 0,
-    JOURNAL_REVISION = 1,    /* of the store */
+    JOURNAL_REVISION = 1,    /* the store's last revision */
     JOURNAL_MEMBER = 2,      /* incarnation */
     JOURNAL_CHANGE = 3,      /* revision */
-    JOURNAL_GROUP = 4,       /* communicator; and place: a slot that was left */
+    JOURNAL_GROUP = 4,       /* communicator; then a place: that slot was
+                                left */
     JOURNAL_ENTRY = 5,       /* number */
     JOURNAL_VOTE = 6,        /* communicator, kind */
-    JOURNAL_LEASE_CHECK = 7, /* those that have not come back */
+    JOURNAL_LEASE_CHECK = 7, /* members that have not come back; see
+                                core/lease_check.h */
 };
 
-/* Epochs, numbers: what must never be given twice. */
+/* Record the last epoch and the last numbers given, so that none is given
+ * twice. */
 void
 journal_write_cluster(struct cluster *cluster);
 void
@@ -65,11 +70,11 @@ journal_write_ended_job(struct cluster *cluster,
 
 void
 journal_write_job(struct cluster *cluster, const struct job *job);
-/* With all that belongs to it. */
+/* Erase the job with all of its parts. */
 void
 journal_erase_job(struct cluster *cluster, const struct job *job);
 
-/* One that is no longer joining. */
+/* Record a member that is no longer joining. */
 void
 journal_write_member(struct cluster *cluster, const struct member *member);
 void
@@ -77,24 +82,25 @@ journal_write_change(struct cluster *cluster,
                      const struct job *job,
                      const struct cluster_change *change);
 
-/* A named one, or one that has formed; the slots as they were taken. */
+/* Record a named group, or a joined group that has formed, with the join
+ * numbers of its slots. */
 void
 journal_write_group(struct cluster *cluster, const struct group *group);
-/* Its member has left the slot. */
+/* Record that the member has left this slot. */
 void
 journal_write_group_slot(struct cluster *cluster,
                          const struct group_slot *group_slot);
-/* With its slots. */
+/* Erase the group with its slots. */
 void
 journal_erase_group(struct cluster *cluster, const struct group *group);
 
-/* Its last outcome. */
+/* Record the last outcome of the vote. */
 void
 journal_write_vote(struct cluster *cluster, const struct vote *vote);
 void
 journal_erase_vote(struct cluster *cluster, const struct vote *vote);
 
-/* n_bytes of them, see core/lease_check.h. */
+/* Record the lease check of a job: n_bytes counts, see core/lease_check.h. */
 void
 journal_write_lease_check(struct cluster *cluster,
                           const struct job *job,

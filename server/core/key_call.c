@@ -1,4 +1,4 @@
-/* core/key_call.c - the calls of the store that are answered at once */
+/* core/key_call.c - the store calls that are answered at once */
 
 #include "core/key_call.h"
 
@@ -15,7 +15,7 @@
 #include "core/key_wait.h"
 #include "core/state.h"
 
-/* A decimal int64 with its sign. */
+/* Room for a decimal int64 with its sign. */
 enum {
     COUNTER_TEXT = 24,
 };
@@ -33,7 +33,8 @@ store_reply(struct cluster *cluster,
     return reply;
 }
 
-/* The writer is answered before those who waited for the key. */
+/* Store the value, then answer the writer, then the requests that waited for
+ * the key. */
 static enum hoop_status
 write_value(struct cluster *cluster,
             struct job *job,
@@ -62,7 +63,7 @@ write_check(const struct cluster_write *write)
     return store_key_check(write->key);
 }
 
-/* Saturates: a life of centuries is for ever. */
+/* A lifetime that overflows the clock counts as unlimited. */
 static uint64_t
 end_of(const struct cluster *cluster, uint64_t ttl_ms)
 {
@@ -97,7 +98,7 @@ key_set(struct cluster *cluster,
     return write_value(cluster, job, event, &value, 0);
 }
 
-/* Handle: HOOP_E_PRECONDITION (no decimal int64). */
+/* Handle: HOOP_E_PRECONDITION (not a decimal int64). */
 static enum hoop_status
 counter_parse(const struct store_entry *entry, int64_t *out_counter)
 {
@@ -182,7 +183,7 @@ entry_view(struct cluster *cluster,
         .key = action_list_text(&cluster->action_list, key)};
 }
 
-/* Not an error of the call: the reply says what is there instead. */
+/* Answer a lost compare-and-set: the reply says what is there instead. */
 static void
 swap_lose(struct cluster *cluster,
           const struct job *job,

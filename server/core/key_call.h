@@ -1,4 +1,4 @@
-/* core/key_call.h - the calls of the store that are answered at once */
+/* core/key_call.h - the store calls that are answered at once */
 
 #ifndef CORE_KEY_CALL_H
 #define CORE_KEY_CALL_H
@@ -10,7 +10,8 @@
 struct cluster;
 struct job;
 
-/* Answer CLUSTER_STORE_SET, _ADD, _SWAP, _GET, _DELETE. */
+/* Answer CLUSTER_STORE_SET, CLUSTER_STORE_ADD, CLUSTER_STORE_SWAP,
+ * CLUSTER_STORE_GET and CLUSTER_STORE_DELETE. */
 enum hoop_status
 key_set(struct cluster *cluster,
         struct job *job,
@@ -32,7 +33,8 @@ key_delete(struct cluster *cluster,
            struct job *job,
            const struct cluster_event *event);
 
-/* Handle: HOOP_E_INVALID (none, too many, or one that is no key). */
+/* Check the keys of a call. Handle: HOOP_E_INVALID (no keys, too many, or an
+ * invalid one). */
 enum hoop_status
 keys_check(const struct cluster_keys *keys);
 

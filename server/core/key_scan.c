@@ -1,9 +1,9 @@
 /*
- * core/key_scan.c - the keys behind a prefix, page by page
+ * core/key_scan.c - list the keys that have a prefix, page by page
  *
- * The store is a hash, because all other calls look up single keys. A page is
- * the smallest keys of one pass over it, kept sorted while they are found:
- * listing is for people and for small prefixes.
+ * The store is a hash table, because all other calls look up single keys. A
+ * page is collected in one pass over it, keeping the smallest keys sorted.
+ * Listing is meant for people and for small prefixes.
  */
 
 #include "core/key_scan.h"

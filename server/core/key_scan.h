@@ -1,4 +1,4 @@
-/* core/key_scan.h - the keys behind a prefix, page by page */
+/* core/key_scan.h - list the keys that have a prefix, page by page */
 
 #ifndef CORE_KEY_SCAN_H
 #define CORE_KEY_SCAN_H

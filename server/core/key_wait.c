@@ -1,9 +1,9 @@
 /*
  * core/key_wait.c - wait until all of some keys exist
  *
- * A parked wait remembers one key that is missing and is looked at again only
- * when that key comes; then all its keys are looked up, for one that was
- * there may be gone.
+ * A parked wait remembers one missing key and is looked at again only when that
+ * key is set. Then all of its keys are looked up again, because a key that
+ * existed may have been deleted.
  */
 
 #include "core/key_wait.h"
@@ -16,12 +16,12 @@
 #include "core/key_call.h"
 #include "core/state.h"
 
-/* Room for keys, revisions and framing beside the values. */
+/* Leaves room for keys, revisions and framing beside the values. */
 enum {
     REPLY_BYTES_MAX = LIMIT_RPC_MESSAGE - LIMIT_STORE_VALUE / 2,
 };
 
-/* Index of the first key that does not exist, or n_keys. */
+/* Return the index of the first key that does not exist, or n_keys. */
 static size_t
 missing_find(const struct store *store, const char *const *keys, size_t n_keys)
 {
@@ -66,7 +66,7 @@ values_reply(struct cluster *cluster,
     };
 }
 
-/* All of them exist. */
+/* Return the entries of keys that all exist. */
 static const struct cluster_entry *
 values_view(struct cluster *cluster,
             const struct store *store,

@@ -20,15 +20,16 @@ key_wait(struct cluster *cluster,
          struct job *job,
          const struct cluster_event *event);
 
-/* key exists now: answer those who waited for it as their last one. */
+/* key exists now: answer the waits for which it was the last missing key. */
 void
 key_waits_answer(struct cluster *cluster, struct job *job, const char *key);
 
-/* The deadline of a wait is there. */
+/* The deadline of a wait has passed: fail it. */
 void
 key_wait_expire(struct cluster *cluster, struct waiter *waiter);
 
-/* Do the values fit one reply? Handle: HOOP_E_EXHAUSTED. */
+/* Check that keys and their values fit into one reply. Handle:
+ * HOOP_E_EXHAUSTED. */
 enum hoop_status
 keys_fit(const struct store *store, const char *const *keys, size_t n_keys);
 

@@ -1,7 +1,7 @@
 /*
- * core/key_watch.c - see every change of a key, or of all behind a prefix
+ * core/key_watch.c - watch the changes of one key, or of all keys with a prefix
  *
- * A parked watch has looked at everything up to its revision, so that each
+ * A parked watch knows the revision up to which it has been compared, so each
  * change is compared with it once.
  */
 
@@ -28,7 +28,7 @@ change_matches(const struct key_view *view, const char *key)
     return strncmp(key, view->key, strlen(view->key)) == 0;
 }
 
-/* Revision of the first change behind since that matches; 0: none. */
+/* Return the revision of the first matching change after since; 0: none. */
 static uint64_t
 change_find(const struct history *history, const struct key_view *view)
 {
@@ -38,7 +38,7 @@ change_find(const struct history *history, const struct key_view *view)
     return 0;
 }
 
-/* Of one reply. */
+/* Return how many changes one reply holds. */
 static size_t
 changes_count(const struct history *history, const struct key_view *view)
 {
@@ -49,7 +49,8 @@ changes_count(const struct history *history, const struct key_view *view)
     return n_changes < LIMIT_PAGE ? n_changes : LIMIT_PAGE;
 }
 
-/* The history goes on in this step: what is handed out is copied. */
+/* Later changes of this step may overwrite the history, so copy what is handed
+ * out. */
 static struct cluster_key_changes
 changes_view(struct cluster *cluster,
              const struct history *history,
@@ -153,7 +154,8 @@ view_of(const struct waiter *waiter)
     };
 }
 
-/* It cannot have fallen behind the history: jobs settle often enough. */
+/* A parked watch never falls behind the history, because jobs are settled often
+ * enough. */
 static void
 watch_answer(struct cluster *cluster, struct waiter *waiter)
 {

@@ -1,4 +1,5 @@
-/* core/key_watch.h - see every change of a key, or of all behind a prefix */
+/* core/key_watch.h - watch the changes of one key, or of all keys with a
+ * prefix */
 
 #ifndef CORE_KEY_WATCH_H
 #define CORE_KEY_WATCH_H
@@ -17,11 +18,11 @@ key_watch(struct cluster *cluster,
           struct job *job,
           const struct cluster_event *event);
 
-/* Answer the watches that have something to see. */
+/* Answer the parked watches that match a new change. */
 void
 key_watches_answer(struct cluster *cluster, struct job *job);
 
-/* The deadline of a watch is there: most likely it saw nothing. */
+/* Answer a watch whose deadline has passed, usually with an empty list. */
 void
 key_watch_expire(struct cluster *cluster, struct waiter *waiter);
 

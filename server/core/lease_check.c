@@ -1,4 +1,5 @@
-/* core/lease_check.c - who has not been heard of since the coordinator came back */
+/* core/lease_check.c - which members have come back since the coordinator
+ * recovered */
 
 #include "core/lease_check.h"
 
@@ -14,9 +15,10 @@
 #include "core/state.h"
 
 enum {
-    /* On top of a lease: for workers to notice that we are back. */
+    /* Time beyond a lease for workers to notice that the coordinator is
+     * back. */
     GRACE_MS = 2000,
-    /* From a sign to its record: those of many go together. */
+    /* How long signs of life are gathered into one record. */
     GATHER_MS = 50,
 };
 
@@ -26,7 +28,8 @@ part_ns(const struct cluster *cluster)
     return (cluster->lease_ms + GRACE_MS) * CLOCK_NS_PER_MS / LEASE_CHECK_PARTS;
 }
 
-/* What is left, but never nothing: whoever is there must be able to say so. */
+/* Return the end of the remaining parts. At least one part always remains, so
+ * that a member that is alive has time to say so. */
 static uint64_t
 end_ns(const struct cluster *cluster, uint8_t n_passed)
 {
@@ -81,7 +84,8 @@ lease_check_notice(struct cluster *cluster, struct member *member)
         timer_heap_set(&cluster->timer_heap, &lease_check->entry, soon_ns);
 }
 
-/* Whether somebody is left. */
+/* Count a passed part for the unconfirmed members. Returns whether any member
+ * is unconfirmed. */
 static bool
 part_count(struct job *job, bool has_passed)
 {

@@ -1,14 +1,18 @@
 /*
- * core/lease_check.h - who has not been heard of since the coordinator came back
+ * core/lease_check.h - which members have come back since the coordinator
+ * recovered
  *
- * A lease says little of a member while nobody could renew it. So who is revived
- * has a whole one and a grace, in parts: each that passes without a sign is
- * counted and kept, and the next revival takes up where this one has ended. So
- * a coordinator that dies again and again, sooner than a lease ends, still finds
- * out who is dead; and while nobody listens nobody loses time. One record for
- * each job, and only for as long as somebody is awaited.
+ * While the coordinator was down nobody could renew a lease, so an expired
+ * lease says little. A recovered member gets a whole lease plus a grace period,
+ * divided into parts. Each part that passes without a sign of the member is
+ * counted and recorded, and the next recovery continues the count. So even a
+ * coordinator that restarts again and again, more often than a lease lasts,
+ * finds out which members are dead; and members lose no time while the
+ * coordinator is down. There is one record per job, kept only while a member is
+ * unconfirmed.
  *
- * The same goes for a job whose world had not formed: nobody has come back to it.
+ * The same is done for a job whose world had not formed, to end it if no worker
+ * comes back.
  */
 
 #ifndef CORE_LEASE_CHECK_H
@@ -30,32 +34,34 @@ enum {
     LEASE_CHECK_PARTS = 32,
 };
 
-/* Of a job. Zeroed: nobody is awaited. */
+/* The lease check of a job. Zeroed: no check is under way. */
 struct lease_check {
-    struct timer_entry entry; /* the next look at those awaited */
-    uint64_t part_ends_ns;    /* when one more is counted */
-    uint8_t n_parts;          /* that passed: of a job that is forming */
-    bool is_kept;             /* there is a record */
+    struct timer_entry entry; /* when to look at the unconfirmed members next */
+    uint64_t part_ends_ns;    /* when one more part has passed */
+    uint8_t n_parts;          /* passed parts of a job that is forming */
+    bool is_kept;             /* a record of this check exists */
 };
 
-/* The job has been read: its members' leases begin, or its grace. */
+/* Start the check of a job that has been read: start its members' leases, or
+ * its grace period. */
 void
 lease_check_begin(struct cluster *cluster, struct job *job);
 
-/* The member has given a sign. */
+/* The member has given a sign of life. */
 void
 lease_check_notice(struct cluster *cluster, struct member *member);
 
-/* The world has formed: nobody is awaited. */
+/* Stop the check and erase its record; also called when the world forms. */
 void
 lease_check_end(struct cluster *cluster, struct job *job);
 
-/* The entry is due. */
+/* Called when the timer of the check expires: count the part, and end the check
+ * if no member is unconfirmed. */
 void
 lease_check_look(struct cluster *cluster, struct job *job);
 
-/* Before lease_check_begin(): how many parts passed before, for each rank of a world
- * that has formed, else one number. Handle: HOOP_E_DATA_LOSS. */
+/* Restore the counts of passed parts, before lease_check_begin(): one for each
+ * rank if the world has formed, else a single one. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 lease_check_recover(struct job *job, const uint8_t *n_parts, size_t n_bytes);
 

@@ -1,4 +1,5 @@
-/* core/member.c - one worker of a job, from its join to its end */
+/* core/member.c - one worker's membership of a world, from its join to its
+ * end */
 
 #include "core/member.h"
 
@@ -14,11 +15,12 @@
 #include "core/worker.h"
 
 /*
- * JOINING -> ACTIVE -> LEFT
- *                 \--> LOST
+ *   JOINING -> ACTIVE -> LEFT
+ *                   \--> LOST
  *
- * A join that is refused or withdrawn leaves nothing behind. There is no way
- * back from LOST: who is back is a new member with a new incarnation.
+ * A join that is refused or withdrawn leaves nothing behind. A member never
+ * comes back from LOST: a worker that returns is a new member with a new
+ * incarnation.
  */
 static const struct {
     const char *name;
@@ -37,7 +39,7 @@ cluster_member_state_name(enum cluster_member_state state)
     return member_states[state].name;
 }
 
-/* Copies text to *at, which moves behind it. */
+/* Copy text to *at and advance *at past it. */
 static const char *
 text_place(char **at, const char *text)
 {

@@ -1,4 +1,5 @@
-/* core/member.h - one worker of a job, from its join to its end */
+/* core/member.h - one worker's membership of a world, from its join to its
+ * end */
 
 #ifndef CORE_MEMBER_H
 #define CORE_MEMBER_H
@@ -18,7 +19,7 @@ struct job;
 struct waiter;
 struct worker;
 
-/* What workers of one job say about their world, and must agree on. */
+/* What workers request of their world. All workers of a job must agree. */
 enum member_requested_value {
     MEMBER_REQUEST_SIZE,
     MEMBER_REQUEST_SIZE_MIN,
@@ -28,30 +29,38 @@ enum member_requested_value {
 
 struct member {
     struct job *job;
-    enum cluster_member_state state; /* changed by member_move() only */
+    enum cluster_member_state state; /* changed only by member_move() */
     uint64_t incarnation;
-    uint32_t rank;     /* as requested until the world forms */
-    uint32_t rank_min; /* as requested */
+    uint32_t rank;     /* the requested rank until the world forms */
+    uint32_t rank_min; /* as in the join */
     uint32_t pid;
-    uint64_t process_space; /* where pid is its number; 0: not known */
-    uint64_t client;        /* the connection of its join, or last renewal */
-    uint32_t requested_sizes[MEMBER_N_REQUESTS]; /* 0: not said */
-    struct waiter *waiter;                       /* joining: its parked join */
-    struct timer_entry lease;                    /* active */
+    uint64_t process_space; /* identifies the PID namespace of pid; 0: not
+                               known */
+    uint64_t client;        /* the connection of its join, or of its last
+                               renewal */
+    uint32_t requested_sizes[MEMBER_N_REQUESTS]; /* 0: not requested */
+    struct waiter *waiter;                       /* joining: the parked join */
+    struct timer_entry lease;                    /* runs while the member is
+                                                    active */
     uint64_t renewed_ns;
-    bool is_newcomer;  /* of a world that its job grows by: not from another */
-    bool is_asked_for; /* its lease has expired: who hears it? */
-    bool is_unconfirmed; /* no sign of it since the coordinator came back ... */
-    uint8_t
-        n_parts; /* ... nor for so many parts of a grace, see lease_check.h */
+    bool is_newcomer;    /* in a world by which a job grows: not a member of
+                          that job */
+    bool is_asked_for;   /* its lease has expired, and other ranks are asked
+                          whether they hear it */
+    bool is_unconfirmed; /* no sign of life since the coordinator recovered */
+    uint8_t n_parts; /* parts of the grace period without a sign of life, over
+                    all recoveries; see lease_check.h */
     const char *host;
     const char *host_id;
     const char *address;
-    char *reason;                   /* lost: why; owned */
-    bool has_given_up;              /* ... as it has said itself */
-    uint64_t lost_revision;         /* ... of that change; 0: it is not */
-    struct group_slot_list pending; /* of groups that have not formed, by age */
-    struct group_slot_list slots;   /* of those that have */
+    char *reason;                   /* lost: the reason; owned */
+    bool has_given_up;              /* lost: the member reported its own
+                                       failure */
+    uint64_t lost_revision;         /* lost: revision of that change; 0: not
+                                       lost */
+    struct group_slot_list pending; /* slots of groups that have not formed,
+                                       oldest first */
+    struct group_slot_list slots;   /* slots of groups that have formed */
     TAILQ_ENTRY(member) arrival;
     struct worker *worker; /* whose membership it is */
     LIST_ENTRY(member) membership;
@@ -66,39 +75,39 @@ struct member_label {
     char text[LIMIT_NAME + 64];
 };
 
-/* join has been checked. The caller destroys it. */
+/* Create a member from a join that has been checked. The caller destroys it. */
 struct member *
 member_create(struct job *job, const struct cluster_join *join);
 
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 member_destroy(struct member *member);
 
-/* Asserts that the way leads there. */
+/* Change the state. Asserts that the transition is allowed. */
 void
 member_move(struct member *member, enum cluster_member_state state);
 
-/* "rank 3 (host:pid)", or "host:pid" if it has none yet. */
+/* Return "rank 3 (host:pid)", or "host:pid" if the member has no rank yet. */
 struct member_label
 member_label(const struct member *member);
 
-/* It has ended: "is lost: killed", or "has left the job". */
+/* Say how the member ended: "is lost: killed" or "has left the job". */
 struct text_buffer
 member_end_text(const struct member *member);
 
-/* What needs it fails with this. */
+/* Return the status of requests that fail because the member has ended. */
 enum hoop_status
 member_end_status(const struct member *member);
 
-/* It has the rank that somebody else requests: HOOP_E_EXISTS, with the text. */
+/* Raise HOOP_E_EXISTS: holder has the rank that another worker requests. */
 enum hoop_status
 member_raise_taken(const struct member *holder);
 
-/* It has left, or is lost, and asks again: HOOP_E_ABORTED, with the text. */
+/* Raise HOOP_E_ABORTED: member has left or is lost, but joins again. */
 enum hoop_status
 member_raise_ended(const struct member *member);
 
-/* As operators see it; points into member. */
+/* Return the member as operators see it; points into member. */
 struct cluster_member
 member_view(const struct member *member, uint64_t now_ns);
 

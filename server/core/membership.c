@@ -1,4 +1,4 @@
-/* core/membership.c - leases, leaves, reports and verdicts */
+/* core/membership.c - leases, leaves, reports and failure notices */
 
 #include "core/membership.h"
 
@@ -119,7 +119,8 @@ membership_renew(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* Whether its worker is in no world of the job any more. */
+/* End member with this state. Returns whether its worker is in no world of the
+ * job any more. */
 static bool
 member_end(struct cluster *cluster,
            struct member *member,
@@ -166,7 +167,7 @@ member_lose(struct cluster *cluster, struct member *member, const char *reason)
     member_end(cluster, member, CLUSTER_MEMBER_LOST);
 }
 
-/* Its worker is lost in all worlds of the job, and that is told once. */
+/* The worker is lost in all worlds of the job, with a single notice. */
 void
 membership_declare_lost(struct cluster *cluster,
                         struct member *member,
@@ -188,7 +189,7 @@ membership_declare_lost(struct cluster *cluster,
         (unsigned long long)newest->job->membership_epoch);
 }
 
-/* It cannot be in this world; in others of the job it stays. */
+/* The worker is lost in this world but stays in the other worlds of the job. */
 static void
 membership_resign(struct cluster *cluster,
                   struct member *member,
@@ -236,7 +237,8 @@ membership_leave(struct cluster *cluster,
 void
 membership_reason(const char *reason, size_t n_room, char *out_reason)
 {
-    /* Who reported is known, and not read. */
+    /* The reporter is known from the call; a text that the reporter wrote is
+     * dropped. */
     const char *end = reason ? strstr(reason, ", reported by ") : NULL;
     const size_t n_most = end ? (size_t)(end - reason) : SIZE_MAX;
     size_t n_bytes = 0;
@@ -275,7 +277,8 @@ accused_find(struct job *job,
     return HOOP_OK;
 }
 
-/* Of a lease that is lost the coordinator knows itself. */
+/* Refuse evidence of an expired lease, which only the coordinator itself
+ * has. */
 static enum hoop_status
 evidence_check(const struct cluster_report *report)
 {
@@ -287,7 +290,8 @@ evidence_check(const struct cluster_report *report)
                        report->evidence);
 }
 
-/* In all worlds of the job: it is its worker that has failed. */
+/* The worker reports its own failure, which applies to all worlds of the
+ * job. */
 static void
 membership_give_up(struct cluster *cluster,
                    struct member *member,
@@ -354,8 +358,10 @@ membership_report(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* We are late ourselves: its renewal may wait to be read. But not for ever,
- * where we always are, nor of who did not come back for several lives of ours. */
+/* Return whether the lease is extended because the coordinator is late itself
+ * and a renewal may be waiting to be read. This is limited in time, for a
+ * coordinator that is always late, and does not apply to a member that has been
+ * missing over several recoveries. */
 static bool
 is_reprieved(const struct cluster *cluster, const struct member *member)
 {
@@ -367,8 +373,9 @@ is_reprieved(const struct cluster *cluster, const struct member *member)
            cluster->now_ns - member->renewed_ns < lease_ns + lease_ns / 2;
 }
 
-/* Its worker renews another membership: only the leave of this one was not heard.
- * Who has died has renewed none for two thirds of a lease by now. */
+/* Return whether the worker renews another membership, so that only the leave
+ * of this one was lost. A dead worker has renewed none for two thirds of a
+ * lease by now. */
 static bool
 lives_elsewhere(const struct cluster *cluster, const struct member *member)
 {
@@ -396,7 +403,8 @@ membership_expire(struct cluster *cluster, struct member *member)
         return;
     }
     if (!member->is_asked_for) {
-        /* Before the question: its answer renews the lease. */
+        /* Set before asking, since an answer that is already there renews the
+         * lease. */
         member->is_asked_for = true;
         timer_heap_set(&cluster->timer_heap, &member->lease,
                        cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS);

@@ -1,9 +1,10 @@
 /*
- * core/membership.h - members that live, leave, or are lost
+ * core/membership.h - how members stay, leave or are declared lost
  *
- * A member is lost when another one has seen the end of it, by the word of all
- * that are asked (core/suspicion.h), or by its lease, unless a rank hears it: that
- * its connection to the coordinator breaks is no death. The first verdict stays.
+ * A member is declared lost when another member has seen its end, when the
+ * ranks that were asked agree on it (core/suspicion.h), or when its lease
+ * expires and no rank hears it. A broken connection to the coordinator is no
+ * reason. The first failure notice about a member is final.
  */
 
 #ifndef CORE_MEMBERSHIP_H
@@ -20,7 +21,7 @@ struct cluster;
 struct job;
 struct member;
 
-/* Answer CLUSTER_RENEW, _LEAVE, _REPORT. */
+/* Answer CLUSTER_RENEW, CLUSTER_LEAVE and CLUSTER_REPORT. */
 enum hoop_status
 membership_renew(struct cluster *cluster,
                  struct job *job,
@@ -35,8 +36,8 @@ membership_report(struct cluster *cluster,
                   const struct cluster_event *event);
 
 /*
- * Who says that it is this member, and is it alive?
- * Handle: HOOP_E_PRECONDITION (another epoch, not a member, has left),
+ * Find the member that makes a request, and check that it is active.
+ * Handle: HOOP_E_PRECONDITION (another epoch, not a member, or has left),
  * HOOP_E_ABORTED (has been declared lost).
  */
 enum hoop_status
@@ -44,29 +45,30 @@ membership_check(struct job *job,
                  const struct cluster_member_id *id,
                  struct member **out_member);
 
-/* The verdict on member, who is active. reason: copied. */
+/* Declare an active member lost in all worlds of its job. reason is copied. */
 void
 membership_declare_lost(struct cluster *cluster,
                         struct member *member,
                         const char *reason);
 
-/* by hears member: whose lease, if it has expired, is renewed by that. */
+/* Member by hears member: if member's lease has expired, renew it. */
 void
 membership_heard(struct cluster *cluster,
                  struct member *member,
                  const struct member *by);
 
-/* reason, which may be NULL, printable, and without who reported it. */
+/* Copy reason, which may be NULL, with unprintable bytes replaced and without
+ * the part that names the reporter. */
 void
 membership_reason(const char *reason, size_t n_room, char *out_reason);
 
-/* The lease of a member has expired. */
+/* Called when a member's lease expires. */
 void
 membership_expire(struct cluster *cluster, struct member *member);
 
 /*
- * Time went on without us: whoever could not renew because nobody listened
- * keeps half a lease from now on.
+ * The coordinator was not stepped in time, so members may have been unable to
+ * renew: extend every lease to at least half its length from now.
  */
 void
 membership_extend_leases(struct cluster *cluster, uint64_t late_ns);

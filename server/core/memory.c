@@ -1,4 +1,4 @@
-/* core/memory.c - what is allocated for jobs, charged to their accounts */
+/* core/memory.c - memory allocated for jobs, charged to their accounts */
 
 #include "core/memory.h"
 

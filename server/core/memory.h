@@ -1,17 +1,17 @@
 /*
- * core/memory.h - memory for the coordinator's books, and what it counts
+ * core/memory.h - memory for the coordinator's state, and its accounts
  *
  * Everything is bounded by base/limits.h. What clients can make grow is charged
- * to an account of its job, and so to that of all jobs: what the allocator gave,
- * not what was asked for. Whoever is about to allocate for a request checks first
- * that there is room. What must not be refused, since a world goes on with it, is
- * charged all the same.
+ * to an account of its job, and thereby to the account of all jobs; the charge
+ * is what the allocator gave, not what was asked for. Code that allocates for a
+ * request first checks that there is room. What must not be refused, because a
+ * world depends on it, is charged without a check.
  *
- * Where the process itself has no memory there is no way on but for values (see
- * store.c): it ends, as its supervisor expects, rather than forget an answer it
- * owes.
+ * If the process itself has no memory, an allocation aborts the process, except
+ * that of a value (see store.c): its supervisor restarts it, which is better
+ * than losing an answer it owes.
  *
- * Keys and values have bounds of their own, see store.c.
+ * Keys and values of the store have limits of their own, see store.c.
  */
 
 #ifndef CORE_MEMORY_H
@@ -22,13 +22,13 @@
 
 #include "hoop/status.h"
 
-/* Of a job; or, without all, of all jobs. */
+/* The account of a job; or, with all NULL, that of all jobs. */
 struct memory_account {
     struct memory_account *all;
     size_t n_bytes;
 };
 
-/* Zeroed; the caller frees. Never NULL. */
+/* Allocate zeroed memory. The caller frees it. Never NULL. */
 static inline void *
 memory_create(size_t n_items, size_t n_bytes)
 {
@@ -39,7 +39,7 @@ memory_create(size_t n_items, size_t n_bytes)
     return memory;
 }
 
-/* As realloc, what is new is not zeroed. Never NULL. */
+/* As realloc(): added memory is not zeroed. Never NULL. */
 static inline void *
 memory_resize(void *memory, size_t n_items, size_t n_bytes)
 {
@@ -50,32 +50,32 @@ memory_resize(void *memory, size_t n_items, size_t n_bytes)
     return resized;
 }
 
-/* Whether so many bytes more may be allocated. Handle: HOOP_E_EXHAUSTED (the text
- * says which limit). */
+/* Check that so many more bytes may be allocated. Handle: HOOP_E_EXHAUSTED (the
+ * text says which limit). */
 enum hoop_status
 memory_check(const struct memory_account *account, size_t n_bytes);
 
-/* As memory_create(), charged to account; memory_free() frees it. */
+/* As memory_create(), charged to account. Free it with memory_free(). */
 void *
 memory_take(struct memory_account *account, size_t n_items, size_t n_bytes);
-/* As memory_resize(), of what was taken from account. */
+/* As memory_resize(), for memory taken from account. */
 void *
 memory_retake(struct memory_account *account,
               void *memory,
               size_t n_items,
               size_t n_bytes);
-/* A copy of text. */
+/* Return a copy of text, charged to account. */
 char *
 memory_take_text(struct memory_account *account, const char *text);
-/* Frees it and takes it off the account. NULL is fine. */
+/* Free memory and remove its charge. NULL is allowed. */
 void
 memory_free(struct memory_account *account, void *memory);
 
-/* What was charged as so many bytes takes n_bytes now. */
+/* Replace a charge of n_former bytes by one of n_bytes. */
 void
 memory_recount(struct memory_account *account, size_t n_former, size_t n_bytes);
 
-/* What the allocator uses for it; NULL: 0. */
+/* Return what the allocator uses for memory; 0 for NULL. */
 size_t
 memory_size(void *memory);
 

@@ -1,10 +1,10 @@
 /*
- * core/recovery.c - a cluster made again from its records
+ * core/recovery.c - restore a cluster from its records
  *
- * Records come in the order of their keys: the cluster's first, then the jobs
- * one after the other, and of each its head, its members, what happened to
- * them, its groups, its keys. They come from a disk, so nothing in them is
- * believed: what does not fit what came before it is damage.
+ * Records come in the order of their keys: first the cluster's, then the ended
+ * jobs, then job by job its head, members, changes, groups and keys. They come
+ * from a disk, so nothing in them is trusted: a record that does not fit those
+ * before it is treated as damage.
  */
 
 #include "core/recovery.h"
@@ -21,7 +21,8 @@
 #include "wire/unpack.h"
 
 enum {
-    /* Of one value: a group of all ranks, or the largest value of a key. */
+    /* Limit of one value: a group of all ranks, or the largest value of a
+     * key. */
     VALUE_MAX = LIMIT_RPC_MESSAGE,
 };
 
@@ -157,7 +158,8 @@ head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
         return error_raise(HOOP_E_DATA_LOSS,
                            "job \"%s\" has a token that no job can have", name);
     if (!number || number > cluster->job_last ||
-        /* One more is a world that a job has grown by, until that is known. */
+        /* One more than the limit, since this may be a world by which another
+         * job grew. */
         cluster->counters.jobs > LIMIT_JOBS)
         return error_raise(HOOP_E_DATA_LOSS,
                            "job \"%s\" has a number that was never given",

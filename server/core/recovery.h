@@ -1,9 +1,9 @@
 /*
- * core/recovery.h - how the parts of a record are read
+ * core/recovery.h - how records are read
  *
- * Between core/recovery.c, which knows what a cluster is made of, and
- * core/recovery_job.c, which knows what a job is. What is to be called stands in
- * core/cluster.h.
+ * The interface between core/recovery.c, which restores a cluster, and
+ * core/recovery_job.c, which restores a job. The functions for the service are
+ * in core/cluster.h.
  */
 
 #ifndef CORE_RECOVERY_H
@@ -21,40 +21,41 @@ struct cluster;
 struct job;
 struct unpack;
 
-/* Reads a key from its front. */
+/* Reads the numbers of a key from its front. */
 struct key_reader {
     const uint8_t *at;
     size_t n_left;
 };
 
-/* False: the key ends too soon. */
+/* Read the next number. Returns false if the key ends before it. */
 bool
 recovery_key_number(struct key_reader *key, uint64_t *out_number);
 
-/* HOOP_E_DATA_LOSS, with its text. */
+/* Raise HOOP_E_DATA_LOSS. */
 enum hoop_status
 recovery_key_refuse(void);
 enum hoop_status
 recovery_mismatch(const struct job *job, const char *what);
 
-/* A value has been read, n_fields of it known ones: later ones are passed over,
- * they are a newer release's. Handle: HOOP_E_DATA_LOSS. */
+/* Finish reading a value with n_fields fields, of which n_known are known.
+ * Later fields, written by a newer release, are skipped. Handle:
+ * HOOP_E_DATA_LOSS. */
 enum hoop_status
 recovery_close(struct unpack *unpack, size_t n_known, size_t n_fields);
 
-/* Back from the wall clock; what was before this machine began is 0, and
- * nothing has happened in the future. */
+/* Read a wall clock time and convert it to the cluster's clock. A time before
+ * this clock's start becomes 0, and a time in the future becomes now. */
 uint64_t
 recovery_time(const struct cluster *cluster, struct unpack *unpack);
 
-/* A record of the job that is being read, cluster->recovering. */
+/* Read a record of the job that is being restored, cluster->recovering. */
 enum hoop_status
 recovery_part(struct cluster *cluster,
               enum journal_part part,
               struct key_reader *key,
               struct unpack *unpack);
 
-/* All of the job has been read. Handle: HOOP_E_DATA_LOSS. */
+/* Call after all records of the job. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 recovery_job_finish(struct cluster *cluster, struct job *job);
 

@@ -1,9 +1,9 @@
 /*
- * core/recovery_job.c - a job made again from its records
+ * core/recovery_job.c - restore a job from its records
  *
- * Its head is there. Members come before what happened to them, both before
- * the groups, which know ranks: the world is whole when the first of these
- * comes, or nothing more.
+ * The job's head has been read. Members come before changes, and both before
+ * the groups, which refer to ranks. So the world is complete when the first
+ * group comes, or when the job has no more records.
  */
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ revision_read(struct job *job, struct unpack *unpack)
     return recovery_close(unpack, 1, n_fields);
 }
 
-/* Joins the books of its job in the state that it had. */
+/* Add a member to its job in its recorded state. */
 static void
 member_enter(struct cluster *cluster,
              struct member *member,
@@ -104,7 +104,7 @@ member_read(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* What it says of a member is read from the member. */
+/* Fill in what a change says about its member from the member. */
 static enum hoop_status
 change_fill(struct job *job, struct cluster_change *change)
 {
@@ -163,7 +163,7 @@ change_read(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* Every member has its rank, and who has ended has ended once. */
+/* Check that every rank has a member and that each ended member ended once. */
 static enum hoop_status
 world_check(const struct job *job)
 {
@@ -181,7 +181,7 @@ world_check(const struct job *job)
     return HOOP_OK;
 }
 
-/* All of its members and changes have been read. */
+/* Build the world after all of its members and changes have been read. */
 static enum hoop_status
 world_recover(const struct cluster *cluster, struct job *job)
 {
@@ -226,12 +226,12 @@ group_slot_read(struct job *job, struct key_reader *key, uint64_t communicator)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Ranks and slot numbers of one group. */
+/* The ranks and join numbers of one group. */
 struct group_parts {
     char key[LIMIT_NAME];
     uint32_t *ranks;
     uint32_t n_ranks;
-    uint64_t *numbers; /* [n_ranks], or none of them */
+    uint64_t *numbers; /* [n_ranks]; or n_numbers is 0 */
     size_t n_numbers;
 };
 
@@ -296,7 +296,8 @@ group_read(struct job *job, struct key_reader *key, struct unpack *unpack)
     return HOOP_OK;
 }
 
-/* When a life ends that begins again now. 0: never. */
+/* Read a remaining lifetime and return its end, counted from now; 0 in the
+ * record means never. */
 static uint64_t
 end_take(const struct cluster *cluster, struct unpack *unpack)
 {

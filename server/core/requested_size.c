@@ -1,4 +1,5 @@
-/* core/requested_size.c - how large the world of a job is to be, and who says so */
+/* core/requested_size.c - the size of a job's world, as its workers request
+ * it */
 
 #include "core/requested_size.h"
 
@@ -67,7 +68,7 @@ requested_size_compare(const struct job *job,
                        job->requested_sizes[requested_size].source.text, said);
 }
 
-/* Those who came before the size was known may not fit into it. */
+/* Check that the members that joined before the size was known fit into it. */
 static enum hoop_status
 requested_size_fits(const struct job *job, uint32_t size)
 {

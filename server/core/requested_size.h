@@ -1,8 +1,9 @@
 /*
- * core/requested_size.h - how large the world of a job is to be
+ * core/requested_size.h - the size of a job's world, as its workers request it
  *
- * What a worker says counts for its job, and two workers must not contradict
- * each other; what none of them says comes from the coordinator's options.
+ * A request of one worker counts for the whole job, and no two workers may
+ * contradict each other. What no worker requests is taken from the
+ * coordinator's options.
  */
 
 #ifndef CORE_REQUESTED_SIZE_H
@@ -18,40 +19,42 @@
 struct cluster;
 struct job;
 
-/* Zeroed: nobody said it. */
+/* A requested value and the worker that requested it. Zeroed: not requested. */
 struct requested_size {
     uint32_t value;
     struct member_label source;
 };
 
-/* The largest world; 0: nobody said. */
+/* Return the largest size of the world; 0: not known. */
 uint32_t
 requested_size_max(const struct cluster *cluster, const struct job *job);
 
-/* The smallest one; requested_size_max() if there is no choice. */
+/* Return the smallest size; equal to requested_size_max() if no smaller world
+ * is allowed. */
 uint32_t
 requested_size_min(const struct cluster *cluster, const struct job *job);
 
-/* How long nobody new must have come before a smaller world forms. */
+/* Return how long no worker must have come before a smaller world forms. */
 uint64_t
 requested_settle_ns(const struct cluster *cluster, const struct job *job);
 
 /*
- * Does a join agree with the members that are there already?
- * Handle: HOOP_E_PRECONDITION (both sides are named).
+ * Check that a join agrees with the members that wait already.
+ * Handle: HOOP_E_PRECONDITION (the text names both workers).
  */
 enum hoop_status
 requested_size_check(const struct cluster *cluster,
                      const struct job *job,
                      const struct cluster_join *join);
 
-/* A member has come. */
+/* Take over the requests of a member that has joined. */
 void
 requested_size_add(struct job *job, const struct member *member);
 
 /*
- * A member has gone, it is no longer in the job. What only it said is no
- * longer said, unless those who are there would not fit any more.
+ * Drop the requests of a member that has been removed from the job. A value
+ * that only this member requested is dropped too, unless the remaining members
+ * would then not fit.
  */
 void
 requested_size_remove(const struct cluster *cluster,

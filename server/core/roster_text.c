@@ -1,4 +1,5 @@
-/* core/roster_text.c - who is here and who is missing, in words */
+/* core/roster_text.c - which workers have joined and which are missing, in
+ * words */
 
 #include "core/roster_text.h"
 
@@ -12,7 +13,7 @@
 #include "core/requested_size.h"
 #include "core/state.h"
 
-/* More names do not help. */
+/* A longer list would not help the reader. */
 enum {
     NAMES_MAX = 8,
 };
@@ -47,7 +48,7 @@ rank_is_free(const struct job *job, uint32_t rank)
     return !job_requester(job, rank);
 }
 
-/* Ranks below end that nobody requested, as "0, 2-5". */
+/* List the ranks below end that no member requested, as "0, 2-5". */
 static void
 roster_text_add_free_ranks(struct text_buffer *text_buffer,
                            const struct job *job,
@@ -106,7 +107,7 @@ roster_text_add_ranks(struct text_buffer *text_buffer,
     roster_text_add_free_ranks(text_buffer, job, size);
 }
 
-/* size is known. */
+/* Say who is missing. The world size must be known. */
 static void
 roster_text_add_missing(struct text_buffer *text_buffer,
                         const struct cluster *cluster,
@@ -187,7 +188,7 @@ roster_text_add_earlier(struct text_buffer *text_buffer,
     if (!earlier || earlier->epoch)
         return;
 
-    /* Both may be known from the wall clock, which may have been set. */
+    /* Both times may come from the wall clock, which may have been set back. */
     const uint64_t ago_ns =
         job->born_ns > earlier->when_ns ? job->born_ns - earlier->when_ns : 0;
 

@@ -1,4 +1,4 @@
-/* core/state.h - all that the coordinator knows */
+/* core/state.h - the complete state of the coordinator */
 
 #ifndef CORE_STATE_H
 #define CORE_STATE_H
@@ -22,32 +22,36 @@ STAILQ_HEAD(job_list, job);
 
 struct cluster {
     uint64_t now_ns;
-    uint64_t epoch_last; /* the last one given to any world or membership */
+    uint64_t epoch_last; /* the last epoch given to a world or a membership */
     bool is_draining;
-    enum role role; /* of this step's event, by its token; ROLE_ANYBODY: it
-                       showed none that counts */
-    bool has_token; /* the same for every job */
+    enum role role; /* role of the token of this step's event; ROLE_ANYBODY:
+                       no valid token */
+    bool has_token; /* one token is configured for every job */
     struct token token;
-    uint32_t world_size; /* the options, with their defaults */
+    uint32_t world_size; /* these four are the options, with defaults filled
+                            in */
     uint32_t size_min;
     uint32_t settle_ms;
     uint32_t lease_ms;
     bool keeps_records;
-    uint64_t wall_offset_ns; /* the wall clock's, before now_ns */
+    uint64_t wall_offset_ns; /* wall clock minus now_ns */
     uint64_t job_last;       /* the last number given to a job */
-    uint64_t suspicion_last; /* ... and to a question */
-    uint64_t activity_last;  /* ... and to a query of activities */
-    struct job *recovering;  /* while records are read: whose; or NULL */
+    uint64_t suspicion_last; /* the last number given to a question */
+    uint64_t activity_last;  /* the last number given to an activity query */
+    struct job *recovering;  /* the job whose records are being read, or NULL */
 
-    struct memory_account memory; /* of all jobs */
+    struct memory_account memory; /* the account of all jobs */
     struct job *jobs;             /* hash by name, in the order of creation */
     struct waiter *waiters;       /* hash by ticket */
-    struct waiter *clients;       /* the first of each client, hash by it */
-    size_t n_observers; /* of them, those whose token was a lesser one */
+    struct waiter *clients;       /* hash by client: the first waiter of each
+                                     client */
+    size_t n_observers;           /* waiters whose token was not a worker's */
     struct timer_heap timer_heap;
-    struct job_list touched; /* to be settled at the end of the step */
-    struct job_list retired; /* actions point into them until the next step */
-    struct group_list retired_groups; /* ... as into these */
+    struct job_list touched; /* jobs to be settled at the end of the step */
+    struct job_list retired; /* jobs to be freed in the next step, since
+                                actions point into them */
+    struct group_list retired_groups; /* groups to be freed in the next step,
+                                         for the same reason */
     struct ended_jobs ended_jobs;
     struct action_list action_list;
     struct cluster_counters counters;

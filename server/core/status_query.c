@@ -1,4 +1,4 @@
-/* core/status_query.c - what operators see of jobs and members */
+/* core/status_query.c - jobs and members as operators see them */
 
 #include "core/status_query.h"
 

@@ -1,4 +1,4 @@
-/* core/status_query.h - what operators see of jobs and members */
+/* core/status_query.h - jobs and members as operators see them */
 
 #ifndef CORE_STATUS_QUERY_H
 #define CORE_STATUS_QUERY_H
@@ -11,7 +11,7 @@ struct cluster;
 struct cluster_reply;
 struct job;
 
-/* Answer CLUSTER_JOBS (job is NULL), answer or park CLUSTER_JOB. */
+/* Answer CLUSTER_JOBS (job is NULL); answer or park CLUSTER_JOB. */
 enum hoop_status
 status_query_jobs(struct cluster *cluster,
                   struct job *job,
@@ -21,8 +21,9 @@ status_query_job(struct cluster *cluster,
                  struct job *job,
                  const struct cluster_event *event);
 
-/* Describe in reply the job of world: its members are those of that world, all else
- * is the job's, unless world has not formed. Without activities. */
+/* Fill in reply with the job of world. The members are those of that world;
+ * everything else is the root job's if world has formed. Activities are left
+ * out. */
 void
 status_query_fill(struct cluster *cluster,
                   struct job *world,

@@ -1,4 +1,4 @@
-/* core/store.c - the keys and values of a job, and what they may take */
+/* core/store.c - the keys and values of a job, and their limits */
 
 #include "core/store.h"
 
@@ -68,14 +68,14 @@ store_find(const struct store *store, const char *key)
     return entry;
 }
 
-/* What keys and values take, and what is allocated beside them. */
+/* Return the memory of keys and values including the allocation overhead. */
 static size_t
 memory_of(size_t n_bytes, size_t n_keys)
 {
     return n_bytes + n_keys * LIMIT_STORE_OVERHEAD;
 }
 
-/* n_more: bytes on top of those that the store has. */
+/* Check that n_more bytes fit beside those in the store. */
 static enum hoop_status
 room_check(const struct cluster *cluster, const struct job *job, size_t n_more)
 {
@@ -153,7 +153,7 @@ entry_fill(struct cluster *cluster,
     timer_heap_set(&cluster->timer_heap, &entry->expiry, value->end_ns);
 }
 
-/* Handle: HOOP_E_EXHAUSTED, then nothing changed. */
+/* Handle: HOOP_E_EXHAUSTED (nothing has changed). */
 static enum hoop_status
 entry_put(struct cluster *cluster,
           struct job *job,

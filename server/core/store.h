@@ -1,9 +1,10 @@
 /*
  * core/store.h - the keys and values of a job
  *
- * Every change has a revision, one more than that of the change before. Keys
- * are text of 1 to LIMIT_STORE_KEY - 1 bytes, values any bytes. Replies point
- * at values; what a step hands out it does not change any more.
+ * Each change has a revision, one higher than that of the change before. Keys
+ * are text of 1 to LIMIT_STORE_KEY - 1 bytes; values are any bytes. Replies
+ * point at values, so a step does not change a value after it has handed it
+ * out.
  */
 
 #ifndef CORE_STORE_H
@@ -29,7 +30,8 @@ struct store_entry {
     void *value; /* owned */
     size_t n_bytes;
     uint64_t revision;
-    uint64_t number; /* its first revision, which no other key has */
+    uint64_t number; /* its first revision; identifies the key, since no
+                        other key has it */
     struct timer_entry expiry;
     UT_hash_handle hh;
     char key[];
@@ -38,36 +40,40 @@ struct store_entry {
 struct store {
     struct store_entry *entries; /* hash by key */
     size_t n_keys;
-    size_t n_bytes; /* keys and values */
+    size_t n_bytes; /* bytes of keys and values */
     struct history history;
-    uint64_t published; /* revision up to which parked watches have looked */
+    uint64_t published; /* the last revision that parked watches have been
+                           compared with */
 };
 
 struct store_value {
     const void *bytes;
     size_t n_bytes;
-    uint64_t end_ns; /* when it goes away; UINT64_MAX: never */
+    uint64_t end_ns; /* when the key expires; UINT64_MAX: never */
 };
 
-/* memory: to what its history is charged; it must outlive the store. */
+/* Initialise an empty store. Its history is charged to memory, which must
+ * outlive the store. */
 void
 store_init(struct store *store, struct memory_account *memory);
 void
 store_deinit(struct store *store);
 
-/* Of a job that ends: off the timer heap and the gauges; the memory stays. */
+/* The job ends: remove its keys from the timer heap and the counters. The
+ * memory is freed by store_deinit(). */
 void
 store_close(struct cluster *cluster, struct job *job);
 
-/* Handle: HOOP_E_INVALID (none, empty or too long). */
+/* Check a key. Handle: HOOP_E_INVALID (missing, empty or too long). */
 enum hoop_status
 store_key_check(const char *key);
 
-/* Or NULL. */
+/* Return the entry of key, or NULL. */
 struct store_entry *
 store_find(const struct store *store, const char *key);
 
-/* key has been checked. Handle: HOOP_E_EXHAUSTED, then nothing changed. */
+/* Set a key that has been checked. Handle: HOOP_E_EXHAUSTED (nothing has
+ * changed). */
 enum hoop_status
 store_put(struct cluster *cluster,
           struct job *job,
@@ -75,36 +81,36 @@ store_put(struct cluster *cluster,
           const struct store_value *value,
           struct store_entry **out_entry);
 
-/* An entry that was. */
+/* An entry that is read from its record. */
 struct store_recovered_entry {
     struct store_value value;
     uint64_t number;
     uint64_t revision;
 };
 
-/* The store's last revision is known. Handle: HOOP_E_DATA_LOSS and others
- * (there cannot be such an entry). */
+/* Restore an entry. The store's last revision must be restored already. Handle:
+ * HOOP_E_DATA_LOSS and others (the entry does not fit the store). */
 enum hoop_status
 store_recover(struct cluster *cluster,
               struct job *job,
               const char *key,
               const struct store_recovered_entry *former);
 
-/* When it goes away; UINT64_MAX: never. */
+/* Return when the key expires; UINT64_MAX: never. */
 uint64_t
 store_entry_end_ns(const struct store_entry *entry);
 
-/* Takes entry. */
+/* Remove and free entry. kind says why, for the history. */
 void
 store_remove(struct cluster *cluster,
              struct store_entry *entry,
              enum cluster_key_change_kind kind);
 
-/* The key has lived its time. */
+/* The key's lifetime is over: remove it. */
 void
 store_expire(struct cluster *cluster, struct store_entry *entry);
 
-/* For a reply; points into entry. */
+/* Return the entry for a reply; points into entry. */
 struct cluster_entry
 store_entry_view(const struct store_entry *entry);
 

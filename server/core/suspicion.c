@@ -1,4 +1,5 @@
-/* core/suspicion.c - who complains of whom, and asking all ranks of a world */
+/* core/suspicion.c - collect which ranks hear each other, and decide which is
+ * lost */
 
 #include "core/suspicion.h"
 
@@ -16,28 +17,31 @@
 #include "core/text_buffer.h"
 
 enum {
-    NAMES_MAX = 6,    /* in one text */
-    REASON_MAX = 200, /* of a complaint, so that all fits what travels */
+    NAMES_MAX = 6,    /* ranks named in one text */
+    REASON_MAX = 200, /* bytes of a complaint's reason, so that the whole
+                         text fits a message */
     SLACK_MS_MAX = 2000,
-    /* More would take 16 MiB: there the first complaint decides. */
+    /* The views of more ranks would take more than 16 MiB; there the first
+     * complaint decides. */
     RANKS_MAX = 4096,
-    /* More are looked at when all have answered, or the time is up: the rule
-     * takes time as the square of their number. */
+    /* In larger worlds the rule runs only when all have answered or the time is
+     * up, because it takes quadratic time. */
     RANKS_FEW = 256,
 };
 
-/* Between which hosts is for the reader to say. */
+/* Which hosts to run it on is left to the reader. */
 static const char advice[] =
     "run hoopctl doctor --listen there, --peer HOST:PORT elsewhere";
 
 struct suspicion_rank {
-    bool is_heard;           /* since the question, by the coordinator */
-    bool has_answered;       /* it */
-    bool has_spoken;         /* it has answered, or complained */
-    char reason[REASON_MAX]; /* of the first that complained of it */
+    bool is_heard;           /* the coordinator has heard from it since the
+                                question */
+    bool has_answered;       /* it has answered the question */
+    bool has_spoken;         /* it has answered or complained */
+    char reason[REASON_MAX]; /* of the first complaint about it */
 };
 
-/* Answers count until close_ns at least. */
+/* Keep the question open until close_ns at least. */
 static void
 question_keep(struct cluster *cluster, struct job *job, uint64_t close_ns)
 {
@@ -51,7 +55,8 @@ question_keep(struct cluster *cluster, struct job *job, uint64_t close_ns)
                        : suspicion->close_ns);
 }
 
-/* Ask all who keep a watch parked: the end of this step wakes them. */
+/* Ask all members that keep a watch parked; the end of this step answers the
+ * watches. */
 static void
 question_open(struct cluster *cluster, struct job *job, uint64_t close_ns)
 {
@@ -65,7 +70,7 @@ question_open(struct cluster *cluster, struct job *job, uint64_t close_ns)
     }
     memset(suspicion->views, VIEW_NONE, n_views);
     memset(suspicion->ranks, 0, job->size * sizeof(*suspicion->ranks));
-    /* Never the same as in another life of the coordinator. */
+    /* Use a number that no earlier life of the coordinator can have used. */
     suspicion->number = cluster->suspicion_last < cluster->now_ns
                             ? cluster->now_ns
                             : cluster->suspicion_last + 1;
@@ -88,7 +93,8 @@ suspicion_deinit(struct cluster *cluster, struct job *job)
     *suspicion = (struct suspicion){0};
 }
 
-/* "rank 2 (a:70)"; "ranks 0, 2 and 3"; "ranks 0, 1, 2, 3, 4, 5 and 58 others" */
+/* Name ranks as "rank 2 (a:70)", "ranks 0, 2 and 3" or "ranks 0, 1, 2, 3, 4, 5
+ * and 58 others". */
 static void
 ranks_name(struct text_buffer *text_buffer,
            const struct job *job,
@@ -123,7 +129,8 @@ ranks_name(struct text_buffer *text_buffer,
         text_buffer_add(text_buffer, " and %u others", n_left);
 }
 
-/* Who is silent is told by what that lets infer, or was seen to be stopped. */
+/* Describe the first complaint about a rank, and what can be inferred from
+ * it. */
 static void
 complaint_describe(struct text_buffer *text_buffer,
                    const struct suspicion_rank *rank,
@@ -150,7 +157,8 @@ is_active(const struct job *job, uint32_t rank)
     return job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE;
 }
 
-/* Its connections broke, and it may have ended. */
+/* Return whether a connection of the rank broke and the coordinator has not
+ * heard from it. */
 static bool
 may_have_ended(const struct job *job, uint32_t rank)
 {
@@ -167,7 +175,8 @@ is_beside(const struct job *job, uint32_t rank, uint32_t other)
     return strcmp(job->ranks[rank]->host_id, job->ranks[other]->host_id) == 0;
 }
 
-/* Ranks, of one host say, from first to before end. */
+/* A set of ranks, usually those of one host, in the range from first to before
+ * end. */
 struct host_ranks {
     bool *is_there; /* [job->size] */
     uint32_t first;
@@ -175,7 +184,8 @@ struct host_ranks {
     uint32_t n;
 };
 
-/* Of those that are lost, those that this question was about, or that answered it. */
+/* Return whether rank is active, or was lost in this question: the question was
+ * about it, or it answered. */
 static bool
 takes_part(const struct job *job, uint32_t rank)
 {
@@ -196,7 +206,8 @@ host_find(const struct job *job, uint32_t rank, struct host_ranks *host)
     }
 }
 
-/* Whether other, which is none of them, misses one of them, and hears none. */
+/* Return whether other, which is not in the set, does not hear at least one
+ * rank of the set and hears none. */
 static bool
 is_missed_by(const struct job *job,
              uint32_t other,
@@ -216,8 +227,8 @@ is_missed_by(const struct job *job,
     return is_missed;
 }
 
-/* Whether no rank of another host hears one of these. A pair that does not hear each
- * other says nothing of hosts. */
+/* Return whether no rank of another host hears a rank of this host. A single
+ * pair of ranks says nothing about hosts. */
 static bool
 is_host_cut_off(const struct job *job, const struct host_ranks *host)
 {
@@ -253,7 +264,8 @@ host_describe(struct text_buffer *reason,
                     is_heard ? "" : "is it down, ", advice);
 }
 
-/* Whether no rank of host hears one of other, to which all belong that are unheard. */
+/* Return whether no rank of host hears a rank of other, and all unheard ranks
+ * are in other. */
 static bool
 is_host_deaf(const struct job *job,
              const struct host_ranks *host,
@@ -284,7 +296,8 @@ host_deafness_describe(struct text_buffer *reason,
         job->ranks[other->first]->host, advice);
 }
 
-/* The ranks that it does not hear, into unheard, and why. */
+/* Collect the ranks that rank does not hear, and return the reason of a
+ * complaint about one. */
 static const char *
 unheard_find(const struct job *job, uint32_t rank, struct host_ranks *unheard)
 {
@@ -303,7 +316,8 @@ unheard_find(const struct job *job, uint32_t rank, struct host_ranks *unheard)
     return why;
 }
 
-/* Nobody complains of rank, which hears less than the others. */
+/* Describe a rank that nobody complains of but that hears fewer ranks than the
+ * others do. */
 static void
 deafness_describe(struct text_buffer *reason,
                   const struct job *job,
@@ -336,7 +350,7 @@ deafness_describe(struct text_buffer *reason,
     free(flags);
 }
 
-/* What is known of rank, what is inferred, and by whose word. */
+/* Say what is known of rank, what is inferred, and who reported it. */
 static struct text_buffer
 reason_of(const struct job *job, uint32_t rank)
 {
@@ -355,7 +369,8 @@ reason_of(const struct job *job, uint32_t rank)
         is_broken |= flags[from] && view == VIEW_BROKEN;
     }
     host_find(job, rank, &host);
-    /* Settings that are wrong are the cause of what hosts do not hear. */
+    /* A reason that names a HOOP_ setting is the cause, so do not blame the
+     * network. */
     if (is_host_cut_off(job, &host) &&
         !strstr(suspicion->ranks[rank].reason, "HOOP_"))
         host_describe(&reason, job, &host);
@@ -371,7 +386,7 @@ reason_of(const struct job *job, uint32_t rank)
     return reason;
 }
 
-/* All that can be decided by now. */
+/* Declare lost all ranks that can be decided now. */
 static void
 question_decide(struct cluster *cluster, struct job *job)
 {
@@ -415,7 +430,7 @@ question_decide(struct cluster *cluster, struct job *job)
     free(flags);
 }
 
-/* Whether it is worth a look. */
+/* Return whether it is worth running the rule now. */
 static bool
 may_decide(const struct cluster *cluster, const struct job *job)
 {
@@ -433,7 +448,7 @@ may_decide(const struct cluster *cluster, const struct job *job)
     return true;
 }
 
-/* ... and when to look again. */
+/* Decide what can be decided, and set the time of the next look. */
 static void
 question_look(struct cluster *cluster, struct job *job)
 {
@@ -516,7 +531,8 @@ suspicion_answer(struct cluster *cluster,
     question_look(cluster, job);
 }
 
-/* Whoever has answered the question that is open, and hears member; NULL: nobody. */
+/* Return a member that has answered the open question and hears member, or
+ * NULL. */
 static const struct member *
 hearer_of(const struct job *job, const struct member *member)
 {
@@ -533,8 +549,8 @@ hearer_of(const struct job *job, const struct member *member)
     return NULL;
 }
 
-/* What is answered now was asked a moment ago, or is to decide. A new question would
- * make all that is on its way an answer to nothing. */
+/* Return whether the open question is recent or awaits a decision. A new
+ * question would make the answers on their way useless. */
 static bool
 is_being_asked(const struct cluster *cluster, const struct job *job)
 {

@@ -1,14 +1,18 @@
 /*
- * core/suspicion.h - who complains of whom, and asking all ranks of a world
+ * core/suspicion.h - collect which ranks hear each other, and decide which is
+ * lost
  *
- * A rank that does not hear another one any more complains. So all ranks are
- * asked, by the watches that they keep parked, whom they hear; they answer with
- * a renewal. As soon as no answer that is missing could change it, at the latest
- * EVIDENCE_DECIDE_MS after the first complaint, the one goes that
- * core/suspicion_rule.h names, and the next one, until no complaint is left. A
- * rank that hears the other one again takes its complaint back with its answer.
- * A lease that has expired is a question as well: the member stays while somebody
- * hears it. Nothing of this is kept: after a restart ranks complain again.
+ * A rank that no longer hears another one complains to the coordinator. The
+ * coordinator then asks all ranks, through the watches they keep parked, which
+ * ranks they hear; they answer with a renewal. As soon as no missing answer
+ * could change the result, and at the latest EVIDENCE_DECIDE_MS after the first
+ * complaint, the rank that core/suspicion_rule.h chooses is declared lost, then
+ * the next one, until no complaint is left. A rank that hears the other one
+ * again withdraws its complaint with its answer.
+ *
+ * When a lease expires, the ranks are asked too: the member stays while any
+ * rank hears it. None of this is recorded; after a restart the ranks complain
+ * again.
  */
 
 #ifndef CORE_SUSPICION_H
@@ -26,43 +30,46 @@ struct job;
 struct member;
 struct suspicion_rank;
 
-/* Of a job. Zeroed: nobody is asked. */
+/* The open question of a job. Zeroed: no question is open. */
 struct suspicion {
     struct timer_entry entry;
-    uint64_t number;    /* of the question that is open; 0: none is */
+    uint64_t number;    /* number of the open question; 0: none */
     uint64_t asked_ns;  /* when it was opened */
-    uint64_t decide_ns; /* UINT64_MAX: nobody complains */
+    uint64_t decide_ns; /* when to decide at the latest; UINT64_MAX: no
+                           complaint is open */
     uint64_t close_ns;
-    uint8_t *views; /* [rank * size + of whom]: enum evidence_view */
+    uint8_t *views; /* [rank that answers * size + rank it is about]: enum
+                       evidence_view */
     struct suspicion_rank *ranks;
 };
 
-/* reporter, who lives, does not hear accused any more; call->evidence is
- * EVIDENCE_BROKEN or EVIDENCE_SILENT. False: the job has too many ranks to ask
- * them all, and nothing has been done. */
+/* Take the complaint of an active member that it no longer hears accused;
+ * call->evidence is EVIDENCE_BROKEN or EVIDENCE_SILENT. Returns false, and does
+ * nothing, if the job has too many ranks to ask. */
 bool
 suspicion_complain(struct cluster *cluster,
                    const struct member *reporter,
                    const struct member *accused,
                    const struct cluster_report *call);
 
-/* member says whom it hears. What answers no open question is passed over. */
+/* Take a member's answer: which ranks it hears. An answer to a question that is
+ * not open is ignored. */
 void
 suspicion_answer(struct cluster *cluster,
                  const struct member *member,
                  const struct cluster_renewal *call);
 
-/* Ask who hears member, whose lease has expired; membership_heard() tells of the
- * answers, also of one that a question which is still open has had. False: there
- * is nobody to ask. */
+/* Ask which ranks hear member, whose lease has expired. membership_heard() is
+ * called if one does, at once if an answer to the open question already says
+ * so. Returns false if no rank can be asked. */
 bool
 suspicion_ask(struct cluster *cluster, const struct member *member);
 
-/* The entry is due. */
+/* Called when the question's timer expires. */
 void
 suspicion_look(struct cluster *cluster, struct job *job);
 
-/* Close what is open. */
+/* Close the open question. */
 void
 suspicion_deinit(struct cluster *cluster, struct job *job);
 

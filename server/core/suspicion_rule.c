@@ -1,4 +1,5 @@
-/* core/suspicion_rule.c - which rank is lost, by what all say of each other */
+/* core/suspicion_rule.c - choose the lost rank from what the ranks say of each
+ * other */
 
 #include "core/suspicion_rule.h"
 
@@ -7,8 +8,8 @@
 #include "base/evidence.h"
 
 enum {
-    PEERS_MIN = 2, /* of whom a rank that is cut off hears none */
-    BLOCK = 64,    /* ranks, of whose views a cache line each is in use */
+    PEERS_MIN = 2, /* a rank that is cut off does not hear at least this many */
+    BLOCK = 64,    /* ranks, for whose views one cache line each is in use */
 };
 
 static uint8_t
@@ -17,7 +18,7 @@ view(const struct suspicion_words *words, uint32_t from, uint32_t of)
     return words->views[(uint64_t)from * words->n_ranks + of];
 }
 
-/* Whether their pair counts against rank. */
+/* Return whether the pair counts against rank. */
 static bool
 counts_against(const struct suspicion_words *words,
                uint32_t rank,
@@ -27,7 +28,8 @@ counts_against(const struct suspicion_words *words,
            (view_complains(view(words, rank, other)) && words->is_heard[other]);
 }
 
-/* Nobody takes that back: a connection that broke stays so. */
+/* Return whether the complaint is final: a broken connection stays broken, and
+ * an answer is not changed. */
 static bool
 complains_surely(const struct suspicion_words *words,
                  uint32_t from,
@@ -48,7 +50,7 @@ surely_counts_against(const struct suspicion_words *words,
            (complains_surely(words, rank, other) && words->is_heard[other]);
 }
 
-/* Whether it may count against rank once those have answered that have not. */
+/* Return whether the pair may count against rank once all have answered. */
 static bool
 may_count_against(const struct suspicion_words *words,
                   uint32_t rank,
@@ -58,7 +60,7 @@ may_count_against(const struct suspicion_words *words,
            counts_against(words, rank, other);
 }
 
-/* What their pair adds to what is said of rank. */
+/* Return what the pair adds to the count of rank. */
 static struct suspicion_count
 pair_count(const struct suspicion_words *words, uint32_t rank, uint32_t other)
 {
@@ -77,7 +79,7 @@ pair_count(const struct suspicion_words *words, uint32_t rank, uint32_t other)
     };
 }
 
-/* sum += times * one; modulo 2^32, where UINT32_MAX times is minus once. */
+/* sum += times * one, modulo 2^32; times UINT32_MAX subtracts. */
 static void
 count_add(struct suspicion_count *sum,
           const struct suspicion_count *one,
@@ -93,7 +95,8 @@ count_add(struct suspicion_count *sum,
     sum->n_mute += times * one->n_mute;
 }
 
-/* What those from first on say of all, and all of them. */
+/* Add the pairs of every rank with the ranks of the block that begins at
+ * first. */
 static void
 block_count(const struct suspicion_words *words,
             uint32_t first,
@@ -136,7 +139,7 @@ suspicion_discount(const struct suspicion_words *words,
     }
 }
 
-/* Who is connected says the same of all: nothing comes through. */
+/* A rank that is cut off hears none of its peers, or none of them hears it. */
 static bool
 is_cut_off(const struct suspicion_count *count)
 {
@@ -144,15 +147,15 @@ is_cut_off(const struct suspicion_count *count)
            (count->n_mute >= PEERS_MIN && count->n_heard == 0);
 }
 
-/* How much the coordinator has heard of it: nothing, a sign, its own word. Who has
- * complained lives as surely as who has answered. */
+/* How much the coordinator knows of a rank: nothing, a sign of life, or a
+ * statement. A complaint proves life as well as an answer does. */
 static unsigned
 contact_of(const struct suspicion_words *words, uint32_t rank)
 {
     return (unsigned)words->is_heard[rank] + words->has_spoken[rank];
 }
 
-/* Whether one goes rather than other, a lower rank. */
+/* Return whether one is chosen over other, which is a lower rank. */
 static bool
 goes_rather(const struct suspicion_words *words,
             const struct suspicion_count *counts,
@@ -168,7 +171,8 @@ goes_rather(const struct suspicion_words *words,
     return contact_of(words, one) <= contact_of(words, other);
 }
 
-/* All have answered, or nobody else can be in as many pairs. */
+/* Return whether all have answered, or no other rank can be in as many
+ * pairs. */
 static bool
 is_settled(const struct suspicion_words *words,
            const struct suspicion_count *counts,

@@ -1,10 +1,12 @@
 /*
- * core/suspicion_rule.h - which rank is lost, by what all ranks say of each other
+ * core/suspicion_rule.h - choose the lost rank from what the ranks say of each
+ * other
  *
- * Ranks complain of others that they do not hear any more. Two that are cut off
- * from each other both do, so a complaint is held against both: the rank that is
- * in most such pairs goes, whether others complain of it or it alone complains of
- * them. docs/failure.md has the rule in words. Pure functions, no state.
+ * Ranks complain of ranks they no longer hear. Two ranks that are cut off from
+ * each other both complain, so a complaint counts against both: the rank that
+ * is in most such pairs is chosen, whether others complain of it or it alone
+ * complains of them. docs/failure.md explains the rule. Pure functions without
+ * state.
  */
 
 #ifndef CORE_SUSPICION_RULE_H
@@ -17,49 +19,57 @@ static const uint32_t SUSPICION_NOBODY = UINT32_MAX;
 
 struct suspicion_words {
     uint32_t n_ranks;
-    /* [who speaks * n_ranks + of whom]: enum evidence_view. */
+    /* [rank that speaks * n_ranks + rank it is about]: enum evidence_view. */
     const uint8_t *views;
-    const bool *is_living;    /* [rank]: neither lost nor gone */
-    const bool *is_heard;     /* [rank]: the coordinator has heard it since the
-                                 first complaint */
-    const bool *has_answered; /* [rank]: ... and it said whom it hears: what is
-                                 still missing is the word of the others */
-    const bool *has_spoken;   /* [rank]: ... and it complained or answered */
+    const bool *is_living;    /* [rank]: active, that is neither lost nor
+                                 left */
+    const bool *is_heard;     /* [rank]: the coordinator has heard from it
+                                 since the first complaint */
+    const bool *has_answered; /* [rank]: it has answered which ranks it hears */
+    const bool *has_spoken;   /* [rank]: it has complained or answered */
 };
 
-/* What is said among the living of one of them: pairs that it is in, and others
- * to whom that applies. */
+/* What the active ranks say about one rank: numbers of pairs that it forms with
+ * others, and of others. */
 struct suspicion_count {
-    uint32_t n_complaints; /* pairs of which one complains */
-    uint32_t n_pairs;      /* ... that count against it */
-    uint32_t n_sure;       /* ... whatever those say that have not answered */
-    uint32_t n_possible;   /* that may count once they have */
-    uint32_t n_hears, n_deaf; /* others that it hears, or not any more */
-    uint32_t n_heard, n_mute; /* ... that hear it */
+    uint32_t n_complaints;    /* pairs in which one complains of the other */
+    uint32_t n_pairs;         /* pairs that count against it */
+    uint32_t n_sure;          /* pairs that count against it whatever the
+                              missing answers say */
+    uint32_t n_possible;      /* pairs that count against it, or may once all
+                              have answered */
+    uint32_t n_hears, n_deaf; /* others that it hears; others that it does
+                                 not hear */
+    uint32_t n_heard, n_mute; /* others that hear it; others that do not */
 };
 
-/* Fill in counts, [rank]; takes the square of their number of steps. */
+/* Fill in counts[rank] for every rank; takes time quadratic in the number of
+ * ranks. */
 void
 suspicion_count(const struct suspicion_words *words,
                 struct suspicion_count *counts);
 
-/* gone, which is_living says no more, was counted: as if all were counted anew,
- * in as many steps as there are ranks. */
+/* Subtract rank gone, which is_living no longer includes, from counts. The
+ * result is as if all were counted again, but takes linear time. */
 void
 suspicion_discount(const struct suspicion_words *words,
                    uint32_t gone,
                    struct suspicion_count *counts);
 
 /*
- * The next one to go, in as many steps as there are ranks; SUSPICION_NOBODY where no living rank complains of a living
- * one. *out_is_settled: whatever those say that have not answered, it stays the
- * same. Of those in a pair, in this order:
- *   1. who is in most pairs. A pair counts against whoever is complained of, and
- *      against who complains only while the coordinator hears the other one;
- *   2. whom none of its peers hears, or who hears none, of at least two;
- *   3. whom the coordinator has not heard, then who has neither complained nor
- *      answered it;
- *   4. the higher rank.
+ * Choose the next rank to declare lost, in linear time; SUSPICION_NOBODY if no
+ * active rank complains of an active one. *out_is_settled: no missing answer
+ * can change the choice. Among the ranks in a pair the choice is, in this
+ * order:
+ *
+ * 1. The rank in most pairs. A pair counts against the rank that is complained
+ *    of, and against the rank that complains only while the coordinator hears
+ *    the other one.
+ * 2. A rank that at least two peers do not hear and none hears, or that does
+ *    not hear at least two peers and hears none.
+ * 3. A rank that the coordinator has not heard, then one that has neither
+ *    complained nor answered.
+ * 4. The higher rank.
  */
 uint32_t
 suspicion_choose(const struct suspicion_words *words,

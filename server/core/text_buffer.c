@@ -1,4 +1,4 @@
-/* core/text_buffer.c - a text for the user, put together from parts */
+/* core/text_buffer.c - build a text for the user from parts */
 
 #include "core/text_buffer.h"
 

@@ -1,7 +1,7 @@
 /*
- * core/text_buffer.h - a text for the user, put together from parts
+ * core/text_buffer.h - build a text for the user from parts
  *
- * What does not fit is cut, and ends in "...".
+ * A text that is too long is cut and ends in "...".
  */
 
 #ifndef CORE_TEXT_BUFFER_H
@@ -11,7 +11,7 @@
 
 #include "base/limits.h"
 
-/* Zeroed: empty. */
+/* A zeroed buffer is empty. */
 struct text_buffer {
     size_t n_bytes;
     char text[LIMIT_ERROR_TEXT];

@@ -1,8 +1,8 @@
 /*
- * core/timer_heap.h - what happens by itself, the soonest first
+ * core/timer_heap.h - timers, ordered by deadline
  *
- * A binary heap of entries that are embedded in what they end: a lease is
- * moved by every renewal, so an entry knows its place.
+ * A binary heap of entries that are embedded in the objects they belong to.
+ * Each renewal moves a lease, so an entry knows its place in the heap.
  */
 
 #ifndef CORE_TIMER_HEAP_H
@@ -12,23 +12,24 @@
 #include <stdint.h>
 
 enum timer_kind {
-    TIMER_WAITER,      /* a parked request must be answered */
-    TIMER_LEASE,       /* a member is lost */
-    TIMER_SETTLE,      /* nobody new has come: form with those who are here */
-    TIMER_KEY,         /* a key has lived its time */
-    TIMER_GRACE,       /* nobody has come back to a job */
-    TIMER_LEASE_CHECK, /* who of a job has come back? */
-    TIMER_SUSPICION,   /* members were asked whom they hear */
+    TIMER_WAITER,      /* the deadline of a parked request */
+    TIMER_LEASE,       /* the lease of a member ends */
+    TIMER_SETTLE,      /* no worker has come for the settle time: form a
+                          smaller world */
+    TIMER_KEY,         /* a key expires */
+    TIMER_GRACE,       /* no worker has come back to a recovered job */
+    TIMER_LEASE_CHECK, /* look which members have come back after a recovery */
+    TIMER_SUSPICION,   /* decide or close a question to the members */
 };
 
-/* Zeroed: in no timer heap. */
+/* A zeroed entry is in no heap. */
 struct timer_entry {
     enum timer_kind kind;
     uint64_t deadline_ns;
-    size_t place; /* in the heap, from 1; 0: in no timer heap */
+    size_t place; /* index in the heap, from 1; 0: in no heap */
 };
 
-/* Zeroed: empty. */
+/* A zeroed heap is empty. */
 struct timer_heap {
     struct timer_entry **heap; /* [1 .. n_entries] */
     size_t n_entries;
@@ -38,17 +39,18 @@ struct timer_heap {
 void
 timer_heap_deinit(struct timer_heap *timer_heap);
 
-/* Put or move it; UINT64_MAX takes it off. Borrowed until it is taken off. */
+/* Insert the entry or move it to a new deadline; UINT64_MAX removes it. The
+ * heap borrows the entry until it is removed. */
 void
 timer_heap_set(struct timer_heap *timer_heap,
                struct timer_entry *entry,
                uint64_t deadline_ns);
 
-/* Nothing happens if it is in no timer heap. */
+/* Remove the entry; no effect if it is in no heap. */
 void
 timer_heap_remove(struct timer_heap *timer_heap, struct timer_entry *entry);
 
-/* The soonest, or NULL. */
+/* Return the entry with the earliest deadline, or NULL. */
 struct timer_entry *
 timer_heap_first(const struct timer_heap *timer_heap);
 

@@ -1,4 +1,4 @@
-/* core/token.c - the secret of a job, compared without a hint */
+/* core/token.c - the tokens of a job, compared in constant time */
 
 #include "core/token.h"
 

@@ -1,4 +1,4 @@
-/* core/token.h - the secret of a job, compared without a hint */
+/* core/token.h - the tokens of a job, compared in constant time */
 
 #ifndef CORE_TOKEN_H
 #define CORE_TOKEN_H
@@ -8,20 +8,23 @@
 #include "base/limits.h"
 #include "base/role.h"
 
-/* Zeroed: the empty token, with nothing made of it. */
+/* Zeroed: the empty token, and no token for any lesser role. */
 struct token {
-    char texts[ROLE_ANYBODY][LIMIT_TOKEN]; /* by role, the first is the secret;
-                                              zeros behind the end */
+    /* [role]; the first is the job's secret, the others derive from it;
+     * padded with zeros. */
+    char texts[ROLE_ANYBODY][LIMIT_TOKEN];
 };
 
-/* NULL is the empty token.
+/* Set the secret and derive the tokens of the other roles. NULL means the empty
+ * token.
  * Handle: HOOP_E_INVALID (too long), HOOP_E_DENIED (see role_token()). */
 enum hoop_status
 token_init(struct token *token, const char *text);
 
 /*
- * Whose token text is; ROLE_ANYBODY: nobody's. Takes the same time wherever
- * they differ, and whichever it is. NULL is the empty text.
+ * Return the role whose token text is; ROLE_ANYBODY if it is no role's. The
+ * time taken does not depend on where the texts differ or which one matches.
+ * NULL means the empty text.
  */
 enum role
 token_role(const struct token *token, const char *text);

@@ -1,4 +1,5 @@
-/* core/vote.c - members of a communicator decide together, whoever is lost */
+/* core/vote.c - a collective decision of the surviving members of a
+ * communicator */
 
 #include "core/vote.h"
 
@@ -18,10 +19,10 @@
 #include "core/text_buffer.h"
 
 enum {
-    NAMES_MAX = 8, /* of the missing, in one text */
+    NAMES_MAX = 8, /* missing members named in one text */
 };
 
-/* As programs name them, by kind. */
+/* The public function of each kind of vote. */
 static const char *const call_names[] = {
     [CLUSTER_VOTE_AGREE] = "hoop_comm_agree",
     [CLUSTER_VOTE_SHRINK] = "hoop_comm_shrink",
@@ -29,7 +30,8 @@ static const char *const call_names[] = {
     [CLUSTER_VOTE_GROW] = "hoop_comm_grow",
 };
 
-/* Whether the voter's member is still there, and in the communicator. */
+/* Return whether the voter's member is active and has not left the
+ * communicator. */
 static bool
 is_expected(const struct voter *voter)
 {
@@ -71,7 +73,7 @@ vote_create(struct job *job, const struct vote_key *key, struct group *group)
     return vote;
 }
 
-/* It has left the table. */
+/* Free a vote that has been removed from the hash table. */
 static void
 vote_free(struct vote *vote)
 {
@@ -82,7 +84,8 @@ vote_free(struct vote *vote)
     job_count_tables(job);
 }
 
-/* The communicator has formed, and member is in it. */
+/* Create the vote, after checking that the communicator has formed and has
+ * member. */
 static enum hoop_status
 vote_open(struct job *job,
           const struct member *member,
@@ -180,7 +183,7 @@ vote_recover(struct job *job, const struct vote_recovered *former)
     return HOOP_OK;
 }
 
-/* The outcome. */
+/* Return the outcome with its ranks copied into the action list. */
 
 static struct cluster_outcome
 outcome_shared(struct cluster *cluster, const struct vote *vote)
@@ -211,7 +214,7 @@ outcome_reply(struct cluster *cluster,
     reply->outcome = *outcome;
 }
 
-/* Those who have come are the members, in the order of the old one. */
+/* Create the new communicator of the survivors, in the order of the old one. */
 static void
 survivors_gather(struct cluster *cluster, struct vote *vote)
 {
@@ -276,8 +279,7 @@ is_complete(const struct vote *vote)
     return n_come > 0;
 }
 
-/* Its member has ended, or is in the communicator no more: nobody else will answer
- * it. */
+/* Fail the parked call of a member that has ended or left the communicator. */
 static void
 stranger_refuse(struct cluster *cluster, struct voter *voter)
 {
@@ -337,7 +339,7 @@ call_check(const struct cluster_vote_call *call)
     return HOOP_OK;
 }
 
-/* The vote of this kind on the same communicator as call; NULL: there is none. */
+/* Return the vote of this kind on the communicator of call, or NULL. */
 static struct vote *
 vote_beside(const struct job *job,
             const struct cluster_vote_call *call,
@@ -350,7 +352,8 @@ vote_beside(const struct job *job,
     return vote;
 }
 
-/* Who shrinks a communicator does not wait for those who want it to grow. */
+/* A shrink of the communicator fails the calls that wait for it to grow, so
+ * that their members can shrink it too. */
 static void
 growth_interrupt(struct cluster *cluster,
                  const struct member *member,
@@ -370,7 +373,8 @@ growth_interrupt(struct cluster *cluster,
     }
 }
 
-/* ... and who comes to make it grow then has to shrink it as well. */
+/* Likewise a call to grow fails while another member shrinks the
+ * communicator. */
 static enum hoop_status
 growth_check_shrink(const struct member *member,
                     const struct cluster_vote_call *call)
@@ -406,8 +410,8 @@ voter_take(struct cluster *cluster,
     vote_check(cluster, voter->vote);
 }
 
-/* Once more: its answer was lost, or its member had given up meanwhile, and asks
- * for the same with another number. */
+/* Answer again: the reply was lost, or the member gave up and now asks with
+ * another number. */
 static void
 outcome_repeat(struct cluster *cluster,
                const struct voter *voter,
@@ -446,8 +450,8 @@ vote_join(struct cluster *cluster,
 
     struct voter *voter = voter_of(vote, member);
 
-    /* Of a member that has come again over another connection: who was away may
-     * read the older one last. */
+    /* The member has called again over another connection, and its older call
+     * is read last. */
     if (voter->waiter && call->number < voter->number)
         return error_raise(HOOP_E_CANCELLED, "a later call has come already");
     if (call->kind == CLUSTER_VOTE_SHRINK && call->turn == vote->turn)
@@ -466,7 +470,7 @@ vote_join(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* title, then "rank 2 (a:7), rank 3 (b:9) and 5 others" */
+/* Return title and "rank 2 (a:7), rank 3 (b:9) and 5 others". */
 static struct text_buffer
 missing_name(const struct vote *vote, const char *title)
 {
@@ -487,7 +491,7 @@ missing_name(const struct vote *vote, const char *title)
     return text_buffer;
 }
 
-/* Its member waits in vote, by this number. */
+/* Return whether the voter has a parked call with this number. */
 static bool
 is_waiting(const struct voter *voter, uint64_t number)
 {
@@ -495,9 +499,9 @@ is_waiting(const struct voter *voter, uint64_t number)
            (voter->number == number || number == CLUSTER_NUMBER_ANY);
 }
 
-/* The voter in which member waits, of whatever vote; NULL: it waits in none. By
- * the connection on which it spoke last: a search through all votes for each of
- * those that are missing, and of those that wait, would take too long. */
+/* Return the voter whose parked call belongs to member, or NULL. Only the
+ * connection on which the member spoke last is searched: searching all votes
+ * for each missing member of each waiting call would take too long. */
 static const struct voter *
 voter_waiting(const struct cluster *cluster, const struct member *member)
 {
@@ -509,7 +513,7 @@ voter_waiting(const struct cluster *cluster, const struct member *member)
     return waiter ? waiter->voter : NULL;
 }
 
-/* The first that is missing in vote and waits in another one, if any does. */
+/* Add the first member that is missing in vote but waits in another vote. */
 static void
 elsewhere_add(struct text_buffer *text_buffer,
               const struct cluster *cluster,

@@ -1,15 +1,17 @@
 /*
- * core/vote.h - members of a communicator decide together, whoever is lost
+ * core/vote.h - a collective decision of the surviving members of a
+ * communicator
  *
- * Each brings what it has to say; when all have come that are still there, one
- * outcome is made of what they said, and told to all alike. Who ends or leaves
- * the communicator meanwhile is not waited for, and what it said does not
- * count. Nobody but the coordinator says who that is, so that all hear of the
- * same survivors.
+ * Each member contributes values. When all members that are still there have
+ * called, one outcome is computed from their values and told to all of them.
+ * The vote does not wait for a member that ends or leaves the communicator
+ * meanwhile, and drops its values. Only the coordinator decides who that is, so
+ * all members learn of the same survivors.
  *
- * Councils of one kind on one communicator follow one another in turns. Who
- * asks for a turn has heard the outcome of the one before: so two are kept at
- * most, the last outcome for those whose answer was lost, and what is gathered.
+ * Votes of one kind on one communicator follow each other in turns. A member
+ * that calls for a turn has received the outcome of the turn before. So two
+ * turns are kept at most: the last outcome, for members whose reply was lost,
+ * and the turn being gathered.
  */
 
 #ifndef CORE_VOTE_H
@@ -32,15 +34,17 @@ struct member;
 struct text_buffer;
 struct waiter;
 
-/* A member's place in a vote. */
+/* The state of one member in a vote. */
 struct voter {
     struct vote *vote;
     struct member *member;
-    struct waiter *waiter; /* its call, while others are missing; or NULL */
-    bool has_come;         /* in this turn; also when its call was cut off */
+    struct waiter *waiter; /* its parked call, while others are missing; or
+                              NULL */
+    bool has_come;         /* has called in this turn, even if its call was
+                              cut off since */
     uint64_t flags;
     uint64_t least;
-    uint64_t number; /* SHRINK: what it calls the new communicator */
+    uint64_t number; /* SHRINK: number of its join of the new communicator */
 };
 
 struct vote_key {
@@ -51,60 +55,63 @@ struct vote_key {
 struct vote {
     struct vote_key key;
     struct job *job;
-    struct group *group; /* NULL: the world's */
-    uint64_t turn;       /* that is being gathered */
-    uint64_t told;       /* the turn of the outcome; 0: there is none */
+    struct group *group; /* NULL: the world's communicator */
+    uint64_t turn;       /* the turn that is being gathered */
+    uint64_t told;       /* the turn of the outcome; 0: there is no outcome
+                            yet */
     struct cluster_outcome outcome;
-    uint32_t *ranks; /* the outcome's, room for all */
+    uint32_t *ranks; /* ranks of the outcome; room for all voters */
     UT_hash_handle hh;
     uint32_t n_voters;
-    struct voter slots[]; /* as the communicator's ranks */
+    struct voter slots[]; /* in the order of the communicator */
 };
 
-/* An outcome that was told before the coordinator ended. */
+/* The last outcome of a vote, read from its record. */
 struct vote_recovered {
     struct vote_key key;
     uint64_t told;
-    struct cluster_outcome outcome; /* its ranks are copied */
+    struct cluster_outcome outcome; /* ranks are copied */
 };
 
-/* Handle: HOOP_E_DATA_LOSS (there cannot be such a vote). */
+/* Restore a vote. Handle: HOOP_E_DATA_LOSS (the vote does not fit the job). */
 enum hoop_status
 vote_recover(struct job *job, const struct vote_recovered *former);
 
-/* Answer, or park, CLUSTER_VOTE. */
+/* Answer or park CLUSTER_VOTE. */
 enum hoop_status
 vote_join(struct cluster *cluster,
           struct job *job,
           const struct cluster_event *event);
 
-/* A call was parked until now: others are missing still. */
+/* The deadline of a parked call has passed while others are missing: fail
+ * it. */
 void
 vote_expire(struct cluster *cluster, struct waiter *waiter);
 
-/* member has ended, or has left a communicator. */
+/* Called after member has ended or left a communicator: check its votes
+ * again. */
 void
 votes_remove_member(struct cluster *cluster, const struct member *member);
 
-/* Whether a call of member's waits, of number, which may be CLUSTER_NUMBER_ANY; and
- * if one does, for whom. */
+/* Return whether a vote call of member with this number waits, and if so, which
+ * members it waits for. number may be CLUSTER_NUMBER_ANY. */
 bool
 votes_pending(const struct member *member,
               uint64_t number,
               struct cluster_pending *out_pending,
               struct text_buffer *out_missing);
 
-/* member gives up what it would call number. */
+/* Take back member's call with this number. */
 void
 votes_withdraw(struct cluster *cluster,
                const struct member *member,
                uint64_t number);
 
-/* group has no members any more. */
+/* Remove the votes of group, which has no members any more. */
 void
 votes_close(struct cluster *cluster, const struct group *group);
 
-/* Those of a job that is destroyed. */
+/* Free the votes of a job that is destroyed. */
 void
 votes_destroy(struct job *job);
 

@@ -16,12 +16,12 @@
 #include "core/state.h"
 #include "core/vote.h"
 
-/* What a request waits for: no keys, many, or one prefix. */
+/* What a request waits for: no keys, several keys, or one prefix. */
 struct waiter_wants {
     enum waiter_kind kind;
     const char *const *keys;
     size_t n_keys;
-    size_t n_bytes; /* with the final zeros */
+    size_t n_bytes; /* with the terminating zeros */
 };
 
 static enum waiter_kind

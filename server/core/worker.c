@@ -1,4 +1,5 @@
-/* core/worker.c - a worker of a job: its memberships of one world or several */
+/* core/worker.c - a worker of a job, with its memberships in one or more
+ * worlds */
 
 #include "core/worker.h"
 

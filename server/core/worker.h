@@ -1,9 +1,9 @@
 /*
- * core/worker.h - a worker of a job: its memberships of one world or several
+ * core/worker.h - a worker of a job, with its memberships in one or more worlds
  *
- * Where a job has grown, a worker is a member of its first world, and of others.
- * What people are told, and what is counted, is told of workers: one joins once,
- * leaves when it is in no world any more, and is lost in all of them at once.
+ * In a job that has grown, a worker is a member of the first world and of
+ * others. Notices and counters are about workers: a worker joins once, leaves
+ * when it is in no world any more, and is lost in all of its worlds at once.
  */
 
 #ifndef CORE_WORKER_H
@@ -22,35 +22,37 @@ struct member;
 LIST_HEAD(worker_memberships, member);
 
 struct worker {
-    uint64_t id;       /* the incarnation of its first membership */
-    struct job *root;  /* whose memory it is in */
-    uint32_t n_living; /* of its memberships, those that join or are active */
+    uint64_t id;       /* incarnation of its first membership */
+    struct job *root;  /* the job whose account is charged for it */
+    uint32_t n_living; /* memberships that are joining or active */
     enum cluster_member_state
-        end_state; /* of the last that was active and ended;
-                                       JOINING: none has */
-    struct worker_memberships memberships; /* the newest first */
-    UT_hash_handle hh;                     /* of root, by id */
+        end_state; /* end state of the last active membership that ended;
+                      JOINING: none has ended */
+    struct worker_memberships memberships; /* newest first */
+    UT_hash_handle hh;                     /* in root->workers, by id */
 };
 
-/* member, which has just been made, is of the worker of this id, known to its job
- * or new; it lives if it joins or is active. */
+/* Add a new member to the worker with this id, which is created if needed. The
+ * worker lives while one of its members is joining or active. */
 void
 worker_enter(struct cluster *cluster, struct member *member, uint64_t id);
 
-/* member does not live any more: it has the state that it ended with, or is
- * JOINING and withdraws. True: nor does the worker. */
+/* Called when member is no longer alive: its state is how it ended, or still
+ * JOINING if it withdraws. Returns true if the worker has no living membership
+ * left. */
 bool
 worker_end(struct cluster *cluster, struct member *member);
 
-/* member is about to be freed. */
+/* Remove a member that is about to be freed; also frees the worker with its
+ * last member. */
 void
 worker_forget(struct member *member);
 
-/* Its newest membership that lives; NULL: none does. */
+/* Return its newest membership that is joining or active, or NULL. */
 struct member *
 worker_living(const struct worker *worker);
 
-/* Its newest active membership; NULL: there is none. */
+/* Return its newest active membership, or NULL. */
 const struct member *
 worker_active(const struct worker *worker);
 
