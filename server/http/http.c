@@ -1,13 +1,14 @@
 /*
- * http/http.c - a small HTTP server on a loop and a thread of its own
+ * http/http.c - a small HTTP server with its own loop and thread
  *
- * A connection shakes hands (under TLS), is read until the head of its request
- * is complete, is answered, and is read until the client closes, so that a
- * client that is still sending gets the answer and no reset. All of that has
- * one deadline. Connections stand in the order in which they came.
+ * A connection does the TLS handshake if there is one, is read until the head
+ * of its request is complete, is answered, and is then read until the client
+ * closes, so that a client that is still sending gets the answer instead of a
+ * reset. One deadline covers all of this. Connections are kept in the order in
+ * which they came.
  *
- * The kernel keeps a connection back until its first bytes are there
- * (TCP_DEFER_ACCEPT). So who is silent takes no descriptor, and a request is
+ * The kernel holds a connection back until its first bytes have arrived
+ * (TCP_DEFER_ACCEPT). So a silent client takes no descriptor, and a request is
  * answered as soon as its connection is accepted, however many others come.
  */
 
@@ -39,26 +40,28 @@
 
 enum {
     BACKLOG = 4096,
-    ACCEPTS_MAX = 16,          /* of one turn */
-    DEFER_S = 5,               /* how long the kernel waits for first bytes */
-    DISCARDED_MAX = 64 * 1024, /* behind a request, before it is closed */
+    ACCEPTS_MAX = 16,          /* per turn of the loop */
+    DEFER_S = 5,               /* how long the kernel waits for the first
+                                  bytes */
+    DISCARDED_MAX = 64 * 1024, /* bytes read after a request before the
+                                  connection is closed */
     CONNECTIONS_MIN = 4,
     RESERVED_FDS_MAX = LIMIT_HTTP_CONNECTIONS / 2,
-    /* One of so many descriptors of the process is for a connection here. For
-     * half of these they are kept back. */
+    /* Up to one in SHARE of the process's descriptors is for connections here.
+     * Half of those are held in reserve. */
     SHARE = 8,
-    /* A connection is not closed for others before so long: its bytes may be on
-     * their way, under TLS those of a second flight. */
+    /* A connection is not closed to make room before this time, because its
+     * bytes may be on their way; under TLS, those of the second flight. */
     STAY_MS = 20,
     STAY_TLS_MS = 200,
 };
 
 enum connection_state {
-    CONNECTION_SHAKING, /* hands, under TLS */
+    CONNECTION_SHAKING, /* doing the TLS handshake */
     CONNECTION_READING,
     CONNECTION_WRITING,
-    CONNECTION_TRUSTED,   /* is written to, and has shown a token */
-    CONNECTION_LINGERING, /* answered */
+    CONNECTION_TRUSTED,   /* being answered, and has shown a token */
+    CONNECTION_LINGERING, /* answered, waiting for the client to close */
 };
 
 struct connection {
@@ -66,13 +69,14 @@ struct connection {
     struct http *http;
     enum connection_state state;
     int fd;
-    struct tls *tls; /* NULL: none */
+    struct tls *tls; /* NULL: no TLS */
     struct loop_watch *watch;
     uint64_t deadline_ns;
-    uint64_t stays_ns; /* not closed for others before, unless it has spoken */
-    struct address_network network; /* where it comes from */
+    uint64_t stays_ns; /* not closed to make room before this time, unless it
+                          has sent something */
+    struct address_network network; /* of the client */
     bool is_loopback;
-    size_t n_in; /* while lingering: how many bytes were discarded */
+    size_t n_in; /* in LINGERING: bytes that were discarded */
     char in[LIMIT_HTTP_HEADERS];
     char *out; /* the answer; NULL: none yet */
     size_t n_out;
@@ -83,17 +87,17 @@ TAILQ_HEAD(connections, connection);
 
 struct http {
     struct http_options options;
-    struct tls_context *tls; /* NULL: plain */
+    struct tls_context *tls; /* NULL: no TLS */
     struct loop *loop;
     struct socket_listeners sockets;
-    struct loop_watch *watches[ADDRESS_LIST_MAX]; /* of the sockets */
-    struct loop_timer *patience; /* with the oldest connection */
-    struct loop_timer *breather; /* until connections are taken again */
+    struct loop_watch *watches[ADDRESS_LIST_MAX]; /* [sockets.n] */
+    struct loop_timer *patience; /* deadline of the oldest connection */
+    struct loop_timer *breather; /* until connections are accepted again */
     struct accept_pause pause;
-    struct connections connections; /* the oldest first */
+    struct connections connections; /* oldest first */
     size_t n_connections;
     size_t n_connections_max;
-    int reserved_fds[RESERVED_FDS_MAX]; /* descriptors that are kept back */
+    int reserved_fds[RESERVED_FDS_MAX]; /* descriptors held in reserve */
     size_t n_reserved_fds;
     size_t n_reserved_fds_max;
     bool is_running;
@@ -101,7 +105,7 @@ struct http {
     char address[LIMIT_ADDRESS];
 };
 
-/* ---- Descriptors that are kept back. */
+/* ---- Reserved descriptors. */
 
 static void
 reserved_fds_fill(struct http *http)
@@ -115,7 +119,7 @@ reserved_fds_fill(struct http *http)
     }
 }
 
-/* False: none was left. */
+/* Returns false if none was left. */
 static bool
 reserved_fds_release_one(struct http *http)
 {
@@ -125,7 +129,7 @@ reserved_fds_release_one(struct http *http)
     return true;
 }
 
-/* ---- The end of a connection. */
+/* ---- Closing connections. */
 
 static void
 connection_destroy(struct connection *connection)
@@ -138,7 +142,8 @@ connection_destroy(struct connection *connection)
     tls_destroy(connection->tls);
     socket_close(connection->fd);
     free(connection->out);
-    explicit_bzero(connection->in, sizeof(connection->in)); /* a token */
+    explicit_bzero(connection->in,
+                   sizeof(connection->in)); /* it may hold a token */
     free(connection);
     reserved_fds_fill(http);
 }
@@ -167,7 +172,8 @@ on_timeout(void *owner)
     timeout_arm(http);
 }
 
-/* How many connections come from where this one comes from. */
+/* Return how many connections come from the same host or network as this
+ * one. */
 static size_t
 connection_kin(const struct connection *connection)
 {
@@ -180,7 +186,7 @@ connection_kin(const struct connection *connection)
     return n;
 }
 
-/* ---- Bytes of a connection. */
+/* ---- Reading and writing. */
 
 static ssize_t
 connection_receive(struct connection *connection, char *bytes, size_t n_bytes)
@@ -231,8 +237,8 @@ request_answer(struct connection *connection,
         response.is_trusted ? CONNECTION_TRUSTED : CONNECTION_WRITING;
 }
 
-/* ---- Steps of a connection. HOOP_E_PENDING: it waits for its socket;
- * HOOP_E_UNAVAILABLE: it is over. */
+/* ---- The steps of a connection. They return HOOP_E_PENDING if it waits for
+ * its socket and HOOP_E_UNAVAILABLE if it is finished. */
 
 static enum hoop_status
 handshake_step(struct connection *connection)
@@ -288,7 +294,7 @@ write_step(struct connection *connection)
 static enum hoop_status
 linger_step(struct connection *connection)
 {
-    /* As it comes: under TLS nobody needs to know what it says. */
+    /* The bytes are discarded, so there is no need to decrypt them. */
     const ssize_t n =
         recv(connection->fd, connection->in, sizeof(connection->in), 0);
 
@@ -326,7 +332,7 @@ connection_interest(const struct connection *connection)
     return connection_owes(connection) ? LOOP_READ | LOOP_WRITE : LOOP_READ;
 }
 
-/* As far as its socket lets it. */
+/* Take steps until the connection waits for its socket or ends. */
 static void
 connection_go_on(struct connection *connection)
 {
@@ -352,11 +358,11 @@ on_ready(void *owner, enum loop_interest ready)
     timeout_arm(http);
 }
 
-/* ---- Connections come. */
+/* ---- Accepting connections. */
 
-/* How well a connection can be spared; 0: not at all. An answered one best, then
- * one that has begun a request and is not through, since those who mean it send
- * it at once. */
+/* Return how suitable a connection is for closing; 0: it must stay. Answered
+ * ones are closed first, then those whose request is incomplete, since a
+ * genuine client sends it at once. */
 static int
 connection_rank(const struct connection *connection)
 {
@@ -377,8 +383,9 @@ connection_rank(const struct connection *connection)
     return clock_is_past(connection->stays_ns) ? 1 : 0;
 }
 
-/* The oldest of those that can be spared best, of the host or network that has
- * the most of these; NULL: there is none. */
+/* Return the connection to close: of the hosts or networks that have the most
+ * closable connections, the oldest of the most suitable ones; NULL if there is
+ * none. */
 static struct connection *
 connections_choose(struct http *http)
 {
@@ -401,8 +408,8 @@ connections_choose(struct http *http)
     return chosen;
 }
 
-/* Closes one that can be spared, once what it has sent is looked at; false:
- * there is none. */
+/* Close a connection to make room, after looking at what it has sent. Returns
+ * false if there is none to close. */
 static bool
 connections_make_room(struct http *http)
 {
@@ -415,14 +422,14 @@ connections_make_room(struct http *http)
         connection_go_on(chosen);
     if (http->n_connections < n_before)
         return true;
-    /* It has shown a token by what was just read: it stays. */
+    /* The bytes just read showed a valid token, so it stays. */
     if (chosen->state == CONNECTION_TRUSTED)
         return false;
     connection_destroy(chosen);
     return true;
 }
 
-/* Takes fd. */
+/* Takes ownership of fd. */
 static enum hoop_status
 connection_create(struct http *http, int fd, const struct address *peer)
 {
@@ -468,9 +475,10 @@ on_breather(void *owner)
     watches_set(owner, LOOP_READ);
 }
 
-/* One that waits. With a descriptor that was kept back, or another connection's,
- * where there is no other. Handle: HOOP_E_PENDING, HOOP_E_ABORTED (all
- * connections have to stay for a moment), HOOP_E_EXHAUSTED (no descriptor). */
+/* Accept one pending connection. If no descriptor is left, use a reserved one
+ * or close another connection. Handle: HOOP_E_PENDING (none is pending),
+ * HOOP_E_ABORTED (all connections must stay for now), HOOP_E_EXHAUSTED (no
+ * descriptor). */
 static enum hoop_status
 connection_accept(struct http *http, int listening)
 {
@@ -491,7 +499,7 @@ connection_accept(struct http *http, int listening)
     return status == HOOP_OK ? connection_create(http, fd, &peer) : status;
 }
 
-/* Nobody is accepted for a while, where there would be no room. */
+/* Stop accepting for a while because there is no room. */
 static void
 accepting_pause(struct http *http, enum hoop_status status)
 {
@@ -547,7 +555,8 @@ tls_begin(struct http *http, const struct tls_files *files)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Where the kernel cannot, connections come before their bytes. */
+/* If the kernel does not support this, connections are accepted before their
+ * first bytes. */
 static void
 first_bytes_await(const struct http *http)
 {
@@ -630,7 +639,7 @@ http_create(const struct http_options *options, struct http **out_http)
     if (status != HOOP_OK)
         return error_pass(status);
 
-    http->options.listen = NULL; /* were borrowed for this call only */
+    http->options.listen = NULL; /* borrowed only for this call */
     http->options.tls = NULL;
     *out_http = STEAL(http);
     return HOOP_OK;

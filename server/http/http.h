@@ -1,20 +1,20 @@
 /*
- * http/http.h - health, readiness and metrics for probes and Prometheus
+ * http/http.h - health, readiness and metrics over HTTP
  *
- * GET and HEAD of /healthz (the process is up), /readyz (it takes new work,
- * else 503) and /metrics, which may ask for a token as `Authorization: Bearer`.
- * A token is looked at only where nobody can have read it on its way: under TLS,
- * or from this host. A job's own token is refused there, too: it would let who
- * scrapes figures join the job.
+ * Serves GET and HEAD of /healthz (the process is up), /readyz (it takes new
+ * work; otherwise 503) and /metrics, which may require a token as
+ * `Authorization: Bearer`. A token is accepted only over TLS or from this host,
+ * where nobody can have read it on the way. A job's own token is refused even
+ * there, because a scraper that holds it could join the job.
  *
- * One request per connection, everything bounded: what it sends, its time, and
- * how many there are. Of too many, the oldest of the host or IPv6 network that
- * has the most goes, but none that has shown a token. A few descriptors are
- * kept back for connections, so that probes are answered while another port
- * has taken all the others.
+ * Each connection carries one request. The bytes of a request, its time and the
+ * number of connections are limited. If there are too many connections, the
+ * oldest of the host or IPv6 network with the most connections is closed, but
+ * never one that has shown a token. A few file descriptors are held in reserve,
+ * so that probes are answered even when the RPC port has taken all others.
  *
- * It has a thread of its own, so that no slow client and no dashboard takes
- * time from the one that owns the core.
+ * The server runs on a thread of its own, so that slow clients and dashboards
+ * take no time from the thread that owns the core.
  */
 
 #ifndef HTTP_HTTP_H
@@ -31,20 +31,23 @@
 struct http;
 struct tls_files;
 
-/* All are called on the thread of the server, also during http_create(). */
-/* NULL: it takes new work. Else why it does not: a line, with its end. */
+/* All callbacks run on the server's thread; they may be called before
+ * http_create() has returned. */
+/* Return NULL if new work is taken; otherwise a line, with its newline, that
+ * says why not. */
 typedef const char *
 http_unready_fn(void *owner);
 typedef void
 http_metrics_fn(void *owner, FILE *out);
-/* Whose the token is that a request shows; "": it shows none. */
+/* Return the role of the token that a request shows; "" means that it shows
+ * none. */
 typedef enum role
 http_role_fn(void *owner, const char *token);
 
-/* Who reads /metrics. */
+/* Who may read /metrics. */
 enum http_audience {
-    HTTP_TOKENS,    /* who shows a token, see role_of */
-    HTTP_THIS_HOST, /* there is no token: processes of this host */
+    HTTP_TOKENS,    /* clients with a token, see role_of */
+    HTTP_THIS_HOST, /* there is no token: clients on this host */
     HTTP_ANYBODY,
 };
 
@@ -52,31 +55,31 @@ struct http_options {
     const char
         *listen; /* see address_resolve_listen(); borrowed for the call */
     http_unready_fn *unready_text;
-    http_metrics_fn *write_metrics; /* Prometheus' text format */
-    http_role_fn *role_of;          /* for HTTP_TOKENS */
+    http_metrics_fn *write_metrics; /* writes Prometheus' text format */
+    http_role_fn *role_of;          /* needed for HTTP_TOKENS */
     void *owner;
     enum http_audience audience;
-    const struct tls_files *tls; /* certificate and key; NULL: no TLS; borrowed
-                                    for the call */
-    int timeout_ms; /* with a connection, from its first to its last byte; 0:
-                        LIMIT_HTTP_MS */
+    const struct tls_files *tls; /* certificate and key, borrowed for the
+                                    call; NULL: no TLS */
+    int timeout_ms; /* limit for a connection, from its first to its last
+                       byte; 0: LIMIT_HTTP_MS */
 };
 
 /*
- * Listen and serve from a thread of its own, all signals blocked in it. A name
- * is looked up, which may block.
- * Handle: HOOP_E_UNAVAILABLE (in use), HOOP_E_INVALID (the address, a
- * certificate), HOOP_E_NOT_FOUND (a file).
+ * Listen, and serve from a new thread in which all signals are blocked. Looks
+ * up the host name, which may block.
+ * Handle: HOOP_E_UNAVAILABLE (address in use), HOOP_E_INVALID (bad address or
+ * certificate), HOOP_E_NOT_FOUND (missing file).
  */
 enum hoop_status
 http_create(const struct http_options *options, struct http **out_http);
 
-/* "host:port" as bound, with commas between several. Borrowed: lives as long
- * as the server. */
+/* Return "host:port" as bound, with commas between several. Valid as long as
+ * the server. */
 const char *
 http_address(const struct http *http);
 
-/* Closes everything and joins the thread. NULL is fine. */
+/* Close everything and join the thread. NULL is allowed. */
 void
 http_destroy(struct http *http);
 

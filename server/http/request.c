@@ -1,4 +1,4 @@
-/* http/request.c - the head of an HTTP/1.x request, parsed */
+/* http/request.c - parse the head of an HTTP/1.x request */
 
 #include "http/request.h"
 
@@ -61,7 +61,8 @@ text_is_name(struct http_text text, const char *name)
            strncasecmp(text.at, name, text.n_bytes) == 0;
 }
 
-/* Takes what stands before the first stop; false: there is none. */
+/* Remove the text before the first stop from rest. Returns false if there is no
+ * stop. */
 static bool
 text_cut(struct http_text *rest, char stop, struct http_text *out_text)
 {
@@ -86,7 +87,7 @@ line_cut(struct http_text *rest, struct http_text *out_line)
     return true;
 }
 
-/* A name of a method or a field, as RFC 9110 has it. */
+/* A name of a method or a field as in RFC 9110. */
 static bool
 text_is_token(struct http_text text)
 {
@@ -103,7 +104,8 @@ text_is_token(struct http_text text)
     return text.n_bytes > 0;
 }
 
-/* Neither a control character nor, in what has none, a blank. */
+/* Return whether the text has no control characters but tabs, nor any character
+ * below least. */
 static bool
 text_is_printable(struct http_text text, char least)
 {
@@ -116,7 +118,7 @@ text_is_printable(struct http_text text, char least)
     return true;
 }
 
-/* "/path?query", or "http://host/path?query" as proxies are asked. */
+/* Accepts "/path?query", and "http://host/path?query" as sent to proxies. */
 static enum http_status
 target_take(struct http_text target, struct http_request *request)
 {
@@ -158,7 +160,7 @@ version_check(struct http_text version)
     return version.at[5] == '1' ? HTTP_STATUS_OK : HTTP_STATUS_VERSION;
 }
 
-/* "GET /path HTTP/1.1" */
+/* The line is "GET /path HTTP/1.1". */
 static enum http_status
 first_line_take(struct http_text line, struct http_request *request)
 {
@@ -192,7 +194,7 @@ blanks_trim(struct http_text text)
     return text;
 }
 
-/* Another scheme than Bearer shows no token. */
+/* Any scheme other than Bearer counts as showing no token. */
 static enum http_status
 authorization_take(struct http_text value, struct http_request *request)
 {
@@ -208,7 +210,7 @@ authorization_take(struct http_text value, struct http_request *request)
     return HTTP_STATUS_OK;
 }
 
-/* A body is not looked at; a large one is not waited for either. */
+/* The body is ignored; a large one is refused instead of waited for. */
 static enum http_status
 length_check(struct http_text value)
 {
@@ -246,7 +248,7 @@ field_take(struct http_text line, struct http_request *request)
     return HTTP_STATUS_OK;
 }
 
-/* Whether the empty line has come that ends the head. */
+/* Return whether the empty line that ends the head has arrived. */
 static bool
 head_is_complete(struct http_text rest)
 {

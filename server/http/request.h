@@ -1,9 +1,9 @@
 /*
- * http/request.h - the head of an HTTP/1.x request, parsed
+ * http/request.h - parse the head of an HTTP/1.x request
  *
- * A pure function of bytes. Lines may end in CRLF or in LF alone. What is
- * ambiguous is refused: a line that continues another, a blank before a colon, a
- * zero byte, two values where there must be one.
+ * A pure function of bytes. Lines may end in CRLF or LF. Ambiguous input is
+ * refused: a continuation line, a blank before a colon, a zero byte, two values
+ * where one is allowed.
  */
 
 #ifndef HTTP_REQUEST_H
@@ -27,11 +27,11 @@ enum http_status {
     HTTP_STATUS_VERSION = 505,
 };
 
-/* "Not Found"; "" of a number that is none of these. Static. */
+/* Return "Not Found" or the like; "" for any other number. Static. */
 const char *
 http_status_reason(enum http_status status);
 
-/* A part of the bytes that were parsed; NULL: it is not there. */
+/* A part of the parsed bytes; NULL if it is absent. */
 struct http_text {
     const char *at;
     size_t n_bytes;
@@ -41,16 +41,17 @@ bool
 http_text_is(struct http_text text, const char *other);
 
 struct http_request {
-    enum http_status status; /* OK, or why it is refused; then is_head alone
-                                counts besides */
-    bool is_head;            /* its answer has no body */
-    struct http_text path;   /* of the target, without a query */
-    struct http_text token;  /* of "Authorization: Bearer TOKEN" */
+    enum http_status status; /* OK, or why the request is refused; then only
+                                is_head is set besides */
+    bool is_head;            /* the answer must have no body */
+    struct http_text path;   /* path of the target, without the query */
+    struct http_text token;  /* the token of "Authorization: Bearer TOKEN" */
 };
 
 /*
- * False: the head is not complete yet. Else *out_request is a request, or a
- * refusal: one of more than n_max bytes is refused before its end has come.
+ * Parse the bytes received so far. Returns false if the head is not complete
+ * yet. Otherwise *out_request is a request or a refusal; a head of more than
+ * n_max bytes is refused before its end has come.
  */
 bool
 http_request_parse(const char *bytes,

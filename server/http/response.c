@@ -1,4 +1,4 @@
-/* http/response.c - what is answered to a request, and to whom */
+/* http/response.c - write the response to a request */
 
 #include "http/response.h"
 
@@ -44,7 +44,7 @@ answer_write(const struct answer *answer,
     response->bytes = NULL;
 }
 
-/* Text of the metrics; the caller frees it. NULL: no memory. */
+/* Return the text of the metrics, which the caller frees; NULL: no memory. */
 static char *
 metrics_text(const struct http_options *options)
 {
@@ -61,7 +61,7 @@ metrics_text(const struct http_options *options)
     return NULL;
 }
 
-/* Whose token the request shows. */
+/* Return the role of the token that the request shows. */
 static enum role
 request_role(const struct http_options *options,
              const struct http_request *request)
@@ -77,7 +77,8 @@ request_role(const struct http_options *options,
     return role;
 }
 
-/* Why /metrics is not for who shows this; NULL text: it is. */
+/* Return the refusal of /metrics for this token; its text is NULL if the token
+ * is accepted. */
 static struct answer
 token_refuse(const struct http_options *options,
              const struct http_request *request)
@@ -115,7 +116,7 @@ metrics_refuse(const struct http_options *options,
             "own host\n"};
     if (requester->is_encrypted || requester->is_loopback)
         return token_refuse(options, request);
-    /* Also for who shows none: a scraper would send it next. */
+    /* Refuse also a request without a token: the client would send one next. */
     return (struct answer){
         HTTP_STATUS_FORBIDDEN, NULL,
         "/metrics wants a token, which anybody on the way could read: give "

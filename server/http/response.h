@@ -1,4 +1,4 @@
-/* http/response.h - what is answered to a request, and to whom */
+/* http/response.h - write the response to a request */
 
 #ifndef HTTP_RESPONSE_H
 #define HTTP_RESPONSE_H
@@ -9,17 +9,17 @@
 struct http_options;
 struct http_request;
 
-/* Who asks. */
+/* The client that sent the request. */
 struct http_requester {
-    bool is_loopback;  /* from an address of this host alone */
-    bool is_encrypted; /* under TLS */
+    bool is_loopback;  /* it connects from a loopback address */
+    bool is_encrypted; /* it uses TLS */
 };
 
-/* A whole answer. */
+/* A complete response. */
 struct response {
-    char *bytes; /* the caller's, who frees it; NULL: no memory */
+    char *bytes; /* the caller frees it; NULL: no memory */
     size_t n_bytes;
-    bool is_trusted; /* it is for who has shown a token */
+    bool is_trusted; /* the client has shown a valid token */
 };
 
 void

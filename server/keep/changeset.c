@@ -1,4 +1,5 @@
-/* keep/changeset.c - what is to be put and erased, in order, as one piece */
+/* keep/changeset.c - an ordered list of puts and erasures that are applied as
+ * one */
 
 #include "keep/changeset.h"
 
@@ -11,7 +12,7 @@ enum {
     ROOM_KEPT = 1024 * 1024,
 };
 
-/* Before the bytes of a change. */
+/* Precedes the bytes of each change. */
 struct change_head {
     uint32_t kind;
     uint32_t n_key;

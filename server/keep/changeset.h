@@ -1,9 +1,10 @@
 /*
- * keep/changeset.h - what is to be put and erased, in order, as one piece
+ * keep/changeset.h - an ordered list of puts and erasures that are applied as
+ * one
  *
- * Bytes one behind the other, so that one list is added to another by a copy.
- * There is no way on without memory: the process ends, rather than forget what
- * it has to keep.
+ * The list is a flat buffer, so that appending one list to another is a copy.
+ * Without memory the process aborts, because it must not lose what it has to
+ * store.
  */
 
 #ifndef KEEP_CHANGESET_H
@@ -20,17 +21,17 @@ struct storage_bytes {
 
 enum change_kind {
     CHANGE_PUT,
-    CHANGE_ERASE, /* the key, and every key that begins with it */
+    CHANGE_ERASE, /* erases the key and every key that begins with it */
 };
 
-/* Points into the list. */
+/* One change; points into the list. */
 struct change {
     enum change_kind kind;
     struct storage_bytes key;
-    struct storage_bytes value; /* PUT */
+    struct storage_bytes value; /* PUT only */
 };
 
-/* Zeroed: empty. */
+/* A zeroed list is empty. */
 struct changeset {
     uint8_t *bytes;
     size_t n_bytes;
@@ -46,7 +47,7 @@ changeset_deinit_at(struct changeset *changes)
     changeset_deinit(changes);
 }
 
-/* The key is what the two parts make together. All is copied. */
+/* Append a change. The key consists of first and rest. Everything is copied. */
 void
 changeset_put(struct changeset *changes,
               uint8_t first,
@@ -57,15 +58,15 @@ changeset_erase(struct changeset *changes,
                 uint8_t first,
                 struct storage_bytes rest);
 
-/* from is empty then; its memory may be used again. */
+/* Append from to to. Afterwards from is empty; its memory may be reused. */
 void
 changeset_move(struct changeset *to, struct changeset *from);
 
-/* Forgets the changes and, if it is much, the memory. */
+/* Remove all changes; free the memory if it is large. */
 void
 changeset_clear(struct changeset *changes);
 
-/* The change at *at, which moves behind it; false at the end. */
+/* Read the change at *at and advance *at past it. Returns false at the end. */
 bool
 changeset_next(const struct changeset *changes,
                size_t *at,

@@ -1,4 +1,5 @@
-/* keep/commit_record.c - what a database says of itself: how many records, which sums */
+/* keep/commit_record.c - checksums and counts with which a database is
+ * verified */
 
 #include "keep/commit_record.h"
 

@@ -1,9 +1,9 @@
 /*
- * keep/commit_record.h - what a database says of itself: how many records, which sums
+ * keep/commit_record.h - checksums and counts with which a database is verified
  *
- * A record's sum stands before its value. The commit record is a record of its own, before
- * all others, which every commit writes: it tells a file that is whole from one
- * that has lost a page, a record or its last commit.
+ * A checksum is stored before each record's value. The commit record is a
+ * record of its own, before all others, that each commit rewrites. It tells an
+ * intact file from one that has lost a page, a record or its last commit.
  *
  * Thread: any.
  */
@@ -18,9 +18,10 @@
 #include "keep/changeset.h"
 
 struct commit_record {
-    uint64_t commit;    /* its number in the file; 0: there was none */
-    uint64_t n_records; /* all but this one */
-    uint64_t sum;       /* of their sums, modulo 2^64 */
+    uint64_t commit;    /* number of the commit in the file; 0: there was
+                           none */
+    uint64_t n_records; /* all records but this one */
+    uint64_t sum;       /* sum of all records' checksums, modulo 2^64 */
 };
 
 enum {
@@ -28,7 +29,8 @@ enum {
     COMMIT_RECORD_BYTES = 3 * sizeof(uint64_t),
 };
 
-/* The key of the commit record, which nobody else may use: less than any other. */
+/* Return the key of the commit record. It sorts before every other key, and no
+ * other record may use it. */
 struct storage_bytes
 commit_record_key(void);
 bool
@@ -37,16 +39,17 @@ commit_record_is_key(struct storage_bytes key);
 void
 commit_record_encode(const struct commit_record *commit_record,
                      uint8_t out_bytes[COMMIT_RECORD_BYTES]);
-/* False: it is none. */
+/* Returns false if value is not a commit record. */
 bool
 commit_record_decode(struct storage_bytes value,
                      struct commit_record *out_commit_record);
 
-/* What stands before a value. */
+/* Return the checksum that is stored before the value. */
 uint64_t
 record_sum(struct storage_bytes key, struct storage_bytes value);
 
-/* What is stored, taken apart. False: it is not what was written. */
+/* Split a stored record into checksum and value. Returns false if the checksum
+ * is wrong. */
 bool
 record_verify(struct storage_bytes key,
               struct storage_bytes stored,

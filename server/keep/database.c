@@ -1,9 +1,9 @@
 /*
- * keep/database.c - records in one file, changed as a whole or not at all
+ * keep/database.c - records in one file, with atomic changes
  *
- * The library reads the file through a map of memory. A page beyond the end of
- * the file would end the process: a file that is shorter than it says is made
- * longer first, and its zeros are found to be no records.
+ * LMDB reads the file through a memory mapping. Access to a page beyond the end
+ * of the file would kill the process, so a file that is shorter than it says is
+ * first extended; the added zeros are then found to be no records.
  */
 
 #include "keep/database.h"
@@ -31,17 +31,17 @@ static const char file_name[] = "hoopd.mdb";
 static const char repaired_name[] = "hoopd.mdb.repaired";
 
 struct database {
-    MDB_env *env; /* NULL: it broke, and could not be opened again */
+    MDB_env *env; /* NULL: it failed and could not be opened again */
     enum storage_durability durability;
-    struct stat file; /* which one it is */
+    struct stat file; /* identifies the file */
     MDB_dbi records;
     struct commit_record
-        commit_record; /* of the last commit that is ours, or that we found */
+        commit_record; /* the last commit that this process made or found */
     size_t n_map;
     char path[LIMIT_SETTING + sizeof(repaired_name)];
 };
 
-/* The file whose pages this thread reads now; NULL: none. */
+/* The file that this thread is accessing now; NULL: none. */
 static _Thread_local const char *volatile file_in_use;
 
 const char *
@@ -50,7 +50,7 @@ database_in_use(void)
     return file_in_use;
 }
 
-/* The library has found its file to be damaged, and ends the process. */
+/* LMDB has found its file damaged and is about to abort the process. */
 static void
 on_assertion(MDB_env *env, const char *text)
 {
@@ -61,7 +61,7 @@ on_assertion(MDB_env *env, const char *text)
               file_in_use ? file_in_use : file_name, text);
 }
 
-/* Statuses of the library are errno's, or its own below 0. */
+/* LMDB's codes are errno values, or its own below 0. */
 static enum hoop_status
 library_refuse(const struct database *database, const char *what, int code)
 {
@@ -79,13 +79,13 @@ library_refuse(const struct database *database, const char *what, int code)
     if (code == MDB_INVALID || code == MDB_CORRUPTED ||
         code == MDB_PAGE_NOTFOUND || code == MDB_PANIC)
         status = HOOP_E_DATA_LOSS;
-    /* What it says of a write that was cut short, too. */
+    /* LMDB also returns EIO for a write that was cut short. */
     return error_raise(status, "cannot %s %s: %s%s", what, database->path,
                        mdb_strerror(code),
                        code == EIO ? ", as on a full disk" : "");
 }
 
-/* A file that is shorter than it says; see above. */
+/* Extend a file that is shorter than it says; see the top of this file. */
 static enum hoop_status
 file_lengthen(const struct database *database)
 {
@@ -182,7 +182,7 @@ records_open(struct database *database)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* The file as it is, without the library; no bytes: there is none. */
+/* Map the file without LMDB. *out_file has no bytes if there is no file. */
 static enum hoop_status
 file_map(const char *path, struct storage_bytes *out_file)
 {
@@ -232,7 +232,7 @@ nothing_take(void *owner, struct storage_bytes key, struct storage_bytes value)
     return HOOP_OK;
 }
 
-/* In a process of its own: first without the library, then with it. */
+/* Runs in a child process: checks the file first without LMDB, then with it. */
 static enum hoop_status
 file_check(void *owner)
 {
@@ -339,7 +339,7 @@ database_salvage(const char *folder,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* A name beside the file that nobody has, and the file under it, too. */
+/* Link the file also under an unused name beside it. */
 static enum hoop_status
 former_link(const struct database *database, char out_former[LIMIT_SETTING])
 {
@@ -370,7 +370,7 @@ database_replace(const char *folder,
         status = database_create(folder, repaired_name, &repaired);
     if (status != HOOP_OK)
         return error_pass(status);
-    /* Of a repair that did not come to its end. */
+    /* An earlier repair may not have finished. */
     unlink(repaired->path);
     repaired->durability = STORAGE_OUTLIVES_MACHINE;
     status = parts_open(repaired);
@@ -461,7 +461,7 @@ database_read(struct database *database, database_fn *fn, void *owner)
     return status;
 }
 
-/* No record of this key is counted any more. */
+/* Remove the record with this key, if there is one, from the counts. */
 static int
 sum_drop(const struct database *database,
          MDB_txn *txn,
@@ -523,8 +523,8 @@ record_put(const struct database *database,
     return 0;
 }
 
-/* The first that is not before prefix, again and again: where a cursor stands
- * after a deletion is the library's secret. */
+/* Search again from the prefix after each deletion, because LMDB does not
+ * document where the cursor then stands. */
 static int
 records_erase(const struct database *database,
               MDB_txn *txn,
@@ -584,7 +584,7 @@ changes_write(const struct database *database,
     return code == 0 ? commit_record_put(database, txn, commit_record) : code;
 }
 
-/* The number of the file's last commit, by whomever it is. */
+/* Return the number of the file's last commit, whichever process made it. */
 static int
 commit_read(const struct database *database, uint64_t *out_commit)
 {
@@ -598,7 +598,7 @@ commit_read(const struct database *database, uint64_t *out_commit)
     return 0;
 }
 
-/* ESTALE: another process has written since our last commit. */
+/* Returns ESTALE if another process has written since our last commit. */
 static int
 changes_apply(struct database *database, const struct changeset *changes)
 {
@@ -636,8 +636,8 @@ stale_refuse(const struct database *database)
                        database->path);
 }
 
-/* The library trusts its memory no more when it could not write a certain page:
- * from then on it says MDB_PANIC. What the file holds is whole. */
+/* After a failed write of certain pages LMDB returns MDB_PANIC until the file
+ * is opened again. The file itself is intact. */
 static enum hoop_status
 database_reopen(struct database *database)
 {
@@ -645,7 +645,7 @@ database_reopen(struct database *database)
 
     if (database->env)
         mdb_env_close(STEAL(database->env));
-    /* Or else a new one would be made, which knows nothing. */
+    /* If the file is gone, mdb_env_open() would create an empty one. */
     if (stat(database->path, &file) != 0 ||
         file.st_dev != database->file.st_dev ||
         file.st_ino != database->file.st_ino)
@@ -657,7 +657,7 @@ database_reopen(struct database *database)
     enum hoop_status status = env_open(database);
     if (status == HOOP_OK)
         status = records_open(database);
-    /* The commit that failed may have been written all the same. */
+    /* The failed commit may have been written nevertheless. */
     if (status == HOOP_OK && database->commit_record.commit != commit &&
         database->commit_record.commit != commit + 1) {
         database->commit_record.commit = commit;

@@ -1,4 +1,4 @@
-/* keep/folder_lock.c - who may use a folder of data: one coordinator at a time */
+/* keep/folder_lock.c - lock a data folder for one coordinator at a time */
 
 #include "keep/folder_lock.h"
 
@@ -19,18 +19,18 @@
 
 static const char file_name[] = "hoopd.lock";
 static const char boot_path[] = "/proc/sys/kernel/random/boot_id";
-/* The last line of the file: nothing is left in the kernel's hands. */
+/* A line of the file: all data is on disk. */
 static const char settled[] = "settled";
 
 enum {
-    /* pid, host, machine's start, durability, state, chance: a line each. */
+    /* Six lines: pid and host, boot id, durability, state, holder. */
     TEXT_MAX = 512,
 };
 
 struct folder_lock {
     int fd;
     enum storage_durability durability;
-    uint64_t chance; /* in the file's last line */
+    uint64_t chance; /* the number in the file's last line */
     char path[LIMIT_SETTING + sizeof(file_name)];
 };
 
@@ -79,7 +79,8 @@ file_open(struct folder_lock *folder_lock)
                        (unsigned int)geteuid());
 }
 
-/* Zeroed behind what the file has. False: it cannot be read, and text is "". */
+/* Read the file and pad it with zeros. Returns false with text "" if it cannot
+ * be read. */
 static bool
 file_read(const struct folder_lock *folder_lock, char text[TEXT_MAX])
 {
@@ -90,7 +91,7 @@ file_read(const struct folder_lock *folder_lock, char text[TEXT_MAX])
     return false;
 }
 
-/* The first line without its end: "pid 12 on host a". */
+/* Keep only the first line: "pid 12 on host a". */
 static void
 line_cut(char *text)
 {
@@ -125,7 +126,7 @@ file_lock(const struct folder_lock *folder_lock)
                        folder_lock->path);
 }
 
-/* "unknown" where there is no /proc. */
+/* "unknown" if there is no /proc. */
 static void
 boot_read(char text[LIMIT_NAME])
 {
@@ -139,7 +140,8 @@ boot_read(char text[LIMIT_NAME])
     fclose(file);
 }
 
-/* Written by one that did not come to its end, on a machine that did not. */
+/* Refuse the folder if its last holder did not close it, used
+ * STORAGE_OUTLIVES_PROCESS, and the machine was restarted since. */
 static enum hoop_status
 former_check(const struct folder_lock *folder_lock)
 {
@@ -231,11 +233,12 @@ folder_lock_check(const struct folder_lock *folder_lock)
         const bool is_read = file_read(&now, text);
 
         close(now.fd);
-        /* Storage that is away says nothing. */
+        /* A file system that does not answer proves nothing. */
         if (!is_read || strstr(text, line))
             return HOOP_OK;
     } else if (errno != ENOENT) {
-        /* No descriptor, or storage that is away: that says nothing. */
+        /* A lack of descriptors, or a file system that does not answer, proves
+         * nothing. */
         return HOOP_OK;
     }
     line_cut(text);
@@ -257,7 +260,8 @@ folder_lock_is_held(const char *folder)
     if (folder_lock.fd < 0)
         return false;
 
-    /* Asked, not taken: nobody who begins is in the way of who looks. */
+    /* Only query the lock: taking it could get in the way of a coordinator that
+     * starts. */
     const bool is_held = fcntl(folder_lock.fd, F_OFD_GETLK, &lock) == 0 &&
                          lock.l_type != F_UNLCK;
 
@@ -268,7 +272,8 @@ folder_lock_is_held(const char *folder)
 void
 folder_lock_mark_synced(struct folder_lock *folder_lock)
 {
-    /* Without it a successor may ask in vain, which is the safe side. */
+    /* If this fails, a successor may refuse the folder needlessly, which is
+     * safe. */
     (void)!file_write(folder_lock, settled);
 }
 

@@ -1,12 +1,12 @@
 /*
- * keep/folder_lock.h - who may use a folder of data: one coordinator at a time
+ * keep/folder_lock.h - lock a data folder for one coordinator at a time
  *
- * A lock on a file of the folder, which the kernel takes back when its holder
- * dies, however it dies; there is nothing to be cleaned up. The file says who
- * holds it, for people, and how the last one went, for its successor. Its last
- * line is by chance, another for each holder: where locks do not work (on some
- * network file systems, or because somebody has removed the file), a former
- * holder finds another's line there, and knows that it holds the folder no more.
+ * The lock is on a file in the folder. The kernel releases it when the holder
+ * dies, so nothing has to be cleaned up. The file says who holds the lock, for
+ * people, and how the last holder ended, for its successor. Its last line is
+ * random and different for each holder. Where locks do not work (on some
+ * network file systems, or because the file was removed), a former holder finds
+ * another's line there and knows that the folder is no longer its own.
  */
 
 #ifndef KEEP_FOLDER_LOCK_H
@@ -20,43 +20,42 @@
 
 struct folder_lock;
 
-/* What is promised to outlive what. */
+/* Which failure committed data survives. */
 enum storage_durability {
     STORAGE_OUTLIVES_PROCESS, /* the death of hoopd */
-    STORAGE_OUTLIVES_MACHINE, /* the death of the machine, too */
+    STORAGE_OUTLIVES_MACHINE, /* also the death of the machine */
 };
 
 /*
- * Makes the folder if its parent is there.
- *
+ * Lock the folder. Creates it if its parent exists.
  * Handle: HOOP_E_EXISTS (another process holds it; the text names it),
- * HOOP_E_DATA_LOSS (the machine went down under STORAGE_OUTLIVES_PROCESS), HOOP_E_DENIED
- * and HOOP_E_UNAVAILABLE (the file system says no).
+ * HOOP_E_DATA_LOSS (the machine went down under STORAGE_OUTLIVES_PROCESS),
+ * HOOP_E_DENIED and HOOP_E_UNAVAILABLE (the file system refuses).
  */
 enum hoop_status
 folder_lock_take(const char *folder,
                  enum storage_durability durability,
                  struct folder_lock **out_folder_lock);
 
-/* Whether somebody holds the folder now. False if that cannot be found out:
- * folder_lock_take() says why. */
+/* Return whether a process holds the folder now; false if that cannot be
+ * determined. folder_lock_take() would say why. */
 bool
 folder_lock_is_held(const char *folder);
 
 /*
- * Whether the folder is still ours: the file is opened anew, so that a network
- * file system shows what others have written. Handle: HOOP_E_ABORTED (it is
- * another's, or the file is gone). Thread: any.
+ * Check that the folder is still ours. The file is opened again, so that a
+ * network file system shows what others have written. Handle: HOOP_E_ABORTED
+ * (another process has it, or the file is gone). Thread: any.
  */
 enum hoop_status
 folder_lock_check(const struct folder_lock *folder_lock);
 
-/* What was written is on the disk: a successor need not ask what became of
- * the machine. */
+/* Record that all data is on disk, so that a successor need not ask whether the
+ * machine went down. */
 void
 folder_lock_mark_synced(struct folder_lock *folder_lock);
 
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 folder_lock_release(struct folder_lock *folder_lock);
 

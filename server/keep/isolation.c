@@ -1,9 +1,9 @@
 /*
- * keep/isolation.c - code that may crash, in a process of its own
+ * keep/isolation.c - run code that may crash in a child process
  *
- * The child's last word comes through a pipe; where there is none, how it ended
- * says the rest. A program that ignores SIGCHLD is never told that, and does
- * without.
+ * The child sends its result through a pipe; if none arrives, its exit status
+ * tells what happened. A program that ignores SIGCHLD gets no exit status and
+ * does without.
  */
 
 #include "keep/isolation.h"
@@ -29,7 +29,7 @@ struct verdict {
     char text[LIMIT_ERROR_TEXT];
 };
 
-/* Whatever crashes leaves neither lines nor a file of its memory behind. */
+/* A crash of the child must leave neither log lines nor a core file. */
 static void
 child_quieten(void)
 {
@@ -57,7 +57,7 @@ child_run(isolation_fn *fn, void *owner, int out)
     _exit(write(out, &verdict, sizeof(verdict)) != sizeof(verdict));
 }
 
-/* Whether all of it came. */
+/* Returns whether the complete result arrived. */
 static bool
 verdict_read(int in, uint64_t timeout_ms, struct verdict *verdict)
 {
@@ -86,14 +86,15 @@ verdict_read(int in, uint64_t timeout_ms, struct verdict *verdict)
     return true;
 }
 
-/* Of a child that said nothing. */
+/* Explain why the child sent no result. */
 static enum hoop_status
 silence_explain(pid_t child)
 {
     int state = 0;
     pid_t ended = waitpid(child, &state, WNOHANG);
 
-    /* It closes its end before it can be waited for. */
+    /* The child closes its end of the pipe slightly before it can be waited
+     * for. */
     for (int i = 0; ended == 0 && i < 1000; i++) {
         poll(NULL, 0, 1);
         ended = waitpid(child, &state, WNOHANG);

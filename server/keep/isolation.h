@@ -1,8 +1,9 @@
 /*
- * keep/isolation.h - code that may crash, in a process of its own
+ * keep/isolation.h - run code that may crash in a child process
  *
- * Thread: any; other threads may run. The child has a copy of everything and
- * starts no thread.
+ * The child has a copy of everything and starts no thread.
+ *
+ * Thread: any; other threads may be running.
  */
 
 #ifndef KEEP_ISOLATION_H
@@ -16,11 +17,12 @@ typedef enum hoop_status
 isolation_fn(void *owner);
 
 /*
- * fn's status and error text, from a child process; what else it does stays
- * there. Handle: what fn returns; HOOP_E_DATA_LOSS (the child ended by a signal,
- * which the text names), HOOP_E_TIMEOUT (not within timeout_ms), HOOP_E_EXHAUSTED
- * (no process, or it was killed by SIGKILL: the last two say nothing of what fn
- * looks at).
+ * Run fn in a child process and return its status and error text; other effects
+ * of fn stay in the child. Handle: what fn returns; HOOP_E_DATA_LOSS (the child
+ * was ended by a signal, which the text names, or gave no result),
+ * HOOP_E_TIMEOUT (it did not end within timeout_ms), HOOP_E_EXHAUSTED (it could
+ * not be started, or was killed by SIGKILL). The last two say nothing about
+ * what fn examines.
  */
 enum hoop_status
 isolation_run(isolation_fn *fn, void *owner, uint64_t timeout_ms);

@@ -1,9 +1,9 @@
 /*
- * keep/pages.c - whether the file of a database is what its library wrote
+ * keep/pages.c - verify the pages of an LMDB file
  *
- * Two pages at the front say where the trees of the last two commits begin: one
- * of records, one of pages that are free. Numbers are the machine's; whatever
- * the file says of places and sizes is checked before it is used.
+ * The first two pages are the meta pages. They hold the roots of the two trees,
+ * records and free pages, of the last two commits. Numbers are in the machine's
+ * byte order. Every offset and size in the file is checked before it is used.
  */
 
 #include "keep/pages.h"
@@ -24,11 +24,11 @@ enum {
     PAGE_META = 0x08,
     NODE_ON_PAGES = 0x01, /* the value is the number of its first page */
     TREE_NUMBERS = 0x08,  /* keys are numbers */
-    TREE_ODD = 0x76,      /* flags of trees that hoopd never makes */
+    TREE_ODD = 0x76,      /* flags of trees that hoopd never creates */
     PAGE_BYTES_MIN = 256,
     PAGE_BYTES_MAX = 32768,
     DEPTH_MAX = 16,
-    PAGE_FIRST = 2, /* behind the two at the front */
+    PAGE_FIRST = 2, /* after the two meta pages */
 };
 
 static const uint32_t meta_magic = 0xBEEFC0DE;
@@ -43,12 +43,12 @@ struct page_head {
             uint16_t lower;
             uint16_t upper;
         };
-        uint32_t n_pages; /* of a value that has pages of its own */
+        uint32_t n_pages; /* of a value on overflow pages */
     };
 };
 
 struct tree {
-    uint32_t pad; /* of the tree of free pages: the bytes of a page */
+    uint32_t pad; /* in the tree of free pages: the page size */
     uint16_t flags;
     uint16_t depth;
     uint64_t n_branches;
@@ -80,20 +80,20 @@ struct node {
     uint16_t n_key;
 };
 
-/* A walk through one tree. */
+/* The state of a walk through one tree. */
 struct walk {
     struct storage_bytes file;
-    size_t n_page; /* bytes of one */
+    size_t n_page; /* page size */
     const struct meta *meta;
-    uint8_t *is_used; /* a bit for each page; NULL: nobody asks */
+    uint8_t *is_used; /* one bit per page; NULL: not tracked */
     const struct pages_visitor *visitor;
     enum tree_kind kind;
-    struct tree found; /* its counts */
+    struct tree found; /* counts of what was found */
     struct storage_bytes last;
-    bool may_equal; /* the next key may be `last` */
+    bool may_equal; /* the next key may equal last */
     struct commit_record sums;
-    struct commit_record written; /* what the commit record says */
-    bool is_older;                /* records have no sums */
+    struct commit_record written; /* the commit record that was read */
+    bool is_older;                /* the records have no checksums */
 };
 
 static void
@@ -108,7 +108,7 @@ page_refuse(uint64_t page, const char *what)
     return error_raise(HOOP_E_DATA_LOSS, "page %" PRIu64 ": %s", page, what);
 }
 
-/* The page's bytes; whoever uses one twice is told so. */
+/* Return the bytes of a page, and refuse a page that is used twice. */
 static enum hoop_status
 page_take(struct walk *walk, uint64_t page, const uint8_t **out_bytes)
 {
@@ -199,7 +199,7 @@ value_on_pages(struct walk *walk,
     if (status != HOOP_OK)
         return error_pass(status);
     read_at(bytes, 0, &head, sizeof(head));
-    /* A smaller value may have taken the place of a larger one. */
+    /* The value may have replaced a larger one. */
     if (head.n_pages < n_least)
         return page_refuse(first, "its value has another size");
     for (uint64_t i = 1; i < head.n_pages; i++) {
@@ -214,7 +214,8 @@ value_on_pages(struct walk *walk,
     return HOOP_OK;
 }
 
-/* As hoopd wrote its first record when records had no sums. */
+/* Return whether this is hoopd's first record as written before records had
+ * checksums. */
 static bool
 is_older_term(struct storage_bytes key, struct storage_bytes stored)
 {
@@ -250,7 +251,8 @@ record_visit(struct walk *walk,
     return HOOP_OK;
 }
 
-/* Pages that are free: their number, then each, the greatest first. */
+/* The value is the number of free pages, then each page, in descending
+ * order. */
 static enum hoop_status
 free_visit(struct walk *walk, uint64_t page, struct storage_bytes value)
 {
@@ -280,7 +282,7 @@ free_visit(struct walk *walk, uint64_t page, struct storage_bytes value)
     return HOOP_OK;
 }
 
-/* Damage ends the walk, or is told, and it goes on. */
+/* Report damage and go on, or end the walk if there is no on_damage. */
 static enum hoop_status
 damage_tell(const struct walk *walk, enum hoop_status status)
 {
@@ -291,7 +293,7 @@ damage_tell(const struct walk *walk, enum hoop_status status)
     return HOOP_OK;
 }
 
-/* A node of a page, its key within the page. */
+/* Read an entry of a page; *out_at is the offset of its key. */
 static enum hoop_status
 node_open(const struct walk *walk,
           const uint8_t *bytes,
@@ -350,7 +352,8 @@ entry_walk(struct walk *walk, uint64_t page, const uint8_t *bytes, size_t index)
 static enum hoop_status
 page_walk(struct walk *walk, uint64_t page, unsigned int depth);
 
-/* What is below the entry of a branch; its key is the least there may be. */
+/* Walk the subtree below an entry of a branch page. The entry's key is a lower
+ * bound for its keys. */
 static enum hoop_status
 branch_walk(struct walk *walk,
             const uint8_t *bytes,
@@ -450,7 +453,7 @@ tree_walk(struct walk *walk, enum tree_kind kind)
     return HOOP_OK;
 }
 
-/* One of the two at the front, page 0 or 1 of n_page bytes each. */
+/* Read meta page 0 or 1; n_page is the page size, 0 if not known yet. */
 static enum hoop_status
 meta_read(struct storage_bytes file,
           size_t n_page,
@@ -474,7 +477,7 @@ meta_read(struct storage_bytes file,
     if (n_bytes < PAGE_BYTES_MIN || n_bytes > PAGE_BYTES_MAX ||
         n_bytes & (n_bytes - 1) || (n_page && n_bytes != n_page))
         return page_refuse(page, "its size of pages is wrong");
-    /* Those that are free may never have been written. */
+    /* Free pages at the end may never have been written. */
     if (meta.page_last < PAGE_FIRST - 1 || meta.page_last > UINT32_MAX ||
         meta.trees[TREE_RECORDS].flags != 0 ||
         meta.trees[TREE_FREE].flags & TREE_ODD ||
@@ -484,7 +487,7 @@ meta_read(struct storage_bytes file,
     return HOOP_OK;
 }
 
-/* Both, and which was written last. */
+/* Both meta pages, and which one was written last. */
 struct metas {
     struct meta meta[2];
     bool is_good[2];
@@ -492,8 +495,9 @@ struct metas {
     size_t n_page;
 };
 
-/* The last error's text says what is wrong with the first that is not good. The
- * second is where the first says, or where it is with pages of usual sizes. */
+/* Read both meta pages. On failure the error text describes the first bad one.
+ * The second is at the page size that the first names, or else at one of the
+ * usual page sizes. */
 static enum hoop_status
 metas_read(struct storage_bytes file, struct metas *metas)
 {
@@ -524,7 +528,7 @@ metas_read(struct storage_bytes file, struct metas *metas)
     return status;
 }
 
-/* Commits alternate between the two. */
+/* Commits alternate between the two meta pages. */
 static enum hoop_status
 metas_check(const struct metas *metas)
 {
@@ -548,8 +552,8 @@ damage_ignore(void *owner, const char *text)
     (void)text;
 }
 
-/* The pages of the commit before the last are still there, and with them its
- * commit record: if the other page at the front names an older commit, it shows here. */
+/* The pages of the commit before the last still exist, with its commit record.
+ * This shows whether the other meta page names the commit that it should. */
 static enum hoop_status
 former_check(const struct metas *metas, struct storage_bytes file)
 {
@@ -638,8 +642,9 @@ pages_check(struct storage_bytes file)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Of which commit the records are that a page at the front leads to, as they
- * say themselves; 0: they do not, or are not whole and the page is damaged. */
+/* Return the number of the commit whose records a meta page leads to, from
+ * their commit record; 0 if they have none, or are incomplete and the meta page
+ * is damaged. */
 static uint64_t
 front_commit(const struct metas *metas, struct walk *walk, unsigned int page)
 {
@@ -655,7 +660,8 @@ front_commit(const struct metas *metas, struct walk *walk, unsigned int page)
                : 0;
 }
 
-/* The page of the later commit, and what that may have cost is told. */
+/* Use the meta page of the later commit, and report what the damage may have
+ * cost. */
 static enum hoop_status
 front_take(struct metas *metas,
            const uint64_t commits[2],
@@ -678,7 +684,8 @@ front_take(struct metas *metas,
     return damage_tell(reading, HOOP_E_DATA_LOSS);
 }
 
-/* Both pages at the front are as they were left, and the last leads somewhere. */
+/* Return whether both meta pages are intact and the last one has a valid
+ * root. */
 static bool
 fronts_agree(const struct metas *metas, const struct walk *reading)
 {
@@ -700,8 +707,8 @@ fronts_agree(const struct metas *metas, const struct walk *reading)
                      &bytes) == HOOP_OK;
 }
 
-/* Where a page at the front is damaged, the numbers on both say nothing: the
- * records below them do. */
+/* If a meta page is damaged, the commit numbers on both prove nothing, so read
+ * those of the records they lead to. */
 static enum hoop_status
 front_choose(struct metas *metas, const struct walk *reading)
 {

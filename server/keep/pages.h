@@ -1,10 +1,11 @@
 /*
- * keep/pages.h - whether the file of a database is what its library wrote
+ * keep/pages.h - verify the pages of an LMDB file
  *
- * The library trusts its file: a damaged page may crash it, or let it find
- * records that were replaced long ago. So every page that can be reached is
- * looked at here first, without it, in the layout that LMDB 0.9 documents in its
- * source. Pure: reads only the bytes that it is given, whatever they are.
+ * LMDB trusts its file: a damaged page may crash it, or let it find records
+ * that were replaced long ago. So every reachable page is checked here first,
+ * without LMDB, using the layout that LMDB 0.9 documents in its source. The
+ * functions are pure and read only the bytes they are given, whatever these
+ * contain.
  *
  * Thread: any.
  */
@@ -20,32 +21,35 @@
 #include "keep/changeset.h"
 #include "keep/commit_record.h"
 
-/* Borrowed for the call. */
+/* Callbacks of a reader; borrowed for the call. */
 struct pages_visitor {
-    /* A record whose sum is right. NULL: nobody wants them. */
+    /* Called for each record whose checksum is right. May be NULL. */
     void (*on_record)(void *owner,
                       struct storage_bytes key,
                       struct storage_bytes value);
-    /* Something cannot be read; what follows may be. NULL: that is the end. */
+    /* Called when something cannot be read; reading then continues. NULL:
+     * reading ends there. */
     void (*on_damage)(void *owner, const char *text);
     void *owner;
 };
 
 /*
- * Every page in its place, every record's sum right, and all records those that
- * were committed last, neither more nor fewer.
- *
- * Handle: HOOP_E_DATA_LOSS (what is damaged, and where), HOOP_E_PRECONDITION
- * (written by a hoopd that kept no such sums), HOOP_E_EXHAUSTED.
+ * Check that every page is in its place, that every record's checksum is right,
+ * and that the records are exactly those of the last commit.
+ * Handle: HOOP_E_DATA_LOSS (the text says what is damaged and where),
+ * HOOP_E_PRECONDITION (written by a hoopd that stored no checksums),
+ * HOOP_E_EXHAUSTED.
  */
 enum hoop_status
 pages_check(struct storage_bytes file);
 
 /*
- * The records of the last commit that can be read, in the order of their keys;
- * what cannot be is told, also that they may be those of the commit before.
- * *out_written: what that commit says it left, zeroed if it does not say.
- * Handle: HOOP_E_DATA_LOSS (no page says where they begin), HOOP_E_EXHAUSTED.
+ * Visit the readable records of the last commit in the order of their keys, and
+ * report what cannot be read, also if the records may be those of the commit
+ * before. *out_written is the commit record of that commit, zeroed if there is
+ * none.
+ * Handle: HOOP_E_DATA_LOSS (no page says where the records begin),
+ * HOOP_E_EXHAUSTED.
  */
 enum hoop_status
 pages_read(struct storage_bytes file,

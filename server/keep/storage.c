@@ -1,8 +1,8 @@
 /*
- * keep/storage.c - what the coordinator has to remember when it is gone
+ * keep/storage.c - store what the coordinator must remember after it ends
  *
- * Pieces go from `step`, the loop's own, over `waiting`, which both threads
- * see, to `writing`, the writer's own.
+ * Changes move from `step`, which only the loop uses, to `waiting`, which both
+ * threads share, to `writing`, which only the writer thread uses.
  */
 
 #include "keep/storage.h"
@@ -26,10 +26,11 @@
 #include "wire/unpack.h"
 
 enum {
-    /* Of all records: how they are laid out. */
+    /* Version of the layout of all records. */
     SCHEMA = 3,
     RETRY_MS = 200,
-    /* So often it is asked whether the folder is ours, also when idle. */
+    /* How often the writer checks that the folder is still ours, also when
+     * idle. */
     CHECK_MS = 1000,
     TERM_BYTES = 64,
 };
@@ -43,26 +44,26 @@ struct storage {
     struct database *database;
     struct storage_term term;
 
-    /* The loop's. */
+    /* Used by the loop only. */
     struct changeset step;
-    uint64_t n_pieces; /* made so far */
+    uint64_t n_pieces; /* batches made so far */
     uint64_t n_told;
 
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_t writer;
     bool has_writer;
-    /* Under the lock. */
+    /* Protected by the lock. */
     struct changeset waiting;
-    uint64_t n_waiting; /* the number of the last piece in it */
-    size_t n_bytes;     /* of what waits, and of what is being written */
+    uint64_t n_waiting; /* number of the last batch in waiting */
+    size_t n_bytes;     /* bytes that wait or are being written */
     uint64_t n_kept;
-    bool is_told; /* a post to the loop is under way */
+    bool is_told; /* a post to the loop is on its way */
     bool is_ending;
     bool is_well;
     bool is_taken; /* by another process */
 
-    /* The writer's. */
+    /* Used by the writer thread only. */
     struct changeset writing;
 };
 
@@ -72,7 +73,7 @@ text_bytes(const char *text)
     return (struct storage_bytes){text, strlen(text)};
 }
 
-/* The term. */
+/* ---- The term. */
 
 static enum hoop_status
 term_read(void *owner, struct storage_bytes key, struct storage_bytes value)
@@ -127,7 +128,7 @@ term_write(struct storage *storage)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* A lineage of 0 is none; so the file is new, or not ours. */
+/* A lineage of 0 means that no term was read, so the file is new. */
 static enum hoop_status
 term_begin(struct storage *storage)
 {
@@ -144,7 +145,7 @@ term_begin(struct storage *storage)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* The writer. */
+/* ---- The writer thread. */
 
 static void
 durable_tell(void *owner)
@@ -170,7 +171,8 @@ replaced_tell(void *owner)
         storage->options.on_replaced(storage->options.owner);
 }
 
-/* Under the lock. It is the end: what is in memory is old. */
+/* Called with the lock. The storage stops for good, because the state in memory
+ * is outdated. */
 static void
 replaced_note(struct storage *storage)
 {
@@ -178,11 +180,12 @@ replaced_note(struct storage *storage)
     storage->is_well = false;
     log_error("keep", "%s; this one writes and acknowledges nothing any more",
               error_text());
-    /* Without memory for the post, it only falls silent. */
+    /* Without memory for the post, replies simply stop. */
     (void)loop_post(storage->options.loop, replaced_tell, storage);
 }
 
-/* Under the lock. Without memory for the post the next piece tells it. */
+/* Called with the lock. Without memory for the post, the next batch reports
+ * this one too. */
 static void
 durable_post(struct storage *storage)
 {
@@ -200,7 +203,8 @@ health_tell(void *owner)
         storage->options.on_health(storage->options.owner);
 }
 
-/* Under the lock. One line when the disk takes nothing, one when it does. */
+/* Called with the lock. Log one line when writes begin to fail and one when
+ * they succeed again. */
 static void
 health_note(struct storage *storage, enum hoop_status status)
 {
@@ -221,7 +225,7 @@ health_note(struct storage *storage, enum hoop_status status)
     (void)loop_post(storage->options.loop, health_tell, storage);
 }
 
-/* Under the lock, which it leaves meanwhile. */
+/* Called with the lock, which is released while waiting. */
 static void
 wake_await(struct storage *storage, uint64_t until_ns)
 {
@@ -233,7 +237,7 @@ wake_await(struct storage *storage, uint64_t until_ns)
     pthread_cond_timedwait(&storage->wake, &storage->lock, &until);
 }
 
-/* Likewise. */
+/* Called with the lock, which is released while waiting. */
 static void
 pause_take(struct storage *storage)
 {
@@ -243,7 +247,8 @@ pause_take(struct storage *storage)
         wake_await(storage, until_ns);
 }
 
-/* Likewise: until there is something to write, or the folder is taken. */
+/* Called with the lock, which is released while waiting. Returns when there is
+ * something to write, the storage ends, or another process has the folder. */
 static void
 pieces_await(struct storage *storage)
 {
@@ -260,7 +265,8 @@ pieces_await(struct storage *storage)
     }
 }
 
-/* Under the lock, which it leaves meanwhile. What waits is written as one. */
+/* Called with the lock, which is released while writing. Writes all waiting
+ * batches as one. */
 static void
 pieces_write(struct storage *storage)
 {
@@ -368,7 +374,7 @@ storage_open(const struct storage_options *options,
     return HOOP_OK;
 }
 
-/* Those of one owner among all. */
+/* Passes on the records of one owner. */
 struct reading {
     enum storage_owner whose;
     storage_read_fn *fn;

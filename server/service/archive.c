@@ -1,4 +1,5 @@
-/* service/archive.c - what the core and the server remember, in the keep */
+/* service/archive.c - keep the core's state and the server's replies in the
+ * storage */
 
 #include "service/archive.h"
 
@@ -46,7 +47,7 @@ cluster_take(void *owner, struct storage_bytes key, struct storage_bytes value)
                                     });
 }
 
-/* What was wrong stands in this thread's error text. */
+/* The thread's error text says what was wrong. */
 static enum hoop_status
 archive_refuse(enum hoop_status status)
 {

@@ -1,5 +1,6 @@
 /*
- * service/archive.h - what the core and the server remember, in the storage
+ * service/archive.h - keep the core's state and the server's replies in the
+ * storage
  *
  * Thread: the loop's, or before loop_run().
  */
@@ -14,18 +15,19 @@ struct cluster_actions;
 struct storage;
 struct reply_cache;
 
-/* The records among the actions of a step. */
+/* Put the records among the actions of a step into the storage. */
 void
 archive_put(struct storage *storage, const struct cluster_actions *actions);
 
 /*
- * Make a new cluster what the kept one was. Handle: HOOP_E_DATA_LOSS,
- * HOOP_E_PRECONDITION: it cannot be; the text says what to do.
+ * Restore a new cluster from its records. Handle: HOOP_E_DATA_LOSS,
+ * HOOP_E_PRECONDITION (it cannot be restored; the text says what to do).
  */
 enum hoop_status
 archive_read_cluster(struct storage *storage, struct cluster *cluster);
 
-/* The same for what was answered; from now on the cache is kept. */
+/* Restore the reply cache from its records, and record its changes from now
+ * on. */
 enum hoop_status
 archive_read_replies(struct storage *storage, struct reply_cache *replies);
 

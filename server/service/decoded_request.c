@@ -1,4 +1,4 @@
-/* service/decoded_request.c - a request as an event of the core */
+/* service/decoded_request.c - turn a request into an event of the core */
 
 #include "service/decoded_request.h"
 
@@ -8,9 +8,9 @@
 #include "rpc/messages/status_messages.h"
 
 enum {
-    /* A parked reply leaves so much before its caller stops waiting, or a
-     * tenth of the time if that is less: who and what is missing should
-     * arrive, not a bare timeout. */
+    /* A parked reply leaves this long before its caller stops waiting, or a
+     * tenth of the time if that is less, so that the caller gets a text that
+     * says what is missing instead of a bare timeout. */
     REPLY_MARGIN_MS = 500,
 };
 
@@ -405,7 +405,7 @@ job_read(struct decoded_request *decoded_request,
     return HOOP_OK;
 }
 
-/* Questions without arguments. */
+/* A request without arguments. */
 static enum hoop_status
 nothing_read(struct decoded_request *decoded_request,
              struct message_span body,
@@ -418,13 +418,13 @@ nothing_read(struct decoded_request *decoded_request,
 }
 
 enum decoded_request_effect {
-    REQUEST_GOES_ON, /* what a member that is there cannot do without */
-    REQUEST_ADDS,    /* something to keep, which can be asked for later */
+    REQUEST_GOES_ON, /* a member needs it in order to continue */
+    REQUEST_ADDS,    /* stores something, and can be asked again later */
 };
 
 struct decoded_request_row {
     enum cluster_event_kind kind;
-    decoded_request_fn *read; /* NULL: not the core's */
+    decoded_request_fn *read; /* NULL: the core does not serve it */
     enum decoded_request_effect effect;
 };
 

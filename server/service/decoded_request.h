@@ -1,8 +1,8 @@
 /*
- * service/decoded_request.h - a request as an event of the core
+ * service/decoded_request.h - turn a request into an event of the core
  *
- * One reader for each method, in a table. The readers look at bodies only:
- * what is allowed is the core's to say.
+ * A table has one reader per method. Readers only decode bodies; the core
+ * decides what is allowed.
  */
 
 #ifndef SERVICE_DECODED_REQUEST_H
@@ -43,12 +43,11 @@ struct decoded_request {
 };
 
 /*
- * Decode the body for method and fill the event's kind, job, role
- * and arguments. The event borrows decoded_request and envelope. now_ns and deadline_ns
- * stand in the event already; a join brings its deadline closer.
- *
- * Handle: HOOP_E_DATA_LOSS (no such body), HOOP_E_UNIMPLEMENTED (the core
- * does not serve this method).
+ * Decode the body for method and fill in the event's kind, job, role and
+ * arguments. The event borrows decoded_request and envelope. now_ns and
+ * deadline_ns are set already; a join may bring its deadline closer.
+ * Handle: HOOP_E_DATA_LOSS (the body cannot be decoded), HOOP_E_UNIMPLEMENTED
+ * (the core does not serve this method).
  */
 enum hoop_status
 decoded_request_read(struct decoded_request *decoded_request,
@@ -56,20 +55,21 @@ decoded_request_read(struct decoded_request *decoded_request,
                      const struct envelope_request *envelope,
                      struct cluster_event *event);
 
-/* Which job a request is about, also if it names none. */
+/* Return the job of a request, or the default job if it names none. */
 const char *
 decoded_request_job(const struct envelope_request *envelope);
 
-/* Whether the coordinator has to keep more for it, of what can be asked for
- * again later: not what a member needs to go on, or to leave. */
+/* Return whether the method makes the coordinator store more and can be
+ * asked again later. False for what a member needs in order to continue or
+ * to leave. */
 bool
 decoded_request_adds(enum method_id method);
 
-/* When a parked reply must leave, to arrive by deadline_ns. */
+/* Return when a parked reply must leave in order to arrive by deadline_ns. */
 uint64_t
 decoded_request_deadline_ns(uint64_t deadline_ns, uint64_t now_ns);
 
-/* Zeroed memory is fine. */
+/* Zeroed memory is allowed. */
 void
 decoded_request_deinit(struct decoded_request *decoded_request);
 

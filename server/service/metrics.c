@@ -1,4 +1,4 @@
-/* service/metrics.c - what the coordinator counts, in Prometheus' format */
+/* service/metrics.c - the coordinator's counters in Prometheus' text format */
 
 #include "service/metrics.h"
 
@@ -18,7 +18,7 @@ enum {
     STATUSES = HOOP_E_UNAUTHENTICATED + 1,
 };
 
-/* Upper edges: 10 us to 1 s in decades; the last bucket has none. */
+/* Upper bounds from 10 us to 1 s in decades; the last bucket has none. */
 static const uint64_t edges_ns[] = {
     10000, 100000, 1000000, 10000000, 100000000, 1000000000,
 };
@@ -250,7 +250,7 @@ times_write(const struct metrics *metrics, FILE *out)
 void
 metrics_write(struct metrics *metrics, FILE *out)
 {
-    /* Copied, so that a slow stream holds up nobody. */
+    /* Write from a copy, so that a slow stream holds the lock of nobody. */
     CLEANUP(free) struct metrics *copy = malloc(sizeof(*copy));
     if (!copy)
         return;

@@ -1,8 +1,8 @@
 /*
- * service/metrics.h - what the coordinator counts, in Prometheus' text format
+ * service/metrics.h - the coordinator's counters in Prometheus' text format
  *
- * Written by the thread of the service, read by that of the HTTP server: the
- * one object of the coordinator with a lock, which is all in here.
+ * The service's thread writes them and the HTTP server's thread reads them. A
+ * lock inside protects them.
  */
 
 #ifndef SERVICE_METRICS_H
@@ -22,23 +22,24 @@ struct metrics;
 
 enum hoop_status
 metrics_create(struct metrics **out_metrics);
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 metrics_destroy(struct metrics *metrics);
 
 DEFINE_CLEANUP(struct metrics *, metrics_destroy)
 
-/* A request has been answered. Thread: any. */
+/* Count an answered request. Thread: any. */
 void
 metrics_count_reply(struct metrics *metrics,
                     enum method_id method,
                     enum hoop_status status);
 
-/* ... at once, within so much time. Thread: any. */
+/* Count the time of a request that was answered without waiting. Thread:
+ * any. */
 void
 metrics_count_time(struct metrics *metrics, uint64_t taken_ns);
 
-/* The latest figures of the core and the server, copied. Thread: any. */
+/* Copy the current counters of the core and the server. Thread: any. */
 void
 metrics_publish(struct metrics *metrics,
                 const struct cluster_counters *cluster,
@@ -46,14 +47,14 @@ metrics_publish(struct metrics *metrics,
 
 enum metrics_disk {
     METRICS_DISK_TAKES_NOTHING,
-    METRICS_DISK_TAKES, /* at first, and where nothing is kept */
+    METRICS_DISK_TAKES, /* the initial value, also if nothing is stored */
 };
 
-/* Whether what has to be kept can be written. Thread: any. */
+/* Set whether the storage can write. Thread: any. */
 void
 metrics_set_disk(struct metrics *metrics, enum metrics_disk disk);
 
-/* Thread: any. */
+/* Write all metrics to out. Thread: any. */
 void
 metrics_write(struct metrics *metrics, FILE *out);
 

@@ -1,4 +1,4 @@
-/* service/notices.c - what the log says of jobs, and of who was refused */
+/* service/notices.c - log lines about jobs and refused clients */
 
 #include "service/notices.h"
 

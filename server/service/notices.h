@@ -1,8 +1,8 @@
 /*
- * service/notices.h - what the log says of jobs, and of who was refused
+ * service/notices.h - log lines about jobs and refused clients
  *
- * Refusals are lines that strangers can cause, and those whose token is for
- * looking only: they have a quota. Thread: the loop's.
+ * Lines that can be caused by clients without a token, or with one that only
+ * allows to look, are limited by a quota. Thread: the loop's.
  */
 
 #ifndef SERVICE_NOTICES_H
@@ -14,26 +14,28 @@
 #include "base/role.h"
 #include "core/action.h"
 
-/* Zeroed: nothing has been said. */
+/* Zeroed: nothing has been logged. */
 struct notices {
     struct log_quota refusals;
 };
 
-/* peer asked for it, by a token for role; NULL: nobody did. What a worker caused
- * has no quota: it takes part in the job. */
+/* Log a notice. peer is the client whose request caused it, with a token for
+ * role; NULL: no request did. Refusals of clients with a worker's token are not
+ * limited, because those take part in the job. */
 void
 notices_log(struct notices *notices,
             const struct cluster_notice *notice,
             enum role role,
             const char *peer);
 
-/* A request that did not come as far as the core, with this thread's error. */
+/* Log a request that was refused before it reached the core; this thread's
+ * error text says why. */
 void
 notices_log_refusal(struct notices *notices,
                     const char *method,
                     const char *peer);
 
-/* Now and then: how many lines there would have been. */
+/* Log from time to time how many lines the quota has suppressed. */
 void
 notices_tell(struct notices *notices, uint64_t now_ns);
 

@@ -1,4 +1,4 @@
-/* service/reply_encode.c - a reply of the core as the body of a reply */
+/* service/reply_encode.c - encode a reply of the core as an RPC body */
 
 #include "service/reply_encode.h"
 
@@ -18,7 +18,7 @@
 #include "wire/pack.h"
 
 enum {
-    /* The core's: groups begin at 1. */
+    /* The core numbers groups from 1. */
     WORLD_COMMUNICATOR = 0,
 };
 
@@ -28,7 +28,7 @@ text_copy(char *to, size_t n_to, const char *from)
     snprintf(to, n_to, "%s", from);
 }
 
-/* Zeroed, never NULL for want of elements. */
+/* Return zeroed memory; not NULL if there are no items. */
 static void *
 list_allocate(size_t n_items, size_t n_bytes_each)
 {
@@ -185,7 +185,7 @@ groups_encode(const struct cluster_groups *from, struct pack *pack)
         text_copy(groups[i].key, sizeof(groups[i].key), from->items[i].key);
         groups[i].communicator = from->items[i].communicator;
         groups[i].n_ranks = from->items[i].n_ranks;
-        groups[i].ranks = (uint32_t *)from->items[i].ranks; /* only read */
+        groups[i].ranks = (uint32_t *)from->items[i].ranks; /* never written */
         groups[i].n_joined = from->items[i].n_joined;
     }
     groups_reply_encode(&(struct groups_reply){.n_more = from->n_more,
@@ -215,7 +215,7 @@ outcome_encode(const struct cluster_outcome *outcome, struct pack *pack)
             .communicator = outcome->communicator,
             .membership_epoch = outcome->membership_epoch,
             .n_ranks = outcome->n_ranks,
-            .ranks = (uint32_t *)outcome->ranks, /* only read */
+            .ranks = (uint32_t *)outcome->ranks, /* never written */
         },
         pack);
     return HOOP_OK;

@@ -1,4 +1,4 @@
-/* service/reply_encode.h - a reply of the core as the body of a reply */
+/* service/reply_encode.h - encode a reply of the core as an RPC body */
 
 #ifndef SERVICE_REPLY_ENCODE_H
 #define SERVICE_REPLY_ENCODE_H
@@ -12,12 +12,12 @@
 struct pack;
 
 /*
- * The roster of the last world that was asked for, packed once for all its
- * members: n rosters of n members would be too many. It does not change as long
- * as the epoch does not. Zeroed memory has none.
+ * The roster of the last world that was replied, encoded once for all of its
+ * members: encoding n rosters of n members would cost too much. It is valid as
+ * long as the epoch is the same. Zeroed memory holds none.
  */
 struct encoded_roster {
-    uint64_t epoch; /* the world's */
+    uint64_t epoch; /* epoch of the world */
     uint8_t *bytes;
     size_t n_bytes;
 };
@@ -31,26 +31,26 @@ encoded_roster_deinit_at(struct encoded_roster *roster)
     encoded_roster_deinit(roster);
 }
 
-/* What the core cannot know. */
+/* What the core does not know. */
 struct reply_encode_context {
     struct encoded_roster *roster; /* borrowed */
     uint64_t now_ns;
     uint64_t uptime_ms;
-    uint64_t clock_ms; /* since 1970 */
+    uint64_t clock_ms; /* milliseconds since 1970 */
     uint32_t serving;  /* enum health_serving */
     const char *version;
 };
 
 /*
- * The status that travels. A lost compare-and-set is an answer, not an
- * error: it has a body.
+ * Return the status to send. A lost compare-and-set is sent as HOOP_OK with a
+ * body.
  */
 enum hoop_status
 reply_encode_status(const struct cluster_reply *reply);
 
 /*
- * Encode the body, if the reply has one. Handle: HOOP_E_EXHAUSTED (no
- * memory); that it became too large the pack says.
+ * Encode the body, if the reply has one. Handle: HOOP_E_EXHAUSTED (no memory).
+ * If the body is too large, the pack reports it.
  */
 enum hoop_status
 reply_encode_body(const struct cluster_reply *reply,

@@ -1,8 +1,8 @@
 /*
- * service/service.c - the coordinator's core behind its RPC server
+ * service/service.c - connects the coordinator's core to its RPC server
  *
- * A request's address is its ticket: it is the handler's until it is
- * answered, so no two unanswered ones share it.
+ * The address of a request is its ticket. The service owns the request until it
+ * is answered, so no two unanswered requests share a ticket.
  */
 
 #include "service/service.h"
@@ -33,26 +33,27 @@ struct service {
     struct loop_timer *timer;
     struct rpc_server *server;
     struct cluster *cluster;
-    struct storage *storage; /* NULL: nothing is kept */
+    struct storage *storage; /* NULL: nothing is stored */
     struct metrics *metrics;
     struct notices notices;
     const char *version;
     struct encoded_roster roster;
-    struct token token; /* of all jobs; zeroed: none is known */
+    struct token token; /* the token of all jobs; zeroed: none is known */
     uint64_t started_ns;
     atomic_bool is_draining;
     atomic_bool is_replaced;
-    /* The cluster's, for other threads. */
+    /* Counters of the cluster, for other threads. */
     _Atomic uint64_t n_members;
     _Atomic uint64_t n_joins;
 
-    /* The request whose event is being stepped; NULL: none. Its reply frees it,
-     * and others' replies may follow in the same step. */
+    /* The request whose event is being stepped, or NULL. Its reply frees it,
+     * and replies to other requests may follow in the same step. */
     struct rpc_request *current;
-    bool current_changes; /* ... or asks only how hoopd is */
+    bool current_changes; /* false for a health check */
     uint64_t current_ns;  /* when it came */
-    /* The request whose client has gone; NULL: none, or it has been answered in
-     * the step that was to forget it, since its time had come, or others' had. */
+    /* The request whose client has disconnected. It becomes NULL if the request
+     * is answered in the step that should cancel it, for example because its
+     * deadline has passed. */
     struct rpc_request *abandoned;
 };
 
@@ -102,7 +103,7 @@ request_answer(struct service *service,
     rpc_reply(request, status, text, body);
 }
 
-/* A failure of our own, with its text. */
+/* Answer with a failure of the service itself; the error text says why. */
 static void
 request_refuse(struct service *service,
                struct rpc_request *request,
@@ -159,7 +160,7 @@ actions_follow(struct service *service,
             notices_log(&service->notices, &action->notice, actions->role,
                         peer);
             break;
-        case CLUSTER_RECORD: /* see archive_put() */
+        case CLUSTER_RECORD: /* stored by archive_put() */
             break;
         }
     }
@@ -173,7 +174,8 @@ figures_publish(struct service *service)
     const struct cluster_counters *cluster = cluster_counters(service->cluster);
 
     metrics_publish(service->metrics, cluster, &counters);
-    /* Who sees the join sees the member. */
+    /* The member count is stored first: a thread that sees the join also sees
+     * the member. */
     atomic_store(&service->n_members, cluster->members);
     atomic_store(&service->n_joins, cluster->joins);
 }
@@ -190,26 +192,28 @@ event_step(struct service *service, const struct cluster_event *event)
 {
     char peer[LIMIT_ADDRESS] = "";
 
-    /* Its reply takes the request, and a notice may come after it. */
+    /* The request is freed by its reply, and a notice may come after it. */
     if (service->current)
         snprintf(peer, sizeof(peer), "%s", rpc_request_peer(service->current));
 
     const struct cluster_actions actions =
         cluster_step(service->cluster, event);
-    /* Who had to prove it has done so before; without a token this is proof. */
+    /* A connection that must prove a token has done so already; without a
+     * token, the core's acceptance counts as proof. */
     if (service->current && actions.role != ROLE_ANYBODY)
         rpc_request_admit(service->current, actions.role);
 
-    /* Who has its answer finds itself counted. */
+    /* Publish before replying, so that a client that has its answer finds
+     * itself counted. */
     figures_publish(service);
-    /* Before the replies, which wait for what has been put. */
+    /* The replies wait for these records to become durable. */
     if (service->storage)
         archive_put(service->storage, &actions);
     actions_follow(service, &actions, peer[0] ? peer : NULL);
     notices_tell(&service->notices, event->now_ns);
     changes_commit(service);
 
-    figures_publish(service); /* the answers, too */
+    figures_publish(service); /* counts the replies too */
     timer_arm(service);
 }
 
@@ -257,8 +261,8 @@ seed_draw(struct cluster_event *event)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* While the disk is full, or too slow, what asks to be kept would pile up in
- * memory: then it has been refused, and nothing was applied. */
+/* While the disk is full or slow, changes would pile up in memory: refuse
+ * requests that add to the stored state before they are applied. */
 static bool
 request_fits(struct service *service, struct rpc_request *request)
 {
@@ -275,7 +279,7 @@ request_fits(struct service *service, struct rpc_request *request)
     return false;
 }
 
-/* The token of the role that the request's connection has proved. */
+/* Return the token of the role that the request's connection has proved. */
 static const char *
 shown_token(const struct service *service, const struct rpc_request *request)
 {
@@ -342,7 +346,8 @@ request_is_allowed(void *owner, const struct rpc_request *request)
         shown_token(service, request), rpc_request_method(request)->role);
 }
 
-/* What is said of the state must not be forgotten again. */
+/* Return the batch number that a reply must wait for: what it tells must not be
+ * lost. */
 static uint64_t
 on_barrier(void *owner)
 {
@@ -351,7 +356,7 @@ on_barrier(void *owner)
     if (!service->storage || (service->current && !service->current_changes))
         return 0;
     if (!service->current)
-        changes_commit(service); /* an answer of the server's own */
+        changes_commit(service); /* the reply is the server's own */
     return storage_number(service->storage);
 }
 
@@ -367,7 +372,8 @@ on_silent(void *owner)
     (void)owner;
 }
 
-/* Clients find the other one; what they are told here would be old. */
+/* Clients will find the other coordinator; answers from here would be
+ * outdated. */
 static void
 on_replaced(void *owner)
 {
@@ -378,8 +384,9 @@ on_replaced(void *owner)
     atomic_store(&service->is_replaced, true);
 }
 
-/* What a read tells may not be written yet, and is forgotten should hoopd end
- * before it is: better than no answer for as long as the disk is full. */
+/* While writes fail, reads are answered at once. They may then report state
+ * that is lost if hoopd ends before it is written, which is better than no
+ * answer for as long as the disk is full. */
 static void
 on_health(void *owner)
 {
@@ -392,7 +399,8 @@ on_health(void *owner)
                      is_well ? METRICS_DISK_TAKES : METRICS_DISK_TAKES_NOTHING);
 }
 
-/* Whatever can be parked changes nothing or may be repeated: drop it. */
+/* Every request that can be parked either changes nothing or may be repeated,
+ * so drop it. */
 static void
 on_abandon(void *owner, struct rpc_request *request)
 {
@@ -407,7 +415,7 @@ on_abandon(void *owner, struct rpc_request *request)
         rpc_request_drop(STEAL(service->abandoned));
 }
 
-/* The core, as it was if there is something left of it. */
+/* Create the core, and restore its state if there is any. */
 static enum hoop_status
 state_create(struct service *service, const struct service_options *options)
 {
@@ -473,7 +481,7 @@ parts_create(struct service *service, const struct service_options *options)
                                       rpc_server_replies(service->server));
     if (status != HOOP_OK)
         return error_pass(status);
-    /* What has come back has leases that end, also if nobody asks. */
+    /* Recovered leases expire even if no request comes. */
     figures_publish(service);
     timer_arm(service);
     return HOOP_OK;
@@ -527,7 +535,8 @@ service_drain(struct service *service,
 {
     const bool is_first = !atomic_exchange(&service->is_draining, true);
 
-    /* The core first: what is parked is answered with its own words. */
+    /* The core first, so that it answers the parked requests with its own
+     * texts. */
     if (service->storage)
         storage_flush(service->storage, timeout_ms);
     else if (is_first)

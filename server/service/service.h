@@ -1,11 +1,11 @@
 /*
- * service/service.h - the coordinator's core behind its RPC server
+ * service/service.h - connects the coordinator's core to its RPC server
  *
- * Requests become events, actions become replies and log lines, deadlines a
- * timer of the loop. What is right or wrong is decided in server/core.
+ * Requests become events; actions become replies and log lines; deadlines
+ * become a timer of the loop. Decisions are made in server/core.
  *
  * Thread: the loop's, or before loop_run() and after it has returned, except
- * where it says otherwise.
+ * where noted.
  */
 
 #ifndef SERVICE_SERVICE_H
@@ -27,39 +27,41 @@ struct service;
 
 struct service_options {
     struct loop *loop;              /* borrowed; must outlive the service */
-    struct rpc_tls *rpc_tls;        /* likewise; NULL: no TLS */
+    struct rpc_tls *rpc_tls;        /* borrowed; must outlive the service;
+                                       NULL: no TLS */
     const char *address;            /* host:port; borrowed for the call */
-    const char *version;            /* told to operators; borrowed */
+    const char *version;            /* reported to operators; borrowed */
     struct cluster_options cluster; /* borrowed for the call */
-    const char *data_dir; /* NULL: nothing outlives the service; borrowed for
-                             the call */
+    const char *data_dir; /* where to store state, borrowed for the call;
+                             NULL: nothing is stored */
     enum storage_durability durability; /* of data_dir */
-    size_t n_origin_max; /* connections of one address; 0: the default */
+    size_t n_origin_max; /* connections per client address; 0: the default */
 };
 
-/* Called on the loop. */
+/* Draining is finished. Called on the loop. */
 typedef void
 service_drained_fn(void *owner);
 
 /*
- * Listens when it returns. Handle: HOOP_E_UNAVAILABLE (address in use),
- * HOOP_E_INVALID (options), HOOP_E_EXISTS (another coordinator uses data_dir);
- * HOOP_E_DATA_LOSS and others: data_dir cannot be used.
+ * Create the service; it listens when this returns. Handle: HOOP_E_UNAVAILABLE
+ * (address in use), HOOP_E_INVALID (options), HOOP_E_EXISTS (another
+ * coordinator uses data_dir); HOOP_E_DATA_LOSS and others (data_dir cannot be
+ * used).
  */
 enum hoop_status
 service_create(const struct service_options *options,
                struct service **out_service);
 
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 service_destroy(struct service *service);
 
 DEFINE_CLEANUP(struct service *, service_destroy)
 
 /*
- * Refuse new work, answer what is parked, then call on_drained; after
- * timeout_ms at the latest. With a data_dir a successor is expected: what is
- * parked, or comes now, is left unanswered, to be asked again there.
+ * Refuse new work, answer what is parked, then call on_drained, after
+ * timeout_ms at the latest. With a data_dir a successor is expected: parked and
+ * new requests are left unanswered, so that clients send them to the successor.
  */
 void
 service_drain(struct service *service,
@@ -67,26 +69,26 @@ service_drain(struct service *service,
               service_drained_fn *on_drained,
               void *owner);
 
-/* Another coordinator uses the data: this one answers nobody any more, and should
- * end. Thread: any. */
+/* Return whether another coordinator has taken over the data: this one answers
+ * no more requests and should end. Thread: any. */
 bool
 service_is_replaced(const struct service *service);
 
 uint16_t
 service_port(const struct service *service);
 
-/* NULL: new work is taken, and what has to be kept can be. Else a line that says
- * why not. Thread: any. */
+/* Return NULL if new work is taken and the storage can write; otherwise a line
+ * that says why not. Thread: any. */
 const char *
 service_unready_text(const struct service *service);
 
-/* Members of all jobs, and how many have joined so far. Thread: any. */
+/* Count the members of all jobs, and the joins so far. Thread: any. */
 void
 service_count(const struct service *service,
               uint64_t *out_n_members,
               uint64_t *out_n_joins);
 
-/* In Prometheus' text format. Thread: any. */
+/* Write Prometheus' text format. Thread: any. */
 void
 service_write_metrics(struct service *service, FILE *out);
 
