@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/random.h"
 
-/* Unlike the words of any other key that is made of a token, and of any other
- * proof by this one; of one size. */
+/* The labels are distinct, so that no other key derived from a token and no
+ * other proof can be the same. Both proof labels have one size. */
 static const char key_label[] = "hoop control key 2";
 static const char client_label[] = "hoop control client proof 2     ";
 static const char coordinator_label[] = "hoop control coordinator proof 2";
@@ -78,7 +78,7 @@ auth_keys_deinit(struct auth_keys *keys)
     explicit_bzero(keys, sizeof(*keys));
 }
 
-/* label says who proves it. */
+/* label names the side that proves. */
 static enum hoop_status
 proof_make(const struct authentication *auth,
            const struct auth_keys *keys,

@@ -7,16 +7,17 @@
  *   Auth/Prove      proof         ->
  *                                     <- OK
  *
- * Once on each connection, before anything else is asked. The token itself is
- * never sent. A proof is HMAC-SHA256 with a key made of the token of the role,
- * over who proves it (so that neither can send back what it was told), the
- * role, both nonces, and, under TLS, what only this connection's ends know: it
- * proves nothing on another connection, to another side or for another role.
+ * This is done once on each connection, before any other request. The token
+ * itself is never sent. A proof is HMAC-SHA256 with a key derived from the
+ * token of the role. It covers which side proves it (so that a side cannot
+ * return the proof it received), the role, both nonces, and under TLS a value
+ * that only the two ends of this connection know. A proof is therefore useless
+ * on another connection, to the other side or for another role.
  *
- * The coordinator proves first: who does not know the token is told nothing by
- * a client but a role and a nonce. docs/rpc.md has the bytes.
+ * The coordinator proves first: a server that does not know the token learns
+ * only a role and a nonce from the client. docs/rpc.md specifies the bytes.
  *
- * Pure: no sockets. Thread: any, one at a time for an exchange.
+ * Pure: no sockets. Thread: any; calls for one exchange must not overlap.
  */
 
 #ifndef RPC_AUTHENTICATION_H
@@ -36,42 +37,45 @@ enum {
     AUTH_BINDING_MAX = 32,
 };
 
-/* What a side knows: a client one token, a coordinator those of all roles. */
+/* The keys a side knows: a client that of one token, a coordinator those of all
+ * roles. */
 struct auth_keys {
     bool is_known[ROLE_ANYBODY];
     uint8_t bytes[ROLE_ANYBODY][HMAC_BYTES];
 };
 
-/* NULL or empty: no token is known. */
+/* token may be NULL or empty: then no key is known. */
 enum hoop_status
 auth_keys_init_client(struct auth_keys *keys, const char *token);
-/* secret: the token of all jobs. Handle: HOOP_E_INVALID, HOOP_E_DENIED (it is
- * no secret, see role_token()). */
+/* secret is the token of all jobs. Handle: HOOP_E_INVALID, HOOP_E_DENIED (it is
+ * not a job's secret, see role_token()). */
 enum hoop_status
 auth_keys_init_coordinator(struct auth_keys *keys, const char *secret);
 bool
 auth_keys_are_known(const struct auth_keys *keys);
-/* Wipes them. */
+/* Erase the keys from memory. */
 void
 auth_keys_deinit(struct auth_keys *keys);
 
 enum auth_stage {
     AUTH_NEW,
-    AUTH_CHALLENGED, /* nonces are exchanged */
-    AUTH_PROVED,     /* both know that the other knows */
+    AUTH_CHALLENGED, /* nonces have been exchanged */
+    AUTH_PROVED,     /* both sides have proved that they know the token */
 };
 
-/* One side's view of a connection's; zeroed: it has not begun. */
+/* The state of the exchange on one side of a connection. Zeroed: it has not
+ * begun. */
 struct authentication {
     enum auth_stage stage;
     enum role role;
     uint8_t client_nonce[AUTH_NONCE_BYTES];
     uint8_t coordinator_nonce[AUTH_NONCE_BYTES];
-    size_t n_binding; /* of the connection's TLS; 0: plain */
+    size_t n_binding; /* from the connection's TLS; 0: no TLS */
     uint8_t binding[AUTH_BINDING_MAX];
 };
 
-/* The client's: what to ask, what to make of the reply and say then. */
+/* The client's functions: auth_begin() makes the challenge, auth_prove() checks
+ * the reply and makes the client's proof. */
 enum hoop_status
 auth_begin(struct authentication *auth,
            const struct auth_keys *keys,
@@ -83,16 +87,16 @@ auth_prove(struct authentication *auth,
            const struct auth_challenge_reply *reply,
            struct auth_prove_request *out_request);
 
-/* The coordinator's. It may be challenged again, which forgets what was before,
- * until it was proved. Handle: HOOP_E_PRECONDITION (it knows no token, or
- * enough has been proved). */
+/* The coordinator's functions. A new challenge before the proof replaces the
+ * one before. Handle: HOOP_E_PRECONDITION (the coordinator has no token, or the
+ * client has proved it already). */
 enum hoop_status
 auth_challenge(struct authentication *auth,
                const struct auth_keys *keys,
                const struct auth_challenge_request *request,
                struct auth_challenge_reply *out_reply);
-/* A challenge is good for one attempt. Handle: HOOP_E_PRECONDITION (none came
- * before), HOOP_E_UNAUTHENTICATED. */
+/* Check the client's proof. A challenge allows one attempt. Handle:
+ * HOOP_E_PRECONDITION (there was no challenge), HOOP_E_UNAUTHENTICATED. */
 enum hoop_status
 auth_verify(struct authentication *auth,
             const struct auth_keys *keys,

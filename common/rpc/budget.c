@@ -1,4 +1,4 @@
-/* rpc/budget.c - bytes that a coordinator holds on behalf of others */
+/* rpc/budget.c - limits on the bytes that a coordinator holds for clients */
 
 #include "rpc/budget.h"
 

@@ -1,16 +1,16 @@
 /*
- * rpc/budget.h - bytes that a coordinator holds on behalf of others
+ * rpc/budget.h - limits on the bytes that a coordinator holds for clients
  *
- * Whatever a client can make the coordinator keep is charged to the account of
- * its connection: input that is not complete, requests that are parked and what
- * they keep, replies that wait for the disk or that the client has not read.
- * Accounts are summed up by role, and each role has its own share, so that
- * strangers and those with a lesser token leave workers theirs. The limits of
- * one connection and of each role are rows of a table made of base/limits.h; all
- * roles together are the limit in all.
+ * Whatever a client can make the coordinator hold is charged to the account of
+ * its connection: incomplete input, parked requests and what they keep, replies
+ * that wait for the disk or have not been read by the client. Each role has its
+ * own share of the total, so that unauthenticated clients and those with a
+ * lesser token cannot use up the workers' share. The limits of a connection and
+ * of a role are rows of a table built from base/limits.h; the shares of all
+ * roles add up to the overall limit.
  *
- * What exceeds a limit is refused; the text names the limit and the value.
- * Thread: one at a time.
+ * A charge beyond a limit is refused; the text names the limit and the value.
+ * Thread: calls must not overlap.
  */
 
 #ifndef RPC_BUDGET_H
@@ -27,11 +27,11 @@ enum {
     BUDGET_ROLES = ROLE_ANYBODY + 1,
 };
 
-/* What may be held, in bytes. */
+/* Limits in bytes. */
 struct budget_limits {
-    size_t message;    /* of one request, with its envelope */
-    size_t connection; /* on behalf of one connection */
-    size_t role;       /* on behalf of all connections of the role */
+    size_t message;    /* of one request with its envelope */
+    size_t connection; /* held for one connection */
+    size_t role;       /* held for all connections of the role */
 };
 
 struct budget {
@@ -39,41 +39,44 @@ struct budget {
     size_t n_bytes[BUDGET_ROLES];
 };
 
-/* A connection's. */
+/* The account of a connection. */
 struct budget_account {
     struct budget *budget;
     enum role role;
     size_t n_bytes;
 };
 
-/* Where tokens are asked for, strangers may send little. */
+/* Initialise for a coordinator with a token: unauthenticated clients may send
+ * only small messages. */
 void
 budget_init(struct budget *budget);
-/* Where no token is known, everybody is a stranger until he has been served:
- * a message of theirs may be as large as a worker's. */
+/* Initialise for a coordinator without a token: every client is unauthenticated
+ * until its first request is served, so its messages may be as large as a
+ * worker's. */
 void
 budget_init_open(struct budget *budget);
 
-/* In all. */
+/* Return the bytes held for all roles together. */
 size_t
 budget_n_bytes(const struct budget *budget);
 
-/* An account of nothing, of a stranger. */
+/* Initialise an empty account of an unauthenticated client. */
 void
 budget_account_init(struct budget_account *account, struct budget *budget);
 
-/* The limits that hold for it. */
+/* Return the limits that apply to the account. */
 const struct budget_limits *
 budget_account_limits(const struct budget_account *account);
 
-/* Handle: HOOP_E_EXHAUSTED. */
+/* Charge bytes. Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 budget_charge(struct budget_account *account, size_t n_bytes);
-/* Of what was charged. */
+/* Release bytes that were charged. */
 void
 budget_release(struct budget_account *account, size_t n_bytes);
 
-/* What is charged goes on as role's, even above its limits. */
+/* Move the account to role with all that is charged, even beyond the role's
+ * limits. */
 void
 budget_account_move(struct budget_account *account, enum role role);
 

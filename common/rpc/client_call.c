@@ -24,7 +24,7 @@ client_call_destroy(struct client_call *call)
 
 DEFINE_CLEANUP(struct client_call *, client_call_destroy)
 
-/* *out_copy stays NULL for no bytes. */
+/* *out_copy is not written if there are no bytes. */
 static enum hoop_status
 bytes_copy(struct message_span span, uint8_t **out_copy)
 {

@@ -1,7 +1,7 @@
 /*
  * rpc/client_call.h - one call of a client, from its start to its answer
  *
- * A part of rpc_client.c, which owns the lists that calls stand in.
+ * A part of rpc_client.c, which owns the lists of calls.
  */
 
 #ifndef RPC_CLIENT_CALL_H
@@ -23,15 +23,15 @@ struct client_call {
     uint8_t *body; /* of the request */
     size_t n_body;
     uint64_t timeout_ms;
-    uint64_t grace_ms; /* still to come; 0 once it has begun */
+    uint64_t grace_ms; /* remaining grace period; 0 once it has begun */
     uint64_t deadline_ns;
     bool is_poll;
     bool tries_once;
-    unsigned n_sent; /* times */
+    unsigned n_sent; /* how many times the call was sent */
     rpc_answer_fn *on_answer;
     void *owner;
 
-    enum hoop_status status; /* of the answer, when finished */
+    enum hoop_status status; /* of the answer, once finished */
     char *message;           /* NULL: empty */
     uint8_t *answer;
     size_t n_answer;
@@ -39,24 +39,28 @@ struct client_call {
 
 TAILQ_HEAD(client_calls, client_call);
 
-/* The call and its body are copied; id and lists are the caller's. */
+/* Create a call with a copy of its arguments and body. The caller sets the id
+ * and adds it to a list. */
 enum hoop_status
 client_call_create(const struct rpc_call *call, struct client_call **out_call);
-/* Of a call that stands in no list. NULL is fine. */
+/* The call must not be in a list. NULL is allowed. */
 void
 client_call_destroy(struct client_call *call);
 
-/* Keeps the answer; without memory for it, one that says so. */
+/* Store the answer. Without memory for it, the stored answer has
+ * HOOP_E_EXHAUSTED. */
 void
 client_call_complete(struct client_call *call, const struct rpc_answer *answer);
-/* Hands the kept answer to on_answer. */
+/* Pass the stored answer to on_answer. */
 void
 client_call_answer(struct client_call *call);
 
-/* By the id that the frame carries, the lower 31 bits. NULL: none. */
+/* Find a call by the id in a frame, which is the lower 31 bits of its id. NULL:
+ * there is none. */
 struct client_call *
 client_calls_find(const struct client_calls *calls, uint32_t frame_id);
-/* Takes it out of the list. NULL: none. */
+/* Remove the call with this id from the list and return it. NULL: there is
+ * none. */
 struct client_call *
 client_calls_take(struct client_calls *calls, uint64_t id);
 

@@ -1,16 +1,18 @@
 /*
- * rpc/connection_pool.c - how many connections there may be, and whose
+ * rpc/connection_pool.c - limit the number of connections, and choose which to
+ * close
  *
- * NONE -> STRANGER -> KNOWN -> NONE
- *              `-> NONE
+ *   NONE -> UNAUTHENTICATED -> AUTHENTICATED -> NONE
+ *                      `-> NONE
  *
- * Strangers stand in three lists: by age, for those that take too long; by when
- * they were last heard, in all and in their network, for those that make room.
- * Networks stand in classes by how many strangers they have, to a power of two,
- * so that crowds are found without looking at all.
+ * Unauthenticated connections are in three lists: by age, for their time limit;
+ * and by when something was last received, in total and per network, for making
+ * room. Networks are grouped in classes by their number of unauthenticated
+ * connections, in powers of two, so that the largest are found without a search
+ * of all.
  */
 
-/* Without memory an insertion leaves the element out instead of exiting. */
+/* If there is no memory, an insertion skips the element instead of exiting. */
 #define HASH_NONFATAL_OOM 1
 
 #include "rpc/connection_pool.h"
@@ -38,27 +40,32 @@ struct pool_network {
     struct address_network key;
     bool is_loopback;
     size_t n_unauthenticated;
-    struct pool_list strangers;     /* the longest silent first */
-    TAILQ_ENTRY(pool_network) link; /* of its class */
+    struct pool_list strangers;     /* longest silent first */
+    TAILQ_ENTRY(pool_network) link; /* in its class */
     UT_hash_handle hh;
 };
 
 struct connection_pool {
-    struct loop_timer *patience; /* with the oldest stranger */
+    struct loop_timer *patience; /* time limit of the oldest unauthenticated
+                                    connection */
     struct connection_pool_limits limits;
     pool_close_fn *close;
     size_t n_unauthenticated;
     size_t n_known[ROLE_ANYBODY];
     uint64_t n_closed;
     struct pool_network *networks;
-    struct network_list classes[CLASSES]; /* of 2^i to 2^(i+1) - 1 strangers */
-    struct pool_list by_age;              /* strangers, the oldest first */
-    struct pool_list by_activity; /* strangers, the longest silent first */
+    /* Class i: networks with 2^i to 2^(i+1) - 1 unauthenticated connections. */
+    struct network_list classes[CLASSES];
+    struct pool_list by_age;      /* unauthenticated connections,
+                                             oldest first */
+    struct pool_list by_activity; /* unauthenticated connections, longest
+                                     silent first */
 };
 
 DEFINE_CLEANUP(struct connection_pool *, connection_pool_destroy)
 
-/* As many connections as this process may have, less what else it opens. */
+/* Return how many connections the descriptor limit allows beside the other open
+ * files. */
 static size_t
 descriptors_room(void)
 {
@@ -164,7 +171,7 @@ connections_count(const struct connection_pool *pool)
     return n;
 }
 
-/* The first of a list, if it has been silent for long enough. */
+/* Return first if it has been silent long enough, else NULL. */
 static struct pool_entry *
 silent_first(const struct connection_pool *pool, struct pool_entry *first)
 {
@@ -206,7 +213,8 @@ connection_pool_first_to_go(const struct connection_pool *pool,
     return second->active_ns < first->active_ns ? second : first;
 }
 
-/* Few networks are visited, since each of these classes has a part of all. */
+/* The loop visits few networks, since each network of these classes has a large
+ * part of all connections. */
 bool
 connection_pool_make_room(struct connection_pool *pool)
 {
@@ -230,7 +238,7 @@ connection_pool_is_full(const struct connection_pool *pool)
     return connections_count(pool) >= pool->limits.n_all_max;
 }
 
-/* NULL: there is no memory for one. */
+/* Find or create the network of an address. NULL: there is no memory. */
 static struct pool_network *
 network_take(struct connection_pool *pool, const struct address *address)
 {
@@ -253,7 +261,7 @@ network_take(struct connection_pool *pool, const struct address *address)
     return NULL;
 }
 
-/* Of one that has strangers. */
+/* Return the class of a network that has unauthenticated connections. */
 static struct network_list *
 network_class(struct connection_pool *pool, const struct pool_network *network)
 {
@@ -261,7 +269,7 @@ network_class(struct connection_pool *pool, const struct pool_network *network)
                           (size_t)__builtin_clzl(network->n_unauthenticated)];
 }
 
-/* The network may be freed when it has none left. */
+/* Frees the network when its count becomes 0. */
 static void
 network_count(struct connection_pool *pool,
               struct pool_network *network,
@@ -278,7 +286,8 @@ network_count(struct connection_pool *pool,
     free(network);
 }
 
-/* A newcomer is one more of its network, which may be freed meanwhile. */
+/* Make room in the network for one more connection. This may free the
+ * network. */
 static enum hoop_status
 network_make_room(struct connection_pool *pool, struct pool_network *network)
 {
@@ -380,7 +389,7 @@ connection_pool_admit(struct connection_pool *pool,
                       struct pool_entry *entry,
                       enum role role)
 {
-    /* Those with a lesser token leave room for workers. */
+    /* Connections with a lesser token must leave room for workers. */
     const size_t n_max = role == ROLE_WORKER ? pool->limits.n_all_max
                                              : (pool->limits.n_all_max + 3) / 4;
 

@@ -1,17 +1,20 @@
 /*
- * rpc/connection_pool.h - how many connections there may be, and whose
+ * rpc/connection_pool.h - limit the number of connections, and choose which to
+ * close
  *
- * Anybody can connect to a coordinator, and stay. A stranger is a connection
- * whose owner has not shown that it may ask anything. Strangers are counted in
- * all and by network (net/address.h: an IPv4 address, or 64 bits of IPv6), and
- * each has a time in which to become known. Who is known is counted by role
- * and never closed for others.
+ * Any client can connect to a coordinator and stay. A connection is
+ * unauthenticated until its client has shown that it may make requests.
+ * Unauthenticated connections are counted in total and per network
+ * (net/address.h: an IPv4 address, or 64 bits of IPv6), and each must become
+ * authenticated within a time. Authenticated connections are counted per role
+ * and are never closed to make room.
  *
- * Who needs room closes the stranger that has been silent for longest, if that
- * is a second; so nobody who is about to show who they are is displaced by those
- * who come faster. Where networks have a quarter of all strangers each, it is one
- * of theirs: a crowd displaces itself. If there is none, the newcomer waits or is
- * turned away.
+ * To make room, the unauthenticated connection that has been silent longest is
+ * closed, if that is at least a second, so that fast newcomers cannot displace
+ * a client that is about to authenticate. If some networks have a quarter or
+ * more of all unauthenticated connections, one of theirs is chosen, so that a
+ * crowd displaces itself. If no connection can be closed, the newcomer waits or
+ * is turned away.
  *
  * Thread: the loop's.
  */
@@ -34,36 +37,39 @@ struct loop;
 struct pool_entry;
 struct pool_network;
 
-/* Close the connection, which leaves the pool before this returns. reason is
+/* Close the connection; it must leave the pool before this returns. reason is
  * for the log: "it has not shown a token in time". */
 typedef void
 pool_close_fn(struct pool_entry *entry, const char *reason);
 
 enum pool_entry_state {
-    POOL_ENTRY_NONE, /* has not entered, or has left */
+    POOL_ENTRY_NONE, /* not in the pool */
     POOL_ENTRY_UNAUTHENTICATED,
     POOL_ENTRY_AUTHENTICATED,
 };
 
-/* A part of a connection. Zeroed before it enters. */
+/* The part of a connection that the pool uses. Zeroed before it enters. */
 struct pool_entry {
     enum pool_entry_state state;
-    enum role role; /* KNOWN */
+    enum role role; /* set if AUTHENTICATED */
     uint64_t since_ns;
-    uint64_t active_ns; /* when it was last heard */
+    uint64_t active_ns; /* when something was last received */
     struct pool_network *network;
     TAILQ_ENTRY(pool_entry) by_age;
     TAILQ_ENTRY(pool_entry) by_activity;
     TAILQ_ENTRY(pool_entry) by_activity_in_network;
 };
 
-/* Zero: as limits.h has it, and for all what the process may open. */
+/* Zero means the value from base/limits.h; for n_all_max it means what the
+ * process's descriptor limit allows. */
 struct connection_pool_limits {
     size_t n_all_max;
-    size_t n_network_max; /* strangers of a network that is not this host ... */
-    size_t n_loopback_max; /* ... and of this host */
-    uint64_t patience_ms;  /* in which a stranger must become known */
-    uint64_t silence_ms; /* after which a stranger may make room for another */
+    size_t n_network_max;  /* unauthenticated connections of another host's
+                             network */
+    size_t n_loopback_max; /* unauthenticated connections of this host */
+    uint64_t patience_ms;  /* how soon a connection must authenticate */
+    uint64_t silence_ms;   /* how long a connection must have been silent
+                            before it may be closed to make room */
 };
 
 struct connection_pool_options {
@@ -75,54 +81,59 @@ struct connection_pool_options {
 enum hoop_status
 connection_pool_create(const struct connection_pool_options *options,
                        struct connection_pool **out_pool);
-/* After all entries have left. NULL is fine. */
+/* All entries must have left. NULL is allowed. */
 void
 connection_pool_destroy(struct connection_pool *pool);
 
-/* No more connections can be taken unless connection_pool_make_room(). */
+/* Return whether connection_pool_make_room() must succeed before another
+ * connection is accepted. */
 bool
 connection_pool_is_full(const struct connection_pool *pool);
 
-/* Closes the stranger that has been silent for longest, see above. False: all
- * that would have to go have been heard within the last second. */
+/* Close the connection that makes room first, see above. Returns false if none
+ * has been silent long enough. */
 bool
 connection_pool_make_room(struct connection_pool *pool);
 
-/* Closes this one, if it has been silent for a second. NULL: false. */
+/* Close this connection if it has been silent long enough, and return whether
+ * it was. entry may be NULL. */
 bool
 connection_pool_close_silent(struct connection_pool *pool,
                              struct pool_entry *entry);
 
-/* Which of two strangers makes room before the other. first may be NULL. */
+/* Return which of two unauthenticated connections makes room first. first may
+ * be NULL. */
 struct pool_entry *
 connection_pool_first_to_go(const struct connection_pool *pool,
                             struct pool_entry *first,
                             struct pool_entry *second);
 
-/* It has been silent for silent_ms; if that is long enough to make room, it is the
- * first to do so. Handle: HOOP_E_EXHAUSTED (its network has as many strangers as
- * it may, or no memory; the text says which): it is not in, close it. */
+/* Add an unauthenticated connection that has been silent for silent_ms. If that
+ * is long enough to make room, it is the first to do so. Handle:
+ * HOOP_E_EXHAUSTED (its network has too many unauthenticated connections, or
+ * there is no memory; the text says which): it was not added, close it. */
 enum hoop_status
 connection_pool_enter(struct connection_pool *pool,
                       struct pool_entry *entry,
                       const struct address *address,
                       uint64_t silent_ms);
-/* One that has not entered, or has left, is fine. */
+/* Remove the connection; no effect if it is not in the pool. */
 void
 connection_pool_leave(struct connection_pool *pool, struct pool_entry *entry);
 
-/* Something has come from it. */
+/* Note that something was received on the connection. */
 void
 connection_pool_hear(struct connection_pool *pool, struct pool_entry *entry);
 
-/* It is known from now on, in role. One that is known already is fine.
- * Handle: HOOP_E_EXHAUSTED (as many of that role as may be are connected). */
+/* Make the connection authenticated in role; no effect if it is already.
+ * Handle: HOOP_E_EXHAUSTED (too many connections of that role). */
 enum hoop_status
 connection_pool_admit(struct connection_pool *pool,
                       struct pool_entry *entry,
                       enum role role);
 
-/* How many strangers were closed or turned away since the beginning. */
+/* Return how many unauthenticated connections were closed or turned away so
+ * far. */
 uint64_t
 connection_pool_n_closed(const struct connection_pool *pool);
 

@@ -1,4 +1,5 @@
-/* rpc/control_stream.c - the bytes of a control connection, plain or under TLS */
+/* rpc/control_stream.c - the byte stream of a control connection, with or
+ * without TLS */
 
 #include "rpc/control_stream.h"
 
@@ -19,7 +20,7 @@ control_stream_close(struct control_stream *control_stream)
     control_stream->fd = -1;
 }
 
-/* Of a call that gave -1. */
+/* Raise the error of a call that returned -1. */
 static enum hoop_status
 control_stream_raise(const struct control_stream *control_stream, int error)
 {

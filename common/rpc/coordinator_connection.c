@@ -1,8 +1,8 @@
 /*
- * rpc/coordinator_connection.c - a client's connection, plain or under TLS
+ * rpc/coordinator_connection.c - the coordinator's end of a client's connection
  *
- * Nobody is called back from within a reply: what the socket does not take is
- * written in a turn of the loop of its own.
+ * coordinator_connection_reply() calls nobody back: what the socket does not
+ * accept at once is written in a later turn of the loop.
  */
 
 #include "rpc/coordinator_connection.h"
@@ -22,10 +22,10 @@
 #include "rpc/rpc_tls.h"
 
 enum {
-    /* Reads of one turn, so that the loop's others get theirs. */
+    /* Reads per turn, so that other users of the loop get their turn. */
     READS_MAX = 16,
-    /* So much of what it may hold may be replies that wait before no more
-     * requests are read. */
+    /* Up to one in REPLIES_PART of the connection's limit may be waiting
+     * replies before no more requests are read. */
     REPLIES_PART = 4,
 };
 
@@ -45,14 +45,14 @@ connection_move(struct coordinator_connection *connection,
         state_move(connection_states, "connection", connection->state, next);
 }
 
-/* What a client that knows no TLS can make something of: a fatal alert. */
+/* Send a fatal TLS alert, which a client without TLS recognises. */
 static enum hoop_status
 send_plain_alert(const struct coordinator_connection *connection)
 {
     static const uint8_t alert[] = {TLS_ALERT, 3, 3, 0, 2, 2, 40};
     uint8_t rest[4 * SP_HELLO_BYTES];
 
-    /* What is not read when it is closed would take the alert with it. */
+    /* Closing the socket with unread input would discard the alert. */
     if (recv(connection->control_stream.fd, rest, sizeof(rest), MSG_DONTWAIT) >=
         0)
         (void)!send(connection->control_stream.fd, alert, sizeof(alert),
@@ -84,7 +84,8 @@ connection_secure(struct coordinator_connection *connection)
     return HOOP_OK;
 }
 
-/* What the reader's memory has become, in the account; growing was charged. */
+/* Release the charge for memory that the reader has given back. Growth was
+ * charged before. */
 static void
 room_settle(struct coordinator_connection *connection)
 {
@@ -96,7 +97,8 @@ room_settle(struct coordinator_connection *connection)
     connection->n_room_charged = n_room;
 }
 
-/* HOOP_E_EXHAUSTED: the frame that comes cannot be kept. */
+/* Charge the memory for the next read. HOOP_E_EXHAUSTED: the incoming frame
+ * cannot be kept. */
 static enum hoop_status
 room_charge(struct coordinator_connection *connection)
 {
@@ -112,7 +114,7 @@ room_charge(struct coordinator_connection *connection)
     return HOOP_OK;
 }
 
-/* The rest of the frame that comes is read to nowhere, and it is answered. */
+/* Discard the rest of the incoming frame, and answer it. */
 static enum hoop_status
 frame_skip(struct coordinator_connection *connection)
 {
@@ -122,7 +124,7 @@ frame_skip(struct coordinator_connection *connection)
     return connection->events->on_skipped(connection, id);
 }
 
-/* The size that the next frame announces is more than its sender may send. */
+/* Refuse the next frame, whose announced size exceeds its sender's limit. */
 static enum hoop_status
 frame_refuse(struct coordinator_connection *connection, size_t n_bytes)
 {
@@ -152,8 +154,8 @@ connection_take_frame(struct coordinator_connection *connection)
                : status;
 }
 
-/* Too many replies wait, or one that is charged to nobody: see
- * connection_arm(). */
+/* Return whether no requests are read now, because too many replies wait or one
+ * is not charged. */
 static bool
 is_held_back(const struct coordinator_connection *connection)
 {
@@ -163,7 +165,7 @@ is_held_back(const struct coordinator_connection *connection)
                    REPLIES_PART;
 }
 
-/* HOOP_E_PENDING: what has come is used up, or may not be yet. */
+/* Process what has been read. HOOP_E_PENDING: it is used up, or held back. */
 static enum hoop_status
 connection_take_frames(struct coordinator_connection *connection)
 {
@@ -207,14 +209,15 @@ connection_read(struct coordinator_connection *connection)
     return HOOP_OK;
 }
 
-/* HOOP_E_PENDING: all that has come is read, or enough for a turn. */
+/* HOOP_E_PENDING: everything that has arrived is read, or enough for this
+ * turn. */
 static enum hoop_status
 connection_receive(struct coordinator_connection *connection)
 {
     enum hoop_status status = HOOP_E_PENDING;
 
     connection->events->on_heard(connection);
-    /* What was held back before. */
+    /* Frames that were held back before. */
     if (connection->state == CONNECTION_READY)
         status = connection_take_frames(connection);
     for (int turn = 0; status == HOOP_E_PENDING && !is_held_back(connection) &&
@@ -286,7 +289,7 @@ connection_on_ready(void *owner, enum loop_interest ready)
     const bool was_held_back = is_held_back(connection);
     if (status == HOOP_OK || status == HOOP_E_PENDING)
         status = connection_send(connection);
-    /* Of requests that are there already the socket does not tell. */
+    /* The socket does not signal requests that have been read already. */
     if ((status == HOOP_OK || status == HOOP_E_PENDING) && was_held_back &&
         !is_held_back(connection))
         status = connection_receive(connection);
@@ -309,7 +312,7 @@ coordinator_connection_reply(struct coordinator_connection *connection,
         connection->leaving = exchange;
         sp_writer_take_frame(&connection->writer, exchange->frame_id,
                              STEAL(exchange->reply), exchange->n_reply);
-        /* If it fails, so it does again when the loop comes to it. */
+        /* A failure will occur again in the loop, which then handles it. */
         (void)sp_writer_send(&connection->writer, &connection->control_stream);
     } else {
         STAILQ_INSERT_TAIL(&connection->replies, exchange, queued);
@@ -388,7 +391,7 @@ coordinator_connection_destroy(struct coordinator_connection *connection)
     control_stream_close(&connection->control_stream);
     sp_reader_deinit(&connection->reader);
     sp_writer_deinit(&connection->writer);
-    /* Exchanges have released theirs. */
+    /* Exchanges have released their charges. */
     budget_release(&connection->account, connection->account.n_bytes);
     free(connection);
 }

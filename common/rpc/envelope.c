@@ -1,4 +1,4 @@
-/* rpc/envelope.c - what every request and reply carries around its body */
+/* rpc/envelope.c - the common part of every request and reply */
 
 #include "rpc/envelope.h"
 
@@ -64,7 +64,8 @@ span_of(struct unpack_view view)
     return (struct message_span){view.bytes, view.n_bytes};
 }
 
-/* A token in it was sent for nothing: whoever listens has it now. */
+/* A request with a token is refused, because a listener on the network has the
+ * token now. */
 static enum hoop_status
 token_refuse(void)
 {
@@ -75,7 +76,7 @@ token_refuse(void)
                        ENVELOPE_VERSION_TOKEN_PROVED);
 }
 
-/* False: more pairs than allowed, or half a pair. */
+/* Returns false if there are more pairs than allowed, or half a pair. */
 static bool
 metadata_unpack(struct unpack *unpack,
                 struct envelope_request *request,
@@ -98,7 +99,7 @@ metadata_unpack(struct unpack *unpack,
     return true;
 }
 
-/* The id stood fourth in every version so far: worth a try. */
+/* The id was the fourth field in every version so far, so try to read it. */
 static enum hoop_status
 version_refuse(struct unpack *unpack,
                uint64_t version,
@@ -120,7 +121,8 @@ version_refuse(struct unpack *unpack,
                            : "");
 }
 
-/* Reads the fields after the version; what is wrong is latched, or said. */
+/* Read the fields after the version. Returns false if the client id or the
+ * metadata is invalid; other errors are latched in unpack. */
 static bool
 request_unpack(struct unpack *unpack,
                struct envelope_request *request,

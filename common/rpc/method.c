@@ -1,4 +1,4 @@
-/* rpc/method.c - the table of all methods of the control plane */
+/* rpc/method.c - the table of all RPC methods */
 
 #include "rpc/method.h"
 

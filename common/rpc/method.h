@@ -1,5 +1,5 @@
 /*
- * rpc/method.h - the table of all methods of the control plane
+ * rpc/method.h - the table of all RPC methods
  *
  * docs/rpc.md lists them in the same order; a test compares the two.
  */
@@ -12,7 +12,7 @@
 
 #include "base/role.h"
 
-/* In the order of the table. */
+/* The order is that of the table. */
 enum method_id {
     METHOD_RENDEZVOUS_JOIN,
     METHOD_RENDEZVOUS_LEAVE,
@@ -43,11 +43,14 @@ enum method_id {
     METHOD_AUTH_PROVE,
 };
 
-/* What happens when a request arrives twice, because it was sent again. */
+/* What happens if a request arrives twice because the client has sent it
+ * again. */
 enum method_effect {
-    METHOD_READS,   /* changes nothing: answered again */
-    METHOD_REPEATS, /* changes something, but twice is as good as once */
-    METHOD_CHANGES, /* applied once: the first reply is kept and repeated */
+    METHOD_READS,   /* it changes nothing and is answered again */
+    METHOD_REPEATS, /* it changes something, but applying it twice does no
+                       harm */
+    METHOD_CHANGES, /* it is applied once; the first reply is kept and sent
+                       again */
 };
 
 enum method_answer {
@@ -60,19 +63,20 @@ struct method {
     const char *name; /* "hoop.v1.<Service>/<Method>" */
     enum method_effect effect;
     enum method_answer answer;
-    enum role role;          /* the least that may call it */
+    enum role role;          /* the least privileged role that may call it */
     const char *description; /* one line */
 };
 
-/* n_name bytes, which need no final 0. NULL: there is no such method. */
+/* Find a method by its name of n_name bytes, which need no final 0. NULL: there
+ * is no such method. */
 const struct method *
 method_find(const char *name, size_t n_name);
 
-/* Never NULL. */
+/* Return the method's row; never NULL. */
 const struct method *
 method_of(enum method_id id);
 
-/* The table in its order; NULL from method_count() on. */
+/* The table in its order; method_at() returns NULL from method_count() on. */
 size_t
 method_count(void);
 const struct method *

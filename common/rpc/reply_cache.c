@@ -1,10 +1,11 @@
 /*
- * rpc/reply_cache.c - a request that arrives again is not applied again
+ * rpc/reply_cache.c - replies kept so that a repeated request is not applied
+ * again
  *
- * Clients stand in a list, the longest silent first; each has its entries in
- * a hash by id and its finished ones in a list, the oldest first. Ids grow,
- * so that one number per client, the floor, remembers all that was evicted. For
- * how long a request may be sent again is part of its reply's key.
+ * Clients are in a list, longest silent first. Each has a hash of its entries
+ * by id and a list of the finished ones, oldest first. Ids grow, so one number
+ * per client, the floor, covers all evicted replies. A reply's key includes how
+ * long its request may be sent again.
  */
 
 #include "rpc/reply_cache.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-/* Without memory an insertion leaves the element out instead of exiting. */
+/* If there is no memory, an insertion skips the element instead of exiting. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -26,10 +27,10 @@
 
 struct cache_entry {
     uint64_t id;
-    void *owner; /* running; NULL: finished */
+    void *owner; /* set while running; NULL: finished */
     uint8_t *reply;
     size_t n_reply;
-    TAILQ_ENTRY(cache_entry) link; /* in finished */
+    TAILQ_ENTRY(cache_entry) link; /* in the client's finished list */
     UT_hash_handle hh;
 };
 
@@ -40,13 +41,15 @@ struct cache_client {
     struct cache_entry *by_id;
     struct cache_entries finished;
     size_t n_finished;
-    uint64_t floor;         /* the greatest id whose reply is forgotten */
-    size_t n_table;         /* bytes of by_id's own memory, as counted */
-    uint64_t due_ms;        /* the latest of all its requests */
-    uint64_t term_ms;       /* the longest of them */
-    uint64_t floor_term_ms; /* as it was put with the floor */
+    uint64_t floor;         /* the greatest id whose reply is evicted */
+    size_t n_table;         /* counted bytes of the table by_id */
+    uint64_t due_ms;        /* the latest due_ms of all its requests */
+    uint64_t term_ms;       /* the longest term_ms of all its requests */
+    uint64_t floor_term_ms; /* the term recorded with the floor */
     TAILQ_ENTRY(cache_client) link;
-    TAILQ_ENTRY(cache_client) kept; /* while something is finished */
+    TAILQ_ENTRY(cache_client)
+    kept; /* in keeping, while it has finished
+                                       entries */
     UT_hash_handle hh;
 };
 
@@ -54,12 +57,13 @@ TAILQ_HEAD(cache_clients, cache_client);
 
 struct reply_cache {
     struct reply_cache_bounds bounds;
-    struct reply_cache_journal journal; /* zeroed: nobody follows */
+    struct reply_cache_journal journal; /* zeroed: no copy is kept */
     struct cache_client *by_client;
-    struct cache_clients by_silence; /* the longest silent first */
-    struct cache_clients keeping;    /* of them, who have replies to evict */
+    struct cache_clients by_silence; /* longest silent first */
+    struct cache_clients keeping;    /* clients with finished entries,
+                                        longest silent first */
     size_t n_bytes;
-    uint64_t looked_ms; /* for clients of which nothing is due */
+    uint64_t looked_ms; /* time of the last reply_cache_expire() */
 };
 
 enum hoop_status
@@ -77,7 +81,7 @@ reply_cache_create(const struct reply_cache_bounds *bounds,
     return HOOP_OK;
 }
 
-/* Of a request, big-endian; the floor stands where no id is, at 0, with a term of 0. */
+/* The journal key of a reply, big-endian. The floor has id 0 and term 0. */
 struct journal_key {
     uint8_t client[ENVELOPE_CLIENT_BYTES];
     uint64_t id;
@@ -119,7 +123,7 @@ journal_erase(const struct reply_cache *cache,
                                  : sizeof(stored.client)});
 }
 
-/* What the allocator takes for it, its own word before it included. */
+/* Return what the allocator uses for memory, including its header. */
 static size_t
 memory_bytes(void *memory)
 {
@@ -132,7 +136,7 @@ table_bytes(UT_hash_table *table)
     return table ? memory_bytes(table) + memory_bytes(table->buckets) : 0;
 }
 
-/* After each change of the table: it grows with what is in it. */
+/* Count the table's memory again; call after each change of the table. */
 static void
 table_count(struct reply_cache *cache, struct cache_client *client)
 {
@@ -143,14 +147,15 @@ table_count(struct reply_cache *cache, struct cache_client *client)
     client->n_table = n_table;
 }
 
-/* A floor's value, big-endian. Earlier releases had no term. */
+/* The journal value of the floor, big-endian. Earlier releases stored no
+ * term. */
 struct journal_floor {
     uint64_t floor;
     uint64_t term_ms;
 };
 
-/* This id, and all before it, are forgotten. They may be sent again for as long
- * as the longest term lasts. */
+/* Record that the replies up to id are evicted. Their requests may be sent
+ * again for as long as the longest term. */
 static void
 floor_raise(struct reply_cache *cache, struct cache_client *client, uint64_t id)
 {
@@ -240,7 +245,7 @@ is_idle(const struct cache_client *client)
     return HASH_COUNT(client->by_id) == client->n_finished;
 }
 
-/* The longest silent client that has nothing running. */
+/* Return the longest silent client that has nothing running. */
 static struct cache_client *
 client_silent(const struct reply_cache *cache)
 {
@@ -254,7 +259,7 @@ client_silent(const struct reply_cache *cache)
     return NULL;
 }
 
-/* NULL: no room and no memory. */
+/* Returns NULL if there is no room or no memory. */
 static struct cache_client *
 client_add(struct reply_cache *cache, const struct envelope_client *id)
 {
@@ -297,7 +302,7 @@ entry_add(struct reply_cache *cache,
           uint64_t id,
           void *owner)
 {
-    /* Running entries are bounded by the requests that a server holds. */
+    /* The server limits the number of running entries. */
     struct cache_entry *entry = calloc(1, sizeof(*entry));
 
     if (!entry)
@@ -341,7 +346,8 @@ client_evict_oldest(struct reply_cache *cache, struct cache_client *client)
     entry_remove(cache, client, oldest);
 }
 
-/* The oldest replies of the longest silent clients, until the rest fits. */
+/* Evict the oldest replies of the longest silent clients until the rest
+ * fits. */
 static void
 cache_evict(struct reply_cache *cache)
 {
@@ -393,7 +399,7 @@ reply_cache_begin(struct reply_cache *cache,
     return REPLY_CACHE_DONE;
 }
 
-/* NULL for no bytes as well as for no memory. */
+/* Returns NULL if there are no bytes or no memory. */
 static uint8_t *
 span_copy(struct message_span span)
 {
@@ -453,15 +459,15 @@ reply_cache_set_journal(struct reply_cache *cache,
     cache->journal = *journal;
 }
 
-/* A reply may be kept whose id is below the floor: others came later, and were
- * answered before it. */
+/* A kept reply may have an id below the floor, if later requests were answered
+ * before it. */
 static enum hoop_status
 entry_revive(struct reply_cache *cache,
              struct cache_client *client,
              const struct reply_cache_key *key,
              struct message_span reply)
 {
-    static char former; /* an owner, until it is finished */
+    static char former; /* stands in as owner until the entry is finished */
 
     if (entry_find(client, key->id))
         return error_raise(HOOP_E_DATA_LOSS, "a kept reply is there twice");

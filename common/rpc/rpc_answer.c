@@ -1,4 +1,4 @@
-/* rpc/rpc_answer.c - how an exchange, and a request, is answered */
+/* rpc/rpc_answer.c - how the server answers exchanges and requests */
 
 #include "rpc/rpc_answer.h"
 
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
-/* There is no room for its reply, as this thread's error text says. */
+/* There is no room for the reply; this thread's error text says why. */
 static void
 answer_give_up(struct rpc_server *server,
                struct rpc_exchange *exchange,
@@ -78,7 +78,7 @@ request_end(struct rpc_request *request)
     rpc_request_free(request);
 }
 
-/* In place of a reply that does not fit, one that says so. */
+/* Encode the reply, or if it is too large a failure that says so. */
 static enum hoop_status
 reply_encode(const struct envelope_reply *reply,
              uint8_t **out_bytes,
@@ -150,7 +150,8 @@ rpc_request_drop(struct rpc_request *request)
 void
 rpc_request_admit(struct rpc_request *request, enum role role)
 {
-    /* Where too many of the role are there already it stays a stranger. */
+    /* If too many connections of the role exist, this one stays
+     * unauthenticated. */
     if (request->exchange &&
         rpc_exchange_admit(request->exchange, role) != HOOP_OK)
         log_debug("rpc", "%s: %s", rpc_exchange_peer(request->exchange),

@@ -1,8 +1,8 @@
 /*
- * rpc/rpc_answer.h - how an exchange, and a request, is answered
+ * rpc/rpc_answer.h - how the server answers exchanges and requests
  *
- * A part of rpc_server.c, as which handlers know it: rpc_reply() and the like
- * are declared in rpc/rpc_server.h.
+ * A part of rpc_server.c. The functions for handlers, such as rpc_reply(), are
+ * declared in rpc/rpc_server.h.
  */
 
 #ifndef RPC_RPC_ANSWER_H
@@ -30,9 +30,11 @@ struct rpc_server {
     struct rpc_listener *listener;
     struct log_quota quota;
     struct reply_cache *cache;
-    uint64_t swept_ns; /* when it was last looked through for old ones */
+    uint64_t swept_ns; /* when expired clients were last removed from the
+                          cache */
     struct requests requests;
-    struct rpc_request *handling; /* whose on_request runs; NULL: none */
+    struct rpc_request *handling; /* the request whose on_request is running;
+                                     NULL: none */
     struct rpc_deferred deferred;
     struct auth_keys keys;
     struct rpc_server_counters counters;
@@ -54,17 +56,18 @@ struct envelope_reply
 rpc_answer_of(uint64_t id, enum hoop_status status, const char *message);
 
 /*
- * Takes exchange. The answer leaves when what it says is durable. Where no more
- * may be held for who asked, one to a method that only reads says so; who has
- * changed something loses the connection instead, and asks again.
+ * Send a reply when the state that it reports is durable. Takes exchange. If no
+ * more bytes may be held for the client, a method that only reads is answered
+ * with a failure; for other methods the connection is closed, so that the
+ * client asks again.
  */
 void
 rpc_answer_send(struct rpc_server *server,
                 struct rpc_exchange *exchange,
                 const struct rpc_answer_bytes *answer);
 
-/* Takes exchange: an answer of the server itself, which says nothing of what
- * has changed. It waits for nothing: who asks too much must not be held. */
+/* Send a reply of the server itself, which reports no state and so leaves at
+ * once: a client that asks too much must not be held. Takes exchange. */
 void
 rpc_answer_refuse(struct rpc_server *server,
                   struct rpc_exchange *exchange,

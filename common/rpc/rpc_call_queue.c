@@ -1,10 +1,11 @@
 /*
- * rpc/rpc_call_queue.c - calls that other threads leave for a client, and wait for
+ * rpc/rpc_call_queue.c - blocking calls that other threads make through a
+ * client's loop
  *
- * The waiting thread and the loop share a note, which the last of them frees:
- * a waiter whose loop is stuck may leave, and a client may be destroyed as
- * soon as the answer is on the note. A waiter that is interrupted leaves its
- * note once more, for the loop to give up the call.
+ * The waiting thread and the loop share a note, which the last of them frees: a
+ * waiter may leave if the loop is stuck, and a client may be destroyed as soon
+ * as the answer is in the note. A waiter that is interrupted queues its note
+ * once more, so that the loop cancels the call.
  */
 
 #include "rpc/rpc_call_queue.h"
@@ -27,19 +28,21 @@
 #include "net/loop.h"
 #include "rpc/rpc_client.h"
 
-/* The loop answers at the deadline; this much later it must be stuck. */
+/* The loop answers at the deadline; if it has not this much later, it is
+ * stuck. */
 static const uint64_t CALL_QUEUE_GRACE_MS = 2000;
 
-/* What was interrupted is answered by then, or left: a signal has 100 ms. */
+/* How long an interrupted call may still be answered; a signal should be
+ * handled within 100 ms. */
 static const uint64_t CALL_QUEUE_TAKE_BACK_MS = 40;
 
 struct note {
     STAILQ_ENTRY(note) link;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects what follows */
     pthread_cond_t is_done;
     const struct rpc_call *call; /* NULL: the waiter has left */
     int n_refs;
-    uint64_t id; /* of the call; 0: it has not begun */
+    uint64_t id; /* of the call; 0: it has not started */
     bool has_answer;
     enum hoop_status status;
     char *message;
@@ -50,7 +53,7 @@ STAILQ_HEAD(notes, note);
 
 struct rpc_call_queue {
     struct rpc_client *client;
-    pthread_mutex_t lock; /* of notes */
+    pthread_mutex_t lock; /* protects notes */
     struct notes notes;
     int wakeup_fd;
     struct loop_watch *wakeup;
@@ -76,7 +79,7 @@ note_create(const struct rpc_call *call)
     return note;
 }
 
-/* Releases the lock, and the note if it was the last. */
+/* Releases the lock, and frees the note with its last reference. */
 static void
 note_unref(struct note *note)
 {
@@ -92,13 +95,14 @@ note_unref(struct note *note)
     free(note);
 }
 
-/* With the lock held, which it releases. */
+/* Called with the lock, which is released. */
 static void
 note_answer(struct note *note, const struct rpc_answer *answer)
 {
     const size_t n_body = answer->body.n_bytes;
 
-    /* It was left once more meanwhile. */
+    /* The waiter's interruption has queued the note again after it was
+     * answered. */
     if (note->has_answer) {
         note_unref(note);
         return;
@@ -168,7 +172,8 @@ call_queue_on_wakeup(void *owner, enum loop_interest ready)
     uint64_t rings;
 
     (void)ready;
-    /* Silenced first: a note that comes later rings again. */
+    /* Reset the descriptor first: a note that is queued later signals it
+     * again. */
     if (read(call_queue->wakeup_fd, &rings, sizeof(rings)) < 0)
         return;
     while ((note = call_queue_take(call_queue)))
@@ -234,16 +239,18 @@ call_queue_put(struct rpc_call_queue *call_queue, struct note *note)
 {
     const uint64_t one = 1;
 
-    /* Rung under the lock: once the note is taken, the queue may go. */
+    /* Signal while holding the lock: once the note is taken, the queue may be
+     * destroyed. */
     pthread_mutex_lock(&call_queue->lock);
     STAILQ_INSERT_TAIL(&call_queue->notes, note, link);
-    /* Fails only when the counter is full: then it rings already. */
+    /* A write fails only if the counter is full, and then the descriptor is
+     * readable already. */
     const ssize_t n = write(call_queue->wakeup_fd, &one, sizeof(one));
     (void)n;
     pthread_mutex_unlock(&call_queue->lock);
 }
 
-/* With the lock held. False: the loop did not answer. */
+/* Called with the lock. Returns false if there is no answer by the deadline. */
 static bool
 note_wait(struct note *note, uint64_t deadline_ns)
 {
@@ -266,7 +273,7 @@ due_ns_of(const struct rpc_call *call)
     return due_ms < 0 ? CLOCK_NEVER : clock_deadline_ns((uint64_t)due_ms);
 }
 
-/* The same, and what is due on the way without the lock. Handle:
+/* As note_wait(), but calls on_due when it is due, without the lock. Handle:
  * HOOP_E_TIMEOUT, HOOP_E_CANCELLED (interrupted). */
 static enum hoop_status
 note_wait_busily(struct note *note,
@@ -301,7 +308,7 @@ note_wait_busily(struct note *note,
     return interrupt_raise();
 }
 
-/* With the lock held, which it releases: the waiter leaves. */
+/* Called with the lock, which is released: the waiter leaves. */
 static void
 note_leave(struct note *note, struct rpc_call_queue *call_queue)
 {

@@ -1,5 +1,6 @@
 /*
- * rpc/rpc_call_queue.h - calls that other threads leave for a client, and wait for
+ * rpc/rpc_call_queue.h - blocking calls that other threads make through a
+ * client's loop
  *
  * A part of rpc_client.c: use rpc_client_call_wait().
  */
@@ -28,15 +29,16 @@ rpc_call_queue_create(struct loop *loop,
                       struct rpc_client *client,
                       struct rpc_call_queue **out_call_queue);
 
-/* Answers CANCELLED what has not been called yet. NULL is fine. */
+/* Answer HOOP_E_CANCELLED to calls that have not been started. NULL is
+ * allowed. */
 void
 rpc_call_queue_close(struct rpc_call_queue *call_queue);
 void
 rpc_call_queue_destroy(struct rpc_call_queue *call_queue);
 
 /*
- * Have the loop's thread call, and wait for the answer. A status that is not
- * HOOP_OK is the answer's, its message the error text. Thread: any but the
+ * Have the loop's thread make the call, and wait for the answer. Returns the
+ * answer's status, with its message as the error text. Thread: any but the
  * loop's.
  */
 enum hoop_status

@@ -1,11 +1,12 @@
 /*
- * rpc/rpc_client.c - a worker's side: NNG's request protocol on the loop
+ * rpc/rpc_client.c - the client of a coordinator: NNG's request protocol on a
+ * loop
  *
- * A call stands in one of three lists: queued (to be sent, again or for the
- * first time), sent, finished. When the connection is lost, what was sent is
- * queued again in front; ids stay, so the server knows a repetition. Answers
- * are given from a turn of the loop of their own: no caller and no
- * connection is on the stack when on_answer runs.
+ * A call is in one of three lists: queued (to be sent, for the first time or
+ * again), sent, finished. When the connection is lost, the sent calls are put
+ * before the queued ones; they keep their ids, so the server recognises
+ * repetitions. Answers are delivered in a turn of the loop of their own: no
+ * caller and no connection is on the stack when on_answer runs.
  */
 
 #include "rpc/rpc_client.h"
@@ -30,7 +31,7 @@
 enum client_stage {
     CLIENT_OPEN,
     CLIENT_DELIVERING, /* on_answer is on the stack */
-    CLIENT_DESTROYED,  /* ... and destroyed it */
+    CLIENT_DESTROYED,  /* on_answer has destroyed the client */
 };
 
 struct rpc_client {
@@ -38,28 +39,32 @@ struct rpc_client {
     struct envelope_client id;
     char address[LIMIT_ADDRESS];
     char job[LIMIT_NAME];
-    struct auth_keys keys; /* none is known without a token */
+    struct auth_keys keys; /* empty without a token */
     uint64_t last_id;
-    bool is_away; /* nothing has come since the connection was lost */
-    void (*on_change)(void *owner); /* of is_away; NULL: nobody is told */
+    bool is_away; /* nothing was received since the connection was lost */
+    void (*on_change)(void *owner); /* called when is_away changes; may be
+                                       NULL */
     void *watcher;                  /* owner of on_change */
 
     struct client_calls queued;
-    struct client_calls sent; /* all older than those that are queued */
+    struct client_calls sent; /* every sent call is older than every queued
+                                 one */
     struct client_calls finished;
-    size_t n_calls; /* queued and sent */
+    size_t n_calls; /* calls in queued and sent */
 
-    struct rpc_tls *rpc_tls; /* NULL: plain */
+    struct rpc_tls *rpc_tls; /* NULL: no TLS */
     struct rpc_link *link;
     struct rpc_call_queue *call_queue;
     struct loop_timer *deliver;
     struct loop_timer *deadline;
-    uint64_t deadline_ns; /* for which it is started, or CLOCK_NEVER */
+    uint64_t deadline_ns; /* the time for which the timer is set, or
+                             CLOCK_NEVER */
 };
 
 DEFINE_CLEANUP(struct rpc_client *, rpc_client_destroy)
 
-/* Takes call out of its list (queued or sent); its answer is due. */
+/* Move a call from its list (queued or sent) to finished, and schedule its
+ * answer. */
 static void
 call_finish(struct rpc_client *client,
             struct client_calls *list,
@@ -122,7 +127,8 @@ rpc_client_destroy(struct rpc_client *client)
 
     if (!client)
         return;
-    /* on_answer may destroy only once, and start no new calls. */
+    /* on_answer may destroy the client only once, and must not start calls
+     * after that. */
     assert(client->stage != CLIENT_DESTROYED);
     const enum client_stage stage = client->stage;
     client->stage = CLIENT_DESTROYED;
@@ -142,7 +148,7 @@ rpc_client_destroy(struct rpc_client *client)
         client_free(client);
 }
 
-/* Starts the timer unless it comes early enough as it is. */
+/* Set the timer unless it fires early enough already. */
 static void
 client_watch_deadline(struct rpc_client *client, uint64_t deadline_ns)
 {
@@ -154,7 +160,8 @@ client_watch_deadline(struct rpc_client *client, uint64_t deadline_ns)
     loop_timer_start(client->deadline, (uint64_t)left_ms);
 }
 
-/* Why there is no connection, without the address where it is the client's. */
+/* Return why there is no connection, without the address if it is the
+ * client's. */
 static const char *
 reason_of(const struct rpc_client *client)
 {
@@ -166,8 +173,8 @@ reason_of(const struct rpc_client *client)
     return is_named ? reason + n_address + 2 : reason;
 }
 
-/* What call was not answered for, of which the coordinator is no cause where
- * this side has nothing to connect with. */
+/* Say why call was not answered. If this side lacks the means to connect, the
+ * text does not blame the coordinator. */
 static void
 lateness_describe(const struct rpc_client *client,
                   const struct client_call *call,
@@ -196,8 +203,9 @@ lateness_describe(const struct rpc_client *client,
                  reason[0] ? "; last: " : "", reason);
 }
 
-/* What was sent may have been done. What is forbidden here is no answer of the
- * coordinator's, which would be final. */
+/* A call that was sent may have been applied. A connection that is forbidden
+ * here does not yield HOOP_E_DENIED, which would look like a final answer of
+ * the coordinator. */
 static enum hoop_status
 lateness_status(const struct rpc_client *client, const struct client_call *call)
 {
@@ -223,7 +231,7 @@ call_expire(struct rpc_client *client,
     call_finish(client, list, call, &late);
 }
 
-/* Who has asked may wait a little longer for the answer. */
+/* A call that was sent may wait for its grace period. */
 static void
 calls_prolong(struct client_calls *sent)
 {
@@ -281,7 +289,7 @@ call_encode(const struct rpc_client *client,
     snprintf(request.method, sizeof(request.method), "%s", call->method);
     memcpy(request.job, client->job, sizeof(request.job));
 
-    /* Calls that wait are far fewer than ids: this one is nobody else's. */
+    /* Far fewer calls wait than there are frame ids, so this one is unique. */
     out_frame->id = (uint32_t)call->id & SP_ID_MAX;
     const enum hoop_status status = envelope_request_encode(
         &request, &out_frame->bytes, &out_frame->n_bytes);
@@ -309,7 +317,7 @@ client_on_pull(void *owner, struct rpc_link_frame *out_frame)
     return HOOP_E_PENDING;
 }
 
-/* Asking again will not change the coordinator's release. */
+/* Asking again would not change the coordinator's release. */
 static enum hoop_status
 version_refuse(struct rpc_client *client)
 {
@@ -347,12 +355,12 @@ client_on_frame(void *owner, const struct sp_frame *frame)
     if (status != HOOP_OK)
         return error_pass(status);
 
-    /* Expired or cancelled in the meantime. */
+    /* No such call if it has expired or was cancelled meanwhile. */
     struct client_call *call = client_calls_find(&client->sent, frame->id);
     if (!call)
         return HOOP_OK;
 
-    /* A server that could not read the request does not know its id. */
+    /* The server answers with id 0 if it could not read the request. */
     if (reply.id != call->id && (reply.id != 0 || reply.status == HOOP_OK))
         return error_raise(HOOP_E_DATA_LOSS,
                            "the coordinator's reply to %s names request %llu, "
@@ -369,7 +377,7 @@ client_on_frame(void *owner, const struct sp_frame *frame)
     return HOOP_OK;
 }
 
-/* Those that try once, when no address could be connected to. */
+/* Fail the calls with tries_once, when no address could be connected to. */
 static void
 calls_give_up(struct rpc_client *client)
 {

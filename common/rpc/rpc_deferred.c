@@ -1,4 +1,4 @@
-/* rpc/rpc_deferred.c - replies that may not leave yet */
+/* rpc/rpc_deferred.c - replies that must wait until their state is durable */
 
 #include "rpc/rpc_deferred.h"
 
@@ -27,7 +27,7 @@ rpc_deferred_send(struct rpc_deferred *deferred,
         rpc_exchange_reply(exchange, bytes);
         return;
     }
-    /* As if the connection had been lost: the client asks again. */
+    /* Without memory, close the connection, so that the client asks again. */
     if (rpc_exchange_defer(exchange, bytes) != HOOP_OK) {
         rpc_exchange_break(exchange);
         return;

@@ -1,10 +1,10 @@
 /*
- * rpc/rpc_deferred.h - replies that may not leave yet
+ * rpc/rpc_deferred.h - replies that must wait until their state is durable
  *
- * Each waits for a number; the numbers ascend from one reply to the next, so
- * that a release ends where the first has to stay. Answers to who only reads may
- * pass all others for a while: what they say may then be forgotten again.
- * Thread: the loop's.
+ * Each reply waits for a number. The numbers ascend from one reply to the next,
+ * so a release stops at the first reply that must stay. Replies to reads may be
+ * allowed to pass all others for a while; the state that they report may then
+ * be lost again. Thread: the loop's.
  */
 
 #ifndef RPC_RPC_DEFERRED_H
@@ -39,8 +39,8 @@ struct rpc_deferred {
 void
 rpc_deferred_init(struct rpc_deferred *deferred);
 
-/* Takes exchange; the bytes are copied. The reply leaves at once if number has
- * been released, or it is a read's that may pass. */
+/* Send the reply at once if number has been released, or if it is a read and
+ * reads may pass; otherwise keep a copy. Takes exchange. */
 void
 rpc_deferred_send(struct rpc_deferred *deferred,
                   struct rpc_exchange *exchange,
@@ -48,11 +48,13 @@ rpc_deferred_send(struct rpc_deferred *deferred,
                   uint64_t number,
                   enum deferred_kind kind);
 
-/* From now on. DEFERRED_READS_PASS: those that wait leave, too. */
+/* Set whether reads may pass from now on. With DEFERRED_READS_PASS the waiting
+ * reads are sent too. */
 void
 rpc_deferred_pass(struct rpc_deferred *deferred, enum deferred_reads reads);
 
-/* number never shrinks. */
+/* Send the replies that wait for a number up to this one. number never
+ * decreases. */
 void
 rpc_deferred_release(struct rpc_deferred *deferred, uint64_t number);
 

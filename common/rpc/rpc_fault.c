@@ -1,6 +1,4 @@
-/*
- * rpc/rpc_fault.c - the coordinator fails on demand, at three moments of a call
- */
+/* rpc/rpc_fault.c - faults injected at three points of a coordinator's call */
 
 #include "rpc/rpc_fault.h"
 
@@ -14,12 +12,13 @@
 #include "rpc/rpc_exchange.h"
 
 enum {
-    /* A reply is sent when the socket has it: so much later the one who asked
-     * has it, too. */
+    /* A reply counts as sent when the socket has it; wait this long so that the
+     * client has it too. */
     LINGER_MS = 20,
 };
 
-/* "hoop.v1.Store/CompareSet" is "store_compare_set"; "" is no method. */
+/* Turn "hoop.v1.Store/CompareSet" into "store_compare_set"; other names become
+ * "". */
 static void
 op_of(const char *method, char out_op[FAULT_OP_MAX])
 {

@@ -1,10 +1,11 @@
 /*
- * rpc/rpc_fault.h - the coordinator fails on demand, at three moments of a call
+ * rpc/rpc_fault.h - faults injected at three points of a coordinator's call
  *
- * A call has come, and nothing was done; what it has changed is kept, and its
- * answer is about to leave; who asked has the answer. HOOP_DEBUG_FAULT says at which
- * call, "rank=coordinator,op=store_add,seq=3,at=send,do=kill" (fault/fault.h). A
- * part of the listeners.
+ * The points are: the call has arrived and nothing is done; its changes are
+ * stored and its answer is about to leave; the client has the answer.
+ * HOOP_DEBUG_FAULT says at which call, as in
+ * "rank=coordinator,op=store_add,seq=3,at=send,do=kill" (fault/fault.h). A part
+ * of the listeners.
  */
 
 #ifndef RPC_RPC_FAULT_H
@@ -19,12 +20,13 @@
 struct faults;
 struct rpc_exchange;
 
-/* The environment's; NULL, mostly: none. Handle: as faults_create(). */
+/* Read the faults from the environment; usually there are none, and the result
+ * is NULL. Handle: as faults_create(). */
 enum hoop_status
 rpc_faults_create(struct faults **out_faults);
 
-/* What is to happen to the process, does; what is to happen to the connection,
- * too. Whether the exchange is lost with it: drop it. */
+/* Inject the faults that are due at this point, to the process or to the
+ * connection. Returns whether the exchange is lost: the caller must drop it. */
 bool
 rpc_fault_takes(struct rpc_exchange *exchange, enum fault_point point);
 

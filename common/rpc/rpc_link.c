@@ -1,12 +1,13 @@
 /*
- * rpc/rpc_link.c - one connection to the coordinator, made again when lost
+ * rpc/rpc_link.c - a client's connection to the coordinator, made again when
+ * lost
  *
- * A name may have several addresses, and there may be several names: each
- * failure moves on to the next at once, and when all have failed they are
- * looked up again, since a coordinator that was moved keeps its name only. The
- * pause between two rounds doubles, but not to a second: so soon workers come
- * back. A reply resets it. Its random half keeps a thousand of them from coming
- * in the same instant.
+ * There may be several names, each with several addresses. After a failure the
+ * next address is tried at once. When all have failed the names are looked up
+ * again, since a coordinator that was moved keeps only its name. The pause
+ * between two rounds doubles, but stays below a second, so that workers
+ * reconnect within that time; a reply resets it. Half of the pause is random,
+ * so that a thousand workers do not connect at the same instant.
  */
 
 #include "rpc/rpc_link.h"
@@ -38,23 +39,23 @@
 enum {
     BACKOFF_MIN_MS = 50,
     BACKOFF_MAX_MS = 700,
-    /* To connect, when there are others to be tried. */
+    /* Time limit of an attempt when there are other addresses to try. */
     CONNECT_MS = 1000,
-    /* Reads and frames of one turn, so that the loop's others get theirs. */
+    /* Reads per turn, so that other users of the loop get their turn. */
     LINK_READS_MAX = 16,
 };
 
 /*
- * IDLE -> WAITING -> CONNECTING -> HELLO -> CHALLENGING -> PROVING -> READY
- *          |  ^        |   ^  |      ^  | `------------------------------^ |
- *          |  |        |   |  `-> TLS_HANDSHAKE                            |
- *          |  `--------+---|---------+--+--------------------+-------------'
- *          v               |                                          lost
- *      LOOKING_UP ---------'
+ *   IDLE -> WAITING -> CONNECTING -> HELLO -> CHALLENGING -> PROVING -> READY
+ *            |  ^        |   ^  |      ^  | `------------------------------^ |
+ *            |  |        |   |  `-> TLS_HANDSHAKE                            |
+ *            |  `--------+---|---------+--+--------------------+-------------'
+ *            v               |                                          lost
+ *        LOOKING_UP ---------'
  *
- * WAITING is the back-off, and the rest while nobody wants anything sent.
- * Under TLS, TLS_HANDSHAKE is its handshake. With a token, CHALLENGING waits for the
- * proof that the other side knows it, PROVING until our own has been believed.
+ * WAITING is the back-off, and the idle time while there is nothing to send.
+ * With a token, CHALLENGING waits for the coordinator's proof, and PROVING
+ * until the coordinator has accepted ours.
  */
 enum link_state {
     LINK_IDLE,
@@ -89,7 +90,7 @@ static const struct sm_state link_states[] = {
 
 struct rpc_link {
     struct loop *loop;
-    struct rpc_tls *rpc_tls; /* NULL: plain */
+    struct rpc_tls *rpc_tls; /* NULL: no TLS */
     const struct auth_keys *keys;
     struct envelope_client client;
     struct rpc_link_events events;
@@ -100,24 +101,26 @@ struct rpc_link {
     struct address addresses[LIMIT_RPC_ADDRESSES];
     size_t n_addresses;
     size_t next_address;
-    size_t n_unconnected; /* attempts in a row */
-    struct address local; /* of the last connection that was ready */
+    size_t n_unconnected; /* failed connection attempts in a row */
+    struct address local; /* this host's address on the last connection that
+                             was ready */
     bool has_local;
     struct resolver *resolver;
 
-    struct loop_timer *timer; /* back-off, or the limit of connecting */
+    struct loop_timer *timer; /* back-off, or time limit of connecting */
     uint64_t backoff_ms;
-    bool is_wanted; /* rpc_link_wake() while waiting */
+    bool is_wanted; /* rpc_link_wake() was called while waiting */
 
     struct control_stream control_stream;
     struct loop_watch *watch;
     struct sp_reader reader;
     struct sp_writer writer;
     struct authentication auth;    /* of this connection */
-    struct rpc_link_frame pending; /* its next message; no bytes: none */
+    struct rpc_link_frame pending; /* the next authentication message; no
+                                      bytes: none */
 
     char reason[LIMIT_ERROR_TEXT];
-    enum hoop_status shortage; /* rpc_link_shortage() */
+    enum hoop_status shortage; /* see rpc_link_shortage() */
 };
 
 DEFINE_CLEANUP(struct rpc_link *, rpc_link_destroy)
@@ -140,7 +143,7 @@ link_close(struct rpc_link *link)
     link->auth = (struct authentication){0};
 }
 
-/* Half of it for certain, half by chance. */
+/* Make half of the back-off random. */
 static uint64_t
 backoff_jittered(uint64_t backoff_ms)
 {
@@ -151,7 +154,7 @@ backoff_jittered(uint64_t backoff_ms)
     return backoff_ms / 2 + chance % (backoff_ms / 2 + 1);
 }
 
-/* None before another address of the same round. */
+/* There is no pause before another address of the same round. */
 static uint64_t
 pause_take(struct rpc_link *link)
 {
@@ -164,7 +167,7 @@ pause_take(struct rpc_link *link)
     return backoff_jittered(backoff_ms);
 }
 
-/* What to do about why, where that is known. */
+/* Return advice for the user if the cause is known. */
 static const char *
 advice_on(const char *why, const struct address *address)
 {
@@ -177,7 +180,7 @@ advice_on(const char *why, const struct address *address)
                  "this";
 }
 
-/* What a try that lasts waits for. */
+/* Say what an attempt that takes long is waiting for. */
 static const char *
 silence_of(enum link_state state)
 {
@@ -204,7 +207,7 @@ silence_of(enum link_state state)
     return "";
 }
 
-/* The error text of this thread says why. */
+/* Set the reason from this thread's error text. */
 static void
 reason_take(struct rpc_link *link, enum hoop_status status)
 {
@@ -283,7 +286,7 @@ link_send(struct rpc_link *link)
     }
 }
 
-/* ---- Authentication (rpc/authentication.h): requests that nobody calls. */
+/* ---- Authentication (rpc/authentication.h): requests of the link itself. */
 
 static void
 link_become_ready(struct rpc_link *link)
@@ -294,7 +297,7 @@ link_become_ready(struct rpc_link *link)
     link_move(link, LINK_READY);
 }
 
-/* Its body is what pack holds. */
+/* Queue a request whose body is in pack. */
 static enum hoop_status
 auth_ask(struct rpc_link *link, enum method_id method, struct pack *pack)
 {
@@ -337,7 +340,8 @@ link_challenge(struct rpc_link *link)
     return auth_ask(link, METHOD_AUTH_CHALLENGE, &pack);
 }
 
-/* What the coordinator does not grant. What will be so again is final. */
+/* The coordinator refused. HOOP_E_UNAUTHENTICATED, unless a later attempt may
+ * succeed. */
 static enum hoop_status
 auth_refused(const struct envelope_reply *reply)
 {
@@ -430,7 +434,7 @@ link_take_frames(struct rpc_link *link)
     }
 }
 
-/* HOOP_E_PENDING: all that has come is read. */
+/* HOOP_E_PENDING: everything that has arrived is read. */
 static enum hoop_status
 link_receive(struct rpc_link *link)
 {
@@ -489,8 +493,9 @@ link_send_hello(struct rpc_link *link)
     return HOOP_OK;
 }
 
-/* Whoever closed a connection that has not begun may have said why before: under
- * TLS, that it believes no certificate of this side. */
+/* If the other side closed a connection that had not begun, it may have sent
+ * the reason before: under TLS, that it does not accept this side's
+ * certificate. */
 static enum hoop_status
 link_hear_out(struct rpc_link *link, enum hoop_status status)
 {
@@ -565,7 +570,7 @@ link_on_resolved(void *owner,
     if (n == 0 && link->n_addresses == 0)
         link_lose(link, error_raise(HOOP_E_UNAVAILABLE, "%s", why));
 
-    /* Not found any more: what was found before is tried again. */
+    /* If the name is no longer found, the former addresses are tried again. */
     if (n > 0) {
         memcpy(link->addresses, addresses, n * sizeof(*addresses));
         link->n_addresses = n;
@@ -678,7 +683,7 @@ rpc_link_wake(struct rpc_link *link)
         loop_timer_start(link->timer, 0);
         break;
     case LINK_WAITING:
-        /* The back-off may have run out while nobody wanted anything. */
+        /* The back-off may have ended while there was nothing to send. */
         if (!loop_timer_is_started(link->timer))
             loop_timer_start(link->timer, 0);
         break;

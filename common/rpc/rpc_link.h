@@ -1,10 +1,11 @@
 /*
- * rpc/rpc_link.h - one connection to the coordinator, made again when lost
+ * rpc/rpc_link.h - a client's connection to the coordinator, made again when
+ * lost
  *
- * Below the calls: it knows addresses, back-off, hello, how a token is proved,
- * and frames. The owner
- * says when there is something to send; the link pulls it a frame at a time
- * when the socket takes it. Thread: the loop's.
+ * The layer below the calls: it handles addresses, back-off, hello,
+ * authentication and frames. The owner says when there is something to send;
+ * the link pulls one frame at a time when the socket accepts it. Thread: the
+ * loop's.
  */
 
 #ifndef RPC_RPC_LINK_H
@@ -25,42 +26,42 @@ struct loop;
 struct rpc_link;
 struct rpc_tls;
 
-/* What to send; the link takes bytes, which malloc() made. */
+/* A frame to send. bytes come from malloc(); the link takes them. */
 struct rpc_link_frame {
     uint32_t id;
     uint8_t *bytes;
     size_t n_bytes;
 };
 
-/* No callback may destroy the link. */
+/* Callbacks to the owner. None may destroy the link. */
 struct rpc_link_events {
-    /* The next frame. Handle: HOOP_E_PENDING (nothing to send now). */
+    /* Provide the next frame. Handle: HOOP_E_PENDING (nothing to send now). */
     enum hoop_status (*on_pull)(void *owner, struct rpc_link_frame *out_frame);
-    /* HOOP_E_DATA_LOSS (with its text): the frame is malformed; the link
-     * closes the connection. */
+    /* Take a frame. HOOP_E_DATA_LOSS with its text means that it is malformed;
+     * the link then closes the connection. */
     enum hoop_status (*on_frame)(void *owner, const struct sp_frame *frame);
-    /* The connection is gone, or there was none to be had. Frames pulled so
-     * far may or may not have arrived. rpc_link_wake() begins anew. */
+    /* The connection was lost, or could not be made. Frames pulled so far may
+     * or may not have arrived. rpc_link_wake() starts again. */
     void (*on_lost)(void *owner);
-    /* The same, but trying again will not help: one of the two does not believe
-     * the other, or only one speaks TLS. The error text of this thread, and
-     * rpc_link_reason(), say which. */
+    /* As on_lost, but trying again will not help: one side does not accept the
+     * other, or only one speaks TLS. This thread's error text and
+     * rpc_link_reason() say which. */
     void (*on_refused)(void *owner);
 };
 
 struct rpc_link_options {
     struct loop *loop;       /* borrowed; must outlive the link */
     const char *address;     /* copied */
-    struct rpc_tls *rpc_tls; /* likewise borrowed; NULL: plain */
+    struct rpc_tls *rpc_tls; /* borrowed; NULL: no TLS */
     const struct auth_keys
-        *keys; /* likewise; what is proved, if any is known */
+        *keys; /* borrowed; proved on each connection if one is known */
     struct envelope_client client;
     struct rpc_link_events events;
-    void *owner; /* of all */
+    void *owner; /* passed to all callbacks */
 };
 
-/* Resolves address, which may block. Where the resolver does not know now, it is
- * asked again for as long as there is something to send. Handle: HOOP_E_INVALID,
+/* Resolve address, which may block. If the resolver has no answer now, it is
+ * asked again while there is something to send. Handle: HOOP_E_INVALID,
  * HOOP_E_UNAVAILABLE (no such name). */
 enum hoop_status
 rpc_link_create(const struct rpc_link_options *options,
@@ -68,30 +69,32 @@ rpc_link_create(const struct rpc_link_options *options,
 void
 rpc_link_destroy(struct rpc_link *link);
 
-/* There is something to send: connects first if need be. Repeatable; never
- * calls back from within. */
+/* There is something to send: connect first if needed. May be called
+ * repeatedly; calls nothing back from within. */
 void
 rpc_link_wake(struct rpc_link *link);
 
-/* Requests can be sent, and be answered, on the connection that it has. */
+/* Return whether there is a connection on which requests can be sent. */
 bool
 rpc_link_is_ready(const struct rpc_link *link);
 
-/* This host's address, by which it reached the coordinator last. False: it has
- * not reached it yet. */
+/* Get the address of this host from which the coordinator was last reached.
+ * Returns false if it has not been reached yet. */
 bool
 rpc_link_local_address(const struct rpc_link *link,
                        struct address *out_address);
 
-/* Why it was lost last, or what it waits for, for the user; empty if neither. */
+/* Return why the connection was lost, or what the link waits for, for the user;
+ * "" if neither. */
 const char *
 rpc_link_reason(const struct rpc_link *link);
-/* Since it was last connected, an attempt at each of its addresses has failed. */
+/* Return whether an attempt at each of the addresses has failed since the last
+ * connection. */
 bool
 rpc_link_is_unreachable(const struct rpc_link *link);
-/* HOOP_E_EXHAUSTED or HOOP_E_DENIED: of the last attempt, this process or host
- * had nothing to connect with, or forbids it. Then the reason is of this side and
- * names no address. Else HOOP_OK. */
+/* Return HOOP_E_EXHAUSTED or HOOP_E_DENIED if the last attempt failed because
+ * this process or host lacks the means to connect or forbids it; the reason
+ * then names no address. Otherwise HOOP_OK. */
 enum hoop_status
 rpc_link_shortage(const struct rpc_link *link);
 

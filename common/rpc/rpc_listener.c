@@ -1,15 +1,16 @@
 /*
- * rpc/rpc_listener.c - the connections of a coordinator as a source of exchanges
+ * rpc/rpc_listener.c - accepts connections and passes on their requests as
+ * exchanges
  *
- * Speaks NNG's request protocol itself, plain and under TLS, on the loop's own
- * thread (rpc/sp_stream.h): NNG takes a message of any size that it allows
- * from whoever connects, before anything can be known of them, counts nobody
- * before its handshake, and has no place where an accept loop that is out of
- * descriptors could close what it can spare.
+ * Implements NNG's request protocol itself (rpc/sp_stream.h), with or without
+ * TLS, on the loop's thread. libnng would accept a message of any size it
+ * allows before the client is authenticated, would not count connections before
+ * their handshake, and has no hook to close a connection when descriptors run
+ * out.
  *
- * A connection that has not said hello, and under TLS shaken hands, has five
- * seconds for it. All are entries of the pool, which says who makes room for
- * whom, and have an account, to which is charged what is held for them.
+ * A connection has five seconds for the hello and, under TLS, the handshake.
+ * Each is an entry of the pool, which decides which one makes room, and has an
+ * account to which the bytes held for it are charged.
  */
 
 #include "rpc/rpc_listener.h"
@@ -37,8 +38,8 @@
 
 enum {
     BACKLOG = 4096,
-    ACCEPTS_MAX = 64, /* of one turn */
-    /* What an exchange and its request cost besides their bodies. */
+    ACCEPTS_MAX = 64, /* per turn of the loop */
+    /* Charge for an exchange and its request besides the bodies. */
     EXCHANGE_COST = 1024,
 };
 
@@ -47,33 +48,35 @@ TAILQ_HEAD(connection_list, coordinator_connection);
 struct rpc_listener {
     struct rpc_listener_events events;
     void *owner;
-    struct connection_options options; /* of its connections */
+    struct connection_options options; /* options of its connections */
     struct faults *faults;             /* NULL: none */
     struct connection_pool *pool;
     struct budget budget;
     struct socket_listeners sockets;
     struct loop_watch *watches[ADDRESS_LIST_MAX]; /* of the sockets */
     struct accept_pause pause;
-    struct loop_timer *resume;   /* after a pause */
-    struct loop_timer *patience; /* with the first that greets */
-    struct loop_timer *notice;   /* a reply went nowhere: see on_sent */
+    struct loop_timer *resume;   /* ends a pause of accepting */
+    struct loop_timer *patience; /* time limit of the first connection in
+                                    in_hello */
+    struct loop_timer *notice;   /* reports a dropped reply by on_sent */
 
-    struct connection_list in_hello; /* not READY */
+    struct connection_list in_hello; /* connections that are not READY */
     struct connection_list ready;
-    struct rpc_exchanges orphans; /* of connections that are gone */
+    struct rpc_exchanges orphans; /* exchanges of connections that have ended */
     size_t n_hello;
     size_t n_ready;
     size_t n_exchanges;
     size_t n_sending;
     uint32_t last_id;
-    struct rpc_exchange *in_request; /* whose on_exchange runs; NULL: none */
-    struct log_quota quota;          /* of lines about strangers ... */
-    struct log_quota closings;       /* ... and about those that had to go */
+    struct rpc_exchange *in_request; /* the exchange whose on_exchange runs;
+                                        NULL: none */
+    struct log_quota quota;          /* for lines about refused connections */
+    struct log_quota closings;       /* for lines about closed connections */
 };
 
 /* ---- Exchanges. */
 
-/* What is held for it shrinks, or grows if that is allowed. */
+/* Change what is charged for the exchange. Only growth can fail. */
 static enum hoop_status
 exchange_charge(struct rpc_exchange *exchange, size_t n_bytes)
 {
@@ -137,7 +140,7 @@ exchange_create(struct coordinator_connection *connection,
     return HOOP_OK;
 }
 
-/* It is not served, as this thread's error text says. */
+/* Refuse the request; this thread's error text says why. */
 static void
 exchange_refuse(struct rpc_exchange *exchange)
 {
@@ -179,7 +182,7 @@ on_request(struct coordinator_connection *connection,
         listener->events.on_exchange(listener->owner, exchange);
     else
         exchange_refuse(exchange);
-    /* The reader's memory is used again. */
+    /* The reader's memory is reused after this. */
     if (listener->in_request)
         listener->in_request->message = (struct message_span){0};
     listener->in_request = NULL;
@@ -205,7 +208,7 @@ on_sent(struct rpc_exchange *exchange)
     listener_notice(listener);
 }
 
-/* ---- What the owner does with an exchange. */
+/* ---- Functions of an exchange for the owner. */
 
 struct message_span
 rpc_exchange_message(const struct rpc_exchange *exchange)
@@ -282,7 +285,8 @@ rpc_exchange_send_deferred(struct rpc_exchange *exchange)
         rpc_exchange_drop(exchange);
         return;
     }
-    /* As if the connection had been lost. */
+    /* Treat a reply without a connection, or without memory, as a lost
+     * connection. */
     if (!exchange->connection || !exchange->reply) {
         rpc_exchange_break(exchange);
         loop_timer_start(listener->notice, 0);
@@ -295,14 +299,14 @@ rpc_exchange_send_deferred(struct rpc_exchange *exchange)
 void
 rpc_exchange_reply(struct rpc_exchange *exchange, struct message_span bytes)
 {
-    /* A refusal, for which there is no room either. Until it has left the
-     * connection is not read, so that it is the only one. */
+    /* Only a refusal can be without room. Until it has left, the connection is
+     * not read, so there is at most one. */
     if (exchange->connection &&
         rpc_exchange_reserve(exchange, bytes.n_bytes) != HOOP_OK) {
         exchange->is_uncharged = true;
         exchange->connection->n_uncharged++;
     }
-    /* Without memory it is as if the connection had been lost. */
+    /* Without memory for the reply, close the connection. */
     if (rpc_exchange_defer(exchange, bytes) != HOOP_OK)
         rpc_exchange_cut(exchange);
     rpc_exchange_send_deferred(exchange);
@@ -357,7 +361,8 @@ unauthenticated_log(struct rpc_listener *listener,
                     error_text());
 }
 
-/* Who asked for the coordinator's proof and then leaves has not liked it. */
+/* A client that got the coordinator's proof and then disconnects probably has
+ * another token. */
 static void
 unproved_log(struct rpc_listener *listener,
              const struct coordinator_connection *connection)
@@ -371,7 +376,8 @@ unproved_log(struct rpc_listener *listener,
                     connection->peer);
 }
 
-/* What is held for somebody stays with its holder, without a reply. */
+/* The connection ends: drop its unsent replies, and keep its other exchanges
+ * for their holders, without a connection. */
 static void
 exchanges_orphan(struct rpc_listener *listener,
                  struct coordinator_connection *connection)
@@ -431,7 +437,7 @@ on_end(struct coordinator_connection *connection, enum hoop_status status)
     coordinator_connection_destroy(connection);
 }
 
-/* For the pool. */
+/* Called by the pool to close a connection. */
 static void
 on_close(struct pool_entry *entry, const char *reason)
 {
@@ -452,7 +458,8 @@ on_heard(struct coordinator_connection *connection)
     connection_pool_hear(connection->listener->pool, &connection->entry);
 }
 
-/* What is proved on it proves nothing on another. */
+/* Bind the authentication to this TLS connection, so that its proofs are
+ * useless on another. */
 static enum hoop_status
 connection_bind(struct coordinator_connection *connection)
 {
@@ -481,7 +488,7 @@ on_ready(struct coordinator_connection *connection)
     patience_arm(listener);
     TAILQ_INSERT_TAIL(&listener->ready, connection, link);
     listener->n_ready++;
-    /* 0 is nobody's. */
+    /* Skip the id 0, which means none. */
     if (++listener->last_id == 0)
         listener->last_id = 1;
     connection->id = listener->last_id;
@@ -543,7 +550,7 @@ listener_pause(struct rpc_listener *listener, uint64_t pause_ms)
     loop_timer_start(listener->resume, pause_ms);
 }
 
-/* Handshakes of TLS take much memory: fewer may be under way. */
+/* TLS handshakes need much memory, so fewer are allowed at once. */
 static bool
 hello_queue_is_full(const struct rpc_listener *listener)
 {
@@ -571,7 +578,7 @@ hello_queue_make_room(struct rpc_listener *listener)
     return connection_pool_close_silent(pool, first);
 }
 
-/* False: whoever could make room has been heard within a second. */
+/* Returns false if no connection has been silent long enough to make room. */
 static bool
 listener_make_room(struct rpc_listener *listener)
 {
@@ -584,8 +591,8 @@ listener_make_room(struct rpc_listener *listener)
     return has_closed;
 }
 
-/* HOOP_E_PENDING: nobody waits at this socket, or accepting is paused; HOOP_OK:
- * enough were accepted for a turn. */
+/* HOOP_E_PENDING: no connection is pending at this socket, or accepting is
+ * paused. HOOP_OK: enough were accepted for this turn. */
 static enum hoop_status
 connections_accept(struct rpc_listener *listener, int listening)
 {
@@ -595,16 +602,17 @@ connections_accept(struct rpc_listener *listener, int listening)
         struct address peer;
         int fd;
 
-        /* Without a descriptor accept() would fail all the same. */
+        /* Check first, since accept() without a free descriptor fails even if
+         * no connection is pending. */
         if (!socket_has_pending(listening))
             return HOOP_E_PENDING;
-        /* All have been heard just now: whoever comes waits a little. */
+        /* No connection can be closed now, so newcomers wait a little. */
         if (!listener_make_room(listener)) {
             listener_pause(listener, LIMIT_ACCEPT_PAUSE_MS);
             return HOOP_E_PENDING;
         }
         status = socket_accept(listening, &fd, &peer);
-        /* What else this process has opened takes descriptors, too. */
+        /* Other open files of the process may have used up the descriptors. */
         if (status != HOOP_OK && status != HOOP_E_PENDING &&
             connection_pool_make_room(listener->pool))
             status = socket_accept(listening, &fd, &peer);

@@ -55,7 +55,8 @@ rpc_request_create(struct rpc_server *server,
                            "the coordinator has no memory for a request");
     request->server = server;
     request->envelope = *envelope;
-    /* What was on its way while nobody read comes later than it was sent. */
+    /* A request that waited to be read while the coordinator was busy arrives
+     * later than it was sent. */
     request->term_ms =
         sum_saturated(envelope->deadline_ms, LIMIT_RPC_CACHE_SPARE_MS);
     request->due_ms =

@@ -1,8 +1,8 @@
 /*
  * rpc/rpc_request.h - a request as the server keeps it while it is parked
  *
- * A part of rpc_server.c. Handlers know rpc/rpc_server.h only, which declares
- * what they may ask of a request.
+ * A part of rpc_server.c. Handlers use rpc/rpc_server.h, which declares the
+ * accessors.
  */
 
 #ifndef RPC_RPC_REQUEST_H
@@ -19,7 +19,8 @@ struct rpc_exchange;
 LIST_HEAD(requests, rpc_request);
 
 enum {
-    REQUEST_PEER_TEXT = 96, /* an IPv6 address, its interface, and a port */
+    REQUEST_PEER_TEXT = 96, /* room for an IPv6 address with its interface,
+                               and a port */
 };
 
 enum request_kept {
@@ -30,9 +31,10 @@ enum request_kept {
 struct rpc_request {
     LIST_ENTRY(rpc_request) link;
     struct rpc_server *server;
-    struct rpc_exchange *exchange; /* NULL: abandoned, or answered by us */
+    struct rpc_exchange *exchange; /* NULL: abandoned, or answered by the
+                                      server */
     uint32_t connection;
-    enum role role; /* that its connection had proved */
+    enum role role; /* the role that its connection had proved */
     struct envelope_request envelope;
     const struct method *method;
     enum request_kept kept;
@@ -42,23 +44,25 @@ struct rpc_request {
     char peer[REQUEST_PEER_TEXT];
 };
 
-/* All but exchange and deadline; the body is borrowed. */
+/* Create a request without exchange and deadline. The body is borrowed. */
 enum hoop_status
 rpc_request_create(struct rpc_server *server,
                    const struct envelope_request *envelope,
                    struct rpc_request **out_request);
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 rpc_request_free(struct rpc_request *request);
 
-/* Takes exchange, over which the client asked, again or for the first time.
- * The former one, which nobody reads any more, is dropped. */
+/* Set the exchange over which the client asked, for the first time or again. A
+ * former exchange, whose reply nobody reads any more, is dropped. Takes
+ * exchange. */
 void
 rpc_request_attach(struct rpc_request *request,
                    struct rpc_exchange *exchange,
                    uint64_t left_ms);
 
-/* When a client that had so much time left stops waiting. */
+/* Return when a client stops waiting that had left_ms when the request
+ * arrived. */
 uint64_t
 rpc_request_due_ns(const struct rpc_exchange *exchange, uint64_t left_ms);
 

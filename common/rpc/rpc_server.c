@@ -1,10 +1,11 @@
 /*
  * rpc/rpc_server.c - envelopes, reply cache and parked requests
  *
- * A request outlives its exchange: when the connection goes, it is abandoned
- * and loses the exchange; when the same client asks again with the same id,
- * it is given the new one. The message of an exchange is there only while it is
- * handled: who parks a request keeps what it needs of its body.
+ * A request outlives its exchange: when the connection ends, the request is
+ * abandoned and loses the exchange; when the same client asks again with the
+ * same id, it gets the new one. The message of an exchange exists only while it
+ * is handled, so a handler that parks a request must keep what it needs of its
+ * body.
  */
 
 #include "rpc/rpc_server.h"
@@ -28,8 +29,8 @@
 #include "wire/pack.h"
 
 enum {
-    /* A reply is sent when the socket has it. So much later it has been on its
-     * way, while whoever gets it is still there. */
+    /* A reply counts as sent when the socket has it. Wait this long before
+     * ending, so that it reaches its client. */
     DRAIN_LINGER_MS = 100,
 };
 
@@ -69,7 +70,8 @@ exchange_unavailable(struct rpc_server *server,
     rpc_answer_refuse(server, exchange, &reply);
 }
 
-/* It takes no room, and must not be told that it was refused: it was applied. */
+/* A repeated request takes no room, and must not be refused, because it was
+ * applied. */
 static bool
 request_is_repeated(const struct rpc_server *server,
                     const struct envelope_request *envelope)
@@ -81,7 +83,7 @@ request_is_repeated(const struct rpc_server *server,
            reply_cache_has(server->cache, &envelope->client, envelope->id);
 }
 
-/* The request is not for a handler: what is wrong with it. */
+/* Check whether the request can be passed to a handler. */
 static enum hoop_status
 server_check(const struct rpc_server *server,
              const struct rpc_exchange *exchange,
@@ -135,8 +137,8 @@ cache_sweep(struct rpc_server *server)
     reply_cache_expire(server->cache, now_ns / CLOCK_NS_PER_MS);
 }
 
-/* The room for replies is for those who may be answered: a stranger's refusals
- * would take it, and the disk, from them. */
+/* Keep replies only for clients that may make the request; refusals of
+ * unauthenticated ones would use up the cache and the disk. */
 static bool
 request_is_kept(const struct rpc_server *server,
                 const struct rpc_request *request)
@@ -149,7 +151,7 @@ request_is_kept(const struct rpc_server *server,
             options->is_allowed(options->owner, request));
 }
 
-/* Takes both. The method CHANGES something: once is enough. */
+/* Handle a request that must be applied once. Takes request and exchange. */
 static void
 server_apply_once(struct rpc_server *server,
                   struct rpc_request *request,
@@ -193,7 +195,7 @@ server_apply_once(struct rpc_server *server,
     rpc_request_free(request);
 }
 
-/* Takes exchange, unless it fails. */
+/* Takes exchange unless it fails. */
 static enum hoop_status
 server_accept(struct rpc_server *server,
               struct rpc_exchange *exchange,
@@ -216,7 +218,7 @@ server_accept(struct rpc_server *server,
     return HOOP_OK;
 }
 
-/* What was wrong with it stands in this thread's error text. */
+/* Answer with a failure; this thread's error text says what was wrong. */
 static void
 server_refuse(struct rpc_server *server,
               struct rpc_exchange *exchange,
@@ -230,7 +232,8 @@ server_refuse(struct rpc_server *server,
         envelope->id, status == HOOP_E_DATA_LOSS ? HOOP_E_INVALID : status,
         error_text());
 
-    /* An older client reads its own version only; the reply is the same. */
+    /* An older client can read only its own version; the reply has the same
+     * form. */
     if (envelope->version < ENVELOPE_VERSION)
         reply.version = envelope->version;
 
@@ -238,7 +241,7 @@ server_refuse(struct rpc_server *server,
         server->counters.requests_malformed++;
     else
         server->counters.requests_refused++;
-    /* Who speaks another version, or no hoop at all, is worth a line. */
+    /* Log a client that speaks another version or protocol. */
     if (!is_malformed || log_quota_take(&server->quota, "rpc", clock_now_ns()))
         log_at(is_malformed ? LOG_WARNING : LOG_DEBUG, "rpc",
                "request of %s refused: %s", rpc_exchange_peer(exchange),
@@ -248,7 +251,7 @@ server_refuse(struct rpc_server *server,
 
 /* ---- Authentication (rpc/authentication.h). */
 
-/* The reply's body, or none. */
+/* body may be NULL. */
 static void
 auth_reply(struct rpc_server *server,
            struct rpc_exchange *exchange,
@@ -267,7 +270,7 @@ auth_reply(struct rpc_server *server,
     rpc_answer_refuse(server, exchange, &reply);
 }
 
-/* Takes exchange, unless it fails. */
+/* Takes exchange unless it fails. */
 static enum hoop_status
 auth_serve_challenge(struct rpc_server *server,
                      struct rpc_exchange *exchange,
@@ -290,7 +293,7 @@ auth_serve_challenge(struct rpc_server *server,
     return HOOP_OK;
 }
 
-/* Takes exchange, unless it fails. */
+/* Takes exchange unless it fails. */
 static enum hoop_status
 auth_serve_proof(struct rpc_server *server,
                  struct rpc_exchange *exchange,
@@ -314,7 +317,8 @@ auth_serve_proof(struct rpc_server *server,
     return HOOP_OK;
 }
 
-/* Whether it is one of the methods that the server serves itself. */
+/* Serve the methods of the server itself. Returns false if method is
+ * another. */
 static bool
 auth_serve(struct rpc_server *server,
            struct rpc_exchange *exchange,
@@ -367,7 +371,8 @@ server_on_exchange(void *owner, struct rpc_exchange *exchange)
         server_refuse(server, exchange, &envelope, status);
 }
 
-/* A limit of the listener's. Its id is worth a try. */
+/* A limit of the listener refuses the request. Its id is used if it can be
+ * decoded. */
 static void
 server_on_refused(void *owner, struct rpc_exchange *exchange, const char *text)
 {
@@ -419,7 +424,8 @@ server_on_disconnect(void *owner, uint32_t connection)
         LIST_REMOVE(request, link);
         LIST_INSERT_HEAD(&abandoned, request, link);
     }
-    /* A callback may answer or drop any request, also the next of these. */
+    /* A callback may answer or drop any request, including the next of
+     * these. */
     while ((request = LIST_FIRST(&abandoned))) {
         LIST_REMOVE(request, link);
         LIST_INSERT_HEAD(&server->requests, request, link);

@@ -1,4 +1,4 @@
-/* rpc/rpc_tls.c - TLS between a coordinator and its clients, made of the token */
+/* rpc/rpc_tls.c - TLS between a coordinator and its clients */
 
 #include "rpc/rpc_tls.h"
 
@@ -12,14 +12,15 @@
 
 struct rpc_tls {
     struct tls_context *context;
-    uint8_t keys[ROLE_ANYBODY][HMAC_BYTES]; /* a client has its role's only */
+    uint8_t keys[ROLE_ANYBODY][HMAC_BYTES]; /* a client has only its role's,
+                                               at 0 */
     size_t n_keys;                          /* 0: no token */
-    char identity[LIMIT_NAME];              /* a client's */
+    char identity[LIMIT_NAME];              /* of a client */
 };
 
 DEFINE_CLEANUP(struct rpc_tls *, rpc_tls_destroy)
 
-/* Unlike the words of any other key that is made of a token. */
+/* The label differs from that of every other key derived from a token. */
 static const char key_label[] = "hoop control TLS 1";
 
 static void
@@ -39,7 +40,7 @@ key_derive(const char *token, uint8_t out_key[HMAC_BYTES])
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* A server's: of who says to be in a role. */
+/* For a server: find the key of the role that a client names. */
 static bool
 key_of_identity(void *owner,
                 const char *identity,
@@ -58,7 +59,8 @@ key_of_identity(void *owner,
     return false;
 }
 
-/* A CA alone says who is believed, but nothing is there to be shown. */
+/* A CA file without a certificate and key is ignored, because there is nothing
+ * to present. */
 static struct tls_files
 files_usable(const struct tls_files *files)
 {
@@ -177,7 +179,7 @@ rpc_tls_handshake(struct tls *tls)
 
     if (status == HOOP_OK || status == HOOP_E_PENDING)
         return status;
-    /* A coordinator without TLS says hello at once. */
+    /* A coordinator without TLS sends its hello at once. */
     if (first == sp_hello_reply[0])
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "the coordinator does not speak TLS: start hoopd "

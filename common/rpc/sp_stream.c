@@ -38,7 +38,7 @@ sp_reader_deinit(struct sp_reader *reader)
     *reader = (struct sp_reader){0};
 }
 
-/* Size and id of the frame that comes next. False: its header has not come. */
+/* Read the header of the next frame. Returns false if it has not arrived. */
 static bool
 header_look(const struct sp_reader *reader,
             uint64_t *out_size,
@@ -55,8 +55,8 @@ header_look(const struct sp_reader *reader,
     return true;
 }
 
-/* What its room must be to take at least one more byte: twice as much, but not
- * more than the frame that comes needs. */
+/* Return the memory needed to read at least one more byte: doubled, but not
+ * more than the incoming frame needs. */
 static size_t
 room_wanted(const struct sp_reader *reader)
 {
@@ -161,7 +161,7 @@ sp_reader_announced(const struct sp_reader *reader)
     return (size_t)size - SP_ID_BYTES;
 }
 
-/* Of what has come, so much as is to be skipped. */
+/* Discard as many unused bytes as are to be skipped. */
 static void
 rest_skip(struct sp_reader *reader)
 {
@@ -208,7 +208,8 @@ sp_reader_skip(struct sp_reader *reader, size_t n_bytes)
     reader->at += n_bytes;
 }
 
-/* A wrong byte says so at once: an HTTP server may send no eighth. */
+/* A wrong byte is an error at once: another kind of server may send fewer than
+ * eight. */
 static enum hoop_status
 hello_match(struct sp_reader *reader, const uint8_t hello[SP_HELLO_BYTES])
 {

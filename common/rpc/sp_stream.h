@@ -1,10 +1,10 @@
 /*
  * rpc/sp_stream.h - NNG's request protocol on a byte stream (SP over TCP)
  *
- * Both sides say hello in 8 bytes, 00 'S' 'P' 00, the protocol as u16be (48
- * asks, 49 answers) and two zeros. Then frames: their size as u64be, the
- * request's id as u32be with the highest bit set, the body. The size counts
- * the id. Pure: bytes in, frames out.
+ * Both sides send a hello of 8 bytes: 00 'S' 'P' 00, the protocol as u16be (48
+ * for a client, 49 for a server) and two zeros. Then frames follow: the size as
+ * u64be, the request's id as u32be with the highest bit set, and the body. The
+ * size includes the id. Pure: bytes in, frames out.
  */
 
 #ifndef RPC_SP_STREAM_H
@@ -20,35 +20,37 @@
 enum {
     SP_HELLO_BYTES = 8,
     SP_HEADER_BYTES = 12,
-    SP_ID_BYTES = 4, /* of the header, and counted by the size */
-    /* A reader's room that costs nothing: an authentication fits. */
+    SP_ID_BYTES = 4, /* part of the header, and counted in the size */
+    /* A reader's memory up to this is not charged; it is enough for
+     * authentication. */
     SP_ROOM_FREE = 1024,
 };
 
-/* The highest bit is not the id's. */
+/* The highest bit is not part of the id. */
 static const uint32_t SP_ID_MAX = 0x7fffffff;
 
-extern const uint8_t sp_hello_request[SP_HELLO_BYTES]; /* ours */
+extern const uint8_t sp_hello_request[SP_HELLO_BYTES]; /* the client's */
 extern const uint8_t sp_hello_reply[SP_HELLO_BYTES];   /* the server's */
 
 struct sp_frame {
     uint32_t id;
-    struct message_span body; /* borrowed until the next room or deinit */
+    struct message_span body; /* borrowed until the next sp_reader_room() or
+                                 sp_reader_deinit() */
 };
 
 void
 sp_header_encode(uint32_t id, size_t n_body, uint8_t out[SP_HEADER_BYTES]);
 
 /*
- * Collects what arrives. Its memory grows with the bytes that came, not with
- * what they announce. Zeroed memory is a reader that has not read anything.
+ * Collects received bytes. Its memory grows with the bytes that have arrived,
+ * not with the announced size. Zeroed: nothing has been read.
  */
 struct sp_reader {
     uint8_t *bytes;
     size_t n_room;
-    size_t n_bytes; /* read so far ... */
-    size_t at;      /* ... of which these are used up */
-    size_t n_skip;  /* of what comes next, so much is not kept */
+    size_t n_bytes; /* bytes read so far */
+    size_t at;      /* bytes that are used up */
+    size_t n_skip;  /* bytes to be discarded next */
     enum {
         SP_HELLO,
         SP_FRAMES
@@ -58,53 +60,54 @@ struct sp_reader {
 void
 sp_reader_deinit(struct sp_reader *reader);
 
-/* Where to read to: at least one byte. Handle: HOOP_E_EXHAUSTED. */
+/* Return where to read to; there is room for at least one byte. Handle:
+ * HOOP_E_EXHAUSTED. */
 enum hoop_status
 sp_reader_room(struct sp_reader *reader,
                uint8_t **out_bytes,
                size_t *out_n_bytes);
 
-/* So many have been read to the room. */
+/* So many bytes have been read into the room. */
 void
 sp_reader_add(struct sp_reader *reader, size_t n_bytes);
 
 /*
- * Memory that it holds, above SP_ROOM_FREE; and what that will be after
- * sp_reader_room().
+ * Return the reader's memory above SP_ROOM_FREE, and what it will be after the
+ * next sp_reader_room().
  */
 size_t
 sp_reader_charged(const struct sp_reader *reader);
 size_t
 sp_reader_charged_next(const struct sp_reader *reader);
-/* Gives back what is not needed for what has come and is not used up. */
+/* Free memory that is not needed for the unused bytes. */
 void
 sp_reader_trim(struct sp_reader *reader);
 
-/* How large the body of the next frame is, of which the header has come; 0: it
- * has not, or sp_reader_next() will refuse it. */
+/* Return the size of the next frame's body, if its header has arrived; 0 if
+ * not, or if sp_reader_next() will refuse it. */
 size_t
 sp_reader_announced(const struct sp_reader *reader);
-/* Do not read the next frame, whose header has come, but skip it as it comes.
- * Returns its id. */
+/* Discard the next frame, whose header has arrived, as its bytes come. Returns
+ * its id. */
 uint32_t
 sp_reader_skip_frame(struct sp_reader *reader);
 
-/* The first 8 bytes. Handle: HOOP_E_PENDING (more must come),
- * HOOP_E_DATA_LOSS (not a server's), HOOP_E_UNAUTHENTICATED (one's that wants
- * TLS). */
+/* Read a server's hello. Handle: HOOP_E_PENDING (incomplete), HOOP_E_DATA_LOSS
+ * (not a server's), HOOP_E_UNAUTHENTICATED (the server requires TLS). */
 enum hoop_status
 sp_reader_hello(struct sp_reader *reader);
-/* The same of a client. Handle: HOOP_E_PENDING, HOOP_E_DATA_LOSS. */
+/* Read a client's hello. Handle: HOOP_E_PENDING, HOOP_E_DATA_LOSS. */
 enum hoop_status
 sp_reader_hello_client(struct sp_reader *reader);
 
-/* What is read and not used up yet, and using it up otherwise. */
+/* Return the unused bytes, or use some of them up without reading a frame. */
 struct message_span
 sp_reader_rest(const struct sp_reader *reader);
 void
 sp_reader_skip(struct sp_reader *reader, size_t n_bytes);
 
-/* The next frame after it. Handle: HOOP_E_PENDING, HOOP_E_DATA_LOSS. */
+/* Read the next frame after the hello. Handle: HOOP_E_PENDING,
+ * HOOP_E_DATA_LOSS. */
 enum hoop_status
 sp_reader_next(struct sp_reader *reader, struct sp_frame *out_frame);
 

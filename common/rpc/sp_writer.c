@@ -1,4 +1,4 @@
-/* rpc/sp_writer.c - what is on its way to the other side: one frame at a time */
+/* rpc/sp_writer.c - sends one frame at a time */
 
 #include "rpc/sp_writer.h"
 

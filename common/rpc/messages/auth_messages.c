@@ -15,7 +15,7 @@ enum {
     PROVE_REQUEST_FIELDS = 1,
 };
 
-/* False: it has another size. */
+/* Returns false if the field has another size. */
 static bool
 bytes_take(struct unpack *unpack, uint8_t *out_bytes, size_t n_bytes)
 {
@@ -27,7 +27,7 @@ bytes_take(struct unpack *unpack, uint8_t *out_bytes, size_t n_bytes)
     return true;
 }
 
-/* Bytes of another size end a body as one that cannot be read. */
+/* A nonce or proof of another size makes the body invalid. */
 static enum hoop_status
 body_close(struct unpack *unpack, size_t n_unknown, bool is_complete)
 {

@@ -16,9 +16,10 @@ enum {
     AUTH_NONCE_BYTES = 32,
 };
 
-/* Challenge: the client says its role and asks for proof first. */
+/* Challenge: the client names its role and asks the coordinator for its
+ * proof. */
 struct auth_challenge_request {
-    uint32_t role; /* enum role, below ROLE_ANYBODY */
+    uint32_t role; /* enum role, less than ROLE_ANYBODY */
     uint8_t nonce[AUTH_NONCE_BYTES];
 };
 

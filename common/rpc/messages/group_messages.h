@@ -1,8 +1,8 @@
 /*
  * rpc/messages/group_messages.h - bodies of hoop.v1.Groups
  *
- * A group is a named, ordered set of ranks of a world, with the id of its
- * communicator.
+ * A group is an ordered set of ranks of a world with the id of its
+ * communicator. It has a name, or its members join it.
  */
 
 #ifndef RPC_MESSAGES_GROUP_MESSAGES_H
@@ -19,7 +19,7 @@
 
 struct pack;
 
-/* Create: the same key with the same ranks again gives the same group. */
+/* Create: repeating a key with the same ranks returns the same group. */
 struct group_create_request {
     struct member_request creator;
     char key[LIMIT_NAME];
@@ -27,10 +27,10 @@ struct group_create_request {
     uint32_t *ranks; /* group rank -> world rank */
 };
 
-/* Join: answered when all of ranks have joined. */
+/* Join: answered when all ranks have joined. */
 struct group_join_request {
     struct member_request member;
-    uint64_t number; /* the member's own; the same when it is repeated */
+    uint64_t number; /* chosen by the member; the same in a retry */
     size_t n_ranks;
     uint32_t *ranks; /* group rank -> world rank */
 };
@@ -39,42 +39,44 @@ struct group_join_reply {
     uint64_t communicator;
 };
 
-/* Leave: what was joined with these numbers. */
+/* Leave: the groups that were joined with these numbers. */
 struct group_leave_request {
     struct member_request member;
     size_t n_numbers;
     uint64_t *numbers;
-    uint32_t is_withdrawal; /* not 0: only what waits, none that has formed */
+    uint32_t is_withdrawal; /* nonzero: only joins that wait, not groups that
+                               have formed */
 };
 
-/* Awaited: by which join, or agreement, of the member. */
+/* Awaited: which members the join or vote call with this number waits for. */
 struct group_awaited_request {
     struct member_request member;
     uint64_t number;
 };
 
 struct group_awaited_reply {
-    uint32_t n_ranks; /* that are to come */
+    uint32_t n_ranks; /* ranks that take part */
     uint32_t n_here;
     char missing[LIMIT_REASON]; /* "rank 2 (a:7), rank 3 (b:9)" */
 };
 
 enum group_agree_kind {
     GROUP_AGREE = 1,
-    GROUP_SHRINK,  /* the survivors get a communicator of their own */
-    GROUP_CONFIRM, /* its members: could all open it? */
-    GROUP_GROW,    /* all are there to meet newcomers */
+    GROUP_SHRINK,  /* the survivors get a new communicator */
+    GROUP_CONFIRM, /* whether all members could open the new communicator */
+    GROUP_GROW,    /* all members are ready to take in newcomers */
 };
 
-/* Agree: answered when all members that survive have asked. */
+/* Agree: answered when all surviving members have called. */
 struct group_agree_request {
     struct member_request member;
     uint64_t communicator;
     uint32_t kind;   /* enum group_agree_kind */
-    uint64_t turn;   /* of this kind there, 1, 2, ...: again is the same */
-    uint64_t flags;  /* the reply has the bits that all have */
+    uint64_t turn;   /* number of this kind of call there: 1, 2, ...; the
+                        same in a retry */
+    uint64_t flags;  /* the reply has the bitwise AND of all */
     uint64_t least;  /* the reply has the least of all */
-    uint64_t number; /* SHRINK: the member's own, as of a join */
+    uint64_t number; /* SHRINK: chosen by the member, as for a join */
 };
 
 struct group_agree_reply {
@@ -83,10 +85,11 @@ struct group_agree_reply {
     uint64_t communicator; /* SHRINK: the new one */
     uint64_t membership_epoch;
     size_t n_ranks;
-    uint32_t *ranks; /* that survive, of the world, in the old order */
+    uint32_t *ranks; /* world ranks of the survivors, in the order of the old
+                        communicator */
 };
 
-/* Get: of this key. List: those behind this key; "": from the first. */
+/* Get: the key. List: the page after this key; "": the first page. */
 struct group_key_request {
     char key[LIMIT_NAME];
 };
@@ -96,14 +99,16 @@ struct group_entry {
     uint64_t communicator;
     size_t n_ranks;
     uint32_t *ranks;
-    uint32_t n_joined; /* of them; less: awaited, or some have left */
+    uint32_t n_joined; /* members that are in the group; the others are still
+                          expected, or have left */
 };
 
-/* Answers Create, Get and List: one group for Create and Get, a page for List. */
+/* The reply to Create, Get and List: one group for Create and Get, a page for
+ * List. */
 struct groups_reply {
-    uint32_t n_more; /* behind this page */
+    uint32_t n_more; /* groups after this page */
     size_t n_groups;
-    struct group_entry *groups; /* in the order of their creation */
+    struct group_entry *groups; /* in the order of creation */
 };
 
 void

@@ -1,21 +1,20 @@
 /*
- * rpc/messages/message.h - what the typed request and reply bodies share
+ * rpc/messages/message.h - conventions of the typed request and reply bodies
  *
- * A body is one msgpack array whose fields stand in the order in which the
- * struct lists them (docs/rpc.md). Fields are only ever added at the end: a
- * reader passes over those it does not know, so that a newer side may talk to
- * an older one.
+ * A body is one msgpack array with the fields in the order of the struct
+ * (docs/rpc.md). Fields are only ever added at the end, and a reader skips
+ * fields it does not know, so that a newer side can talk to an older one.
  *
  * For every message there is
- *     void x_encode(const struct x *, struct pack *)      latches in the pack
+ *     void x_encode(const struct x *, struct pack *)      latches errors in pack
  *     enum hoop_status x_decode(struct message_span, struct x *out)
- * Decoding reads bytes from outside: every count is checked against the bytes
- * that are left before anything is allocated. Spans in a decoded message
- * point into those bytes and live as long as they do; texts are copied. A
- * message with a list has an x_deinit().
+ * Decoders read untrusted bytes: every count is checked against the remaining
+ * bytes before memory is allocated. Spans in a decoded message point into those
+ * bytes and live as long as they do; texts are copied. A message with a list
+ * has an x_deinit().
  *
- * Handle (all decoders): HOOP_E_DATA_LOSS (not such a message). *out is
- * written only on HOOP_OK. Thread: any.
+ * Handle (all decoders): HOOP_E_DATA_LOSS (not such a message). *out is written
+ * only on HOOP_OK. Thread: any.
  */
 
 #ifndef RPC_MESSAGES_MESSAGE_H
@@ -28,7 +27,7 @@
 
 struct pack;
 
-/* Borrowed bytes: a key, a value, a whole body. */
+/* Borrowed bytes: a key, a value or a whole body. */
 struct message_span {
     const uint8_t *bytes;
     size_t n_bytes;

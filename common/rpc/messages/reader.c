@@ -1,4 +1,4 @@
-/* rpc/messages/reader.c - what all decoders of bodies do alike */
+/* rpc/messages/reader.c - common steps of all body decoders */
 
 #include "rpc/messages/reader.h"
 

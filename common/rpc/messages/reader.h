@@ -1,8 +1,8 @@
 /*
- * rpc/messages/reader.h - what all decoders of bodies do alike
+ * rpc/messages/reader.h - common steps of all body decoders
  *
- * Open the array, read the known fields, pass over the unknown ones, close.
- * Nothing fails before message_close().
+ * Open the array, read the known fields, skip the unknown ones, close. Errors
+ * are latched until message_close().
  */
 
 #ifndef RPC_MESSAGES_READER_H
@@ -16,16 +16,17 @@
 #include "rpc/messages/message.h"
 #include "wire/unpack.h"
 
-/* Begin with a body of at least n_fields fields; returns how many more. */
+/* Begin a body of at least n_fields fields. Returns how many more it has. */
 size_t
 message_open(struct unpack *unpack, struct message_span in, size_t n_fields);
 
-/* Pass over the unknown fields; the body must end there.
+/* Skip the unknown fields; the body must end after them.
  * Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 message_close(struct unpack *unpack, size_t n_unknown);
 
-/* An array inside a body, e.g. one element of a list. */
+/* Begin an array inside a body, such as an element of a list. Returns how many
+ * fields it has beyond n_fields. */
 size_t
 message_enter(struct unpack *unpack, size_t n_fields);
 
@@ -37,9 +38,9 @@ struct message_span
 message_bin(struct unpack *unpack, size_t n_bytes_max);
 
 /*
- * Enter a list of at most n_max elements and allocate zeroed memory for them;
- * the caller frees first, which is NULL when the list is empty. A count without
- * the bytes for it has been refused before.
+ * Begin a list of at most n_max elements and allocate zeroed memory for them.
+ * The caller frees first, which is NULL if the list is empty. Counts that
+ * exceed the remaining bytes have been refused before.
  * Handle: HOOP_E_DATA_LOSS, HOOP_E_EXHAUSTED.
  */
 struct message_list {
@@ -56,8 +57,8 @@ message_list_open(struct unpack *unpack,
                   struct message_items *out_items);
 
 /*
- * Room for the texts of a list with their final 0, n_texts of them in all,
- * cut from the bytes of in. The caller frees *out_room.
+ * Memory for the n_texts texts of a list with their final zeros, whose bytes
+ * come from in. The caller frees *out_room.
  */
 struct message_texts {
     char *at;

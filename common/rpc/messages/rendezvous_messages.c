@@ -10,10 +10,10 @@
 #include "wire/pack.h"
 
 enum {
-    JOIN_REQUEST_FIELDS = 11, /* and three that may be missing */
-    JOIN_FORMED_FIELDS = 2,   /* likewise */
-    ROSTER_MEMBER_FIELDS = 6, /* and one that may be missing */
-    JOIN_REPLY_FIELDS = 8,    /* and one that may be missing */
+    JOIN_REQUEST_FIELDS = 11, /* and three optional ones */
+    JOIN_FORMED_FIELDS = 2,   /* and three optional ones */
+    ROSTER_MEMBER_FIELDS = 6, /* and an optional one */
+    JOIN_REPLY_FIELDS = 8,    /* and an optional one */
     MEMBER_REQUEST_FIELDS = 2,
     LEASE_REPLY_FIELDS = 3,
     REPORT_REQUEST_FIELDS = 5,
@@ -47,7 +47,7 @@ join_request_encode(const struct join_request *request, struct pack *pack)
     pack_uint(pack, request->rank_use);
 }
 
-/* What concerns a job that has formed. */
+/* Read the fields that concern a job that has formed. */
 static void
 join_request_read_formed(struct unpack *unpack, struct join_request *request)
 {

@@ -1,8 +1,8 @@
 /*
  * rpc/messages/rendezvous_messages.h - bodies of hoop.v1.Rendezvous
  *
- * Job and token travel in the envelope's metadata. Members answers a
- * job_reply (rpc/messages/status_messages.h) and its request has no body.
+ * The job is in the envelope's metadata. Members is answered with a job_reply,
+ * and its request is a job_request (rpc/messages/status_messages.h).
  */
 
 #ifndef RPC_MESSAGES_RENDEZVOUS_MESSAGES_H
@@ -20,50 +20,55 @@
 struct pack;
 
 enum {
-    RENDEZVOUS_PROTOCOL = 1, /* what both sides speak */
+    RENDEZVOUS_PROTOCOL = 1, /* version that both sides must have */
 };
 
-/* As a requested rank: the coordinator chooses. */
+/* A requested rank with this value lets the coordinator choose. */
 static const uint32_t RENDEZVOUS_RANK_ANY = UINT32_MAX;
 
 /* Join: answered when the world has formed, at deadline_ms at the latest. */
 struct join_request {
-    uint64_t incarnation; /* random, not 0; the same when it is repeated */
+    uint64_t incarnation; /* random, not 0; the same in a retry */
     uint32_t protocol;    /* RENDEZVOUS_PROTOCOL */
     uint32_t rank;        /* or RENDEZVOUS_RANK_ANY */
-    uint32_t world_size;  /* the largest world; 0: as the coordinator says */
-    uint32_t size_min;    /* form with this many after settle_ms; 0: not said */
-    uint32_t settle_ms;   /* 0: the coordinator's */
-    uint32_t deadline_ms; /* from its arrival, before the call's own deadline:
-                             the answer then names what is missing */
+    uint32_t world_size;  /* the largest world; 0: use the coordinator's
+                             value */
+    uint32_t size_min;    /* form with this many after settle_ms; 0: not
+                             requested */
+    uint32_t settle_ms;   /* 0: use the coordinator's value */
+    /* Counted from arrival, earlier than the call's deadline, so that the
+     * answer can say what is missing. */
+    uint32_t deadline_ms;
     uint32_t pid;
-    char host[LIMIT_NAME];       /* name, for people */
-    char host_id[LIMIT_NAME];    /* equal on one machine; "": the name */
+    char host[LIMIT_NAME];       /* a name for people */
+    char host_id[LIMIT_NAME];    /* equal on one machine; "": use host */
     char address[LIMIT_ADDRESS]; /* numeric host:port where peers connect */
-    uint32_t rank_min;           /* where the world is too small for rank, one
-                                    from here on will do; 0: none will */
-    uint64_t process_space;      /* where pid is its number; 0: not known */
-    /* Of the world that holds the job's places, whose processes the worker sees
-     * to have ended: */
-    uint64_t ended_epoch;      /* its epoch; 0: none has been looked at */
-    struct message_span ended; /* [rank]: not 0, this one has; decoded: points
-                                  into what was read */
-    char root[LIMIT_NAME]; /* the job that grows by this world; "": none does */
-    uint64_t membership;   /* an incarnation that the caller has in a world of
-                              root; 0: none */
-    uint32_t rank_use;     /* enum join_rank_use */
+    uint32_t rank_min;           /* if the world is too small for rank, a
+                                    rank from here on is accepted; 0: none is */
+    uint64_t process_space;      /* identifies the PID namespace of pid; 0:
+                                    not known */
+    /* Processes of the previous world of this job that the worker has found to
+     * be dead: */
+    uint64_t ended_epoch;      /* epoch of that world; 0: the worker has not
+                                  looked */
+    struct message_span ended; /* [rank]: nonzero if that rank's process has
+                                  ended; when decoded, points into the input */
+    char root[LIMIT_NAME];     /* the job that grows by this world; "": none */
+    uint64_t membership; /* the caller's incarnation in a world of root; 0:
+                              none */
+    uint32_t rank_use;   /* enum join_rank_use */
 };
 
-/* What rank is to a worker that comes to a job that has formed. */
+/* How much a worker that joins a job that has formed insists on rank. */
 enum join_rank_use {
-    JOIN_RANK_DEMANDED, /* the join is refused where another has it */
-    JOIN_RANK_PREFERRED /* any other will do */
+    JOIN_RANK_DEMANDED, /* the join is refused if the rank is taken */
+    JOIN_RANK_PREFERRED /* any other rank is accepted */
 };
 
 struct roster_member {
     uint32_t rank;
     uint32_t pid;
-    uint64_t incarnation; /* its identity: base/identity.h */
+    uint64_t incarnation; /* an identity, see base/identity.h */
     char host[LIMIT_NAME];
     char host_id[LIMIT_NAME];
     char address[LIMIT_ADDRESS];
@@ -72,100 +77,109 @@ struct roster_member {
 
 struct join_reply {
     uint64_t epoch;    /* of the world */
-    uint64_t revision; /* of the membership: watch from here */
+    uint64_t revision; /* of the membership; pass it as since to watch from
+                          here */
     uint64_t world;    /* id of the world communicator */
     uint64_t seed;     /* random, the same on every rank */
     uint32_t rank;
     uint32_t size;
-    uint32_t lease_ms;            /* renew about three times in this */
+    uint32_t lease_ms;            /* a member renews about three times in
+                                     this period */
     size_t n_members;             /* size */
-    struct roster_member *roster; /* by rank */
-    char job[LIMIT_NAME]; /* what all further requests name; "": as the join */
-    /* To encode: join_roster_encode() has packed the roster; decoded: empty. */
+    struct roster_member *roster; /* in the order of ranks */
+    char job[LIMIT_NAME]; /* the job name that further requests must use; "":
+                             as in the join */
+    /* When encoding: the roster as packed by join_roster_encode(). When
+     * decoded: empty. */
     struct message_span packed_roster;
 };
 
-/* Leave: a member speaks for itself. The reply of Leave is empty. */
+/* Leave: the member that leaves. The reply has no body. */
 struct member_request {
-    uint64_t epoch; /* the world's, as told by the join's reply */
+    uint64_t epoch; /* epoch of the world, from the reply to the join */
     uint64_t incarnation;
 };
 
-/* Renew: and, if all were asked, whom it hears. */
+/* Renew. It may carry answers: which ranks the member hears, and which call it
+ * is in. */
 struct renew_request {
     struct member_request member;
-    uint64_t question;         /* of a watch_reply; 0: none is answered */
-    struct message_span views; /* [rank]: enum evidence_view; none: they follow;
-                                  decoded: points
-                                  into what was read */
-    uint64_t activity_query;   /* of a watch_reply; 0: none is answered */
-    struct rank_activity activity; /* then */
+    uint64_t question; /* from a watch_reply; 0: no question is
+                                  answered */
+    /* [rank]: enum evidence_view; empty: the answer will follow; when
+     * decoded, points into the input. */
+    struct message_span views;
+    uint64_t activity_query; /* from a watch_reply; 0: no query is answered */
+    struct rank_activity activity; /* the answer to the query */
 };
 
-/* Answers Renew and Report. */
+/* The reply to Renew and Report. */
 struct lease_reply {
     uint64_t membership_epoch;
-    uint64_t revision; /* larger than the last one seen: watch */
+    uint64_t revision; /* if larger than the last one seen, a watch has news */
     uint32_t lease_ms;
 };
 
-/* Report: one member says that another is lost, or only that it does not hear
- * it. The first verdict stays. */
+/* Report: a member reports that another one is lost, or that it does not hear
+ * it. The first failure notice about a member is final. */
 struct report_request {
     struct member_request reporter;
-    uint32_t rank;             /* the accused ... */
-    uint64_t incarnation;      /* ... and its identity, as in the roster */
-    char reason[LIMIT_REASON]; /* what was seen: "connection reset" */
+    uint32_t rank;             /* the accused rank */
+    uint64_t incarnation;      /* its identity, as in the roster */
+    char reason[LIMIT_REASON]; /* what was seen, such as "connection reset" */
     uint32_t evidence;         /* enum evidence */
-    uint32_t slack_ms;         /* what its network adds to the time that others
-                                  have to answer */
+    uint32_t slack_ms;         /* extra time for the others' answers that the
+                                  reporter's network needs */
 };
 
 /* Watch: a long poll, answered when there are changes after since. */
 struct watch_request {
-    uint64_t epoch;          /* the world's; 0: of whatever world there is */
+    uint64_t epoch;          /* epoch of the world; 0: whichever world exists */
     uint64_t since;          /* revision of the last change seen; 0: none */
-    uint64_t question;       /* the last that was seen, 0: none; or
-                          WATCH_NO_QUESTION */
-    uint64_t activity_query; /* likewise */
+    uint64_t question;       /* the last question seen; 0: none; or
+                                WATCH_NO_QUESTION */
+    uint64_t activity_query; /* the last query seen, in the same form */
 };
 
-/* As a question or query seen: whoever watches answers none. */
+/* A question or query with this value: the watcher answers none. */
 static const uint64_t WATCH_NO_QUESTION = UINT64_MAX;
 
 enum watch_kind {
-    WATCH_FORMED = 1, /* the world; rank is its size */
-    WATCH_LEFT = 2,   /* in good order */
-    WATCH_LOST = 3,   /* a verdict: who, what, when, the same to everybody */
+    WATCH_FORMED = 1, /* the world has formed; rank holds its size */
+    WATCH_LEFT = 2,   /* the member called hoop_leave() */
+    WATCH_LOST = 3,   /* a failure notice: which member is lost, and why; all
+                         members get the same */
 };
 
 struct watch_event {
-    uint32_t kind; /* enum watch_kind, or one of a newer coordinator */
+    uint32_t kind; /* enum watch_kind; a newer coordinator may send others */
     uint32_t rank;
     uint64_t revision;
-    uint64_t membership_epoch; /* after it */
-    uint64_t incarnation;      /* identity */
-    uint64_t age_ms;           /* when it was answered */
+    uint64_t membership_epoch; /* the epoch after the change */
+    uint64_t incarnation;      /* an identity */
+    uint64_t age_ms;           /* age of the change when the reply was made */
     uint32_t pid;
     char host[LIMIT_NAME];
     char reason[LIMIT_ERROR_TEXT];
-    uint32_t evidence; /* enum evidence: lost by its own word, or 0 */
+    uint32_t evidence; /* EVIDENCE_GIVEN_UP if the member reported its own
+                          failure */
 };
 
-/* Without events at the deadline of the call: ask again. */
+/* Has no events at the deadline of the call: ask again. */
 struct watch_reply {
     uint64_t epoch;
-    uint64_t revision; /* since of the next call */
+    uint64_t revision; /* pass as since in the next call */
     size_t n_events;
     struct watch_event *events; /* oldest first */
-    uint64_t question; /* whom does each rank hear? Renew answers; 0: nobody is
-                          asked now */
-    uint64_t activity_query; /* what is each rank in? likewise */
+    uint64_t question;       /* open question: which ranks does each rank hear?
+                          Answered with Renew; 0: none */
+    uint64_t activity_query; /* open query: which call is each rank in?
+                                Answered with Renew; 0: none */
 };
 
 void
 join_request_encode(const struct join_request *request, struct pack *pack);
-/* The part of a join_reply that is the same for all members. */
+/* Encode the part of a join_reply that is the same for all members. */
 void
 join_roster_encode(const struct roster_member *roster,
                    size_t n_members,

@@ -1,4 +1,4 @@
-/* rpc/messages/status_messages.c - bodies of what operators ask */
+/* rpc/messages/status_messages.c - bodies of operators' requests */
 
 #include "rpc/messages/status_messages.h"
 
@@ -13,12 +13,12 @@ enum {
     HEALTH_REQUEST_FIELDS = 1,
     HEALTH_REPLY_FIELDS = 1,
     JOB_LINE_FIELDS = 8,
-    JOBS_REPLY_FIELDS = 4, /* and one that may be missing */
-    JOB_MEMBER_FIELDS = 7, /* and three that may be missing */
+    JOBS_REPLY_FIELDS = 4, /* and an optional one */
+    JOB_MEMBER_FIELDS = 7, /* and three optional ones */
     JOB_REQUEST_FIELDS = 2,
     JOB_REPLY_FIELDS = 8,
-    JOB_FORMING_FIELDS = 3,  /* behind them, which may be missing, */
-    JOB_ACTIVITY_FIELDS = 1, /* as may be this */
+    JOB_FORMING_FIELDS = 3,  /* optional, after the fields above */
+    JOB_ACTIVITY_FIELDS = 1, /* optional, after the fields above */
     RANK_ACTIVITY_FIELDS = 7,
 };
 
@@ -226,7 +226,7 @@ rank_activity_read(struct unpack *unpack, struct rank_activity *activity)
     unpack_skip(unpack, n_unknown);
 }
 
-/* None, or one for each member. */
+/* There are either no activities or one for each member. */
 static enum hoop_status
 activities_read(struct unpack *unpack, struct job_reply *reply)
 {
@@ -260,7 +260,7 @@ job_request_decode(struct message_span in, struct job_request *out_request)
     struct job_request request = {0};
     struct unpack unpack;
 
-    /* It had none once. */
+    /* Older clients send no fields. */
     size_t n_unknown = message_open(&unpack, in, 0);
     if (n_unknown > 0) {
         request.is_brief = message_u32(&unpack);

@@ -1,7 +1,8 @@
 /*
- * rpc/messages/status_messages.h - bodies of what operators ask
+ * rpc/messages/status_messages.h - bodies of operators' requests
  *
- * hoop.v1.Health/Check, hoop.v1.Status/Jobs, Status/Job and Rendezvous/Members.
+ * Those of hoop.v1.Health/Check, Status/Jobs, Status/Job and
+ * Rendezvous/Members.
  */
 
 #ifndef RPC_MESSAGES_STATUS_MESSAGES_H
@@ -18,11 +19,11 @@
 struct pack;
 struct unpack;
 
-/* gRPC's numbers. */
+/* The numbers are those of gRPC. */
 enum health_serving {
     HEALTH_UNKNOWN = 0,
     HEALTH_SERVING = 1,
-    HEALTH_NOT_SERVING = 2,     /* draining */
+    HEALTH_NOT_SERVING = 2,     /* draining, or it cannot write its data */
     HEALTH_SERVICE_UNKNOWN = 3, /* no such service */
 };
 
@@ -38,50 +39,57 @@ struct health_reply {
 struct job_line {
     char name[LIMIT_NAME];
     char state[LIMIT_NAME]; /* "forming", "running", "ended" */
-    uint64_t epoch;         /* of the world; 0: none has formed */
-    uint32_t size;      /* wanted while forming (0: nobody said), else had */
-    uint32_t n_members; /* joining or active */
+    uint64_t epoch;         /* epoch of the world; 0: none has formed */
+    uint32_t size;          /* size of the world; while forming, the requested
+                           size or 0 */
+    uint32_t n_members;     /* joining or active */
     uint32_t n_lost;
     uint32_t n_left;
-    uint64_t age_ms; /* since its first join; ended: since its end */
+    uint64_t age_ms; /* time since the job's first join; ended: time since
+                        its end */
 };
 
 /* Jobs: the request has no body. */
 struct jobs_reply {
-    char version[LIMIT_NAME]; /* of the coordinator */
+    char version[LIMIT_NAME]; /* version of the coordinator */
     uint64_t uptime_ms;
     uint32_t serving; /* enum health_serving */
     size_t n_jobs;
-    struct job_line *jobs; /* those that live, oldest first, then ended ones */
-    uint64_t clock_ms;     /* of the coordinator, since 1970; 0: not said */
+    struct job_line *jobs; /* living jobs, oldest first, then ended jobs */
+    uint64_t clock_ms;     /* the coordinator's clock, since 1970; 0: not
+                              sent */
 };
 
 struct job_member {
-    uint32_t rank; /* RENDEZVOUS_RANK_ANY: not given yet */
+    uint32_t rank; /* RENDEZVOUS_RANK_ANY: not assigned yet */
     uint32_t pid;
     uint64_t incarnation;
     char host[LIMIT_NAME];
     char address[LIMIT_ADDRESS];
     char state[LIMIT_NAME]; /* "joining", "active", "left", "lost" */
-    uint64_t lease_left_ms; /* joining: until its join deadline */
-    uint64_t process_space; /* as in its join; an older coordinator says 0 */
-    char reason[LIMIT_ERROR_TEXT]; /* lost: why; an older one says "" */
-    /* Of the job: of its loss by its own word; else 0, as of an older one. */
+    uint64_t lease_left_ms; /* joining: time until the join deadline */
+    uint64_t process_space; /* as in the join; 0 from an older coordinator */
+    char reason[LIMIT_ERROR_TEXT]; /* why the member is lost; "" from an
+                                      older coordinator */
+    /* Revision of the change in which the member reported its own failure; 0:
+     * none, or an older coordinator. */
     uint64_t given_up_revision;
 };
 
-/* What a rank is in, as it tells it itself. */
+/* Which call a rank is in, as the rank reports it. */
 struct rank_activity {
-    char silence[LIMIT_REASON]; /* why it has told nothing; "": it has */
+    char silence[LIMIT_REASON]; /* why the rank has not answered; "": it has */
     char call
-        [LIMIT_REASON]; /* "allreduce #7 (float32, 4 elements, sum)", the one
-                                that has waited for longest; "": it is in none */
+        [LIMIT_REASON]; /* the call that has waited longest, as "allreduce #7
+                           (float32, 4 elements, sum)"; "": the rank is in no
+                           call */
     char communicator
-        [LIMIT_NAME]; /* of the call, as the program names it, or "" */
+        [LIMIT_NAME]; /* communicator of the call, as the program names it,
+                         or "" */
     char waits_for[LIMIT_REASON]; /* "rank 2 (host:pid) to send (...)" */
-    uint64_t number;  /* of the call, as in its text; 0: it has none */
-    uint64_t age_ms;  /* since the call began */
-    uint32_t n_calls; /* that wait, with that one */
+    uint64_t number;  /* number of the call, as in its text; 0: none */
+    uint64_t age_ms;  /* time since the call began */
+    uint32_t n_calls; /* calls that wait, including this one */
 };
 
 void
@@ -89,10 +97,10 @@ rank_activity_encode(const struct rank_activity *activity, struct pack *pack);
 void
 rank_activity_read(struct unpack *unpack, struct rank_activity *activity);
 
-/* Job, Members: of the job in the metadata. The body may be missing. */
+/* Job and Members: the job is in the metadata. The body may be missing. */
 struct job_request {
-    uint32_t is_brief; /* not 0: the reply has no members */
-    uint32_t asks;     /* not 0: all ranks are asked what they are in */
+    uint32_t is_brief; /* nonzero: the reply has no members */
+    uint32_t asks;     /* nonzero: ask all ranks which call they are in */
 };
 
 struct job_reply {
@@ -104,12 +112,13 @@ struct job_reply {
     uint64_t n_store_bytes;
     uint64_t n_waiters; /* parked requests */
     size_t n_members;
-    struct job_member *members; /* by rank; forming: by arrival */
-    /* While forming; an older coordinator says none of it. */
-    uint32_t size_min;          /* it may form with so many; 0: nobody said */
+    struct job_member *members; /* in the order of ranks; while forming, in
+                                   the order of arrival */
+    /* Set while the job forms; an older coordinator does not send them. */
+    uint32_t size_min;          /* smallest size to form with; 0: not known */
     char missing[LIMIT_REASON]; /* "ranks 0, 3", "2 more workers" */
-    char hosts[LIMIT_REASON];   /* of its members: "a, b" */
-    /* [n_members]; NULL: nobody was asked. */
+    char hosts[LIMIT_REASON];   /* hosts of its members, as "a, b" */
+    /* [n_members]; NULL: the ranks were not asked. */
     struct rank_activity *activities;
 };
 

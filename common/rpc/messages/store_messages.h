@@ -1,8 +1,8 @@
 /*
  * rpc/messages/store_messages.h - bodies of hoop.v1.Store
  *
- * Keys are text of at most LIMIT_STORE_KEY bytes, values are LIMIT_STORE_VALUE
- * bytes at most. Revisions are the store's: each change has its own.
+ * Keys are text of at most LIMIT_STORE_KEY bytes; values have at most
+ * LIMIT_STORE_VALUE bytes. Each change of the store has its own revision.
  */
 
 #ifndef RPC_MESSAGES_STORE_MESSAGES_H
@@ -22,35 +22,38 @@ struct pack;
 struct store_set_request {
     char key[LIMIT_STORE_KEY + 1];
     struct message_span value;
-    uint64_t ttl_ms; /* the key goes away after this; 0: never */
+    uint64_t ttl_ms; /* lifetime of the key; 0: unlimited */
 };
 
-/* Values are int64 in decimal, a missing key is 0. */
+/* Values are int64 in decimal; a missing key counts as 0. */
 struct store_add_request {
     char key[LIMIT_STORE_KEY + 1];
     int64_t delta;
-    uint64_t ttl_ms; /* 0: as it is */
+    uint64_t ttl_ms; /* 0: unchanged */
 };
 
 struct store_swap_request {
     char key[LIMIT_STORE_KEY + 1];
-    bool expects_absent; /* the key must not exist; else it must hold: */
+    bool expects_absent; /* the key must not exist; otherwise it must hold
+                            expected */
     struct message_span expected;
     struct message_span value;
     uint64_t ttl_ms;
 };
 
-/* Get, Wait (until all exist), Delete: 1 to LIMIT_STORE_KEYS_CALL keys. */
+/* Get, Wait (until all keys exist) and Delete: 1 to LIMIT_STORE_KEYS_CALL
+ * keys. */
 struct store_keys_request {
     size_t n_keys;
     const char **keys;
-    char *room; /* of a decoded one: where the texts stand */
+    char *room; /* if decoded: memory of the texts */
 };
 
 struct store_list_request {
     char prefix[LIMIT_STORE_KEY + 1];
-    char after[LIMIT_STORE_KEY + 1]; /* begin behind it; "": at the first */
-    uint32_t n_max;                  /* of one page; 0: as many as may be */
+    char after[LIMIT_STORE_KEY + 1]; /* begin after this key; "": begin with
+                                        the first */
+    uint32_t n_max;                  /* keys per page; 0: as many as allowed */
 };
 
 /* A long poll, answered when a key changes after since. */
@@ -68,20 +71,25 @@ struct store_entry {
 };
 
 /*
- * Answers all but Watch.
- * Set: revision. Add: revision, counter is the sum. Swap: is_applied; if not,
- * entries[0] is what is there. Get, Wait: entries in the order asked for; a
- * missing key is no error of Get. Delete: revision, counter = keys that
- * existed. List: entries in key order without values, n_more.
+ * The reply to all requests but Watch. Which fields are set:
+ * - Set: revision.
+ * - Add: revision; counter is the sum.
+ * - CompareSet: revision and is_applied; if not applied, entries[0] holds what
+ *   is there.
+ * - Get and Wait: entries in the order of the keys; a missing key is not an
+ *   error of Get.
+ * - Delete: revision, and the number of deleted keys in counter.
+ * - List: entries in the order of keys without values, and n_more.
  */
 struct store_reply {
-    uint64_t revision; /* of the store: watch from here */
+    uint64_t revision; /* revision of the store; pass it as since to watch
+                          from here */
     bool is_applied;
     int64_t counter;
     uint32_t n_more;
     size_t n_entries;
     struct store_entry *entries;
-    char *room; /* of a decoded one: where the texts stand */
+    char *room; /* if decoded: memory of the texts */
 };
 
 enum store_event_kind {
@@ -93,18 +101,19 @@ enum store_event_kind {
 struct store_event {
     uint32_t kind;
     uint64_t revision;
-    const char *key; /* the value: get it, it may be newer already */
+    const char *key; /* no value is sent: get it, it may be newer already */
 };
 
 /*
- * Without events at the deadline of the call: ask again. A revision that has
- * been forgotten is OUT_OF_RANGE: list again, watch from there.
+ * Has no events at the deadline of the call: ask again. If the revision is no
+ * longer in the history, the status is HOOP_E_RANGE: list the keys again and
+ * watch from the revision of that list.
  */
 struct store_watch_reply {
-    uint64_t revision; /* since of the next call */
+    uint64_t revision; /* pass as since in the next call */
     size_t n_events;
     struct store_event *events; /* oldest first */
-    char *room;                 /* of a decoded one: where the texts stand */
+    char *room;                 /* if decoded: memory of the texts */
 };
 
 void
