@@ -1,13 +1,13 @@
 /*
- * base/cancel.h - holds pthread_cancel() off while a call is under way
+ * base/cancel.h - defer pthread_cancel() during a call
  *
- * A thread is cancelled where it sleeps or asks the kernel, which would leave
- * locks taken and other ranks waiting. Calls that may do either hold that off:
+ * A thread is cancelled where it sleeps or enters the kernel, which would leave
+ * locks taken and other ranks waiting. A call that may do either defers it:
  *
  *     CLEANUP(cancel_release) const int held = cancel_hold();
  *
- * A request that comes meanwhile stays pending, and is served at the thread's
- * next cancellation point after the scope. Holds nest.
+ * A cancellation that arrives meanwhile stays pending and takes effect at the
+ * thread's next cancellation point after the scope. Holds nest.
  */
 
 #ifndef BASE_CANCEL_H
@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 
-/* What the calling thread did with such requests before. */
+/* Return the thread's former cancel state, for cancel_release(). */
 static inline int
 cancel_hold(void)
 {

@@ -1,4 +1,4 @@
-/* base/cleanup.h - scope exit releases, success hands out */
+/* base/cleanup.h - release resources at the end of a scope */
 
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H
@@ -6,18 +6,20 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* CLEANUP(peer_destroy) struct peer *peer = NULL; that its end releases it is use
- * enough. */
+/* CLEANUP(peer_destroy) struct peer *peer = NULL; the variable counts as
+ * used. */
 #define CLEANUP(destroy) __attribute__((cleanup(destroy##_at), unused))
 
-/* Makes destroy##_at for CLEANUP from a destructor that accepts NULL. */
+/* Define destroy##_at, which CLEANUP needs, from a destructor that accepts
+ * NULL. */
 #define DEFINE_CLEANUP(type, destroy)                                          \
     static inline void destroy##_at(type *at)                                  \
     {                                                                          \
         destroy(*at);                                                          \
     }
 
-/* Takes the value out of a local, which no longer owns it. */
+/* Return the pointer and set the variable to NULL, so that it no longer owns
+ * it. */
 #define STEAL(pointer)                                                         \
     __extension__({                                                            \
         __typeof__(pointer) stolen_ = (pointer);                               \

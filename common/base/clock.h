@@ -15,15 +15,16 @@ static const uint64_t CLOCK_NEVER = UINT64_MAX;
 uint64_t
 clock_now_ns(void);
 
-/* The same, some milliseconds old, at a tenth of the price. */
+/* As clock_now_ns(), up to some milliseconds old, at a tenth of the cost. */
 uint64_t
 clock_coarse_ns(void);
 
-/* Since 1970, in UTC: for what outlives this machine. It may jump. */
+/* Time since 1970 in UTC, for records that outlive this machine. It may
+ * jump. */
 uint64_t
 clock_wall_ns(void);
 
-/* now + timeout, saturating at CLOCK_NEVER. */
+/* Return now + timeout; CLOCK_NEVER on overflow. */
 uint64_t
 clock_deadline_ns(uint64_t timeout_ms);
 
@@ -31,8 +32,8 @@ bool
 clock_is_past(uint64_t deadline_ns);
 
 /*
- * Milliseconds left, rounded up, for epoll and poll: 0 when past, -1 for
- * CLOCK_NEVER, at most INT_MAX.
+ * Return the milliseconds left, rounded up, for epoll and poll: 0 if past, -1
+ * for CLOCK_NEVER, at most INT_MAX.
  */
 int
 clock_left_ms(uint64_t deadline_ns);

@@ -1,8 +1,9 @@
 /*
- * base/copy.c - which processors copy best by their own instruction
+ * base/copy.c - find out whether the processor's copy instruction is the
+ * fastest
  *
- * Found out once: in a virtual machine the CPUID instruction traps. Threads that
- * come first together find the same.
+ * Determined once, because CPUID traps in a virtual machine. Threads that ask
+ * at the same time get the same result.
  */
 
 #include "base/copy.h"

@@ -1,14 +1,14 @@
 /*
  * base/copy.h - copies between the caches of two processors
  *
- * memcpy() gives what is more than 2 KiB to the processor in one instruction.
- * Where the lines are in another's cache that is slower than a loop, and where
- * the two ends differ by 1 to 15 modulo a page, 16 times so. Less than that it
- * may copy from the end to the beginning, where the ends are in phase, which
- * makes nothing of what the processor fetches ahead: out of the memory that is
- * half the speed. So this goes line by line, and forward; but AMD's Zen 5 and
- * later do all of that better by the one instruction. What is more than the
- * caches hold is best written past them: its lines need not be read before.
+ * Above 2 KiB, memcpy() uses a single instruction of the processor. When the
+ * lines are in another processor's cache this is slower than a loop, and 16
+ * times slower when source and destination differ by 1 to 15 modulo a page.
+ * Below that size, memcpy() may copy backwards when the two overlap in phase,
+ * which defeats the hardware prefetcher: from memory that is half the speed. So
+ * this copies line by line, forwards. AMD's Zen 5 and later are fastest with
+ * the one instruction. Copies larger than the caches are best written past
+ * them, because their destination lines need not be read first.
  */
 
 #ifndef BASE_COPY_H
@@ -28,7 +28,7 @@ enum {
     COPY_LINE = 64,
 };
 
-/* Whether this processor's own instruction is the fastest. */
+/* Return whether this processor's copy instruction is the fastest. */
 bool
 copy_is_instruction(void);
 
@@ -49,7 +49,7 @@ copy_line(uint8_t *to, const uint8_t *from)
     _mm_storeu_si128(place + 3, last);
 }
 
-/* to is the begin of a line. */
+/* to must be at the start of a cache line. */
 static inline void
 copy_line_past_caches(uint8_t *to, const uint8_t *from)
 {
@@ -60,21 +60,21 @@ copy_line_past_caches(uint8_t *to, const uint8_t *from)
         _mm_stream_si128(place + i, _mm_loadu_si128(line + i));
 }
 
-/* Bytes up to the next line. */
+/* Return the number of bytes up to the next cache line. */
 static inline size_t
 copy_head(const uint8_t *to)
 {
     return -(uintptr_t)to % COPY_LINE;
 }
 
-/* Of at least a line. */
+/* n_bytes must be at least a line. */
 static inline void
 copy_lines(uint8_t *to, const uint8_t *from, size_t n_bytes)
 {
     const uint8_t *end = from + n_bytes - COPY_LINE;
     const size_t n_head = copy_head(to);
 
-    /* The ends of what is in between lie within the first and last line. */
+    /* The ends of the middle part lie within the first and last line. */
     copy_line(to + n_bytes - COPY_LINE, end);
     copy_line(to, from);
     to += n_head;
@@ -82,7 +82,7 @@ copy_lines(uint8_t *to, const uint8_t *from, size_t n_bytes)
     for (; from < end; from += COPY_LINE) {
         copy_line(to, from);
         to += COPY_LINE;
-        /* Keeps the compiler from making a memcpy() of it. */
+        /* Keep the compiler from turning the loop into memcpy(). */
         __asm__ volatile("" : "+r"(to), "+r"(from));
     }
 }
@@ -101,7 +101,7 @@ copy_bytes(uint8_t *to, const uint8_t *from, size_t n_bytes)
     memcpy(to, from, n_bytes);
 }
 
-/* As memcpy(), of what will not be read soon. */
+/* As memcpy(), for bytes that will not be read soon. */
 static inline void
 copy_past_caches(uint8_t *to, const uint8_t *from, size_t n_bytes)
 {

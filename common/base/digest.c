@@ -1,8 +1,8 @@
 /*
- * base/digest.c - XXH3: whether bytes are those that they were
+ * base/digest.c - XXH3 checksums
  *
- * By the widest registers of the processor it runs on, where the library
- * chooses among them: three times as fast as what every processor has.
+ * If the library can dispatch at run time, it uses the widest registers of the
+ * processor, which is three times as fast as the baseline.
  */
 
 #include "base/digest.h"
@@ -12,7 +12,8 @@
 #ifdef DIGEST_DISPATCHES
 #define XXH_DISPATCH_DISABLE_REPLACE
 #include <xxh_x86dispatch.h>
-/* The static library of a distribution may lack them: they are NULL then. */
+/* A distribution's static library may lack these functions; they are NULL
+ * then. */
 #pragma weak XXH3_64bits_dispatch
 #pragma weak XXH3_64bits_update_dispatch
 #pragma weak XXH3_128bits_dispatch
@@ -65,7 +66,8 @@ digest_create(struct digest **out_digest)
     struct digest *digest = calloc(1, sizeof(*digest));
 
     if (digest)
-        digest->state = XXH3_createState(); /* aligned as it wants to be */
+        digest->state = XXH3_createState(); /* aligned as the library needs
+                                               it */
     if (!digest || !digest->state)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a digest");
     XXH3_64bits_reset(digest->state);

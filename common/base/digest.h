@@ -1,7 +1,7 @@
 /*
- * base/digest.h - XXH3: whether bytes are those that they were
+ * base/digest.h - XXH3 checksums
  *
- * Against accidents, not against somebody who means it.
+ * They detect accidental changes, not deliberate ones.
  */
 
 #ifndef BASE_DIGEST_H
@@ -15,11 +15,12 @@
 
 #include "base/cleanup.h"
 
-/* XXH3, 64 bits, without a seed. NULL is fine when there are none. */
+/* Return XXH3 with 64 bits and no seed. bytes may be NULL if n_bytes is 0. */
 uint64_t
 digest_bytes(const void *bytes, size_t n_bytes);
 
-/* Of 128 bits: where equal shall mean the same among any number of them. */
+/* A digest of 128 bits, for comparing any number of contents by their
+ * digests. */
 struct digest_wide {
     uint64_t low;
     uint64_t high;
@@ -32,35 +33,36 @@ digest_wide_equal(const struct digest_wide *a, const struct digest_wide *b);
 
 struct digest;
 
-/* Of nothing yet. Handle: HOOP_E_EXHAUSTED. */
+/* Create a digest of no bytes. Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 digest_create(struct digest **out_digest);
 
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 digest_destroy(struct digest *digest);
 
 DEFINE_CLEANUP(struct digest *, digest_destroy)
 
-/* The next bytes; may be NULL when there are none. How they are cut up does not
+/* Add the next bytes, NULL if there are none. The division into calls does not
  * matter. */
 void
 digest_add(struct digest *digest, const void *bytes, size_t n_bytes);
 
-/* XXH3, 64 bits, without a seed, of all bytes so far. More may follow. */
+/* Return XXH3 with 64 bits and no seed of all bytes so far. More may follow. */
 uint64_t
 digest_value(const struct digest *digest);
 
-/* Elements of an array, one behind the other, from number first on. */
+/* Adjacent elements of an array, beginning with element number first. */
 struct digest_run {
     const void *elements;
-    size_t n_bytes; /* of each */
+    size_t n_bytes; /* of each element */
     size_t count;
     uint64_t first;
 };
 
-/* XXH3 of each element with its number as the seed, added up modulo 2^64: runs
- * of one array add up to the same however they are cut, and in any order. */
+/* Return the sum modulo 2^64 of XXH3 of each element, with its number as the
+ * seed. Sums of the runs of an array add up to the same value however it is
+ * divided, and in any order. */
 uint64_t
 digest_elements(const struct digest_run *run);
 

@@ -2,11 +2,11 @@
 
 #include "base/digest.h"
 
-/* In the caller: elements are shorter than a call. */
+/* Inlined, because an element takes less time than a call. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Inlined where n_bytes is known: twice as fast, or more. */
+/* Inlining with a constant n_bytes is at least twice as fast. */
 static inline uint64_t
 run_sum(const struct digest_run *run, size_t n_bytes)
 {

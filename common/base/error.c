@@ -1,7 +1,8 @@
 /*
- * base/error.c - the per-thread record of the last failure
+ * base/error.c - the last failure of a thread: status, text and path
  *
- * Fixed size: reporting a failure must not fail. What does not fit is cut.
+ * The record has a fixed size, because reporting a failure must not fail.
+ * Longer texts are cut.
  */
 
 #include "base/error.h"
@@ -17,7 +18,7 @@
 #include "base/stack.h"
 
 struct error_record {
-    bool has_stack; /* enough of it, as was found */
+    bool has_stack; /* the stack was found sufficient */
     size_t n_path;
     char text[LIMIT_ERROR_TEXT];
     char path[LIMIT_ERROR_PATH];
@@ -29,7 +30,8 @@ static _Thread_local struct error_record record;
 static const struct hoop_failure nothing_known = {.rank = HOOP_NO_RANK,
                                                   .waited_for = HOOP_NO_RANK};
 
-/* The file and its folder: "tcp/send.c" of "../worker/transport/tcp/send.c". */
+/* Return the file and its folder: "tcp/send.c" of
+ * "../worker/transport/tcp/send.c". */
 static const char *
 folder_and_file(const char *path)
 {
@@ -60,7 +62,8 @@ error_begin(enum hoop_status status,
             const char *format,
             ...)
 {
-    /* Formatted aside: an argument may be the text that is replaced. */
+    /* Formatted into a buffer first, because an argument may be the old
+     * text. */
     char text[LIMIT_ERROR_TEXT];
     va_list arguments;
 
@@ -68,7 +71,7 @@ error_begin(enum hoop_status status,
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
 
-    /* Names of others are in it, and it is printed as it is. */
+    /* The text is printed as it is and may contain foreign names. */
     escape_text(text, record.text, sizeof(record.text));
     record.n_path = 0;
     path_append(function, file, line);

@@ -1,10 +1,10 @@
 /*
- * base/error.h - a failure: its status, one sentence, and the path it took
+ * base/error.h - the last failure of a thread: status, text and path
  *
- * The record is per thread. error_raise() begins it with the text for the
- * user; error_pass() on the way out adds the place, as "function
- * (folder/file.c:line)". Nobody logs errors in the library; the outermost
- * layer shows them (hoop_error_text()).
+ * The record is per thread. error_raise() starts it with a sentence for the
+ * user; error_pass() on the way out appends the place as "function
+ * (folder/file.c:line)". The library does not log errors; the outermost layer
+ * shows them (hoop_error_text()).
  */
 
 #ifndef BASE_ERROR_H
@@ -15,24 +15,26 @@
 #include "hoop/status.h"
 
 /*
- * return error_raise(HOOP_E_INVALID, "rank %u is not below %u", rank, size);
- * The text says what, where and what to do. Evaluates to the status.
+ * Start an error: return error_raise(HOOP_E_INVALID, "rank %u is not below %u",
+ * rank, size); The text says what failed, where, and what to do. Evaluates to
+ * the status.
  */
 #define error_raise(status, ...)                                               \
     error_begin((status), __func__, __FILE__, __LINE__, __VA_ARGS__)
 
 /*
- * ... of which more is known than a text says; its status is the failure's. What
- * is raised with the same status later in the same call only adds words to that,
- * and keeps it.
+ * As error_raise(), with details in failure, whose status is used. A later
+ * error of the same call with the same status replaces the text but keeps the
+ * details.
  */
 #define error_raise_failure(failure, ...)                                      \
     (error_describe(failure), error_raise((failure)->status, __VA_ARGS__))
 
-/* if (status != HOOP_OK) return error_pass(status); */
+/* Append this place to the path: if (status != HOOP_OK) return
+ * error_pass(status); */
 #define error_pass(status) error_extend((status), __func__, __FILE__, __LINE__)
 
-/* For the macros. */
+/* Used by the macros. */
 void
 error_describe(const struct hoop_failure *failure);
 enum hoop_status
@@ -48,7 +50,7 @@ error_extend(enum hoop_status status,
              const char *file,
              int line);
 
-/* This thread's last text and path, and what else is known; never NULL. */
+/* Return this thread's last text, path and details; never NULL. */
 const char *
 error_text(void);
 const char *
@@ -56,14 +58,14 @@ error_path(void);
 const struct hoop_failure *
 error_failure(void);
 
-/* Forget it. */
+/* Clear this thread's record. */
 void
 error_clear(void);
 
 /*
- * A public call begins: forget it. False: this thread has too little stack for
- * a call of hoop's (LIMIT_STACK), which has become the error, of
- * HOOP_E_EXHAUSTED. That is looked up at a thread's first call only.
+ * Begin a public call: clear the record. Returns false, with HOOP_E_EXHAUSTED
+ * as the error, if the thread has less stack left than LIMIT_STACK; this is
+ * checked until it was found sufficient once.
  */
 bool
 error_begin_call(void);

@@ -1,4 +1,4 @@
-/* base/escape.c - texts of others, made safe to show */
+/* base/escape.c - make foreign texts safe to show */
 
 #include "base/escape.h"
 
@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 
-/* Unicode's categories Cc, Cf, Zl and Zp, and the reserved places between them;
- * noncharacters are computed. In ascending order. */
+/* Unicode's categories Cc, Cf, Zl and Zp, and the reserved code points between
+ * them, in ascending order. Noncharacters are computed. */
 static const struct range {
     uint32_t first;
     uint32_t last;
@@ -38,7 +38,7 @@ is_unsafe(uint32_t code)
     return (code & 0xfffe) == 0xfffe;
 }
 
-/* Bytes of the UTF-8 character that begins at text, 0 if none does. */
+/* Return the bytes of the UTF-8 character at text, 0 if it is invalid. */
 static size_t
 character_bytes(const unsigned char *text)
 {
@@ -50,7 +50,7 @@ character_bytes(const unsigned char *text)
                            : first < 0xf5 ? 4
                                           : 0;
 
-    /* A final 0 is no continuation: nothing behind it is looked at. */
+    /* A final 0 is not a continuation byte, so nothing after it is read. */
     for (size_t i = 1; i < n_bytes; i++)
         if ((text[i] & 0xc0) != 0x80)
             return 0;
@@ -74,7 +74,7 @@ character_code(const unsigned char *text, size_t n_bytes)
     return code;
 }
 
-/* JSON has four digits only: beyond them two surrogates. */
+/* JSON escapes have four digits; larger codes need two surrogates. */
 static void
 code_write(uint32_t code, enum escape_style style, char out[ESCAPE_BYTES])
 {

@@ -1,4 +1,5 @@
-/* base/evidence.c - what is known of a rank that may be lost, and who concludes */
+/* base/evidence.c - kinds of evidence that a rank is lost, and who decides on
+ * them */
 
 #include "base/evidence.h"
 

@@ -1,11 +1,12 @@
 /*
- * base/hmac.c - HMAC-SHA256 by OpenSSL's SHA-256, which no other file knows
+ * base/hmac.c - HMAC-SHA256 with OpenSSL's SHA-256
  *
- * RFC 2104 with the hash called by its own name: where it is fetched (EVP), OpenSSL
- * makes tables of all algorithms it has first, 1 ms in each process (decision 19).
+ * RFC 2104, using the low-level hash functions: fetching the hash (EVP) would
+ * first make OpenSSL build tables of all its algorithms, 1 ms in each process
+ * (decision 19).
  */
 
-/* Where that is not deprecated. */
+/* Select an API level in which these functions are not deprecated. */
 #define OPENSSL_API_COMPAT 0x10100000L
 
 #include "base/hmac.h"
@@ -35,7 +36,7 @@ hash_begin(SHA256_CTX *context, const uint8_t key[SHA256_CBLOCK], uint8_t pad)
     OPENSSL_cleanse(block, sizeof(block));
 }
 
-/* A longer one is hashed, a shorter one is followed by zeroes. */
+/* A longer key is hashed; a shorter one is padded with zeros. */
 static void
 key_block(struct hmac_span key, uint8_t out_block[SHA256_CBLOCK])
 {

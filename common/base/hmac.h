@@ -1,4 +1,4 @@
-/* base/hmac.h - HMAC-SHA256: who knows the job's token */
+/* base/hmac.h - HMAC-SHA256, to prove knowledge of the job's token */
 
 #ifndef BASE_HMAC_H
 #define BASE_HMAC_H
@@ -14,13 +14,13 @@ enum {
 };
 
 struct hmac_span {
-    const void *bytes; /* may be NULL when n_bytes is 0 */
+    const void *bytes; /* may be NULL if n_bytes is 0 */
     size_t n_bytes;
 };
 
 /*
- * Over the parts, one after the other. Their borders do not enter: parts of
- * varying size need their size in front. Fails only if OpenSSL does.
+ * Compute the MAC of the concatenated parts. Their boundaries are not included,
+ * so parts of varying size need a size before them. Fails only if OpenSSL does.
  */
 enum hoop_status
 hmac_sha256(struct hmac_span key,
@@ -28,7 +28,7 @@ hmac_sha256(struct hmac_span key,
             size_t n_parts,
             uint8_t out_mac[HMAC_BYTES]);
 
-/* Takes the same time wherever they differ. */
+/* Compare in a time that does not depend on where the MACs differ. */
 bool
 hmac_equal(const uint8_t left[HMAC_BYTES], const uint8_t right[HMAC_BYTES]);
 

@@ -1,4 +1,5 @@
-/* base/identity.c - what others are shown of a member: never its incarnation */
+/* base/identity.c - the public identity of a member, derived from its
+ * incarnation */
 
 #include "base/identity.h"
 

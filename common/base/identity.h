@@ -1,9 +1,10 @@
 /*
- * base/identity.h - what others are shown of a member: never its incarnation
+ * base/identity.h - the public identity of a member, derived from its
+ * incarnation
  *
- * Whoever knows a member's incarnation can speak for it at the coordinator, so
- * only those two know it. Its peers, and operators, are shown its identity: made
- * of the incarnation, and no way back.
+ * Whoever knows a member's incarnation can act for it at the coordinator, so
+ * only the member and the coordinator know it. Peers and operators see the
+ * identity, from which the incarnation cannot be recovered.
  */
 
 #ifndef BASE_IDENTITY_H
@@ -11,8 +12,8 @@
 
 #include <stdint.h>
 
-/* The first 8 bytes of HMAC-SHA256 of the incarnation's, under a fixed key. 0
- * only if OpenSSL fails. Thread: any. */
+/* Return the first 8 bytes of HMAC-SHA256 of the incarnation under a fixed key;
+ * 0 only if OpenSSL fails. Thread: any. */
 uint64_t
 identity_of(uint64_t incarnation);
 

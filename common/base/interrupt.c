@@ -1,4 +1,4 @@
-/* base/interrupt.c - whether this thread is to wait no longer */
+/* base/interrupt.c - let the program interrupt a waiting thread */
 
 #include "base/interrupt.h"
 
@@ -11,7 +11,7 @@ enum {
 
 static _Thread_local struct {
     struct hoop_interrupt asked;
-    bool was_told; /* to stop, when it was asked last */
+    bool was_told; /* the last answer was to stop */
 } interrupt;
 
 struct hoop_interrupt

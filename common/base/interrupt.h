@@ -1,9 +1,9 @@
 /*
- * base/interrupt.h - whether this thread is to wait no longer
+ * base/interrupt.h - let the program interrupt a waiting thread
  *
- * A program says by hoop_set_interrupt() whom to ask. Whoever waits asks when
- * interrupt_due_ns() has come; who is told to stop ends what it waits for with
- * HOOP_E_CANCELLED. Thread: any, each has its own.
+ * hoop_set_interrupt() sets a function to ask. Code that waits asks it whenever
+ * interrupt_due_ns() has come, and if the answer is to stop, ends the wait with
+ * HOOP_E_CANCELLED. Thread: any; each thread has its own.
  */
 
 #ifndef BASE_INTERRUPT_H
@@ -15,20 +15,22 @@
 #include "hoop/interrupt.h"
 #include "hoop/status.h"
 
-/* NULL: nobody is asked. context is borrowed. Returns what was set before. */
+/* Set the function to ask; NULL: none. context is borrowed. Returns the former
+ * setting. */
 struct hoop_interrupt
 interrupt_set(hoop_interrupt_check_t *check, void *context);
 
-/* When to ask next, for one who waits from now on: at once where the last answer
- * was yes, since a call may wait for several things. CLOCK_NEVER: nobody is asked. */
+/* Return when to ask next, for a wait that begins now: at once if the last
+ * answer was to stop, because a call may consist of several waits. CLOCK_NEVER:
+ * there is nothing to ask. */
 uint64_t
 interrupt_due_ns(void);
 
-/* Ask. */
+/* Ask whether to stop. */
 bool
 interrupt_ask(void);
 
-/* error_raise() for one who waited for the coordinator. */
+/* Raise the error of an interrupted wait for the coordinator. */
 enum hoop_status
 interrupt_raise(void);
 

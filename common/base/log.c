@@ -1,8 +1,8 @@
 /*
- * base/log.c - one line a message, one write(2) a line
+ * base/log.c - log lines, each written with one write(2)
  *
  * Lines of several threads and processes never mix: a line is built on the
- * stack and written at once; what does not fit is cut.
+ * stack and written at once. Longer lines are cut.
  */
 
 #include "base/log.h"
@@ -30,8 +30,8 @@ struct log_line {
     char bytes[LOG_LINE_MAX];
 };
 
-/* Kept until the process ends: whoever reads one while the name changes can
- * read on. No lock, which a fork could leave taken. */
+/* Kept until the process ends, so that a thread may read a name while it is
+ * changed. There is no lock, because a fork could leave it taken. */
 struct log_speaker {
     struct log_speaker *older;
     char name[LIMIT_NAME];
@@ -57,12 +57,12 @@ static const char *const format_names[] = {
 static void
 line_put(struct log_line *line, const char *text)
 {
-    /* One byte stays free for the newline. */
+    /* Keep one byte for the newline. */
     while (*text && line->n_bytes < sizeof(line->bytes) - 1)
         line->bytes[line->n_bytes++] = *text++;
 }
 
-/* Cut before an escape is torn, with room for what closes the line. */
+/* Stop before an escape is split, with room for the end of the line. */
 static void
 line_put_escaped(struct log_line *line, const char *text)
 {
@@ -163,12 +163,12 @@ log_write(enum log_level level, const char *subject, const char *format, ...)
         line_format_text(&line, level, subject, message);
     line.bytes[line.n_bytes++] = '\n';
 
-    /* Nowhere to report that reporting failed. */
+    /* There is no way to report that logging failed. */
     if (write(STDERR_FILENO, line.bytes, line.n_bytes) < 0)
         return;
 }
 
-/* NULL: nobody has had that name, as far as it is kept. */
+/* Return the kept name; NULL: there is none. */
 static const struct log_speaker *
 speaker_find(const char *name)
 {
@@ -180,7 +180,7 @@ speaker_find(const char *name)
     return found;
 }
 
-/* Two threads may add one name each, the same: then it is there twice. */
+/* Two threads may add the same name at once; then it is kept twice. */
 static const struct log_speaker *
 speaker_add(const char *name)
 {
@@ -202,7 +202,7 @@ log_name(const char *name)
 
     if (!named)
         named = speaker_add(name);
-    /* Without memory the former one goes on speaking. */
+    /* Without memory the former name stays. */
     if (named)
         atomic_store_explicit(&speaker, named, memory_order_release);
 }
@@ -210,7 +210,7 @@ log_name(const char *name)
 void
 log_configure(enum log_level level, enum log_format format)
 {
-    /* What is told from now on has this form. */
+    /* The format is set first, so that lines of the new level have it. */
     atomic_store(&line_format, format);
     atomic_store(&log_threshold_now, level);
 }

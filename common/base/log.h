@@ -1,8 +1,8 @@
 /*
- * base/log.h - levels, text or JSON lines, silent in the library until asked
+ * base/log.h - log lines as text or JSON; the library logs nothing until asked
  *
- * log_info("peer", "rank %u connected from %s", rank, address);
- * The first argument is the subject, a short lower-case noun.
+ * log_info("peer", "rank %u connected from %s", rank, address); The first
+ * argument is the subject, a short lower-case noun.
  */
 
 #ifndef BASE_LOG_H
@@ -30,7 +30,7 @@ enum log_format {
 #define log_info(...)    log_at(LOG_INFO, __VA_ARGS__)
 #define log_debug(...)   log_at(LOG_DEBUG, __VA_ARGS__)
 
-/* Does nothing below the level, which is LOG_OFF at first. Thread: any. */
+/* Logs nothing below the level, which is LOG_OFF initially. Thread: any. */
 #define log_at(level, ...)                                                     \
     ((level) <= log_threshold() ? log_write((level), __VA_ARGS__) : (void)0)
 
@@ -42,26 +42,28 @@ log_threshold(void)
     return atomic_load_explicit(&log_threshold_now, memory_order_relaxed);
 }
 
-/* One line to fd 2, written by one write(2). Thread: any. */
+/* Write one line to standard error with one write(2). Thread: any. */
 void
 log_write(enum log_level level, const char *subject, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Who speaks, e.g. "hoopd" or "rank 3"; cut at LIMIT_NAME. A copy of each name
- * is kept for good: there are few. Of several sessions in a process the last one
- * that joined counts. Thread: any, also while others log. */
+/* Set the name in log lines, such as "hoopd" or "rank 3"; cut at LIMIT_NAME. A
+ * copy of each name is kept forever, since there are few. With several sessions
+ * in a process, the one that joined last wins. Thread: any, also while others
+ * log. */
 void
 log_name(const char *name);
 
-/* Thread: any, also while others log. */
+/* Set level and format. Thread: any, also while others log. */
 void
 log_configure(enum log_level level, enum log_format format);
 
-/* "off", "error", "warning", "info", "debug". Handle: HOOP_E_INVALID. */
+/* Parse "off", "error", "warning", "info" or "debug". Handle:
+ * HOOP_E_INVALID. */
 enum hoop_status
 log_level_parse(const char *text, enum log_level *out_level);
 
-/* "text", "json". Handle: HOOP_E_INVALID. */
+/* Parse "text" or "json". Handle: HOOP_E_INVALID. */
 enum hoop_status
 log_format_parse(const char *text, enum log_format *out_format);
 

@@ -1,4 +1,4 @@
-/* base/log_quota.c - so many lines in some seconds, and a count of the rest */
+/* base/log_quota.c - limit log lines per period, and count the rest */
 
 #include "base/log_quota.h"
 
@@ -8,7 +8,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 
-/* now_ns may be before it began: when something came that had to wait. */
+/* now_ns may be before the start of the period, for a request that had to
+ * wait. */
 static bool
 period_is_over(const struct log_quota *quota, uint64_t now_ns)
 {

@@ -1,8 +1,9 @@
 /*
- * base/log_quota.h - so many lines in some seconds, and a count of the rest
+ * base/log_quota.h - limit log lines per period, and count the rest
  *
- * For what strangers can cause as often as they like: the first lines tell what
- * comes and from where, and a scan that lasts all night fills no disk.
+ * For lines that unauthenticated clients can cause at will: the first lines
+ * show what comes and from where, and a scan that lasts all night does not fill
+ * the disk.
  */
 
 #ifndef BASE_LOG_QUOTA_H
@@ -11,20 +12,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zeroed: nothing has been said. Thread: one at a time. */
+/* Zeroed: nothing has been logged. Thread: calls must not overlap. */
 struct log_quota {
-    uint64_t since_ns; /* begin of the period; 0: there was none yet */
-    uint32_t n_said;   /* in it */
-    uint64_t n_unsaid; /* in it, and not told yet */
+    uint64_t since_ns; /* start of the period; 0: none yet */
+    uint32_t n_said;   /* lines logged in the period */
+    uint64_t n_unsaid; /* lines suppressed in the period and not reported yet */
 };
 
-/* Whether a line may be written now; if not, it is counted. A period that is
- * over is told first, as by log_quota_tell(). */
+/* Return whether a line may be logged now; if not, it is counted. A finished
+ * period is reported first, as by log_quota_tell(). */
 bool
 log_quota_take(struct log_quota *quota, const char *subject, uint64_t now_ns);
 
-/* One line with the count of a period that is over, if anything was left out
- * of it; to be called now and then. */
+/* Log the number of suppressed lines of a finished period, if there are any.
+ * Call now and then. */
 void
 log_quota_tell(struct log_quota *quota, const char *subject, uint64_t now_ns);
 

@@ -1,4 +1,4 @@
-/* base/private_file.c - files that hold secrets, and who else can use them */
+/* base/private_file.c - check that files with secrets are private */
 
 #include "base/private_file.h"
 
@@ -44,7 +44,8 @@ owner_raise(const char *what, const char *path, uid_t owner)
                        (unsigned)geteuid(), path);
 }
 
-/* The place that a link at path points to, in out_path. False: it is too long. */
+/* Write the target of the link at path to out_path. Returns false if it cannot
+ * be read or is too long. */
 static bool
 link_follow(const char *path, char out_path[PATH_MAX])
 {
@@ -63,7 +64,7 @@ link_follow(const char *path, char out_path[PATH_MAX])
     return n_path < PATH_MAX;
 }
 
-/* Whoever owns a link can have it point elsewhere. */
+/* The owner of a link can make it point elsewhere. */
 static enum hoop_status
 links_check(const char *what, const char *path)
 {
@@ -84,7 +85,7 @@ links_check(const char *what, const char *path)
                                "name the file itself",
                                what, path, here, (unsigned)about.st_uid);
         if (!link_follow(here, next))
-            return HOOP_OK; /* opening it tells why */
+            return HOOP_OK; /* opening it reports the reason */
         log_info("base", "the %s %s is a symbolic link to %s", what, here,
                  next);
         memcpy(here, next, sizeof(here));
@@ -92,7 +93,7 @@ links_check(const char *what, const char *path)
     return HOOP_OK;
 }
 
-/* A file of this user, or of root, on storage that can be written. */
+/* Check a file on a writable mount. */
 static enum hoop_status
 permissions_check(const char *what, const char *path, const struct stat *about)
 {
@@ -110,7 +111,7 @@ permissions_check(const char *what, const char *path, const struct stat *about)
                        what, path, mode_of(about), path);
 }
 
-/* Containers' secrets come with any owner, and for all to read. */
+/* Containers' secrets may have any owner and be readable by all. */
 static enum hoop_status
 mounted_check(const char *what, const char *path, const struct stat *about)
 {
@@ -155,7 +156,7 @@ private_file_open(const char *what, const char *path, int *out_fd)
     if (status != HOOP_OK)
         return error_pass(status);
 
-    /* Without O_NONBLOCK a pipe that nobody writes would be waited for here. */
+    /* Without O_NONBLOCK, open() would wait for a writer of a pipe. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return error_raise(HOOP_E_NOT_FOUND, "cannot open the %s %s: %s", what,

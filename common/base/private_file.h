@@ -1,17 +1,17 @@
 /*
- * base/private_file.h - files that hold secrets, and who else can use them
+ * base/private_file.h - check that files with secrets are private
  *
- * A secret that other users can read is none, and one that they can write is
- * theirs. So a file with a secret is opened only if
+ * A secret that other users can read is not secret, and one they can write is
+ * under their control. So a file with a secret is opened only if
  *
- * - it belongs to this user, and nobody else may read or write it (mode 0600), or
- *   to root, and at most its group may read it (0640);
- * - it is a file, or a pipe such as a shell's <(command);
- * - where its path is a symbolic link, that belongs to this user or to root.
+ * - it belongs to this user and nobody else may read or write it (mode 0600),
+ *   or it belongs to root and at most its group may read it (0640);
+ * - it is a regular file, or a pipe such as a shell's <(command);
+ * - any symbolic link on its path belongs to this user or to root.
  *
- * On a mount that is read-only the owner is not looked at, nor who may read:
- * containers' secrets are mounted that way, with owners and modes that nobody
- * chose. That is logged.
+ * On a read-only mount, the owner and the read permissions are ignored, because
+ * containers' secrets are mounted that way with arbitrary owners and modes.
+ * This is logged.
  *
  * Thread: any.
  */
@@ -22,25 +22,26 @@
 #include "hoop/status.h"
 
 /*
- * Open it to be read; *out_fd is the caller's. what names the kind of file in
- * errors, as "token file".
- * Handle: HOOP_E_NOT_FOUND (cannot be opened), HOOP_E_DENIED (others can use it;
- * the text says what to run).
+ * Open the file for reading; the caller closes *out_fd. what names the kind of
+ * file in errors, such as "token file".
+ * Handle: HOOP_E_NOT_FOUND (cannot be opened), HOOP_E_DENIED (others can use
+ * it; the text says what to run).
  */
 enum hoop_status
 private_file_open(const char *what, const char *path, int *out_fd);
 
 /*
- * Whether a folder is one that nobody but this user, and root, may write. It
- * belongs to one of them, as does the symbolic link that the path may be.
- * Handle: as private_file_open(), HOOP_E_UNAVAILABLE (it is no folder).
+ * Check that only this user and root can write the folder. It must belong to
+ * one of them, as must a symbolic link to it.
+ * Handle: as private_file_open(), HOOP_E_UNAVAILABLE (it is not a folder).
  */
 enum hoop_status
 private_folder_check(const char *what, const char *path);
 
 /*
- * Whether a file that this program made is still its own: no link, of this user,
- * and nobody else may read or write it. One that is not there is fine.
+ * Check that a file that this program created is still its own: not a link,
+ * owned by this user, and not readable or writable by others. A missing file is
+ * accepted.
  * Handle: as private_file_open().
  */
 enum hoop_status

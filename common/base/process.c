@@ -1,4 +1,4 @@
-/* base/process.c - other processes of this host, as the kernel shows them */
+/* base/process.c - the state of other processes of this host */
 
 #include "base/process.h"
 
@@ -15,14 +15,14 @@
 #include "base/digest.h"
 
 enum {
-    /* Of the kernel's flags of a task: it is on its way out, and its
+    /* PF_EXITING in the kernel's task flags: the task is ending, and its
      * descriptors may be closed already. */
     FLAG_EXITING = 4,
     BOOT_ID_BYTES = 36, /* a UUID as text */
 };
 
-/* "pid (name) S parent group session tty foreground flags ...", and a name may
- * hold anything. */
+/* The file holds "pid (name) S parent group session tty foreground flags ...";
+ * the name may contain any characters. */
 static enum process_state
 state_parse(const char *text)
 {
@@ -37,7 +37,7 @@ state_parse(const char *text)
     return strchr("Tt", state) ? PROCESS_STOPPED : PROCESS_RUNS;
 }
 
-/* What a file under /proc holds. False: it is not there any more. */
+/* Read a file under /proc. Returns false if it no longer exists. */
 static bool
 text_read(const char *path, size_t n_bytes, char *out_text)
 {
@@ -71,7 +71,7 @@ threads_open(uint32_t pid)
     return opendir(path);
 }
 
-/* That of the liveliest. */
+/* Return the state of the liveliest thread. */
 static enum process_state
 threads_look(uint32_t pid)
 {
@@ -80,7 +80,7 @@ threads_look(uint32_t pid)
     DIR *threads = threads_open(pid);
     char path[64];
 
-    /* A process that we lack a descriptor to look at is not dead for that. */
+    /* If we lack a descriptor, the process is not dead because of that. */
     if (!threads)
         return errno == ENOENT ? PROCESS_ENDED : PROCESS_HIDDEN;
 
@@ -97,8 +97,8 @@ threads_look(uint32_t pid)
     return state;
 }
 
-/* What the kernel shows of a process is its first thread: where that has ended
- * by pthread_exit(), others go on. */
+/* /proc/<pid>/stat describes the first thread, which may have ended by
+ * pthread_exit() while others run. */
 enum process_state
 process_look(uint32_t pid)
 {
@@ -129,7 +129,7 @@ process_is_stopped(uint32_t pid)
     return process_look(pid) == PROCESS_STOPPED;
 }
 
-/* "ran waited slices", and how it is now. */
+/* The files hold "ran waited slices", and the thread's state. */
 static void
 thread_add(uint32_t pid, const char *thread, struct process_share *share)
 {
@@ -167,7 +167,7 @@ process_share_of(uint32_t pid)
     return share;
 }
 
-/* /proc shows this namespace: "self" is this process, as it knows itself. */
+/* Return whether /proc shows this PID namespace: "self" must be our own pid. */
 static bool
 proc_is_ours(void)
 {
@@ -178,8 +178,8 @@ proc_is_ours(void)
     return n > 0 && strtol(text, NULL, 10) == (long)getpid();
 }
 
-/* "proc /proc proc rw,relatime,hidepid=invisible 0 0". The last one on /proc is
- * what is seen. */
+/* A line is "proc /proc proc rw,relatime,hidepid=invisible 0 0". The last mount
+ * on /proc is the visible one. */
 static bool
 mount_read(const char *line, bool *out_hides)
 {

@@ -1,4 +1,4 @@
-/* base/process.h - other processes of this host, as the kernel shows them */
+/* base/process.h - the state of other processes of this host */
 
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
@@ -6,54 +6,54 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The liveliest first. */
+/* The liveliest state first. */
 enum process_state {
-    PROCESS_RUNS,    /* one of its threads does, or waits */
+    PROCESS_RUNS,    /* at least one thread runs or sleeps */
     PROCESS_STOPPED, /* by a signal or a debugger */
-    PROCESS_HIDDEN,  /* /proc cannot be read here: nothing is known */
-    PROCESS_ENDED,   /* ... or is ending, or is not shown to this user */
+    PROCESS_HIDDEN,  /* /proc cannot be read: nothing is known */
+    PROCESS_ENDED,   /* ended, ending, or not visible to this user */
 };
 
 /* Thread: any. */
 enum process_state
 process_look(uint32_t pid);
 
-/* /proc, as it is mounted here, hides no process of this namespace from anybody:
- * who is not shown has ended. False where it may, or that is not known. Thread:
- * any. */
+/* Return whether /proc as mounted here shows all processes of this namespace to
+ * everybody, so that one it does not show has ended. False if it may hide some,
+ * or if that is unknown. Thread: any. */
 bool
 process_shows_all(void);
 
 /*
- * Whether the kernel proves that there is no process of this number any more, or
- * that it only waits to be reaped. Unlike process_look() it does not take one for
- * ended that /proc hides from this user. False: it runs, or nothing is known.
- * Thread: any.
+ * Return whether the kernel proves that the process has ended or only waits to
+ * be reaped. Unlike process_look(), a process that /proc hides from this user
+ * does not count as ended. False: it runs, or nothing is known. Thread: any.
  */
 bool
 process_has_ended(uint32_t pid);
 
 /*
- * Equal in two processes, and not 0, where both give a process the same number:
- * they are in one PID namespace of one running kernel. 0 where that is not known,
- * as under a /proc of another namespace. Thread: any.
+ * Return a number that is equal in two processes if they are in the same PID
+ * namespace of the same running kernel, so that a process has the same pid in
+ * both. 0: not known, for example under the /proc of another namespace. Thread:
+ * any.
  */
 uint64_t
 process_space(void);
 
-/* What its threads have had of processors, all together and ever; 0 where the
- * kernel does not tell. */
+/* Processor time of all threads of a process so far; 0 where the kernel does
+ * not tell. */
 struct process_share {
     uint64_t ran_ns;
-    uint64_t waited_ns; /* for one, before they ran */
-    bool is_waiting;    /* one of them could run now, or does */
+    uint64_t waited_ns; /* time spent waiting for a processor */
+    bool is_waiting;    /* at least one thread is running or runnable now */
 };
 
 /* Thread: any. */
 struct process_share
 process_share_of(uint32_t pid);
 
-/* process_look() says PROCESS_STOPPED. */
+/* Return whether process_look() is PROCESS_STOPPED. */
 bool
 process_is_stopped(uint32_t pid);
 

@@ -8,7 +8,8 @@
 #include "hoop/status.h"
 
 /*
- * From the kernel; never a weaker source instead. Thread: any.
+ * Fill with random bytes from the kernel; there is no weaker fallback. Thread:
+ * any.
  * Handle: HOOP_E_UNAVAILABLE (the kernel has none).
  */
 enum hoop_status

@@ -1,8 +1,8 @@
 /*
- * base/resource_limit.c - which limit of this process or host was reached
+ * base/resource_limit.c - name the resource limit that made a call fail
  *
- * Values of /proc/sys are left out where they cannot be read: a process without
- * a descriptor to spare cannot open the file.
+ * Values from /proc/sys are left out if they cannot be read: a process that has
+ * run out of descriptors cannot open the file.
  */
 
 #include "base/resource_limit.h"
@@ -20,7 +20,7 @@ enum {
     VALUE_TEXT = 48,
 };
 
-/* The first line of the file and a comma, or nothing where it cannot be read. */
+/* Return the first line of the file and a comma, or "" if it cannot be read. */
 static const char *
 value_of(const char *path, char text[VALUE_TEXT])
 {
@@ -38,7 +38,7 @@ value_of(const char *path, char text[VALUE_TEXT])
     return text;
 }
 
-/* Of this process; 0: it has none. */
+/* Return the limit of this process; 0: unlimited. */
 static uint64_t
 own_limit(int resource)
 {
@@ -68,7 +68,7 @@ mapping_describe(char out_text[RESOURCE_LIMIT_TEXT])
                  value_of("/proc/sys/vm/max_map_count", value));
 }
 
-/* EAGAIN says which of three it was to nobody. */
+/* EAGAIN does not tell which of three limits was reached. */
 static void
 thread_describe(char out_text[RESOURCE_LIMIT_TEXT])
 {

@@ -1,9 +1,9 @@
 /*
- * base/resource_limit.h - which limit of this process or host was reached
+ * base/resource_limit.h - name the resource limit that made a call fail
  *
- * The kernel says "Too many open files", and not how many there may be, nor
- * who set the limit. Where a call fails for lack of something local, the text
- * for the user names the limit and its value.
+ * The kernel says "Too many open files", but not what the limit is or who set
+ * it. If a call fails for lack of a local resource, the text for the user names
+ * the limit and its value.
  */
 
 #ifndef BASE_RESOURCE_LIMIT_H
@@ -17,7 +17,7 @@ enum {
     RESOURCE_LIMIT_TEXT = 160,
 };
 
-/* A call that may reach one. */
+/* The call that failed. */
 enum resource_call {
     RESOURCE_DESCRIPTOR, /* socket(), accept(), pipe(), memfd_create(), ... */
     RESOURCE_CONNECT,    /* connect() */
@@ -26,17 +26,17 @@ enum resource_call {
 };
 
 /*
- * HOOP_E_EXHAUSTED where error, an errno of such a call, says that this process
- * or this host has no more of something, HOOP_E_DENIED where it does not permit
- * the call; else HOOP_E_UNAVAILABLE: others may be the cause. Thread: any.
+ * Return HOOP_E_EXHAUSTED if errno value error means that this process or host
+ * has run out of something, HOOP_E_DENIED if the call is not permitted,
+ * otherwise HOOP_E_UNAVAILABLE: the cause may be elsewhere. Thread: any.
  */
 enum hoop_status
 resource_status(enum resource_call call, int error);
 
 /*
- * What error means: "its process may open 17 files (RLIMIT_NOFILE, ulimit -n)",
- * where "it" is whoever made the call; strerror() where no limit is known to be
- * the cause. Returns out_text. Thread: any.
+ * Explain error: "its process may open 17 files (RLIMIT_NOFILE, ulimit -n)",
+ * where "it" is the caller; or strerror() if no limit is known to be the cause.
+ * Returns out_text. Thread: any.
  */
 const char *
 resource_describe(enum resource_call call,

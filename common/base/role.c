@@ -1,4 +1,4 @@
-/* base/role.c - who may do what at a coordinator, and the tokens that say so */
+/* base/role.c - roles of a coordinator's clients, and their tokens */
 
 #include "base/role.h"
 
@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name;
-    const char *prefix; /* of its tokens; NULL: none are made */
+    const char *prefix; /* of its tokens; NULL: they have none */
 } roles[] = {
     [ROLE_WORKER] = {"worker", NULL},
     [ROLE_OPERATOR] = {"operator", "hoop-operator-"},
@@ -20,7 +20,7 @@ static const struct {
     [ROLE_ANYBODY] = {"anybody", NULL},
 };
 
-/* Unlike the words of any other key that is made of a token. */
+/* The label differs from that of every other key derived from a token. */
 static const char label[] = "hoop role token 1 ";
 
 const char *

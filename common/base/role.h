@@ -1,12 +1,12 @@
 /*
- * base/role.h - who may do what at a coordinator, and the tokens that say so
+ * base/role.h - roles of a coordinator's clients, and their tokens
  *
- * There is one secret, the token of the job: who knows it is a worker and may
- * do everything. Tokens of the lesser roles are made of it, so that whoever
- * knows the secret knows all of them, and nobody can go back from one of them
- * to the secret, or to another. Nothing has to be kept or handed out twice.
+ * There is one secret, the token of the job: whoever knows it is a worker and
+ * may do everything. The tokens of the other roles are derived from it. So
+ * whoever knows the secret knows all tokens, none of them reveals the secret or
+ * another token, and nothing else has to be stored or distributed.
  *
- * Roles are in an order: a lower one may do whatever a higher one may.
+ * Roles are ordered: a lower value may do everything that a higher one may.
  */
 
 #ifndef BASE_ROLE_H
@@ -16,11 +16,11 @@
 
 #include "base/limits.h"
 
-/* Zero is the strictest that can be asked for. */
+/* Zero has the most rights. */
 enum role {
-    ROLE_WORKER,   /* joins, reads and writes the store */
-    ROLE_OPERATOR, /* looks at jobs, their members and groups */
-    ROLE_METRICS,  /* sees figures: which jobs there are, /metrics */
+    ROLE_WORKER,   /* joins, and reads and writes the store */
+    ROLE_OPERATOR, /* reads jobs, their members and groups */
+    ROLE_METRICS,  /* reads figures: the list of jobs, /metrics */
     ROLE_ANYBODY,  /* needs no token */
 };
 
@@ -28,21 +28,23 @@ enum role {
 const char *
 role_name(enum role role);
 
-/* One of the first three. Handle: HOOP_E_INVALID (the text names them). */
+/* Parse one of the first three. Handle: HOOP_E_INVALID (the text names
+ * them). */
 enum hoop_status
 role_parse(const char *text, enum role *out_role);
 
 /*
- * The token of role for the jobs whose secret this is; a worker's is the
- * secret itself. role is below ROLE_ANYBODY.
- * Handle: HOOP_E_INVALID (the secret is too long), HOOP_E_DENIED (it was itself
- * made for a lesser role).
+ * Make the token of role from the jobs' secret; a worker's token is the secret
+ * itself. role is below ROLE_ANYBODY.
+ * Handle: HOOP_E_INVALID (the secret is too long), HOOP_E_DENIED (it is a token
+ * of a lesser role).
  */
 enum hoop_status
 role_token(enum role role, const char *secret, char out_token[LIMIT_TOKEN]);
 
-/* Whose a token is by its beginning, true or forged; no secret begins as the
- * lesser ones do: else ROLE_WORKER. */
+/* Return the role of a token by its prefix, whether genuine or forged. No
+ * secret begins with the prefix of a lesser role, so other tokens are
+ * ROLE_WORKER. */
 enum role
 role_of(const char *token);
 

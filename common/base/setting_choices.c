@@ -1,4 +1,4 @@
-/* base/setting_choices.c - the words of settings that are a choice */
+/* base/setting_choices.c - the choices of settings that have a fixed set */
 
 #include "base/setting_choices.h"
 
@@ -30,7 +30,7 @@ const char *const setting_choices_remedies[] = {"error", "retry", NULL};
 /* false, true */
 const char *const setting_choices_switches[] = {"off", "on", NULL};
 
-/* Odd ones are true. For a setting that is an option without a value, too. */
+/* Odd indexes mean true. Also for settings that are options without a value. */
 const char *const setting_choices_flags[] = {"off", "on", "0", "1", NULL};
 
 /* In the order of enum shm_mode (transport/shm_negotiation.h). */
@@ -40,7 +40,7 @@ const char *const setting_choices_transports[] = {"auto", "tcp", "shm", NULL};
 const char *const setting_choices_attaching[] = {"auto", "off", "on", NULL};
 
 _Static_assert(LIMIT_STREAMS == 8, "the greatest of these choices");
-/* Their places in the list are their values; auto is 0. */
+/* The index is the number of streams; auto is 0. */
 const char *const setting_choices_streams[] = {
     "auto", "1", "2", "3", "4", "5", "6", "7", "8", NULL,
 };

@@ -1,7 +1,7 @@
 /*
- * base/setting_choices.h - the words of settings that are a choice
+ * base/setting_choices.h - the choices of settings that have a fixed set
  *
- * A word's place in its list is the setting's value. Lists end with NULL.
+ * A setting's value is the index of the word in its list. Lists end with NULL.
  */
 
 #ifndef BASE_SETTING_CHOICES_H

@@ -1,8 +1,8 @@
 /*
- * base/setting_find.c - the setting that a name means, and lists of name=value
+ * base/setting_find.c - find settings by name, and read lists of name=value
  *
- * Who writes a name that there is not is told which one is like it, and what a
- * setting is named now that had another name before.
+ * An unknown name is answered with a similar one, and a former name with the
+ * new one.
  */
 
 #include <ctype.h>
@@ -17,7 +17,7 @@
 
 static const char prefix[] = "HOOP_";
 
-/* "HOOP_TIMEOUT" is meant to be "timeout". Compared without regard to case. */
+/* Skip the prefix of "HOOP_TIMEOUT", in upper or lower case. */
 static const char *
 prefix_omit(const char *name)
 {
@@ -78,13 +78,13 @@ setting_find(const char *where,
     return name_refuse(where, name, user);
 }
 
-/* A list of the caller, and where in it each setting is. */
+/* The caller's list, and where in it each setting was set. */
 struct list_reader {
     struct settings *settings;
-    size_t set_at[SETTING_COUNT]; /* counted from 1; 0: not yet */
+    size_t set_at[SETTING_COUNT]; /* counted from 1; 0: not set yet */
 };
 
-/* The item at index, counted from 0, whose place errors call where. */
+/* Read the item at index, counted from 0; where names it in errors. */
 static enum hoop_status
 item_take(struct list_reader *reader,
           size_t index,

@@ -1,4 +1,4 @@
-/* base/setting_help.c - a row of base/settings.h in words */
+/* base/setting_help.c - describe a setting in words */
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
- * base/setting_parse.c - what a user wrote, as a number within its bounds
+ * base/setting_parse.c - parse the text of a setting and check its bounds
  *
- * A refusal names the place, the value and what would have been right.
+ * Errors name the place, the value and what is expected.
  */
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/settings.h"
 
-/* NULL if the number is within its bounds. */
+/* Return the complaint; NULL if the number is within its bounds. */
 static const char *
 number_check(const struct setting *setting, uint64_t number)
 {
@@ -45,8 +45,8 @@ refuse_form(const struct setting *setting,
 }
 
 /*
- * Digits from *at on, moved past them. Saturates: the bounds refuse it then.
- * False without a digit.
+ * Read digits at *at and advance past them. Saturates, so that the bounds
+ * refuse an overflow. Returns false without a digit.
  */
 static bool
 digits_read(const char **at, uint64_t *out_number)
@@ -78,7 +78,7 @@ uint_parse(const struct setting *setting,
     return complaint ? refuse_bounds(setting, input, complaint) : HOOP_OK;
 }
 
-/* Milliseconds of a unit, 0 if it is none. */
+/* Return the milliseconds of a unit, 0 if it is unknown. */
 static uint64_t
 unit_ms(const char *unit)
 {
@@ -96,7 +96,8 @@ unit_ms(const char *unit)
     return 0;
 }
 
-/* The decimals after the point, in thousandths; further digits are cut. */
+/* Read the decimals after the point as thousandths; further digits are
+ * dropped. */
 static bool
 thousandths_read(const char **at, uint64_t *out_thousandths)
 {
@@ -144,7 +145,7 @@ duration_parse(const struct setting *setting,
     return HOOP_OK;
 }
 
-/* The first port in the lower 16 bits, the last one above them. */
+/* The first port is in the lower 16 bits, the last one above them. */
 static enum hoop_status
 ports_parse(const struct setting *setting,
             const struct setting_input *input,
@@ -185,8 +186,8 @@ choice_is_there(const struct setting *setting, const char *text)
 }
 
 /*
- * What HOOP_CODEC was told until conversions had a setting of their own:
- * "bf16+zstd". HOOP_OK if it is none of them.
+ * Refuse a value such as "bf16+zstd", which HOOP_CODEC accepted before
+ * conversions had a setting of their own. HOOP_OK if it is none of these.
  */
 static enum hoop_status
 refuse_former_codec(const struct setting_input *input)

@@ -1,8 +1,8 @@
 /*
  * base/setting_table.c - the rows of base/settings.h
  *
- * A row is all there is to add for a setting: reading, checking, --help
- * and the man pages follow. Ports: 4667 spells HOOP on a telephone.
+ * A new setting needs only a row here: reading, checking, --help and the man
+ * pages follow from it. The default port 4667 spells HOOP on a telephone.
  */
 
 #include <assert.h>

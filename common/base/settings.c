@@ -1,8 +1,8 @@
 /*
  * base/settings.c - the values of one user's settings
  *
- * Every value keeps its text beside its number: an error shows what the user
- * wrote, not what became of it.
+ * Each value keeps its text beside its number, so that errors show what the
+ * user wrote.
  */
 
 #include "base/settings.h"
@@ -38,7 +38,8 @@ settings_set(struct settings *settings,
     uint64_t number = 0;
 
     assert(setting->users & settings->user);
-    /* Checked even if a stronger one stands: a wrong line is a wrong line. */
+    /* Check the value even if another has priority, so that a wrong line is
+     * reported. */
     const enum hoop_status status = setting_parse(setting, input, &number);
     if (status != HOOP_OK)
         return error_pass(status);

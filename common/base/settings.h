@@ -1,12 +1,14 @@
 /*
- * base/settings.h - every setting of hoop, in one table
+ * base/settings.h - all settings, in one table
  *
  * A setting has a key in the configuration file, an environment variable, a
  * long option, a type, bounds and a line of help. Its value comes from, in
- * falling order: the caller or the command line, the environment, the file,
- * the default. Sources may be read in any order: the stronger one stays.
+ * order of decreasing priority: the caller or the command line, the
+ * environment, the file, the default. Sources may be read in any order: the one
+ * with the higher priority wins.
  *
- * The table also feeds --help and the man pages, so neither can forget one.
+ * The table also produces --help and the man pages, so that they cannot miss a
+ * setting.
  */
 
 #ifndef BASE_SETTINGS_H
@@ -21,13 +23,13 @@
 #include "base/cleanup.h"
 
 enum setting_id {
-    /* Workers (libhoop). */
+    /* Of workers (libhoop). */
     SETTING_COORDINATOR,
     SETTING_JOB,
-    SETTING_TOKEN,      /* hoopd, too */
-    SETTING_TOKEN_FILE, /* hoopd, too */
+    SETTING_TOKEN,      /* also of hoopd */
+    SETTING_TOKEN_FILE, /* also of hoopd */
     SETTING_RANK,
-    SETTING_WORLD_SIZE, /* hoopd, too */
+    SETTING_WORLD_SIZE, /* also of hoopd */
     SETTING_JOIN_TIMEOUT,
     SETTING_TIMEOUT,
     SETTING_FAILURE_TIMEOUT,
@@ -53,12 +55,12 @@ enum setting_id {
     SETTING_ALGORITHM,
     SETTING_TUNING,
     SETTING_LOG,
-    SETTING_LOG_FORMAT, /* hoopd, too */
+    SETTING_LOG_FORMAT, /* also of hoopd */
     SETTING_DEBUG_SPIN,
     SETTING_DEBUG_LINK,
-    SETTING_DEBUG_FAULT, /* hoopd reads the variable by itself */
+    SETTING_DEBUG_FAULT, /* hoopd reads the variable itself */
 
-    /* hoopd. */
+    /* Of hoopd. */
     SETTING_LISTEN,
     SETTING_HTTP,
     SETTING_HTTP_TLS,
@@ -86,7 +88,7 @@ enum setting_type {
     SETTING_TYPE_PORTS,    /* "5000", "5000-5063"; settings_ports() */
 };
 
-/* Ports from the first to the last one; 0, 0: any. */
+/* The ports from first to last; 0, 0: any port. */
 struct port_range {
     uint16_t first;
     uint16_t last;
@@ -98,7 +100,7 @@ enum setting_user {
     SETTING_USER_HOOPD = 2,
 };
 
-/* Weakest first. */
+/* Lowest priority first. */
 enum setting_origin {
     SETTING_FROM_DEFAULT,
     SETTING_FROM_FILE,
@@ -110,22 +112,25 @@ struct setting {
     const char *name;           /* key in the file: "join_timeout" */
     const char *environment;    /* "HOOP_JOIN_TIMEOUT"; NULL: none */
     const char *option;         /* "join-timeout", without the dashes */
-    const char *placeholder;    /* of the value in --help: "SECONDS" */
+    const char *placeholder;    /* placeholder of the value in --help:
+                                   "SECONDS" */
     const char *help;           /* one line, no full stop */
     const char *default_text;   /* NULL: not set */
-    const char *default_in_ci;  /* instead, when CI is set; NULL: the same */
+    const char *default_in_ci;  /* used instead if CI is set; NULL: the same */
     const char *const *choices; /* ends with NULL; for SETTING_TYPE_CHOICE */
     uint64_t min;               /* of the number */
     uint64_t max;               /* of the number, or bytes of a text */
     enum setting_type type;
     unsigned users;
-    const char *former; /* variable that it was before; NULL: none */
-    bool is_secret;   /* no option of hoopd's: others can read a command line */
-    bool is_internal; /* for tests and debugging, or between programs of hoop:
-                         in CONTRIBUTING.md, not in the man pages */
+    const char *former; /* former name of the variable; NULL: none */
+    bool is_secret;     /* not an option of hoopd, because others can read a
+                         command line */
+    /* For tests, debugging or communication between hoop's programs:
+     * documented in CONTRIBUTING.md, not in the man pages. */
+    bool is_internal;
 };
 
-/* A value as it was written, and what to call the place in an error. */
+/* A value as written, and the name of its place for errors. */
 struct setting_input {
     enum setting_origin origin;
     const char *where; /* "--lease", "HOOP_LEASE", "hoop.conf:3" */
@@ -134,30 +139,30 @@ struct setting_input {
 
 struct settings;
 
-/* The row of a setting; id is below SETTING_COUNT. Static. */
+/* Return the row of a setting; id is below SETTING_COUNT. Static. */
 const struct setting *
 setting_row(enum setting_id id);
 
 /*
- * "one line of help (default 10; HOOP_LEASE)", for --help; cut to n_bytes.
+ * Write "one line of help (default 10; HOOP_LEASE)" for --help, cut to n_bytes.
  */
 void
 setting_describe(const struct setting *setting, char *text, size_t n_bytes);
 
-/* "auto, tcp or shm" of a choice, else "". */
+/* Write "auto, tcp or shm" for a choice, else "". */
 void
 setting_describe_choices(const struct setting *setting,
                          char *text,
                          size_t n_bytes);
 
-/* "workers", "hoopd", "workers and hoopd". Static. */
+/* Return "workers", "hoopd" or "workers and hoopd". Static. */
 const char *
 setting_users_name(unsigned users);
 
 /*
- * Which setting of user's a name means: "join_timeout".
- * Handle: HOOP_E_INVALID (the text begins with where, names the name and, where
- * there is one, the setting that is meant, or what its name is now).
+ * Find the setting of user with a name such as "join_timeout".
+ * Handle: HOOP_E_INVALID (the text begins with where, and names the unknown
+ * name and a similar setting, or the new name of a renamed one).
  */
 enum hoop_status
 setting_find(const char *where,
@@ -166,7 +171,7 @@ setting_find(const char *where,
              enum setting_id *out_id);
 
 /*
- * Read a text as the setting's type and check its bounds.
+ * Parse a text as the setting's type and check its bounds.
  * Handle: HOOP_E_INVALID (the text names the place, the value and what is
  * expected).
  */
@@ -176,22 +181,21 @@ setting_parse(const struct setting *setting,
               uint64_t *out_number);
 
 /*
- * All settings of one user, at their defaults. *out_settings is the caller's.
- * Handle: none (HOOP_E_EXHAUSTED).
+ * Create all settings of a user with their defaults. The caller destroys
+ * *out_settings.
  */
 enum hoop_status
 settings_create(enum setting_user user, struct settings **out_settings);
 
-/* NULL is fine. Wipes the token. */
+/* Erases the token. NULL is allowed. */
 void
 settings_destroy(struct settings *settings);
 
 DEFINE_CLEANUP(struct settings *, settings_destroy)
 
 /*
- * Take one value, unless a stronger origin has set it already. An empty text
+ * Set a value, unless one with a higher priority is set already. An empty text
  * is refused. The text is copied.
- *
  * Handle: HOOP_E_INVALID (the text names the place, the value and what is
  * expected).
  */
@@ -201,7 +205,7 @@ settings_set(struct settings *settings,
              const struct setting_input *input);
 
 /*
- * The caller's number (milliseconds for durations), already in its type.
+ * Set a number from the caller, in milliseconds for durations.
  * Handle: HOOP_E_INVALID (out of bounds).
  */
 enum hoop_status
@@ -210,35 +214,32 @@ settings_set_number(struct settings *settings,
                     uint64_t number);
 
 /*
- * Take the variables of this user's settings; empty ones count as not set.
- * With CI set, defaults are those for CI.
- *
- * Handle: HOOP_E_INVALID (also: a variable by its former name). Thread: while
- * nobody calls setenv().
+ * Read the variables of this user's settings; empty ones count as not set. If
+ * CI is set, the defaults for CI apply.
+ * Handle: HOOP_E_INVALID (also a variable with its former name). Thread: while
+ * no other thread calls setenv().
  */
 enum hoop_status
 settings_read_environment(struct settings *settings);
 
 /*
- * Take the caller's list of texts "name=value", ended by NULL; NULL: none. They
- * replace what the caller has set before, and are copied.
- *
- * Handle: HOOP_E_INVALID (the text names the item; unknown name, bad value,
- * twice the same name).
+ * Read the caller's list of texts "name=value", which ends with NULL; the list
+ * may be NULL. They override what the caller has set before, and are copied.
+ * Handle: HOOP_E_INVALID (unknown name, bad value or repeated name; the text
+ * names the item).
  */
 enum hoop_status
 settings_read_list(struct settings *settings, const char *const *list);
 
 /*
- * Take a file of lines `key = value`; # begins a comment line.
- *
- * Handle: HOOP_E_NOT_FOUND (cannot be opened), HOOP_E_INVALID (the text
- * names file:line: unknown key, bad value, twice the same key, not a line).
+ * Read a file of lines `key = value`; # begins a comment line.
+ * Handle: HOOP_E_NOT_FOUND (cannot be opened), HOOP_E_INVALID (unknown key, bad
+ * value, repeated key or not a setting; the text names file:line).
  */
 enum hoop_status
 settings_read_file(struct settings *settings, const char *path);
 
-/* The same from memory; name stands for the path in errors. */
+/* As settings_read_file(), from memory; name replaces the path in errors. */
 enum hoop_status
 settings_read_text(struct settings *settings,
                    const char *name,
@@ -248,7 +249,7 @@ settings_read_text(struct settings *settings,
 enum setting_user
 settings_user(const struct settings *settings);
 
-/* Whether anything but the default has set it. */
+/* Return whether a source other than the default has set it. */
 bool
 settings_is_set(const struct settings *settings, enum setting_id id);
 
@@ -256,15 +257,17 @@ settings_is_set(const struct settings *settings, enum setting_id id);
 enum setting_origin
 settings_origin(const struct settings *settings, enum setting_id id);
 
-/* As written; NULL when neither set nor given a default. Borrowed. */
+/* Return the text as written; NULL if it is not set and has no default.
+ * Borrowed. */
 const char *
 settings_text(const struct settings *settings, enum setting_id id);
 
-/* A uint, milliseconds of a duration, or the index of a choice; else 0. */
+/* Return a number, a duration in milliseconds or the index of a choice; 0
+ * otherwise. */
 uint64_t
 settings_number(const struct settings *settings, enum setting_id id);
 
-/* The value of a SETTING_TYPE_PORTS. */
+/* Return the value of a SETTING_TYPE_PORTS. */
 struct port_range
 settings_ports(const struct settings *settings, enum setting_id id);
 

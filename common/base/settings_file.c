@@ -1,8 +1,8 @@
 /*
- * base/settings_file.c - a file of lines `key = value`
+ * base/settings_file.c - read a file of lines `key = value`
  *
- * Small on purpose: no sections, no quotes, no continued lines. The value is
- * what stands after the = without the blanks around it. Errors name the line.
+ * Deliberately simple: no sections, no quotes, no continued lines. The value is
+ * the text after the = without surrounding blanks. Errors name the line.
  */
 
 #include <errno.h>
@@ -20,8 +20,8 @@
 struct file_reader {
     struct settings *settings;
     unsigned line;
-    char where[LIMIT_SETTING + 16]; /* the line, as errors name it */
-    unsigned set_on[SETTING_COUNT]; /* line, 0: not yet */
+    char where[LIMIT_SETTING + 16]; /* the current line, for errors */
+    unsigned set_on[SETTING_COUNT]; /* line number; 0: not set yet */
 };
 
 struct file_text {
@@ -37,7 +37,7 @@ is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Cut blanks at both ends of text, in place. */
+/* Remove blanks at both ends of text, in place. */
 static char *
 text_trim(char *text)
 {
@@ -95,7 +95,7 @@ line_take(struct file_reader *reader, char *line)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* One line of n_bytes, without its newline. */
+/* Read one line of n_bytes without its newline. */
 static enum hoop_status
 line_read(struct file_reader *reader, const char *bytes, size_t n_bytes)
 {
@@ -162,7 +162,7 @@ bytes_read(int fd, struct file_text *text)
                        sizeof(text->bytes));
 }
 
-/* The whole of a small file into text, whose path is set. */
+/* Read a small file completely into text, whose path is set. */
 static enum hoop_status
 file_read(struct file_text *text)
 {

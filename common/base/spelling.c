@@ -1,4 +1,4 @@
-/* base/spelling.c - variables that are meant to be settings, and are none */
+/* base/spelling.c - warn about misspelt environment variables */
 
 #include "base/spelling.h"
 
@@ -15,26 +15,27 @@
 #include "base/settings.h"
 
 enum {
-    NAME_MAX_BYTES = 64, /* of a variable that is compared */
+    NAME_MAX_BYTES = 64, /* longer names are not compared */
     WARNINGS_MAX = 8,
     TEXT_MAX_BYTES = 256,
 };
 
 static const char prefix[] = "HOOP_";
 
-/* Of no row of the table, but ours. */
+/* Known variables that are not in the settings table. */
 static const char *const others[] = {
-    "HOOP_LOCAL_RANK", /* hooprun tells its workers */
-    "HOOP_PROGRESS",   /* hooprun, to hoop-perf and the examples */
-    "HOOP_RSH",        /* to hooprun */
-    "HOOP_TORCH_AS",   /* to hoop_torch */
+    "HOOP_LOCAL_RANK", /* set by hooprun for its workers */
+    "HOOP_PROGRESS",   /* set by hooprun for hoop-perf and the examples */
+    "HOOP_RSH",        /* read by hooprun */
+    "HOOP_TORCH_AS",   /* read by hoop_torch */
 };
 
-/* Of the tests and measurements of hoop itself. */
+/* Prefixes of variables of hoop's own tests and measurements. */
 static const char *const families[] = {"HOOP_TEST_", "HOOP_REQUIRE_",
                                        "HOOP_PERF_"};
 
-/* What Kubernetes sets in a pod for a service that is called hoop, or hoop-x. */
+/* Parts of names that Kubernetes sets in a pod for a service called hoop or
+ * hoop-x. */
 static const char *const services[] = {"_SERVICE_HOST", "_SERVICE_PORT",
                                        "_PORT_"};
 
@@ -42,7 +43,7 @@ enum {
     KNOWN = SETTING_COUNT + COUNT_OF(others),
 };
 
-/* The known name at index; NULL: it has none. */
+/* Return the known name at index; NULL: that setting has no variable. */
 static const char *
 known_name(size_t index)
 {
@@ -83,8 +84,8 @@ least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Letters to insert, leave out, replace, or swap with their neighbour. Both
- * texts are shorter than NAME_MAX_BYTES. */
+/* Return how many letters must be inserted, deleted, replaced or swapped with a
+ * neighbour. Both texts are shorter than NAME_MAX_BYTES. */
 static unsigned
 distance(const char *a, const char *b)
 {
@@ -130,7 +131,8 @@ spelling_nearest(const char *word, const char *const *names, size_t n_names)
     return nearest;
 }
 
-/* What is most like name, a variable; without the prefix that both have. */
+/* Return the known variable most similar to name, compared without the common
+ * prefix. */
 static const char *
 nearest_variable(const char *name)
 {
@@ -144,7 +146,7 @@ nearest_variable(const char *name)
     return nearest ? nearest - n_prefix : NULL;
 }
 
-/* What a variable is named that had another name before; NULL: it had none. */
+/* Return the present name of a renamed variable; NULL: it was not renamed. */
 static const char *
 present_name(const char *name)
 {
@@ -157,7 +159,7 @@ present_name(const char *name)
     return NULL;
 }
 
-/* Whether fn has been told something. */
+/* Returns whether fn was called. */
 static bool
 variable_check(const char *variable, spelling_fn *fn, void *owner)
 {

@@ -1,9 +1,9 @@
 /*
- * base/spelling.h - variables that are meant to be settings, and are none
+ * base/spelling.h - warn about misspelt environment variables
  *
- * A misspelt variable is ignored in silence by everybody who reads the
- * environment by name. So somebody reads all names that begin like ours, and
- * says which of them nobody knows.
+ * A misspelt variable is silently ignored by code that reads the environment by
+ * name. So this looks at all names that begin with HOOP_ and reports the
+ * unknown ones.
  */
 
 #ifndef BASE_SPELLING_H
@@ -12,28 +12,30 @@
 #include <stddef.h>
 
 /*
- * The one of n_names names that is most like word, where no more than a third of
- * the word's letters are wrong; NULL: none is. Names may be NULL.
+ * Return the name that is most similar to word, if at most a third of the
+ * word's letters differ; NULL: there is none. names may contain NULL.
  */
 const char *
 spelling_nearest(const char *word, const char *const *names, size_t n_names);
 
-/* "HOOP_TIMEOT is not a setting of hoop; do you mean HOOP_TIMEOUT?" */
+/* Called with "HOOP_TIMEOT is not a setting of hoop; do you mean
+ * HOOP_TIMEOUT?". */
 typedef void
 spelling_fn(void *owner, const char *text);
 
 /*
- * Looks at variables ("NAME=value", ended by NULL; NULL: none), as environ, and
- * tells fn about each that begins with HOOP_ and means nothing to any program
- * of hoop. Those of its tests, and those that Kubernetes sets for a service
- * whose name begins with hoop, are let be. How many there were.
+ * Check variables in the form of environ ("NAME=value", ended by NULL; or
+ * NULL), and call fn for each that begins with HOOP_ but is unknown to hoop's
+ * programs. Variables of hoop's tests, and those that Kubernetes sets for a
+ * service whose name begins with hoop, are ignored. Returns how many were
+ * reported.
  */
 size_t
 spelling_check(const char *const *variables, spelling_fn *fn, void *owner);
 
 /*
- * The same for this process's environment, once in its life; in the log, also
- * of a library that logs nothing by itself, unless HOOP_LOG says off or error.
+ * Check this process's environment once and log the result, even though the
+ * library otherwise logs nothing by default, unless HOOP_LOG is off or error.
  */
 void
 spelling_warn(void);

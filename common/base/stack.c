@@ -7,7 +7,7 @@
 
 #include "base/cancel.h"
 
-/* Of the main thread the kernel is asked, by files: to be called rarely. */
+/* For the main thread this reads files of the kernel, so call it rarely. */
 size_t
 stack_left(void)
 {

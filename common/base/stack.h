@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* Bytes between here and the end of this thread's stack. SIZE_MAX: nobody
- * knows, as on a stack that a program has made itself. */
+/* Return the bytes between here and the end of this thread's stack. SIZE_MAX:
+ * unknown, for example on a stack that the program has made itself. */
 size_t
 stack_left(void);
 

@@ -1,4 +1,4 @@
-/* base/state.c - state machines as tables: which moves are allowed */
+/* base/state.c - state machines as tables of allowed transitions */
 
 #include "base/state.h"
 

@@ -1,9 +1,8 @@
 /*
- * base/state.h - state machines as tables: which moves are allowed
+ * base/state.h - state machines as tables of allowed transitions
  *
- * A state is an enum; a table says for each its name and where it may go.
- * Every change goes through state_move(), which asserts that the table allows
- * it.
+ * A state is an enum; a table gives its name and the allowed next states. Every
+ * change goes through state_move(), which asserts that the table allows it.
  */
 
 #ifndef BASE_STATE_H
@@ -18,7 +17,7 @@ struct sm_state {
     uint32_t allowed; /* SM_TO(x) | SM_TO(y) */
 };
 
-/* Returns next. subject is for the debug log, e.g. "peer". */
+/* Returns next. subject is for the debug log, such as "peer". */
 unsigned
 state_move(const struct sm_state *table,
            const char *subject,

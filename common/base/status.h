@@ -1,4 +1,4 @@
-/* base/status.h - the names of the statuses, and what they have in common */
+/* base/status.h - names and groups of statuses */
 
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H
@@ -7,11 +7,12 @@
 
 #include "hoop/status.h"
 
-/* gRPC's spelling, e.g. "INVALID_ARGUMENT"; never NULL. */
+/* Return gRPC's spelling, such as "INVALID_ARGUMENT"; never NULL. */
 const char *
 status_name(enum hoop_status status);
 
-/* A rank does not take part any more: it is lost, or has given up. */
+/* Return whether the status means that a rank no longer takes part: it is lost,
+ * or has reported its own failure. */
 static inline bool
 status_is_loss(enum hoop_status status)
 {

@@ -1,6 +1,8 @@
-/* base/token_file.c - a job's secret kept in a file
+/*
+ * base/token_file.c - read a job's secret from a file
  *
- * Without a stream, whose buffer would be freed with the secret in it. */
+ * Does not use a stream, whose buffer would be freed with the secret in it.
+ */
 
 #include "base/token_file.h"
 
@@ -24,7 +26,7 @@ text_check(const char *path, const char *text, size_t n_bytes)
 }
 
 struct token_text {
-    char bytes[2 * LIMIT_TOKEN]; /* room for blanks to cut */
+    char bytes[2 * LIMIT_TOKEN]; /* room for blanks to be removed */
 };
 
 static void
@@ -33,7 +35,7 @@ token_text_wipe(struct token_text *text)
     explicit_bzero(text, sizeof(*text));
 }
 
-/* All of it, or as much as there is room for; -1: an error. Closes fd. */
+/* Read as much as there is room for; -1: an error. Closes fd. */
 static ssize_t
 text_read(int fd, struct token_text *text)
 {

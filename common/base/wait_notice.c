@@ -1,4 +1,5 @@
-/* base/wait_notice.c - one who waits long says for what on standard error */
+/* base/wait_notice.c - report on standard error what a long wait is waiting
+ * for */
 
 #include "base/wait_notice.h"
 

@@ -1,10 +1,10 @@
 /*
- * base/wait_notice.h - one who waits long says for what on standard error
+ * base/wait_notice.h - report on standard error what a long wait is waiting for
  *
- * A wait begins a notice, asks it when the next line is due, and says then what
+ * A wait begins a notice, asks it when the next line is due, and then says what
  * it waits for: first after HOOP_WAIT_NOTICE, then after twice the last pause,
- * up to a minute. Each line tells since when, until when, and what bounds the
- * wait, if anything does. Thread: one at a time.
+ * up to a minute. Each line tells how long the wait has lasted, and which
+ * setting limits it and to what time. Thread: calls must not overlap.
  */
 
 #ifndef BASE_WAIT_NOTICE_H
@@ -16,36 +16,38 @@
 
 struct wait_notice {
     uint64_t began_ns;
-    uint64_t pause_ns;   /* before the next line */
-    uint64_t due_ns;     /* of the next line; CLOCK_NEVER: none is */
-    uint64_t allowed_ms; /* for the wait */
-    const char *bound;   /* what allows it: "HOOP_JOIN_TIMEOUT"; static */
+    uint64_t pause_ns;   /* pause before the next line */
+    uint64_t due_ns;     /* when the next line is due; CLOCK_NEVER: never */
+    uint64_t allowed_ms; /* limit of the wait */
+    const char *bound;   /* the setting that limits it, such as
+                            "HOOP_JOIN_TIMEOUT"; static */
 };
 
-/* The wait begins now. first_ms: until the first line; 0: there is none. bound
- * NULL: nothing ends the wait, and allowed_ms says nothing. */
+/* Begin a wait now. first_ms is the time until the first line; 0: there are no
+ * lines. If bound is NULL the wait has no limit, and allowed_ms is ignored. */
 void
 wait_notice_begin(struct wait_notice *notice,
                   uint32_t first_ms,
                   const char *bound,
                   uint64_t allowed_ms);
 
-/* Milliseconds until the next line is due, 0: it is; -1: there is none. */
+/* Return the milliseconds until the next line; 0: it is due; -1: there is
+ * none. */
 int
 wait_notice_left_ms(const struct wait_notice *notice);
 
-/* "WHAT (since 1.0 s; HOOP_JOIN_TIMEOUT allows 60 s)". */
+/* Write "WHAT (since 1.0 s; HOOP_JOIN_TIMEOUT allows 60 s)". */
 void
 wait_notice_format(const struct wait_notice *notice,
                    uint64_t now_ns,
                    const char *what,
                    char out_text[LIMIT_ERROR_TEXT]);
 
-/* Write that as one line, and plan the next. */
+/* Log that text, and schedule the next line. */
 void
 wait_notice_say(struct wait_notice *notice, const char *what);
 
-/* There is nothing to say now: the next line as if there had been one. */
+/* Schedule the next line without logging one now. */
 void
 wait_notice_put_off(struct wait_notice *notice);
 

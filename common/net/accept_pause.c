@@ -1,4 +1,5 @@
-/* net/accept_pause.c - what an accept loop does when none can be taken */
+/* net/accept_pause.c - pause an accept loop when no connection can be
+ * accepted */
 
 #include "net/accept_pause.h"
 
@@ -17,7 +18,7 @@ accept_pause_is_needed(int error)
            error == ENOMEM;
 }
 
-/* What this process may open; 0: it is not known. */
+/* Return how many descriptors this process may open; 0: not known. */
 static uint64_t
 descriptors_max(void)
 {

@@ -1,7 +1,7 @@
 /*
  * net/address.c - "host:port" texts and socket addresses, IPv4, IPv6, names
  *
- * Without a host a text means every address of this machine: "::", which
+ * A text without a host means all addresses of this machine: "::", which
  * socket_listen() opens for both families.
  */
 
@@ -22,7 +22,7 @@
 #include "base/error.h"
 
 struct host_port {
-    char host[LIMIT_ADDRESS]; /* empty: any */
+    char host[LIMIT_ADDRESS]; /* empty: any address */
     uint16_t port;
 };
 
@@ -65,7 +65,7 @@ text_raise(const char *text, const char *reason)
                        text, reason);
 }
 
-/* Where the host ends and the port's colon stands, NULL if nowhere. */
+/* Return the colon between host and port, NULL if there is none. */
 static const char *
 text_colon(const char *text)
 {
@@ -116,7 +116,8 @@ address_any(uint16_t port)
     return address;
 }
 
-/* Returns getaddrinfo()'s verdict and how many of n_max were found. */
+/* Returns getaddrinfo()'s result, and in *out_n how many of n_max addresses
+ * were found. */
 static int
 host_look_up(const struct host_port *place,
              int flags,
@@ -165,8 +166,8 @@ place_resolve(const char *text,
         return HOOP_OK;
     }
 
-    /* Numbers first: asked for a number, the resolver leaves out the families
-     * that this host has no address of. */
+    /* Try a numeric address first: the resolver would omit families for which
+     * this host has no address. */
     if (host_look_up(&place, AI_NUMERICHOST, out_addresses, n_max, out_n) == 0)
         return HOOP_OK;
 
@@ -180,8 +181,8 @@ place_resolve(const char *text,
     return HOOP_OK;
 }
 
-/* Copies the text before the next comma; where the rest begins, NULL: it was
- * the last. */
+/* Copy the text before the next comma; return the rest, NULL if it was the
+ * last. */
 static const char *
 list_cut(const char *text, char out_place[LIMIT_ADDRESS])
 {
@@ -233,7 +234,8 @@ address_resolve(const char *text, struct address *out_address)
     return HOOP_OK;
 }
 
-/* Whether this host has it, so that a socket can be bound to it. */
+/* Return whether this host has the address, so that a socket can be bound to
+ * it. */
 static bool
 address_is_here(const struct address *address)
 {
@@ -287,7 +289,7 @@ localhost_add(uint16_t port, struct address_list *list)
     return HOOP_OK;
 }
 
-/* What stands between two commas. */
+/* Add the addresses of one item of the list. */
 static enum hoop_status
 listen_add(const char *text, struct address_list *list)
 {
@@ -383,8 +385,8 @@ address_port(const struct address *address)
     return ntohs(as_ipv4(address)->sin_port);
 }
 
-/* Copied as bytes: the storage has another type than what lies in it, and the
- * compiler may assume that a store through one does not change the other. */
+/* The port is written with memcpy(), because a store through a pointer to
+ * another type would violate strict aliasing. */
 void
 address_set_port(struct address *address, uint16_t port)
 {
@@ -472,7 +474,7 @@ address_unmap(struct address *address)
     address->n_bytes = sizeof(plain);
 }
 
-/* IPv4 before IPv6; what is only valid on its own link is no use to peers. */
+/* Prefer IPv4 to IPv6. A link-local address is of no use to peers. */
 static int
 interface_preference(const struct ifaddrs *at, const char *interface)
 {

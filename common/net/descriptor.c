@@ -1,4 +1,5 @@
-/* net/descriptor.c - which descriptors are ours, so that a fork can drop them */
+/* net/descriptor.c - track open descriptors, so that a forked child can close
+ * them */
 
 #include "net/descriptor.h"
 
@@ -13,8 +14,8 @@ enum {
     WORD_BITS = 64,
 };
 
-/* A bit for each descriptor; numbers are small, since the kernel gives out
- * the lowest that is free. */
+/* One bit per descriptor; numbers are small, because the kernel always assigns
+ * the lowest free one. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t *words;
 static size_t n_words;
@@ -31,7 +32,7 @@ word_of(int fd)
     return (size_t)fd / WORD_BITS;
 }
 
-/* Makes room for fd; under the lock. */
+/* Make room for fd. Called with the lock. */
 static uint64_t *
 words_grow(int fd)
 {
@@ -65,7 +66,8 @@ descriptor_close(int fd)
 {
     if (fd < 0)
         return;
-    /* At once: its number may be somebody else's the moment it is closed. */
+    /* Clear the bit and close under one lock: the number may be reused as soon
+     * as it is closed. */
     descriptor_lock();
     if (word_of(fd) < n_words)
         words[word_of(fd)] &= ~bit_of(fd);

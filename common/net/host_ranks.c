@@ -1,4 +1,4 @@
-/* net/host_ranks.c - how many ranks of any job are on this host */
+/* net/host_ranks.c - count the ranks of all jobs on this host */
 
 #include "net/host_ranks.h"
 
@@ -12,7 +12,7 @@
 
 #include "net/descriptor.h"
 
-/* As /proc/net/unix shows an abstract name. */
+/* The beginning of the abstract name as /proc/net/unix shows it. */
 static const char shown[] = "@hoop.rank.";
 
 int
@@ -31,7 +31,7 @@ host_ranks_register(void)
     if (fd < 0)
         return -1;
     descriptor_track(fd);
-    /* Nobody has anything to say to it. */
+    /* It receives no datagrams. */
     (void)shutdown(fd, SHUT_RD);
     if (bind(fd, (const struct sockaddr *)&name, n_bytes) == 0)
         return fd;

@@ -1,9 +1,10 @@
 /*
- * net/host_ranks.h - how many ranks of any job are on this host
+ * net/host_ranks.h - count the ranks of all jobs on this host
  *
- * Each holds a socket in the abstract namespace whose name says that it is
- * one, and the kernel lists them. It takes them away with the process, however
- * that ends. Ranks in other network namespaces are not seen.
+ * Each rank holds a socket in the abstract namespace whose name marks it as a
+ * rank, and the kernel lists these sockets. The kernel removes them when the
+ * process ends, however it ends. Ranks in other network namespaces are not
+ * seen.
  */
 
 #ifndef NET_HOST_RANKS_H
@@ -11,11 +12,12 @@
 
 #include <stdint.h>
 
-/* From now on the caller is counted, until socket_close(). -1: it is not. */
+/* Count the caller as a rank until it calls socket_close() on the result. -1:
+ * it is not counted. */
 int
 host_ranks_register(void);
 
-/* Those that can be seen. 0: it is not known. */
+/* Return the number of visible ranks. 0: not known. */
 uint32_t
 host_ranks_count(void);
 

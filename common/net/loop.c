@@ -1,9 +1,9 @@
 /*
- * net/loop.c - the control loop: one thread, libevent behind it
+ * net/loop.c - the control loop: one thread, based on libevent
  *
- * The base is touched by the loop's thread alone, so libevent needs no locks.
- * Other threads leave a post in a queue and signal a wakeup (an eventfd), which
- * also carries the wish to stop.
+ * Only the loop's thread uses the event base, so libevent needs no locks. Other
+ * threads put a post in a queue and signal a wakeup (an eventfd), which also
+ * delivers a request to stop.
  */
 
 #include "net/loop.h"
@@ -27,7 +27,7 @@
 #include "base/resource_limit.h"
 #include "net/descriptor.h"
 
-/* Longer delays are cut to this: 30 years, which libevent can still add. */
+/* Longer delays are cut to 30 years, which libevent can still add. */
 static const uint64_t LOOP_DELAY_MS_MAX = 1000ULL * 60 * 60 * 24 * 365 * 30;
 
 struct loop_post {
@@ -43,9 +43,10 @@ struct loop {
     struct event *on_bell;
     int wakeup_fd;
     atomic_bool is_stopping;
-    pthread_mutex_t lock; /* of posts */
+    pthread_mutex_t lock; /* protects posts */
     struct loop_posts posts;
-    struct loop_posts running; /* taken, not called yet; the loop's own */
+    struct loop_posts running; /* taken from posts, not called yet; used only
+                                  by the loop's thread */
 };
 
 struct loop_timer {
@@ -71,12 +72,13 @@ loop_ring(struct loop *loop)
 {
     const uint64_t one = 1;
 
-    /* Fails only when the counter is full: then it rings already. */
+    /* A write fails only if the counter is full, and then the wakeup is
+     * readable already. */
     if (write(loop->wakeup_fd, &one, sizeof(one)) < 0)
         return;
 }
 
-/* Only the loop's thread takes, so what it runs needs no lock. */
+/* Only the loop's thread takes posts, so running them needs no lock. */
 static void
 posts_run(struct loop *loop)
 {
@@ -128,7 +130,7 @@ loop_on_wakeup(evutil_socket_t fd, short what, void *owner)
     uint64_t rings;
 
     (void)what;
-    /* Silenced first: a post that comes later rings again. */
+    /* Reset the wakeup first: a post that comes later signals it again. */
     if (read(fd, &rings, sizeof(rings)) < 0 && errno != EAGAIN)
         return;
 
@@ -146,8 +148,8 @@ base_create(void)
     if (!config)
         return NULL;
 
-    /* Coarse or cached time would let timers fire before clock_now_ns()
-     * reaches their deadline. */
+    /* Coarse or cached time would let timers fire before clock_now_ns() reaches
+     * their deadline. */
     const int flags = EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV |
                       EVENT_BASE_FLAG_PRECISE_TIMER |
                       EVENT_BASE_FLAG_NO_CACHE_TIME;
@@ -218,7 +220,8 @@ loop_destroy(struct loop *loop)
 void
 loop_run(struct loop *loop)
 {
-    /* The wakeup's event is always pending, so this returns by loopbreak. */
+    /* The wakeup's event is always pending, so this returns only by
+     * loopbreak. */
     event_base_dispatch(loop->base);
     atomic_store(&loop->is_stopping, false);
 }
@@ -240,7 +243,8 @@ loop_post(struct loop *loop, loop_fn *fn, void *owner)
     post->fn = fn;
     post->owner = owner;
 
-    /* Rung under the lock: after it, the loop may run and be destroyed. */
+    /* Signal while holding the lock: after that, the loop may run and be
+     * destroyed. */
     pthread_mutex_lock(&loop->lock);
     const bool is_first = STAILQ_EMPTY(&loop->posts);
     STAILQ_INSERT_TAIL(&loop->posts, post, link);
@@ -300,7 +304,8 @@ loop_timer_start(struct loop_timer *timer, uint64_t delay_ms)
         .tv_usec = (suseconds_t)(cut_ms % 1000 * 1000),
     };
 
-    /* A pure timeout: no descriptor, and its memory was taken in create. */
+    /* A pure timeout needs no descriptor, and its memory was allocated by
+     * create. */
     const int result = event_add(timer->event, &delay);
     assert(result == 0);
     (void)result;
@@ -328,7 +333,7 @@ loop_timer_destroy(struct loop_timer *timer)
     free(timer);
 }
 
-/* A run in which the program is asked now and then. */
+/* A run of the loop during which the program is asked whether to stop. */
 struct asking {
     struct loop *loop;
     struct loop_timer *timer;
@@ -413,7 +418,7 @@ watch_arm(struct event *event, enum loop_interest wanted)
         return;
     }
 
-    /* Refused only for a descriptor that is closed or cannot be polled. */
+    /* Fails only for a descriptor that is closed or cannot be polled. */
     const int result = event_add(event, NULL);
     assert(result == 0);
     (void)result;

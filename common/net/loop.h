@@ -1,9 +1,9 @@
 /*
- * net/loop.h - the control loop: one thread, libevent behind it
+ * net/loop.h - the control loop: one thread, based on libevent
  *
- * Everything on a loop is called by the thread inside loop_run(), except
- * loop_post() and loop_stop(), which any thread may call. Callbacks are never
- * called from within the function that arms them.
+ * All functions of a loop are called by the thread inside loop_run(), except
+ * loop_post() and loop_stop(), which any thread may call. A callback is never
+ * called from within the function that arms it.
  */
 
 #ifndef NET_LOOP_H
@@ -32,37 +32,37 @@ loop_watch_fn(void *owner, enum loop_interest ready);
 
 enum hoop_status
 loop_create(struct loop **out_loop);
-/* After loop_run() has returned; posts that never ran are dropped. */
+/* Call after loop_run() has returned; posts that have not run are dropped. */
 void
 loop_destroy(struct loop *loop);
 
-/* Serve until loop_stop(). */
+/* Run until loop_stop(). */
 void
 loop_run(struct loop *loop);
 
-/* The same, where the thread's program may interrupt it (base/interrupt.h).
- * Handle: HOOP_E_CANCELLED (it has); else it was loop_stop(). */
+/* As loop_run(), but the thread's program may interrupt it (base/interrupt.h).
+ * Handle: HOOP_E_CANCELLED (interrupted); HOOP_OK means loop_stop(). */
 enum hoop_status
 loop_run_interruptible(struct loop *loop);
 
-/* Thread: any. Repeatable, also before loop_run(). */
+/* Thread: any. May be called repeatedly, also before loop_run(). */
 void
 loop_stop(struct loop *loop);
 
 /*
- * Have the loop's thread call fn(owner) soon, in the order of the posts.
- * Thread: any. Fails only for lack of memory.
+ * Have the loop's thread call fn(owner) soon; posts run in order. Fails only
+ * for lack of memory. Thread: any.
  */
 enum hoop_status
 loop_post(struct loop *loop, loop_fn *fn, void *owner);
 
-/* Drops what was posted for owner and has not been called: whoever posts for
- * an owner forgets it before freeing it. */
+/* Drop the posts for owner that have not run. Call this before freeing an
+ * owner. */
 void
 loop_cancel_posts(struct loop *loop, const void *owner);
 
-/* One-shot timers; start replaces an earlier start. destroy may be called
- * from the timer's own callback. NULL is fine. */
+/* One-shot timers; a start replaces an earlier one. destroy may be called from
+ * the timer's own callback and accepts NULL. */
 enum hoop_status
 loop_timer_create(struct loop *loop,
                   loop_fn *on_timer,
@@ -72,14 +72,15 @@ void
 loop_timer_start(struct loop_timer *timer, uint64_t delay_ms);
 void
 loop_timer_stop(struct loop_timer *timer);
-/* Started, and neither fired nor stopped since. */
+/* Return whether the timer was started, and has neither fired nor been stopped
+ * since. */
 bool
 loop_timer_is_started(const struct loop_timer *timer);
 void
 loop_timer_destroy(struct loop_timer *timer);
 
 /* Level-triggered readiness of a descriptor, which the watch borrows. The
- * interest is LOOP_NOTHING at first. destroy as for timers. */
+ * interest is LOOP_NOTHING initially. destroy is as for timers. */
 enum hoop_status
 loop_watch_create(struct loop *loop,
                   int fd,

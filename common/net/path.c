@@ -1,10 +1,11 @@
 /*
- * net/path.c - how good the way to a peer is, and whether anybody is at its end
+ * net/path.c - quality of the network path to a peer, and whether the peer
+ * responds
  *
- * TCP sends a packet again after about a round trip and some, then after twice
- * that, and so on: when several in a row are lost, the stream stands still for
- * seconds though both ends are well. How many may be lost in a row follows from
- * the share that is lost, and how long that takes from the round trip.
+ * TCP retransmits a packet after somewhat more than a round trip, then after
+ * twice that, and so on: if several in a row are lost, the stream stalls for
+ * seconds although both ends are well. The probable number of losses in a row
+ * follows from the loss rate, and the stall from the round trip.
  */
 
 #include "net/path.h"
@@ -22,23 +23,23 @@
 #include "net/socket.h"
 
 enum {
-    /* TCP_RTO_MAX_MS, which headers before Linux 6.15 do not have. */
+    /* TCP_RTO_MAX_MS, which headers before Linux 6.15 lack. */
     RESEND_MAX_OPTION = 44,
     RESEND_MAX_MS = 120000,
-    RESEND_MIN_US = 200000, /* of the kernel */
-    VARIATIONS = 4,         /* of RFC 6298 */
+    RESEND_MIN_US = 200000, /* the kernel's minimum */
+    VARIATIONS = 4,         /* as in RFC 6298 */
     SHORTEST_TIMES = 10,
-    /* Fewer say nothing about a share. */
+    /* Fewer packets do not give a meaningful rate. */
     PACKETS_MIN = 8,
 };
 
 static const uint64_t LATE_NS = 2 * CLOCK_NS_PER_MS;
 
-/* Beyond that it is as good as cut. What comes out of order is more than what
- * was lost. */
+/* A higher rate is as good as a cut path. Packets out of order are more than
+ * those lost. */
 static const double LOSS_MAX = 0.3;
 static const double UNLIKELY = 1e-6;
-/* What is left of a loss that is not seen any more, each period. */
+/* How much of an old loss rate remains after each period. */
 static const double LOSS_FADES = 0.95;
 
 static uint64_t
@@ -97,7 +98,7 @@ path_round_trip_ms_max(const struct path_sample *sample)
                       CLOCK_NS_PER_MS);
 }
 
-/* The share of what was lost since then; 0 where there was too little. */
+/* Return the loss rate; 0 if there were too few packets. */
 static double
 share_since(uint64_t n_lost, uint64_t n_all)
 {
@@ -107,9 +108,9 @@ share_since(uint64_t n_lost, uint64_t n_all)
     return share < LOSS_MAX ? share : LOSS_MAX;
 }
 
-/* The last sample whose packets have been acknowledged since, as far as that is
- * known. The first time it is this one, without what is being sent again now: a
- * probe for the tail, and the rest. */
+/* Return the last sample whose packets are known to have been acknowledged
+ * since. The first time this is sample itself, without the retransmissions in
+ * progress: a tail loss probe and the rest. */
 static struct path_sample
 acknowledged_of(const struct path *path, const struct path_sample *sample)
 {
@@ -147,11 +148,12 @@ path_observe(struct path *path,
         path->loss = loss;
     else if (n_sent >= PACKETS_MIN || n_received >= PACKETS_MIN)
         path->loss *= LOSS_FADES;
-    /* Too few packets are counted with the next ones. */
+    /* Too few packets are counted together with the next ones. */
     if (n_sent >= PACKETS_MIN || path->last_ns == 0) {
         seen->n_sent = sent.n_sent;
         seen->n_resent = sent.n_resent;
-        seen->n_needless += n_needless; /* others are of what counts next */
+        seen->n_needless += n_needless; /* further reports concern what
+                                           counts next */
     }
     if (n_received >= PACKETS_MIN || path->last_ns == 0) {
         seen->n_received = sample->n_received;
@@ -164,7 +166,7 @@ path_observe(struct path *path,
 uint64_t
 path_silence_ns(const struct path *path)
 {
-    /* A question and its answer: either may be lost. */
+    /* Both the question and its answer may be lost. */
     const double fails = 1.0 - (1.0 - path->loss) * (1.0 - path->loss);
     uint64_t silence_ns = 2 * path->last.round_trip_ns;
     uint64_t resend_ns = path->last.resend_ns;
@@ -200,7 +202,8 @@ probe_start(struct probe *probe, const struct address *listener)
         probe->fd = -1;
 }
 
-/* The connection is made: end our side of it, which a process that runs sees. */
+/* The connection is made: close our direction, which a running process
+ * notices. */
 static void
 probe_connected(struct probe *probe)
 {
@@ -223,7 +226,7 @@ probe_poll(struct probe *probe)
     if (probe->state == PROBE_REACHED) {
         const ssize_t n = recv(probe->fd, &byte, 1, MSG_DONTWAIT);
 
-        /* It has closed its side, or has said something. */
+        /* The peer has closed its side, or has sent something. */
         if (n >= 0)
             probe->state = PROBE_ANSWERED;
         if (n >= 0 || (errno != EAGAIN && errno != EINTR))

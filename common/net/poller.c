@@ -1,4 +1,4 @@
-/* net/poller.c - the data sockets' own epoll, and a wakeup for whoever waits */
+/* net/poller.c - an epoll for the data sockets, with a wakeup */
 
 #include "net/poller.h"
 
@@ -13,7 +13,7 @@
 #include "net/descriptor.h"
 
 enum {
-    /* Taken from the kernel at once; the rest is still ready next time. */
+    /* Events taken from the kernel at once; the others stay ready. */
     POLLER_BATCH = 64,
 };
 
@@ -124,7 +124,7 @@ poller_change(struct poller *poller,
 void
 poller_remove(struct poller *poller, int fd)
 {
-    /* Fails only for a descriptor that is not in: then it is out already. */
+    /* Fails only if the descriptor was not added. */
     epoll_ctl(poller->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
@@ -137,7 +137,7 @@ poller_wait(struct poller *poller,
     struct epoll_event ready[POLLER_BATCH];
     size_t n_events = 0;
 
-    /* One more than asked for, so that the wakeup takes nobody's place. */
+    /* Ask for one more, so that the wakeup displaces no event. */
     const int n_wanted =
         n_max < POLLER_BATCH - 1 ? (int)n_max + 1 : POLLER_BATCH;
     const int n_ready =

@@ -1,7 +1,7 @@
 /*
- * net/poller.h - the data sockets' own epoll, and a wakeup for whoever waits
+ * net/poller.h - an epoll for the data sockets, with a wakeup
  *
- * Level-triggered. Thread: one at a time (the engine's drive lock), except
+ * Level-triggered. Thread: only the progress owner, one at a time, except
  * poller_wake(), which any thread may call.
  */
 
@@ -33,7 +33,7 @@ poller_create(struct poller **out_poller);
 void
 poller_destroy(struct poller *poller);
 
-/* owner comes back in events. fd is borrowed until poller_remove(). */
+/* Add a descriptor, borrowed until poller_remove(). Its events carry owner. */
 enum hoop_status
 poller_add(struct poller *poller,
            int fd,
@@ -47,24 +47,25 @@ poller_change(struct poller *poller,
 void
 poller_remove(struct poller *poller, int fd);
 
-/* Up to n_max events; waits timeout_ms (-1: for ever) when there are none.
- * Returns their number; 0 also when poller_wake() rang or a signal came. */
+/* Return up to n_max events; if there are none, wait timeout_ms (-1: forever).
+ * Returns their number; 0 also after poller_wake() or a signal. */
 size_t
 poller_wait(struct poller *poller,
             struct poller_event *events,
             size_t n_max,
             int timeout_ms);
 
-/* Makes the current or the next poller_wait() return. */
+/* Make the current or the next poller_wait() return. */
 void
 poller_wake(struct poller *poller);
-/* ... also of other processes, who find it there.
+/* Return the handle by which other processes can do that too.
  * Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
 poller_wakeup_handle(const struct poller *poller,
                      struct wakeup_handle *out_place);
 
-/* Readable when events wait: for a loop_watch. */
+/* Return a descriptor that is readable when there are events, for a
+ * loop_watch. */
 int
 poller_fd(const struct poller *poller);
 

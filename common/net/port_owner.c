@@ -1,7 +1,7 @@
 /*
- * net/port_owner.c - who has a TCP port of this host
+ * net/port_owner.c - find the process that uses a TCP port of this host
  *
- * The kernel's table of sockets has the inode of the one with the port; a
+ * The kernel's table of sockets gives the inode of the socket with the port; a
  * descriptor of the process that holds it is a link to that inode.
  */
 
@@ -18,7 +18,7 @@
 #include "base/escape.h"
 
 enum {
-    /* States of sockets in the table. */
+    /* Socket states in the table. */
     STATE_TIME_WAIT = 6,
     STATE_LISTENS = 10,
     PATH_BYTES = 64,
@@ -26,20 +26,20 @@ enum {
     HOST_BYTES = 33, /* an IPv6 address in hexadecimal */
 };
 
-/* What is asked about. */
+/* The address that is searched for. */
 struct wanted {
-    char host[HOST_BYTES]; /* as the tables write it */
+    char host[HOST_BYTES]; /* in the format of the tables */
     bool is_any;
     unsigned port;
 };
 
 struct port_socket {
-    unsigned long inode; /* 0: there is none */
+    unsigned long inode; /* 0: none was found */
     unsigned user;
 };
 
-/* The tables have an address as numbers of 32 bits, whose bytes are in the order
- * of the network. */
+/* The tables show an address as 32-bit numbers whose bytes are in network
+ * order. */
 static struct wanted
 wanted_of(const struct address *address)
 {
@@ -59,8 +59,9 @@ wanted_of(const struct address *address)
     return wanted;
 }
 
-/* "0: 0100007F:1388 00000000:0000 0A 0:0 0:0 0 1000 0 12345 ...". A socket
- * that listens takes the place of one that does not: true. */
+/* Read a line "0: 0100007F:1388 00000000:0000 0A 0:0 0:0 0 1000 0 12345
+ * ...". Returns true for a listening socket, which replaces any other found
+ * before. */
 static bool
 line_read(const char *line,
           const struct wanted *wanted,
@@ -99,7 +100,7 @@ table_search(const char *path,
     fclose(table);
 }
 
-/* Whether a descriptor of the process is a link to the target. */
+/* Return whether one of the process's descriptors is a link to target. */
 static bool
 process_holds(const char *pid, const char *target)
 {

@@ -1,4 +1,4 @@
-/* net/port_owner.h - who has a TCP port of this host */
+/* net/port_owner.h - find the process that uses a TCP port of this host */
 
 #ifndef NET_PORT_OWNER_H
 #define NET_PORT_OWNER_H
@@ -9,10 +9,10 @@
 #include "net/address.h"
 
 /*
- * Tell which process keeps others from listening on the address, as /proc shows
- * it: "process 12 (train)", "this process", or "a process of user 1001" where
- * only the socket's owner is known. False: /proc shows none. Looks at every
- * process's descriptors, which may take milliseconds. Thread: any.
+ * Name the process that keeps others from listening on the address, according
+ * to /proc: "process 12 (train)", "this process", or "a process of user 1001"
+ * if only the socket's owner is known. Returns false if /proc shows none. Scans
+ * the descriptors of every process, which may take milliseconds. Thread: any.
  */
 bool
 port_owner(const struct address *address, char out_text[LIMIT_NAME]);

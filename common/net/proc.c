@@ -1,4 +1,4 @@
-/* net/proc.c - this process, as others of its host see it */
+/* net/proc.c - this process as other processes of its host see it */
 
 #include "net/proc.h"
 

@@ -1,4 +1,4 @@
-/* net/proc.h - this process, as others of its host see it */
+/* net/proc.h - this process as other processes of its host see it */
 
 #ifndef NET_PROC_H
 #define NET_PROC_H
@@ -7,8 +7,8 @@
 
 #include "hoop/status.h"
 
-/* Its number in the /proc that it sees: that of those who share it.
- * Handle: HOOP_E_UNAVAILABLE. Thread: any. */
+/* Get this process's number in the /proc that it sees, which is valid for all
+ * processes that share it. Handle: HOOP_E_UNAVAILABLE. Thread: any. */
 enum hoop_status
 proc_own_pid(uint32_t *out_pid);
 

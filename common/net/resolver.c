@@ -1,7 +1,7 @@
 /*
- * net/resolver.c - look up a name without holding up the loop
+ * net/resolver.c - look up a name without blocking the loop
  *
- * The thread and the resolver share a lookup that the last of them frees. The
+ * The thread and the resolver share a lookup, which the last of them frees. The
  * thread signals the lookup's wakeup, an eventfd that the loop watches.
  */
 
@@ -29,9 +29,10 @@ struct lookup {
     int wakeup_fd;
     char text[LIMIT_ADDRESS];
     struct address addresses[LIMIT_RPC_ADDRESSES];
-    enum hoop_status status; /* of address_resolve_all(), and */
-    size_t n_addresses; /* written before the wakeup is signalled, as is ... */
-    char why[LIMIT_ERROR_TEXT]; /* ... why there are none */
+    enum hoop_status status;    /* of address_resolve_all(); written before the
+                                wakeup is signalled, as are the next two */
+    size_t n_addresses;         /* 0 on failure */
+    char why[LIMIT_ERROR_TEXT]; /* the error text of a failure */
 };
 
 struct resolver {
@@ -82,14 +83,15 @@ lookup_run(void *owner)
     }
     lookup->n_addresses = n;
 
-    /* Cannot fail: it is rung this once. */
+    /* The write cannot fail, because the eventfd is signalled only once. */
     if (write(lookup->wakeup_fd, &one, sizeof(one)) < 0)
         lookup->n_addresses = 0;
     lookup_unref(lookup);
     return NULL;
 }
 
-/* The user's signals must not end up in a thread that the user did not make. */
+/* Block all signals: the user's signals must not be delivered to a thread that
+ * the user did not create. */
 static enum hoop_status
 lookup_start(struct lookup *lookup)
 {
@@ -127,7 +129,8 @@ resolver_on_wakeup(void *owner, enum loop_interest ready)
     if (read(resolver->lookup->wakeup_fd, &rings, sizeof(rings)) < 0)
         return;
 
-    /* The callback may destroy the resolver: keep what it reads. */
+    /* The callback may destroy the resolver, so keep the lookup that it
+     * reads. */
     struct lookup *lookup = resolver->lookup;
     atomic_fetch_add(&lookup->n_refs, 1);
     resolver->on_resolved(resolver->owner, lookup->addresses,

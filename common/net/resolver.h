@@ -1,8 +1,8 @@
 /*
- * net/resolver.h - look up a name without holding up the loop
+ * net/resolver.h - look up a name without blocking the loop
  *
- * getaddrinfo() may take half a minute and cannot be interrupted: it runs on
- * a thread of its own that ends with the answer. Thread: the loop's.
+ * getaddrinfo() may take half a minute and cannot be interrupted, so it runs on
+ * a thread of its own, which ends with the answer. Thread: the loop's.
  */
 
 #ifndef NET_RESOLVER_H
@@ -17,15 +17,16 @@
 struct loop;
 struct resolver;
 
-/* n_addresses 0: not found, or no answer; why tells. Borrowed for the callback, which
- * may destroy the resolver. */
+/* Called with the result. n_addresses 0: not found, or no answer; why says
+ * which. The arguments are borrowed for the callback, which may destroy the
+ * resolver. */
 typedef void
 resolver_fn(void *owner,
             const struct address *addresses,
             size_t n_addresses,
             const char *why);
 
-/* text is copied. on_resolved is called once, on the loop. */
+/* Start a lookup. text is copied. on_resolved is called once, on the loop. */
 enum hoop_status
 resolver_start(struct loop *loop,
                const char *text,
@@ -34,9 +35,10 @@ resolver_start(struct loop *loop,
                struct resolver **out_resolver);
 
 /*
- * address_resolve_all() for whose thread may be interrupted meanwhile
- * (base/interrupt.h). Nobody runs the loop but this, and not for numbers.
- * Handle: as that, and HOOP_E_CANCELLED.
+ * As address_resolve_all(), for a thread that may be interrupted meanwhile
+ * (base/interrupt.h). Runs the loop, which nobody else may be running; not
+ * needed for numeric addresses.
+ * Handle: as address_resolve_all(), and HOOP_E_CANCELLED.
  */
 enum hoop_status
 resolver_wait(struct loop *loop,
@@ -45,7 +47,8 @@ resolver_wait(struct loop *loop,
               size_t n_max,
               size_t *out_n);
 
-/* Never blocks: a lookup that still runs is left to itself. NULL is fine. */
+/* Never blocks: a lookup that is still running is abandoned. NULL is
+ * allowed. */
 void
 resolver_destroy(struct resolver *resolver);
 

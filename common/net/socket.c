@@ -1,9 +1,9 @@
 /*
  * net/socket.c - non-blocking TCP sockets; descriptors are close-on-exec
  *
- * Buffer sizes are never set: the kernel's autotuning does better, and a
- * fixed size switches it off. Inside a host nothing paces, as bbr would
- * (docs/decisions/0012-connections-between-ranks.md).
+ * Buffer sizes are never set: the kernel's autotuning does better, and a fixed
+ * size switches it off. Connections within a host use no paced congestion
+ * control such as bbr (docs/decisions/0012-connections-between-ranks.md).
  */
 
 #include "net/socket.h"
@@ -24,19 +24,19 @@
 
 enum {
     /* A vanished host is noticed after about a minute of silence. Heartbeats
-     * are faster; this catches what nobody waits for. */
+     * are faster; this covers connections that nobody waits for. */
     KEEPALIVE_IDLE_S = 30,
     KEEPALIVE_INTERVAL_S = 10,
     KEEPALIVE_COUNT = 3,
-    /* What is lost again and again is sent again after at most so long, where
-     * the kernel can do that (Linux 6.15), and not after up to two minutes. */
+    /* Limits the retransmission timeout (TCP_RTO_MAX_MS, Linux 6.15), which
+     * would otherwise grow to two minutes. */
     RESEND_MAX_OPTION = 44,
     RESEND_MAX_MS = 1500,
-    /* The first six times after the same while, of a stream that carries little:
-     * TCP_THIN_LINEAR_TIMEOUTS. */
+    /* TCP_THIN_LINEAR_TIMEOUTS: the first six retransmissions of a stream that
+     * carries little use the same timeout. */
     THIN_OPTION = 16,
-    /* Sent again so often, it would be given up after 20 s, as the kernel counts
-     * attempts: before a failure timeout that is longer. */
+    /* With the smaller timeout the kernel's count of attempts would give up
+     * after 20 s, before a longer failure timeout. */
     UNSENT_MAX_MS = 3600000,
 };
 
@@ -45,7 +45,7 @@ static const char CONNECT[] = "connect to";
 static void
 socket_set(int fd, int level, int option, int value)
 {
-    /* Without one of ours we run, only worse. */
+    /* Without one of these options it still works, only worse. */
     (void)setsockopt(fd, level, option, &value, sizeof(value));
 }
 
@@ -61,11 +61,11 @@ socket_tune(int fd)
     socket_set(fd, IPPROTO_TCP, RESEND_MAX_OPTION, RESEND_MAX_MS);
 }
 
-/* What neither paces nor probes for a bottleneck. Which of them an unprivileged
- * process may choose differs from host to host. */
+/* Congestion controls that neither pace nor probe for a bottleneck. Which of
+ * them an unprivileged process may choose differs from host to host. */
 static const char *const unpaced[] = {"cubic", "reno"};
 
-/* A congestion control. */
+/* The name of a congestion control. */
 struct choice {
     char name[16];
 };
@@ -88,15 +88,15 @@ choice_set(int fd, const char *name)
                       (socklen_t)strlen(name)) == 0;
 }
 
-/* bbr, bbr2, ... */
+/* Matches bbr, bbr2 and so on. */
 static bool
 is_paced(const struct choice *choice)
 {
     return strncmp(choice->name, "bbr", 3) == 0;
 }
 
-/* Before it connects or listens: what has been established under bbr stays
- * paced, whatever it is told to use later. */
+/* Called before the socket connects or listens: a connection established under
+ * bbr stays paced whatever is set later. */
 static void
 socket_unpace(int fd)
 {
@@ -108,7 +108,7 @@ socket_unpace(int fd)
     }
 }
 
-/* The system's choice again, if it paces. */
+/* Return to the system's congestion control if that paces. */
 static void
 socket_repace(int fd)
 {
@@ -128,7 +128,8 @@ socket_repace(int fd)
         (void)choice_set(fd, system.name);
 }
 
-/* Its two ends are known: only within a host it goes without pacing. */
+/* Both ends are known now: use pacing again unless they are on the same
+ * host. */
 static void
 socket_settle(int fd, const struct address *to)
 {
@@ -147,7 +148,8 @@ socket_sockaddr(const struct address *address)
     return (const struct sockaddr *)&address->storage;
 }
 
-/* Raises what errno says about a socket that should reach or serve there. */
+/* Raise the error of a socket that should connect to or listen on the
+ * address. */
 static enum hoop_status
 socket_raise(const char *verb, const struct address *address, int error)
 {
@@ -212,7 +214,7 @@ socket_listen(const struct address *address, int backlog, int *out_fd)
     if (address->storage.ss_family != AF_INET6 || !address_is_any(address))
         return error_pass(status);
 
-    /* "::" stands for both families; perhaps IPv6 is switched off here. */
+    /* "::" means both families, but IPv6 may be disabled here. */
     address_set_port(&any4, address_port(address));
     return socket_listen_at(&any4, backlog, out_fd);
 }
@@ -225,7 +227,7 @@ socket_listeners_close(struct socket_listeners *listeners)
     listeners->n = 0;
 }
 
-/* Opens one more. port: of those that were opened before, or 0. */
+/* Open one more listener. port is that of the former ones, or 0. */
 static enum hoop_status
 listeners_add(struct socket_listeners *listeners,
               const struct address *address,
@@ -274,7 +276,8 @@ socket_listen_all(const char *text,
     return HOOP_OK;
 }
 
-/* Errors of the connection that was to be accepted, not of the listener. */
+/* Return whether the error concerns the pending connection and not the
+ * listener. */
 static bool
 accept_should_go_on(int error)
 {
@@ -362,8 +365,8 @@ socket_connected(int fd)
         return error_raise(HOOP_E_UNAVAILABLE, "cannot connect: %s",
                            strerror(ENOTCONN));
 
-    /* TCP lets a socket meet itself when nobody listens on an ephemeral
-     * port of this host. */
+    /* TCP connects a socket to itself if nobody listens on an ephemeral port of
+     * this host. */
     if (address_same_host(&local, &peer) &&
         address_port(&local) == address_port(&peer))
         return error_raise(HOOP_E_UNAVAILABLE, "cannot connect: %s",

@@ -10,7 +10,8 @@
 
 #include "net/address.h"
 
-/* SO_REUSEADDR; port 0 for any. Handle: HOOP_E_UNAVAILABLE (in use). */
+/* Listen with SO_REUSEADDR; port 0 means any. Handle: HOOP_E_UNAVAILABLE (in
+ * use). */
 enum hoop_status
 socket_listen(const struct address *address, int backlog, int *out_fd);
 
@@ -18,69 +19,71 @@ socket_listen(const struct address *address, int backlog, int *out_fd);
 struct socket_listeners {
     size_t n;
     int fds[ADDRESS_LIST_MAX];
-    struct address_list addresses; /* as bound, in the same order */
+    struct address_list addresses; /* as bound; same order as fds */
 };
 
 /*
- * Listen on all addresses that address_resolve_listen() finds in text. Where it
- * says port 0, all of these have one port of the system's choice. A name is
- * looked up, which may block.
- * Handle: HOOP_E_INVALID, HOOP_E_UNAVAILABLE; then nothing is left open.
+ * Listen on all addresses of text, see address_resolve_listen(). Addresses with
+ * port 0 share one port that the system chooses. Looks up names, which may
+ * block.
+ * Handle: HOOP_E_INVALID, HOOP_E_UNAVAILABLE; nothing is left open then.
  */
 enum hoop_status
 socket_listen_all(const char *text,
                   int backlog,
                   struct socket_listeners *out_listeners);
 
-/* Zeroed, or closed before, is fine. */
+/* A zeroed or already closed struct is allowed. */
 void
 socket_listeners_close(struct socket_listeners *listeners);
 
-/* One pending connection, TCP_NODELAY and keepalive set.
- * Handle: HOOP_E_PENDING (none), HOOP_E_EXHAUSTED (descriptors). */
+/* Accept a pending connection, with TCP_NODELAY and keepalive set.
+ * Handle: HOOP_E_PENDING (none), HOOP_E_EXHAUSTED (no descriptors). */
 enum hoop_status
 socket_accept(int fd, int *out_fd, struct address *out_peer);
 
-/* Whether something waits to be read, at a listener to be accepted. Does not
- * block. */
+/* Return whether there is something to read or, at a listener, to accept. Does
+ * not block. */
 bool
 socket_has_pending(int fd);
 
-/* Begin to connect, TCP_NODELAY and keepalive set; when the descriptor is
- * writable, socket_connected() tells how it went. */
+/* Start to connect, with TCP_NODELAY and keepalive set. When the descriptor is
+ * writable, socket_connected() returns the result. */
 enum hoop_status
 socket_connect(const struct address *address, int *out_fd);
-/* Handle: HOOP_E_UNAVAILABLE (refused, unreachable; the text says which). */
+/* Return the result of connecting. Handle: HOOP_E_UNAVAILABLE (refused or
+ * unreachable; the text says which). */
 enum hoop_status
 socket_connected(int fd);
 
-/* Where a bound or connected socket really is. */
+/* Return the actual address of a bound or connected socket. */
 enum hoop_status
 socket_local_address(int fd, struct address *out_address);
 enum hoop_status
 socket_peer_address(int fd, struct address *out_address);
 
-/* Both of its addresses are this host's; also where it has none. */
+/* Return whether both addresses are this host's, or the socket has none. */
 bool
 socket_is_local(int fd);
 
-/* Let the kernel try for an hour to deliver what it cannot, and to hear a peer
- * that is silent: the caller ends the connection earlier, by a timeout of its own
- * that knows why. Nothing happens to what is no TCP. */
+/* Let the kernel keep trying for an hour to deliver data or to reach a silent
+ * peer: the caller ends the connection earlier, by a timeout that knows the
+ * reason. No effect unless it is TCP. */
 void
 socket_outlast_timeouts(int fd);
 
-/* How long ago the last byte came, as the kernel knows: within 10 ms. False:
- * it does not, of what is no TCP. */
+/* Return how long ago the last byte was received, to within 10 ms. False: the
+ * kernel does not know, or it is not TCP. */
 bool
 socket_silence(int fd, uint64_t *out_n_ms);
 
-/* For how many ms a connection just accepted has been silent, in the queue of its
- * listener, too. 0: there is something to read, or the kernel does not know. */
+/* Return for how many milliseconds a connection that was just accepted has been
+ * silent, including its time in the listener's queue. 0: there is something to
+ * read, or it is not known. */
 uint64_t
 socket_silence_before_accept(int fd);
 
-/* -1 is fine. */
+/* -1 is allowed. */
 void
 socket_close(int fd);
 

@@ -1,13 +1,13 @@
 /*
- * net/tls.c - TLS on a connected socket, by OpenSSL
+ * net/tls.c - TLS on a connected socket; hides OpenSSL
  *
  *   tls_send()  -> records -> out -> socket
  *   socket -> in -> whole records -> tls_receive()
  *
  * OpenSSL never touches the socket. What it writes is kept until the socket
- * takes it, so that it never asks for the same bytes again; of what is read
- * ahead it gets whole records only, so that it is known, without asking it,
- * whether there is more to receive.
+ * accepts it, so it never asks for the same bytes again. Of what is read ahead
+ * it gets only whole records, so that it is known, without asking it, whether
+ * there is more to receive.
  */
 
 #include "net/tls.h"
@@ -27,11 +27,11 @@
 #include "net/tls_context.h"
 
 enum {
-    RECORD = 16 * 1024,    /* of what is encrypted, at most */
-    RECORD_HEADER = 5,     /* kind u8, version u16, length u16 */
-    RECORD_OVERHEAD = 512, /* of the rest of one, or more */
+    RECORD = 16 * 1024,    /* largest encrypted payload */
+    RECORD_HEADER = 5,     /* type u8, version u16, length u16 */
+    RECORD_OVERHEAD = 512, /* at least the overhead of a record */
     RECORD_LENGTH_MAX = RECORD + 2048,
-    /* Records under one key: less than a tenth of what AES-GCM allows. */
+    /* Records per key: less than a tenth of the limit for AES-GCM. */
     RECORDS_PER_KEY = 1 << 21,
     OUT_FIRST = 4096,
     TLS_WHY_BYTES = TLS_DATES_BYTES + LIMIT_NAME,
@@ -41,17 +41,18 @@ struct tls {
     struct tls_connection party;
     SSL *ssl;
     int fd;
-    bool has_ended; /* the socket said so */
-    int error;      /* errno of the socket's end; 0: none */
-    int first_byte; /* ever read; -1: none */
+    bool has_ended; /* the socket reported the end */
+    int error;      /* errno of the socket; 0: none */
+    int first_byte; /* first byte received; -1: none */
     char why[TLS_WHY_BYTES];
     uint32_t n_records;
 
-    /* NULL: nothing is read ahead. LIMIT_TLS_BUFFER. */
+    /* NULL: no reading ahead. Size LIMIT_TLS_BUFFER. */
     uint8_t *in;
     size_t in_first;
     size_t in_end;
-    size_t n_released; /* of in: the rest of a record that OpenSSL has begun */
+    size_t n_released; /* bytes of in that belong to a record OpenSSL has
+                          begun to read */
 
     uint8_t *out;
     size_t out_first;
@@ -62,7 +63,7 @@ struct tls {
 
 DEFINE_CLEANUP(struct tls *, tls_destroy)
 
-/* Bytes of the record at the front of in; 0: it is not whole. */
+/* Return the size of the record at the front of in; 0: it is incomplete. */
 static size_t
 record_whole(const struct tls *tls)
 {
@@ -72,7 +73,7 @@ record_whole(const struct tls *tls)
     if (n_ahead < RECORD_HEADER)
         return 0;
     const size_t n_record = RECORD_HEADER + ((size_t)at[3] << 8 | at[4]);
-    /* What is too long is for OpenSSL to refuse. */
+    /* A record that is too long is left for OpenSSL to refuse. */
     return n_record <= n_ahead                            ? n_record
            : n_record > RECORD_HEADER + RECORD_LENGTH_MAX ? n_ahead
                                                           : 0;
@@ -159,7 +160,7 @@ tls_has_unsent(const struct tls *tls)
     return tls->out_end > tls->out_first;
 }
 
-/* False: errno says why some is left. */
+/* Returns false if bytes are left; errno says why. */
 static bool
 flush(struct tls *tls)
 {
@@ -179,8 +180,8 @@ flush(struct tls *tls)
     return true;
 }
 
-/* The other side's alert may be about the dates of what this one has shown. A
- * certificate that is not valid yet is "bad". */
+/* The other side's alert may concern the dates of our certificate. One that is
+ * not valid yet is reported as "bad". */
 static void
 note_own_dates(struct tls *tls, int reason)
 {
@@ -191,7 +192,7 @@ note_own_dates(struct tls *tls, int reason)
         tls_dates_format(own, tls->party.dates);
 }
 
-/* OpenSSL's reason, and what is wrong with a certificate. */
+/* Note OpenSSL's reason, and what is wrong with a certificate. */
 static void
 note_why(struct tls *tls)
 {
@@ -304,12 +305,13 @@ tls_handshake(struct tls *tls)
     const bool is_pending =
         result != 1 && SSL_get_error(tls->ssl, result) == SSL_ERROR_WANT_READ;
 
-    /* Also of a failure, which is told. */
+    /* Also sends the alert after a failure. */
     if (!flush(tls) && errno != EAGAIN && errno != EWOULDBLOCK)
         tls->error = errno;
     if (tls->error || (result != 1 && !is_pending))
         return tls_handshake_fail(tls);
-    /* A certificate, shown instead of knowing the key, is nobody's. */
+    /* With a key in use, a certificate presented instead of it is not
+     * trusted. */
     if (result == 1 && tls_context_has_key(tls->party.context) &&
         !SSL_session_reused(tls->ssl))
         return error_raise(HOOP_E_UNAUTHENTICATED,
@@ -353,7 +355,8 @@ tls_allow_read_ahead(struct tls *tls)
                                  "no memory for what TLS reads ahead");
 }
 
-/* Where the next record's bytes lie together; a copy, where they do not. */
+/* Return the bytes of the next record: in place if they are contiguous,
+ * otherwise copied. */
 static const uint8_t *
 record_take(struct tls *tls,
             const struct iovec **spans,
@@ -387,7 +390,7 @@ record_take(struct tls *tls,
     return whole ? whole : tls->gathered;
 }
 
-/* False: errno is EPROTO. */
+/* On failure returns false with errno EPROTO. */
 static bool
 record_write(struct tls *tls, const uint8_t *bytes, size_t n_bytes)
 {
@@ -419,7 +422,8 @@ tls_send(struct tls *tls, const struct iovec *spans, size_t n_spans)
             return -1;
         n_total += n_bytes;
     }
-    /* What the socket does not take now is owed; what breaks shows next. */
+    /* Bytes that the socket does not accept now wait; an error shows in the
+     * next call. */
     (void)flush(tls);
     return (ssize_t)n_total;
 }
@@ -431,7 +435,7 @@ tls_is_ready(const struct tls *tls)
            (tls->in && (tls->n_released > 0 || record_whole(tls) > 0));
 }
 
-/* 1: there may be a record. 0: the end; -1: errno. */
+/* Returns 1: there may be a record; 0: end of stream; -1: see errno. */
 static ssize_t
 in_fill(struct tls *tls)
 {
@@ -452,7 +456,7 @@ in_fill(struct tls *tls)
     }
 }
 
-/* Some of what was received last. 0: nothing more is there; -1: errno. */
+/* Read decrypted bytes. Returns 0 if there are no more; -1: see errno. */
 static ssize_t
 plain_read(struct tls *tls, uint8_t *at, size_t n_room)
 {
@@ -500,8 +504,8 @@ tls_receive(struct tls *tls, const struct iovec *spans, size_t n_spans)
             }
             n_done += (size_t)n;
             n_total += n;
-            /* What follows may not be ours to read; and to be told by OpenSSL
-             * that nothing does takes as long as a small record. */
+            /* Stop: what follows may not be TLS, and asking OpenSSL whether
+             * there is more costs as much as a small record. */
             if (!tls->in || !tls_is_ready(tls))
                 return n_total;
         }

@@ -1,14 +1,14 @@
 /*
- * net/tls.h - TLS on a connected socket, by OpenSSL, which no caller sees
+ * net/tls.h - TLS on a connected socket; hides OpenSSL
  *
- * A context says who is believed: by certificates, which both sides have, or
+ * A context defines whom to trust: by certificates, which both sides have, or
  * by a key that both know. A tls is one connection; bytes that the socket does
- * not take wait in it, so that what was given once need not be given again.
- * Until tls_allow_read_ahead() no byte behind the record that was asked for is read: the
- * socket may go on without the tls.
+ * not accept wait in it, so that the caller need not pass them again. Until
+ * tls_allow_read_ahead(), no byte after the requested record is read, so that
+ * the socket may be used without TLS afterwards.
  *
- * An end of the stream is whatever the socket says; who must know that nothing
- * was cut off says so in what is sent.
+ * The end of the stream is whatever the socket reports; a caller that must
+ * detect truncation has to send an explicit end.
  */
 
 #ifndef NET_TLS_H
@@ -30,60 +30,63 @@ struct tls_context;
 enum {
     TLS_BINDING_BYTES = 32,
     TLS_KEY_BYTES = HMAC_BYTES,
-    /* Kinds of records that come first. */
+    /* Record types that come first. */
     TLS_ALERT = 21,
     TLS_HANDSHAKE = 22,
 };
 
-/* Of files in PEM; a path that is NULL or empty is not said. */
+/* PEM files; a path that is NULL or empty means none. */
 struct tls_files {
-    const char *certificate; /* and what leads from it to ca */
-    const char *key;         /* of the certificate */
-    const char *ca;          /* who is believed to sign certificates */
+    const char *certificate; /* with the chain that leads to ca */
+    const char *key;         /* private key of the certificate */
+    const char *ca;          /* the authorities that are trusted */
 };
 
-/* What they know who are identity. False: nobody is. */
+/* Find the key of the clients with this identity. Returns false if there is
+ * none. */
 typedef bool
 tls_key_fn(void *owner, const char *identity, uint8_t out_key[TLS_KEY_BYTES]);
 
-/* Whom a server with a certificate serves. */
+/* Which clients a server with a certificate accepts. */
 enum tls_clients {
-    TLS_CLIENTS_KNOWN,   /* who has a certificate of files.ca, or the key */
-    TLS_CLIENTS_ANYBODY, /* they are not asked; files.ca and keys play no part */
+    TLS_CLIENTS_KNOWN,   /* clients with a certificate of files.ca, or with
+                            the key */
+    TLS_CLIENTS_ANYBODY, /* all clients; files.ca and keys are not used */
 };
 
 struct tls_options {
     struct tls_files files;
     enum tls_clients clients;
-    /* Without files.ca: what both sides know. NULL: nothing. TLS_KEY_BYTES. */
+    /* Without files.ca: the key of TLS_KEY_BYTES that both sides know, or
+     * NULL. */
     const uint8_t *key;
-    /* ... or, for a server, what each of its clients knows. */
+    /* For a server: finds the key of each client. */
     tls_key_fn *key_of;
-    void *owner; /* of key_of; borrowed as long as connections are made */
-    /* Of the certificate of a server that is called; NULL: any. */
+    void *owner; /* for key_of; borrowed while connections are made */
+    /* Name that the server's certificate must have; NULL: any. */
     const char *name;
 };
 
-/* All is copied. Handle: HOOP_E_INVALID (what is said contradicts itself, or
- * cannot be used; the certificate, or all of files.ca, have expired or are not
- * valid yet by this host's clock), HOOP_E_NOT_FOUND (a file), HOOP_E_DENIED (others can use the
- * file of the key). */
+/* Everything is copied. Handle: HOOP_E_INVALID (contradictory or unusable
+ * options; the certificate, or all of files.ca, are expired or not valid yet by
+ * this host's clock), HOOP_E_NOT_FOUND (missing file), HOOP_E_DENIED (others
+ * can use the key file). */
 enum hoop_status
 tls_context_create(const struct tls_options *options,
                    struct tls_context **out_context);
-/* Connections outlive it. NULL is fine. */
+/* Existing connections stay usable. NULL is allowed. */
 void
 tls_context_destroy(struct tls_context *context);
 
-/* From when until when the certificate that the file path begins with is valid, by
- * the wall clock, in seconds. Handle: HOOP_E_NOT_FOUND, HOOP_E_INVALID. */
+/* Return from when until when the first certificate in the file is valid, in
+ * seconds of the wall clock. Handle: HOOP_E_NOT_FOUND, HOOP_E_INVALID. */
 enum hoop_status
 tls_certificate_dates(const char *path,
                       int64_t *out_begins_s,
                       int64_t *out_ends_s);
 
-/* fd is borrowed for life. identity: by which the key is made this
- * connection's, which is told to the other side in the clear. */
+/* fd is borrowed for the connection's life. identity selects the key of this
+ * connection and is sent in the clear. */
 enum hoop_status
 tls_create_client(struct tls_context *context,
                   int fd,
@@ -91,50 +94,52 @@ tls_create_client(struct tls_context *context,
                   struct tls **out_tls);
 enum hoop_status
 tls_create_server(struct tls_context *context, int fd, struct tls **out_tls);
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 tls_destroy(struct tls *tls);
 
 /*
- * Go on with the handshake. A client has not heard yet that its certificate was
- * taken: its first tls_receive() tells.
- * Handle: HOOP_E_PENDING (wait for the socket: to write, if tls_has_unsent()),
- * HOOP_E_UNAUTHENTICATED (one of the two does not believe the other),
- * HOOP_E_UNAVAILABLE (the connection has ended).
+ * Continue the handshake. A client does not know yet whether its certificate
+ * was accepted: its first tls_receive() tells.
+ * Handle: HOOP_E_PENDING (wait for the socket, for writing if
+ * tls_has_unsent()), HOOP_E_UNAUTHENTICATED (one side does not trust the
+ * other), HOOP_E_UNAVAILABLE (the connection has ended).
  */
 enum hoop_status
 tls_handshake(struct tls *tls);
 
-/* Of what the other side said; -1: nothing. Who knows no TLS says something else
- * than TLS_ALERT or TLS_HANDSHAKE. */
+/* Return the first byte that was received; -1: none. A peer without TLS sends
+ * neither TLS_ALERT nor TLS_HANDSHAKE. */
 int
 tls_first_byte(const struct tls *tls);
 
-/* What both ends of this connection, and nobody else, come to know: who proves
- * something about it speaks of no other. */
+/* Get a value that only the two ends of this connection know: a proof that
+ * includes it is valid for no other connection. */
 enum hoop_status
 tls_binding(struct tls *tls, uint8_t out_binding[TLS_BINDING_BYTES]);
 
-/* What the client said who it is; "" where certificates say it. */
+/* Return the identity that the client has sent; "" with certificates. */
 const char *
 tls_identity(const struct tls *tls);
 
-/* From now on it may read ahead. */
+/* Allow reading ahead from now on. */
 enum hoop_status
 tls_allow_read_ahead(struct tls *tls);
 
-/* As sendmsg(2) on the socket, not to be repeated: what is taken is on its way,
- * at the latest by the next call while tls_has_unsent(). No spans: only that. */
+/* As sendmsg(2), but never to be repeated: accepted bytes are sent by this call
+ * or by later ones while tls_has_unsent(). Without spans it only does that. */
 ssize_t
 tls_send(struct tls *tls, const struct iovec *spans, size_t n_spans);
 bool
 tls_has_unsent(const struct tls *tls);
 
-/* As readv(2). EPROTO: no TLS, or no more, for the reason of tls_error_text(). Less
- * than asked for does not mean that nothing is there: see tls_is_ready(). */
+/* As readv(2). EPROTO: not TLS, or a TLS error, explained by tls_error_text().
+ * Fewer bytes than requested do not mean that there are no more, see
+ * tls_is_ready(). */
 ssize_t
 tls_receive(struct tls *tls, const struct iovec *spans, size_t n_spans);
-/* There is something to receive that the socket does not tell of. */
+/* Return whether there are buffered bytes to receive, which the socket does not
+ * signal. */
 bool
 tls_is_ready(const struct tls *tls);
 

@@ -1,9 +1,10 @@
 /*
- * net/tls_context.c - who is believed: certificates, or a key
+ * net/tls_context.c - whom to trust: certificates or a key
  *
  * The key of a connection is the context's, hashed with the identity that the
- * client names. It enters TLS 1.3 as an external pre-shared key together with
- * an exchange of fresh ones: who learns it later cannot read what was sent.
+ * client sends. It enters TLS 1.3 as an external pre-shared key together with
+ * an ephemeral key exchange: whoever learns the key later cannot read earlier
+ * traffic.
  */
 
 #include "net/tls_context.h"
@@ -29,17 +30,17 @@ struct tls_context {
     BIO_METHOD *method;
     bool has_key;
     uint8_t key[TLS_KEY_BYTES];
-    tls_key_fn *key_of; /* NULL: key is everybody's */
+    tls_key_fn *key_of; /* NULL: all clients have the same key */
     void *owner;
     char name[LIMIT_NAME];
 };
 
 DEFINE_CLEANUP(struct tls_context *, tls_context_destroy)
 
-/* TLS_AES_128_GCM_SHA256: the hash that goes with the key is its own. */
+/* TLS_AES_128_GCM_SHA256, whose hash must match that of the key. */
 static const unsigned char key_cipher[2] = {0x13, 0x01};
 
-/* What takes the least time on processors with instructions for AES first. */
+/* The fastest on processors with AES instructions first. */
 static const char ciphers[] = "TLS_AES_128_GCM_SHA256:"
                               "TLS_AES_256_GCM_SHA384:"
                               "TLS_CHACHA20_POLY1305_SHA256";
@@ -50,7 +51,7 @@ is_said(const char *path)
     return path && *path;
 }
 
-/* OpenSSL's reason, if it has one. */
+/* Return OpenSSL's reason, if there is one. */
 static const char *
 openssl_reason(void)
 {
@@ -79,7 +80,7 @@ key_make(const struct tls_connection *party, uint8_t out_key[TLS_KEY_BYTES])
     return status == HOOP_OK;
 }
 
-/* A session that never was, which is how OpenSSL takes a key from outside. */
+/* Make a session from the key, which is how OpenSSL accepts an external key. */
 static SSL_SESSION *
 session_of(SSL *ssl, const struct tls_connection *party)
 {
@@ -109,7 +110,7 @@ on_key_wanted(SSL *ssl,
     struct tls_connection *party = SSL_get_app_data(ssl);
 
     *out_session = NULL;
-    /* Asked once more for another hash: there is none. */
+    /* Asked again for another hash: there is no such key. */
     if (digest && !EVP_MD_is_a(digest, "SHA256"))
         return 1;
     *out_identity = (const unsigned char *)party->identity;
@@ -132,12 +133,13 @@ on_key_named(SSL *ssl,
         return 1;
     memcpy(party->identity, identity, n_identity);
     party->identity[n_identity] = '\0';
-    /* Nobody's: as if no key had been named. */
+    /* For an unknown identity there is no session, as if no key had been
+     * named. */
     *out_session = session_of(ssl, party);
     return 1;
 }
 
-/* The one who can tell why a file cannot be used. */
+/* Explain why a file cannot be used. */
 static enum hoop_status
 file_raise(const char *what, const char *path)
 {
@@ -183,7 +185,7 @@ tls_dates_format(const X509 *certificate, char text[TLS_DATES_BYTES])
     char clock[TIME_BYTES];
     struct tm here = {0};
 
-    /* It spells out what could disturb a terminal. */
+    /* This function escapes characters that could disturb a terminal. */
     X509_NAME_oneline(X509_get_subject_name(certificate), subject,
                       sizeof(subject));
     date_format(X509_get0_notBefore(certificate), begin);
@@ -220,7 +222,7 @@ tls_certificate_dates(const char *path,
     return HOOP_OK;
 }
 
-/* NULL: it is valid now. */
+/* Returns NULL if the certificate is valid now. */
 static const char *
 date_fault(const X509 *certificate)
 {
@@ -241,7 +243,8 @@ date_raise(const char *what, const char *path, const X509 *certificate)
                        date_fault(certificate), dates);
 }
 
-/* One of those that are believed must be valid: a file may hold old ones. */
+/* At least one trusted certificate must be valid: a file may contain old
+ * ones. */
 static enum hoop_status
 ca_check_dates(SSL_CTX *ssl, const char *path)
 {
@@ -264,7 +267,7 @@ ca_check_dates(SSL_CTX *ssl, const char *path)
     return status;
 }
 
-/* Keeps the dates of a certificate that the other side showed. */
+/* Keep the dates of an invalid certificate of the other side. */
 static int
 on_verified(int is_good, X509_STORE_CTX *store)
 {
@@ -283,11 +286,11 @@ on_verified(int is_good, X509_STORE_CTX *store)
     return is_good;
 }
 
-/* Of a file that nobody else can use. */
+/* The file must be private. */
 static enum hoop_status
 key_file_load(SSL_CTX *ssl, const char *path)
 {
-    char buffer[BUFSIZ]; /* the stream's, so that it can be wiped */
+    char buffer[BUFSIZ]; /* the stream's buffer, so that it can be erased */
     int fd = -1;
 
     const enum hoop_status status = private_file_open("TLS key", path, &fd);
@@ -391,7 +394,7 @@ belief_load(struct tls_context *context, const struct tls_options *options)
     return key_load(context, options);
 }
 
-/* Nothing is resumed: tickets would come when nobody reads. */
+/* Sessions are not resumed: tickets would arrive when nobody reads. */
 static bool
 ssl_configure(SSL_CTX *ssl)
 {
@@ -408,7 +411,7 @@ ssl_configure(SSL_CTX *ssl)
 static BIO_METHOD *
 method_create(void)
 {
-    /* Nobody looks for it by an index of its own, of which a process has 127. */
+    /* A new index is not needed, and a process has only 127. */
     BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "hoop");
 
     if (!method)

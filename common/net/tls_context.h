@@ -1,7 +1,7 @@
 /*
- * net/tls_context.h - who is believed: certificates, or a key
+ * net/tls_context.h - whom to trust: certificates or a key
  *
- * Private to net/tls.c, the one who opens connections of it.
+ * Private to net/tls.c, which opens the connections of a context.
  */
 
 #ifndef NET_TLS_CONTEXT_H
@@ -17,20 +17,20 @@ enum {
     TLS_DATES_BYTES = 384,
 };
 
-/* What a connection of the context knows of itself; its SSL's app data. */
+/* A connection of a context; the app data of its SSL. */
 struct tls_connection {
     struct tls_context *context;
     char identity[LIMIT_NAME];
-    /* Of a certificate that is not valid now, by one of both clocks; "": none. */
+    /* Describes a certificate that is not valid now, by the clock of either
+     * side; "": none. */
     char dates[TLS_DATES_BYTES];
 };
 
-/* From when until when a certificate is valid, what this host's clock says, and
- * what to do. */
+/* Describe the dates of a certificate, this host's clock, and what to do. */
 void
 tls_dates_format(const X509 *certificate, char text[TLS_DATES_BYTES]);
 
-/* Counted: connections keep what they were made of. */
+/* Add a reference: connections keep their context. */
 struct tls_context *
 tls_context_ref(struct tls_context *context);
 
@@ -39,13 +39,13 @@ SSL *
 tls_context_open(struct tls_connection *party);
 BIO *
 tls_context_bio(struct tls_context *context, void *owner);
-/* ... and nothing else is believed. */
+/* Return whether the context trusts a key and nothing else. */
 bool
 tls_context_has_key(const struct tls_context *context);
 const char *
 tls_context_name(const struct tls_context *context);
 
-/* tls.c: how bytes come and go. */
+/* Implemented by tls.c: how bytes are sent and received. */
 int
 tls_bio_write(BIO *bio, const char *bytes, int n_bytes);
 int

@@ -1,4 +1,5 @@
-/* net/wakeup.c - wakes whoever sleeps on a descriptor, also from another process */
+/* net/wakeup.c - wake a thread that sleeps on a descriptor, also from another
+ * process */
 
 #include "net/wakeup.h"
 
@@ -18,7 +19,7 @@
 
 enum {
     TEXT_BYTES = 64,
-    RINGS_MAX = 512, /* taken at once */
+    RINGS_MAX = 512, /* bytes read at once */
 };
 
 enum hoop_status
@@ -79,7 +80,7 @@ wakeup_import(const struct wakeup_handle *place, int *out_fd)
 
     snprintf(path, sizeof(path), "/proc/%u/fd/%u", place->pid, place->fd);
     snprintf(expected, sizeof(expected), "pipe:[%" PRIu64 "]", place->inode);
-    /* Look at what it is before it is opened: opening may have effects. */
+    /* Check what it is before opening it, because opening may have effects. */
     const ssize_t n = readlink(path, found, sizeof(found) - 1);
     if (n < 0)
         return unreached(place, strerror(errno));
@@ -100,7 +101,8 @@ wakeup_signal(int fd)
     CLEANUP(cancel_release) const int held = cancel_hold();
     static const uint8_t one = 1;
 
-    /* Fails only when the pipe is full: then it rings already. */
+    /* A write fails only if the pipe is full, and then it is readable
+     * already. */
     if (write(fd, &one, sizeof(one)) < 0)
         return;
 }

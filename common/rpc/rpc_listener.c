@@ -2,15 +2,13 @@
  * rpc/rpc_listener.c - accepts connections and passes on their requests as
  * exchanges
  *
- * Implements NNG's request protocol itself (rpc/sp_stream.h), with or without
- * TLS, on the loop's thread. libnng would accept a message of any size it
- * allows before the client is authenticated, would not count connections before
- * their handshake, and has no hook to close a connection when descriptors run
- * out.
+ * Implements NNG's request protocol itself (rpc/sp_stream.h), since libnng
+ * would accept any allowed size from unauthenticated clients, would not count
+ * connections before their handshake, and could not close one when descriptors
+ * run out.
  *
- * A connection has five seconds for the hello and, under TLS, the handshake.
- * Each is an entry of the pool, which decides which one makes room, and has an
- * account to which the bytes held for it are charged.
+ * Each connection is an entry of the pool, which decides which one makes room,
+ * and has an account to which the bytes held for it are charged.
  */
 
 #include "rpc/rpc_listener.h"
@@ -285,8 +283,7 @@ rpc_exchange_send_deferred(struct rpc_exchange *exchange)
         rpc_exchange_drop(exchange);
         return;
     }
-    /* Treat a reply without a connection, or without memory, as a lost
-     * connection. */
+    /* Without a connection or memory, treat it as a lost connection. */
     if (!exchange->connection || !exchange->reply) {
         rpc_exchange_break(exchange);
         loop_timer_start(listener->notice, 0);
@@ -299,8 +296,7 @@ rpc_exchange_send_deferred(struct rpc_exchange *exchange)
 void
 rpc_exchange_reply(struct rpc_exchange *exchange, struct message_span bytes)
 {
-    /* Only a refusal can be without room. Until it has left, the connection is
-     * not read, so there is at most one. */
+    /* Only a refusal can be without room; until it is sent, do not read. */
     if (exchange->connection &&
         rpc_exchange_reserve(exchange, bytes.n_bytes) != HOOP_OK) {
         exchange->is_uncharged = true;
@@ -361,8 +357,7 @@ unauthenticated_log(struct rpc_listener *listener,
                     error_text());
 }
 
-/* A client that got the coordinator's proof and then disconnects probably has
- * another token. */
+/* A client leaving after the proof probably has another token. */
 static void
 unproved_log(struct rpc_listener *listener,
              const struct coordinator_connection *connection)
@@ -376,8 +371,7 @@ unproved_log(struct rpc_listener *listener,
                     connection->peer);
 }
 
-/* The connection ends: drop its unsent replies, and keep its other exchanges
- * for their holders, without a connection. */
+/* The connection ends: drop its replies and detach its exchanges. */
 static void
 exchanges_orphan(struct rpc_listener *listener,
                  struct coordinator_connection *connection)
@@ -458,8 +452,7 @@ on_heard(struct coordinator_connection *connection)
     connection_pool_hear(connection->listener->pool, &connection->entry);
 }
 
-/* Bind the authentication to this TLS connection, so that its proofs are
- * useless on another. */
+/* Bind the authentication to this TLS connection. */
 static enum hoop_status
 connection_bind(struct coordinator_connection *connection)
 {
@@ -591,8 +584,7 @@ listener_make_room(struct rpc_listener *listener)
     return has_closed;
 }
 
-/* HOOP_E_PENDING: no connection is pending at this socket, or accepting is
- * paused. HOOP_OK: enough were accepted for this turn. */
+/* HOOP_E_PENDING: none pending, or paused. HOOP_OK: the turn is over. */
 static enum hoop_status
 connections_accept(struct rpc_listener *listener, int listening)
 {
@@ -602,8 +594,7 @@ connections_accept(struct rpc_listener *listener, int listening)
         struct address peer;
         int fd;
 
-        /* Check first, since accept() without a free descriptor fails even if
-         * no connection is pending. */
+        /* accept() without a free descriptor fails even with none pending. */
         if (!socket_has_pending(listening))
             return HOOP_E_PENDING;
         /* No connection can be closed now, so newcomers wait a little. */
