@@ -1,4 +1,4 @@
-/* codec/codec.c - payloads coded a segment at a time, by id */
+/* codec/codec.c - encodes and decodes payloads, one segment at a time */
 
 #include "codec/codec.h"
 
@@ -80,7 +80,7 @@ codec_encode(struct codec *codec,
     if (in.n_bytes < 2)
         return 0;
 
-    /* What is not smaller is of no use, so there is no room for it. */
+    /* A result that is not smaller is useless, so leave no room for it. */
     const size_t n_useful = in.n_bytes - 1;
 
     return coders[id]->encode(codec, in, out,
@@ -118,7 +118,7 @@ codec_encode_lossy(struct codec *codec,
     return n_packed > 0 ? n_packed : n_narrow;
 }
 
-/* Whether in was exactly n_raw bytes of floats, which are at out now. */
+/* Return whether in was exactly n_raw bytes of floats, which are now at out. */
 static bool
 decode_lossy(struct codec *codec,
              uint32_t id,

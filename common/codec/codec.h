@@ -1,10 +1,13 @@
 /*
- * codec/codec.h - payloads coded a segment at a time, by id
+ * codec/codec.h - encodes and decodes payloads, one segment at a time
  *
- * A codec is a pair of contexts that one connection reuses; a segment is at
- * most LIMIT_FRAME_PAYLOAD raw bytes and stands alone. An id has two parts: how
- * bytes are packed, without loss, and above it what was lost of floats before
- * (codec/loss.h), if anything. Thread: one at a time for a context.
+ * A codec holds the compression contexts that one connection reuses. A segment
+ * has at most LIMIT_FRAME_PAYLOAD raw bytes and is decoded without any other
+ * segment. An id has two parts: the lower says how bytes are packed, without
+ * loss; the upper says how floats were shortened before that (codec/loss.h), if
+ * at all.
+ *
+ * Thread: one at a time for a codec.
  */
 
 #ifndef CODEC_CODEC_H
@@ -20,12 +23,12 @@
 enum codec_id {
     CODEC_NONE = 0,
     CODEC_ZSTD = 1,
-    CODEC_PLANES = 2, /* planes of the bytes of words, each by zstd */
-    CODEC_AUTO = 3, /* no id: whoever sends chooses (codec/codec_autotune.h) */
+    CODEC_PLANES = 2, /* byte planes of the words, each packed by zstd */
+    CODEC_AUTO = 3, /* not an id: the sender chooses (codec/codec_autotune.h) */
 };
 
 enum {
-    CODEC_LOSS_SHIFT = 4, /* the upper part of an id on the wire */
+    CODEC_LOSS_SHIFT = 4, /* position of the upper part of an id on the wire */
 };
 
 static inline uint32_t
@@ -34,14 +37,14 @@ codec_with_loss(enum codec_id id, enum codec_loss loss)
     return (uint32_t)loss << CODEC_LOSS_SHIFT | (uint32_t)id;
 }
 
-struct codec; /* contexts of every id, made when first needed */
+struct codec; /* contexts of every id, each made at its first use */
 
 enum hoop_status
 codec_create(struct codec **out_codec);
 void
 codec_destroy(struct codec *codec);
 
-/* "none", "zstd", "planes". Handle: HOOP_E_INVALID. */
+/* "none", "zstd", "planes", ... Handle: HOOP_E_INVALID. */
 enum hoop_status
 codec_parse(const char *name, enum codec_id *out_id);
 const char *
@@ -52,8 +55,8 @@ struct codec_span {
     size_t n_bytes;
 };
 
-/* What is to be coded, and the bytes of a float in it, or of a part of one
- * that is two; 0: they are no floats. */
+/* What is encoded. word_size is the size in bytes of its floats, or of one part
+ * of complex numbers; 0: they are not floats. */
 struct codec_block {
     const uint8_t *bytes;
     size_t n_bytes;
@@ -61,8 +64,8 @@ struct codec_block {
 };
 
 /*
- * Code in into out, which has room for out_max bytes. Returns the stored
- * size, or 0 when coding does not make it smaller: send it raw then.
+ * Encode in into out, which has room for out_max bytes. Return the stored size,
+ * or 0 if encoding does not make it smaller: then send it raw.
  */
 size_t
 codec_encode(struct codec *codec,
@@ -72,10 +75,12 @@ codec_encode(struct codec *codec,
              size_t out_max);
 
 /*
- * The same of floats that lose what loss says, whole ones; and in whole blocks,
- * but at the end of a message. Never 0: out has room for what
- * loss_n_stored() says, which is taken where packing them makes nothing
- * smaller. *out_id is how they are stored.
+ * Encode float32s and shorten them as the upper part of id says.
+ *
+ * in holds whole floats, and whole blocks except at the end of a message. out
+ * has room for loss_n_stored() bytes. Never returns 0: if packing does not make
+ * the shortened floats smaller, they are stored unpacked. *out_id says how they
+ * are stored.
  */
 size_t
 codec_encode_lossy(struct codec *codec,
@@ -85,8 +90,8 @@ codec_encode_lossy(struct codec *codec,
                    uint32_t *out_id);
 
 /*
- * Decode in into exactly n_raw bytes at out. The input is from outside: a
- * lying length or damaged bytes are an error and nothing past out is written.
+ * Decode in into exactly n_raw bytes at out. The input is not trusted: a wrong
+ * length or damaged bytes are an error, and nothing beyond out is written.
  * Handle: HOOP_E_DATA_LOSS (also for an unknown id).
  */
 enum hoop_status

@@ -1,34 +1,36 @@
-/* codec/codec_autotune.c - whether coding a block pays, on the link it is to leave by */
+/* codec/codec_autotune.c - decides whether encoding a block saves time on its
+ * link */
 
 #include "codec/codec_autotune.h"
 
 enum {
-    /* Where so many bytes wait whenever one looks, some waited all the time:
-     * it is the link that is slow, not whoever feeds it. */
+    /* If at least this many bytes wait at every look, some waited all the time:
+     * the link is slow, not its sender. */
     WAITING_MIN = 131072,
     WINDOW_NS = 2000000,
     WINDOW_BYTES = 262144,
-    /* So much of what is new is believed: of a link in every window, for it may
-     * let some bytes pass at once before it slows down; of coding more when it
-     * was faster, for it may have been disturbed. */
+    /* A new value counts by one part in this many. For the link this holds for
+     * every window, since it may pass some bytes at once before it slows down.
+     * A faster encoding counts more, since a slower one may have been
+     * disturbed. */
     LINK_MEMORY = 4,
     CODING_MEMORY = 8,
     CODING_MEMORY_FASTER = 2,
-    /* ... and what coding takes, while none is done, back to the guess. */
+    /* While nothing is encoded, the measured time returns slowly to the
+     * guess. */
     GUESS_MEMORY = 1024,
     PAUSE_MAX = 15, /* 8 MiB */
 };
 
-/* Two gigabytes a second there, three back, or a little less. */
+/* Two gigabytes per second to encode, three to decode, or a little less. */
 static const double CODING_GUESS_NS = 1;
 static const double THERE_AND_BACK = 1.7;
-/* The link works while a block is coded, so only a part of that counts; but
- * then it must leave the processor half of the time, for all else it does. A
- * quarter is too little: where the processor is what is slow, coding makes the
- * link look slower still. */
+/* The link works while a block is encoded, so only a part of that time counts.
+ * But half of the processor's time must remain for other work; a quarter is too
+ * little, since a slow processor makes the link seem slower too. */
 static const double COUNTED = 0.5;
 static const double SHARE = 0.5;
-/* It must save so much of the time, for what it was not told. */
+/* The result must be this much better, to cover costs not measured. */
 static const double WORTH = 0.97;
 
 static void
@@ -47,7 +49,7 @@ codec_autotune_observe(struct codec_autotune *codec_autotune,
     const uint64_t n_bytes = sight->n_gone - codec_autotune->n_gone;
     const uint64_t passed_ns = sight->now_ns - codec_autotune->window_ns;
 
-    /* Whoever had nothing to do does not show what it can. */
+    /* A link that was idle does not show its speed. */
     if (codec_autotune->window_ns == 0 || sight->n_queued < WAITING_MIN) {
         window_open(codec_autotune, sight);
         return;

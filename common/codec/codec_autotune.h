@@ -1,12 +1,13 @@
 /*
- * codec/codec_autotune.h - whether coding a block pays, on the link it is to leave by
+ * codec/codec_autotune.h - decides whether encoding a block saves time on its
+ * link
  *
- * Pure: time and bytes come from the caller. Coding pays when the bytes it
- * saves would take the link longer than what coding and decoding add, of which
- * the link's own work hides a part as long as the processor keeps up. What the
- * link does is seen while bytes wait for it, what coding takes when it is
- * done. On a link that is faster than the codec nothing is tried; where a
- * sample did not pay, the next ones are further and further apart.
+ * The caller provides times and byte counts. Encoding pays if the link would
+ * need longer for the bytes it saves than encoding and decoding take. Part of
+ * that time does not count, since the link works meanwhile. The speed of the
+ * link is measured while bytes wait for it, the time of encoding whenever a
+ * block is encoded. If the link is faster than the codec, nothing is tried;
+ * after trials that did not pay, the next ones come less and less often.
  */
 
 #ifndef CODEC_CODEC_AUTOTUNE_H
@@ -15,19 +16,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zeroed memory has seen nothing: nothing pays. */
+/* Zeroed: nothing was measured, so nothing pays. */
 struct codec_autotune {
-    double link_ns;     /* of a byte on the link; 0: not known */
-    double coding_ns;   /* of a raw byte, there and back; 0: not known */
-    uint64_t window_ns; /* bytes wait for the link since then; 0: none do */
-    uint64_t n_gone;    /* bytes that had left when the window was opened */
-    uint32_t n_paused;  /* blocks left that are not looked at */
-    uint32_t n_pause;   /* how many they were in the beginning */
+    double link_ns;     /* time of the link for a byte; 0: unknown */
+    double coding_ns;   /* time to encode and decode a raw byte; 0: unknown */
+    uint64_t window_ns; /* start of the window in which bytes have waited for
+                           the link; 0: none */
+    uint64_t n_gone;    /* bytes that had left at the start of the window */
+    uint32_t n_paused;  /* number of blocks still to be sent without a trial */
+    uint32_t n_pause;   /* number of blocks skipped after the last trial that
+                           did not pay */
 };
 
 struct codec_autotune_sample {
     uint64_t now_ns;
-    uint64_t n_gone;   /* bytes that have left, ever */
+    uint64_t n_gone;   /* bytes that have left since the beginning */
     uint64_t n_queued; /* bytes that wait for the link */
 };
 
@@ -35,18 +38,18 @@ void
 codec_autotune_observe(struct codec_autotune *codec_autotune,
                        const struct codec_autotune_sample *sight);
 
-/* A block is to be sent: is it worth a sample? */
+/* Return whether to try to encode the next block. */
 bool
 codec_autotune_wants_trial(struct codec_autotune *codec_autotune);
 
-/* What a sample, or a block, became. False: it does not pay, and some blocks
- * are left in peace. */
+/* Report the sizes of a trial or an encoded block. Return false if encoding
+ * does not pay; some blocks are then sent without a trial. */
 bool
 codec_autotune_pays(struct codec_autotune *codec_autotune,
                     uint64_t n_raw,
                     uint64_t n_stored);
 
-/* Coding n_raw bytes took so long. */
+/* Report how long encoding n_raw bytes took. */
 void
 codec_autotune_learn(struct codec_autotune *codec_autotune,
                      uint64_t n_raw,

@@ -1,8 +1,8 @@
 /*
- * codec/coder.h - what stands behind a codec id
+ * codec/coder.h - the implementation of a codec id; private to codec/
  *
- * One file per coder; codec.c picks by id and checks sizes before: in and out
- * are at most LIMIT_FRAME_PAYLOAD.
+ * There is one file per coder. codec.c picks the coder by id and has checked
+ * that in and out are at most LIMIT_FRAME_PAYLOAD.
  */
 
 #ifndef CODEC_CODER_H
@@ -18,7 +18,7 @@
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
-/* What lies between a payload and its raw bytes: whole words of any size. */
+/* Work space between a payload and its raw bytes, for words of any size. */
 struct codec_bench {
     _Alignas(64) uint8_t words[LIMIT_FRAME_PAYLOAD + 64];
     uint8_t planes[LIMIT_FRAME_PAYLOAD];
@@ -26,10 +26,10 @@ struct codec_bench {
     uint8_t mask[LIMIT_FRAME_PAYLOAD / 8];
 };
 
-/* Contexts are made by their coder when first needed. */
+/* Each context is made by its coder at the first use. */
 struct codec {
     struct ZSTD_CCtx_s *zstd_compressor;
-    struct ZSTD_CCtx_s *zstd_bytes; /* ... that does not look for repetitions */
+    struct ZSTD_CCtx_s *zstd_bytes; /* does not look for repetitions */
     struct ZSTD_DCtx_s *zstd_decompressor;
     struct codec_bench *bench;
 };
@@ -37,19 +37,19 @@ struct codec {
 struct coder {
     const char *name;
 
-    /* The stored size, at most out_max; 0 when that is not enough. */
+    /* Return the stored size, at most out_max, or 0 if that is too little. */
     size_t (*encode)(struct codec *codec,
                      struct codec_block in,
                      uint8_t *out,
                      size_t out_max);
 
-    /* Whether in was exactly n_raw bytes, which are at out now. */
+    /* Return whether in was exactly n_raw bytes, which are now at out. */
     bool (*decode)(struct codec *codec,
                    struct codec_span in,
                    uint8_t *out,
                    size_t n_raw);
 
-    /* Release this coder's contexts, if there are any. */
+    /* Release this coder's contexts, if any. */
     void (*deinit)(struct codec *codec);
 };
 
@@ -57,15 +57,16 @@ extern const struct coder coder_none;
 extern const struct coder coder_zstd;
 extern const struct coder coder_planes;
 
-/* As coder_zstd's encode, for bytes that hardly ever come in the same order
- * twice: only how frequent each is counts. Faster. */
+/* Encode as coder_zstd does, but without looking for repetitions: only the
+ * frequency of each byte counts. Faster. */
 size_t
 coder_zstd_bytes(struct codec *codec,
                  struct codec_block in,
                  uint8_t *out,
                  size_t out_max);
 
-/* The codec's own, made when first asked for; NULL: no memory. */
+/* Return the work space of the codec, made at the first call; NULL: no
+ * memory. */
 struct codec_bench *
 codec_bench(struct codec *codec);
 

@@ -1,4 +1,4 @@
-/* codec/coder_none.c - payloads as they are; encoding never pays */
+/* codec/coder_none.c - leaves payloads as they are; encoding never pays */
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /*
- * codec/coder_planes.c - planes of bytes, each as it is or a zstd frame
+ * codec/coder_planes.c - planes of bytes, each raw or as a zstd frame
  *
- *     word size u8, 1 if zeros are left out else 0, two bytes 0
- *     length u32 of the mask, if zeros are left out, and of every plane
- *     the mask, the planes
+ *   word size u8, 1 if zeros are left out else 0, two bytes 0
+ *   length u32 of the mask, if zeros are left out, and of every plane
+ *   the mask, the planes
  *
- * Of dense floats only the exponents' plane can be made smaller, and only it
- * is given to zstd: that is why this is faster than zstd over all of it. A part
- * as long as it must be raw is raw.
+ * For dense floats only the exponents' plane compresses, and only it is passed
+ * to zstd, so this is faster than zstd over all bytes. A part whose length
+ * equals its raw size is raw.
  */
 
 #include <string.h>
@@ -18,17 +18,17 @@
 enum {
     HEAD_BYTES = 4,
     LENGTH_BYTES = 4,
-    PARTS_MAX = 9, /* the mask, and eight planes */
-    /* Fewer zeros than one in so many are not worth a mask. */
+    PARTS_MAX = 9, /* the mask and eight planes */
+    /* With fewer zeros than one in this many, a mask does not pay. */
     ZEROS_ARE_RARE = 32,
-    /* Looked at of a plane, to see whether some bytes are frequent in it: the
-     * sum of their squared counts is 16 + 256/1024 of that for random ones. */
+    /* Bytes sampled from a plane, to see whether some are frequent: the sum of
+     * their squared counts is 16 + 256/1024 of that for random ones. */
     SAMPLED = 1024,
     SQUARES_RANDOM = SAMPLED * (SAMPLED / 256 + 1),
-    PLANE_MIN = 64, /* bytes that zstd may be able to do something about */
+    PLANE_MIN = 64, /* smaller planes are not passed to zstd */
 };
 
-/* The payload while it is written. */
+/* The payload during encoding. */
 struct writing {
     struct codec *codec;
     uint8_t *out;
@@ -54,12 +54,12 @@ length_read(const uint8_t *at)
     return n_bytes;
 }
 
-/* Bytes taken from all over it are as frequent as random ones would be. */
+/* Return whether a sample of the bytes is distributed as random ones are. */
 static bool
 looks_random(const uint8_t *bytes, size_t n_bytes)
 {
     const size_t apart = n_bytes / SAMPLED;
-    /* Odd: what alternates is seen. */
+    /* An odd stride also finds alternating bytes. */
     const size_t stride = apart > 1 ? (apart - 1) | 1 : apart;
     uint32_t counts[256] = {0};
     uint32_t squares = 0;
@@ -73,7 +73,7 @@ looks_random(const uint8_t *bytes, size_t n_bytes)
     return squares < SQUARES_RANDOM + SQUARES_RANDOM / 8;
 }
 
-/* False: there is no room. */
+/* Return false if there is no room. */
 static bool
 part_write(struct writing *writing, const uint8_t *part, size_t n_bytes)
 {
@@ -134,7 +134,7 @@ planes_encode(struct codec *codec,
     return fits ? writing.n_used : 0;
 }
 
-/* The payload while it is read: it comes from outside. */
+/* The payload during decoding; it is not trusted. */
 struct reading {
     struct codec *codec;
     const uint8_t *lengths;
@@ -161,7 +161,8 @@ part_read(struct reading *reading, uint8_t *out, size_t n_bytes)
     return true;
 }
 
-/* How many of n_words are there; more than n_words: bits too many are set. */
+/* Return how many of n_words are present; more than n_words: too many bits are
+ * set. */
 static size_t
 mask_count(const uint8_t *mask, size_t n_words)
 {

@@ -1,27 +1,27 @@
 /*
- * codec/coder_zstd.c - each segment a zstd frame of its own, level 1
+ * codec/coder_zstd.c - encodes each segment as one zstd frame, at level 1
  *
- * The size that the zstd frame claims is never asked for: decompression goes
- * into exactly the bytes that the frame's header announced, which zstd does
- * not overrun, and must fill them.
+ * The size that the zstd frame claims is not used: decompression writes to
+ * exactly the bytes that the frame's header announced, which zstd does not
+ * overrun, and must fill them.
  */
 
 #include <string.h>
 
-/* For literalCompressionMode, which is in all of 1.4 and 1.5. */
+/* For literalCompressionMode, which all of 1.4 and 1.5 have. */
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
 #include "codec/coder.h"
 
 enum {
-    /* Higher ones are slower than the links hoop runs on. */
+    /* Higher levels are slower than the links hoop runs on. */
     ZSTD_LEVEL = 1,
-    /* Looks for repetitions at few places, but not for nothing: zeros. */
+    /* Looks for repetitions at few places, which is enough for zeros. */
     ZSTD_LEVEL_BYTES = -128,
 };
 
-/* Out of memory is no reason to fail: what is not coded is sent raw. */
+/* Without memory, the payload is sent raw. */
 static size_t
 zstd_encode(struct codec *codec,
             struct codec_block in,
@@ -46,7 +46,7 @@ bytes_compressor(void)
 
     if (!compressor)
         return NULL;
-    /* Such levels do without Huffman's code otherwise. */
+    /* Otherwise such levels do not use Huffman codes. */
     ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel,
                            ZSTD_LEVEL_BYTES);
     ZSTD_CCtx_setParameter(compressor, ZSTD_c_literalCompressionMode,
@@ -71,8 +71,8 @@ coder_zstd_bytes(struct codec *codec,
 }
 
 /*
- * The library also reads several frames in a row, frames to be skipped and
- * the formats of its own past. None of them comes from a peer.
+ * The library also reads several frames in a row, skippable frames and its own
+ * old formats. A peer sends none of them.
  */
 static bool
 segment_is_one_frame(struct codec_span in)
@@ -95,7 +95,7 @@ zstd_decode(struct codec *codec,
     if (!codec->zstd_decompressor || !segment_is_one_frame(in))
         return false;
 
-    /* An error is a size that no segment has. */
+    /* An error code is a size that no segment has. */
     return ZSTD_decompressDCtx(codec->zstd_decompressor, out, n_raw, in.bytes,
                                in.n_bytes) == n_raw;
 }

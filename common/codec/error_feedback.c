@@ -1,4 +1,4 @@
-/* codec/error_feedback.c - what rounding took from floats, given back the next time */
+/* codec/error_feedback.c - adds the loss of one rounding to the next floats */
 
 #include "codec/error_feedback.h"
 
@@ -8,7 +8,7 @@
 #include "codec/loss_kernels.h"
 
 enum {
-    /* Floats carried at once: they stay in the L1 cache. */
+    /* Floats done at once, so that they stay in the L1 cache. */
     CARRIED = 16 * LOSS_BLOCK
 };
 
@@ -22,7 +22,7 @@ some_carry(const uint8_t *floats,
         const float now = loss_float_at(floats, i).value;
         const float lost =
             loss_float_at(residual, i).value - loss_float_at(rounded, i).value;
-        /* Also false of what is no number. */
+        /* Also false for a NaN. */
         const float owed = fabsf(lost) <= FLT_MAX ? lost : 0;
         const float sum = now + owed;
 

@@ -1,10 +1,11 @@
 /*
- * codec/error_feedback.h - what rounding took from floats, given back the next time
+ * codec/error_feedback.h - adds the loss of one rounding to the next floats
  *
- * Error feedback: residual keeps floats as they were before they were rounded. What
- * was lost of them is then the difference, and added to those that are rounded
- * next. However often this is done, all that went out and all that went in
- * differ by what was lost last: by half a step, not by one for each time.
+ * The residual keeps the floats as they were before they were rounded. The
+ * difference to the rounded floats is what was lost, and it is added to the
+ * floats that are rounded next. However often this is done, the sums of all
+ * floats before and after rounding differ only by the last loss: by half a
+ * step, not by half a step for each time.
  */
 
 #ifndef CODEC_ERROR_FEEDBACK_H
@@ -13,10 +14,11 @@
 #include "codec/loss.h"
 
 /*
- * residual, count floats, becomes floats with what rounding took from residual before.
- * They are rounded in blocks from the first on, both times. What is no number,
- * or became none by rounding, leaves nothing; nor does a sum become infinite of
- * a float that is not. Zeroed memory holds nothing.
+ * Replace residual by floats plus what rounding took from the old residual.
+ *
+ * Both hold count floats and are rounded in blocks from the first one on. A
+ * loss that is NaN or infinite counts as 0, and a sum does not overflow to
+ * infinity: the float is kept instead. Zeroed: nothing was lost.
  */
 void
 error_feedback_apply(enum codec_loss loss,

@@ -1,4 +1,4 @@
-/* codec/loss.c - floats in fewer bits: which way, and rounding by all of them */
+/* codec/loss.c - stores float32s in fewer bits, by the kernel of the loss */
 
 #include "codec/loss.h"
 
@@ -7,7 +7,7 @@
 #include "codec/tier.h"
 
 enum {
-    /* Floats rounded at once: what is stored stays in the L1 cache. */
+    /* Floats rounded at once, so that the stored ones stay in the L1 cache. */
     ROUNDED = 16 * LOSS_BLOCK
 };
 

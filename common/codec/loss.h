@@ -1,19 +1,18 @@
 /*
- * codec/loss.h - floats in fewer bits, on request only
+ * codec/loss.h - stores float32s in fewer bits, only on request
  *
- * A loss is a way to store float32s in two bytes, or in blocks of one. What it
- * does to a value is done once: rounding what has been rounded changes nothing,
- * so that a value may be stored as often as it is passed on. Of LOSS_INT8 that
- * is so for the same blocks: those that begin LOSS_BLOCK elements after one
- * another.
+ * A loss is a way to store float32s in two bytes each, or in one byte each plus
+ * a scale per block. Rounding a rounded value again changes nothing, so a value
+ * may be stored at every hop. For LOSS_INT8 this holds only if the blocks are
+ * the same: they begin every LOSS_BLOCK elements.
  *
- *   LOSS_BF16  the upper half of a float: 8 bits of precision, all of its range
- *   LOSS_FP16  IEEE binary16: 11 bits, to 65504; above that infinity, below
+ *   LOSS_BF16  the upper half of a float: 8 bits of precision, the full range
+ *   LOSS_FP16  IEEE binary16: 11 bits, up to 65504; above that infinity, below
  *              2^-14 fewer bits, below 2^-25 zero
  *   LOSS_INT8  a byte for each, times a power of two for each block, such that
  *              the largest lies within 64 to 127; an infinity becomes a NaN
  *
- * To nearest, ties to even. A NaN stays one, its payload does not.
+ * Rounds to nearest, ties to even. A NaN stays a NaN, but its payload is lost.
  */
 
 #ifndef CODEC_LOSS_H
@@ -22,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the order of the setting; the numbers are the wire's. */
+/* In the order of the setting. The numbers are used on the wire. */
 enum codec_loss {
     LOSS_NONE,
     LOSS_BF16,
@@ -35,33 +34,34 @@ enum {
     LOSS_BLOCK = 64, /* elements */
 };
 
-/* "none", "bf16", ... Static. */
+/* "none", "bf16", ... The text is static. */
 const char *
 loss_name(enum codec_loss loss);
 
-/* What count floats take when stored. loss is one, as in all below. */
+/* Bytes that count stored floats take. Here and below, loss is not
+ * LOSS_NONE. */
 size_t
 loss_n_stored(enum codec_loss loss, size_t count);
-/* Elements after which floats may be cut into payloads. */
+/* Floats may be split between payloads at multiples of this many elements. */
 size_t
 loss_granule(enum codec_loss loss);
-/* Bytes of a stored word: codec_span.word_size. */
+/* Bytes of a stored word, for codec_block.word_size. */
 size_t
 loss_word_size(enum codec_loss loss);
 
-/* floats, and out below, may lie anywhere, also in the same place. */
+/* Here and below, floats and out need no alignment and may be the same. */
 void
 loss_store(enum codec_loss loss,
            const uint8_t *floats,
            size_t count,
            uint8_t *stored);
-/* Any bytes are some floats. */
+/* Any stored bytes are valid floats. */
 void
 loss_load(enum codec_loss loss,
           const uint8_t *stored,
           size_t count,
           uint8_t *floats);
-/* What storing and loading makes of them. */
+/* Replace floats by what storing and loading makes of them. */
 void
 loss_round(enum codec_loss loss,
            const uint8_t *floats,

@@ -1,4 +1,4 @@
-/* codec/loss_bf16.c - the upper halves of floats */
+/* codec/loss_bf16.c - stores the upper halves of floats */
 
 #include "codec/loss_kernels.h"
 
@@ -12,8 +12,8 @@ bf16_n_stored(size_t count)
     return 2 * count;
 }
 
-/* In the upper half. A value too large carries into infinity, which is above
- * half a step of it. */
+/* The result is in the upper half. A value that is too large becomes infinity
+ * by the carry. */
 static inline uint32_t
 bf16_bits(union loss_float one)
 {

@@ -1,8 +1,8 @@
 /*
- * codec/loss_fp16.c - IEEE binary16, by integers
+ * codec/loss_fp16.c - stores floats as IEEE binary16, by integers
  *
- * Without branches, so that it vectorises. Subnormals are rounded by the
- * processor: 0.5 is added, whose last bit weighs what theirs does.
+ * Written without branches, so that it vectorises. Subnormals are rounded by
+ * the processor: 0.5 is added, whose last bit has the weight of theirs.
  */
 
 #include "codec/loss_kernels.h"

@@ -1,11 +1,12 @@
 /*
- * codec/loss_int8.c - a byte for each float, a power of two for each block
+ * codec/loss_int8.c - stores a byte per float, and a power of two per block
  *
- * The scales of all blocks lie before the bytes. The power is the least that
- * lets the largest number of the block be at most 127: then it is at least 64,
- * or 63.5 rounded to it, and whoever stores the block again finds the same
- * power and the same bytes. Only where 64 times the power is no float any more,
- * bytes end at 63, and come again as 126 of half of it.
+ * The scales of all blocks come before the bytes. The scale is the smallest
+ * power that makes the largest number of the block at most 127. That number is
+ * then at least 64, or 63.5 rounded to 64, so that storing the block again
+ * gives the same scale and bytes. One exception: if 64 times the scale would
+ * not be a float, bytes go up to 63, and storing again gives 126 times half the
+ * scale.
  */
 
 #include <stdbool.h>
@@ -18,7 +19,7 @@ enum {
     EXPONENT_MAX = 254,
     DIGITS_OF_127 = 63 << 17, /* 127 is 64 * (1 + 63/64) */
     EXPONENT_OF_64 = 6,
-    SCALE_MIN = 1, /* the least normal power: smaller numbers become 0 */
+    SCALE_MIN = 1, /* the smallest normal power: smaller numbers become 0 */
     SCALE_MAX = EXPONENT_MAX - EXPONENT_OF_64 + 1,
     BYTE_NAN = -128,
 };
@@ -41,7 +42,8 @@ is_finite(uint32_t size)
     return size >> EXPONENT_SHIFT <= EXPONENT_MAX;
 }
 
-/* The largest finite one, as bits without sign: ordered as the numbers are. */
+/* The largest finite one, as bits without sign, which are ordered like the
+ * numbers. */
 static uint32_t
 block_size(const uint8_t *floats, size_t count)
 {
@@ -73,7 +75,7 @@ block_store(const uint8_t *floats,
             uint32_t scale,
             uint8_t *stored)
 {
-    /* Adding this leaves the number, rounded, in the lowest digits. */
+    /* Adding this leaves the rounded number in the lowest bits. */
     const union loss_float magic = {.value = 12582912.0F};
     const union loss_float per_step = {.bits = (EXPONENT_MAX - scale)
                                                << EXPONENT_SHIFT};

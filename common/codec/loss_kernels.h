@@ -1,4 +1,5 @@
-/* codec/loss_kernels.h - a file for each way to lose bits; private to codec/ */
+/* codec/loss_kernels.h - the functions that each loss implements; private to
+ * codec/ */
 
 #ifndef CODEC_LOSS_KERNELS_H
 #define CODEC_LOSS_KERNELS_H
@@ -14,7 +15,7 @@ struct loss_kernel {
     size_t (*n_stored)(size_t count);
     void (*store)(const uint8_t *floats, size_t count, uint8_t *stored);
     void (*load)(const uint8_t *stored, size_t count, uint8_t *floats);
-    /* Both at once, if that is faster; or NULL. */
+    /* Stores and loads at once, if that is faster; or NULL. */
     void (*round)(const uint8_t *floats, size_t count, uint8_t *out);
 };
 

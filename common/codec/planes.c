@@ -1,4 +1,4 @@
-/* codec/planes.c - which kernel takes words of a size apart */
+/* codec/planes.c - finds the kernel for a word size */
 
 #include "codec/planes.h"
 

@@ -1,7 +1,7 @@
 /*
  * codec/planes.tmpl.c - planes of words T, compiled once for each size
  *
- * Loops for the vectoriser; where it does nothing they are slow, not wrong.
+ * The loops are written to vectorise; without vectors they are just slower.
  */
 
 #include "codec/planes.h"
@@ -53,7 +53,7 @@ rotate(const uint8_t *in, size_t n_words, void *words)
         to[i] = word_turned(word_read(in + i * WORD_BYTES));
 }
 
-/* Bit j of it: word j of eight is not 0. */
+/* Bit j: word j of eight is not 0. */
 static inline unsigned
 eight_bits(const uint8_t *in)
 {
@@ -64,7 +64,8 @@ eight_bits(const uint8_t *in)
     return bits;
 }
 
-/* Written where the next one will be, whether this one stays or not. */
+/* Each word is written to the next free place, which only a nonzero one
+ * fills. */
 static size_t
 some_compact(const uint8_t *in, size_t n_words, T *to, uint8_t *mask)
 {
@@ -83,7 +84,7 @@ some_compact(const uint8_t *in, size_t n_words, T *to, uint8_t *mask)
     return n_left;
 }
 
-/* Zeros come in rows: eight words are often all there, or none is. */
+/* Zeros come in groups: of eight words often all are zero, or none is. */
 static size_t
 compact(const uint8_t *in, size_t n_words, void *words, uint8_t *mask)
 {
@@ -149,7 +150,7 @@ restore(const void *words, size_t n_words, uint8_t *out)
     }
 }
 
-/* Returns how many were there. */
+/* Return how many were present. */
 static size_t
 some_expand(const T *from, unsigned mask, size_t n_words, uint8_t *out)
 {

@@ -1,8 +1,9 @@
 /*
- * codec/tier.h - kernels by what the processor can do; private to codec/
+ * codec/tier.h - the kernels for each processor capability; private to codec/
  *
- * Each is compiled once for every tier, with what the vectoriser may use there.
- * What comes out is the same, bit by bit: ranks on unlike machines must agree.
+ * Each kernel is compiled once for every tier, with the instructions available
+ * there. The results are the same, bit by bit, since ranks on different
+ * machines must agree.
  */
 
 #ifndef CODEC_TIER_H
@@ -23,7 +24,7 @@ struct tier {
     const struct planes_kernel *planes[TIER_WORD_SIZES];
 };
 
-/* The best one that runs here is tier 0. NULL: there are no more. */
+/* Tier 0 is the best one that runs here. NULL: there are no more. */
 const struct tier *
 tier_get(size_t i);
 

@@ -1,4 +1,4 @@
-/* codec/tier_plain.c - where nobody has looked what the processor can do */
+/* codec/tier_plain.c - the only tier, on processors that are not x86-64 */
 
 #include "codec/tier.h"
 

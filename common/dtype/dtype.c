@@ -35,7 +35,7 @@ static const char *const reduce_ops[REDUCE_OP_COUNT] = {
 size_t
 dtype_size(enum hoop_dtype dtype)
 {
-    /* The cast sends negative numbers from outside out of range as well. */
+    /* The cast also makes negative numbers too large. */
     return (unsigned)dtype < DTYPE_COUNT ? dtypes[dtype].size : 0;
 }
 

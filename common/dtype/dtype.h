@@ -9,23 +9,23 @@
 
 enum {
     DTYPE_COUNT = HOOP_BOOL + 1,
-    REDUCE_OP_COUNT = HOOP_AVG + 1, /* with the gap that Bagua's numbers have */
+    REDUCE_OP_COUNT = HOOP_AVG + 1, /* includes the unused numbers between
+                                       Bagua's */
 };
 
-/* 0 when dtype is unknown. */
+/* 0 if dtype is unknown. */
 size_t
 dtype_size(enum hoop_dtype dtype);
 
-/* Bytes of a float in it: all, or the parts of a complex number; 0: it is no
- * float. */
+/* Bytes of a float, or of one part of a complex number; 0: not a float. */
 size_t
 dtype_float_size(enum hoop_dtype dtype);
 
-/* "float32"; "unknown" when it is. */
+/* "float32", ...; "unknown" if dtype is unknown. */
 const char *
 dtype_name(enum hoop_dtype dtype);
 
-/* "sum"; "unknown" when it is. */
+/* "sum", ...; "unknown" if op is unknown. */
 const char *
 reduce_op_name(enum hoop_reduce_op op);
 

@@ -1,9 +1,9 @@
 /*
- * dtype/half_bfloat16.h - bfloat16 is the upper half of a float
+ * dtype/half_bfloat16.h - combines bfloat16s, each the upper half of a float
  *
- * Two lie in a word of 32 bits, and each becomes a float where it lies: the
- * lower one by a shift, the upper one by clearing the other. So nothing has to
- * be moved between lanes, neither before nor after.
+ * A word of 32 bits holds two. Each becomes a float in place: the lower one by
+ * a shift, the upper one by clearing the other. So nothing has to move between
+ * vector lanes.
  */
 
 #ifndef DTYPE_HALF_BFLOAT16_H
@@ -29,8 +29,8 @@ union half_float {
 
 typedef uint32_t half_pair __attribute__((aligned(1), may_alias));
 
-/* A float whose upper half is the nearest bfloat16, ties to even; a value too
- * large carries into infinity. */
+/* A float whose upper half is the nearest bfloat16, ties to even. A value that
+ * is too large becomes infinity by the carry. */
 static inline uint32_t
 half_round(float value)
 {

@@ -1,5 +1,5 @@
 /*
- * dtype/half_block.h - blocks of halves, for formats that convert one by one
+ * dtype/half_block.h - converts blocks of halves, one element at a time
  *
  * Included after half_widen() and half_narrow() are defined.
  */
@@ -9,7 +9,7 @@
 
 #include "dtype/kernel_loop.h"
 
-/* Long loops for the vectoriser; two blocks of floats stay in the L1 cache. */
+/* Long enough to vectorise; two blocks of floats stay in the L1 cache. */
 enum {
     HALF_BLOCK = 128
 };

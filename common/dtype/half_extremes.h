@@ -1,9 +1,9 @@
 /*
- * dtype/half_extremes.h - the lesser and the greater of two 16-bit floats
+ * dtype/half_extremes.h - minimum and maximum of two 16-bit floats
  *
- * They need no conversion: as integers of the same order, halves compare
- * directly. Everything fits lanes of 16 bits, sixteen to a register: the keys
- * are signed, and a magnitude that is not a number's is, too, without its sign.
+ * No conversion is needed: halves are mapped to integers of the same order and
+ * compared. Everything fits 16-bit lanes, so a register holds sixteen: the keys
+ * are signed, and so are the magnitudes that are compared to find a NaN.
  */
 
 #ifndef DTYPE_HALF_EXTREMES_H
@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-/* Negative numbers grow downwards; -0 comes right before 0. The inverse of
- * itself. */
+/* An integer of the same order; -0 comes right before 0. Applying it twice
+ * gives the half back. */
 static inline int16_t
 half_order(T half)
 {

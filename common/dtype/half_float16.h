@@ -1,8 +1,8 @@
 /*
- * dtype/half_float16.h - IEEE binary16 to and from float, by integers
+ * dtype/half_float16.h - converts IEEE binary16 to and from float, by integers
  *
  * Written without branches or tables, so that it vectorises. Neither gcc 12 nor
- * clang 14 vectorise _Float16 (clang has none on x86); where F16C is at hand,
+ * clang 14 vectorise _Float16 (clang has none on x86). Where F16C is available,
  * half_float16_f16c.h is eight times as fast.
  */
 
@@ -15,8 +15,8 @@ enum {
     HALF_INFINITY = 0x7c00,
     HALF_NAN = 0x7e00,
     HALF_SIGN = 0x8000,
-    HALF_REBIAS = (127 - 15) << 23, /* between the two exponents' zeros */
-    HALF_SHIFT = 13,                /* between the two mantissas */
+    HALF_REBIAS = (127 - 15) << 23, /* difference of the two exponent biases */
+    HALF_SHIFT = 13,                /* difference of the two mantissa sizes */
     HALF_LEAST_NORMAL = 113 << 23,  /* 2^-14 as float bits */
     HALF_OVERFLOW = 143 << 23,      /* 2^16 as float bits */
     HALF_SUBNORMAL_ONE = 126 << 23, /* 0.5: its last bit weighs 2^-24 */
@@ -35,7 +35,8 @@ half_widen(uint16_t half)
     const uint32_t least = 0x0400 << HALF_SHIFT;
     const uint32_t infinity = (uint32_t)HALF_INFINITY << HALF_SHIFT;
 
-    /* Subnormal: put the mantissa under the exponent of 2^-14, take it away. */
+    /* Subnormal: put the mantissa under the exponent of 2^-14, subtract
+     * 2^-14. */
     const union half_float one = {.bits = HALF_LEAST_NORMAL};
     const union half_float raised = {.bits = shifted + HALF_LEAST_NORMAL};
     const union half_float small = {.value = raised.value - one.value};

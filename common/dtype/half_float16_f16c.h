@@ -1,8 +1,9 @@
 /*
- * dtype/half_float16_f16c.h - IEEE binary16 by the F16C instructions
+ * dtype/half_float16_f16c.h - converts IEEE binary16 by the F16C instructions
  *
- * Same bits as half_float16.h: the rounding is in the instruction, not in the
- * processor's mode, and a NaN is replaced before it is narrowed.
+ * Gives the same bits as half_float16.h: the rounding mode is in the
+ * instruction, not taken from the processor's mode, and a NaN is replaced
+ * before it is narrowed.
  */
 
 #ifndef DTYPE_HALF_FLOAT16_F16C_H
@@ -18,7 +19,7 @@ enum {
     HALF_INFINITY = 0x7c00,
     HALF_NAN = 0x7e00,
     HALF_LANES = 8,
-    HALF_BLOCK = 32, /* unrolled: the floats never leave the registers */
+    HALF_BLOCK = 32, /* unrolled, so the floats stay in registers */
 };
 
 static inline __m256

@@ -1,5 +1,5 @@
 /*
- * dtype/half_loop.h - halves combined in blocks of floats
+ * dtype/half_loop.h - combines halves in blocks of floats
  *
  * Included after half_widen_block(), half_narrow_block() and HALF_BLOCK are
  * defined.
@@ -27,7 +27,7 @@ half_combine_block(stored *results,
     half_narrow_block(results, a, count);
 }
 
-/* Whole blocks have a constant count, and the compiler unrolls them. */
+/* The count of whole blocks is constant, so the compiler unrolls them. */
 __attribute__((always_inline)) static inline void
 half_combine(void *out,
              const void *left,

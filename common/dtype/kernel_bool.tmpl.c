@@ -1,4 +1,4 @@
-/* dtype/kernel_bool.tmpl.c - bytes that are 0 or not 0; results are 0 or 1 */
+/* dtype/kernel_bool.tmpl.c - combines bools: 0 or not 0; results are 0 or 1 */
 
 #include "dtype/kernel_loop.h"
 #include "dtype/kernels.h"

@@ -1,9 +1,10 @@
 /*
- * dtype/kernel_complex.tmpl.c - pairs (real, imaginary) of float or double T
+ * dtype/kernel_complex.tmpl.c - combines pairs (real, imaginary) of float or
+ * double T
  *
- * Sums and quotients are those of twice as many numbers. NaNs as in
- * kernel_float.tmpl.c. A product is the schoolbook's: no repair of infinities
- * (C's annex G), which would cost more than the product.
+ * Sums and quotients are those of twice as many numbers. NaNs are treated as in
+ * kernel_float.tmpl.c. A product is computed by the plain formula, without the
+ * repair of infinities in C's annex G, which would cost more than the product.
  */
 
 #include <math.h>
@@ -62,7 +63,7 @@ product_of_one(stored *out, const stored *left, const stored *right)
     out[1] = complex_quiet(a * d + b * c);
 }
 
-/* As complex_quiet(). */
+/* The same as complex_quiet(). */
 static inline void
 lanes_quiet(lanes *values)
 {
@@ -73,8 +74,8 @@ lanes_quiet(lanes *values)
                       ((lanes_bits)nan & ~is_number));
 }
 
-/* (a, a) (c, d) + (-b, b) (d, c). With a sum where one could subtract, gcc 12
- * finds nothing to fuse; it would, even when told not to. */
+/* (a, a) (c, d) + (-b, b) (d, c). It adds instead of subtracting, since gcc 12
+ * would fuse a subtraction even when told not to. */
 __attribute__((always_inline)) static inline void
 product_of_lanes(char *out, const char *left, const char *right)
 {

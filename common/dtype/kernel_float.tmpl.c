@@ -1,9 +1,10 @@
 /*
- * dtype/kernel_float.tmpl.c - float and double T, as the integer BITS
+ * dtype/kernel_float.tmpl.c - combines float and double T, with bits in the
+ * integer BITS
  *
- * A NaN leaves as the one quiet NaN: which of two payloads survives an addition
- * depends on how the compiler ordered the operands, and the NaN that inf - inf
- * makes has another sign on another processor.
+ * Every NaN result is replaced by one quiet NaN: which of two payloads survives
+ * an addition depends on how the compiler ordered the operands, and the NaN of
+ * inf - inf has another sign on another processor.
  */
 
 #include <math.h>
@@ -41,8 +42,8 @@ float_product(T left, T right)
 }
 
 /*
- * Asked both ways round, the comparison names one number, or two zeros that
- * may differ in sign: 'or' keeps the minus, 'and' drops it.
+ * Both orders of the comparison give the same number, or two zeros whose signs
+ * may differ: 'or' keeps the minus, 'and' drops it.
  */
 static inline T
 float_min(T left, T right)

@@ -1,9 +1,8 @@
 /*
- * dtype/kernel_half.tmpl.c - 16-bit floats, combined in float, rounded once
+ * dtype/kernel_half.tmpl.c - combines 16-bit floats in float, rounded once
  *
- * FORMAT is the header that knows their bits: how arrays of them are combined
- * and scaled by a function of floats. MIN and MAX need no floats
- * (dtype/half_extremes.h).
+ * FORMAT is the header of their format: how a function of floats is applied to
+ * arrays of them. MIN and MAX need no floats (dtype/half_extremes.h).
  */
 
 #include "dtype/kernel_loop.h"

@@ -1,9 +1,9 @@
 /*
- * dtype/kernel_integer.tmpl.c - integers T, combined in the unsigned type A
+ * dtype/kernel_integer.tmpl.c - combines integers T in the unsigned type A
  *
- * Unsigned arithmetic of at least 32 bits wraps where T would overflow (or,
- * promoted to int, overflow: two uint16_t multiplied). Nothing divides:
- * QUOTIENT is the header that knows what to multiply with instead.
+ * Unsigned arithmetic of at least 32 bits wraps where T would overflow (or
+ * where the int to which it is promoted would, as for two uint16_t multiplied).
+ * Division is done by multiplying, as the header QUOTIENT says.
  */
 
 #include "dtype/kernel_loop.h"

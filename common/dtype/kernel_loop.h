@@ -1,10 +1,11 @@
 /*
  * dtype/kernel_loop.h - the loops that all kernels share, over elements T
  *
- * Callers pass a constant function: inlined, it leaves a plain loop for the
- * vectoriser. The simd pragma is the promise that reduction.h asks of the
- * caller (out is left, right or apart): without it the compiler would guard
- * the fast loop with an overlap check, which the in-place call fails.
+ * Callers pass a constant function, which is inlined and leaves a plain loop to
+ * vectorise. The simd pragma relies on what reduction.h requires of the caller:
+ * out equals left or right, or does not overlap them. Without the pragma the
+ * compiler would guard the fast loop with an overlap check, which fails for an
+ * in-place call.
  */
 
 #ifndef DTYPE_KERNEL_LOOP_H
@@ -15,10 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Buffers are the user's: of any alignment and declared with any type. */
+/* Buffers come from the user: any alignment, declared with any type. */
 #ifdef __SANITIZE_THREAD__
-/* Scalar, and of any alignment all the same: the other would be a range for
- * TSan, which is slow. Of what crosses eight bytes it sees a part. */
+/* Under TSan use a scalar type, which may be unaligned too. TSan would treat
+ * the other type as a range, which is slow. It misses part of an access that
+ * crosses eight bytes. */
 typedef T stored __attribute__((may_alias));
 #else
 typedef T stored __attribute__((aligned(1), may_alias));
@@ -43,7 +45,7 @@ loop_combine(void *out,
         results[i] = combine(lefts[i], rights[i]);
 }
 
-/* 1 / n is exact then, and so is multiplying by it. */
+/* For a power of two 1 / n is exact, and so is multiplying by it. */
 static inline bool
 loop_is_power(uint32_t n)
 {

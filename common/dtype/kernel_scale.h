@@ -1,7 +1,7 @@
 /*
  * dtype/kernel_scale.h - the loop of a division, over elements T
  *
- * Included after struct divisor is defined: what is made of n once.
+ * Included after struct divisor is defined, which is computed once from n.
  */
 
 #ifndef DTYPE_KERNEL_SCALE_H

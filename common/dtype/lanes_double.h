@@ -8,9 +8,10 @@
 typedef double lanes __attribute__((vector_size(32)));
 typedef uint64_t lanes_bits __attribute__((vector_size(32)));
 
-/* By address: vectors wider than the processor's are nobody's to pass. */
+/* Passed by address, since vectors wider than the processor's have no calling
+ * convention. */
 
-/* Every pair's first, twice. */
+/* Each pair's first number, twice. */
 static inline void
 lanes_first(lanes *out, const lanes *pairs)
 {
@@ -29,7 +30,7 @@ lanes_swap(lanes *out, const lanes *pairs)
     *out = __builtin_shufflevector(*pairs, *pairs, 1, 0, 3, 2);
 }
 
-/* The sign of every pair's first. */
+/* Change the sign of each pair's first number. */
 static inline void
 lanes_negate_first(lanes *pairs)
 {

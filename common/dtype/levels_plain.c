@@ -1,4 +1,4 @@
-/* dtype/levels_plain.c - the levels of processors other than x86-64: one */
+/* dtype/levels_plain.c - the only level, on processors that are not x86-64 */
 
 #include "dtype/kernels.h"
 

@@ -1,9 +1,9 @@
 /*
- * dtype/levels_x86.c - which levels this x86-64 processor runs
+ * dtype/levels_x86.c - finds the levels that this x86-64 processor runs
  *
- * Found out once: in a virtual machine the CPUID instruction traps, and asking
- * took 7 us, as long as to combine 256 KiB. Threads that come first together
- * find the same.
+ * The answer is kept: in a virtual machine the CPUID instruction traps, and
+ * asking took 7 us, as long as combining 256 KiB. Threads that ask first at the
+ * same time find the same answer.
  */
 
 #include <cpuid.h>
@@ -22,7 +22,7 @@ static kernels_level *const levels[] = {
     [REDUCTION_AVX512] = &level_avx512,
 };
 
-/* clang 14 does not know F16C by name; AVX2 has looked after the registers. */
+/* clang 14 cannot query F16C; the AVX2 check covers the registers. */
 static bool
 level_avx2_runs(void)
 {

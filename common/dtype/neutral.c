@@ -30,7 +30,7 @@ static const double complex128[][2] = {{-0.0, -0.0}, {1.0, 0.0}};
 static const struct neutrals {
     const void *zero;
     const void *one;
-    const void *all_bits; /* NULL: it has no bit operators */
+    const void *all_bits; /* NULL: dtype has no bit operators */
 } neutrals[DTYPE_COUNT] = {
     [HOOP_INT8] = {zeros, &one_8, ones},
     [HOOP_UINT8] = {zeros, &one_8, ones},
@@ -49,7 +49,7 @@ static const struct neutrals {
     [HOOP_BOOL] = {zeros, &one_8, &one_8},
 };
 
-/* NULL: there is none. */
+/* NULL: there is no neutral element. */
 static const void *
 neutral_of(enum hoop_dtype dtype, enum hoop_reduce_op op)
 {

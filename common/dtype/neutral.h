@@ -9,14 +9,15 @@
 #include "hoop/dtype.h"
 
 /*
- * Whether a sum, a product or bits of dtype have a neutral element: the other
- * operators give x back for x and x instead (AVG as far as SUM is exact).
+ * Return whether op, a sum, product or bit operator, has a neutral element for
+ * dtype. For the other operators, combining x with itself gives x (for AVG as
+ * far as SUM is exact).
  */
 bool
 neutral_exists(enum hoop_dtype dtype, enum hoop_reduce_op op);
 
-/* count of them. There is one. Of sums of floats it is -0, which leaves a -0 as
- * it is. */
+/* Write count neutral elements; there must be one. For sums of floats it is -0,
+ * which keeps a -0. */
 void
 neutral_fill(enum hoop_dtype dtype,
              enum hoop_reduce_op op,

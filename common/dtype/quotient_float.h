@@ -1,9 +1,10 @@
 /*
- * dtype/quotient_float.h - integers T over n, by multiplying in the float U
+ * dtype/quotient_float.h - divides integers T by n, by multiplying in the float
+ * U
  *
- * The inverse is a few units in the last place too large, and so is a product:
- * never less than the true quotient, and never so much more that it reaches the
- * next integer, which is farther away by at least one part in the largest T.
+ * The inverse of n is a few units in the last place too large, and so is each
+ * product. It is never less than the true quotient, and never reaches the next
+ * integer, which is farther away by at least one part in the largest T.
  */
 
 #ifndef DTYPE_QUOTIENT_FLOAT_H

@@ -1,11 +1,11 @@
 /*
- * dtype/quotient_integer.h - integers T over n, by multiplying
+ * dtype/quotient_integer.h - divides integers T by n, by multiplying
  *
- * A quotient is the upper half of the product W of a magnitude U and n's
- * inverse, which is rounded down: the result is right or one too small, and
- * the rest says which. Where U is twice as wide as T the inverse is rounded up
- * and the result right at once: a magnitude of 8 bits times an error of less
- * than one part in 2^16 does not reach the next integer.
+ * A quotient is the upper half of the product W of a magnitude U and the
+ * inverse of n. The inverse is rounded down, so the result is right or one too
+ * small, and the remainder says which. Where U is twice as wide as T, the
+ * inverse is rounded up and the result is right at once: the error, for 8 bits
+ * less than 2^8 / 2^16, does not reach the next integer.
  */
 
 #ifndef DTYPE_QUOTIENT_INTEGER_H

@@ -1,4 +1,4 @@
-/* dtype/reduction.c - looks kernels up: level, dtype, operator */
+/* dtype/reduction.c - finds kernels by level, dtype and operator */
 
 #include "dtype/reduction.h"
 
@@ -43,7 +43,7 @@ reduction_find(enum hoop_dtype dtype, enum hoop_reduce_op op)
 void
 reduction_of_one(enum hoop_dtype dtype, void *values, size_t count)
 {
-    /* x or x is x, as a truth value. */
+    /* "x or x" is x as 0 or 1. */
     if (dtype == HOOP_BOOL)
         reduction_find(HOOP_BOOL, HOOP_BOR)(values, values, values, count);
 }

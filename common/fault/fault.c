@@ -1,4 +1,5 @@
-/* fault/fault.c - faults on demand: HOOP_DEBUG_FAULT, in builds that are tested */
+/* fault/fault.c - faults for tests: HOOP_DEBUG_FAULT, in builds with
+ * -Dfaults */
 
 #include "fault/fault.h"
 
@@ -26,8 +27,8 @@ DEFINE_CLEANUP(struct faults *, faults_destroy)
 
 _Static_assert(LIMIT_FAULTS <= 32, "a bit for each");
 
-/* Those of other ranks are checked, and left out: what there is to be done, only
- * a worker knows of a worker, and the coordinator of itself. */
+/* Check the rules of other ranks too, but do not keep them. Only a worker knows
+ * the operations of workers, and the coordinator its calls. */
 static enum hoop_status
 rule_add(struct faults *faults,
          const struct fault_rule *rule,
@@ -145,7 +146,7 @@ delay(uint64_t n_ns)
         continue;
 }
 
-/* Whoever asked for it learns when it struck, and between whom. */
+/* Tell the test when the rule applied, and with which peer. */
 static void
 note(int fd, uint32_t peer)
 {
@@ -155,7 +156,7 @@ note(int fd, uint32_t peer)
         return;
 }
 
-/* To this process; what is another's is left to it. */
+/* Apply what concerns this process; the rest is left to the caller. */
 static void
 effect_apply(const struct fault_effect *effect)
 {
@@ -201,7 +202,7 @@ faults_trigger(struct faults *faults,
         struct fault_rule *rule = &faults->rules[i];
         const bool is_jitter = rule->action == FAULT_JITTER;
 
-        /* All of them count, but one strikes, and jitter beside it. */
+        /* All rules count, but only one applies, plus jitter. */
         if (!(rules & 1u << i) ||
             (!is_jitter && effect.action != FAULT_NOTHING &&
              fault_rule_is_due(rule, event)))

@@ -1,10 +1,11 @@
 /*
- * fault/fault.h - faults on demand: HOOP_DEBUG_FAULT, in builds that are tested
+ * fault/fault.h - faults for tests: HOOP_DEBUG_FAULT, in builds with -Dfaults
  *
- * HOOP_DEBUG_FAULT holds rules (fault/fault_rule.h), with ';' between them. An
- * operation learns with its beginning which rules are about it, as bits that
- * it carries; most have none, and whoever touches an operation looks no
- * further then. Without -Dfaults the bits are 0 and the looking is left out.
+ * HOOP_DEBUG_FAULT holds rules (fault/fault_rule.h), separated by ';'. At the
+ * beginning of an operation the rules that apply to it are found and kept as
+ * bits in the operation. Most operations have none, and then nothing else is
+ * checked. Without -Dfaults the bits are always 0 and the checks are compiled
+ * out.
  *
  * Thread: any.
  */
@@ -20,58 +21,60 @@
 #include "fault/fault_build.h"
 #include "fault/fault_rule.h"
 
-/* Whether this build has them. */
+/* Whether this build supports faults. */
 static const bool FAULT_IS_BUILT = FAULT_BUILD;
 
 struct faults;
 
 /*
- * Those of this rank, or of FAULT_COORDINATOR, in text, or, where text is NULL or
- * "", in the environment; *out_faults is NULL when there are none. knows_op says
- * whether there is an operation of that name.
+ * Read the rules of this rank, or of FAULT_COORDINATOR, from text.
+ *
+ * If text is NULL or "", the environment is read instead. *out_faults is NULL
+ * if there are none. knows_op says whether an operation name exists.
+ *
  * Handle: HOOP_E_INVALID (the text says which rule, and why; or that this build
- * has no faults).
+ * does not support faults).
  */
 enum hoop_status
 faults_create(const char *text,
               uint32_t rank,
               bool (*knows_op)(const char *name),
               struct faults **out_faults);
-/* The same of a text; NULL or "": none. */
+/* The same, from text only; NULL or "": none. */
 enum hoop_status
 faults_parse(const char *text,
              uint32_t rank,
              bool (*knows_op)(const char *name),
              struct faults **out_faults);
-/* NULL is fine. */
+/* NULL is allowed. */
 void
 faults_destroy(struct faults *faults);
 
-/* An operation begins: the rules that are about it. What is to happen to the
- * process before it begins, does. */
+/* An operation begins: return the rules that apply to it, after applying what
+ * is due to the process before it begins. */
 uint32_t
 faults_begin(struct faults *faults, const char *op);
 
-/* Whether one of these rules would strike. */
+/* Return whether one of these rules would apply now. */
 bool
 faults_are_due(struct faults *faults,
                uint32_t rules,
                const struct fault_event *event);
 
-/* What is written to a rule's note_fd when it strikes. */
+/* Written to a rule's note_fd when it applies. */
 struct fault_note {
     uint64_t when_ns; /* clock_now_ns() */
-    uint64_t peer;    /* of the frame; FAULT_ANY_RANK: of none */
+    uint64_t peer;    /* peer of the frame; FAULT_ANY_RANK: there is no frame */
 };
 
-/* What is to happen to a frame, FAULT_NOTHING mostly. */
+/* What the caller does with the frame, mostly FAULT_NOTHING. */
 struct fault_effect {
     enum fault_action action;
     uint64_t amount;
 };
 
-/* What is to happen to the process, does, jitter beside all else; a frame is the
- * caller's. */
+/* Apply what is due to the process, jitter in addition to anything else. What
+ * is due to a frame is returned and left to the caller. */
 struct fault_effect
 faults_trigger(struct faults *faults,
                uint32_t rules,

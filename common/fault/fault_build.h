@@ -1,4 +1,5 @@
-/* fault/fault_build.h - with faults; meson puts another first without them */
+/* fault/fault_build.h - turns faults on; a build without them includes
+ * another */
 
 #ifndef FAULT_FAULT_BUILD_H
 #define FAULT_FAULT_BUILD_H

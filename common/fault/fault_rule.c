@@ -1,4 +1,4 @@
-/* fault/fault_rule.c - one fault: what happens where, and when it is due */
+/* fault/fault_rule.c - one fault: what happens where, and when */
 
 #include "fault/fault_rule.h"
 
@@ -12,14 +12,15 @@
 
 enum {
     EXIT_CODE_MAX = 255,
-    FRAME_BITS = 8 * 1024, /* that can be corrupted: header, begin of payload */
-    SHOWN_MAX = 40,        /* of a wrong text */
-    NOTE_MAX = 1 << 20,    /* a descriptor */
+    FRAME_BITS = 8 * 1024, /* bits that can be corrupted: the header and the
+                              begin of the payload */
+    SHOWN_MAX = 40,        /* characters of a wrong text in an error */
+    NOTE_MAX = 1 << 20,    /* largest descriptor */
 };
 
 static const uint64_t DELAY_MAX_NS = 3600 * CLOCK_NS_PER_S;
 
-/* Part of the text. */
+/* Part of the rule's text. */
 struct piece {
     const char *text;
     size_t n_bytes;
@@ -61,8 +62,8 @@ piece_is(struct piece piece, const char *word)
            memcmp(piece.text, word, piece.n_bytes) == 0;
 }
 
-/* What stands before mark; rest is behind it. False: there is no mark, and all
- * of it is the first. */
+/* Split at mark: the part before it and the rest. Return false if there is no
+ * mark; all is then the first part. */
 static bool
 piece_cut(struct piece whole,
           char mark,
@@ -91,7 +92,7 @@ refuse(struct piece piece, const char *what, const char *expected)
                        piece.text, what, expected);
 }
 
-/* Digits from the beginning; out_rest is what follows. Saturates. */
+/* Read the digits at the beginning; out_rest is what follows. Saturates. */
 static bool
 number_read(struct piece piece, uint64_t *out_number, struct piece *out_rest)
 {
@@ -139,7 +140,7 @@ rank_parse(struct piece value, uint32_t *out_rank)
     return HOOP_OK;
 }
 
-/* Whose process it is. */
+/* Read the rank, or "coordinator". */
 static enum hoop_status
 place_parse(struct piece value, uint32_t *out_rank)
 {
@@ -197,7 +198,7 @@ delay_parse(struct piece value, uint64_t *out_ns)
     return refuse(value, "delay", "a number with s, ms or us");
 }
 
-/* What stands behind the colon. */
+/* Read what follows the colon. */
 static enum hoop_status
 amount_parse(struct fault_rule *rule, struct piece amount)
 {
@@ -300,7 +301,7 @@ pair_parse(struct fault_rule *rule, struct piece key, struct piece value)
                   "rank, peer, op, seq, round, segment, at, do or note");
 }
 
-/* Its calls have no pieces; a call can be lost, and its connection. */
+/* Its calls have no pieces, but a call or its connection can be lost. */
 static enum hoop_status
 coordinator_settle(struct fault_rule *rule)
 {
@@ -325,7 +326,7 @@ coordinator_settle(struct fault_rule *rule)
     return HOOP_OK;
 }
 
-/* When, if it was not said; and whether all of it can be. */
+/* Choose the point if it was left out, and check the combination. */
 static enum hoop_status
 rule_settle(struct fault_rule *rule)
 {
@@ -337,7 +338,7 @@ rule_settle(struct fault_rule *rule)
         return error_raise(HOOP_E_INVALID, "it does nothing: add do=kill, say");
     if (rule->rank == FAULT_COORDINATOR)
         return coordinator_settle(rule);
-    /* At all of them, unless one is said. */
+    /* Applies to all points, unless one is named. */
     if (rule->action == FAULT_JITTER)
         return HOOP_OK;
     if (rule->at == FAULT_POINTS)
@@ -395,7 +396,7 @@ fault_rule_begin(struct fault_rule *rule, const char *op)
     return rule->seq == 0 || rule->seq == rule->n_begun;
 }
 
-/* It is one of those that are counted. */
+/* Return whether the event is one that the rule counts. */
 static bool
 means(const struct fault_rule *rule, const struct fault_event *event)
 {
@@ -432,7 +433,7 @@ fault_rule_strikes(struct fault_rule *rule, const struct fault_event *event)
     return is_due;
 }
 
-/* splitmix64's: alike numbers become unlike ones. */
+/* As in splitmix64: similar numbers become different ones. */
 static uint64_t
 mix(uint64_t number)
 {
@@ -449,9 +450,10 @@ fault_rule_settle_on(struct fault_rule *rule, uint32_t rank)
         rule->amount = mix(mix(rule->amount) ^ rank);
 }
 
-/* Of a rank of some seed all are long, or short, or there are none: who is late
- * with everything is what programs are not ready for. Before a call they are ten
- * times as long as within one, where all who wait for the piece wait, too. */
+/* The seed decides for each rank whether its delays are long, short or absent,
+ * since programs are least prepared for a rank that is always late. Delays
+ * before a call are ten times as long as those within one, which all ranks wait
+ * for too. */
 uint64_t
 fault_rule_jitter_ns(const struct fault_rule *rule,
                      const struct fault_event *event)
@@ -464,7 +466,7 @@ fault_rule_jitter_ns(const struct fault_rule *rule,
     const bool is_call =
         event->point == FAULT_AT_BEGIN || event->point == FAULT_AT_END;
 
-    /* Half of all calls, and a piece in eight. */
+    /* Delay half of all calls, and one piece in eight. */
     if (of_rank_ns == 0 || drawn % (is_call ? 2 : 8) != 0)
         return 0;
     return (drawn >> 8) % (is_call ? of_rank_ns : of_rank_ns / 10);

@@ -1,9 +1,9 @@
 /*
- * tensor/axis.c - a dense tensor seen along one of its dimensions
+ * tensor/axis.c - a dense tensor, divided along one of its dimensions
  *
- * Runs are often as short as an element, and then a copy of constant size is
- * several times a call of memcpy(). Where all parts are copied, so many rows are
- * at a time that they stay in the cache while each part takes its piece.
+ * Runs are often a single element, and then a copy of constant size is several
+ * times as fast as memcpy(). If all parts are copied, only as many rows are
+ * done at a time as stay in the cache for all parts.
  */
 
 #include "tensor/axis.h"
@@ -59,7 +59,7 @@ axis_bytes(const struct axis *axis, size_t n)
     return axis_count(axis, n) * axis->element_size;
 }
 
-/* One piece of every row. Strides are bytes. */
+/* One piece of every row. Strides are in bytes. */
 struct rows {
     uint8_t *to;
     size_t to_stride;
@@ -81,7 +81,7 @@ static void
 rows_copy(const struct rows *rows)
 {
     switch (rows->n_bytes) {
-    case 0: /* nor are there addresses, then */
+    case 0: /* addresses may be NULL then */
         return;
     case 2:
         rows_copy_of(rows, 2);
@@ -144,7 +144,7 @@ axis_put(const struct axis *axis,
     rows_copy(&rows);
 }
 
-/* How many rows are done at a time, and the axis of so many. */
+/* Return the number of rows done at a time, as an axis. */
 static struct axis
 axis_chunk(const struct axis *axis, size_t first)
 {

@@ -1,10 +1,10 @@
 /*
- * tensor/axis.h - a dense tensor seen along one of its dimensions
+ * tensor/axis.h - a dense tensor, divided along one of its dimensions
  *
- * From there it is n_outer rows, and a row is length runs of n_inner elements.
- * A part of the tensor along the dimension is one piece of every row: taking it
- * out and putting it back are all that cutting, gathering and transposing
- * between ranks need. Parts are dense tensors themselves.
+ * Seen along a dimension, a tensor is n_outer rows, and a row is length runs of
+ * n_inner elements. A part of the tensor along the dimension is one piece of
+ * every row. Copying parts out and in is all that splitting, gathering and
+ * transposing between ranks need. Parts are dense tensors.
  */
 
 #ifndef TENSOR_AXIS_H
@@ -17,15 +17,16 @@
 #include "hoop/tensor.h"
 
 struct axis {
-    size_t n_outer; /* the product of the dimensions before it */
+    size_t n_outer; /* product of the dimensions before it */
     size_t length;
-    size_t n_inner; /* ... and behind it */
+    size_t n_inner; /* product of the dimensions after it */
     size_t element_size;
 };
 
 /*
- * The axis of dimension dim, negative from the end. dtype is known.
- * Handle: HOOP_E_INVALID (the shape, no such dimension, more than 2^63 bytes).
+ * Set the axis for dimension dim; a negative dim counts from the end. dtype is
+ * known. Handle: HOOP_E_INVALID (the shape, no such dimension, more than 2^63
+ * bytes).
  */
 enum hoop_status
 axis_of(const struct hoop_shape *shape,
@@ -33,14 +34,14 @@ axis_of(const struct hoop_shape *shape,
         enum hoop_dtype dtype,
         struct axis *out_axis);
 
-/* Elements and bytes of n of the runs in every row. */
+/* Elements and bytes of n runs of every row. */
 size_t
 axis_count(const struct axis *axis, size_t n);
 size_t
 axis_bytes(const struct axis *axis, size_t n);
 
-/* Copies runs first to first + n - 1 of every row of whole, whose axis it is,
- * to the dense part, or from it. The two do not overlap. */
+/* Copy runs first to first + n - 1 of every row of whole to the dense part, or
+ * back. axis belongs to whole. The two do not overlap. */
 void
 axis_take(const struct axis *axis,
           const void *whole,
@@ -54,8 +55,8 @@ axis_put(const struct axis *axis,
          size_t n,
          const void *part);
 
-/* All of n_parts equal parts, of which length is a multiple, to or from where
- * they lie one behind the other. */
+/* Copy all n_parts equal parts, which are stored one after another, out of
+ * whole or into it. length is a multiple of n_parts. */
 void
 axis_divide(const struct axis *axis,
             const void *whole,

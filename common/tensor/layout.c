@@ -1,9 +1,9 @@
 /*
- * tensor/layout.c - where the elements of a tensor lie
+ * tensor/layout.c - the positions of a tensor's elements in memory
  *
- * A copy walks both tensors at once. Neighbouring dimensions that are one in
- * both (the outer's stride is all of the inner) are merged first, so that two
- * dense tensors are one run.
+ * A copy walks both tensors at once. Neighbouring dimensions that are
+ * contiguous in both (the outer stride covers exactly the inner dimension) are
+ * merged first, so that two dense tensors become one run.
  */
 
 #include "tensor/layout.h"
@@ -31,7 +31,7 @@ layout_is_dense(const struct hoop_tensor *tensor)
     return is_dense;
 }
 
-/* Dimensions of both tensors, innermost first. Strides are bytes. */
+/* Dimensions of both tensors, innermost first. Strides are in bytes. */
 struct walk {
     size_t element_size;
     uint32_t n_dims;
@@ -56,7 +56,7 @@ walk_add(struct walk *walk, struct walk_dim dim)
         walk->dims[walk->n_dims++] = dim;
 }
 
-/* The innermost dimension is an element's bytes. */
+/* The innermost dimension is the bytes of an element. */
 static struct walk
 walk_of(const struct hoop_tensor *from, const struct hoop_tensor *to)
 {
@@ -94,7 +94,7 @@ runs_copy(const struct walk_dim *dim,
         memcpy(to + i * dim->to, from + i * dim->from, n_bytes);
 }
 
-/* Runs of n_bytes, of which single elements are the common case. */
+/* Copy runs of n_bytes; single elements are the common case. */
 static void
 walk_runs(const struct walk_dim *dim,
           size_t n_bytes,
@@ -117,7 +117,7 @@ walk_runs(const struct walk_dim *dim,
     }
 }
 
-/* At most HOOP_MAX_DIMS deep. */
+/* Recursion is at most HOOP_MAX_DIMS deep. */
 static void
 walk_copy(const struct walk *walk,
           uint32_t n_dims,

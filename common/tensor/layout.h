@@ -1,4 +1,4 @@
-/* tensor/layout.h - where the elements of a tensor lie */
+/* tensor/layout.h - the positions of a tensor's elements in memory */
 
 #ifndef TENSOR_LAYOUT_H
 #define TENSOR_LAYOUT_H
@@ -7,13 +7,14 @@
 
 #include "hoop/tensor.h"
 
-/* Row-major without gaps; strides of dimensions of one element, and of a
- * tensor of none, say nothing. The shape has been checked. */
+/* Return whether it is row-major without gaps. Strides of dimensions of one
+ * element do not matter, nor any strides of an empty tensor. The shape has been
+ * checked. */
 bool
 layout_is_dense(const struct hoop_tensor *tensor);
 
-/* Copies each element to where it lies in to. Dtypes and shapes are the same
- * and have been checked; the two do not overlap. */
+/* Copy each element to its position in to. Dtypes and shapes are equal and have
+ * been checked; the two do not overlap. */
 void
 layout_copy(const struct hoop_tensor *from, const struct hoop_tensor *to);
 

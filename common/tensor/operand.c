@@ -1,4 +1,4 @@
-/* tensor/operand.c - a tensor that a call was given */
+/* tensor/operand.c - checks a tensor passed to a call */
 
 #include "tensor/operand.h"
 
@@ -7,7 +7,7 @@
 #include "tensor/layout.h"
 #include "tensor/shape.h"
 
-/* From the first byte to behind the last. */
+/* Check the range from the first byte to the last. */
 static enum hoop_status
 check_extent(const struct hoop_tensor *tensor, const char *name)
 {

@@ -1,4 +1,4 @@
-/* tensor/operand.h - a tensor that a call was given */
+/* tensor/operand.h - checks a tensor passed to a call */
 
 #ifndef TENSOR_OPERAND_H
 #define TENSOR_OPERAND_H
@@ -8,17 +8,16 @@
 #include "hoop/tensor.h"
 
 /*
- * Whether tensor can be read, or written: its dtype, its sizes, that it has
- * data, that it is dense. name is what the texts call it.
- * Handle: HOOP_E_INVALID.
+ * Check that tensor can be read or written: its dtype, its sizes, that it has
+ * data, and that it is dense. Error texts call it name. Handle: HOOP_E_INVALID.
  */
 enum hoop_status
 operand_check(const struct hoop_tensor *tensor, const char *name);
-/* ... but its strides may be any. */
+/* The same, but any strides are allowed. */
 enum hoop_status
 operand_check_strided(const struct hoop_tensor *tensor, const char *name);
 
-/* Elements, and bytes without gaps, of a tensor that has been checked. */
+/* Elements, and bytes without gaps, of a checked tensor. */
 size_t
 operand_count(const struct hoop_tensor *tensor);
 size_t

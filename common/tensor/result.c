@@ -1,4 +1,4 @@
-/* tensor/result.c - a tensor that a call hands out */
+/* tensor/result.c - a tensor that a call returns */
 
 #include "tensor/result.h"
 

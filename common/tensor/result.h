@@ -1,10 +1,10 @@
 /*
- * tensor/result.h - a tensor that a call hands out
+ * tensor/result.h - a tensor that a call returns
  *
- * The rule of hoop/tensor.h: what has no data is allocated, what has data must
- * be of the right dtype and shape. A call prepares its result first, and when
- * it fails afterwards withdraws it: what was allocated is freed, and *out is as
- * it was.
+ * As hoop/tensor.h says, a tensor without data is allocated, and one with data
+ * must have the right dtype and shape. A call prepares its result first. If the
+ * call fails later, it withdraws the result: allocated memory is freed and *out
+ * is restored.
  */
 
 #ifndef TENSOR_RESULT_H
@@ -14,13 +14,15 @@
 
 struct result {
     struct hoop_tensor *out;   /* borrowed */
-    struct hoop_tensor before; /* what it was */
+    struct hoop_tensor before; /* its value before */
 };
 
 /*
- * *out is of dtype and shape and has data, of any content. name is what the
- * texts call it. Handle: HOOP_E_INVALID (the shape; out is NULL, does not fit,
- * is not dense), HOOP_E_EXHAUSTED; there is nothing to withdraw then.
+ * Make *out a tensor of dtype and shape with data, of any content. Error texts
+ * call it name.
+ *
+ * Handle: HOOP_E_INVALID (the shape; out is NULL, does not fit, is not dense),
+ * HOOP_E_EXHAUSTED. After an error there is nothing to withdraw.
  */
 enum hoop_status
 result_prepare(struct hoop_tensor *out,
@@ -29,19 +31,19 @@ result_prepare(struct hoop_tensor *out,
                const struct hoop_shape *shape,
                struct result *out_result);
 
-/* Zeroed, and a second time: nothing. */
+/* Does nothing if result is zeroed or already withdrawn. */
 void
 result_withdraw(struct result *result);
 
-/* Whether a tensor with data, strided or not, is of dtype and shape.
- * Handle: HOOP_E_INVALID. */
+/* Check that a tensor with data, strided or not, has dtype and shape. Handle:
+ * HOOP_E_INVALID. */
 enum hoop_status
 result_check(const struct hoop_tensor *out,
              const char *name,
              enum hoop_dtype dtype,
              const struct hoop_shape *shape);
 
-/* A new tensor, dense, of any content; NULL where there are no elements.
+/* Allocate a dense tensor, of any content; data is NULL if it has no elements.
  * Handle: HOOP_E_INVALID (as shape_count(), dtype), HOOP_E_EXHAUSTED. */
 enum hoop_status
 result_allocate(enum hoop_dtype dtype,

@@ -10,9 +10,9 @@
 #include "hoop/tensor.h"
 
 /*
- * The product of the sizes. That of all sizes but zeros is bounded, too, so
- * that no product of some of them overflows.
- * Handle: HOOP_E_INVALID (NULL, too many dimensions, too many elements).
+ * The product of the sizes. The product of all sizes except zeros is limited
+ * too, so that no partial product overflows. Handle: HOOP_E_INVALID (NULL, too
+ * many dimensions, too many elements).
  */
 enum hoop_status
 shape_count(const struct hoop_shape *shape, size_t *out_count);
@@ -21,12 +21,13 @@ shape_count(const struct hoop_shape *shape, size_t *out_count);
 bool
 shape_equal(const struct hoop_shape *a, const struct hoop_shape *b);
 
-/* dim counts from the first dimension, or back from behind the last: -1 is the
- * last. Handle: HOOP_E_INVALID (there is no such dimension). */
+/* Convert dim, which may count from the end (-1 is the last dimension). Handle:
+ * HOOP_E_INVALID (there is no such dimension). */
 enum hoop_status
 shape_dim(const struct hoop_shape *shape, int32_t dim, uint32_t *out_dim);
 
-/* "[2, 3]", for texts: shape_text(&shape).text. Any n_dims, and NULL. */
+/* "[2, 3]", for error texts: shape_text(&shape).text. n_dims may be any, and
+ * the shape may be NULL. */
 struct shape_text {
     char text[HOOP_MAX_DIMS * 22 + 16];
 };

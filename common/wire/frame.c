@@ -1,10 +1,9 @@
 /*
- * wire/frame.c - a frame's header to bytes and back
+ * wire/frame.c - encodes and decodes a frame's header
  *
- * On the way of every message of 8 bytes, hence without branches on names,
- * without allocation, and in one pass. The fields are those of wire/schema.h;
- * its bounds are chosen so that the longest header fits, which is asserted
- * when this file is compiled.
+ * Used for every message, even of 8 bytes, so it has no branches on names, no
+ * allocation, and one pass. The fields are those of wire/schema.h. A static
+ * assertion checks that the longest header fits.
  */
 
 #include "wire/frame.h"
@@ -64,7 +63,7 @@ kind_is_part_of_message(uint32_t kind)
     return kind == FRAME_COLLECTIVE || kind == FRAME_MESSAGE;
 }
 
-/* What is wrong with the fields taken together, or NULL. */
+/* Return what is wrong with the combination of fields, or NULL. */
 static const char *
 frame_problem(const struct frame *frame)
 {
@@ -133,7 +132,7 @@ preamble_decode(const uint8_t *in, size_t *out_n_array)
     return HOOP_OK;
 }
 
-/* The array's elements one by one; the first that is wrong is remembered. */
+/* Reads the array's elements one by one; keeps the first error. */
 struct field_reader {
     const uint8_t *at;
     size_t n_left;
@@ -141,7 +140,7 @@ struct field_reader {
     bool is_wrong;
 };
 
-/* Most fields are small and one byte, their value. */
+/* Most fields are small: one byte, which is their value. */
 static inline bool
 field_is_small(const struct field_reader *reader, uint64_t max)
 {
@@ -174,7 +173,7 @@ field_decode(struct field_reader *reader, uint64_t max)
     return *reader->at++;
 }
 
-/* What a later version has behind the last field is not looked at. */
+/* Fields that a later version adds at the end are ignored. */
 static enum hoop_status
 fields_decode(const uint8_t *in, size_t n_array, struct frame *out_frame)
 {

@@ -1,8 +1,8 @@
 /*
  * wire/frame.h - the header of a frame: preamble and msgpack array, 128 bytes
  *
- * docs/wire-format.md is normative. The fields stand in the order in which
- * they travel (wire/schema.h).
+ * docs/wire-format.md is normative. The fields are in the order in which they
+ * are sent (wire/schema.h).
  */
 
 #ifndef WIRE_FRAME_H
@@ -24,25 +24,30 @@ enum frame_kind {
     FRAME_MESSAGE = 2,    /* payload of a point-to-point message */
     FRAME_ANNOUNCE = 3,   /* a message waits for a grant; no payload */
     FRAME_GRANT = 4,      /* bytes up to offset may be sent; no payload */
-    FRAME_CREDIT = 5,     /* total more bytes of eager window; no payload */
-    FRAME_VERDICT = 6,    /* an operation or a rank failed; payload is text */
+    FRAME_CREDIT = 5,     /* the eager window grows by total bytes; no
+                             payload */
+    FRAME_VERDICT = 6,    /* failure notice: an operation or a rank failed;
+                             payload is text */
     FRAME_HEARTBEAT = 7,
     FRAME_GOODBYE = 8, /* the sender leaves in good order */
-    FRAME_SPREAD = 9,  /* total connections have what follows; no payload */
+    FRAME_SPREAD = 9,  /* what follows uses total connections; no payload */
 };
 
 enum frame_flag {
     FRAME_POINT_TO_POINT = 1, /* ANNOUNCE, GRANT, VERDICT: of a message */
-    FRAME_EAGER = 2,     /* sent unasked: 128 + stored bytes of the window */
-    FRAME_WITHDRAWN = 4, /* ANNOUNCE: it will not come; HEARTBEAT: it is gone */
-    FRAME_ASKS = 8,      /* HEARTBEAT: have you called this operation? */
+    FRAME_EAGER = 2,     /* sent without a grant; takes 128 + stored bytes of
+                            the window */
+    FRAME_WITHDRAWN = 4, /* ANNOUNCE: the message will not come; HEARTBEAT:
+                            it is gone */
+    FRAME_ASKS = 8,      /* HEARTBEAT: asks whether this operation was called */
     FRAME_ENDED = 16,    /* HEARTBEAT: yes, and it has ended well */
-    FRAME_BUSY = 32,     /* HEARTBEAT: no, but call is under way, or nothing */
-    FRAME_CHECKED = 64,  /* its sender lets all agree on the call first */
+    FRAME_BUSY = 32,     /* HEARTBEAT: no, but a call is in progress, or none
+                            was asked about */
+    FRAME_CHECKED = 64,  /* the sender's ranks first agree on the call */
     FRAME_TENSOR = 128,  /* MESSAGE, or ANNOUNCE of one: wire/frame_tensor.h */
 };
 
-/* What was called, so that a mismatch can name both calls. */
+/* What was called, so that an error can name both calls of a mismatch. */
 struct frame_call {
     uint32_t name; /* the collective, see docs/wire-format.md */
     uint32_t dtype;
@@ -59,31 +64,32 @@ struct frame {
     uint64_t op;        /* number of the operation on comm, or of the message */
     uint64_t signature; /* 64-bit hash of what all ranks must agree on */
     uint64_t tag;
-    uint32_t step;   /* the plan's message */
-    uint64_t offset; /* byte of the message where the payload begins */
+    uint32_t step;   /* the message's number in the plan */
+    uint64_t offset; /* position of the payload in the message */
     uint64_t total;  /* bytes of the whole message */
     uint32_t codec;
-    uint32_t raw;    /* payload bytes before and after coding */
-    uint32_t stored; /* ... and between; padded to 64 on the wire */
+    uint32_t raw;    /* payload bytes before encoding */
+    uint32_t stored; /* payload bytes after encoding; padded to 64 on the
+                        wire */
     uint64_t checksum;
     struct frame_call call;
 };
 
-/* Bytes on the wire of a payload of n_stored. */
+/* Bytes on the wire of a payload of n_stored bytes. */
 static inline size_t
 frame_padded(size_t n_stored)
 {
     return (n_stored + LIMIT_FRAME_PAD - 1) / LIMIT_FRAME_PAD * LIMIT_FRAME_PAD;
 }
 
-/* Always LIMIT_FRAME_HEADER bytes. Thread: any. */
+/* Always writes LIMIT_FRAME_HEADER bytes. Thread: any. */
 void
 frame_encode(const struct frame *frame, uint8_t out[LIMIT_FRAME_HEADER]);
 
 /*
- * Bytes from outside: everything is checked, raw and stored against
- * LIMIT_FRAME_PAYLOAD, nothing is allocated.
- * Handle: HOOP_E_DATA_LOSS (no frame), HOOP_E_UNIMPLEMENTED (other version).
+ * Decode bytes that are not trusted: everything is checked, raw and stored
+ * against LIMIT_FRAME_PAYLOAD, and nothing is allocated. Handle:
+ * HOOP_E_DATA_LOSS (not a frame), HOOP_E_UNIMPLEMENTED (other version).
  */
 enum hoop_status
 frame_decode(const uint8_t in[LIMIT_FRAME_HEADER], struct frame *out_frame);

@@ -1,4 +1,5 @@
-/* wire/frame_header_cache.c - the header before, which the next is mostly like */
+/* wire/frame_header_cache.c - reuses the last header for the next similar
+ * one */
 
 #include "wire/frame_header_cache.h"
 
@@ -12,12 +13,12 @@
 enum {
     /* kind, flags, epoch, comm */
     FIELDS_BEFORE_OP = 4,
-    /* Heads of what is unsigned, of 1 to 8 bytes. */
+    /* msgpack heads of unsigned numbers of 1 to 8 bytes */
     HEAD_UINT8 = 0xcc,
     HEAD_UINT64 = 0xcf,
 };
 
-/* Bytes behind the head of a number that is not one byte, its shortest form. */
+/* Bytes after the head in the shortest form of a number above one byte. */
 static size_t
 n_bytes_of(uint64_t number)
 {
@@ -33,7 +34,7 @@ number_write(uint8_t *at, size_t n_bytes, uint64_t number)
         at[i] = (uint8_t)number;
 }
 
-/* header, which is one and says frame, is what the next is compared with. */
+/* Keep header, the encoding of frame, to compare the next one with. */
 static void
 remember(struct frame_header_cache *cache,
          const struct frame *frame,
@@ -45,7 +46,7 @@ remember(struct frame_header_cache *cache,
     cache->op_at = 0;
     for (int i = 0; i <= FIELDS_BEFORE_OP; i++)
         at += value_read(at, (size_t)(end - at)).n_bytes;
-    /* Small numbers are their own heads, and soon outgrown. */
+    /* Small numbers have no separate head, and are soon exceeded. */
     if (*at < HEAD_UINT8 || *at > HEAD_UINT64)
         return;
     cache->n_op = value_read(at, (size_t)(end - at)).n_bytes - 1;
@@ -54,7 +55,7 @@ remember(struct frame_header_cache *cache,
     memcpy(cache->bytes, header, LIMIT_FRAME_HEADER);
 }
 
-/* In all but the number. */
+/* Compare all but the number. */
 static bool
 frame_is_like(const struct frame_header_cache *cache, const struct frame *frame)
 {
@@ -73,7 +74,7 @@ frame_header_cache_encode(struct frame_header_cache *cache,
 {
     const uint64_t op = frame->op;
 
-    /* Compared with its own number, that never differs. */
+    /* With its number replaced, only other fields can differ. */
     if (cache->op_at > 0 && op > INT8_MAX && n_bytes_of(op) == cache->n_op) {
         cache->frame.op = op;
         if (frame_is_like(cache, frame)) {

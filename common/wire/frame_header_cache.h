@@ -1,12 +1,13 @@
 /*
- * wire/frame_header_cache.h - the header before, which the next is mostly like
+ * wire/frame_header_cache.h - reuses the last header for the next similar one
  *
- * Who calls the same again and again sends headers that differ in the number of
- * the operation alone. So a connection keeps the last header of each direction,
- * and what it says: one like it is copied, and its number written or read. The
- * bytes are the same as without; what is not like the last goes the long way.
+ * A program that repeats a call sends headers that differ only in the number of
+ * the operation. So a connection keeps the last header of each direction,
+ * encoded and decoded. A similar header is copied, and only its number is
+ * written or read. The bytes are the same as without the cache; other headers
+ * are encoded and decoded in full.
  *
- * Thread: whoever has the connection. Zeroed memory remembers nothing.
+ * Thread: the thread that uses the connection. Zeroed: nothing is cached.
  */
 
 #ifndef WIRE_FRAME_HEADER_CACHE_H
@@ -18,19 +19,19 @@
 #include "wire/frame.h"
 
 struct frame_header_cache {
-    size_t op_at; /* where the number's bytes begin; 0: there is nothing */
-    size_t n_op;  /* and how many they are */
+    size_t op_at; /* position of the number's bytes; 0: nothing is cached */
+    size_t n_op;  /* number of those bytes */
     struct frame frame;
     uint8_t bytes[LIMIT_FRAME_HEADER];
 };
 
-/* As frame_encode(). */
+/* The same as frame_encode(). */
 void
 frame_header_cache_encode(struct frame_header_cache *cache,
                           const struct frame *frame,
                           uint8_t out[LIMIT_FRAME_HEADER]);
 
-/* As frame_decode(). */
+/* The same as frame_decode(). */
 enum hoop_status
 frame_header_cache_decode(struct frame_header_cache *cache,
                           const uint8_t in[LIMIT_FRAME_HEADER],

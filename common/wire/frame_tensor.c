@@ -1,8 +1,8 @@
 /*
  * wire/frame_tensor.c - the shape of a tensor in the header of its frames
  *
- * Not in frame.c, whose encoder is one function to the compiler as long as
- * nothing else there packs: 30 ns a header instead of 80.
+ * Not in frame.c, where the compiler keeps the encoder in one function only as
+ * long as nothing else packs: 30 ns per header instead of 80.
  */
 
 #include "wire/frame_tensor.h"
@@ -15,13 +15,13 @@
 #include "wire/schema.h"
 #include "wire/value.h"
 
-/* Of msgpack's shortest forms. Sizes whose product is below 2^63 take a byte
- * each and, together, one more for every four bits of the product at most. */
+/* In the shortest msgpack forms. Sizes whose product is below 2^63 take a byte
+ * each, plus together at most one for every four bits of the product. */
 enum {
     SIZES_BYTES = HOOP_MAX_DIMS + 63 / 4,
     ELEMENT_BYTES = 1 + 5 + SIZES_BYTES,
-    /* Zeros: signature, step and count; of a byte only: codec, name, dtype and
-     * reduce_op. */
+    /* These fields are zero: signature, step and count. These take one byte:
+     * codec, name, dtype and reduce_op. */
     SPARED_BYTES = 8 + 4 + 8 + 4,
 };
 _Static_assert((int)ARRAY_BYTES_MAX - SPARED_BYTES + ELEMENT_BYTES <=
@@ -58,12 +58,12 @@ frame_tensor_append(const struct frame_tensor *tensor,
     msgpack_pack_uint64(&packer, tensor->part);
     for (uint32_t i = 0; i < n_dims; i++)
         msgpack_pack_uint64(&packer, tensor->shape.dims[i]);
-    /* The array's head was three bytes: the last counts. */
+    /* The array's head is three bytes; the last is the count. */
     out[PREAMBLE_BYTES + ARRAY_HEAD_BYTES - 1] = FRAME_N_FIELDS + 1;
     out[PREAMBLE_LENGTH] = (uint8_t)cursor.n_bytes;
 }
 
-/* Values one by one; what is wrong is remembered. */
+/* Reads values one by one; keeps the first error. */
 struct reader {
     const uint8_t *at;
     size_t n_left;
@@ -84,7 +84,7 @@ reader_next(struct reader *reader, enum value_type type, uint64_t max)
     return value.number;
 }
 
-/* Elements of the array behind the fields, which a frame need not have. */
+/* Elements in the array beyond the fields; there may be none. */
 static uint64_t
 reader_find(struct reader *reader)
 {

@@ -1,8 +1,8 @@
 /*
- * wire/frame_tensor.h - what the header of a tensor's frame says besides
+ * wire/frame_tensor.h - the additional header element of a tensor's frame
  *
- * One more element behind the fields of wire/schema.h. Apart from struct frame,
- * so that frames of everything else cost what they did.
+ * It follows the fields of wire/schema.h. It is not part of struct frame, so
+ * that other frames cost nothing more.
  */
 
 #ifndef WIRE_FRAME_TENSOR_H
@@ -17,22 +17,23 @@
 
 #include "wire/frame.h"
 
-/* As dtype of a call: any. */
+/* As the dtype of a call: any dtype. */
 static const uint32_t FRAME_ANY_DTYPE = UINT8_MAX;
 
-/* Its dtype is the call's. */
+/* The dtype is that of the call. */
 struct frame_tensor {
-    /* Its place in a list: how many tensors in bits 16 to 30, the index of this
-     * one in the lower. 0: it is in no list. An index that is not below the
-     * number is not a place, but some number that both sides must agree on. */
+    /* Position in a list: bits 16 to 30 are the number of tensors, the lower
+     * bits the index of this one. 0: not in a list. If the index is not below
+     * the number, it is no position, but a number on which both sides must
+     * agree. */
     uint32_t part;
     struct hoop_shape shape;
 };
 
-/* Stands for a list that has no tensors. */
+/* Stands for a list without tensors. */
 static const uint32_t FRAME_PART_EMPTY = UINT16_MAX;
 
-/* Added to one of a list that travels in shares, on both sides. */
+/* Added, on both sides, to the part of a list that is sent in shares. */
 static const uint32_t FRAME_PART_IN_SHARES = (uint32_t)1 << 31;
 
 enum {
@@ -49,8 +50,8 @@ enum {
     FRAME_PART_NUMBERS = INT16_MAX,
 };
 
-/* Not a place: number index of n, both of them modulo FRAME_PART_NUMBERS, is
- * compared. Those of one list need not be received together. */
+/* Not a position: number index of n, both modulo FRAME_PART_NUMBERS, to be
+ * compared. The tensors of one list need not be received together. */
 static inline uint32_t
 frame_part_numbered(size_t n, size_t index)
 {
@@ -76,7 +77,7 @@ frame_part_index(uint32_t part)
     return frame_part_is_empty(part) ? 0 : part & UINT16_MAX;
 }
 
-/* Whether part is a place in a list. */
+/* Return whether part is a position in a list. */
 static inline bool
 frame_part_is_listed(uint32_t part)
 {
@@ -84,7 +85,7 @@ frame_part_is_listed(uint32_t part)
            frame_part_index(part) < frame_part_count(part);
 }
 
-/* Whether frame has FRAME_TENSOR where that says something. */
+/* Return whether frame has FRAME_TENSOR and is of a kind that allows it. */
 static inline bool
 frame_is_tensor(const struct frame *frame)
 {
@@ -98,17 +99,17 @@ frame_is_tensor(const struct frame *frame)
 }
 
 /*
- * Behind the other fields of out, which frame_encode() has made of a tensor's
- * frame, without signature, step, reduce_op and count: those would take its
- * room. The product of the sizes but zeros is below 2^63.
+ * Add the tensor's element to out, which frame_encode() has made. The frame has
+ * no signature, step, reduce_op and count, which would take its room. The
+ * product of the sizes except zeros is below 2^63.
  */
 void
 frame_tensor_append(const struct frame_tensor *tensor,
                     uint8_t out[LIMIT_FRAME_HEADER]);
 
 /*
- * Of a tensor's frame, which frame_decode() has accepted. The sizes may be
- * anything. Handle: HOOP_E_DATA_LOSS (it has none, or it is damaged).
+ * Read the element of a tensor's frame that frame_decode() has accepted. The
+ * sizes are not checked. Handle: HOOP_E_DATA_LOSS (missing or damaged).
  */
 enum hoop_status
 frame_tensor_read(const uint8_t in[LIMIT_FRAME_HEADER],

@@ -1,8 +1,8 @@
 /*
- * wire/pack.c - msgpack-c writing into a growing buffer that has an end
+ * wire/pack.c - encodes a message of the control plane, with msgpack-c
  *
- * Counting the elements of the open arrays finds a message that would not
- * mean what it says before it leaves.
+ * The elements of open arrays are counted, so that an incomplete message is
+ * found before it is sent.
  */
 
 #include "wire/pack.h"
@@ -34,7 +34,7 @@ pack_deinit(struct pack *pack)
     *pack = (struct pack){0};
 }
 
-/* n_more are known to fit n_bytes_max. */
+/* n_more bytes are known to fit n_bytes_max. */
 static void
 pack_grow(struct pack *pack, size_t n_more)
 {
@@ -53,7 +53,7 @@ pack_grow(struct pack *pack, size_t n_more)
     pack->n_room = n_room;
 }
 
-/* Whether n_more bytes may be appended; if not, that is the first error. */
+/* Return whether n_more bytes may be appended; if not, that is the error. */
 static bool
 pack_reserve(struct pack *pack, size_t n_more)
 {
@@ -98,7 +98,7 @@ pack_open(struct pack *pack, size_t n_elements)
                         LIMIT_MESSAGE_DEPTH);
 }
 
-/* One more value, which is an element of the innermost open array. */
+/* Count one more value, an element of the innermost open array. */
 static void
 pack_count(struct pack *pack)
 {
@@ -106,7 +106,7 @@ pack_count(struct pack *pack)
         pack->missing[pack->depth - 1]--;
 }
 
-/* Arrays that have all they announced are closed, the innermost first. */
+/* Close the arrays that are complete, the innermost first. */
 static void
 pack_close(struct pack *pack)
 {
@@ -183,7 +183,7 @@ pack_str(struct pack *pack, const char *text)
     msgpack_packer packer = pack_packer(pack);
     const size_t n_bytes = text ? strlen(text) : 0;
 
-    /* Also keeps a size above 32 bits out of the head. */
+    /* This also keeps a size above 32 bits out of the head. */
     if (!pack_reserve(pack, n_bytes))
         return;
     msgpack_pack_str(&packer, n_bytes);

@@ -1,9 +1,9 @@
 /*
- * wire/schema.h - the fields of a frame's header, one line each
+ * wire/schema.h - the fields of a frame's header, one per line
  *
- * The order is the order on the wire. frame.c makes encoding, decoding and
- * bounds from this list; docs/wire-format.md tells it to other people, and a
- * test compares the two. A field is only ever added at the end.
+ * The order is the order on the wire. frame.c generates encoding, decoding and
+ * bounds from this list. A test compares it with docs/wire-format.md. New
+ * fields are only added at the end.
  */
 
 #ifndef WIRE_SCHEMA_H
@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "wire/frame.h"
 
-/* X(member of struct frame, its type, its greatest value) */
+/* X(member of struct frame, its type, its largest value) */
 #define FRAME_FIELDS(X)                                                        \
     X(kind, uint32_t, FRAME_SPREAD)                                            \
     X(flags, uint32_t, UINT8_MAX)                                              \
@@ -41,7 +41,7 @@ enum {
     FRAME_N_FIELDS = FRAME_FIELDS(FIELD_ONE)
 };
 
-/* What a field takes at most. */
+/* Largest encoded size of a field. */
 #define FIELD_BYTES(field, type, max)                                          \
     +((max) <= INT8_MAX     ? 1                                                \
       : (max) <= UINT8_MAX  ? 2                                                \
@@ -49,7 +49,7 @@ enum {
       : (max) <= UINT32_MAX ? 5                                                \
                             : 9)
 enum {
-    /* magic, version, reserved, bytes of the array as u16 little-endian */
+    /* magic, version, reserved, size of the array as u16 little-endian */
     PREAMBLE_BYTES = 8,
     PREAMBLE_VERSION = 4,
     PREAMBLE_RESERVED = 5,

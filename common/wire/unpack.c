@@ -1,9 +1,8 @@
 /*
- * wire/unpack.c - a cursor over a message that was checked as a whole first
+ * wire/unpack.c - decodes a message that was checked as a whole first
  *
- * The first walk proves that every value is complete, known and not nested
- * too deep. Reading afterwards can only meet the wrong type or too large a
- * value.
+ * The first walk checks that every value is complete, known and not nested too
+ * deep. Reading can then only find a wrong type or a value that is too large.
  */
 
 #include "wire/unpack.h"
@@ -13,7 +12,7 @@
 #include "base/error.h"
 #include "wire/value.h"
 
-/* The arrays that are open during the first walk. */
+/* The open arrays of the first walk. */
 struct nesting {
     size_t depth;
     uint64_t missing[LIMIT_MESSAGE_DEPTH];
@@ -87,7 +86,7 @@ unpack_peek(const struct unpack *unpack)
     return value_read(unpack->bytes + unpack->at, unpack->n_bytes - unpack->at);
 }
 
-/* Step over the next value, which must be of this type; if not, it is zero. */
+/* Skip the next value and return it; if it has another type, return zero. */
 static struct value
 unpack_next(struct unpack *unpack, enum value_type type)
 {
@@ -105,7 +104,7 @@ unpack_next(struct unpack *unpack, enum value_type type)
     return value;
 }
 
-/* The value that was just stepped over is out of its bounds. */
+/* Report that the value just skipped is out of its bounds. */
 static void
 unpack_refuse(struct unpack *unpack, uint64_t number, const char *why)
 {

@@ -1,9 +1,9 @@
 /*
- * wire/value.c - the heads of msgpack values
+ * wire/value.c - reads the heads of msgpack values
  *
  * A head is one byte that holds either a small value or how many bytes of a
- * big-endian number follow. The table below has those from 0xc0 to 0xdf; the
- * others carry their value in their low bits.
+ * big-endian number follow. The table has those from 0xc0 to 0xdf; the others
+ * hold their value in their low bits.
  */
 
 #include "wire/value.h"
@@ -47,7 +47,7 @@ static const char *const type_names[] = {
     [VALUE_ARRAY] = "array",
 };
 
-/* A signed number of n_bytes; what is not negative is as good as unsigned. */
+/* A signed number of n_bytes; if not negative, it becomes unsigned. */
 static void
 value_sign(struct value *value, size_t n_bytes)
 {
@@ -107,7 +107,7 @@ value_read(const uint8_t *bytes, size_t n_bytes)
 
     if (value.type < VALUE_STR)
         return value;
-    /* An element takes at least a byte. */
+    /* An element takes at least one byte. */
     if (value.number > n_left)
         return (struct value){0};
     if (value.type != VALUE_ARRAY) {

@@ -1,9 +1,11 @@
 /*
- * wire/value.h - one msgpack value at a time, read without allocating
+ * wire/value.h - reads one msgpack value at a time, without allocating
  *
- * hoop speaks a part of msgpack: unsigned and signed integers, bool, nil, str,
- * bin and array, in any of their lengths. Everything else is refused.
- * Bytes are from outside. Thread: any.
+ * Only a part of msgpack is supported: unsigned and signed integers, bool, nil,
+ * str, bin and array, in any of their lengths. Everything else is refused, and
+ * the bytes are not trusted.
+ *
+ * Thread: any.
  */
 
 #ifndef WIRE_VALUE_H
@@ -13,7 +15,7 @@
 #include <stdint.h>
 
 enum value_type {
-    VALUE_NONE, /* cut off, or not of our part of msgpack */
+    VALUE_NONE, /* cut off, or not supported */
     VALUE_NIL,
     VALUE_BOOL,
     VALUE_UINT,
@@ -25,19 +27,21 @@ enum value_type {
 
 struct value {
     enum value_type type;
-    uint64_t number;  /* the number in two's complement, bytes, or elements */
-    size_t n_bytes;   /* what it takes, with the bytes of a str or bin, ... */
-    size_t n_content; /* ... which are the last of them */
+    uint64_t number;  /* the number in two's complement, or the count of
+                         bytes or elements */
+    size_t n_bytes;   /* size of the value with the content of a str or bin */
+    size_t n_content; /* size of that content, which comes last */
 };
 
 /*
- * The value that begins at bytes, of which n_bytes are there. An array is its
- * head alone; it is refused when it announces more elements than bytes follow.
+ * Read the value that begins at bytes, of which n_bytes are available. For an
+ * array only the head is read; it is refused if it claims more elements than
+ * bytes follow.
  */
 struct value
 value_read(const uint8_t *bytes, size_t n_bytes);
 
-/* A big-endian number of at most 8 bytes, as one follows a head. */
+/* A big-endian number of at most 8 bytes, as it follows a head. */
 static inline uint64_t
 value_number(const uint8_t *bytes, size_t n_bytes)
 {
@@ -48,7 +52,7 @@ value_number(const uint8_t *bytes, size_t n_bytes)
     return number;
 }
 
-/* "uint", "str", ... for errors; never NULL. */
+/* "uint", "str", ... for error texts; never NULL. */
 const char *
 value_name(enum value_type type);
 
