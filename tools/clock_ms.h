@@ -1,4 +1,4 @@
-/* clock_ms.h - the clocks of the system, in milliseconds */
+/* clock_ms.h - reads the system's clocks, in milliseconds */
 
 #ifndef CLOCK_MS_H
 #define CLOCK_MS_H

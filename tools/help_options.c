@@ -1,4 +1,4 @@
-/* help_options.c - -h and -v of every program, beside --help and --version */
+/* help_options.c - the options -h and -v of every program */
 
 #include "help_options.h"
 

@@ -1,4 +1,4 @@
-/* standard_output.c - a program whose output was not written has failed */
+/* standard_output.c - makes a program fail if its output was not written */
 
 #include "standard_output.h"
 
@@ -16,7 +16,7 @@ standard_output_close(void)
 
     errno = 0;
     const bool is_written = fflush(stdout) == 0 && !had_failed;
-    /* One that was closed from the start is told by fclose() only. */
+    /* Only fclose() reports one that was closed from the start. */
     if (is_written && (fclose(stdout) == 0 || errno == EBADF))
         return;
     if (errno != 0)

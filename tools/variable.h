@@ -1,11 +1,11 @@
-/* variable.h - variables of the environment, of which an empty one is none */
+/* variable.h - reads environment variables; an empty one counts as unset */
 
 #ifndef VARIABLE_H
 #define VARIABLE_H
 
 #include <stdlib.h>
 
-/* NULL: it is not set. */
+/* NULL: not set. */
 static inline const char *
 variable(const char *name)
 {

@@ -1,4 +1,4 @@
-/* hoop-checkpoint/inventory.c - a checkpoint as a table */
+/* hoop-checkpoint/inventory.c - prints a checkpoint as a table */
 
 #include "hoop-checkpoint/inventory.h"
 
@@ -15,7 +15,7 @@ name_print(const char *name, FILE *out)
     fputs(shown, out);
 }
 
-/* "2x3"; of no sizes "-". */
+/* "2x3"; "-" without dimensions. */
 static void
 sizes_print(const size_t *sizes, uint32_t n_sizes, FILE *out)
 {

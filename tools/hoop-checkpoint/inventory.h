@@ -1,4 +1,4 @@
-/* hoop-checkpoint/inventory.h - a checkpoint as a table */
+/* hoop-checkpoint/inventory.h - prints a checkpoint as a table */
 
 #ifndef HOOP_CHECKPOINT_INVENTORY_H
 #define HOOP_CHECKPOINT_INVENTORY_H
@@ -8,7 +8,7 @@
 
 enum inventory_detail {
     INVENTORY_TENSORS,
-    INVENTORY_FILES, /* them, too */
+    INVENTORY_FILES, /* with the files */
 };
 
 void

@@ -1,4 +1,5 @@
-/* hoop-checkpoint/main.c - what is in a checkpoint's folder, and is it whole */
+/* hoop-checkpoint/main.c - shows what a checkpoint's folder holds, and checks
+ * it */
 
 #include <hoop/checkpoint.h>
 #include <stdio.h>

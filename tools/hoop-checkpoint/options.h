@@ -20,7 +20,7 @@ struct options {
     enum options_check check;
 };
 
-/* Ends the process for --help, --version and a wrong command line. */
+/* Exits for --help, --version and a wrong command line. */
 void
 options_parse(int argc, char **argv, struct options *out_options);
 

@@ -1,8 +1,9 @@
 /*
- * hoop-perf/bench.c - measure one operation at one size, and check it
+ * hoop-perf/bench.c - measures one operation at one size, and checks its result
  *
- * Iterations run back to back after one barrier, and each is timed. The time
- * of an iteration is the slowest rank's, found by hoop itself afterwards.
+ * Iterations run back to back after one barrier, and each is timed. The time of
+ * an iteration is that of the slowest rank, which is found by hoop itself
+ * afterwards.
  */
 
 #include "hoop-perf/bench.h"
@@ -46,7 +47,7 @@ larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* What the two buffers need, in elements, at the largest size. */
+/* The sizes of the two buffers at the largest size, in elements. */
 static void
 bench_room(const struct bench *bench, size_t *out_n_send, size_t *out_n_recv)
 {
@@ -77,7 +78,7 @@ buffer_create(size_t n_bytes)
 
     if (posix_memalign(&buffer, BUFFER_ALIGNMENT, larger(n_bytes, 1)) != 0)
         return NULL;
-    /* Touch it now, not in the first iteration. */
+    /* Map the pages now, not in the first iteration. */
     memset(buffer, 0, n_bytes);
     return buffer;
 }
@@ -150,7 +151,7 @@ element_at(void *buffer, size_t index, enum hoop_dtype dtype)
     return (char *)buffer + index * hoop_dtype_size(dtype);
 }
 
-/* Which element of the one buffer is this rank's own block. */
+/* The position of this rank's block in a buffer, in elements. */
 static size_t
 own_place(const struct bench *bench,
           const struct operation *operation,
@@ -162,7 +163,7 @@ own_place(const struct bench *bench,
     return has_all ? bench->rank * extent->count : 0;
 }
 
-/* Put in what the pattern says; spoil what a result must replace. */
+/* Fill the input by the pattern, and overwrite what a result must replace. */
 static void
 buffers_fill(struct bench *bench,
              const struct operation *operation,
@@ -183,7 +184,7 @@ buffers_fill(struct bench *bench,
     period_fill(bench->period, 0, extent->n_send, input);
 }
 
-/* Blocks from everybody, each from element first of what that rank put in. */
+/* Check one block from each rank, which begins at its element first. */
 static size_t
 blocks_count_wrong(struct bench *bench,
                    const struct pattern *pattern,
@@ -202,7 +203,7 @@ blocks_count_wrong(struct bench *bench,
     return n_wrong;
 }
 
-/* The period that the result is a part of. */
+/* The period from which the result comes. */
 static void
 result_period(struct bench *bench,
               const struct operation *operation,
@@ -252,7 +253,7 @@ result_count_wrong(struct bench *bench,
         return blocks_count_wrong(bench, &pattern, extent, mine);
     if (operation->result == RESULT_BEFORE && bench->rank == 0)
         return 0;
-    /* A root that scatters in place keeps its block where it was. */
+    /* A root that scatters in place keeps its block in place. */
     if (has_share && operation->root == ROOT_PUTS_IN && is_root(bench) &&
         is_in_place(bench, operation))
         place = mine;

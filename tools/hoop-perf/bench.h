@@ -1,4 +1,5 @@
-/* hoop-perf/bench.h - measure one operation at one size, and check it */
+/* hoop-perf/bench.h - measures one operation at one size, and checks its
+ * result */
 
 #ifndef HOOP_PERF_BENCH_H
 #define HOOP_PERF_BENCH_H
@@ -20,48 +21,52 @@ struct bench {
     uint32_t n_ranks;
     void *send; /* as large as the largest size needs, or NULL */
     void *receive;
-    double *times_us; /* one for each iteration, and their total */
+    double *times_us; /* one per iteration, and their total */
     struct period *period;
-    bool is_warm; /* this operation ran at this size already */
+    bool is_warm; /* this operation has already run at this size */
 };
 
 struct measurement {
     struct timing timing;  /* of the slowest rank */
     int64_t n_wrong;       /* over all ranks; -1: not checked */
-    const char *candidate; /* of --algorithms, "auto" or forced; else NULL */
-    const char *algorithm; /* that did it; NULL: it has none */
+    const char *candidate; /* an entry of --algorithms, "auto" or a name;
+                              else NULL */
+    const char *algorithm; /* the one that was used; NULL: the operation has
+                              none */
 };
 
-/* Handle: HOOP_E_EXHAUSTED. Undo with bench_deinit(), also after a failure. */
+/* Handle: HOOP_E_EXHAUSTED. Call bench_deinit() afterwards, also after a
+ * failure. */
 HOOP_NODISCARD enum hoop_status
 bench_init(struct bench *bench,
            const struct options *options,
            hoop_comm_t *comm);
 
-/* All ranks call it alike. The failure's text is hoop_error_text(). */
+/* All ranks must call it with the same arguments. The error text is
+ * hoop_error_text(). */
 HOOP_NODISCARD enum hoop_status
 bench_measure(struct bench *bench,
               const struct operation *operation,
               const struct extent *extent,
               struct measurement *out_measurement);
 
-/* A few iterations, each after a barrier that is not timed: the mean of this
- * rank's times. Before them one that does not count; with --warmup 0 only if
- * nothing is warm. */
+/* Run a few iterations, each after a barrier that is not timed. Returns the
+ * mean of this rank's times. One iteration before them is not counted; with
+ * --warmup 0 it is left out if one has already run. */
 HOOP_NODISCARD enum hoop_status
 bench_round(struct bench *bench,
             const struct operation *operation,
             const struct extent *extent,
             double *out_us);
 
-/* One more run, on fresh buffers; wrong elements over all ranks. */
+/* Run once more on fresh buffers; returns the wrong elements of all ranks. */
 HOOP_NODISCARD enum hoop_status
 bench_check(struct bench *bench,
             const struct operation *operation,
             const struct extent *extent,
             int64_t *out_n_wrong);
 
-/* Zeroed memory is fine. */
+/* Zeroed: nothing to release. */
 void
 bench_deinit(struct bench *bench);
 

@@ -1,4 +1,4 @@
-/* hoop-perf/byte_size.c - sizes as people write them: 8, 64K, 256M, 1G */
+/* hoop-perf/byte_size.c - sizes as text: 8, 64K, 256M, 1G */
 
 #include "hoop-perf/byte_size.h"
 

@@ -1,4 +1,4 @@
-/* hoop-perf/byte_size.h - sizes as people write them: 8, 64K, 256M, 1G */
+/* hoop-perf/byte_size.h - sizes as text: 8, 64K, 256M, 1G */
 
 #ifndef HOOP_PERF_BYTE_SIZE_H
 #define HOOP_PERF_BYTE_SIZE_H
@@ -12,10 +12,8 @@ enum {
 };
 
 /*
- * A whole number with an optional K, M or G (times 1024 each; "KiB" and "kb"
- * mean the same).
- *
- * Handle: HOOP_E_INVALID, HOOP_E_RANGE.
+ * Read a whole number with an optional K, M or G (times 1024 each; "KiB" and
+ * "kb" mean the same). Handle: HOOP_E_INVALID, HOOP_E_RANGE.
  */
 HOOP_NODISCARD enum hoop_status
 byte_size_parse(const char *text, size_t *out_n_bytes);

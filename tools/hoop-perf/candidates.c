@@ -1,4 +1,4 @@
-/* hoop-perf/candidates.c - all algorithms of an operation, measured in turns */
+/* hoop-perf/candidates.c - measures all algorithms of an operation in turns */
 
 #include "hoop-perf/candidates.h"
 
@@ -10,7 +10,7 @@ enum {
     LIST_MAX = 96,
 };
 
-/* "ring" is one of "auto,ring,chain", or the list is "all" or "forced". */
+/* Return whether list has name, or is "all" or, for a forced one, "forced". */
 static bool
 is_wanted(const char *list, const char *name)
 {
@@ -28,7 +28,7 @@ is_wanted(const char *list, const char *name)
     return false;
 }
 
-/* The uneven forms are forced with their even one. */
+/* The uneven variants are forced together with their even one. */
 static void
 list_make(const struct operation *operation,
           const char *algorithm,
@@ -79,7 +79,7 @@ candidate_add(struct candidates *candidates,
     if (!is_auto)
         list_make(operation, algorithm, list);
     status = hoop_comm_set_algorithms(candidates->comms[candidates->n], list);
-    /* It cannot be run here; rank 0 alone knows why. */
+    /* It cannot run here; only rank 0 knows the reason. */
     if (status == HOOP_E_PRECONDITION || status == HOOP_E_INVALID)
         return HOOP_OK;
     candidates->names[candidates->n++] = algorithm;
@@ -104,7 +104,8 @@ candidates_gather(struct candidates *candidates,
     return status;
 }
 
-/* times_us holds n_rounds of the first candidate, then of the second, ... */
+/* times_us holds the n_rounds times of the first candidate, then those of the
+ * second, and so on. */
 static enum hoop_status
 rounds_run(struct candidates *candidates,
            struct bench *bench,

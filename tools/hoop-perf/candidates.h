@@ -1,10 +1,11 @@
 /*
- * hoop-perf/candidates.h - all algorithms of an operation, measured in turns
+ * hoop-perf/candidates.h - measures all algorithms of an operation in turns
  *
- * Without --algorithms there is one, what hoop chooses, on the world.
- * Otherwise: a communicator for each, of all ranks, on which it is forced; the first one
- * chooses as hoop does. In every round each has its turn, and every round
- * begins with another one, so that whatever disturbs the machine disturbs all.
+ * Without --algorithms there is one candidate, what hoop chooses, on the world
+ * communicator. Otherwise each candidate has a communicator of all ranks on
+ * which it is forced; on the first one hoop chooses. Every round measures each
+ * candidate once and begins with a different one, so that a disturbance affects
+ * all of them alike.
  */
 
 #ifndef HOOP_PERF_CANDIDATES_H
@@ -27,26 +28,28 @@ struct candidates {
     hoop_session_t *session;       /* borrowed */
     size_t n_comms;
     hoop_comm_t *comms[CANDIDATES_MAX];
-    /* Of the operation at hand. */
+    /* For the current operation. */
     size_t n;
     const char *names[CANDIDATES_MAX];
     struct measurement measurements[CANDIDATES_MAX];
 };
 
-/* All ranks call it alike: make the communicators that operation needs. */
+/* All ranks must call it with the same arguments. Makes the communicators that
+ * operation needs. */
 HOOP_NODISCARD enum hoop_status
 candidates_gather(struct candidates *candidates,
                   const struct operation *operation);
 
-/* All ranks call it alike; fills measurements, whose percentiles are over the
- * rounds. bench's communicator is as it was afterwards. */
+/* All ranks must call it with the same arguments. Fills measurements, with
+ * percentiles over the rounds. The communicator of bench is restored
+ * afterwards. */
 HOOP_NODISCARD enum hoop_status
 candidates_measure(struct candidates *candidates,
                    struct bench *bench,
                    const struct operation *operation,
                    const struct extent *extent);
 
-/* Zeroed memory is fine. */
+/* Zeroed: nothing to release. */
 void
 candidates_deinit(struct candidates *candidates);
 

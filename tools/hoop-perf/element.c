@@ -1,4 +1,4 @@
-/* hoop-perf/element.c - small whole numbers as elements of any dtype */
+/* hoop-perf/element.c - encodes small whole numbers as elements of any dtype */
 
 #include "hoop-perf/element.h"
 
@@ -78,7 +78,7 @@ element_exact_max(enum hoop_dtype dtype)
     return kinds[dtype].exact_max;
 }
 
-/* Of a whole number up to 2048, which binary16 holds exactly. */
+/* value is at most 2048, up to which binary16 is exact. */
 static uint16_t
 half_bits(int64_t value)
 {

@@ -1,7 +1,7 @@
 /*
- * hoop-perf/element.h - small whole numbers as elements of any dtype
+ * hoop-perf/element.h - encodes small whole numbers as elements of any dtype
  *
- * The one place of this program that looks at a dtype.
+ * The only file of this program that depends on the dtype.
  */
 
 #ifndef HOOP_PERF_ELEMENT_H
@@ -39,13 +39,13 @@ bool
 element_is_complex(enum hoop_dtype dtype);
 
 /*
- * Up to this, whole numbers and their sums are exact; integers are also exact
- * above it, where they wrap around.
+ * Largest value up to which whole numbers and their sums are exact. Integers
+ * are exact above it too, where they wrap around.
  */
 int64_t
 element_exact_max(enum hoop_dtype dtype);
 
-/* hoop_dtype_size() bytes; integers are cut to their width. */
+/* Writes hoop_dtype_size() bytes. Integers are truncated to their width. */
 void
 element_encode(enum hoop_dtype dtype, struct number number, void *out_bytes);
 

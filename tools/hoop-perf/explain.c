@@ -1,4 +1,4 @@
-/* hoop-perf/explain.c - which algorithm would do it, and how fast */
+/* hoop-perf/explain.c - predicts the algorithm and its time */
 
 #include "hoop-perf/explain.h"
 
@@ -54,7 +54,7 @@ explain_print(const struct options *options, hoop_comm_t *comm)
         const struct operation *operation = options->chosen[i];
         const size_t n = operation->layout == LAYOUT_NONE ? 1 : n_sizes;
 
-        /* Messages have no algorithm. */
+        /* Point-to-point messages have no algorithm. */
         for (size_t j = 0; j < n && hoop_algorithm_name(operation->name, 0);
              j++) {
             const enum hoop_status status =

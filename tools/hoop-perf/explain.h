@@ -1,4 +1,4 @@
-/* hoop-perf/explain.h - which algorithm would do it, and how fast */
+/* hoop-perf/explain.h - predicts the algorithm and its time */
 
 #ifndef HOOP_PERF_EXPLAIN_H
 #define HOOP_PERF_EXPLAIN_H
@@ -7,7 +7,7 @@
 
 #include "hoop-perf/options.h"
 
-/* A row for each chosen operation and size, without running it. */
+/* Print a row for each chosen operation and size, without running it. */
 HOOP_NODISCARD enum hoop_status
 explain_print(const struct options *options, hoop_comm_t *comm);
 

@@ -1,4 +1,4 @@
-/* hoop-perf/main.c - measure hoop's collectives the way nccl-tests does */
+/* hoop-perf/main.c - measures hoop's collectives, like nccl-tests */
 
 #include <err.h>
 #include <errno.h>
@@ -19,7 +19,8 @@
 #include "standard_output.h"
 #include "variable.h"
 
-/* What a run needs on every rank; report and race log are rank 0's. */
+/* What a run needs on every rank. Only rank 0 uses the report and the race
+ * log. */
 struct run {
     const struct options *options;
     struct bench bench;
@@ -174,7 +175,7 @@ main(int argc, char **argv)
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
     const enum hoop_status status = hoop_join(NULL, &session);
-    /* hooprun says where to join: whoever it started knows it. */
+    /* hooprun tells its workers where to join, so it was not used. */
     if (status == HOOP_E_INVALID && !variable("HOOP_COORDINATOR"))
         errx(EXIT_FAILURE, "%s (to start 4 ranks here: hooprun -n 4 %s)",
              hoop_error_text(), argv[0]);

@@ -75,7 +75,7 @@ exscan_run(const struct call *call)
                        call->reduce_op, call->comm);
 }
 
-/* Everybody sends to the next and receives from the previous rank. */
+/* Each rank sends to the next and receives from the previous one. */
 static enum hoop_status
 sendrecv_run(const struct call *call)
 {
@@ -99,8 +99,9 @@ sendrecv_run(const struct call *call)
     return hoop_sendrecv(&send, &receive, call->comm, NULL);
 }
 
-/* The uneven forms, with even counts: what they cost beside the even ones.
- * NULL without memory, which hoop refuses with a text. The caller's. */
+/* Counts for the uneven variants, all equal, to compare them with the even
+ * ones. NULL without memory, which hoop refuses with a text. The caller frees
+ * it. */
 static size_t *
 even_counts(const struct call *call)
 {

@@ -17,26 +17,26 @@ enum operation_layout {
     LAYOUT_NONE,     /* no elements */
 };
 
-/* What comes out. */
+/* What the receive buffer holds afterwards. */
 enum operation_result {
     RESULT_NONE,
     RESULT_REDUCED,   /* over all ranks */
-    RESULT_PREFIX,    /* over the ranks up to this one */
-    RESULT_BEFORE,    /* over those before this one; nothing on rank 0 */
-    RESULT_ROOTS,     /* root's, or this rank's block of it */
-    RESULT_PREVIOUS,  /* the rank's before this one */
-    RESULT_GATHERED,  /* everybody's, in order */
-    RESULT_EXCHANGED, /* this rank's block of everybody's */
+    RESULT_PREFIX,    /* over the ranks up to and including this one */
+    RESULT_BEFORE,    /* over the ranks before this one; nothing on rank 0 */
+    RESULT_ROOTS,     /* root's data, or this rank's block of it */
+    RESULT_PREVIOUS,  /* data of the rank before this one */
+    RESULT_GATHERED,  /* data of all ranks, in order */
+    RESULT_EXCHANGED, /* this rank's block of the data of each rank */
 };
 
-/* Who has a buffer; the bits add up. */
+/* Which ranks have a buffer; the bits can be combined. */
 enum operation_root {
     ROOT_NONE = 0,
-    ROOT_PUTS_IN = 1, /* alone */
+    ROOT_PUTS_IN = 1, /* only the root does */
     ROOT_GETS_OUT = 2,
 };
 
-/* One call. The buffers belong to whoever made the call. */
+/* One call. The buffers belong to the caller. */
 struct call {
     const void *send; /* may be HOOP_IN_PLACE */
     void *receive;
@@ -73,22 +73,22 @@ enum {
 
 extern const struct operation operations[OPERATION_COUNT];
 
-/* Some rank's contribution takes part in another's. */
+/* Return whether the operation combines contributions of several ranks. */
 bool
 operation_reduces(const struct operation *operation);
 
-/* NULL when there is none of this name. */
+/* NULL if there is none of this name. */
 const struct operation *
 operation_find(const char *name);
 
-/* n_bytes is cut down to what divides by element size and ranks. */
+/* n_bytes is rounded down to a multiple of element size and ranks. */
 struct extent
 operation_extent(const struct operation *operation,
                  size_t n_bytes,
                  size_t element_size,
                  uint32_t n_ranks);
 
-/* Bus bandwidth over algorithm bandwidth, as nccl-tests define them. */
+/* Bus bandwidth divided by algorithm bandwidth, as in nccl-tests. */
 double
 operation_bus_factor(const struct operation *operation, uint32_t n_ranks);
 

@@ -163,8 +163,8 @@ types_take(struct argp_state *state, int key, const char *text)
                      key == KEY_DTYPE ? "dtype" : "reduce", text);
 }
 
-/* The operator has a meaning for it (a prefix has no average), and --tune a
- * use. */
+/* Return whether the chosen operator is defined for it (a prefix has no
+ * average), and --tune can use it. */
 static bool
 operation_is_meant(const struct options *options,
                    const struct operation *operation)
@@ -177,7 +177,7 @@ operation_is_meant(const struct options *options,
     return !options->tune || race_log_takes(operation);
 }
 
-/* Of --op all. */
+/* For --op all. */
 static void
 operations_narrow(struct options *options)
 {
@@ -189,7 +189,7 @@ operations_narrow(struct options *options)
     options->n_chosen = n_kept;
 }
 
-/* "auto", or one of the chosen operations has it. */
+/* Return whether it is "auto" or belongs to a chosen operation. */
 static bool
 algorithm_is_known(const struct options *options, const char *algorithm)
 {
@@ -240,7 +240,7 @@ options_check(struct argp_state *state, const struct options *options)
         argp_failure(state, EXIT_USAGE, 0, "--inject-wrong needs --check");
 }
 
-/* The options whose value is a number. */
+/* Handle the options whose value is a number. */
 static error_t
 number_option_take(int key, const char *value, struct argp_state *state)
 {

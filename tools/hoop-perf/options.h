@@ -18,14 +18,14 @@ enum placement {
     PLACEMENT_IN_PLACE,
 };
 
-/* --inject-wrong: falsify one element of one rank's result. */
+/* --inject-wrong: change one element of one rank's result. */
 struct injection {
     bool is_wanted;
     uint32_t rank;
     size_t index;
 };
 
-/* All text is borrowed from argv. */
+/* All texts are borrowed from argv. */
 struct options {
     const struct operation *chosen[OPERATION_COUNT];
     size_t n_chosen;
@@ -41,19 +41,19 @@ struct options {
     uint32_t root;
     bool has_check;
     bool only_explains;
-    const char *algorithms; /* to compare: "all" or a list; NULL: none */
-    size_t n_rounds;        /* of such a comparison */
+    const char *algorithms; /* to compare, "all" or a list; NULL: none */
+    size_t n_rounds;        /* rounds of the comparison */
     struct injection injection;
     const char *csv;  /* a path, "-", or NULL */
     const char *json; /* a path, "-", or NULL */
     const char *tune; /* a path, or NULL */
 };
 
-/* Prints what is wrong and exits 64, or fills *out_options. */
+/* Fills *out_options, or prints what is wrong and exits with 64. */
 void
 options_parse(int argc, char **argv, struct options *out_options);
 
-/* min, min * factor, ... up to max. Returns how many. */
+/* min, min * factor, ... up to max. Returns how many there are. */
 size_t
 options_sizes(const struct options *options,
               size_t out_sizes[static OPTIONS_SIZES_MAX]);

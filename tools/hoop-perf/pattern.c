@@ -1,4 +1,4 @@
-/* hoop-perf/pattern.c - what each rank puts in, and what must come out */
+/* hoop-perf/pattern.c - the input of each rank, and the expected result */
 
 #include "hoop-perf/pattern.h"
 
@@ -10,20 +10,21 @@ smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* 0 .. span-1, without an order that a wrong block could share. */
+/* A number from 0 to span - 1, in an order that a wrong block does not
+ * share. */
 static int64_t
 scatter(uint32_t rank, size_t index, int64_t span)
 {
     uint64_t mixed = index * 0x9e3779b97f4a7c15 + rank * 0xbf58476d1ce4e5b9 + 1;
 
-    /* The low bits of a product know only the low bits of its factors. */
+    /* The low bits of a product depend only on the low bits of its factors. */
     mixed = (mixed ^ mixed >> 32) * 0x94d049bb133111eb;
     return (int64_t)((mixed >> 32) % (uint64_t)span);
 }
 
 /*
  * The sum over all ranks must stay exact. With more ranks than that allows,
- * only every so many ranks contribute at one index.
+ * only one in several ranks contributes at an index.
  */
 static int64_t
 sum_input(const struct pattern *pattern, uint32_t rank, size_t index)
@@ -38,7 +39,7 @@ sum_input(const struct pattern *pattern, uint32_t rank, size_t index)
     return rank % stride == index % stride ? scatter(rank, index, 2) : 0;
 }
 
-/* Two ranks cancel out: the sum is n times the average, and exact. */
+/* Two ranks cancel each other: the sum is n times the average, and exact. */
 static int64_t
 average_input(const struct pattern *pattern, uint32_t rank, size_t index)
 {
@@ -54,7 +55,7 @@ average_input(const struct pattern *pattern, uint32_t rank, size_t index)
     return rank == (index + 1) % n ? average - 1 : average;
 }
 
-/* Two ranks bring a factor, whichever they are: the product stays small. */
+/* Only two ranks contribute a factor, so the product stays small. */
 static struct number
 product_input(const struct pattern *pattern, uint32_t rank, size_t index)
 {

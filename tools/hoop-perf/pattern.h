@@ -1,11 +1,11 @@
 /*
- * hoop-perf/pattern.h - what each rank puts in, and what must come out
+ * hoop-perf/pattern.h - the input of each rank, and the expected result
  *
- * Small whole numbers that depend on rank and index, chosen so that every
- * partial result is exact in the dtype: then any order of combining gives the
- * same bits, and each rank can say alone what it must find. They repeat after
- * a prime number of elements, so that a block that lands in another's place
- * shows.
+ * The inputs are small whole numbers that depend on rank and index, chosen so
+ * that every partial result is exact in the dtype. Any order of combination
+ * then gives the same bits, and each rank can compute the expected result
+ * alone. They repeat after a prime number of elements, so that a block in the
+ * wrong place is detected.
  */
 
 #ifndef HOOP_PERF_PATTERN_H
@@ -23,14 +23,14 @@ enum {
 };
 
 enum pattern_use {
-    PATTERN_MOVED,   /* arrives as it was */
+    PATTERN_MOVED,   /* arrives unchanged */
     PATTERN_REDUCED, /* is combined over all ranks */
 };
 
 struct pattern {
     enum pattern_use use;
     enum hoop_dtype dtype;
-    enum hoop_reduce_op reduce_op; /* if PATTERN_REDUCED */
+    enum hoop_reduce_op reduce_op; /* for PATTERN_REDUCED */
     uint32_t n_ranks;
 };
 
@@ -40,7 +40,7 @@ struct period {
     unsigned char bytes[PATTERN_PERIOD * ELEMENT_BYTES_MAX];
 };
 
-/* Rank's contribution at index. */
+/* The contribution of rank at index. */
 struct number
 pattern_input(const struct pattern *pattern, uint32_t rank, size_t index);
 
@@ -48,7 +48,7 @@ pattern_input(const struct pattern *pattern, uint32_t rank, size_t index);
 struct number
 pattern_output(const struct pattern *pattern, size_t index);
 
-/* Of those of the first n_first ranks, at least one; not for AVG. */
+/* The combination of the first n_first ranks, at least one; not for AVG. */
 struct number
 pattern_prefix(const struct pattern *pattern, uint32_t n_first, size_t index);
 
@@ -70,7 +70,7 @@ period_fill(const struct period *period,
             size_t count,
             void *out_elements);
 
-/* How many of count elements differ from the repeated period. */
+/* Return how many of count elements differ from the repeated period. */
 size_t
 period_count_wrong(const struct period *period,
                    size_t first,

@@ -1,4 +1,4 @@
-/* hoop-perf/progress.c - one line on a terminal that says how far we are */
+/* hoop-perf/progress.c - shows the progress in one line on a terminal */
 
 #include "hoop-perf/progress.h"
 

@@ -1,4 +1,4 @@
-/* hoop-perf/progress.h - one line on a terminal that says how far we are */
+/* hoop-perf/progress.h - shows the progress in one line on a terminal */
 
 #ifndef HOOP_PERF_PROGRESS_H
 #define HOOP_PERF_PROGRESS_H
@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* stderr is a terminal, or HOOP_PROGRESS says that it ends on one. */
+/* Return whether stderr is a terminal, or HOOP_PROGRESS says that it is shown
+ * on one. */
 bool
 progress_is_wanted(void);
 
@@ -14,7 +15,7 @@ progress_is_wanted(void);
 void
 progress_show(const char *name, size_t done, size_t total, const char *size);
 
-/* Take the line away again. */
+/* Erase the line. */
 void
 progress_clear(void);
 

@@ -1,4 +1,5 @@
-/* hoop-perf/race_log.c - --tune: a line for each race, behind those of before */
+/* hoop-perf/race_log.c - --tune: appends a line for each comparison to a
+ * file */
 
 #include "hoop-perf/race_log.h"
 

@@ -1,8 +1,8 @@
 /*
- * hoop-perf/race_log.h - --tune: a line for each race, behind those of before
+ * hoop-perf/race_log.h - --tune: appends a line for each comparison to a file
  *
- * What HOOP_TUNING reads (hoop(7)): ranks, nodes, collective, bytes, and the
- * median of each algorithm's rounds in whole ns. One job is one race.
+ * HOOP_TUNING reads the file (hoop(7)). A line has ranks, nodes, collective,
+ * bytes, and for each algorithm the median of its rounds in whole ns.
  */
 
 #ifndef HOOP_PERF_RACE_LOG_H
@@ -23,22 +23,23 @@ struct race_log {
     uint32_t n_nodes;
 };
 
-/* Several algorithms do it, on even blocks; it has sizes. */
+/* Return whether several algorithms can run operation, on blocks of equal size,
+ * and it has sizes. */
 bool
 race_log_takes(const struct operation *operation);
 
-/* path NULL: log nothing. Handle: HOOP_E_UNAVAILABLE (says so on stderr). */
+/* path NULL: log nothing. Handle: HOOP_E_UNAVAILABLE (printed to stderr). */
 HOOP_NODISCARD enum hoop_status
 race_log_open(struct race_log *log, const char *path, const hoop_comm_t *comm);
 
-/* What candidates_measure() found; without results that were wrong. */
+/* Add what candidates_measure() found, except wrong results. */
 void
 race_log_add(struct race_log *log,
              const struct operation *operation,
              const struct extent *extent,
              const struct candidates *candidates);
 
-/* Handle: HOOP_E_DATA_LOSS (was not written; says so on stderr). */
+/* Handle: HOOP_E_DATA_LOSS (not written; printed to stderr). */
 HOOP_NODISCARD enum hoop_status
 race_log_close(struct race_log *log);
 

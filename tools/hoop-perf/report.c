@@ -1,4 +1,4 @@
-/* hoop-perf/report.c - results as a table, CSV and JSON */
+/* hoop-perf/report.c - prints results as a table, CSV and JSON */
 
 #include "hoop-perf/report.h"
 
@@ -52,7 +52,7 @@ report_open(struct report *report,
         .n_ranks = n_ranks,
         .has_table = !is_stdout(options->csv) && !is_stdout(options->json),
     };
-    /* Rows appear when they are measured, also in a pipe. */
+    /* Each row appears as soon as it is measured, also in a pipe. */
     setvbuf(stdout, NULL, _IOLBF, 0);
 
     enum hoop_status status = file_open(options->csv, &report->csv);
@@ -141,7 +141,7 @@ row_csv(const struct row *row, FILE *file)
 static void
 row_json(const struct row *row, FILE *file)
 {
-    /* Names of ours only: nothing in them needs an escape. */
+    /* All names are hoop's, and none needs an escape. */
     fprintf(file,
             "{\"op\": \"%s\", \"bytes\": %zu, \"count\": %zu, "
             "\"type\": \"%s\", \"redop\": \"%s\", "

@@ -1,4 +1,4 @@
-/* hoop-perf/report.h - results as a table, CSV and JSON */
+/* hoop-perf/report.h - prints results as a table, CSV and JSON */
 
 #ifndef HOOP_PERF_REPORT_H
 #define HOOP_PERF_REPORT_H
@@ -20,7 +20,7 @@ struct report {
     size_t n_rows;
 };
 
-/* Handle: HOOP_E_UNAVAILABLE (a file; says so on stderr). */
+/* Handle: HOOP_E_UNAVAILABLE (a file; printed to stderr). */
 HOOP_NODISCARD enum hoop_status
 report_open(struct report *report,
             const struct options *options,
@@ -32,7 +32,7 @@ report_row(struct report *report,
            const struct extent *extent,
            const struct measurement *measurement);
 
-/* Handle: HOOP_E_DATA_LOSS (a file was not written; says so on stderr). */
+/* Handle: HOOP_E_DATA_LOSS (a file was not written; printed to stderr). */
 HOOP_NODISCARD enum hoop_status
 report_close(struct report *report);
 

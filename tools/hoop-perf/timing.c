@@ -1,4 +1,4 @@
-/* hoop-perf/timing.c - times of iterations, and what is said of them */
+/* hoop-perf/timing.c - mean and percentiles of iteration times */
 
 #include "hoop-perf/timing.h"
 

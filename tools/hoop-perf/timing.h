@@ -1,4 +1,4 @@
-/* hoop-perf/timing.h - times of iterations, and what is said of them */
+/* hoop-perf/timing.h - mean and percentiles of iteration times */
 
 #ifndef HOOP_PERF_TIMING_H
 #define HOOP_PERF_TIMING_H
@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct timing {
-    double mean_us; /* of back-to-back iterations: total over count */
+    double mean_us; /* of back-to-back iterations: total divided by count */
     double p50_us;
     double p99_us;
 };
@@ -16,8 +16,8 @@ double
 timing_now_us(void);
 
 /*
- * Sorts times_us. A percentile is the smallest time that so many per cent of
- * the iterations do not pass.
+ * Sorts times_us. A percentile is the smallest time that this share of the
+ * iterations does not exceed.
  */
 struct timing
 timing_of(double *times_us, size_t n_times, double total_us);

@@ -1,4 +1,4 @@
-/* hoop-sim/listing.c - a study as a table and as CSV */
+/* hoop-sim/listing.c - prints a study as a table and as CSV */
 
 #include "hoop-sim/listing.h"
 

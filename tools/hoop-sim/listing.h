@@ -1,4 +1,4 @@
-/* hoop-sim/listing.h - a study as a table and as CSV */
+/* hoop-sim/listing.h - prints a study as a table and as CSV */
 
 #ifndef HOOP_SIM_LISTING_H
 #define HOOP_SIM_LISTING_H
@@ -15,15 +15,15 @@ struct listing {
     FILE *csv;                     /* NULL: not wanted */
 };
 
-/* Handle: HOOP_E_UNAVAILABLE (a file; says so on stderr). */
+/* Handle: HOOP_E_UNAVAILABLE (a file; printed to stderr). */
 HOOP_NODISCARD enum hoop_status
 listing_open(struct listing *listing, const struct options *options);
 
-/* The points from number first on, which are one group. */
+/* Print the points from number first on, which are one group. */
 void
 listing_group(struct listing *listing, const struct study *study, size_t first);
 
-/* Handle: HOOP_E_DATA_LOSS (a file was not written; says so on stderr). */
+/* Handle: HOOP_E_DATA_LOSS (a file was not written; printed to stderr). */
 HOOP_NODISCARD enum hoop_status
 listing_close(struct listing *listing);
 

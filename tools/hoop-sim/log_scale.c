@@ -1,4 +1,5 @@
-/* hoop-sim/log_scale.c - a logarithmic axis: places and names of its marks */
+/* hoop-sim/log_scale.c - a logarithmic axis: positions and names of its
+ * marks */
 
 #include "hoop-sim/log_scale.h"
 

@@ -1,4 +1,5 @@
-/* hoop-sim/log_scale.h - a logarithmic axis: places and names of its marks */
+/* hoop-sim/log_scale.h - a logarithmic axis: positions and names of its
+ * marks */
 
 #ifndef HOOP_SIM_LOG_SCALE_H
 #define HOOP_SIM_LOG_SCALE_H
@@ -9,7 +10,7 @@ enum {
     LOG_SCALE_TEXT = 24,
 };
 
-/* low and high are above 0, at begin and end on the paper. */
+/* low and high are above 0 and belong to the positions begin and end. */
 struct log_scale {
     double low;
     double high;
@@ -30,7 +31,7 @@ log_scale_decade_above(double value);
 void
 log_scale_time_text(double time_us, char out_text[static LOG_SCALE_TEXT]);
 
-/* "1000", "20k", "100k": ranks. */
+/* "1000", "20k", "100k", for numbers of ranks. */
 void
 log_scale_count_text(size_t count, char out_text[static LOG_SCALE_TEXT]);
 

@@ -1,4 +1,4 @@
-/* hoop-sim/main.c - what hoop's collectives would cost on a cluster */
+/* hoop-sim/main.c - simulates what hoop's collectives cost on a cluster */
 
 #include <err.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ group_run(struct study *study,
     return HOOP_OK;
 }
 
-/* A barrier has no size: once is enough. */
+/* A barrier has no size, so it is simulated once. */
 static size_t
 sizes_of(const struct options *options, const char *collective)
 {

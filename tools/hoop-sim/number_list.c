@@ -11,7 +11,7 @@ enum {
     ITEM_TEXT_MAX = 80,
 };
 
-/* From first on, times factor, the last one always included. */
+/* From first on, multiplied by factor; the last number is always included. */
 struct progression {
     size_t first;
     size_t last;

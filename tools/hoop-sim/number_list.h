@@ -17,11 +17,9 @@ struct number_list {
 };
 
 /*
- * Numbers from 1 on with an optional K, M or G (times 1024 each), separated by
- * commas. "8..1K" doubles from 8 on, up to 1K and including it; "8..64M:8"
- * multiplies by 8.
- *
- * Handle: HOOP_E_INVALID, HOOP_E_RANGE (too many).
+ * Read numbers from 1 on with an optional K, M or G (times 1024 each),
+ * separated by commas. "8..1K" doubles from 8 up to and including 1K;
+ * "8..64M:8" multiplies by 8. Handle: HOOP_E_INVALID, HOOP_E_RANGE (too many).
  */
 HOOP_NODISCARD enum hoop_status
 number_list_parse(const char *text, struct number_list *out_list);

@@ -97,7 +97,7 @@ static const struct hoop_machine machine_default = {
     .wait_us = 4,
 };
 
-/* Where an option's number goes. */
+/* Where an option's number is stored. */
 struct amount {
     int key;
     const char *name;
@@ -235,7 +235,7 @@ algorithms_take(struct argp_state *state, char *text)
         argp_failure(state, EXIT_USAGE, 0, "--algorithm: which?");
 }
 
-/* One of the chosen operations has it. */
+/* Return whether one of the chosen operations has it. */
 static bool
 algorithm_is_known(const struct options *options, const char *algorithm)
 {

@@ -14,12 +14,12 @@ enum {
     OPTIONS_NAMES_MAX = 32,
 };
 
-/* All text is borrowed from argv or the library. */
+/* All texts are borrowed from argv or the library. */
 struct options {
     const char *collectives[OPTIONS_NAMES_MAX];
     size_t n_collectives;
     const char *algorithms[OPTIONS_NAMES_MAX];
-    size_t n_algorithms; /* 0: all that there are */
+    size_t n_algorithms; /* 0: all algorithms */
     struct number_list ranks;
     struct number_list sizes;
     uint32_t n_per_host;
@@ -29,7 +29,7 @@ struct options {
     const char *svg; /* a path, or NULL */
 };
 
-/* Prints what is wrong and exits 64, or fills *out_options. */
+/* Fills *out_options, or prints what is wrong and exits with 64. */
 void
 options_parse(int argc, char **argv, struct options *out_options);
 

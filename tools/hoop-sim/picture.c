@@ -1,9 +1,9 @@
 /*
- * hoop-sim/picture.c - a study as SVG
+ * hoop-sim/picture.c - draws a study as SVG
  *
- * Points of a panel stand together in the study, so a panel is a range of it.
- * Lines rise to the right, as costs do; that leaves the upper left corner of a
- * panel for its legend.
+ * The points of a panel are consecutive in the study, so a panel is a range of
+ * it. Costs, and so the lines, rise to the right; the upper left corner of a
+ * panel is free for its legend.
  */
 
 #include "hoop-sim/picture.h"
@@ -29,7 +29,7 @@ enum {
     COLUMNS_MAX = 3,
 };
 
-/* Distinct also for those who do not see all colours. */
+/* Also distinct for colour-blind readers. */
 static const char *const colours[] = {
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
     "#7f3fbf", "#8b0000", "#808080", "#6b8e23", "#a0522d", "#ff69b4", "#008080",
@@ -48,7 +48,7 @@ struct picture {
     size_t n_names;
 };
 
-/* Points first to end - 1, drawn at left, top. */
+/* The points first to end - 1, drawn at left, top. */
 struct panel {
     size_t first;
     size_t end;
@@ -98,7 +98,7 @@ panel_end(const struct picture *picture, size_t first)
     return end;
 }
 
-/* What takes no time cannot be drawn. */
+/* A time of 0 cannot be drawn on a logarithmic axis. */
 static double
 point_y(const struct study_point *point)
 {
@@ -183,7 +183,7 @@ times_draw(const struct picture *picture, const struct panel *panel)
     }
 }
 
-/* The values that were asked for, as many as have room. */
+/* Draw the names of the requested values, as many as fit. */
 static void
 values_draw(const struct picture *picture, const struct panel *panel)
 {
@@ -258,7 +258,7 @@ legend_draw(struct picture *picture,
             panel->x.begin + 29, y, algorithm);
 }
 
-/* Names in the order in which they appear. */
+/* List the algorithms in the order in which they appear. */
 static size_t
 series_list(const struct picture *picture,
             const struct panel *panel,
@@ -304,7 +304,7 @@ panels_count(const struct picture *picture)
     return n_panels;
 }
 
-/* A row for each operation, where its sizes fit in one. */
+/* Use a row for each operation if its sizes fit in one. */
 static size_t
 columns_of(const struct picture *picture, const struct options *options)
 {

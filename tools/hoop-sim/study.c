@@ -1,4 +1,4 @@
-/* hoop-sim/study.c - all that was asked, simulated; who is the fastest where */
+/* hoop-sim/study.c - simulates all requested points and finds the fastest */
 
 #include "hoop-sim/study.h"
 

@@ -1,4 +1,4 @@
-/* hoop-sim/study.h - all that was asked, simulated; who is the fastest where */
+/* hoop-sim/study.h - simulates all requested points and finds the fastest */
 
 #ifndef HOOP_SIM_STUDY_H
 #define HOOP_SIM_STUDY_H
@@ -15,13 +15,13 @@ struct study_point {
     const char *collective;
     const char *algorithm;
     uint32_t n_ranks;
-    size_t n_bytes; /* asked for; the outcome knows what it became */
+    size_t n_bytes; /* as requested; outcome has the size that was simulated */
     struct hoop_simulated outcome;
-    bool is_best; /* of those of its operation, ranks and size */
+    bool is_best; /* the fastest for its operation, ranks and size */
 };
 
-/* Points of one operation, number of ranks and size stand together. Zeroed
- * memory is an empty study. */
+/* Points of the same operation, ranks and size are consecutive. Zeroed: an
+ * empty study. */
 struct study {
     struct study_point *points;
     size_t n_points;
@@ -32,10 +32,9 @@ void
 study_deinit(struct study *study);
 
 /*
- * One group: all algorithms that were chosen and have a point there, maybe
- * none. *out_first is the number of its first point.
- *
- * Handle: none (hoop_error_text() says what is wrong).
+ * Add one group: all chosen algorithms that can be simulated there, maybe none.
+ * *out_first is the number of its first point. Handle: none (hoop_error_text()
+ * says what is wrong).
  */
 HOOP_NODISCARD enum hoop_status
 study_add(struct study *study,
