@@ -1,7 +1,7 @@
 /*
- * hoopctl/command.h - one subcommand: what it is called and what it does
+ * hoopctl/command.h - one subcommand: its name and its function
  *
- * main.c has the table; the file with a command's name implements it.
+ * main.c has the table. The file with a command's name implements it.
  */
 
 #ifndef HOOPCTL_COMMAND_H
@@ -12,21 +12,24 @@
 
 enum command_format {
     COMMAND_TABLE, /* for people */
-    COMMAND_JSON,  /* one object, for programs; of a watch one for each event */
+    COMMAND_JSON,  /* one object, for programs; watch prints one for each
+                      event */
 };
 
 struct command_call {
     const struct hoop_control_options *options;
-    hoop_control_t *control; /* NULL: the command asks no coordinator */
+    hoop_control_t *control; /* NULL: the command does not ask a coordinator */
     enum command_format format;
-    const char *peer;        /* of doctor: whom to try; NULL: nobody */
+    const char *peer;        /* for doctor: the peer to try; NULL: none */
     const char *listen_port; /* NULL: HOOP_PORT, or any */
-    bool is_listening;       /* of doctor: for a peer to try */
+    bool is_listening;       /* for doctor: wait for a peer that tries this
+                                host */
     int n_arguments;
-    char **arguments; /* behind the name of the subcommand */
+    char **arguments; /* after the name of the subcommand */
 };
 
-/* What main() turns into an exit code and, if not OK, a line of error. */
+/* main() turns the status into an exit code and, if it is not OK, prints an
+ * error. */
 typedef enum hoop_status
 command_fn(const struct command_call *call);
 
@@ -42,7 +45,7 @@ command_fn store_list_run;
 command_fn store_watch_run;
 command_fn store_delete_run;
 command_fn token_run;
-/* Says itself what is wrong; HOOP_E_INTERNAL is that something is. */
+/* Prints itself what is wrong; HOOP_E_INTERNAL means that something is. */
 command_fn doctor_run;
 
 #endif

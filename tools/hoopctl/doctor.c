@@ -1,4 +1,5 @@
-/* hoopctl/doctor.c - hoopctl doctor: is this host fit for workers? */
+/* hoopctl/doctor.c - hoopctl doctor: checks whether this host is fit for
+ * workers */
 
 #include "hoopctl/doctor.h"
 

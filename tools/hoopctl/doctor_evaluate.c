@@ -1,4 +1,5 @@
-/* hoopctl/doctor_evaluate.c - what each fact means, and what to change */
+/* hoopctl/doctor_evaluate.c - turns each fact into a line with what to
+ * change */
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -33,7 +34,7 @@ tell(const struct check *check,
     check->tell(check->owner, verdict, subject, text);
 }
 
-/* Whether all of "::1, 127.0.0.1" are, and there is one. */
+/* Return whether all of "::1, 127.0.0.1" are loopback, and there is one. */
 static bool
 are_loopback(const char *addresses)
 {
@@ -169,7 +170,7 @@ answer_check(const struct check *check, const struct doctor_facts *facts)
     if (!facts->coordinator_addresses[0])
         return;
     if (facts->asked_error[0]) {
-        /* That is told already. */
+        /* Already reported. */
         if (strcmp(facts->asked_error, facts->settings_error) == 0)
             return;
         tell(check, DOCTOR_WRONG, "answer", "%s", facts->asked_error);

@@ -1,4 +1,4 @@
-/* hoopctl/doctor_facts.c - what a worker on this host would find */
+/* hoopctl/doctor_facts.c - collects what a worker on this host would find */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ address_print(const struct sockaddr *address,
                        NI_NUMERICHOST) == 0;
 }
 
-/* Whether it is in "10.0.0.12, fd00::2". */
+/* Return whether address is in a list like "10.0.0.12, fd00::2". */
 static bool
 address_is_listed(const char *list, const char *address)
 {
@@ -82,8 +82,8 @@ doctor_resolve(const char *name, char out_text[static DOCTOR_TEXT])
     return true;
 }
 
-/* "node0:4667,node1:4667" has the host "node0" and the port "4667"; "node0",
- * "fd00::1" and "[fd00::1]" have no port: false. */
+/* Split the first of "node0:4667,node1:4667" into "node0" and "4667". Return
+ * false for "node0", "fd00::1" and "[fd00::1]", which have no port. */
 static bool
 address_cut(const char *addresses,
             char out_host[static DOCTOR_TEXT],
@@ -108,7 +108,7 @@ address_cut(const char *addresses,
     return colon != NULL;
 }
 
-/* Of "node0:4667,node1:4667" what comes behind the first. */
+/* Return what follows the first of "node0:4667,node1:4667". */
 static const char *
 addresses_rest(const char *addresses)
 {
@@ -170,7 +170,7 @@ interface_find(struct doctor_facts *facts, const char *name)
                  name);
 }
 
-/* The kernel's choice, without a packet. */
+/* Ask the kernel for its choice, without sending a packet. */
 static void
 route_find(struct doctor_facts *facts)
 {
@@ -211,7 +211,7 @@ port_is_possible(const char *port)
            strtoul(port, NULL, 10) <= UINT16_MAX;
 }
 
-/* Peers are told the first address of a name. */
+/* Peers are given the first address of a name. */
 static void
 configured_find(struct doctor_facts *facts, const char *advertise)
 {
@@ -259,7 +259,7 @@ advertised_find(struct doctor_facts *facts)
     }
 }
 
-/* As a worker reads them; a token it may do without. */
+/* Read them as a worker does. The token may be missing. */
 static void
 settings_try(const struct hoop_control_options *options,
              struct doctor_facts *facts)
@@ -284,8 +284,8 @@ coordinator_ask(const struct hoop_control_options *options,
     enum hoop_status status = hoop_control_create(options, &control);
     if (status == HOOP_OK)
         status = hoop_control_status(control, &overview);
-    /* Once more, now that the connection is there: what passes between the
-     * question and the answer is short. */
+    /* Ask again over the existing connection, so that little time passes
+     * between question and answer. */
     const int64_t asked_ms = clock_ms(CLOCK_REALTIME);
     if (status == HOOP_OK)
         status = hoop_control_status(control, &overview);
@@ -315,7 +315,7 @@ limits_find(struct doctor_facts *facts)
         facts->shm_bytes = (uint64_t)shm.f_bavail * shm.f_frsize;
 }
 
-/* As ranks of one host do it. */
+/* Try it as the ranks of one host do. */
 static void
 memory_try(struct doctor_facts *facts)
 {

@@ -1,10 +1,10 @@
 /*
- * hoopctl/doctor_peer.c - what two hosts can send each other
+ * hoopctl/doctor_peer.c - tests what two hosts can send each other
  *
- * The one that was given --peer connects and says "hoop-doctor 1 PORT VERSION
- * CLOCK", the other one answers "hoop-doctor 1 VERSION CLOCK". The first sends
- * DOCTOR_PROBE_BYTES. The other counts them, connects to the port, says
- * "COUNT ERROR" (- if it could), and sends as much on that connection.
+ * The host with --peer connects and sends "hoop-doctor 1 PORT VERSION CLOCK".
+ * The other one answers "hoop-doctor 1 VERSION CLOCK". The first sends
+ * DOCTOR_PROBE_BYTES. The other counts them, connects to the port, sends "COUNT
+ * ERROR" (- if it could connect), and sends as many bytes on that connection.
  */
 
 #include <errno.h>
@@ -28,7 +28,7 @@ enum {
     HOST_BYTES = 256,
     PORT_BYTES = 16,
     RESULT_WAIT_MS =
-        4 * DOCTOR_WAIT_MS, /* the other one waits twice before it */
+        4 * DOCTOR_WAIT_MS, /* the other side waits twice before it */
 };
 
 static bool
@@ -37,7 +37,7 @@ is_ready(int fd, short events, int wait_ms)
     return poll(&(struct pollfd){fd, events, 0}, 1, wait_ms) > 0;
 }
 
-/* Connected, without waiting for more than DOCTOR_WAIT_MS; -1: errno says why. */
+/* Connect within DOCTOR_WAIT_MS. Return -1 on failure; errno says why. */
 static int
 address_connect(const struct addrinfo *address)
 {
@@ -86,7 +86,8 @@ host_connect(const char *host,
     return fd;
 }
 
-/* On all addresses of this host; -1: it is in use, or none is left. */
+/* Listen on all addresses of this host. Return -1 if the port is in use, or
+ * none is left. */
 static int
 port_listen(uint16_t port)
 {
@@ -118,7 +119,7 @@ port_listen(uint16_t port)
     return -1;
 }
 
-/* Its end is *out_end. */
+/* *out_end is set to what follows. */
 static bool
 port_parse(const char *text, const char **out_end, unsigned long *out_port)
 {
@@ -166,8 +167,8 @@ doctor_ports_count(struct doctor_facts *out_facts)
     }
 }
 
-/* On the first port of a range that is free, as a worker would. NULL: one of
- * HOOP_PORT, or any. out_error says why on none. */
+/* Listen on the first free port of a range, as a worker would. NULL: one of
+ * HOOP_PORT, or any. out_error says why there is none. */
 static enum hoop_status
 range_listen(const char *asked, char out_error[static DOCTOR_TEXT], int *out_fd)
 {
@@ -215,12 +216,12 @@ host_print(const struct sockaddr_storage *address, char out_host[HOST_BYTES])
     if (getnameinfo((const struct sockaddr *)address, n_bytes, out_host,
                     HOST_BYTES, NULL, 0, NI_NUMERICHOST) != 0)
         strcpy(out_host, "?");
-    /* IPv4 through a socket of both. */
+    /* IPv4 over a socket for both. */
     if (strncmp(out_host, "::ffff:", 7) == 0)
         memmove(out_host, out_host + 7, HOST_BYTES - 7);
 }
 
-/* Without the newline. False: none has come in time. */
+/* Read a line without its newline. Return false if none came in time. */
 static bool
 line_read(int fd, char out_line[static LINE_BYTES], int wait_ms)
 {
@@ -247,7 +248,7 @@ line_send(int fd, const char *line)
     (void)!send(fd, line, strlen(line), MSG_NOSIGNAL);
 }
 
-/* Ends early where nothing more is taken. */
+/* Stops early if the peer takes no more. */
 static void
 probe_send(int fd)
 {
@@ -264,7 +265,7 @@ probe_send(int fd)
     }
 }
 
-/* How many have come, until nothing more does. */
+/* Return how many bytes came until no more do. */
 static uint64_t
 probe_receive(int fd)
 {
@@ -314,7 +315,7 @@ peer_packetize(const char *peer,
     return true;
 }
 
-/* False: it has said nothing of the kind. */
+/* Return false if the peer did not answer with a greeting. */
 static bool
 greeting_exchange(int fd, int listener, struct doctor_peer *peer)
 {
@@ -412,7 +413,7 @@ doctor_peer_try(const char *peer, struct doctor_peer *out_peer)
     close(listener);
 }
 
-/* An address of this host that others may reach; else its name. */
+/* An address of this host that others may reach, or else its name. */
 static void
 own_host_print(char out_host[HOST_BYTES])
 {
@@ -434,7 +435,7 @@ own_host_print(char out_host[HOST_BYTES])
     freeifaddrs(entries);
 }
 
-/* One peer, from its greeting on. False: it was none. */
+/* Serve one peer, beginning with its greeting. Return false if it sent none. */
 static bool
 peer_answer(int fd, const char *host)
 {
@@ -462,7 +463,7 @@ peer_answer(int fd, const char *host)
     return true;
 }
 
-/* Until one has come and gone. False: none has in time. */
+/* Wait until one peer was served. Return false if none came in time. */
 static bool
 peer_await(int listener, int64_t end_ms, char out_host[HOST_BYTES])
 {

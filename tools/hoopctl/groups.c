@@ -1,4 +1,4 @@
-/* hoopctl/groups.c - hoopctl groups: the groups of a job, page by page */
+/* hoopctl/groups.c - hoopctl groups: lists the groups of a job, page by page */
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* hoopctl/health.c - hoopctl health: does the coordinator serve? */
+/* hoopctl/health.c - hoopctl health: asks whether the coordinator serves */
 
 #include <stdio.h>
 

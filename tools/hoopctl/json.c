@@ -1,4 +1,4 @@
-/* hoopctl/json.c - one object on standard output */
+/* hoopctl/json.c - prints one JSON object on standard output */
 
 #include "hoopctl/json.h"
 
@@ -17,7 +17,7 @@ json_print(json_t *object)
         fprintf(stderr, "hoopctl: no memory for the output\n");
         exit(EXIT_FAILURE);
     }
-    /* Letters beyond ASCII are spelt out: some move a terminal's cursor. */
+    /* Letters beyond ASCII are escaped, since some move a terminal's cursor. */
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
     putchar('\n');
     json_decref(object);
@@ -43,7 +43,7 @@ json_number(uint64_t number)
     return json_string(text);
 }
 
-/* Three bytes, of which n_bytes are there, as four digits. */
+/* Encode three bytes, of which n_bytes are present, as four digits. */
 static void
 group_encode(const uint8_t *bytes, size_t n_bytes, char *out)
 {

@@ -1,4 +1,4 @@
-/* hoopctl/json.h - one object on standard output */
+/* hoopctl/json.h - prints one JSON object on standard output */
 
 #ifndef HOOPCTL_JSON_H
 #define HOOPCTL_JSON_H
@@ -6,15 +6,16 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* Print object and a newline. Takes it; NULL (no memory) ends the program. */
+/* Print object and a newline, and release it. NULL (no memory) ends the
+ * program. */
 void
 json_print(json_t *object);
 
-/* A text that should be UTF-8; what is not is spelt out. */
+/* A text that should be UTF-8; other bytes are escaped. */
 json_t *
 json_text(const char *text);
 
-/* Numbers above 2^63 do not fit JSON's integers here: they become texts. */
+/* A number above 2^63 does not fit a JSON integer here and becomes a text. */
 json_t *
 json_number(uint64_t number);
 

@@ -1,8 +1,7 @@
 /*
- * hoopctl/main.c - what operators ask a coordinator, from the shell
+ * hoopctl/main.c - lets operators query a coordinator from the shell
  *
- * A table of subcommands, one or two words each; whatever they do is in a
- * file of its own.
+ * A table of subcommands, one or two words each. Each has its own file.
  */
 
 #include <stdbool.h>
@@ -16,9 +15,9 @@
 #include "standard_output.h"
 
 enum command_need {
-    COMMAND_ASKS, /* a coordinator */
+    COMMAND_ASKS, /* needs a coordinator */
     COMMAND_ALONE,
-    COMMAND_SPEAKS, /* alone, and says itself why it fails */
+    COMMAND_SPEAKS, /* needs none, and prints its own errors */
 };
 
 struct command {
@@ -69,7 +68,7 @@ command_matches(const struct command *command, const struct options *options)
     return !command->second || strcmp(options->words[1], command->second) == 0;
 }
 
-/* None of the commands: say what there is that begins with the same word. */
+/* Unknown command: list the commands that begin with the same word. */
 static void
 mistake_show(const struct options *options)
 {
@@ -86,7 +85,7 @@ mistake_show(const struct options *options)
                 show(options->words[0], &shown));
 }
 
-/* NULL after a line of error. */
+/* Return NULL after printing an error. */
 static const struct command *
 command_find(const struct options *options)
 {
@@ -158,7 +157,7 @@ command_run(const struct command *command, const struct options *options)
     if (status != HOOP_OK)
         code = command->need == COMMAND_SPEAKS ? exit_code(status)
                                                : failure_show(status);
-    /* Where no coordinator was asked, the command line has it. */
+    /* If no coordinator was asked, the command line was wrong. */
     if (status == HOOP_E_INVALID && command->need != COMMAND_ASKS)
         code = OPTIONS_EXIT_USAGE;
     hoop_control_destroy(control);

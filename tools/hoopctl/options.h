@@ -16,15 +16,15 @@ enum {
 struct options {
     struct hoop_control_options control; /* NULL: from the environment */
     enum command_format format;
-    const char *peer; /* of doctor, as are the next */
+    const char *peer; /* for doctor, like the next two */
     const char *listen_port;
     bool is_listening;
     int n_words;
-    char **words; /* subcommand and its arguments */
+    char **words; /* the subcommand and its arguments */
 };
 
-/* Ends the process for --help, --version and a wrong command line. The texts
- * are borrowed from argv. */
+/* Exits for --help, --version and a wrong command line. The texts are borrowed
+ * from argv. */
 void
 options_parse(int argc, char **argv, struct options *out_options);
 

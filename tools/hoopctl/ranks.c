@@ -1,4 +1,4 @@
-/* hoopctl/ranks.c - hoopctl ranks: the members of a job */
+/* hoopctl/ranks.c - hoopctl ranks: lists the members of a job */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "hoopctl/json.h"
 #include "hoopctl/shown.h"
 
-/* NULL where nobody has asked. */
+/* NULL if the activity was not queried. */
 static json_t *
 activity_json(const struct hoop_control_activity *activity)
 {
@@ -63,7 +63,7 @@ json_show(const struct hoop_control_roster *roster)
         "ranks", ranks));
 }
 
-/* As ranks that wait for others warn of it. */
+/* In the same words as the warning of ranks that wait for others. */
 static void
 activity_show(const struct hoop_control_activity *activity)
 {
@@ -106,14 +106,14 @@ rank_show(const struct hoop_control_rank *rank)
     printf("%6s %-8s %-24s %8u %-28s %8.1f s\n", number,
            show(rank->state, &state), show(rank->host, &host), rank->pid,
            show(rank->address, &address), (double)rank->lease_left_ms / 1000);
-    /* What is told instead of its activity may say so. */
+    /* The text printed in place of its activity may contain the reason. */
     if (rank->reason[0] &&
         !(rank->activity && strstr(rank->activity->silence, rank->reason)))
         printf("%6s %s\n", "", show(rank->reason, &reason));
     activity_show(rank->activity);
 }
 
-/* As joins that wait tell it. */
+/* In the same words as joins that wait. */
 static void
 missing_show(const struct hoop_control_roster *roster)
 {

@@ -1,16 +1,16 @@
-/* hoopctl/shown.h - texts that came from other hosts, as they may be printed */
+/* hoopctl/shown.h - makes texts from other hosts safe to print */
 
 #ifndef HOOPCTL_SHOWN_H
 #define HOOPCTL_SHOWN_H
 
 #include <hoop/control.h>
 
-/* Room for the longest key, all of it spelt out. */
+/* Room for the longest key with every byte escaped. */
 struct shown {
     char text[8192];
 };
 
-/* Of room; lives as long. */
+/* The result is in room. */
 static inline const char *
 show(const char *text, struct shown *room)
 {

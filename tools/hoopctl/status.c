@@ -1,4 +1,4 @@
-/* hoopctl/status.c - hoopctl status: the coordinator and its jobs */
+/* hoopctl/status.c - hoopctl status: shows the coordinator and its jobs */
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 #include "hoopctl/options.h"
 #include "hoopctl/shown.h"
 
-/* Of the key that is the first argument. */
+/* The value of the key that is the first argument. */
 static void
 value_show(const struct command_call *call,
            const struct hoop_control_value *value)
@@ -19,7 +19,8 @@ value_show(const struct command_call *call,
     const char *encoding = NULL;
 
     if (call->format == COMMAND_TABLE) {
-        /* As it is: a value may be anything, and may go into a file. */
+        /* Print the bytes unchanged: a value may be anything, and may go to a
+         * file. */
         fwrite(value->bytes, 1, value->n_bytes, stdout);
         putchar('\n');
         return;
@@ -170,7 +171,7 @@ event_show(const struct command_call *call,
                              json_number(event->revision)));
 }
 
-/* Until it is ended, or nobody reads it any more. */
+/* Runs until it is ended, or its output is closed. */
 enum hoop_status
 store_watch_run(const struct command_call *call)
 {

@@ -1,4 +1,5 @@
-/* hoopctl/token.c - hoopctl token: a token that allows less than the job's */
+/* hoopctl/token.c - hoopctl token: makes a token that allows less than the
+ * job's */
 
 #include <stdio.h>
 
