@@ -1,4 +1,4 @@
-/* hooprun/agent.c - the process that stands between hooprun and its workers */
+/* hooprun/agent.c - the process between hooprun and its workers */
 
 #include "hooprun/agent.h"
 
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The first child that is not spared; 0: there is none. */
+/* Return the first child other than spare; 0: there is none. */
 static pid_t
 child_find(pid_t spare)
 {
@@ -40,7 +40,7 @@ agent_kill_descendants(pid_t spare)
     }
 }
 
-/* Whether the agent has ended, which is what makes the exit code known. */
+/* Return whether the agent has ended; only then is the exit code known. */
 static bool
 agent_has_ended(pid_t agent, int *out_code)
 {
@@ -53,7 +53,7 @@ agent_has_ended(pid_t agent, int *out_code)
         return true;
     }
     agent_kill_descendants(0);
-    /* Whoever reads the output has gone: no news to its user. */
+    /* With SIGPIPE the reader of the output has gone, which its user knows. */
     if (WTERMSIG(status) != SIGPIPE)
         warnx("its agent (pid %d) was killed by signal %d; the workers were "
               "ended",
@@ -62,8 +62,8 @@ agent_has_ended(pid_t agent, int *out_code)
     return true;
 }
 
-/* Whether a shell can continue what is stopped here. The kernel, which stops
- * nobody for ever, takes the agent for that shell. */
+/* Return whether a shell can continue a process that is stopped here. If none
+ * can, the kernel does not stop it, but it counts the agent as such a shell. */
 static bool
 front_has_shell(void)
 {
@@ -73,7 +73,7 @@ front_has_shell(void)
            getpgid(parent) != getpgrp();
 }
 
-/* As the signal does where nobody takes it. Returns when the process goes on. */
+/* Stop as the signal does by default. Returns when the process continues. */
 static void
 front_stop(int number)
 {
@@ -90,14 +90,14 @@ static void
 front_pass_on(pid_t agent, const siginfo_t *received)
 {
     const int number = received->si_signo;
-    /* Whether the terminal has sent it, to its whole foreground group. */
+    /* Whether the terminal sent the signal to its whole foreground group. */
     const union sigval origin = {.sival_int = received->si_code == SI_KERNEL};
 
     if (number != SIGTSTP && number != SIGTTIN && number != SIGTTOU) {
         sigqueue(agent, number, origin);
         return;
     }
-    /* The terminal has stopped rank 0, too, and what that has started. */
+    /* The terminal has also stopped rank 0 and what that has started. */
     if (!front_has_shell()) {
         kill(0, SIGCONT);
         return;
@@ -147,7 +147,7 @@ agent_run(agent_fn *run, void *owner, const sigset_t *mask)
     setpgid(0, 0);
     prctl(PR_SET_NAME, "hooprun agent");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    /* It would sleep on if it was stopped when hooprun is killed. */
+    /* If it is stopped when hooprun is killed, it must be continued. */
     prctl(PR_SET_PDEATHSIG, SIGCONT);
     return run(owner, &(struct agent_front){ends[0], group});
 }

@@ -1,12 +1,12 @@
 /*
- * hooprun/agent.h - the process that stands between hooprun and its workers
+ * hooprun/agent.h - the process between hooprun and its workers
  *
- * The kernel ends workers whose parent is killed, but not what they have
- * started. So hooprun forks an agent, which starts the workers and does all
- * that is to be done. It is a subreaper: processes whose parents have ended
- * become its children. If hooprun is killed, the agent kills them all; if the
- * agent is killed, hooprun does, which is a subreaper, too. The agent leads a
- * process group of its own, so that a signal to hooprun's does not hit both.
+ * The kernel can end workers whose parent is killed, but not what they have
+ * started. So hooprun forks an agent, which starts the workers and does all the
+ * work. The agent is a subreaper: processes whose parents have ended become its
+ * children. If hooprun is killed, the agent kills them all. If the agent is
+ * killed, hooprun does, which is a subreaper too. The agent leads its own
+ * process group, so that a signal to that of hooprun does not reach both.
  */
 
 #ifndef HOOPRUN_AGENT_H
@@ -15,25 +15,26 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* What the agent knows of the process that forked it. */
+/* What the agent knows about the process that forked it. */
 struct agent_front {
-    int fd;      /* readable at the latest when that process has ended */
-    pid_t group; /* its process group: the terminal's, if it has one */
+    int fd;      /* readable when that process has ended, or before */
+    pid_t group; /* its process group, to which the terminal belongs if there
+                    is one */
 };
 
-/* In the agent. Returns the exit code. front is borrowed. */
+/* Runs in the agent. Returns the exit code. front is borrowed. */
 typedef int
 agent_fn(void *owner, const struct agent_front *front);
 
 /*
- * Fork the agent, pass on to it the signals of mask, which must be blocked,
- * and wait for its end. Returns in both processes: the exit code.
+ * Fork the agent, pass the signals of mask, which must be blocked, on to it,
+ * and wait for its end. Returns the exit code, in both processes.
  */
 int
 agent_run(agent_fn *run, void *owner, const sigset_t *mask);
 
-/* Kill all descendants of this process, a subreaper, but spare and its own;
- * spare may be 0. Reaps them. */
+/* Kill and reap all descendants of this process, a subreaper, except spare and
+ * its descendants. spare may be 0. */
 void
 agent_kill_descendants(pid_t spare);
 

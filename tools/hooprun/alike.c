@@ -1,4 +1,5 @@
-/* hooprun/alike.c - lines that many ranks write alike */
+/* hooprun/alike.c - counts similar lines of many ranks in place of writing
+ * them */
 
 #include "hooprun/alike.h"
 
@@ -6,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* FNV-1a of all but numbers, and what stands between them in lists: "3, 5-7". */
+/* FNV-1a of all but numbers and the separators in lists of them, "3, 5-7". */
 static uint64_t
 digest_of(const char *bytes, size_t n_bytes)
 {
@@ -21,7 +22,8 @@ digest_of(const char *bytes, size_t n_bytes)
     return digest;
 }
 
-/* Of digest, or else one that is unused, or the one seen longest ago. */
+/* Return the kind of digest, or else an unused one, or the one seen longest
+ * ago. */
 static struct alike_kind *
 kind_of(struct alike *alike, uint64_t digest)
 {
@@ -32,7 +34,7 @@ kind_of(struct alike *alike, uint64_t digest)
 
         if (kind->n_lines > 0 && kind->digest == digest)
             return kind;
-        /* What has not been told yet stays. */
+        /* A kind with lines not yet reported is kept. */
         if (kind->n_hidden == 0 &&
             (oldest->n_hidden > 0 || kind->seen < oldest->seen))
             oldest = kind;

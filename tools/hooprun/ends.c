@@ -1,4 +1,4 @@
-/* hooprun/ends.c - in which order workers have ended */
+/* hooprun/ends.c - finds the order in which workers have ended */
 
 #include "hooprun/ends.h"
 
@@ -12,7 +12,7 @@ ends_open(struct ends *ends)
     ends->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 }
 
-/* The descriptors that are left go with hooprun. */
+/* The remaining descriptors are closed when hooprun exits. */
 void
 ends_close(struct ends *ends)
 {

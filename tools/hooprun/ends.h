@@ -1,10 +1,10 @@
 /*
- * hooprun/ends.h - in which order workers have ended
+ * hooprun/ends.h - finds the order in which workers have ended
  *
- * Signals of children come together, and wait() names children in the order in
- * which they were started. A descriptor of each process in one epoll has them in
- * the order in which they ended. Where there is none (no descriptors left), a
- * worker is found by wait() alone.
+ * Signals of children are merged, and wait() reports children in the order in
+ * which they were started. An epoll descriptor with a descriptor of each
+ * process gives the order in which they ended. Without it (no descriptors
+ * left), a worker is only found by wait().
  */
 
 #ifndef HOOPRUN_ENDS_H
@@ -22,12 +22,12 @@ ends_open(struct ends *ends);
 void
 ends_close(struct ends *ends);
 
-/* A child that is not reaped yet. number is given back by ends_next(). */
+/* Add a child that is not reaped yet. ends_next() returns number. */
 void
 ends_add(const struct ends *ends, uint32_t number, pid_t pid);
 
-/* The number of the child that has ended next, and is not reaped yet; -1: none.
- * Each is told once. */
+/* Return the number of the next child that has ended and is not reaped; -1:
+ * none. Each is returned once. */
 int64_t
 ends_next(const struct ends *ends);
 

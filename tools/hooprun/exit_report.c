@@ -1,4 +1,4 @@
-/* hooprun/exit_report.c - tells the workers how others have ended */
+/* hooprun/exit_report.c - tells the workers how other workers have ended */
 
 #include "hooprun/exit_report.h"
 
@@ -59,7 +59,7 @@ exit_report_write(const struct exit_report *exit_report,
     if (exit_report->fd < 0)
         return;
     const int n = line_write(line, sizeof(line), ending);
-    /* Whoever reads does without then. */
+    /* If it fails, the readers go without the line. */
     if (write(exit_report->fd, line, (size_t)n) < 0)
         return;
 }

@@ -1,8 +1,8 @@
 /*
  * hooprun/host_agent.c - `hooprun --agent`, for a hooprun on another host
  *
- * It never waits for anything but in poll(). Where its output is not taken it
- * reads its workers no further, as if they wrote to a pipe that is full.
+ * It only waits in poll(). While its output is not taken it stops reading its
+ * workers, as if they wrote to a full pipe.
  */
 
 #include "hooprun/host_agent.h"
@@ -29,11 +29,12 @@
 
 enum {
     REACH_MS = 3000,
-    GIVEN_MS = 10 * 1000, /* for a coordinator that may yet have to come */
+    GIVEN_MS = 10 * 1000, /* for a given coordinator, which may still be
+                             starting */
     AGAIN_MS = 200,
-    TICK_MS = LINK_PING_S * 1000 / 2, /* so that pings are not late */
+    TICK_MS = LINK_PING_S * 1000 / 2, /* often enough that pings are not late */
     SETUP_MAX = 16 * 1024 * 1024,
-    TURNS_MAX = 20, /* reads of what a worker that has ended left in a pipe */
+    TURNS_MAX = 20, /* reads of what an ended worker left in a pipe */
     POLL_SIGNALS = 0,
     POLL_FRONT,
     POLL_LINK_IN,
@@ -71,7 +72,7 @@ struct host_agent {
     struct link link;
 };
 
-/* Nobody is left to be told anything. */
+/* hooprun is gone, so nothing is reported. */
 static void
 agent_vanish(void)
 {
@@ -79,7 +80,7 @@ agent_vanish(void)
     _exit(EXIT_FAILURE);
 }
 
-/* stderr was told why. */
+/* The reason is on stderr. */
 static void
 agent_refuse(struct host_agent *agent, int code)
 {
@@ -101,13 +102,13 @@ environment_take(const struct host_run *run)
             continue;
         *value = '\0';
         setenv(run->variables[i], value + 1, 1);
-        /* The token came instead of the file, which may be another one here. */
+        /* The token was sent in place of its file, which may differ here. */
         if (strcmp(run->variables[i], "HOOP_TOKEN") == 0)
             unsetenv("HOOP_TOKEN_FILE");
     }
 }
 
-/* "10.0.0.1", from which ssh has come. */
+/* The address from which ssh has connected, "10.0.0.1". */
 static void
 ssh_address(char out_from[static REACH_ADDRESS_BYTES])
 {
@@ -117,7 +118,7 @@ ssh_address(char out_from[static REACH_ADDRESS_BYTES])
         out_from[0] = '\0';
 }
 
-/* The one that was given may be about to start. */
+/* A given coordinator may still be starting. */
 static bool
 given_reach(struct host_agent *agent, const char *from)
 {
@@ -249,7 +250,8 @@ children_start(struct host_agent *agent)
 
         fcntl(worker->out_fd, F_SETFL, O_NONBLOCK);
         fcntl(worker->err_fd, F_SETFL, O_NONBLOCK);
-        /* Otherwise what is said of the failure were no reason, but a line. */
+        /* Otherwise the failure's text would go out as an output line, not as
+         * the reason. */
         if (status == HOOP_OK)
             link_send_number(&agent->link, FRAME_STARTED, worker->rank,
                              (uint32_t)worker->pid);
@@ -288,7 +290,7 @@ start_take(struct host_agent *agent, const struct frame *frame)
         close(agent->setup->input_fd);
 }
 
-/* What it does not take now it gets later. */
+/* What rank 0 does not take now is kept for later. */
 static void
 input_pass_on(struct host_agent *agent)
 {
@@ -378,7 +380,7 @@ frame_take(void *owner, const struct frame *frame)
         agent->is_over = true;
 }
 
-/* Whether there may be more. */
+/* Return whether there may be more. */
 static bool
 output_pass_on(struct host_agent *agent, uint32_t rank, int *fd, int stream)
 {
@@ -401,7 +403,7 @@ worker_reap(struct host_agent *agent, struct worker *worker)
     struct ending ending = {.rank = worker->rank, .pid = worker->pid};
     siginfo_t ended = {0};
 
-    /* As long as it is not reaped, nobody else can own its group's number. */
+    /* Until it is reaped, its group's number cannot be reused. */
     waitid(P_PID, (id_t)worker->pid, &ended, WEXITED | WNOHANG | WNOWAIT);
     if (ended.si_code != CLD_EXITED || ended.si_status != 0 ||
         agent->was_signalled)
@@ -410,7 +412,7 @@ worker_reap(struct host_agent *agent, struct worker *worker)
     worker->is_running = false;
     agent->n_running--;
     exit_report_write(&agent->exit_report, &ending);
-    /* What it said before its end comes before its end. */
+    /* Send what it wrote before its end first. */
     for (int i = 0; i < TURNS_MAX; i++) {
         const bool has_out =
             output_pass_on(agent, worker->rank, &worker->out_fd, STDOUT_FILENO);
@@ -423,7 +425,7 @@ worker_reap(struct host_agent *agent, struct worker *worker)
                      (uint32_t)ending.wait_status);
 }
 
-/* Of the workers, in the order in which they have ended. */
+/* Return the next worker in the order in which they have ended. */
 static struct worker *
 ended_next(struct host_agent *agent)
 {
@@ -491,7 +493,7 @@ stops_look(struct host_agent *agent)
     }
 }
 
-/* Somebody on this host wants the workers to end. */
+/* A process on this host wants the workers to end. */
 static void
 signal_pass_on(struct host_agent *agent, int number)
 {
@@ -596,7 +598,7 @@ agent_turn(struct host_agent *agent)
             signals_take(agent);
         if (polls[POLL_LINK_OUT].revents != 0)
             link_flush(&agent->link);
-        /* Last, since it may make other polls. */
+        /* Last, since it may change polls. */
         if (polls[POLL_LINK_IN].revents != 0) {
             agent->heard_ms = now_ms();
             if (link_receive(&agent->link, frame_take, agent) != LINK_OPEN)
@@ -606,7 +608,7 @@ agent_turn(struct host_agent *agent)
     clock_look(agent);
 }
 
-/* What is left to be said, unless nobody takes it. */
+/* Send what is queued, unless nothing takes it. */
 static void
 farewell_send(struct host_agent *agent)
 {

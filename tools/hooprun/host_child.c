@@ -18,7 +18,7 @@
 #include "hooprun/host_text.h"
 #include "hooprun/outcome.h"
 
-/* In the child. Does not return. */
+/* Runs in the child. Does not return. */
 static void
 child_become(const struct worker_setup *setup,
              const char *host,
@@ -84,7 +84,7 @@ input_pass_on(pid_t group)
     ssize_t n;
 
     for (;;) {
-        /* In the background it would not be read, and hooprun be stopped. */
+        /* In the background, reading would stop hooprun. */
         if (isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) != group) {
             poll(NULL, 0, 200);
             continue;
@@ -122,12 +122,12 @@ host_input_start(const struct worker_setup *setup, pid_t *out_pid)
         setpgid(0, group);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         signal(SIGTTIN, SIG_IGN);
-        /* Those of the terminal are for the workers, who may go on. */
+        /* The terminal's signals are for the workers, which may continue. */
         signal(SIGINT, SIG_IGN);
         signal(SIGQUIT, SIG_IGN);
         sigprocmask(SIG_SETMASK, setup->old_mask, NULL);
-        /* Whoever waits for the end of what hooprun has open shall not wait for
-         * this process. */
+        /* A process that waits until hooprun's files are closed must not wait
+         * for this one. */
         dup2(pipes[1], STDOUT_FILENO);
         close_range(STDERR_FILENO, ~0U, 0);
         input_pass_on(group);

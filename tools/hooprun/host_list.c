@@ -1,4 +1,4 @@
-/* hooprun/host_list.c - the hosts of a run, as --hosts and --hostfile name them */
+/* hooprun/host_list.c - the hosts of a run, from --hosts and --hostfile */
 
 #include "hooprun/host_list.h"
 
@@ -71,8 +71,8 @@ host_append(struct host_list *list, const char *name, uint32_t n_slots)
     return true;
 }
 
-/* Cut "name:4", "[fd00::1]:4", "user@[fd00::1]" or "fd00::1" in two: the slots,
- * NULL without, "" where they are missing. Removes the brackets. */
+/* Split "name:4", "[fd00::1]:4", "user@[fd00::1]" or "fd00::1". Return the
+ * slots: NULL without a colon, "" if they are missing. Removes the brackets. */
 static char *
 slots_cut(char *text)
 {

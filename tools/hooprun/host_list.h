@@ -1,4 +1,4 @@
-/* hooprun/host_list.h - the hosts of a run, as --hosts and --hostfile name them */
+/* hooprun/host_list.h - the hosts of a run, from --hosts and --hostfile */
 
 #ifndef HOOPRUN_HOST_LIST_H
 #define HOOPRUN_HOST_LIST_H
@@ -18,32 +18,32 @@ struct listed_host {
     uint32_t n_slots;
 };
 
-/* Zeroed memory is an empty one. */
+/* Zeroed: an empty list. */
 struct host_list {
     uint32_t n_hosts;
     struct listed_host *hosts;
 };
 
-/* "a:4,b,[fd00::1]:2"; a host that is named again has so many slots more. False:
- * out_error says what is wrong, and of which part. */
+/* Add "a:4,b,[fd00::1]:2". If a host is named again, its slots are added.
+ * Return false if it is wrong; out_error says which part, and why. */
 bool
 host_list_add(struct host_list *list,
               const char *text,
               char out_error[static HOST_ERROR_BYTES]);
 
-/* A line for each host: "a slots=4", as of Open MPI, "a:4", as of MPICH, or "a";
- * what follows a # is a comment. False as above. */
+/* Read a line for each host: "a slots=4" as in Open MPI, "a:4" as in MPICH, or
+ * "a". A # begins a comment. Return false as above. */
 bool
 host_list_read(struct host_list *list,
                const char *path,
                char out_error[static HOST_ERROR_BYTES]);
 
-/* All slots, or as many as n_workers, from the first host on, if that is not 0:
- * how many there are. The other hosts are dropped. */
+/* Use n_workers slots, from the first host on, or all slots if it is 0. Returns
+ * the number of workers. The other hosts are dropped. */
 uint32_t
 host_list_fill(struct host_list *list, uint32_t n_workers);
 
-/* Whether commands for the host are run without ssh. */
+/* Return whether commands for the host are run without ssh. */
 bool
 host_is_this(const char *name);
 

@@ -1,4 +1,4 @@
-/* hooprun/host_text.c - what is told to agents on other hosts, and of them */
+/* hooprun/host_text.c - texts for agents on other hosts, and about them */
 
 #include "hooprun/host_text.h"
 
@@ -28,7 +28,8 @@ number_add(FILE *file, const char *name, uint32_t value)
     fputc('\0', file);
 }
 
-/* HOOP_ variables that a worker gets anew, or that are of one host only. */
+/* Return whether to pass on a variable: not one that the agent sets for its
+ * workers, or that belongs to one host. */
 static bool
 variable_is_passed(const char *variable, size_t n_name)
 {
@@ -81,7 +82,7 @@ variables_add(FILE *file, const struct worker_setup *setup)
         fprintf(file, "variable=HOOP_TOKEN=%s%c", setup->token, '\0');
 }
 
-/* Where ssh comes to is another folder than this one. */
+/* The folder in which ssh starts a command is not this one. */
 static void
 folder_add(FILE *file, const struct options *options)
 {
@@ -124,7 +125,7 @@ host_text_encode(const struct worker_setup *setup,
     return text;
 }
 
-/* The value, if the field has this name. */
+/* Return the value, if the field has this name. */
 static char *
 value_of(char *field, const char *name)
 {
@@ -261,7 +262,7 @@ host_program(const struct options *options)
     return path;
 }
 
-/* The shell on the other side takes the word as it is. */
+/* Quote the word for the shell on the other host. */
 static char *
 word_quote(const char *word)
 {
@@ -303,7 +304,7 @@ host_command(const struct options *options,
              const char *host,
              char *out_words[static HOST_COMMAND_MAX])
 {
-    /* It may ask nothing, since nobody is there to answer. */
+    /* ssh must not ask, since nobody could answer. */
     static const char *const quiet[] = {
         "-o", "BatchMode=yes",    "-o", "ConnectTimeout=20",
         "-o", "ControlMaster=no", "-T",
@@ -334,8 +335,8 @@ host_command(const struct options *options,
 }
 
 struct advice {
-    const char *words; /* in what ssh has said */
-    const char *text;  /* as advice_write() takes it */
+    const char *words; /* part of what ssh has printed */
+    const char *text;  /* in the form of advice_write() */
 };
 
 static const struct advice advices[] = {
@@ -358,7 +359,7 @@ static const struct advice advices[] = {
                                "'% @ true' has to work"},
 };
 
-/* The last line, without whose it is and the full stop. */
+/* Copy the last line, without its prefix and its full stop. */
 static void
 last_line(const char *said, char *out_line, size_t n_line)
 {
@@ -376,7 +377,8 @@ last_line(const char *said, char *out_line, size_t n_line)
     snprintf(out_line, n_line, "%.*s", (int)n, line);
 }
 
-/* With the host in place of each @, and what runs commands there of each %. */
+/* Write text with the host in place of each @, and the program that runs
+ * commands there in place of each %. */
 static void
 advice_write(FILE *file, const char *text, const struct host_failure *failure)
 {
@@ -390,7 +392,7 @@ advice_write(FILE *file, const char *text, const struct host_failure *failure)
     }
 }
 
-/* Of what was started here for the host. */
+/* How the program that was started here for the host ended. */
 static void
 end_write(FILE *file, const struct host_failure *failure)
 {
@@ -419,7 +421,7 @@ failure_is_of_ssh(const struct host_failure *failure)
     return word_is_ssh(word);
 }
 
-/* NULL: none that is known. */
+/* NULL: none is known. */
 static const char *
 advice_find(const struct host_failure *failure, const char *line)
 {

@@ -1,11 +1,11 @@
 /*
- * hooprun/hosts.c - agents on other hosts, as hooprun sees them
+ * hooprun/hosts.c - hooprun's side of the agents on other hosts
  *
  *   CONNECTING --preamble--> PREPARING --ready--> READY --all are--> RUNNING
  *
- * and from each of them to GONE, when ssh has ended. A signal of the clock sends
- * a ping to each agent also while hooprun waits for whoever reads its output, so
- * that an agent that hears nothing knows that hooprun's host is gone.
+ * and from each of them to GONE, when ssh has ended. A timer signal sends a
+ * ping to each agent even while hooprun waits to write its output. So an agent
+ * that hears nothing knows that hooprun's host is gone.
  */
 
 #include "hooprun/hosts.h"
@@ -27,10 +27,10 @@
 #include "hooprun/stream.h"
 
 enum {
-    BEGIN_MS = 60 * 1000, /* until all are ready */
+    BEGIN_MS = 60 * 1000, /* time until all must be ready */
     SILENT_MS = 2 * LINK_PING_S * 1000,
-    WORD_MS = 5 * 1000, /* after which is said for whom hooprun waits */
-    END_MS = 5 * 1000,  /* between its end and that of ssh */
+    WORD_MS = 5 * 1000, /* time after which hooprun prints what it waits for */
+    END_MS = 5 * 1000,  /* time between its end and that of ssh */
     LIST_BYTES = 200,
     SAID_BYTES = 4096,
 };
@@ -51,21 +51,21 @@ struct host {
     uint32_t n_ranks;
     uint32_t n_started;
     enum host_state state;
-    enum host_state last_state; /* before it was gone */
-    pid_t pid;                  /* of ssh; 0: it was reaped */
+    enum host_state last_state; /* before it was GONE */
+    pid_t pid;                  /* process id of ssh; 0: reaped */
     int wait_status;            /* of ssh */
     int err_fd;
-    int refused_code; /* the agent has said that it cannot begin */
+    int refused_code; /* the exit code with which the agent refused to begin */
     bool is_local;
     bool was_silent;
-    int silent_ms; /* when it was given up */
+    int silent_ms; /* silence after which it was given up */
     int64_t heard_ms;
     char address[REACH_ADDRESS_BYTES];
     char port[16];
     char coordinator[REACH_ADDRESS_BYTES];
-    char version[32]; /* of its hooprun, if that is another one than ours */
+    char version[32]; /* version of its hooprun, if it differs from this one */
     size_t n_said;
-    char said[SAID_BYTES]; /* on standard error, before the workers ran */
+    char said[SAID_BYTES]; /* its standard error before the workers ran */
     struct stream err;
     struct link link;
 };
@@ -78,13 +78,13 @@ struct hosts {
     struct host *hosts;
     int64_t begun_ms;
     bool has_begun;
-    bool was_told;    /* for whom it waits */
-    pid_t input_pid;  /* reads standard input; 0: it was reaped */
-    int input_fd;     /* what it has read; -1: its end was passed on */
-    uint32_t n_input; /* bytes that rank 0's host takes now */
+    bool was_told;    /* what it waits for was printed */
+    pid_t input_pid;  /* process that reads standard input; 0: reaped */
+    int input_fd;     /* what that process reads; -1: its end was passed on */
+    uint32_t n_input; /* bytes that rank 0's host accepts now */
 };
 
-/* Again from the start, whenever a descriptor is to be closed. */
+/* Restart the pings, whenever a descriptor is to be closed. */
 static void
 pings_set(const struct hosts *hosts)
 {
@@ -189,12 +189,12 @@ line_said(void *owner, enum line_kind kind, const char *bytes, size_t n_bytes)
 
     if (kind != LINE_WHOLE || n_bytes == 0)
         return;
-    /* Before that it says why it cannot begin. */
+    /* Before that, its lines say why it cannot begin. */
     if (host->n_started == host->n_ranks) {
         fprintf(stderr, "[host %s] %.*s\n", host->name, (int)n_bytes, bytes);
         return;
     }
-    /* The last ones say why. */
+    /* Keep the last lines, which say why. */
     if (n_bytes > SAID_BYTES / 4)
         n_bytes = SAID_BYTES / 4;
     while (host->n_said + n_bytes + 2 > SAID_BYTES) {
@@ -237,7 +237,7 @@ lost_code(const struct host *host)
     return host->refused_code != 0 ? host->refused_code : EXIT_FAILURE;
 }
 
-/* ssh ends soon when its input or output has, and its exit code says why. */
+/* ssh ends soon after its input or output; its exit code says why. */
 static void
 host_gone(struct host *host)
 {
@@ -258,7 +258,7 @@ host_silent_ms(const struct host *host)
     return (int)(now_ms() - host->heard_ms);
 }
 
-/* What came while hooprun waited for something else counts. */
+/* Data that has come but was not read yet counts. */
 static bool
 host_is_silent(const struct host *host, int for_ms)
 {
@@ -277,7 +277,7 @@ host_abandon(struct host *host)
     host_gone(host);
 }
 
-/* The fields of a FRAME_READY. */
+/* Read the fields of a FRAME_READY. */
 static void
 ready_take(struct host *host, const struct frame *frame)
 {
@@ -323,7 +323,7 @@ frame_take(void *owner, const struct frame *frame)
     }
 }
 
-/* Drop what a login shell has printed, and the preamble, once it is there. */
+/* Drop what a login shell has printed, and the preamble when it is complete. */
 static void
 preamble_find(struct host *host)
 {
@@ -380,7 +380,8 @@ host_receive(struct host *host)
         host_gone(host);
 }
 
-/* Where rank 0 may listen: as its agent sees itself, or as others see this host. */
+/* The address where rank 0 may listen: the one its agent found, or the one by
+ * which other hosts reach this one. */
 static const char *
 master_address(const struct hosts *hosts, char text[static HOST_NAME_BYTES])
 {
@@ -396,8 +397,8 @@ master_address(const struct hosts *hosts, char text[static HOST_NAME_BYTES])
     return text;
 }
 
-/* The coordinator as the first host that is not this one has reached it: so
- * others reach workers here, who tell by which address they go there. */
+/* The coordinator's address as the first other host reached it. Workers here
+ * use it too, and so advertise an address that others reach. */
 static const char *
 coordinator_here(const struct hosts *hosts)
 {
@@ -408,8 +409,8 @@ coordinator_here(const struct hosts *hosts)
     return "";
 }
 
-/* For the first host, if it is this one, rank 0's address is that of its
- * coordinator. */
+/* If the first host is this one, rank 0's address is that of the coordinator
+ * that it uses. */
 static void
 first_address_set(struct hosts *hosts)
 {
@@ -424,7 +425,7 @@ first_address_set(struct hosts *hosts)
              (int)(colon - here) - 2 * has_brackets, here + has_brackets);
 }
 
-/* Of n_bytes; 0: it has ended. */
+/* Send n_bytes of input; 0: it has ended. */
 static void
 input_send(struct hosts *hosts, const char *bytes, size_t n_bytes)
 {
@@ -502,7 +503,7 @@ hosts_polls_max(const struct worker_setup *setup)
 uint32_t
 hosts_poll(struct hosts *hosts, struct pollfd *out_polls)
 {
-    /* As hosts_take() reads it. */
+    /* The same condition as in hosts_take(). */
     const bool has_room =
         hosts->n_input > 0 && hosts->hosts[0].state == HOST_RUNNING;
     uint32_t n = 0;
@@ -542,7 +543,7 @@ hosts_take(struct hosts *hosts, const struct pollfd *polls)
         hosts_begin(hosts);
 }
 
-/* "a, b and 3 more": those that are not ready. */
+/* List the hosts that are not ready: "a, b and 3 more". */
 static void
 late_list(const struct hosts *hosts, char out_text[static LIST_BYTES])
 {
@@ -615,7 +616,7 @@ hosts_reap(struct hosts *hosts, pid_t pid)
             continue;
         waitpid(pid, &host->wait_status, 0);
         host->pid = 0;
-        /* What it has said last is still in its pipe. */
+        /* Its last frames are still in the pipe. */
         for (int turn = 0; turn < 1024 && host->state != HOST_GONE; turn++) {
             if (poll(&(struct pollfd){host->link.in_fd, POLLIN, 0}, 1, 0) <= 0)
                 break;
@@ -727,7 +728,7 @@ host_explain(const struct host *host)
 
     host_failure_describe(&failure, text);
     warnx("%s", text);
-    /* All that it said, if that was more than the reason. */
+    /* Print all that it wrote, if that is more than the reason. */
     if (failure.kind == HOST_NOT_REACHED && host->n_said > 0 &&
         memchr(host->said, '\n', host->n_said) != host->said + host->n_said - 1)
         said_print(host);
@@ -736,7 +737,7 @@ host_explain(const struct host *host)
 static void
 hosts_close(struct hosts *hosts)
 {
-    const int64_t end_ms = now_ms() + END_MS; /* of all of them */
+    const int64_t end_ms = now_ms() + END_MS; /* for all of them together */
 
     link_pings_stop();
     if (hosts->input_pid > 0)

@@ -1,10 +1,10 @@
 /*
- * hooprun/hosts.h - agents on other hosts, as hooprun sees them
+ * hooprun/hosts.h - hooprun's side of the agents on other hosts
  *
- * One ssh for each host starts `hooprun --agent` there. All agents have to be
- * ready before any worker is started. What is secret goes through the standard
- * input of ssh. An agent whose input ends, since hooprun or ssh is gone, kills
- * all that it has started.
+ * One ssh per host starts `hooprun --agent` there. All agents must be ready
+ * before any worker is started. Secrets are sent through the standard input of
+ * ssh. If an agent's input ends, because hooprun or ssh is gone, it kills all
+ * that it has started.
  */
 
 #ifndef HOOPRUN_HOSTS_H
@@ -21,7 +21,7 @@
 struct host;
 struct hosts;
 
-/* What becomes of workers on the hosts. All text is borrowed for the call. */
+/* What happens to workers on the hosts. All texts are borrowed for the call. */
 struct hosts_events {
     void (*on_started)(void *owner, uint32_t rank, pid_t pid);
     void (*on_output)(void *owner,
@@ -30,22 +30,24 @@ struct hosts_events {
                       const char *bytes,
                       size_t n_bytes);
     void (*on_ended)(void *owner, uint32_t rank, int wait_status);
-    /* By a signal; 0: it goes on. */
+    /* number is the signal that stopped it; 0: it continues. */
     void (*on_stopped)(void *owner, uint32_t rank, int number);
-    /* Nobody hears of its ranks again; if it has refused the run cannot begin, and
-     * ends with this code. stderr was not told yet: see host_explain(). */
+    /* Nothing more is heard of the host's ranks. If it has refused, the run
+     * cannot begin and ends with this code. Nothing was printed yet: see
+     * host_explain(). */
     void (*on_lost)(void *owner, struct host *host, int code);
 };
 
-/* Run ssh for each host. NULL: stderr was told why not. setup and events are
- * borrowed for its life. */
+/* Run ssh for each host. NULL: failed, after printing why to stderr. setup and
+ * events are borrowed until hosts_destroy(). */
 struct hosts *
 hosts_create(const struct worker_setup *setup,
              const struct hosts_events *events,
              void *owner);
 
-/* Say goodbye and wait until nothing runs there, in bounded time. Where all went
- * well what workers have left behind runs on, else it is killed. */
+/* Say goodbye and wait, for a limited time, until nothing runs there. After a
+ * successful run, processes that workers have left continue; otherwise they are
+ * killed. */
 void
 hosts_end_well(struct hosts *hosts);
 void
@@ -54,7 +56,7 @@ hosts_end(struct hosts *hosts);
 void
 hosts_destroy(struct hosts *hosts);
 
-/* Whether all workers were told to start. */
+/* Return whether all workers were told to start. */
 bool
 hosts_have_begun(const struct hosts *hosts);
 
@@ -62,20 +64,20 @@ hosts_have_begun(const struct hosts *hosts);
 uint32_t
 hosts_polls_max(const struct worker_setup *setup);
 
-/* Fill in for what to wait; how many there are. */
+/* Fill in the descriptors to wait for. Returns their number. */
 uint32_t
 hosts_poll(struct hosts *hosts, struct pollfd *out_polls);
 
-/* What has come, as hosts_poll() has asked for it. */
+/* Handle what has come, after poll() on those of hosts_poll(). */
 void
 hosts_take(struct hosts *hosts, const struct pollfd *polls);
 
-/* Deadlines; call now and then, at least once a second. */
+/* Check the deadlines; call at least once a second. */
 void
 hosts_look(struct hosts *hosts);
 
-/* This child has ended and is not reaped: whether it was one of these; it is
- * reaped then. */
+/* A child has ended and is not reaped: if it is one of these, reap it and
+ * return true. */
 bool
 hosts_reap(struct hosts *hosts, pid_t pid);
 
@@ -90,28 +92,28 @@ hosts_of(struct hosts *hosts, uint32_t rank);
 const char *
 host_name(const struct host *host);
 
-/* To the group of a worker there. */
+/* Send a signal to the group of a worker there. */
 void
 host_signal(struct host *host, uint32_t rank, int number);
 
-/* Give the host up: as if its ssh was killed. */
+/* Give the host up, by killing its ssh. */
 void
 host_abandon(struct host *host);
 
-/* Whether it could not start its workers, or had not yet done so. */
+/* Return whether it could not start its workers, or had not yet done so. */
 bool
 host_has_refused(const struct host *host);
 
-/* A host of which nothing was heard for longer than it is ever silent; NULL: there
- * is none. */
+/* Return the host that has been silent for longer than normal; NULL: none. */
 const struct host *
 hosts_find_silent(const struct hosts *hosts);
 
-/* Since when nothing was heard of it. */
+/* Return for how many ms nothing was heard of it. */
 int
 host_silent_ms(const struct host *host);
 
-/* Say on stderr what became of the host and what to do, with what it said. */
+/* Print to stderr what happened to the host and what to do, with what it
+ * wrote. */
 void
 host_explain(const struct host *host);
 

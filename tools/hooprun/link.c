@@ -1,4 +1,5 @@
-/* hooprun/link.c - frames between hooprun and its agent on another host */
+/* hooprun/link.c - sends frames between hooprun and its agent on another
+ * host */
 
 #include "hooprun/link.h"
 
@@ -62,7 +63,8 @@ link_write(int fd, const void *bytes, size_t n_bytes)
     return n;
 }
 
-/* Frame by frame: a signal handler may send one of its own between two. */
+/* Written frame by frame, since a signal handler may send its own in
+ * between. */
 void
 link_flush(struct link *link)
 {
@@ -78,7 +80,7 @@ link_flush(struct link *link)
             continue;
         if (n < 0 && errno == EAGAIN)
             break;
-        /* The other end has gone, which reading will tell. */
+        /* The other end has gone, which reading will report. */
         if (n < 0) {
             link->n_queued = at = link->n_sent = 0;
             break;
@@ -200,7 +202,7 @@ link_close(struct link *link)
     *link = (struct link){.in_fd = -1, .out_fd = -1};
 }
 
-/* What the signal handler needs. */
+/* Used by the signal handler. */
 static int ping_fds[HOST_LIST_MAX];
 static volatile sig_atomic_t n_ping_fds;
 

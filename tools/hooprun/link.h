@@ -1,13 +1,13 @@
 /*
- * hooprun/link.h - frames between hooprun and its agent on another host
+ * hooprun/link.h - sends frames between hooprun and its agent on another host
  *
  * They travel through the standard input and output of ssh. A frame is
  *
- *     kind   1 byte
- *     stream 1 byte, of FRAME_OUTPUT: 1 or 2, the standard output or error
- *     size   2 bytes, of the payload, least significant byte first
- *     rank   4 bytes, least significant byte first
- *     payload
+ *   kind   1 byte
+ *   stream 1 byte, of FRAME_OUTPUT: 1 or 2, the standard output or error
+ *   size   2 bytes, of the payload, least significant byte first
+ *   rank   4 bytes, least significant byte first
+ *   payload
  *
  * and never longer than PIPE_BUF, so that a pipe takes all of it or nothing.
  * Sending never waits: what does not fit is queued.
@@ -25,39 +25,42 @@ enum {
     LINK_HEADER_BYTES = 8,
     LINK_FRAME_MAX = 4096, /* PIPE_BUF */
     LINK_PAYLOAD_MAX = LINK_FRAME_MAX - LINK_HEADER_BYTES,
-    LINK_QUEUE_FULL = 256 * 1024, /* where an agent stops reading its workers */
+    LINK_QUEUE_FULL = 256 * 1024, /* queued bytes above which an agent stops
+                                     reading its workers */
     LINK_PING_S = 1,
-    LINK_SILENCE_S = 30,        /* after which the other end is given up */
-    LINK_INPUT_MAX = 32 * 1024, /* input of rank 0 that was not acknowledged */
+    LINK_SILENCE_S = 30,        /* time after which the other end is given up */
+    LINK_INPUT_MAX = 32 * 1024, /* input of rank 0 that may be sent without
+                                   acknowledgement */
     LINK_VERSION = 1,
 };
 
-/* Ahead of an agent's frames; the version of hoop and a newline follow. Whatever
- * a login shell prints comes before it. */
+/* Sent before an agent's frames; the version of hoop and a newline follow.
+ * Output of a login shell may come before it. */
 #define LINK_PREAMBLE "hooprun agent 1 "
 
 enum frame_kind {
-    FRAME_PING = 1, /* both ways: nothing else was to be said */
+    FRAME_PING = 1, /* both ways: sent when there is nothing else */
     /* To the agent. */
-    FRAME_SETUP, /* a piece of the description of the run */
-    FRAME_READY, /* to the agent: there was the last piece; from it: it is ready.
-                     Payload: "address\0port\0coordinator\0" */
+    FRAME_SETUP,  /* a part of the description of the run */
+    FRAME_READY,  /* to the agent: that was the last part; from it: it is
+                    ready. Payload: "address\0port\0coordinator\0" */
     FRAME_START,  /* start the workers: "address\0port\0coordinator\0" */
-    FRAME_SIGNAL, /* of the rank: one byte, the number */
+    FRAME_SIGNAL, /* send a signal to the rank: one byte, its number */
     FRAME_INPUT,  /* for rank 0; empty: its end */
     FRAME_NOTICE, /* the rank, of another host, has ended: 4 bytes of status */
-    FRAME_LEAVE,  /* all have ended well: what they left runs on */
+    FRAME_LEAVE,  /* all have ended well; processes that they left continue */
     /* From the agent. */
-    FRAME_REFUSED,    /* the run cannot begin: one byte, an exit code; the text
-                         went to standard error */
+    FRAME_REFUSED,    /* the run cannot begin: one byte, an exit code; the
+                         text is on standard error */
     FRAME_STARTED,    /* the rank: 4 bytes of its process id */
-    FRAME_OUTPUT,     /* of the rank */
+    FRAME_OUTPUT,     /* output of the rank */
     FRAME_ENDED,      /* the rank: 4 bytes of wait status */
-    FRAME_STOPPED,    /* the rank: one byte, the signal; 0: it goes on */
-    FRAME_INPUT_TAKEN /* 4 bytes: how many more of FRAME_INPUT are welcome */
+    FRAME_STOPPED,    /* the rank: one byte, the signal; 0: it continues */
+    FRAME_INPUT_TAKEN /* 4 bytes: how many more bytes of FRAME_INPUT are
+                         accepted */
 };
 
-/* Borrowed for the call that gives it. */
+/* Borrowed during the call. */
 struct frame {
     enum frame_kind kind;
     uint8_t stream;
@@ -69,17 +72,17 @@ struct frame {
 enum link_state {
     LINK_OPEN,
     LINK_ENDED,   /* nothing more will come */
-    LINK_DAMAGED, /* what came was no frame */
+    LINK_DAMAGED, /* what came was not a frame */
 };
 
-/* Zeroed memory with both descriptors is a fresh one. They do not block. */
+/* Zeroed except both descriptors: a new link. They do not block. */
 struct link {
     int in_fd;
     int out_fd;
     size_t n_in;
     size_t n_queued; /* bytes */
     size_t n_allocated;
-    size_t n_sent; /* of the frame at the head of the queue */
+    size_t n_sent; /* bytes sent of the first queued frame */
     char *queue;
     char in[16 * LINK_FRAME_MAX];
 };
@@ -87,30 +90,30 @@ struct link {
 typedef void
 frame_fn(void *owner, const struct frame *frame);
 
-/* Queue the frame and send what the other end takes now. Ends the process when
- * there is no memory for it. */
+/* Queue the frame and send what the other end takes now. Without memory the
+ * process ends. */
 void
 link_send(struct link *link, const struct frame *frame);
 
-/* A payload of any size, in frames of this kind. */
+/* Send a payload of any size, as frames of this kind. */
 void
 link_send_all(struct link *link,
               enum frame_kind kind,
               const char *bytes,
               size_t n_bytes);
 
-/* A frame whose payload is a number of 4 bytes. */
+/* Send a frame whose payload is a number of 4 bytes. */
 void
 link_send_number(struct link *link,
                  enum frame_kind kind,
                  uint32_t rank,
                  uint32_t number);
 
-/* write(2) that raises no signal where nobody reads. */
+/* write(2) that raises no signal if the reader is gone. */
 ssize_t
 link_write(int fd, const void *bytes, size_t n_bytes);
 
-/* The payload as a number; a shorter one is 0. */
+/* Return the payload as a number; 0 if it is shorter. */
 uint32_t
 frame_number(const struct frame *frame);
 
@@ -118,20 +121,20 @@ frame_number(const struct frame *frame);
 void
 link_flush(struct link *link);
 
-/* Read once what has come, and hand on whole frames. */
+/* Read once, and pass on complete frames. */
 enum link_state
 link_receive(struct link *link, frame_fn *on_frame, void *owner);
 
-/* Hand on whole frames that are in the buffer. */
+/* Pass on complete frames that are in the buffer. */
 enum link_state
 link_deliver(struct link *link, frame_fn *on_frame, void *owner);
 
-/* Closes what is open. */
+/* Close what is open. */
 void
 link_close(struct link *link);
 
-/* Pings, from a signal handler each LINK_PING_S, to at most HOST_LIST_MAX
- * descriptors of links. None may be closed while it is set. */
+/* Send pings from a signal handler every LINK_PING_S, on the descriptors of at
+ * most HOST_LIST_MAX links. Stop it before closing one. */
 void
 link_pings_start(void);
 void

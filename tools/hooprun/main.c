@@ -1,4 +1,4 @@
-/* hooprun/main.c - N workers, here or on other hosts, as one hoop job */
+/* hooprun/main.c - runs N workers, here or on other hosts, as one hoop job */
 
 #include <err.h>
 #include <errno.h>
@@ -21,10 +21,11 @@
 #include "variable.h"
 
 enum {
-    DESCRIPTORS_OTHER = 64, /* hooprun's own, generously */
+    DESCRIPTORS_OTHER = 64, /* for hooprun itself, more than it needs */
 };
 
-/* Two pipes, a process and a file for each worker may pass the usual soft limit of 1024. */
+/* Two pipes, a process and a file per worker may exceed the usual soft limit of
+ * 1024. */
 static void
 descriptors_raise(uint32_t n_workers)
 {
@@ -37,7 +38,7 @@ descriptors_raise(uint32_t n_workers)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Reserve the standard descriptors that are closed, so that nothing else gets
+/* Open the standard descriptors that are closed, so that other files do not get
  * their numbers. Writing to them fails as before. */
 static void
 descriptors_reserve(void)
@@ -51,7 +52,7 @@ descriptors_reserve(void)
         close(fd);
 }
 
-/* Whether workers are on another host than this one. */
+/* Return whether workers run on other hosts than this one. */
 static bool
 hosts_are_others(const struct options *options)
 {
@@ -62,8 +63,8 @@ hosts_are_others(const struct options *options)
     return false;
 }
 
-/* Of what the user's environment says, and the workers' will not. What a hooprun
- * around this one has set there is for its own worker. */
+/* Print which environment variables of the user do not apply to the workers.
+ * Those set by an outer hooprun are meant for its own worker. */
 static void
 overruled_tell(const struct options *options)
 {
@@ -114,7 +115,7 @@ run_with_supervisor(struct worker_setup *setup, struct outcome *out_outcome)
     return code;
 }
 
-/* A worker has failed by itself, and there is a restart left. */
+/* Return whether a worker has failed by itself and a restart is left. */
 static bool
 restart_is_due(const struct worker_setup *setup, const struct outcome *outcome)
 {
@@ -123,8 +124,8 @@ restart_is_due(const struct worker_setup *setup, const struct outcome *outcome)
            setup->n_restarts < setup->options->n_restarts;
 }
 
-/* The token of the coordinator that there is, for workers of other hosts, where
- * its file may not be. */
+/* Find the token of the given coordinator, for workers of other hosts, which
+ * may not have its file. */
 static bool
 token_find(struct worker_setup *setup)
 {
@@ -140,7 +141,7 @@ token_find(struct worker_setup *setup)
     return true;
 }
 
-/* Each time with a coordinator of its own, unless there is one. */
+/* Each run has its own coordinator, unless one was given. */
 static int
 run_in_agent(void *owner, const struct agent_front *front)
 {
@@ -199,7 +200,7 @@ main(int argc, char **argv)
         .master_address = "127.0.0.1",
         .input_fd = -1,
         .old_mask = &old_mask,
-        /* Where hooprun may write no more, write() says so. */
+        /* If hooprun may write no more, write() reports it. */
         .xfsz_action = signal(SIGXFSZ, SIG_IGN),
     };
     return agent_run(options.is_agent ? host_agent_run : run_in_agent, &setup,

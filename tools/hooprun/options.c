@@ -122,7 +122,7 @@ workers_parse(struct argp_state *state, const char *text)
     return n;
 }
 
-/* -np N is -n with the value p to getopt, and N is the argument behind it. */
+/* getopt reads -np N as -n with the value "p"; N is then the next argument. */
 static const char *
 workers_text(struct argp_state *state, const char *value)
 {
@@ -133,7 +133,7 @@ workers_text(struct argp_state *state, const char *value)
     return state->argv[state->next++];
 }
 
-/* Of both ways to name hosts, and of both at once. */
+/* Handle --hosts and --hostfile; using both is an error. */
 static void
 hosts_take(struct argp_state *state, int key, const char *text)
 {
@@ -167,8 +167,8 @@ export_take(struct argp_state *state, char *text)
                      "-x %s: it is not set; say -x %s=VALUE", text, text);
 }
 
-/* Where workers inherit it. ssh shall not: but what hoop reads hooprun's
- * coordinator reads, too. */
+/* Set the variable in the environment, from which workers inherit it. ssh must
+ * not get it, but hooprun's coordinator reads variables of hoop too. */
 static void
 exported_set(struct argp_state *state, const struct options *options)
 {
@@ -239,7 +239,7 @@ unset_fill(struct options *options)
                                : ON_EXIT_END;
 }
 
-/* Each host would look for it on itself. */
+/* A loopback address would mean a different host on each host. */
 static void
 coordinator_check(struct argp_state *state, const struct options *options)
 {
@@ -344,7 +344,7 @@ settings_print(void)
     free(rows);
 }
 
-/* Of the options for other hosts. */
+/* Handle the options for other hosts. */
 static error_t
 host_option_take(int key, char *value, struct argp_state *state)
 {
@@ -420,7 +420,7 @@ option_take(int key, char *value, struct argp_state *state)
         settings_print();
         exit(EXIT_SUCCESS);
     case ARGP_KEY_ARG:
-        /* The rest is the program's, options included. */
+        /* The rest belongs to the program, including options. */
         options->command = &state->argv[state->next - 1];
         state->next = state->argc;
         return 0;
@@ -445,7 +445,7 @@ options_parse(int argc, char **argv, struct options *out_options)
 
     *out_options = (struct options){.grace_s = 5, .style = OUTPUT_PREFIXED};
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, out_options);
-    /* It is for hooprun alone. */
+    /* It is only for hooprun. */
     unsetenv("HOOP_RSH");
     if (out_options->n_workers == 1 && !out_options->output &&
         out_options->hosts.n_hosts == 0)

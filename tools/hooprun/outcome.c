@@ -1,4 +1,5 @@
-/* hooprun/outcome.c - how the run ended: the first failure and the exit code */
+/* hooprun/outcome.c - the result of a run: the first failure and the exit
+ * code */
 
 #include "hooprun/outcome.h"
 

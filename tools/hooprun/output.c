@@ -1,4 +1,5 @@
-/* hooprun/output.c - the workers' lines on hooprun's own stdout and stderr */
+/* hooprun/output.c - prints the workers' lines on hooprun's stdout and
+ * stderr */
 
 #include "hooprun/output.h"
 
@@ -20,13 +21,13 @@
 
 enum {
     READ_MAX = 16 * 1024,
-    FEW_RANKS = 16, /* whose lines are all written */
-    TELL_S = 1,     /* of lines that were counted only */
+    FEW_RANKS = 16, /* up to this many ranks, all lines are written */
+    TELL_S = 1,     /* interval at which counted lines are reported */
     RANK_TEXT = HOST_NAME_BYTES + 24,
 };
 
-/* Once for stdout, stderr and the files. The run goes on: the workers' results
- * still count. */
+/* Reported once for stdout, stderr and the files. The run continues, since the
+ * workers' results still count. */
 static void
 failure_tell(struct output *output, int fd)
 {
@@ -44,8 +45,8 @@ failure_tell(struct output *output, int fd)
         warn("cannot write a file of --output");
 }
 
-/* Whether to write again after a write has failed. Whoever shares the file with
- * hooprun may have set it to O_NONBLOCK. */
+/* Return whether to repeat a write that has failed. Another process that shares
+ * the file may have set it to O_NONBLOCK. */
 static bool
 write_is_repeated(int fd)
 {
@@ -54,7 +55,7 @@ write_is_repeated(int fd)
     return errno == EINTR || errno == EAGAIN;
 }
 
-/* One writev(2) where possible: nobody else's line comes between. */
+/* If possible, one writev(2), so that no other line comes in between. */
 static void
 parts_write(struct output *output, int fd, struct iovec *parts, int n_parts)
 {
@@ -97,8 +98,8 @@ last_keep(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
     snprintf(line, OUTPUT_LAST_MAX, "%.*s", (int)n_bytes, bytes);
 }
 
-/* Where there are many ranks: what libhoop warns of, and, once one has failed,
- * whatever they complain about. Results, on stdout, are written always. */
+/* With many ranks, warnings of libhoop are counted and, after a failure, all
+ * lines on stderr. Results, on stdout, are always written. */
 static bool
 is_counted(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
 {
@@ -121,7 +122,8 @@ rank_describe(const struct output *output,
     snprintf(out_text, RANK_TEXT, host ? "%u (host %s)" : "%u", rank, host);
 }
 
-/* How many lines were counted in place of being written, and of whom. */
+/* Report how many lines were counted in place of being written, and of which
+ * ranks. */
 static void
 alike_tell(struct output *output)
 {
@@ -252,7 +254,7 @@ line_print(void *owner, enum line_kind kind, const char *bytes, size_t n_bytes)
         progress_draw(output);
 }
 
-/* -1: says on stderr why. */
+/* Return -1 on failure, after printing why to stderr. */
 static int
 file_open(const char *folder, uint32_t rank, int flags)
 {
@@ -320,7 +322,7 @@ output_init(struct output *output,
         pipe_init(&output->pipes[2 * i + 1], output, &workers[i],
                   STDERR_FILENO);
     }
-    /* Both streams of a rank end up in one file, which the first closes. */
+    /* Both streams of a rank share one file, which the first closes. */
     for (uint32_t i = 0; folder && i < n_workers; i++) {
         const int fd = file_open(folder, workers[i].rank, 0);
 
@@ -339,7 +341,7 @@ pipe_end(struct output_pipe *pipe)
     pipe->fd = -1;
 }
 
-/* False when nothing more is there now. */
+/* Return false if nothing more is available now. */
 static bool
 pipe_read(struct output_pipe *pipe)
 {

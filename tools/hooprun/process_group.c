@@ -5,11 +5,11 @@
  *      |\______SIGTERM, timeout____________________^ ^
  *       \______SIGINT, SIGHUP, SIGQUIT--> ASKED --grace
  *
- * In FAILING the survivors may still notice the loss and say what it means to
- * them; their own texts are worth more than ours. ASKED has passed on the signal
- * that hooprun got, ENDING has sent SIGTERM, KILLING SIGKILL. Each state ends
- * early when nobody is left, FAILING also when all who are left stand still: they
- * say nothing more.
+ * In FAILING the other workers may still notice the failure and print what it
+ * means to them, which is more useful than hooprun's texts. ASKED has passed on
+ * the signal that hooprun got, ENDING has sent SIGTERM, KILLING SIGKILL. Each
+ * state ends early when no worker is left. FAILING also ends when all that are
+ * left are stopped, since they print nothing more.
  */
 
 #include "hooprun/process_group.h"
@@ -30,9 +30,10 @@
 
 enum {
     FAILING_MS = 2000,
-    POLL_OTHERS = 2,  /* the signal descriptor and the front's */
-    KILLED_MS = 5000, /* until a host on which ranks were killed is given up */
-    TICK_MS = 1000,   /* with other hosts, whose silence has to be noticed */
+    POLL_OTHERS = 2,  /* the descriptor for signals and that of the front */
+    KILLED_MS = 5000, /* time after which a host with killed ranks is given
+                         up */
+    TICK_MS = 1000,   /* interval with other hosts, to notice their silence */
 };
 
 static const int64_t NEVER_MS = INT64_MAX;
@@ -53,7 +54,7 @@ process_group_mask(sigset_t *out_mask)
 
     sigemptyset(out_mask);
     sigaddset(out_mask, SIGCHLD);
-    /* nohup's wish; a descriptor of signals hears ignored ones, too. */
+    /* nohup's choice; a signal descriptor would receive ignored signals too. */
     for (size_t i = 0; i < sizeof(ignorable) / sizeof(ignorable[0]); i++) {
         if (!signal_is_ignored(ignorable[i]))
             sigaddset(out_mask, ignorable[i]);
@@ -68,13 +69,13 @@ void
 process_group_block(sigset_t *out_mask, sigset_t *out_old_mask)
 {
     /* If SIGCHLD was ignored when hooprun was started, the kernel would reap
-     * the workers, and neither their exit codes nor their ends be told. */
+     * the workers, and their exit codes would be lost. */
     signal(SIGCHLD, SIG_DFL);
     process_group_mask(out_mask);
     sigprocmask(SIG_BLOCK, out_mask, out_old_mask);
 }
 
-/* Wherever it runs. */
+/* On any host. */
 static void
 signal_send(const struct worker *worker, int number)
 {
@@ -100,7 +101,7 @@ process_group_end(struct process_group *process_group)
     process_group->phase_end_ms =
         now_ms() + (int64_t)process_group->options->grace_s * 1000;
     process_group_signal(process_group, SIGTERM);
-    /* Who is stopped could not obey. */
+    /* A stopped process could not react. */
     process_group_signal(process_group, SIGCONT);
 }
 
@@ -113,7 +114,7 @@ process_group_kill(struct process_group *process_group)
     process_group_signal(process_group, SIGKILL);
 }
 
-/* SIGKILL works at once, unless it did not get there. */
+/* SIGKILL works at once, unless it did not arrive. */
 static void
 hosts_give_up(struct process_group *process_group)
 {
@@ -141,7 +142,8 @@ process_group_cancel(struct process_group *process_group)
     process_group->n_running = 0;
 }
 
-/* Before all hosts are ready. False: the workers are started. */
+/* Cancel before all hosts are ready. Return false if the workers were
+ * started. */
 static bool
 process_group_cancel_early(struct process_group *process_group, int code)
 {
@@ -168,7 +170,7 @@ supervisor_lost(struct process_group *process_group)
         process_group_end(process_group);
 }
 
-/* It is reaped, here or on its host. */
+/* The worker was reaped, here or on its host. */
 static void
 worker_ended(struct process_group *process_group,
              struct worker *worker,
@@ -198,8 +200,8 @@ worker_reap(struct process_group *process_group, struct worker *worker)
     struct ending ending = {.rank = worker->rank, .pid = worker->pid};
 
     /*
-     * What a failed worker has started shall not outlive it. As long as it is
-     * not reaped, nobody else can own its group's number.
+     * Processes that a failed worker has started must not outlive it. Until it
+     * is reaped, its group's number cannot be reused.
      */
     siginfo_t ended = {0};
     waitid(P_PID, (id_t)worker->pid, &ended, WEXITED | WNOHANG | WNOWAIT);
@@ -282,7 +284,8 @@ remote_lost(void *owner, struct host *host, int code)
         return;
     output_clear_progress(&process_group->output);
     host_explain(host);
-    /* Others may have been started already: they end with their hosts. */
+    /* Workers on other hosts may have been started; they end with their
+     * hosts. */
     if (host_has_refused(host)) {
         process_group->start_code = code;
         process_group_cancel(process_group);
@@ -313,7 +316,7 @@ worker_find(struct process_group *process_group, pid_t pid)
     return NULL;
 }
 
-/* Whether there were any. */
+/* Return whether there were any. */
 static bool
 ends_reap(struct process_group *process_group)
 {
@@ -363,7 +366,7 @@ process_group_reap(struct process_group *process_group)
         process_group_end(process_group);
 }
 
-/* Time in which nothing runs is none of the deadlines'. */
+/* Time in which all are stopped does not count for deadlines. */
 static void
 process_group_suspend(struct process_group *process_group)
 {
@@ -381,7 +384,7 @@ deadline_move(int64_t *deadline_ms, int64_t by_ms)
         *deadline_ms += by_ms;
 }
 
-/* The coordinator first: it forgives what leases have run out meanwhile. */
+/* The coordinator first, since it renews leases that have run out meanwhile. */
 static void
 process_group_resume(struct process_group *process_group)
 {
@@ -405,7 +408,7 @@ process_group_pass_on(struct process_group *process_group,
 
     if (process_group->suspended_ms != NEVER_MS)
         process_group_resume(process_group);
-    /* The second time it is meant. */
+    /* A second signal kills at once. */
     if (process_group->phase >= PROCESS_GROUP_TERMINATING) {
         process_group_kill(process_group);
         return;
@@ -424,7 +427,7 @@ process_group_pass_on(struct process_group *process_group,
         now_ms() + (int64_t)process_group->options->grace_s * 1000;
     for (uint32_t i = 0; i < process_group->n_workers; i++) {
         const struct worker *worker = &process_group->workers[i];
-        /* The terminal has told its foreground group already. */
+        /* The terminal has already sent it to its foreground group. */
         const bool has_it = !worker->host && !worker->has_group &&
                             received->ssi_code == SI_QUEUE &&
                             received->ssi_int != 0;
@@ -480,7 +483,7 @@ deadlines_look(struct process_group *process_group)
         hosts_give_up(process_group);
 }
 
-/* Until the next deadline; -1: there is none. */
+/* Return the time until the next deadline; -1: there is none. */
 static int
 deadline_wait_ms(const struct process_group *process_group)
 {
@@ -508,7 +511,7 @@ wait_ms(const struct process_group *process_group)
                                                                 : wait;
 }
 
-/* hooprun was killed: nobody is left to be told anything. */
+/* hooprun was killed, so nothing is reported. */
 static void
 process_group_die(void)
 {
@@ -563,7 +566,7 @@ children_start(struct process_group *process_group,
     return status;
 }
 
-/* Their agents start the workers, once all of them are ready. */
+/* The agents start the workers when all of them are ready. */
 static enum hoop_status
 hosts_start(struct process_group *process_group,
             const struct worker_setup *setup)
@@ -636,7 +639,7 @@ process_group_deinit(struct process_group *process_group)
     free(process_group->polls);
 }
 
-/* Some workers could not be started: those that were go at once. */
+/* Some workers could not be started: kill those that were. */
 static int
 process_group_abandon(struct process_group *process_group,
                       enum hoop_status status)
@@ -653,7 +656,8 @@ process_group_abandon(struct process_group *process_group,
     return outcome_start_code(status);
 }
 
-/* What has left the process groups of its workers goes, too, unless all is well. */
+/* Also kill processes that have left their worker's process group, unless all
+ * went well. */
 static void
 process_group_finish(struct process_group *process_group)
 {

@@ -8,10 +8,10 @@
 #include "hooprun/worker.h"
 
 /*
- * Start the workers, forward their output, end all when one fails or hooprun
- * is asked to end. The signals of process_group_block() must be blocked. supervisor may be
- * NULL. *out_outcome is written if the workers could be started. Returns
- * hooprun's exit code.
+ * Start the workers, forward their output, and end all when one fails or
+ * hooprun is asked to end. The signals of process_group_block() must be
+ * blocked. supervisor may be NULL. *out_outcome is set if the workers could be
+ * started. Returns hooprun's exit code.
  */
 int
 process_group_run(struct worker_setup *setup,
@@ -22,8 +22,8 @@ process_group_run(struct worker_setup *setup,
 void
 process_group_mask(sigset_t *out_mask);
 
-/* Block the signals that process_group_run() reads, and have SIGCHLD sent even if it was
- * ignored. The former mask is for workers. */
+/* Block the signals that process_group_run() reads, and enable SIGCHLD even if
+ * it was ignored. Workers get the old mask. */
 void
 process_group_block(sigset_t *out_mask, sigset_t *out_old_mask);
 

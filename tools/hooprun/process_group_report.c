@@ -1,4 +1,5 @@
-/* hooprun/process_group_report.c - what hooprun says of failures, stops and limits */
+/* hooprun/process_group_report.c - prints failures, stops and limits of a
+ * run */
 
 #include <err.h>
 #include <stdio.h>
@@ -12,11 +13,12 @@
 #include "hooprun/process_group_state.h"
 
 enum {
-    FAR_LINES = 10, /* after which the first failure is told once more */
-    LATER_MAX = 4,  /* failures after the first that have a line each */
+    FAR_LINES = 10, /* after this many more lines the first failure is
+                       printed again */
+    LATER_MAX = 4,  /* later failures that are printed in a line each */
     LIST_MAX = 200,
     CAUSE_MAX = 4 * LIST_MAX,
-    /* What the coordinator knows it is asked for so long, and so often. */
+    /* For how long, and how often, the coordinator is asked for the cause. */
     CULPRIT_MS = 200,
     CULPRIT_LOOK_NS = 10 * 1000 * 1000,
 };
@@ -69,7 +71,7 @@ worker_is_stopped(const struct worker *worker, struct ending *out_stop)
     return true;
 }
 
-/* Who stands still, and whom the others have waited for. */
+/* Find a worker that is stopped and for which the others have waited. */
 static bool
 stopped_find(const struct process_group *process_group, struct ending *out_stop)
 {
@@ -119,8 +121,8 @@ silence_describe(const struct process_group *process_group, char text[LIST_MAX])
                     host_name(host), host_silent_ms(host) / 1e3);
 }
 
-/* Ahead of it for what it may have waited: "rank 2 (pid 43) is stopped (SIGSTOP);
- * rank 1 (pid 42) exited with code 1" */
+/* Prefixed by what it may have waited for: "rank 2 (pid 43) is stopped
+ * (SIGSTOP); rank 1 (pid 42) exited with code 1" */
 static void
 failure_describe(const struct process_group *process_group,
                  char text[CAUSE_MAX])
@@ -141,7 +143,7 @@ failure_describe(const struct process_group *process_group,
     outcome_describe(first, text + n, CAUSE_MAX - n);
 }
 
-/* What the rank said before it ended comes before what is said of its end. */
+/* Print what the rank wrote before its end first. */
 static void
 last_words_read(struct process_group *process_group, uint32_t rank)
 {
@@ -153,8 +155,8 @@ last_words_read(struct process_group *process_group, uint32_t rank)
     output_clear_progress(&process_group->output);
 }
 
-/* False: it is not known yet who gave up first, or how the one that failed was lost.
- */
+/* Return false if it is not known yet which rank gave up first, or how the
+ * failed one was lost. */
 static bool
 culprit_take(struct process_group *process_group,
              const struct hoop_control_roster *roster)
@@ -187,8 +189,8 @@ culprit_take(struct process_group *process_group,
     return true;
 }
 
-/* Others may have ended before the one they waited for, which gave up and writes its
- * traceback yet. */
+/* The rank that gave up first may still run, to write its traceback, when ranks
+ * that waited for it have ended. */
 static void
 culprit_find(struct process_group *process_group)
 {
@@ -260,7 +262,7 @@ later_sum_up(struct process_group *process_group)
     warnx("then %u more failed", process_group->n_later - LATER_MAX);
 }
 
-/* The lines of the others have moved the cause out of sight. */
+/* The lines of other ranks have scrolled the cause out of sight. */
 static void
 failure_repeat(struct process_group *process_group)
 {

@@ -1,7 +1,8 @@
 /*
- * hooprun/process_group_state.h - what process_group.c knows of a run, and what it says of it
+ * hooprun/process_group_state.h - state of a run, shared by the process_group
+ * files
  *
- * process_group_report.c has the sentences on standard error.
+ * process_group_report.c prints the sentences on standard error.
  */
 
 #ifndef HOOPRUN_PROCESS_GROUP_STATE_H
@@ -39,7 +40,8 @@ struct process_group {
     struct worker *workers;
     struct output output;
     struct outcome outcome;
-    struct ending culprit; /* for whom the first failed; no reason: itself */
+    struct ending culprit; /* the rank that caused the first failure; no
+                              reason: that one itself */
     char culprit_reason[PROCESS_GROUP_REASON_MAX];
     struct exit_report exit_report;
     struct hosts *hosts; /* NULL: all workers are children of this process */
@@ -47,35 +49,39 @@ struct process_group {
     enum process_group_phase phase;
     int64_t phase_end_ms;
     int64_t run_end_ms;
-    int64_t suspended_ms; /* since when all stand still */
+    int64_t suspended_ms; /* since when all are stopped */
     struct ends ends;
-    uint64_t n_lines_then; /* printed when the first failure was told */
-    uint32_t n_later;      /* failures after the first, of their own accord */
+    uint64_t n_lines_then; /* lines printed when the first failure was
+                              reported */
+    uint32_t n_later;      /* failures after the first that were not caused
+                              by signals of hooprun */
     int signal_fd;
     int front_fd;
-    struct pollfd *polls; /* POLL_OTHERS, then the pipes, then the hosts' */
+    struct pollfd *polls; /* POLL_OTHERS, then the pipes, then those of the
+                             hosts */
 };
 
-/* Whether all workers that run are stopped. */
+/* Return whether all workers that run are stopped. */
 bool
 process_group_is_stopped(const struct process_group *process_group);
 
-/* What is done ("killing") to those that did not end within the grace time. */
+/* Print what is done ("killing") to those that did not end within the grace
+ * time. */
 void
 process_group_report_kill(struct process_group *process_group,
                           const char *what);
 
-/* The first failure; before it who gave up and was waited for, whom the coordinator
- * knows, even where the process goes on for a while. */
+/* Print the first failure, and before it the rank that gave up and was waited
+ * for, if the coordinator knows one, even if that still runs. */
 void
 process_group_report_failure(struct process_group *process_group);
 
-/* One of several, where those that are left go on. */
+/* Print one of several failures, where the other workers continue. */
 void
 process_group_report_loss(struct process_group *process_group,
                           const struct ending *ending);
 
-/* Below the first, in the order of their ends. */
+/* Print a failure after the first, in the order in which workers end. */
 void
 process_group_report_later(struct process_group *process_group,
                            const struct ending *ending);
@@ -83,8 +89,8 @@ process_group_report_later(struct process_group *process_group,
 void
 process_group_report_timeout(struct process_group *process_group);
 
-/* At the end: how many more have failed, and once more the first, if the lines of
- * others have moved it out of sight. */
+/* At the end, print how many more have failed, and the first failure again if
+ * the lines of other ranks have scrolled it out of sight. */
 void
 process_group_report_end(struct process_group *process_group);
 

@@ -1,4 +1,4 @@
-/* hooprun/reach.c - addresses by which other hosts reach this one */
+/* hooprun/reach.c - finds addresses by which other hosts reach this one */
 
 #include "hooprun/reach.h"
 
@@ -17,7 +17,7 @@
 
 #include "clock_ms.h"
 
-/* Whether others can have a use for it. */
+/* Return whether other hosts may reach the address. */
 static bool
 address_is_global(const struct ifaddrs *entry)
 {
@@ -66,7 +66,7 @@ reach_listen(void)
     return listen;
 }
 
-/* With a comma ahead of all but the first. */
+/* Append host and port, after a comma unless the list is empty. */
 static void
 list_append(char list[static REACH_LIST_BYTES], const char *host, int port)
 {
@@ -119,11 +119,12 @@ struct attempt {
     const char *text; /* host:port */
     bool is_preferred;
     int fd;          /* -1: it has failed */
-    int error;       /* why */
-    const char *why; /* NULL: error says it */
+    int error;       /* why it has failed */
+    const char *why; /* why it has failed, as text; NULL: see error */
 };
 
-/* The host of "host:port" or "[host]:port"; NULL: that is none. */
+/* Return the host of "host:port" or "[host]:port"; NULL: it has neither
+ * form. */
 static const char *
 host_cut(const char *text, char out_host[static REACH_HOST_BYTES])
 {
@@ -137,7 +138,7 @@ host_cut(const char *text, char out_host[static REACH_HOST_BYTES])
     return colon + 1;
 }
 
-/* NULL: *out_why says why. */
+/* Return NULL on failure; *out_why says why. */
 static struct addrinfo *
 address_find(const char *text, int flags, const char **out_why)
 {
@@ -178,7 +179,8 @@ attempt_begin(struct attempt *attempt,
     attempt->fd = -1;
 }
 
-/* To all addresses of a name; how many attempts there are then. */
+/* Start connecting to all addresses of a name. Returns the new number of
+ * attempts. */
 static int
 attempts_begin(struct attempt *attempts,
                int n_attempts,
@@ -201,7 +203,7 @@ attempts_begin(struct attempt *attempts,
     return n_attempts;
 }
 
-/* Whether it is connected; otherwise it has failed. */
+/* Return whether it is connected; otherwise it has failed. */
 static bool
 attempt_end(struct attempt *attempt)
 {
@@ -215,7 +217,7 @@ attempt_end(struct attempt *attempt)
     return false;
 }
 
-/* The number of one that is connected; -1: none is. */
+/* Return the number of an attempt that is connected; -1: none is. */
 static int
 attempts_await(struct attempt *attempts, int n_attempts, int64_t end_ms)
 {
@@ -252,7 +254,7 @@ failure_text(const struct attempt *attempt)
     return attempt->fd >= 0 ? "no answer" : strerror(attempt->error);
 }
 
-/* Once where several addresses of a name fail alike. */
+/* If several addresses of a name fail for the same reason, it is given once. */
 static void
 failures_describe(const struct attempt *attempts,
                   int n_attempts,

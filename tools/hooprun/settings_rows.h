@@ -1,7 +1,7 @@
 /*
- * hooprun/settings_rows.h - what workers can be told
+ * hooprun/settings_rows.h - the settings of workers, for the help text
  *
- * docs/man/settings_man.c makes the rows of the table of all settings.
+ * docs/man/settings_man.c generates the rows from the table of all settings.
  */
 
 #ifndef HOOPRUN_SETTINGS_ROWS_H
@@ -12,7 +12,7 @@ struct settings_row {
     const char *help;
 };
 
-/* Up to one without a variable. */
+/* The last one has no variable. */
 extern const struct settings_row settings_rows[];
 
 #endif

@@ -1,4 +1,4 @@
-/* hooprun/stream.c - the bytes of one pipe, cut into lines */
+/* hooprun/stream.c - splits the bytes of a pipe into lines */
 
 #include "hooprun/stream.h"
 
@@ -7,7 +7,7 @@
 /* "Erase to the end of the line", with which progress lines often begin. */
 static const char erase[] = "\033[K";
 
-/* How many bytes at the beginning only erase. */
+/* Return how many bytes at the beginning only erase. */
 static size_t
 erase_span(const struct stream *stream)
 {
@@ -63,7 +63,7 @@ stream_feed(struct stream *stream,
     for (size_t i = 0; i < n_bytes; i++)
         byte_feed(stream, bytes[i], on_line, owner);
 
-    /* A progress line is shown when it is written, not when it is replaced. */
+    /* A progress line is shown when written, not when replaced. */
     const bool is_shown = stream->in_progress || stream->has_return;
     if (is_shown && stream->n_bytes > 0)
         line_emit(stream, LINE_PROGRESS, on_line, owner);

@@ -1,8 +1,8 @@
 /*
- * hooprun/stream.h - the bytes of one pipe, cut into lines
+ * hooprun/stream.h - splits the bytes of a pipe into lines
  *
- * A line ends with \n or \r\n. What a lone \r ends or begins is a progress
- * line: a state that the next one replaces.
+ * A line ends with \n or \r\n. A line that ends or begins with a single \r is a
+ * progress line, which the next one replaces.
  */
 
 #ifndef HOOPRUN_STREAM_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 enum {
-    STREAM_LINE_MAX = 64 * 1024, /* longer lines are cut in pieces */
+    STREAM_LINE_MAX = 64 * 1024, /* longer lines are split */
 };
 
 enum line_kind {
@@ -20,14 +20,14 @@ enum line_kind {
     LINE_PROGRESS,
 };
 
-/* bytes are without their ending, and valid for the call. */
+/* bytes do not include the line's end, and are valid during the call. */
 typedef void
 line_fn(void *owner, enum line_kind kind, const char *bytes, size_t n_bytes);
 
-/* Zeroed memory is an empty stream. */
+/* Zeroed: an empty stream. */
 struct stream {
-    bool has_return;  /* the last byte was \r: \n may follow */
-    bool in_progress; /* the current line began after a lone \r */
+    bool has_return;  /* the last byte was \r, and \n may follow */
+    bool in_progress; /* the current line began after a single \r */
     size_t n_bytes;
     char bytes[STREAM_LINE_MAX];
 };
@@ -39,7 +39,7 @@ stream_feed(struct stream *stream,
             line_fn *on_line,
             void *owner);
 
-/* The pipe has ended: what is left is a line. */
+/* The pipe has ended: the rest is a line. */
 void
 stream_end(struct stream *stream, line_fn *on_line, void *owner);
 

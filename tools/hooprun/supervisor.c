@@ -1,4 +1,4 @@
-/* hooprun/supervisor.c - the embedded coordinator, in a process of its own */
+/* hooprun/supervisor.c - runs the embedded coordinator in its own process */
 
 #include "hooprun/supervisor.h"
 
@@ -52,7 +52,7 @@ report_write(int fd, char kind, const char *text)
     close(fd);
 }
 
-/* The supervisor's own life: listen, report, wait for the end of stop_fd. */
+/* Runs in the supervisor: listen, report, wait for the end of stop_fd. */
 static void
 supervisor_serve(const char *token,
                  const char *listen,
@@ -84,7 +84,7 @@ supervisor_serve(const char *token,
     _exit(EXIT_SUCCESS);
 }
 
-/* Read to the end: the supervisor closes the pipe after its one report. */
+/* Read to the end; the supervisor closes the pipe after its only report. */
 static size_t
 report_read(int fd, char report[static REPORT_MAX])
 {
@@ -103,7 +103,8 @@ report_read(int fd, char report[static REPORT_MAX])
 static void
 supervisor_begin(pid_t parent)
 {
-    /* Out of the terminal's foreground group: Ctrl-C is for the workers. */
+    /* Leave the terminal's foreground group, since Ctrl-C is for the
+     * workers. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)

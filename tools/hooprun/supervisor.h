@@ -1,8 +1,8 @@
 /*
- * hooprun/supervisor.h - the embedded coordinator, in a process of its own
+ * hooprun/supervisor.h - runs the embedded coordinator in its own process
  *
- * The coordinator has threads, and hooprun forks: a process of its own keeps
- * the two apart whatever the order. It ends with hooprun, however that ends.
+ * The coordinator has threads, and hooprun forks; separate processes avoid any
+ * conflict. The coordinator ends with hooprun, however that ends.
  */
 
 #ifndef HOOPRUN_SUPERVISOR_H
@@ -23,21 +23,20 @@ struct supervisor {
     char address[SUPERVISOR_ADDRESS_MAX];
 };
 
-/* A token nobody can guess, as text. */
+/* Make a random token, as text. */
 HOOP_NODISCARD enum hoop_status
 supervisor_token(char out_token[static SUPERVISOR_TOKEN_MAX]);
 
 /*
- * Fork it, wait until it listens, on "127.0.0.1:0" say. Says on stderr what failed.
- *
- * Handle: HOOP_E_UNAVAILABLE.
+ * Fork it and wait until it listens, for example on "127.0.0.1:0". Prints
+ * errors to stderr. Handle: HOOP_E_UNAVAILABLE.
  */
 HOOP_NODISCARD enum hoop_status
 supervisor_start(const char *token,
                  const char *listen,
                  struct supervisor *out_supervisor);
 
-/* Ask it to end and wait for that. Repeatable. */
+/* Ask it to end and wait for that. May be repeated. */
 void
 supervisor_stop(struct supervisor *supervisor);
 

@@ -1,9 +1,9 @@
 /*
- * hooprun/worker.c - fork, prepare, exec
+ * hooprun/worker.c - starts worker processes: fork, prepare, exec
  *
- * A worker leads a process group, so that what it starts is ended with it.
- * The one exception is rank 0 on a terminal: only the terminal's foreground
- * group may read it, so rank 0 is in hooprun's.
+ * A worker leads a process group, so that what it starts is ended with it. The
+ * exception is rank 0 on a terminal: only the terminal's foreground group may
+ * read it, so rank 0 stays in hooprun's group.
  */
 
 #include "hooprun/worker.h"
@@ -24,10 +24,10 @@
 struct pipes {
     int out[2];
     int err[2];
-    int failure; /* of all that are started together; closed by exec */
+    int failure; /* shared by all workers started together; closed by exec */
 };
 
-/* What a child writes there that could not exec. */
+/* What a child writes to it if exec fails. */
 struct exec_failure {
     bool is_of_folder;
     int error;
@@ -69,7 +69,7 @@ number_set(const char *name, uint32_t value)
     setenv(name, text, 1);
 }
 
-/* Of the options; the last node may have fewer ranks. */
+/* The node of a rank by the options; the last node may have fewer ranks. */
 static struct worker_node
 node_of(const struct options *options, uint32_t rank)
 {
@@ -97,7 +97,7 @@ node_set(uint32_t number)
     setenv("HOOP_NODE", node, 1);
 }
 
-/* What programs read that torchrun or mpirun started so far. */
+/* Set the variables of torchrun and mpirun that programs read. */
 static void
 others_set(const struct worker_setup *setup,
            uint32_t rank,
@@ -125,7 +125,7 @@ others_set(const struct worker_setup *setup,
     }
     setenv("MASTER_ADDR", setup->master_address, 1);
     setenv("MASTER_PORT", setup->master_port, 1);
-    /* As torchrun does: each would take all processors. */
+    /* As torchrun does; otherwise each would use all processors. */
     if (n_workers > 1)
         setenv("OMP_NUM_THREADS", "1", 0);
 }
@@ -176,7 +176,7 @@ group_wanted(uint32_t rank)
     return rank != 0 || !isatty(STDIN_FILENO);
 }
 
-/* In the child. Does not return. */
+/* Runs in the child. Does not return. */
 static void
 exec_fail(const struct pipes *pipes, bool is_of_folder)
 {
@@ -187,7 +187,7 @@ exec_fail(const struct pipes *pipes, bool is_of_folder)
     _exit(OUTCOME_EXIT_NOT_FOUND);
 }
 
-/* In the child. Does not return. */
+/* Runs in the child. Does not return. */
 static void
 worker_become(const struct worker_setup *setup,
               uint32_t rank,
@@ -203,8 +203,8 @@ worker_become(const struct worker_setup *setup,
         exec_fail(pipes, true);
     environment_set(setup, rank);
     descriptors_set(pipes, rank, setup->input_fd);
-    /* Shells have what they start in the background ignore these two, since the
-     * terminal's are not for it. hooprun passes on what is meant. */
+    /* Shells make their background processes ignore these two, since the
+     * terminal's signals are not for them. hooprun passes on the right ones. */
     signal(SIGINT, SIG_DFL);
     signal(SIGQUIT, SIG_DFL);
     signal(SIGXFSZ, setup->xfsz_action);
@@ -267,7 +267,7 @@ worker_fork(const struct worker_setup *setup,
     return HOOP_OK;
 }
 
-/* Until all that were forked have been executed, or have ended. */
+/* Wait until all forked children have executed the program, or have ended. */
 static enum hoop_status
 exec_await(const struct worker_setup *setup, int fd)
 {
@@ -283,8 +283,8 @@ exec_await(const struct worker_setup *setup, int fd)
     return status;
 }
 
-/* Nobody waits for one to be executed before the next is forked: on a busy host
- * the first ones would wait for the last. */
+/* Do not wait for one exec before the next fork: on a busy host the first
+ * workers would wait for the last ones. */
 static enum hoop_status
 workers_fork(const struct worker_setup *setup,
              uint32_t first_rank,
