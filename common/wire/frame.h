@@ -30,7 +30,8 @@ enum frame_kind {
                              payload is text */
     FRAME_HEARTBEAT = 7,
     FRAME_GOODBYE = 8, /* the sender leaves in good order */
-    FRAME_SPREAD = 9,  /* what follows uses total connections; no payload */
+    FRAME_SPREAD = 9,  /* what follows may be spread over total connections;
+                          no payload */
 };
 
 enum frame_flag {
@@ -38,12 +39,13 @@ enum frame_flag {
     FRAME_EAGER = 2,     /* sent without a grant; takes 128 + stored bytes of
                             the window */
     FRAME_WITHDRAWN = 4, /* ANNOUNCE: the message will not come; HEARTBEAT:
-                            it is gone */
+                            comm is gone */
     FRAME_ASKS = 8,      /* HEARTBEAT: asks whether this operation was called */
     FRAME_ENDED = 16,    /* HEARTBEAT: yes, and it has ended well */
-    FRAME_BUSY = 32,     /* HEARTBEAT: no, but a call is in progress, or none
-                            was asked about */
-    FRAME_CHECKED = 64,  /* the sender's ranks first agree on the call */
+    FRAME_BUSY = 32,     /* HEARTBEAT: no; call is what is in progress
+                            instead, or 0 */
+    FRAME_CHECKED = 64,  /* the ranks agree on each collective before they
+                            begin it */
     FRAME_TENSOR = 128,  /* MESSAGE, or ANNOUNCE of one: wire/frame_tensor.h */
 };
 

@@ -62,8 +62,9 @@ agent_has_ended(pid_t agent, int *out_code)
     return true;
 }
 
-/* Return whether a shell can continue a process that is stopped here. If none
- * can, the kernel does not stop it, but it counts the agent as such a shell. */
+/* Return whether a shell can continue a process that is stopped here. The
+ * kernel never stops a process that no shell could continue, but it takes the
+ * agent for a shell, so this is checked here. */
 static bool
 front_has_shell(void)
 {

@@ -28,8 +28,8 @@ number_add(FILE *file, const char *name, uint32_t value)
     fputc('\0', file);
 }
 
-/* Return whether to pass on a variable: not one that the agent sets for its
- * workers, or that belongs to one host. */
+/* Return whether to pass on a variable: one of HOOP_, except those that are set
+ * anew for a worker or belong to one host. */
 static bool
 variable_is_passed(const char *variable, size_t n_name)
 {

@@ -133,7 +133,7 @@ workers_text(struct argp_state *state, const char *value)
     return state->argv[state->next++];
 }
 
-/* Handle --hosts and --hostfile; using both is an error. */
+/* Add the hosts of --hosts or --hostfile, which may be combined. */
 static void
 hosts_take(struct argp_state *state, int key, const char *text)
 {
@@ -167,8 +167,9 @@ export_take(struct argp_state *state, char *text)
                      "-x %s: it is not set; say -x %s=VALUE", text, text);
 }
 
-/* Set the variable in the environment, from which workers inherit it. ssh must
- * not get it, but hooprun's coordinator reads variables of hoop too. */
+/* Set variables in hooprun's environment, from which workers inherit them. With
+ * other hosts only HOOP_ ones are set, which hooprun's coordinator reads too;
+ * ssh must not get the others. */
 static void
 exported_set(struct argp_state *state, const struct options *options)
 {

@@ -53,8 +53,8 @@ struct process_group {
     struct ends ends;
     uint64_t n_lines_then; /* lines printed when the first failure was
                               reported */
-    uint32_t n_later;      /* failures after the first that were not caused
-                              by signals of hooprun */
+    uint32_t n_later;      /* failures after the first, before hooprun ended
+                              the workers */
     int signal_fd;
     int front_fd;
     struct pollfd *polls; /* POLL_OTHERS, then the pipes, then those of the
