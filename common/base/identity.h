@@ -2,8 +2,8 @@
  * base/identity.h - the public identity of a member, derived from its
  * incarnation
  *
- * Whoever knows a member's incarnation can act for it at the coordinator, so
- * only the member and the coordinator know it. Peers and operators see the
+ * A client that knows a member's incarnation can act for it at the coordinator,
+ * so only the member and the coordinator know it. Peers and operators see the
  * identity, from which the incarnation cannot be recovered.
  */
 

@@ -257,7 +257,7 @@ enum {
     /* Planned redistributions that a mesh keeps. */
     LIMIT_CACHED_PLANS = 32,
 
-    /* The coordinator's HTTP port: probes and scrapers, nobody else. */
+    /* The coordinator's HTTP port, which only probes and scrapers use. */
     LIMIT_HTTP_HEADERS = 8 * 1024,
     LIMIT_HTTP_BODY = 1024,
     /* Time limit of a connection, and their number, which is part of

@@ -19,8 +19,8 @@ enum process_state
 process_look(uint32_t pid);
 
 /* Return whether /proc as mounted here shows all processes of this namespace to
- * everybody, so that one it does not show has ended. False if it may hide some,
- * or if that is unknown. Thread: any. */
+ * every user, so that a process it does not show has ended. False if it may
+ * hide some, or if that is unknown. Thread: any. */
 bool
 process_shows_all(void);
 

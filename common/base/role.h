@@ -1,10 +1,10 @@
 /*
  * base/role.h - roles of a coordinator's clients, and their tokens
  *
- * There is one secret, the token of the job: whoever knows it is a worker and
- * may do everything. The tokens of the other roles are derived from it. So
- * whoever knows the secret knows all tokens, none of them reveals the secret or
- * another token, and nothing else has to be stored or distributed.
+ * There is one secret, the token of the job. A client that knows it is a worker
+ * and may do everything. The tokens of the other roles are derived from it, so
+ * nothing else has to be stored or distributed. None of them reveals the secret
+ * or another token.
  *
  * Roles are ordered: a lower value may do everything that a higher one may.
  */

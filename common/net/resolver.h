@@ -36,9 +36,9 @@ resolver_start(struct loop *loop,
 
 /*
  * As address_resolve_all(), for a thread that may be interrupted meanwhile
- * (base/interrupt.h). Runs the loop, which nobody else may be running; not
- * needed for numeric addresses.
- * Handle: as address_resolve_all(), and HOOP_E_CANCELLED.
+ * (base/interrupt.h). Runs the loop, which must not be running on another
+ * thread. Not needed for numeric addresses. Handle: as address_resolve_all(),
+ * and HOOP_E_CANCELLED.
  */
 enum hoop_status
 resolver_wait(struct loop *loop,

@@ -24,7 +24,7 @@
 
 enum {
     /* A vanished host is noticed after about a minute of silence. Heartbeats
-     * are faster; this covers connections that nobody waits for. */
+     * are faster; this covers connections on which nothing is awaited. */
     KEEPALIVE_IDLE_S = 30,
     KEEPALIVE_INTERVAL_S = 10,
     KEEPALIVE_COUNT = 3,
@@ -365,8 +365,8 @@ socket_connected(int fd)
         return error_raise(HOOP_E_UNAVAILABLE, "cannot connect: %s",
                            strerror(ENOTCONN));
 
-    /* TCP connects a socket to itself if nobody listens on an ephemeral port of
-     * this host. */
+    /* TCP connects a socket to itself if no socket listens on an ephemeral port
+     * of this host. */
     if (address_same_host(&local, &peer) &&
         address_port(&local) == address_port(&peer))
         return error_raise(HOOP_E_UNAVAILABLE, "cannot connect: %s",

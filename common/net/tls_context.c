@@ -1,10 +1,10 @@
 /*
- * net/tls_context.c - whom to trust: certificates or a key
+ * net/tls_context.c - decides which peers to trust: by certificates or a key
  *
  * The key of a connection is the context's, hashed with the identity that the
  * client sends. It enters TLS 1.3 as an external pre-shared key together with
- * an ephemeral key exchange: whoever learns the key later cannot read earlier
- * traffic.
+ * an ephemeral key exchange, so an attacker that learns the key later cannot
+ * read earlier traffic.
  */
 
 #include "net/tls_context.h"
@@ -394,7 +394,7 @@ belief_load(struct tls_context *context, const struct tls_options *options)
     return key_load(context, options);
 }
 
-/* Sessions are not resumed: tickets would arrive when nobody reads. */
+/* Sessions are not resumed: tickets would arrive when no read is pending. */
 static bool
 ssl_configure(SSL_CTX *ssl)
 {

@@ -1,7 +1,7 @@
 /*
  * rpc/coordinator_connection.c - the coordinator's end of a client's connection
  *
- * coordinator_connection_reply() calls nobody back: what the socket does not
+ * coordinator_connection_reply() makes no callbacks: what the socket does not
  * accept at once is written in a later turn of the loop.
  */
 

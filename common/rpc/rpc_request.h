@@ -53,8 +53,8 @@ rpc_request_create(struct rpc_server *server,
 void
 rpc_request_free(struct rpc_request *request);
 
-/* Set the exchange over which the client asked, for the first time or again. A
- * former exchange, whose reply nobody reads any more, is dropped. Takes
+/* Set the exchange over which the client asked, for the first time or again.
+ * The former exchange is dropped; its reply is not read any more. Takes
  * exchange. */
 void
 rpc_request_attach(struct rpc_request *request,

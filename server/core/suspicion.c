@@ -316,8 +316,8 @@ unheard_find(const struct job *job, uint32_t rank, struct host_ranks *unheard)
     return why;
 }
 
-/* Describe a rank that nobody complains of but that hears fewer ranks than the
- * others do. */
+/* Describe a rank of which no other rank complains, but that hears fewer ranks
+ * than the others do. */
 static void
 deafness_describe(struct text_buffer *reason,
                   const struct job *job,

@@ -250,7 +250,8 @@ times_write(const struct metrics *metrics, FILE *out)
 void
 metrics_write(struct metrics *metrics, FILE *out)
 {
-    /* Write from a copy, so that a slow stream holds the lock of nobody. */
+    /* Write from a copy, so that no lock is held while a slow stream is
+     * written. */
     CLEANUP(free) struct metrics *copy = malloc(sizeof(*copy));
     if (!copy)
         return;
