@@ -111,8 +111,8 @@ fault_cell_absence(const struct fault_cell *cell)
     const enum fault_kind kind = cell->fault->kind;
 
     if (kind == FAULT_KIND_LEAVE && strcmp(cell->call.name, "sendrecv") == 0)
-        return "one half of it is given up for the other, and who waits for "
-               "that hears of it as of a send that was given up";
+        return "one half of it is given up for the other, and a rank that "
+               "waits for that half is told that a send was given up";
     if (kind == FAULT_KIND_DIFFER && (cell->call.parts & FAULT_CALL_MESSAGES))
         return "a message that nobody sends is late, and differs from nothing";
     return NULL;

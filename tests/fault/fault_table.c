@@ -195,15 +195,16 @@ load_write(unsigned lenience, FILE *out)
             out,
             "This time the machine was\nbusy (its load average was %.0f at "
             "the end), and %u times the promised 100\nand 200 + 250 ms were "
-            "allowed: what failed may only have been late, or taken for "
-            "frozen.\n"
+            "allowed: a call that failed may only have been late, or its rank "
+            "was\ntaken for frozen.\n"
             "\n",
             load, lenience);
     else
-        fprintf(out,
-                "This time it was: its load average was %.1f at the\nend, "
-                "of the cells themselves.\n\n",
-                load);
+        fprintf(
+            out,
+            "This time it was quiet: the load\naverage at the end was %.1f, "
+            "from the cells themselves.\n\n",
+            load);
 }
 
 void
@@ -221,16 +222,16 @@ fault_table_document(const struct fault_table *table,
         out,
         "# The fault matrix\n\n"
         "One rank fails in one of %u calls: all collectives, and messages.\n"
-        "Every rank that is left must return, with the same culprit and the\n"
-        "same reason, and no result may be wrong; then those that are left\n"
-        "shrink the world's communicator, and a sum of all of them is\n"
-        "compared element by element. Times are from the fault until the\n"
-        "last rank knew, in ms; the failure timeout is 200 ms. An entry is\n"
-        "`calls that passed · slowest`; behind a + are those in which the\n"
-        "culprit sends no such piece, behind a ! those that failed.\n\n"
+        "Every other rank must return with the same culprit and the same\n"
+        "reason, and no result may be wrong. Then the survivors shrink the\n"
+        "communicator of the world, and a sum over all of them is compared\n"
+        "element by element. Times are from the fault until the last rank\n"
+        "knew, in ms; the failure timeout is 200 ms. An entry is\n"
+        "`calls that passed · slowest`. A + precedes the calls in which the\n"
+        "culprit sends no such piece, and a ! the calls that failed.\n\n"
         "`build/tests/fault/fault_matrix --all --jobs 3 --document\n"
-        "docs/fault-matrix.md` writes this page; `--seconds N` lets it end\n"
-        "earlier, `--strict` is for a quiet machine. ",
+        "docs/fault-matrix.md` writes this page. `--seconds N` ends it\n"
+        "earlier, and `--strict` is for a quiet machine. ",
         fault_n_calls());
     load_write(lenience, out);
     fault_table_write(table, out);
@@ -239,11 +240,11 @@ fault_table_document(const struct fault_table *table,
     fprintf(
         out,
         "\n## What is not there\n\n"
-        "What happens to a frame happens to the first, second or third that\n"
-        "the rank sends in its call. Where it sends fewer, as a leaf of a\n"
+        "A fault of a frame happens to the first, second or third frame that\n"
+        "the rank sends in its call. If the rank sends fewer, as a leaf of a\n"
         "tree does, or one of two ranks in a barrier, there is nothing to\n"
-        "break, and the call must be right. Over shm most collectives send\n"
-        "no frames: their ranks post to a hall.\n\n");
+        "break, and the call must succeed. Over shm most collectives send no\n"
+        "frames: their ranks use a shared region.\n\n");
     absences_write(table, out);
     fclose(out);
 }
@@ -264,18 +265,18 @@ fault_table_append(const struct fault_table *table,
             out,
             "\n## Over a bad network\n\n"
             "`tests/fault/fault_matrix_network.py` gives each rank a network\n"
-            "namespace; its `--help` says how much is lost there and how long "
-            "a\n"
-            "round trip takes. The failure timeout is the default, which "
-            "knows\n"
-            "the network. Allowed are %u ms, and %u + %u ms for a silence.\n\n",
+            "namespace. Its `--help` says how many packets are lost there\n"
+            "and how long a round trip takes. The failure timeout is the\n"
+            "default, which adapts to the network. The limits are %u ms, and\n"
+            "%u + %u ms for a silence.\n\n",
             lab->crash_ms, lab->failure_timeout_ms, lab->slack_ms);
     else
-        fprintf(out,
-                "\n## In PID namespaces\n\n"
-                "With `--own-pids` no rank sees another's process, as in "
-                "containers\n"
-                "on one host: a death has 250 ms there, without proof.\n\n");
+        fprintf(
+            out,
+            "\n## In PID namespaces\n\n"
+            "With `--own-pids` no rank sees the process of another, as in\n"
+            "containers on one host. A death has no proof there, so it may\n"
+            "take 250 ms.\n\n");
     fault_table_write(table, out);
     fclose(out);
 }
