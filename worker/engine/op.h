@@ -337,7 +337,7 @@ shm_direct_publish(const struct op *op, uint8_t *line);
 enum hoop_status
 shm_direct_run(struct op *op, size_t *out_n_fetched);
 
-/* inline_collective.c */
+/* inline.c */
 
 /* Create the cached operation of a context with a shared region. Returns NULL
  * if there is no memory. */

@@ -1,5 +1,5 @@
 /*
- * tests/unit/worker/engine/inline_message_test.c - engine/inline_message.c
+ * tests/unit/worker/engine/inline_message_test.c - engine/inline.c
  *
  * Whichever way a message goes, it is the same one: so each side goes either way
  * in turns, and the turns differ.
