@@ -23,7 +23,6 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "engine/message_op.h"
 #include "engine/state.h"
 #include "fault/fault.h"
 #include "transport/shm_region.h"

@@ -396,8 +396,32 @@ chain_advance(struct op *op, bool *out_is_complete);
 enum hoop_status
 chain_finish(struct op *op);
 
-/* receive_allocation.c: received tensors and objects whose memory hoop
- * allocates. */
+/* message_op.c */
+
+bool
+message_is_receive(const struct engine_message *message);
+
+/* Returns the label that the message's frames carry. */
+struct flow_label
+message_label(const struct comm_context *context,
+              const struct engine_message *message);
+
+/* Return the message as the transport's send or receive request, without its
+ * number and owner. label is borrowed. */
+struct send_request
+message_outflow(const struct comm_context *context,
+                const struct engine_message *message,
+                const struct flow_label *label);
+struct recv_request
+message_inflow(const struct comm_context *context,
+               const struct engine_message *message,
+               const struct flow_label *label);
+
+/* Returns an operation for message that can be submitted; only a send's number
+ * is missing. Returns NULL if there is no memory. Thread: any. */
+struct op *
+message_take(struct comm_context *context,
+             const struct engine_message *message);
 
 /* Returns whether receives of that call name hand out allocated memory. */
 static inline bool
@@ -406,9 +430,6 @@ receive_allocation_is_of(uint32_t name)
     return name == CALL_RECV_ANY_TENSOR || name == CALL_RECV_OBJECT;
 }
 
-/* The receive op will hand out what it receives where message says. */
-void
-receive_allocation_expect(struct op *op, const struct engine_message *message);
 /* The message has been matched, whatever its size: allocate memory for it, or
  * end op and tell the sender. */
 void

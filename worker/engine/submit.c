@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "engine/context_command.h"
-#include "engine/message_op.h"
 #include "engine/residual.h"
 #include "engine/state.h"
 #include "engine/wait_diagnosis.h"

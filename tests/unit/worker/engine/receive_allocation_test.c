@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/receive_allocation_test.c - engine/receive_allocation.c */
+/* tests/unit/worker/engine/receive_allocation_test.c - engine/message_op.c */
 
 #include <stdlib.h>
 #include <string.h>
