@@ -495,30 +495,9 @@ mismatch_early(struct op *op);
 bool
 mismatch_surplus(struct op *op);
 
-/* shortage.c, by the progress owner: act on the control thread's notice of a
- * shortage. */
-void
-shortage_take(struct engine *engine, const struct notice *notice);
-/* Set this thread's last error to say that there is no connection to rank. */
-enum hoop_status
-shortage_raise(const struct engine *engine, uint32_t rank);
-/* frame says that a send of one rank to another has failed. */
-void
-shortage_came(struct engine *engine,
-              uint32_t peer,
-              const struct frame *frame,
-              const char *text);
-/* op is beginning. If it receives a message whose send is known to have failed,
- * it ends; returns whether it did. */
-bool
-shortage_refuse(struct op *op);
-/* Forget the failed sends of a context that ends. */
-void
-shortage_forget(struct comm_context *context);
-
-/* receive_mismatch.c, by the progress owner: the receive op has been matched
- * with the message that frame begins (and tensor describes, if it is one) but
- * cannot take it. The receive and the send end. */
+/* The receive op has been matched with the message that frame begins (and
+ * tensor describes, if it is one) but cannot take it. The receive and the send
+ * end. */
 
 /* The message is not what op expects. */
 void
@@ -543,6 +522,27 @@ receive_mismatch_stray(struct engine *engine,
                        uint32_t peer,
                        const struct frame *frame,
                        const struct frame_tensor *tensor);
+
+/* shortage.c, by the progress owner: act on the control thread's notice of a
+ * shortage. */
+void
+shortage_take(struct engine *engine, const struct notice *notice);
+/* Set this thread's last error to say that there is no connection to rank. */
+enum hoop_status
+shortage_raise(const struct engine *engine, uint32_t rank);
+/* frame says that a send of one rank to another has failed. */
+void
+shortage_came(struct engine *engine,
+              uint32_t peer,
+              const struct frame *frame,
+              const char *text);
+/* op is beginning. If it receives a message whose send is known to have failed,
+ * it ends; returns whether it did. */
+bool
+shortage_refuse(struct op *op);
+/* Forget the failed sends of a context that ends. */
+void
+shortage_forget(struct comm_context *context);
 
 /* state_query.c, by the progress owner. */
 
