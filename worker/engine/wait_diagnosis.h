@@ -86,22 +86,10 @@ op_awaited_rank(const struct op *op);
 void
 op_describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT]);
 
-enum {
-    TIME_TEXT_MAX = 96
-};
-
-/* Returns which setting gave op its time limit: "HOOP_TIMEOUT". */
-const char *
-op_deadline_origin(const struct op *op);
-/* Describe how much time has passed: "0.310 s of the 600 s that HOOP_TIMEOUT
- * allows". */
-void
-op_describe_time(const struct op *op, char text[TIME_TEXT_MAX]);
-/* Append both to op's text, after the reason of its failure. */
+/* Append whom op waited for and how long to its text, after the reason of its
+ * failure. */
 void
 op_add_wait(struct op *op, const struct failure_notice *failure_notice);
-
-/* straggler.c. */
 
 /* Set when the straggler warning of a new operation is due. Thread: any. */
 void
