@@ -452,23 +452,15 @@ static const uint64_t MESSAGES_FORMING = (uint64_t)1 << 32;
 uint64_t
 message_number(uint64_t number);
 
-/* failure_details.c: what is known of a failure beside its text. */
-
-/* Returns the details of a failure that belongs to no operation. */
-struct hoop_failure
-failure_details(const struct roster *roster,
-                const struct failure_notice *failure_notice);
-/* Returns the details of op's failure. number is the one users know. */
-struct hoop_failure
-failure_details_of_op(const struct op *op,
-                      uint64_t number,
-                      const struct failure_notice *failure_notice);
-
-/* failure_notice.c: failures. */
+/* failure_notice.c */
 
 struct failure_notice
 failure_make(enum hoop_status status, uint32_t rank, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Returns the details of a failure that belongs to no operation. */
+struct hoop_failure
+failure_details(const struct roster *roster,
+                const struct failure_notice *failure_notice);
 /* End op with a failure whose text begins with the call, and tell the other
  * ranks of the context. */
 void
