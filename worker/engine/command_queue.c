@@ -4,10 +4,11 @@
  * The queue holds connections and notices of the control thread, new
  * operations, and context commands, which run when all operations handed in
  * before have begun. A question of the coordinator replaces an unanswered one.
- * Only a connection needs memory: what ends a wait must not be lost for lack of
- * it.
+ * Cancelled operations are found by a flag. Only a connection needs memory:
+ * what ends a wait must not be lost for lack of it.
  */
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/context_command.h"
@@ -111,6 +112,53 @@ bool
 engine_is_asked(const struct engine *engine)
 {
     return atomic_load(&engine->is_asked);
+}
+
+/* The progress owner ends the operation; until then its buffers stay
+ * borrowed. */
+void
+engine_cancel(struct op *op)
+{
+    struct engine *engine = op->engine;
+
+    /* The operation of engine_start_nothing() has no engine. */
+    if (!engine)
+        return;
+    pthread_mutex_lock(&engine->lock);
+    atomic_store(&op->is_cancelled, true);
+    engine->has_cancelled = true;
+    atomic_store(&engine->has_commands, true);
+    const bool is_progress_owned = engine->is_progress_owned;
+    pthread_mutex_unlock(&engine->lock);
+    if (is_progress_owned)
+        progress_wake(engine);
+}
+
+bool
+op_refuse_cancelled(struct op *op)
+{
+    const struct roster *roster = op->engine->roster;
+    char name[ROSTER_NAME_MAX];
+
+    if (!atomic_load(&op->is_cancelled))
+        return false;
+    const struct failure_notice failure_notice =
+        failure_make(HOOP_E_CANCELLED, roster->rank, "it was given up by %s",
+                     roster_name(roster, roster->rank, name));
+    op_fail(op, &failure_notice);
+    return true;
+}
+
+/* End all operations that have been cancelled. */
+static void
+engine_end_cancelled(struct engine *engine)
+{
+    struct op *next;
+
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        op_refuse_cancelled(op);
+    }
 }
 
 /* What the progress owner takes from the queue in one go; at most one of

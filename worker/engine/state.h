@@ -308,6 +308,10 @@ engine_count(struct engine *engine)
     atomic_store_explicit(&engine->n_ended, n + 1, memory_order_relaxed);
 }
 
+/* The communicator id of failure notices on a rank; others are on an operation
+ * of a communicator. */
+static const uint64_t FAILURE_OF_RANK = 0;
+
 /* command_queue.c */
 
 /* Hand the connection described by content to the progress owner; ownership
@@ -330,16 +334,7 @@ engine_sweep_later(struct engine *engine);
 bool
 engine_execute_commands(struct engine *engine);
 
-/* The communicator id of failure notices on a rank; others are on an operation
- * of a communicator. */
-static const uint64_t FAILURE_OF_RANK = 0;
-
-/* cancel.c, by the progress owner */
-
-/* End all operations that have been cancelled. */
-void
-engine_end_cancelled(struct engine *engine);
-/* End op if it was cancelled before it began; returns whether it was. */
+/* The progress owner ends op if it was cancelled; returns whether it was. */
 bool
 op_refuse_cancelled(struct op *op);
 

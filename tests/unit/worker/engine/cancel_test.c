@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/cancel_test.c - engine/cancel.c */
+/* tests/unit/worker/engine/cancel_test.c - engine/command_queue.c */
 
 #include <string.h>
 
