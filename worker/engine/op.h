@@ -296,12 +296,6 @@ shm_executor_reads(const struct plan_step *step)
     return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
 }
 
-/* prefetch.c: call before shm_reduce_run(), in all rounds but the last. Plans
- * the next round. If that posts what this round produces and its slot is free,
- * rounds.prefetch points to the slot. */
-void
-prefetch_prepare(struct op *op);
-
 /* shm_reduce.c: do the steps that follow the posts, once all peers have
  * published. */
 enum hoop_status

@@ -11,8 +11,11 @@
  * alike.
  *
  * What a round combines and the next round posts is written to both places
- * while it is in the nearest cache, if the second place is free already
- * (engine/prefetch.c).
+ * while it is in the nearest cache, if the second place is free already: the
+ * post would read it again from the second-level cache. No peer sees it before
+ * it is published, and if it is not used it is written again. The place may be
+ * used once the others have read this round's post, because no plan with such
+ * rounds fetches its own post.
  *
  * Waking sleeping peers costs a fence. They are woken when a round has been
  * read, and for a small post only then: peers that poll have seen the post long
@@ -300,6 +303,83 @@ is_free(const struct op *op, uint64_t sequence, uint32_t *out_rank)
 {
     return shm_region_is_free(op->context->shm_region, sequence, post_bytes(op),
                               out_rank);
+}
+
+static bool
+is_same_span(const struct plan_span *a, const struct plan_span *b)
+{
+    return a->buffer == b->buffer && a->first == b->first &&
+           a->count == b->count;
+}
+
+static bool
+is_touched(const struct plan_span *span, const struct plan_span *by)
+{
+    return by->buffer == span->buffer &&
+           by->first < span->first + span->count &&
+           span->first < by->first + by->count;
+}
+
+/* Returns the last step that touches span, if that step combines exactly it
+ * into its final value; else n_steps. span is what the next round posts. */
+static size_t
+maker_of(const struct plan *plan, const struct plan_span *span)
+{
+    for (size_t i = plan->n_steps; i-- > 0;) {
+        const struct plan_step *step = &plan->steps[i];
+
+        if (step->kind != PLAN_POST && is_touched(span, &step->to))
+            return step->is_final && is_same_span(&step->to, span)
+                       ? i
+                       : plan->n_steps;
+    }
+    return plan->n_steps;
+}
+
+/* Returns how many elements the next round posts, and finds which post this
+ * round produces. */
+static size_t
+prefetch_find(struct op *op)
+{
+    struct rounds *rounds = &op->rounds;
+    size_t n_posted = 0;
+
+    rounds->prefetch_combine = rounds->plan.n_steps;
+    for (size_t i = 0; i < rounds->next.n_steps; i++) {
+        const struct plan_step *step = &rounds->next.steps[i];
+
+        if (step->kind != PLAN_POST)
+            break;
+        const size_t maker = maker_of(&rounds->plan, &step->from);
+        if (maker < rounds->plan.n_steps) {
+            rounds->prefetch_combine = maker;
+            rounds->prefetch_post = i;
+            rounds->n_prefetched = n_posted * op->element_size;
+        }
+        n_posted += step->from.count;
+    }
+    return n_posted;
+}
+
+/* Plan the next round. If it posts what this round combines and its slot is
+ * free, rounds.prefetch points to the slot. Call before shm_reduce_run(), in all
+ * rounds but the last. */
+static void
+prefetch_prepare(struct op *op)
+{
+    struct shm_region *shm_region = op->context->shm_region;
+    struct rounds *rounds = &op->rounds;
+    const uint64_t sequence =
+        sequence_of(op->number, op->stage, rounds->round + 1);
+    uint32_t late;
+
+    plan_clear(&rounds->next);
+    op->algorithm->plan_round(&rounds->next, &op->shape, rounds->round + 1);
+    rounds->is_planned = true;
+    const size_t n_bytes = prefetch_find(op) * op->element_size;
+    if (rounds->prefetch_combine < rounds->plan.n_steps &&
+        shm_region_is_free(shm_region, sequence, n_bytes, &late))
+        rounds->prefetch = shm_region_reserve(shm_region, sequence, n_bytes);
 }
 
 enum hoop_status
