@@ -300,23 +300,6 @@ shm_executor_reads(const struct plan_step *step)
  * published. */
 enum hoop_status
 shm_reduce_run(struct op *op);
-/* Combine own with arrived, the operand that step reads. */
-void
-shm_reduce_combine(const struct op *op,
-                   const struct plan_step *step,
-                   const uint8_t *own,
-                   const uint8_t *arrived);
-/* Copy what step copies, which stands at from. */
-void
-shm_reduce_copy(const struct op *op,
-                const struct plan_step *step,
-                const uint8_t *from);
-/* Returns whether next combines with what step brings, so that both can be done
- * at once. */
-bool
-shm_reduce_is_pair(const struct plan_step *step, const struct plan_step *next);
-
-/* shm_direct.c does the same for a direct plan, which reads peers' buffers. */
 
 enum {
     SHM_DIRECT_LINE_BYTES = PLAN_EXPOSED_MAX * sizeof(uint64_t)
@@ -326,10 +309,6 @@ enum {
  * the number of bytes exposed. */
 size_t
 shm_direct_publish(const struct op *op, uint8_t *line);
-/* Like shm_reduce_run(). A peer may retract its buffers: then
- * rounds.is_retracted is set. *out_n_fetched counts bytes. */
-enum hoop_status
-shm_direct_run(struct op *op, size_t *out_n_fetched);
 
 /* inline.c */
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/shm_direct_test.c - engine/shm_direct.c */
+/* tests/unit/worker/engine/shm_direct_test.c - engine/shm_reduce.c */
 
 #include <sched.h>
 #include <stdatomic.h>
