@@ -249,7 +249,7 @@ on_suspected(void *owner,
     sim_post(&letter);
 }
 
-/* As engine/views.c: at once where all peers answer, else after a while. */
+/* As engine/heartbeat.c: at once where all peers answer, else after a while. */
 static void
 question_take(struct party *party, uint64_t question)
 {

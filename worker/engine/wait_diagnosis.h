@@ -36,20 +36,6 @@ heartbeat_receive(struct engine *engine,
 uint64_t
 engine_check_heartbeats(struct engine *engine, uint64_t now_ns);
 
-/* Ask peer for a sign of life. */
-void
-heartbeat_request(struct engine *engine, uint32_t peer);
-/* Returns whether peer, which is waited for, has been silent for the failure
- * timeout. */
-bool
-heartbeat_has_timed_out(struct engine *engine, uint32_t peer);
-/* Returns the round trip to peer plus four times its variation. Of a silent
- * peer it returns what was measured before the silence. */
-uint32_t
-heartbeat_round_trip_ms(const struct engine *engine, uint32_t peer);
-
-/* views.c, by the progress owner. */
-
 /* Ask all connected peers for a sign of life, to answer question. */
 void
 views_begin(struct engine *engine, uint64_t question);
