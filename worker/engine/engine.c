@@ -14,7 +14,6 @@
 #include "base/interrupt.h"
 #include "engine/context_command.h"
 #include "engine/reason.h"
-#include "engine/recovery_fault.h"
 #include "engine/state.h"
 #include "net/descriptor.h"
 #include "net/host_ranks.h"

@@ -13,9 +13,11 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "engine/call.h"
 #include "engine/context_command.h"
 #include "engine/residual.h"
 #include "engine/state.h"
@@ -431,4 +433,39 @@ op_begin(struct op *op)
         begin_collective(op);
     if (op->state == OP_RUNNING && op_cannot_end(op, &failure_notice))
         op_fail(op, &failure_notice);
+}
+
+static const char *const recoveries[] = {"shrink", "agree", "grow"};
+
+bool
+recovery_fault_exists(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(recoveries); i++) {
+        if (strcmp(recoveries[i], name) == 0)
+            return true;
+    }
+    return call_exists(name);
+}
+
+uint32_t
+recovery_fault_begin(struct engine *engine, const char *name)
+{
+    return FAULT_IS_BUILT && engine->faults ? faults_begin(engine->faults, name)
+                                            : 0;
+}
+
+void
+recovery_fault_inject(struct engine *engine,
+                      uint32_t rules,
+                      enum fault_point point,
+                      uint64_t round)
+{
+    const struct fault_event event = {
+        .point = point,
+        .peer = FAULT_ANY_RANK,
+        .round = round,
+    };
+
+    if (FAULT_IS_BUILT && rules)
+        faults_trigger(engine->faults, rules, &event);
 }

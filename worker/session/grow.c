@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/spelling.h"
 #include "base/status.h"
-#include "engine/recovery_fault.h"
+#include "engine/engine.h"
 #include "session/recovery.h"
 #include "session/session.h"
 

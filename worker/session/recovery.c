@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/status.h"
-#include "engine/recovery_fault.h"
+#include "engine/engine.h"
 
 /* What a member reports of the new communicator. */
 enum {

@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/recovery_fault_test.c - engine/recovery_fault.c */
+/* tests/unit/worker/engine/recovery_fault_test.c - engine/submit.c */
 
 #include <signal.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "couple.h"
-#include "engine/recovery_fault.h"
+#include "engine/engine.h"
 #include "engine/state.h"
 #include "fault/fault.h"
 
