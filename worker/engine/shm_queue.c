@@ -166,7 +166,7 @@ context_set_shm_region(struct comm_context *context,
 {
     context->cached_op = cached_op_create(context);
     /* The progress owner may be looking for departed peers:
-     * engine/departure_record.c. */
+     * engine/departure.c. */
     pthread_mutex_lock(&context->engine->lock);
     context->shm_region = shm_region;
     pthread_mutex_unlock(&context->engine->lock);

@@ -408,9 +408,6 @@ op_cannot_end(struct op *op, struct failure_notice *out_notice);
 bool
 context_has_lost_member(const struct comm_context *context,
                         struct failure_notice *out_notice);
-/* Returns whether op waits for a member that has left. */
-bool
-op_waits_for_departed(struct op *op, struct failure_notice *out_notice);
 /* Returns the failure of operations that need rank, which is lost. */
 struct failure_notice
 lost_failure(const struct engine *engine, uint32_t rank);
@@ -572,8 +569,11 @@ state_query_apply_final(struct op *op);
 void
 state_query_forget(struct comm_context *context);
 
-/* departure_record.c, by the progress owner. */
+/* departure.c, by the progress owner. */
 
+/* Returns whether op waits for a member that has left. */
+bool
+op_waits_for_departed(struct op *op, struct failure_notice *out_notice);
 /* This rank leaves: record that in its shared regions. */
 void
 departure_record_write(struct engine *engine);
