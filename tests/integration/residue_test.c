@@ -1,7 +1,7 @@
 /*
  * tests/integration/residue_test.c - 8-bit blocks make good what they lose
  *
- * engine/residual.c: over many steps the sum of what came differs from the exact
+ * engine/wire_loss.c: over many steps the sum of what came differs from the exact
  * one by what one step loses, not by that of all. All ranks have the same bits
  * in each, whatever the floats are.
  */

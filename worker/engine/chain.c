@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "engine/op.h"
-#include "engine/residual.h"
 #include "engine/state.h"
+#include "engine/wire_loss.h"
 
 uint32_t
 op_stage(const struct op *op)

@@ -17,8 +17,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "engine/context_command.h"
-#include "engine/residual.h"
 #include "engine/state.h"
+#include "engine/wire_loss.h"
 #include "transport/shm_region.h"
 
 void

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "engine/op.h"
 #include "engine/state.h"
-#include "engine/wire_rounding.h"
+#include "engine/wire_loss.h"
 #include "plan/algorithms.h"
 #include "transport/encoded_payload.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "engine/residual.h"
 #include "engine/state.h"
 #include "engine/wait_diagnosis.h"
+#include "engine/wire_loss.h"
 
 enum {
     /* A longer search would cost more than planning. */
