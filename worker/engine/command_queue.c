@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "engine/context_command.h"
-#include "engine/reason.h"
 #include "engine/state.h"
 #include "engine/wait_diagnosis.h"
 #include "net/socket.h"

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "engine/context_command.h"
-#include "engine/reason.h"
 #include "engine/state.h"
 #include "net/descriptor.h"
 #include "net/host_ranks.h"

@@ -17,7 +17,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "engine/reason.h"
 #include "engine/state.h"
 
 enum {

@@ -18,7 +18,6 @@
 #include "engine/engine.h"
 #include "engine/op.h"
 #include "engine/op_history.h"
-#include "engine/reason.h"
 #include "net/path.h"
 
 struct shm_region_header;
@@ -27,6 +26,13 @@ TAILQ_HEAD(op_list, op);
 TAILQ_HEAD(waiter_list, waiter);
 TAILQ_HEAD(context_list, comm_context);
 TAILQ_HEAD(residual_list, residual);
+
+/* Why a rank is lost, in as many bytes as travel. */
+enum {
+    /* Room for a reported reason (LIMIT_REASON), what hoopd infers from it, who
+     * reported it, and when. */
+    REASON_BYTES = 400,
+};
 
 /* A connection that the control thread hands to the progress owner. */
 enum command_kind {
@@ -360,6 +366,15 @@ extern const struct transport_events engine_events;
 /* Rank has left in good order. Called by the progress owner. */
 void
 engine_left(struct engine *engine, uint32_t rank);
+
+/* failure_detector.c */
+
+/* Write what and then tail to out. The tail says who found out, or who is
+ * believed, and is never cut. What happened comes before it and loses its last
+ * words, such as an address or advice, if there is no room. what may be out
+ * itself; tail must not overlap out and must be shorter. Thread: any. */
+void
+reason_write(const char *what, const char *tail, char out[REASON_BYTES]);
 
 /* failure_notice.c and failure_detector.c, by the progress owner. */
 

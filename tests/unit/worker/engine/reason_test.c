@@ -1,10 +1,10 @@
-/* tests/unit/worker/engine/reason_test.c - engine/reason.c */
+/* tests/unit/worker/engine/reason_test.c - engine/failure_detector.c */
 
 #include <stdio.h>
 #include <string.h>
 
 #include "check.h"
-#include "engine/reason.h"
+#include "engine/state.h"
 
 static const char tail[] = ", reported by rank 0 (host:40)";
 
