@@ -13,11 +13,10 @@
 #include <sys/queue.h>
 
 #include "base/process.h"
-#include "engine/backoff.h"
-#include "engine/cpu_placement.h"
 #include "engine/engine.h"
 #include "engine/op.h"
 #include "engine/op_history.h"
+#include "engine/wait_policy.h"
 #include "net/path.h"
 
 struct shm_region_header;

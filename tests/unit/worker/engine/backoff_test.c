@@ -1,9 +1,9 @@
-/* tests/unit/worker/engine/backoff_test.c - engine/backoff.c */
+/* tests/unit/worker/engine/backoff_test.c - engine/wait_policy.c */
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "check.h"
-#include "engine/backoff.h"
+#include "engine/wait_policy.h"
 
 static void
 backoff_spins_for_a_while_and_sleeps_then(void **state)

@@ -1,8 +1,8 @@
-/* tests/unit/worker/engine/cpu_placement_test.c - engine/cpu_placement.c */
+/* tests/unit/worker/engine/cpu_placement_test.c - engine/wait_policy.c */
 
 #include "base/clock.h"
 #include "check.h"
-#include "engine/cpu_placement.h"
+#include "engine/wait_policy.h"
 
 static cpu_set_t
 processors(const int *numbers, size_t n_numbers)
