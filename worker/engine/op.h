@@ -92,8 +92,8 @@ struct rounds {
     struct plan next; /* of the next round, if is_planned */
     bool is_planned;
     /* Slot in which the next round's posts will be published, already partly
-     * written by prefetch.c; NULL: nothing has been prefetched. n_prefetched is
-     * the offset of the prefetched post in bytes, prefetch_post its index, and
+     * written; NULL: nothing has been prefetched. n_prefetched is the offset of
+     * the prefetched post in bytes, prefetch_post its index, and
      * prefetch_combine the step of this round that produces it. */
     uint8_t *prefetch;
     size_t n_prefetched;
@@ -164,8 +164,7 @@ struct op {
     struct rounds rounds;           /* used instead of tracker if is_shm */
     TAILQ_ENTRY(op) shm_queue_link; /* while is_shm_queued */
     bool is_shm;                    /* the current stage uses shared memory */
-    /* The context's cached operation, which inline_collective.c uses. It is in
-     * no list. */
+    /* The context's cached operation, which inline.c uses. It is in no list. */
     bool is_inline;
     /* The inline path holds the lock, so that no operation may end
      * meanwhile. */
