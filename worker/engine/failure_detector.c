@@ -215,7 +215,9 @@ engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
              (int)(who ? who - why : (ptrdiff_t)strlen(why)), why);
 }
 
-const char *
+/* Describe the loss of rank: "rank 2 (a:70) is lost: ...", or what it said when
+ * it gave up. Of this rank it says that it was declared lost. */
+static const char *
 lost_describe(const struct engine *engine,
               uint32_t rank,
               char text[LIMIT_ERROR_TEXT])

@@ -399,12 +399,6 @@ failure_detector_undecided(struct engine *engine, uint32_t rank);
 /* Check all suspected ranks. Returns when to check again. */
 uint64_t
 engine_check_suspects(struct engine *engine, uint64_t now_ns);
-/* Describe the loss of rank: "rank 2 (a:70) is lost: ...", or what it said when
- * it gave up. Of this rank it says that it was declared lost. */
-const char *
-lost_describe(const struct engine *engine,
-              uint32_t rank,
-              char text[LIMIT_ERROR_TEXT]);
 /* Returns text, the reason of a failure here, as other ranks should read it: if
  * this rank was declared lost, out_text names it. Returns text or out_text. */
 const char *
