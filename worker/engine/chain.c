@@ -1,7 +1,5 @@
 /* engine/chain.c - one operation that runs several collectives in a row */
 
-#include "engine/chain.h"
-
 #include <assert.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/chain.h"
+#include "engine/engine.h"
 #include "wire/frame.h"
 
 enum {

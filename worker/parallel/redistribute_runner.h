@@ -2,7 +2,7 @@
  * parallel/redistribute_runner.h - runs the steps of a redistribution
  *
  * All steps are one operation on one communicator. Each step that sends is a
- * stage of a chain (engine/chain.h). Between stages blocks are packed by rank
+ * stage of a chain (engine/chain.c). Between stages blocks are packed by rank
  * and unpacked to their places, unless they are already where they must be.
  */
 
@@ -18,7 +18,7 @@
 #include "hoop/status.h"
 #include "hoop/tensor.h"
 
-#include "engine/chain.h"
+#include "engine/engine.h"
 #include "parallel/redistribution.h"
 
 struct redistribute_runner_request {
