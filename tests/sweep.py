@@ -38,10 +38,10 @@ def nodes(n, algorithms=''):
     return path | ({'HOOP_ALGORITHM': algorithms} if algorithms else {})
 
 
-# Where HOOP_TRANSPORT is not said, ranks of a node meet in halls. Where it is shm,
+# Where HOOP_TRANSPORT is not said, ranks of a node meet in regions. Where it is shm,
 # tests without a session go through memory between pairs.
 PATHS = {
-    'halls': {},
+    'regions': {},
     'direct': {'HOOP_ALGORITHM': DIRECT},
     'pairs': PAIRS,
     'tcp': TCP | TUNED,
@@ -61,19 +61,19 @@ PATHS = {
     'bf16': TUNED | TCP | {'HOOP_WIRE_DTYPE': 'bf16'},
     'bf16-planes': nodes(2, RINGS) | {'HOOP_CODEC': 'planes',
                                       'HOOP_WIRE_DTYPE': 'bf16'},
-    'bf16-halls': TUNED | {'HOOP_WIRE_DTYPE': 'bf16',
+    'bf16-regions': TUNED | {'HOOP_WIRE_DTYPE': 'bf16',
                            'HOOP_TRANSPORT': 'shm'},
     'fp16': TUNED | TCP | {'HOOP_WIRE_DTYPE': 'fp16'},
     'fp16-zstd': nodes(3, TREES) | {'HOOP_CODEC': 'zstd',
                                     'HOOP_WIRE_DTYPE': 'fp16',
                                     'HOOP_STREAMS': '3'},
     'spin-never': PAIRS | {'HOOP_DEBUG_SPIN': 'never'},
-    'spin-never-halls': TUNED | {'HOOP_DEBUG_SPIN': 'never',
+    'spin-never-regions': TUNED | {'HOOP_DEBUG_SPIN': 'never',
                                  'HOOP_TRANSPORT': 'shm'},
     'spin-always': TCP | {'HOOP_DEBUG_SPIN': 'always'},
     'spin-always-pairs': PAIRS | {'HOOP_DEBUG_SPIN': 'always'},
     'full-check': PAIRS | {'HOOP_CHECK': 'full'},
-    'full-check-halls': TUNED | {'HOOP_CHECK': 'full',
+    'full-check-regions': TUNED | {'HOOP_CHECK': 'full',
                                  'HOOP_TRANSPORT': 'shm'},
     'full-check-nodes': nodes(2, TREES) | {'HOOP_CHECK': 'full'},
 }
@@ -108,7 +108,7 @@ NOT_APPLICABLE = (
     ('large', '.*', '10 GiB, for a minute'),
     ('churn', '.*', 'half a minute of joining, little of moving'),
     ('nodes|hoop_perf',
-     '.+-halls|direct|pairs|spin-never|spin-always-pairs|full-check|planes',
+     '.+-regions|direct|pairs|spin-never|spin-always-pairs|full-check|planes',
      'plays several nodes, which share no memory'),
     ('failures', 'full-check.*',
      'one of its ranks goes ahead and leaves, which checking does not allow'),
@@ -128,7 +128,7 @@ NOT_APPLICABLE = (
     ('retry', 'nodes-.-(rings|trees|streams)|bf16-planes|fp16-zstd|'
      'full-check-nodes',
      'kills in rounds that the forced algorithms do not have on every rank'),
-    ('residue', 'halls|direct|pairs|planes|spin-never|spin-always-pairs|full-check',
+    ('residue', 'regions|direct|pairs|planes|spin-never|spin-always-pairs|full-check',
      'goes over TCP by itself: elsewhere nothing is lost'),
     ('.*_tcp|.*_shm|.*_direct|.*_streams|pipe_storm_small', '.*',
      'the same as another, on one path'),

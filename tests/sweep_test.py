@@ -40,9 +40,9 @@ class Table(unittest.TestCase):
         tests = ['collectives', 'hoopd_join', 'messages', 'storm']
         results = {('collectives', 'tcp'): 'OK',
                    ('messages', 'tcp'): 'FAIL',
-                   ('messages', 'halls'): 'SKIP'}
-        lines = sweep.table(results, tests, ['tcp', 'halls'])
-        self.assertEqual(lines, ['a = tcp', 'b = halls',
+                   ('messages', 'regions'): 'SKIP'}
+        lines = sweep.table(results, tests, ['tcp', 'regions'])
+        self.assertEqual(lines, ['a = tcp', 'b = regions',
                                  '            ab', 'collectives + ',
                                  'messages    Fs'])
 

@@ -15,17 +15,17 @@ struct couple couple;
 
 /* Both are in this process. */
 static void
-halls_attach(struct shm_region *halls[2])
+halls_attach(struct shm_region *regions[2])
 {
     for (uint32_t i = 0; i < 2; i++) {
         struct cma_address place;
 
         assert_int_equal(
             engine_export_memory(couple.sides[1 - i].engine, &place), HOOP_OK);
-        assert_int_equal(
-            shm_region_cma_attach(halls[i], 1 - i, (uint32_t)getpid(), &place),
-            HOOP_OK);
-        assert_int_equal(shm_region_enable_cma(halls[i]), HOOP_OK);
+        assert_int_equal(shm_region_cma_attach(regions[i], 1 - i,
+                                               (uint32_t)getpid(), &place),
+                         HOOP_OK);
+        assert_int_equal(shm_region_enable_cma(regions[i]), HOOP_OK);
     }
 }
 
@@ -44,16 +44,17 @@ halls_enter(bool are_open)
             HOOP_OK);
     for (unsigned k = 0; k < 2; k++) {
         struct memory_handle place;
-        struct shm_region *halls[2];
+        struct shm_region *regions[2];
 
-        assert_int_equal(shm_region_create(2, FLAT_SLOT, &place, &halls[0]),
+        assert_int_equal(shm_region_create(2, FLAT_SLOT, &place, &regions[0]),
                          HOOP_OK);
-        assert_int_equal(shm_region_open(&place, 1, 2, &halls[1]), HOOP_OK);
-        shm_region_unlink(halls[0]);
+        assert_int_equal(shm_region_open(&place, 1, 2, &regions[1]), HOOP_OK);
+        shm_region_unlink(regions[0]);
         if (are_open)
-            halls_attach(halls);
+            halls_attach(regions);
         for (uint32_t i = 0; i < 2; i++)
-            context_set_shm_region(couple.sides[i].comms[k].context, halls[i]);
+            context_set_shm_region(couple.sides[i].comms[k].context,
+                                   regions[i]);
     }
 }
 

@@ -36,7 +36,7 @@ static const struct plan_shm_region open = {.n_slot = 1 << 16, .has_cma = true};
 static struct table
 table_of_sheet(const struct defaults_ruleset *ruleset)
 {
-    const struct plan_shm_region *halls[] = {
+    const struct plan_shm_region *regions[] = {
         [DEFAULTS_TCP] = &none,
         [DEFAULTS_SHM] = &closed,
         [DEFAULTS_DIRECT] = &open,
@@ -45,7 +45,7 @@ table_of_sheet(const struct defaults_ruleset *ruleset)
 
     assert_in_range(ruleset->n_ranks, 2, COUNT_OF(names));
     return table_recorded(ruleset->kind, ruleset->n_processors, names,
-                          ruleset->n_ranks, halls[ruleset->kind]);
+                          ruleset->n_ranks, regions[ruleset->kind]);
 }
 
 /* All, one after the other. NULL: there are no more. */
