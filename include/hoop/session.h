@@ -35,8 +35,8 @@ HOOP_BEGIN
  * What has no member: "on_failure" ("error", or "retry": collectives go on with
  * those that are left, see hoop_comm_contributors()), "checksum" ("on": frames
  * are summed and those that were damaged on their way end the connection, whose
- * ends the error names; the same on all ranks, which then share no memory region),
- * "transport" (between ranks of one node: "auto" shares memory where that can
+ * ends the error names; the same on all ranks, which then share no memory
+ * region), "transport" (between ranks of one node: "auto" shares memory where that can
  * be, between two and among all of a communicator, "shm" fails where two cannot;
  * "tcp" never does), "cma" (ranks of a node that share memory read large buffers
  * out of each other's, where the system lets them: "on", "off", or "auto", where
