@@ -1,6 +1,7 @@
 /* main.c - hoopd, the coordinator as a program */
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -26,6 +27,10 @@
 #include "repair.h"
 #include "standby.h"
 #include "version.h"
+
+enum {
+    MAPPED_BYTES_MIN = 128 * 1024,
+};
 
 DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
 
@@ -211,6 +216,15 @@ end_log(enum end end, int number)
         log_info("coordinator", "no member is left: draining");
 }
 
+/* Large requests get mappings of their own, which return to the system when they
+ * are freed. By default the allocator stops that after the first, and memory
+ * that a few clients once took stays with the process. */
+static void
+memory_return(void)
+{
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);
+}
+
 static int
 serve(const struct options *options)
 {
@@ -221,6 +235,7 @@ serve(const struct options *options)
     signals_block(&ending);
     faults_catch();
     descriptors_raise();
+    memory_return();
     if (coordinator_begin(options, &ending, &coordinator, &number) != HOOP_OK) {
         log_error("coordinator", "cannot start: %s",
                   hoop_coordinator_error_text());

@@ -229,6 +229,13 @@ def silence_waits(job):
     job.still_runs()
 
 
+def is_told_of(address, worker):
+    """Whether a stranger who ends the handshake is; who comes while others take all places is refused instead."""
+    with dial(address) as stranger:
+        stranger.sendall(b'HOOP')
+    return 'closed during the handshake' in worker.text()
+
+
 def scan(job):
     """A port scan by hand, and by nc where it is installed. Of who ends before
     it has said anything no warning tells: it may be a probe of a path."""
@@ -248,8 +255,9 @@ def scan(job):
         for host, port in addresses:
             subprocess.run(['nc', '-z', '-w', '2', host, str(port)],
                            capture_output=True, check=True)
-    for _, _, worker in job.peers():
-        worker.expect('closed during the handshake')
+    for _, address, worker in job.peers():
+        await_true(f'{worker.name} tells who ended the handshake',
+                   lambda at=address, of=worker: is_told_of(at, of))
     job.still_runs()
 
 
