@@ -44,7 +44,7 @@ path_read(struct path *out_path)
         .codec = (enum codec_id)settings_number(settings, SETTING_CODEC),
         .loss = (enum codec_loss)settings_number(settings, SETTING_WIRE_DTYPE),
         .checking =
-            (enum engine_checking)settings_number(settings, SETTING_CHECK),
+            (enum engine_call_checking)settings_number(settings, SETTING_CHECK),
         .spinning =
             (enum engine_spinning)settings_number(settings, SETTING_DEBUG_SPIN),
         .n_nodes = n_nodes ? (uint32_t)strtoul(n_nodes, NULL, 10) : 0,

@@ -24,7 +24,7 @@
 struct path {
     enum codec_id codec;
     enum codec_loss loss;
-    enum engine_checking checking;
+    enum engine_call_checking checking;
     enum engine_spinning spinning;
     char algorithms[LIMIT_SETTING]; /* "": none is forced */
     uint32_t n_nodes;               /* 0: nobody said */

@@ -69,7 +69,7 @@ must(enum hoop_status status)
 }
 
 static void
-on_needed(void *owner, uint32_t rank)
+on_connection_needed(void *owner, uint32_t rank)
 {
     const struct machine *machine = owner;
 
@@ -89,7 +89,7 @@ on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
 {
     const struct machine *machine = owner;
 
-    engine_stream(machine->engine, rank, stream, fd);
+    engine_attach_stream(machine->engine, rank, stream, fd);
 }
 
 static void
@@ -101,7 +101,7 @@ on_encrypted(void *owner,
 {
     const struct machine *machine = owner;
 
-    engine_encrypted(machine->engine, rank, stream, fd, tls);
+    engine_add_tls_connection(machine->engine, rank, stream, fd, tls);
 }
 
 static void
@@ -118,7 +118,7 @@ on_progress_needed(void *owner)
 {
     const struct machine *machine = owner;
 
-    background_wake(machine->background);
+    background_progress_wake(machine->background);
 }
 
 static void
@@ -126,7 +126,7 @@ on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
 {
     const struct machine *machine = owner;
 
-    engine_shared(machine->engine, rank, fd, segment);
+    engine_add_shm_connection(machine->engine, rank, fd, segment);
 }
 
 static void
@@ -134,7 +134,7 @@ on_unreachable(void *owner, uint32_t rank, const char *why)
 {
     const struct machine *machine = owner;
 
-    engine_unreachable(machine->engine, rank, why);
+    engine_report_unreachable(machine->engine, rank, why);
 }
 
 static void
@@ -142,7 +142,7 @@ on_shortage(void *owner, const struct connector_shortage *shortage)
 {
     const struct machine *machine = owner;
 
-    engine_shortage(machine->engine, shortage);
+    engine_report_shortage(machine->engine, shortage);
 }
 
 static void *
@@ -169,7 +169,7 @@ machine_start(struct machine *machine, const struct world *world)
                                                : world->path.checking,
         .spinning = world->path.spinning,
         .n_streams = segments_streams(),
-        .on_needed = on_needed,
+        .on_connection_needed = on_connection_needed,
         .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,
         .on_progress_needed = on_progress_needed,
@@ -195,8 +195,8 @@ machine_start(struct machine *machine, const struct world *world)
     must(engine_create(&engine_options, &machine->engine));
     connecting.loop = machine->loop;
     must(connector_create(&connecting, &machine->connector));
-    must(background_create(machine->loop, machine->engine,
-                           &machine->background));
+    must(background_progress_create(machine->loop, machine->engine,
+                                    &machine->background));
     if (pthread_create(&machine->thread, NULL, machine_loop, machine) != 0)
         _exit(99);
 }
@@ -204,10 +204,10 @@ machine_start(struct machine *machine, const struct world *world)
 static void
 machine_stop(struct machine *machine)
 {
-    engine_leave(machine->engine, clock_deadline_ns(1000));
+    engine_shutdown(machine->engine, clock_deadline_ns(1000));
     loop_stop(machine->loop);
     pthread_join(machine->thread, NULL);
-    background_destroy(machine->background);
+    background_progress_destroy(machine->background);
     connector_destroy(machine->connector);
     engine_destroy(machine->engine);
     loop_destroy(machine->loop);
@@ -247,7 +247,7 @@ comm_tune(struct hoop_comm *comm,
     must(shm_region_form(machine->engine, comm->context, world->roster, &modes,
                          deadline_ns));
     must(tuning_agree(tuner, comm->context, deadline_ns, &comm->tuning));
-    context_set_formed(comm->context);
+    context_mark_formed(comm->context);
     return tuner;
 }
 

@@ -45,7 +45,7 @@ segments_encrypted(void)
 void
 segments_open(struct segment *out_ends[2])
 {
-    struct memory_handle place;
+    struct shared_memory_handle place;
 
     out_ends[0] = NULL;
     out_ends[1] = NULL;
@@ -54,7 +54,7 @@ segments_open(struct segment *out_ends[2])
     assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &out_ends[0]),
                      HOOP_OK);
     assert_int_equal(segment_open(&place, &out_ends[1]), HOOP_OK);
-    segment_unlink(out_ends[0]);
+    segment_close_fd(out_ends[0]);
 }
 
 void

@@ -21,7 +21,7 @@ const char *const setting_choices_codecs[] = {"none", "zstd", "planes", "auto",
 const char *const setting_choices_wire_dtypes[] = {"none", "bf16", "fp16",
                                                    "int8", NULL};
 
-/* In the order of enum engine_checking (engine/engine.h). */
+/* In the order of enum engine_call_checking (engine/engine.h). */
 const char *const setting_choices_checks[] = {"frames", "full", NULL};
 
 /* In the order of enum comm_failure_policy (session/comm.h). */

@@ -156,7 +156,7 @@ walk_start(struct walk *walk, struct op **out_op)
 
     line.chain = (struct chain){
         .next = walk_next, .destroy = walk_destroy, .owner = walk};
-    return engine_start(walk->rank->comm->context, &line, out_op);
+    return engine_start_collective(walk->rank->comm->context, &line, out_op);
 }
 
 static enum hoop_status

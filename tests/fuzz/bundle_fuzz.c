@@ -180,7 +180,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         record_add(&records);
     const int must_refuse = oracle(&n_expected);
 
-    stream_group_receive_first(stream_group, NULL, 0);
+    stream_group_start_receiving(stream_group, NULL, 0);
     while (is_more && !is_refused) {
         is_more = feed(far, &input);
         is_refused = drain(stream_group, &input, &n_found);

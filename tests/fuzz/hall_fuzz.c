@@ -97,7 +97,7 @@ post_copy(struct input *input, uint8_t how)
         break;
     }
     if (header.sequence == 0 ||
-        !shm_region_is_free(far, header.sequence, n_bytes, &late))
+        !shm_region_can_publish(far, header.sequence, n_bytes, &late))
         return;
     uint8_t *place = shm_region_reserve(far, header.sequence, n_bytes);
     const struct input part = input_part(input, how >> 4);
@@ -179,7 +179,7 @@ collective_of(const struct comm_context *context, uint8_t what, int32_t *values)
         {CALL_ALLREDUCE,
          {&algorithm_allreduce_flat_blocks, &algorithm_allreduce_direct}},
     };
-    const bool has_cma = context_shm_region(context).has_cma;
+    const bool has_cma = context_plan_shm_region(context).has_cma;
     const size_t count = what & 8 ? COUNT_MAX : 1 + (what >> 4);
     const uint32_t root = what >> 2 & 1;
 
@@ -197,7 +197,7 @@ collective_of(const struct comm_context *context, uint8_t what, int32_t *values)
                   .is_in_place = true,
                   .count = count,
                   .granule = 16,
-                  .n_slot = context_slot_bytes(context) / 4,
+                  .n_slot = context_shm_slot_bytes(context) / 4,
                   .has_cma = has_cma},
         .input = values,
         .output = values,
@@ -205,7 +205,7 @@ collective_of(const struct comm_context *context, uint8_t what, int32_t *values)
 }
 
 static void
-op_start(struct comm_context *context, uint8_t what)
+op_start_collective(struct comm_context *context, uint8_t what)
 {
     for (int i = 0; i < OPS_MAX; i++) {
         if (ops[i].op)
@@ -213,7 +213,8 @@ op_start(struct comm_context *context, uint8_t what)
         const struct engine_collective collective =
             collective_of(context, what, ops[i].values + GUARD_COUNT);
 
-        if (engine_start(context, &collective, &ops[i].op) != HOOP_OK)
+        if (engine_start_collective(context, &collective, &ops[i].op) !=
+            HOOP_OK)
             ops[i].op = NULL;
         return;
     }
@@ -236,7 +237,7 @@ static void
 turns_take(struct engine *engine)
 {
     for (int i = 0; i < TURNS_MAX; i++)
-        (void)engine_progress_idle(engine);
+        (void)engine_progress_background(engine);
     ops_look();
 }
 
@@ -251,7 +252,7 @@ ops_end(struct engine *engine)
     for (int i = 0; i < OPS_MAX; i++) {
         fuzz_require(!ops[i].op || has_left);
         if (ops[i].op)
-            engine_cancel(ops[i].op);
+            engine_cancel_op(ops[i].op);
     }
     turns_take(engine);
     for (int i = 0; i < OPS_MAX; i++)
@@ -269,10 +270,11 @@ engine_play(struct input *input, uint8_t kind)
                          kind & 1 ? ENGINE_CHECK_FIRST : ENGINE_CHECK_FRAMES);
     struct engine *engine = couple.sides[0].engine;
     struct comm_context *context = couple.sides[0].comms[0].context;
-    fuzz_require(engine_bell(couple.sides[1].engine, &bell) == HOOP_OK);
-    fuzz_require(engine_reach_bell(engine, 1, &bell) == HOOP_OK);
+    fuzz_require(engine_wakeup_handle(couple.sides[1].engine, &bell) ==
+                 HOOP_OK);
+    fuzz_require(engine_import_wakeup(engine, 1, &bell) == HOOP_OK);
     if (kind & 2 &&
-        engine_export_memory(couple.sides[1].engine, &place) == HOOP_OK &&
+        engine_publish_cma_address(couple.sides[1].engine, &place) == HOOP_OK &&
         shm_region_cma_attach(near, 1, (uint32_t)getpid(), &place) == HOOP_OK)
         fuzz_require(shm_region_enable_cma(near) == HOOP_OK);
     context_set_shm_region(context, near);
@@ -280,10 +282,10 @@ engine_play(struct input *input, uint8_t kind)
         const uint8_t what = input_byte(input);
 
         if (what < 64)
-            op_start(context, (uint8_t)(what << 2 | what >> 4));
+            op_start_collective(context, (uint8_t)(what << 2 | what >> 4));
         else if (what >= 96)
             far_step(input, (uint8_t)(what - 96));
-        (void)engine_progress_idle(engine);
+        (void)engine_progress_background(engine);
         ops_look();
     }
     ops_end(engine);
@@ -298,7 +300,8 @@ bytes_check(struct input *input)
 {
     const size_t offset = number_take(input);
     const size_t n_bytes = number_take(input) % (2 * SLOT);
-    const volatile uint8_t *found = shm_region_bytes(near, 1, offset, n_bytes);
+    const volatile uint8_t *found =
+        shm_region_payload(near, 1, offset, n_bytes);
 
     if (!found)
         return;
@@ -316,7 +319,7 @@ near_post(struct input *input, uint64_t sequence)
     const size_t n_bytes = number_take(input) % (SLOT + 1);
     uint32_t late = 0;
 
-    if (!shm_region_is_free(near, sequence, n_bytes, &late)) {
+    if (!shm_region_can_publish(near, sequence, n_bytes, &late)) {
         fuzz_require(late == 1);
         return;
     }
@@ -332,7 +335,7 @@ near_step(struct input *input, uint8_t what)
 {
     static uint64_t number;
     const uint64_t sequence =
-        sequence_of(1 + (number & 0xff), what >> 6, what >> 4 & 3);
+        sequence_make(1 + (number & 0xff), what >> 6, what >> 4 & 3);
     struct shm_region_header header;
 
     switch (what & 7) {
@@ -344,29 +347,29 @@ near_step(struct input *input, uint8_t what)
         return;
     case 2:
         if (shm_region_poll(near, 1, sequence))
-            fuzz_require(shm_region_header_of(near, 1)->sequence == sequence);
+            fuzz_require(shm_region_full_header(near, 1)->sequence == sequence);
         return;
     case 3:
         bytes_check(input);
         return;
     case 4:
-        for (int i = 0; i < 2 && shm_region_poll_previous(near, 1, &header);
+        for (int i = 0; i < 2 && shm_region_take_unseen_post(near, 1, &header);
              i++)
             fuzz_require(header.sequence != 0);
         return;
     case 5:
-        shm_region_finish(near, sequence);
+        shm_region_mark_finished(near, sequence);
         return;
     case 6:
-        shm_region_arm(near);
-        fuzz_require((shm_region_sleepers(near) & ~(uint64_t)2) == 0);
-        shm_region_disarm(near);
+        shm_region_set_sleeping(near);
+        fuzz_require((shm_region_take_sleepers(near) & ~(uint64_t)2) == 0);
+        shm_region_clear_sleeping(near);
         return;
     default:
         if (what & 8)
             shm_region_retract(near, sequence_number(sequence));
         else
-            shm_region_skip(near, sequence_number(sequence));
+            shm_region_skip_to(near, sequence_number(sequence));
         return;
     }
 }
@@ -390,11 +393,11 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
     struct input input = {bytes, n_bytes};
     const uint8_t kind = input_byte(&input);
-    struct memory_handle place;
+    struct shared_memory_handle place;
 
     fuzz_require(shm_region_create(2, SLOT, &place, &near) == HOOP_OK);
     fuzz_require(shm_region_open(&place, 1, 2, &far) == HOOP_OK);
-    shm_region_unlink(near);
+    shm_region_close_fd(near);
     for (int i = 0; i < OPS_MAX; i++) {
         ops[i].op = NULL;
         for (int k = 0; k < 2 * GUARD_COUNT + COUNT_MAX; k++)

@@ -113,17 +113,18 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     side_reset(&dialer, 2);
     side_reset(&acceptor, 0);
 
-    fuzz_require(handshake_hello(&dialer.handshake, message) == HOOP_OK);
+    fuzz_require(handshake_write_hello(&dialer.handshake, message) == HOOP_OK);
     is_other = tamper(HELLO, at, input, is_raw, message);
-    if (handshake_challenge(&acceptor.handshake, message, answer) != HOOP_OK)
+    if (handshake_write_challenge(&acceptor.handshake, message, answer) !=
+        HOOP_OK)
         return 0;
     fuzz_require(acceptor.handshake.peer < 3 && acceptor.handshake.peer != 2);
     is_other |= tamper(CHALLENGE, at, input, is_raw, answer);
-    if (handshake_prove(&dialer.handshake, answer, message) != HOOP_OK)
+    if (handshake_write_proof(&dialer.handshake, answer, message) != HOOP_OK)
         return 0;
     is_other |= tamper(PROOF, at, input, is_raw, message);
     const enum hoop_status proven =
-        handshake_verify(&acceptor.handshake, message);
+        handshake_verify_proof(&acceptor.handshake, message);
     if (proven != HOOP_OK) {
         fuzz_require(is_other);
         return 0;
@@ -132,7 +133,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     fuzz_require(handshake_answer(&acceptor.handshake, HANDSHAKE_WELCOME,
                                   answer) == HOOP_OK);
     is_other = tamper(WELCOME, at, input, is_raw, answer);
-    if (handshake_finish(&dialer.handshake, answer, &verdict) == HOOP_OK)
+    if (handshake_verify_welcome(&dialer.handshake, answer, &verdict) ==
+        HOOP_OK)
         fuzz_require(!is_other && verdict == HANDSHAKE_WELCOME);
     return 0;
 }

@@ -128,18 +128,18 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     struct input input = {bytes, n_bytes};
     struct segment *near = NULL;
     struct segment *far = NULL;
-    struct memory_handle place;
+    struct shared_memory_handle place;
     struct station station;
     int fds[2];
 
     if (segment_create(LIMIT_RING_MIN, &place, &near) != HOOP_OK)
         return 0;
     fuzz_require(segment_open(&place, &far) == HOOP_OK);
-    segment_unlink(near);
+    segment_close_fd(near);
     memset(room, GUARD, sizeof(room));
     fuzz_require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0);
     station_open(&station, 0, CODEC_NONE);
-    transport_shared(station.transport, 1, fds[0], near);
+    transport_add_shm_connection(station.transport, 1, fds[0], near);
     play(&station, far, &input);
     station_close(&station);
     segment_destroy(far);

@@ -74,7 +74,7 @@ random_fill(void *out_bytes, size_t n_bytes)
 /* What session/session.c has between its parts. */
 
 static void
-on_needed(void *owner, uint32_t rank)
+on_connection_needed(void *owner, uint32_t rank)
 {
     const struct session *session = owner;
 
@@ -116,7 +116,7 @@ on_condemned(void *owner,
     fuzz_require(strlen(why) < LIMIT_ERROR_TEXT);
     session->has_lost[rank] = true;
     if (evidence == EVIDENCE_GIVEN_UP)
-        engine_given_up(session->engine, rank, why);
+        engine_report_given_up(session->engine, rank, why);
     else
         engine_declare_dead(session->engine, rank, why);
 }
@@ -127,7 +127,7 @@ on_asked(void *owner, uint64_t question)
     const struct session *session = owner;
 
     fuzz_require(question > 0);
-    engine_ask(session->engine, question);
+    engine_request_peer_views(session->engine, question);
 }
 
 static void
@@ -154,7 +154,7 @@ on_undecided(void *owner, uint32_t rank)
 {
     const struct session *session = owner;
 
-    engine_undecided(session->engine, rank);
+    engine_report_undecided(session->engine, rank);
 }
 
 /* Joining. */
@@ -193,7 +193,7 @@ parts_open(struct session *session, const struct join_reply *reply)
         .timeout_ms = OP_MS,
         .failure_timeout_ms = OP_MS,
         .spinning = ENGINE_SPIN_ALWAYS,
-        .on_needed = on_needed,
+        .on_connection_needed = on_connection_needed,
         .on_lost = on_lost,
         .on_views = on_views,
         .on_activity = on_activity,
@@ -390,7 +390,7 @@ lease_client_step(struct session *session, unsigned what)
         return;
     default:
         for (unsigned i = 0; i < 4; i++)
-            (void)engine_progress_idle(session->engine);
+            (void)engine_progress_background(session->engine);
         return;
     }
 }
@@ -445,7 +445,7 @@ session_leave(struct session *session)
     const struct rendezvous rendezvous = rendezvous_of(session);
 
     if (session->engine)
-        engine_leave(session->engine, clock_now_ns());
+        engine_shutdown(session->engine, clock_now_ns());
     lease_client_destroy(session->lease_client);
     session->lease_client = NULL;
     if (session->roster)

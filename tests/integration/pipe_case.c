@@ -89,7 +89,7 @@ comm_begin(const struct rank *rank,
         options.rank++;
     /* What a faster rank sends on it is kept. */
     if (options.rank < n_ranks)
-        context_expect(rank->engine);
+        engine_expect_context(rank->engine);
     const enum hoop_status status = hoop_barrier(rank->comm);
     if (status != HOOP_OK || options.rank == n_ranks)
         return status;

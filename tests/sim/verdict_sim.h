@@ -60,7 +60,7 @@ struct sim_letter {
 
 struct party {
     struct engine engine;
-    struct lost_rank lost[PARTIES_MAX];
+    struct rank_liveness lost[PARTIES_MAX];
     struct roster *roster;
     bool is_dead;
     bool is_over;               /* its standing */

@@ -41,10 +41,10 @@ rank_of(const struct party *party)
 }
 
 void
-transport_tell(struct transport *transport,
-               uint32_t peer,
-               const struct frame *frame,
-               const char *text)
+transport_send_control(struct transport *transport,
+                       uint32_t peer,
+                       const struct frame *frame,
+                       const char *text)
 {
     const struct party *party = party_of(transport);
     struct sim_letter letter = {
@@ -61,21 +61,21 @@ transport_tell(struct transport *transport,
 }
 
 void
-transport_tell_all(struct transport *transport,
-                   uint32_t except,
-                   const struct frame *frame,
-                   const char *text)
+transport_broadcast_control(struct transport *transport,
+                            uint32_t except,
+                            const struct frame *frame,
+                            const char *text)
 {
     for (uint32_t peer = 0; peer < sim->size; peer++) {
         if (peer != except)
-            transport_tell(transport, peer, frame, text);
+            transport_send_control(transport, peer, frame, text);
     }
 }
 
 void
-transport_unreachable(struct transport *transport,
-                      uint32_t peer,
-                      const char *why)
+transport_mark_unreachable(struct transport *transport,
+                           uint32_t peer,
+                           const char *why)
 {
     struct party *party = party_of(transport);
 
@@ -90,14 +90,14 @@ transport_unreachable(struct transport *transport,
 }
 
 bool
-transport_is_gone(const struct transport *transport, uint32_t peer)
+transport_is_disconnected(const struct transport *transport, uint32_t peer)
 {
     return party_of(transport)->is_gone[peer];
 }
 
 /* Another number while something comes. */
 uint64_t
-transport_received(const struct transport *transport, uint32_t peer)
+transport_read_count(const struct transport *transport, uint32_t peer)
 {
     const struct party *party = party_of(transport);
 
@@ -111,7 +111,7 @@ transport_is_connected(const struct transport *transport, uint32_t peer)
 }
 
 uint32_t
-views_slack_ms(const struct engine *engine)
+peer_round_trip_max_ms(const struct engine *engine)
 {
     (void)engine;
     /* A complaint, a question, an answer, and a watch that is on its way. */
@@ -127,20 +127,20 @@ transport_silence_ms(const struct transport *transport, uint32_t peer)
 }
 
 void
-shm_queue_touch(struct engine *engine)
+shm_queue_mark_ready(struct engine *engine)
 {
     (void)engine;
 }
 
 bool
-progress_advance(struct engine *engine)
+progress_advance_ops(struct engine *engine)
 {
     (void)engine;
     return false;
 }
 
 bool
-departure_record_exists(struct engine *engine, uint32_t rank)
+shm_departure_exists(struct engine *engine, uint32_t rank)
 {
     (void)engine;
     (void)rank;
@@ -148,21 +148,21 @@ departure_record_exists(struct engine *engine, uint32_t rank)
 }
 
 void
-departure_record_read(struct engine *engine, uint32_t rank)
+shm_departure_apply(struct engine *engine, uint32_t rank)
 {
     (void)engine;
     (void)rank;
 }
 
 void
-engine_left(struct engine *engine, uint32_t rank)
+engine_mark_left(struct engine *engine, uint32_t rank)
 {
     (void)engine;
     (void)rank;
 }
 
 void
-member_watch_end(struct engine *engine, uint32_t rank)
+member_watch_on_loss(struct engine *engine, uint32_t rank)
 {
     (void)engine;
     (void)rank;
@@ -182,7 +182,10 @@ op_fail(struct op *op, const struct failure_notice *failure_notice)
 }
 
 struct failure_notice
-failure_make(enum hoop_status status, uint32_t rank, const char *format, ...)
+failure_notice_make(enum hoop_status status,
+                    uint32_t rank,
+                    const char *format,
+                    ...)
 {
     (void)format;
     return (struct failure_notice){.status = status, .rank = rank};
@@ -274,7 +277,7 @@ question_take(struct party *party, uint64_t question)
 static uint8_t
 view_of(const struct party *party, uint32_t rank)
 {
-    const struct lost_rank *lost = &party->lost[rank];
+    const struct rank_liveness *lost = &party->lost[rank];
 
     if (rank == rank_of(party) || lost->is_lost)
         return VIEW_NONE;
@@ -391,8 +394,8 @@ party_take(uint32_t rank, const struct sim_letter *letter)
         if (party->is_gone[letter->from])
             return;
         party->is_gone[letter->from] = true;
-        engine_suspect(&party->engine, (uint32_t)letter->from, EVIDENCE_BROKEN,
-                       letter->why);
+        engine_suspect_rank(&party->engine, (uint32_t)letter->from,
+                            EVIDENCE_BROKEN, letter->why);
         return;
     case SIM_SILENCE:
         if (sim->now_ns <
@@ -400,8 +403,8 @@ party_take(uint32_t rank, const struct sim_letter *letter)
             return; /* it was heard in between */
         if (sim->cut_until_ns[letter->rank][rank] > sim->now_ns ||
             sim->still_until_ns[letter->rank] > sim->now_ns)
-            engine_suspect(&party->engine, letter->rank, EVIDENCE_SILENT,
-                           letter->why);
+            engine_suspect_rank(&party->engine, letter->rank, EVIDENCE_SILENT,
+                                letter->why);
         return;
     case SIM_CHANGE:
         change_take(party, letter);

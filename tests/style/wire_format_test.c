@@ -245,10 +245,12 @@ golden_handshake_of_the_document_is_accepted(void **state)
     memcpy(dialer.hello, messages[0], HANDSHAKE_BYTES);
     memcpy(dialer.offer, messages[2] + HANDSHAKE_BYTES - HANDSHAKE_OFFER,
            HANDSHAKE_OFFER);
-    assert_int_equal(handshake_prove(&dialer, messages[1], proof), HOOP_OK);
+    assert_int_equal(handshake_write_proof(&dialer, messages[1], proof),
+                     HOOP_OK);
     assert_memory_equal(proof, messages[2], HANDSHAKE_BYTES);
-    assert_int_equal(handshake_verify(&dialer, messages[2]), HOOP_OK);
-    assert_int_equal(handshake_finish(&dialer, messages[3], &answer), HOOP_OK);
+    assert_int_equal(handshake_verify_proof(&dialer, messages[2]), HOOP_OK);
+    assert_int_equal(handshake_verify_welcome(&dialer, messages[3], &answer),
+                     HOOP_OK);
     assert_int_equal(answer, HANDSHAKE_WELCOME);
 }
 

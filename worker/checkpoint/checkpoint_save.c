@@ -152,8 +152,8 @@ replicas_compare(const struct save *save)
     uint64_t *digests =
         calloc((hoop_comm_size(comm) + (size_t)1) * n, sizeof(*digests));
     if (!digests) {
-        context_decline(comm->context, HOOP_E_EXHAUSTED,
-                        "it has no memory to compare tensors");
+        context_fail_next_call(comm->context, HOOP_E_EXHAUSTED,
+                               "it has no memory to compare tensors");
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to compare %zu tensors of %u ranks", n,
                            hoop_comm_size(comm));

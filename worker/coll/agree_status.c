@@ -23,8 +23,8 @@ agree_status_create(hoop_comm_t *comm, struct agree_status **out_agree_status)
                hoop_comm_size(comm) * sizeof(struct agree_status_report));
 
     if (!agree_status) {
-        context_decline(comm->context, HOOP_E_EXHAUSTED,
-                        "it has no memory to agree");
+        context_fail_next_call(comm->context, HOOP_E_EXHAUSTED,
+                               "it has no memory to agree");
         return error_raise(HOOP_E_EXHAUSTED, "no memory to agree with %u ranks",
                            hoop_comm_size(comm));
     }

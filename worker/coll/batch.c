@@ -67,7 +67,7 @@ hoop_batch_start(const struct hoop_message *messages,
         return error_raise(HOOP_E_INVALID, "out_ops is NULL");
     if (!is_member) {
         for (size_t i = 0; i < n_messages; i++)
-            out_ops[i] = (hoop_op_t *)engine_start_nothing();
+            out_ops[i] = (hoop_op_t *)engine_null_op();
         return HOOP_OK;
     }
     status = check_all(messages, n_messages, comm);

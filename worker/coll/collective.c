@@ -208,7 +208,8 @@ shape_of(const struct collective *collective, const hoop_comm_t *comm)
     const bool is_barrier = collective->parts & COLL_NO_BUFFERS;
     const size_t element_size = is_barrier ? 1 : dtype_size(collective->dtype);
     const size_t granule = GRANULE_BYTES / element_size;
-    const struct plan_shm_region shm_region = context_shm_region(comm->context);
+    const struct plan_shm_region shm_region =
+        context_plan_shm_region(comm->context);
 
     return (struct plan_shape){
         .rank = context_rank(comm->context),
@@ -255,19 +256,19 @@ collective_request(const struct collective *collective, const hoop_comm_t *comm)
 static enum hoop_status
 start_checked(const struct collective *collective,
               hoop_comm_t *comm,
-              enum engine_mode mode,
+              enum engine_start_mode mode,
               struct op **out_op)
 {
     struct engine_collective request = collective_request(collective, comm);
 
     request.mode = mode;
-    return engine_start(comm->context, &request, out_op);
+    return engine_start_collective(comm->context, &request, out_op);
 }
 
 static enum hoop_status
 start(const struct collective *collective,
       hoop_comm_t *comm,
-      enum engine_mode mode,
+      enum engine_start_mode mode,
       struct op **out_op)
 {
     struct chain chain = collective->chain;
@@ -278,10 +279,10 @@ start(const struct collective *collective,
         status = collective_check(collective, comm);
     if (status == HOOP_OK && is_member)
         return start_checked(collective, comm, mode, out_op);
-    chain_deinit(&chain);
+    op_chain_deinit(&chain);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_op = engine_start_nothing();
+    *out_op = engine_null_op();
     return HOOP_OK;
 }
 
@@ -294,11 +295,11 @@ collective_start(const struct collective *collective,
     struct op *op = NULL;
 
     if (!error_begin_call()) {
-        chain_deinit(&chain);
+        op_chain_deinit(&chain);
         return error_pass(HOOP_E_EXHAUSTED);
     }
     if (!out_op) {
-        chain_deinit(&chain);
+        op_chain_deinit(&chain);
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     }
     const enum hoop_status status = start(collective, comm, ENGINE_START, &op);
@@ -344,7 +345,7 @@ cached_request_run(const struct collective *collective, hoop_comm_t *comm)
     request->input = buffers.input;
     request->output = buffers.output;
     request->shape.is_in_place = buffers.is_in_place;
-    return engine_run(comm->context, request);
+    return engine_run_collective(comm->context, request);
 }
 
 /* Keep the request of a checked call. */
@@ -364,11 +365,12 @@ run_checked(const struct collective *collective, hoop_comm_t *comm)
 {
     if (is_plain(collective)) {
         cached_request_store(collective, comm);
-        return engine_run(comm->context, &comm->cached_request.request);
+        return engine_run_collective(comm->context,
+                                     &comm->cached_request.request);
     }
     struct engine_collective request = collective_request(collective, comm);
     request.mode = ENGINE_START_AND_WAIT;
-    return engine_run(comm->context, &request);
+    return engine_run_collective(comm->context, &request);
 }
 
 enum hoop_status
@@ -384,6 +386,6 @@ collective_run(const struct collective *collective, hoop_comm_t *comm)
         status = collective_check(collective, comm);
     if (status == HOOP_OK && is_member)
         return run_checked(collective, comm);
-    chain_deinit(&chain);
+    op_chain_deinit(&chain);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -22,7 +22,7 @@ name_parse(const char *text)
         const bool is_planned = name != CALL_SEND && name != CALL_RECV &&
                                 (name < CALL_AGREE || name > CALL_REDISTRIBUTE);
 
-        if (is_planned && text && strcmp(call_text(name), text) == 0)
+        if (is_planned && text && strcmp(call_name_to_string(name), text) == 0)
             return name;
     }
     return CALL_UNKNOWN;

@@ -67,7 +67,7 @@ message_check(const struct hoop_message *message, const hoop_comm_t *comm)
 }
 
 struct engine_message
-message_request(const struct hoop_message *message, enum engine_mode mode)
+message_request(const struct hoop_message *message, enum engine_start_mode mode)
 {
     return (struct engine_message){
         .call =

@@ -18,7 +18,8 @@
 
 struct object_message {
     struct hoop_message message;
-    struct engine_object place; /* of a receive: where the object is stored */
+    struct engine_object_out
+        place; /* of a receive: where the object is stored */
     /* of bytes; a receive accepts any number of them */
     struct hoop_tensor tensor;
 };
@@ -44,7 +45,7 @@ object_check(const struct object_message *object, const hoop_comm_t *comm)
 }
 
 static struct engine_message
-request_of(struct object_message *object, enum engine_mode mode)
+request_of(struct object_message *object, enum engine_start_mode mode)
 {
     const struct hoop_message *message = &object->message;
     const bool is_send = message->kind == HOOP_SEND;
@@ -73,7 +74,7 @@ request_of(struct object_message *object, enum engine_mode mode)
 static enum hoop_status
 start(struct object_message *object,
       hoop_comm_t *comm,
-      enum engine_mode mode,
+      enum engine_start_mode mode,
       struct op **out_op)
 {
     bool is_member;
@@ -84,7 +85,7 @@ start(struct object_message *object,
     if (status != HOOP_OK)
         return error_pass(status);
     if (!is_member) {
-        *out_op = engine_start_nothing();
+        *out_op = engine_null_op();
         return HOOP_OK;
     }
     const struct engine_message request = request_of(object, mode);

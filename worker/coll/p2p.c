@@ -58,7 +58,7 @@ run_later(const struct hoop_message *message,
 
         status = engine_start_messages(comm->context, &request, 1, &op);
     } else {
-        op = engine_start_nothing();
+        op = engine_null_op();
     }
     if (status != HOOP_OK)
         return error_pass(status);

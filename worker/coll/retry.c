@@ -68,7 +68,7 @@ decline(hoop_comm_t *comm, enum hoop_status status)
     char text[LIMIT_ERROR_TEXT];
 
     snprintf(text, sizeof(text), "%s", error_text());
-    context_decline(comm->context, status, text);
+    context_fail_next_call(comm->context, status, text);
     return error_raise(status, "%s", text);
 }
 

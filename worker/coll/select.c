@@ -17,7 +17,7 @@ select_algorithm(const struct hoop_comm *comm,
     const struct algorithm *algorithm =
         tuning_find(comm->tuning, name, n_bytes);
 
-    log_debug("coll", "%s of %zu bytes by %s", call_text(name), n_bytes,
-              algorithm->name);
+    log_debug("coll", "%s of %zu bytes by %s", call_name_to_string(name),
+              n_bytes, algorithm->name);
     return algorithm;
 }

@@ -35,7 +35,9 @@ half_check(const struct hoop_message *half,
 }
 
 static enum hoop_status
-start(struct exchange *exchange, enum engine_mode mode, struct op **out_op)
+start(struct exchange *exchange,
+      enum engine_start_mode mode,
+      struct op **out_op)
 {
     bool is_member;
     enum hoop_status status =
@@ -44,7 +46,7 @@ start(struct exchange *exchange, enum engine_mode mode, struct op **out_op)
     if (status != HOOP_OK)
         return error_pass(status);
     if (!is_member) {
-        *out_op = engine_start_nothing();
+        *out_op = engine_null_op();
         return HOOP_OK;
     }
     status = half_check(exchange->send, HOOP_SEND, exchange->comm);
@@ -59,7 +61,7 @@ start(struct exchange *exchange, enum engine_mode mode, struct op **out_op)
     };
     if (exchange->received)
         pair[1].received = exchange->received;
-    return engine_start_pair(exchange->comm->context, pair, out_op);
+    return engine_start_message_pair(exchange->comm->context, pair, out_op);
 }
 
 enum hoop_status

@@ -169,7 +169,7 @@ shape_make(const struct hoop_simulation *simulation,
     if (simulation->n_per_node >= simulation->n_ranks &&
         simulation->n_ranks > 1 && simulation->n_ranks <= SHM_REGION_RANKS)
         shape.n_slot =
-            shm_region_slot_bytes(simulation->n_ranks) / element_size;
+            shm_region_default_slot_bytes(simulation->n_ranks) / element_size;
     shape.has_cma = shape.n_slot > 0;
     return shape;
 }

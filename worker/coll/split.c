@@ -78,11 +78,11 @@ choices_exchange(hoop_comm_t *comm,
                  const struct choice *own,
                  struct choice *choices)
 {
-    context_set_purpose(comm->context, "hoop_comm_split()");
+    context_set_wait_purpose(comm->context, "hoop_comm_split()");
     const enum hoop_status status = internal_allgather(
         own, choices, sizeof(*own) / sizeof(int64_t), HOOP_INT64, comm);
 
-    context_set_purpose(comm->context, NULL);
+    context_set_wait_purpose(comm->context, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
     return colors_check(choices, hoop_comm_size(comm));

@@ -24,7 +24,7 @@ struct batch {
     const struct tensor_message *messages;
     size_t n_messages;
     hoop_comm_t *comm;
-    enum engine_mode mode;
+    enum engine_start_mode mode;
     /* Arrays of one element for each message: */
     struct hoop_tensor *made; /* the tensor that a receive writes to */
     struct engine_message *requests;
@@ -143,7 +143,7 @@ message_prepare(const struct tensor_message *message,
 static struct engine_message
 request_of(const struct tensor_message *message,
            const struct hoop_tensor *made,
-           enum engine_mode mode)
+           enum engine_start_mode mode)
 {
     const struct hoop_tensor *tensor = message->tensor;
     const bool is_receive = message->kind == HOOP_RECV;
@@ -232,7 +232,7 @@ tensor_message_start(const struct tensor_message *messages,
         return error_raise(HOOP_E_INVALID, "out_ops is NULL");
     if (!is_member) {
         for (size_t i = 0; i < n_messages; i++)
-            out_ops[i] = (hoop_op_t *)engine_start_nothing();
+            out_ops[i] = (hoop_op_t *)engine_null_op();
         return HOOP_OK;
     }
     return n_messages > 0 ? batch_start(&batch, out_ops) : HOOP_OK;

@@ -118,11 +118,11 @@ hoop_op_notify(hoop_op_t *op, int fd)
 
     if (status != HOOP_OK)
         return error_pass(status);
-    return engine_signal_end((struct op *)op, fd);
+    return engine_notify_fd_at_end((struct op *)op, fd);
 }
 
 bool
 hoop_op_has_ended(hoop_op_t *op)
 {
-    return op && engine_has_ended((struct op *)op);
+    return op && engine_is_op_done((struct op *)op);
 }

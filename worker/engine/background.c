@@ -40,18 +40,18 @@ struct background {
 };
 
 static void
-take_turn(struct background *background)
+background_progress_once(struct background *background)
 {
-    const enum engine_idle_state idle =
-        engine_progress_idle(background->engine);
+    const enum engine_progress_result idle =
+        engine_progress_background(background->engine);
     const bool is_here = idle != ENGINE_PROGRESS_ELSEWHERE;
 
     if (idle == ENGINE_PROGRESS_MORE)
-        background_wake(background);
+        background_progress_wake(background);
     if (is_here != background->is_here)
         loop_watch_set(background->watch, is_here ? LOOP_READ : LOOP_NOTHING);
     background->is_here = is_here;
-    if (engine_is_asked(background->engine))
+    if (engine_has_views_request(background->engine))
         loop_timer_start(background->timer, CHECK_OFTEN_MS);
 }
 
@@ -59,7 +59,7 @@ static void
 on_readable(void *owner, enum loop_interest ready)
 {
     (void)ready;
-    take_turn(owner);
+    background_progress_once(owner);
 }
 
 /* This also serves deadlines while nothing moves. */
@@ -70,24 +70,24 @@ on_timer(void *owner)
 
     loop_timer_start(background->timer,
                      BACKGROUND_CHECK_MS * background->rarity);
-    take_turn(background);
+    background_progress_once(background);
     if (++background->n_looks_in % CHECKS_PER_RANK_COUNT == 0)
-        engine_count_local_ranks(background->engine);
+        engine_update_wait_policy(background->engine);
 }
 
 static void
-on_woken(void *owner)
+on_wakeup(void *owner)
 {
     struct background *background = owner;
 
     atomic_store(&background->is_woken, false);
-    take_turn(background);
+    background_progress_once(background);
 }
 
 enum hoop_status
-background_create(struct loop *loop,
-                  struct engine *engine,
-                  struct background **out_background)
+background_progress_create(struct loop *loop,
+                           struct engine *engine,
+                           struct background **out_background)
 {
     struct background *background = calloc(1, sizeof(*background));
 
@@ -102,7 +102,7 @@ background_create(struct loop *loop,
         status =
             loop_timer_create(loop, on_timer, background, &background->timer);
     if (status != HOOP_OK) {
-        background_destroy(background);
+        background_progress_destroy(background);
         return error_pass(status);
     }
     loop_timer_start(background->timer,
@@ -112,7 +112,7 @@ background_create(struct loop *loop,
 }
 
 void
-background_destroy(struct background *background)
+background_progress_destroy(struct background *background)
 {
     if (!background)
         return;
@@ -123,11 +123,11 @@ background_destroy(struct background *background)
 }
 
 void
-background_wake(struct background *background)
+background_progress_wake(struct background *background)
 {
     if (atomic_exchange(&background->is_woken, true))
         return;
     /* If there is no memory for the post, the timer looks in soon. */
-    if (loop_post(background->loop, on_woken, background) != HOOP_OK)
+    if (loop_post(background->loop, on_wakeup, background) != HOOP_OK)
         atomic_store(&background->is_woken, false);
 }

@@ -17,7 +17,7 @@ enum {
 };
 
 /* What a call has besides its name, dtype and count. */
-enum call_part {
+enum call_attribute {
     CALL_HAS_OP = 1,
     CALL_HAS_ROOT = 2,
     CALL_HAS_NONE = 4, /* not even a dtype and a count */
@@ -99,7 +99,7 @@ call_describe(const struct frame_call *call,
 
 /* Describe where a tensor stands in its list. */
 static void
-part_describe(uint32_t part, char text[PART_TEXT_MAX])
+tensor_position_describe(uint32_t part, char text[PART_TEXT_MAX])
 {
     text[0] = '\0';
     if (frame_part_is_listed(part))
@@ -130,7 +130,7 @@ call_describe_message(const struct frame_call *call,
                  tensor->shape.dims[0]);
         return;
     }
-    part_describe(tensor->part, part);
+    tensor_position_describe(tensor->part, part);
     if (tensor->shape.n_dims == HOOP_ANY_SHAPE) {
         const size_t n_text = strlen(text);
         const bool is_any = call->dtype == FRAME_ANY_DTYPE;
@@ -142,24 +142,24 @@ call_describe_message(const struct frame_call *call,
     }
     if (frame_part_is_empty(tensor->part)) {
         snprintf(text, CALL_TEXT_MAX, "%s%s (a list of no tensors%s)",
-                 call_text((enum call_name)call->name), place,
+                 call_name_to_string((enum call_name)call->name), place,
                  tensor->part & FRAME_PART_IN_SHARES ? ", in shares" : "");
         return;
     }
     snprintf(text, CALL_TEXT_MAX, "%s%s (%s %.96s%s)",
-             call_text((enum call_name)call->name), place,
+             call_name_to_string((enum call_name)call->name), place,
              dtype_name((enum hoop_dtype)call->dtype),
              shape_text(&tensor->shape).text, part);
 }
 
 const char *
-call_text(enum call_name name)
+call_name_to_string(enum call_name name)
 {
     return calls[name < COUNT_OF(calls) ? name : CALL_UNKNOWN].text;
 }
 
 bool
-call_exists(const char *text)
+call_name_exists(const char *text)
 {
     for (size_t i = CALL_UNKNOWN + 1; i < COUNT_OF(calls); i++) {
         if (strcmp(calls[i].text, text) == 0)
@@ -177,7 +177,7 @@ call_has_root(const struct frame_call *call)
 }
 
 bool
-call_reduces(const struct frame_call *call)
+call_is_reduction(const struct frame_call *call)
 {
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
 
@@ -185,7 +185,7 @@ call_reduces(const struct frame_call *call)
 }
 
 bool
-call_needs_all(const struct frame_call *call)
+call_needs_all_ranks(const struct frame_call *call)
 {
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
 
@@ -195,7 +195,7 @@ call_needs_all(const struct frame_call *call)
 }
 
 struct frame_call
-call_frame(const struct call *call)
+call_to_frame_call(const struct call *call)
 {
     return (struct frame_call){
         .name = call->name,

@@ -90,11 +90,11 @@ static const uint64_t CALL_TAG_OWN = (uint64_t)1 << 63;
 
 /* Returns the call's name, such as "allreduce", as a static string. */
 const char *
-call_text(enum call_name name);
+call_name_to_string(enum call_name name);
 
 /* Returns whether a call has that name. */
 bool
-call_exists(const char *text);
+call_name_exists(const char *text);
 
 /* Returns whether the call has a root: then the other ranks do not depend on
  * each other. */
@@ -103,15 +103,15 @@ call_has_root(const struct frame_call *call);
 
 /* Returns whether the call combines what ranks contribute. */
 bool
-call_reduces(const struct frame_call *call);
+call_is_reduction(const struct frame_call *call);
 
 /* Returns whether a rank that has finished the call knows that all ranks have
  * called it. */
 bool
-call_needs_all(const struct frame_call *call);
+call_needs_all_ranks(const struct frame_call *call);
 
 struct frame_call
-call_frame(const struct call *call);
+call_to_frame_call(const struct call *call);
 
 /* Returns a hash of what all ranks must agree on. */
 uint64_t

@@ -16,7 +16,7 @@ op_stage(const struct op *op)
 
 /* All ranks have made the same call: now execute it. */
 static enum hoop_status
-check_end(struct op *op, bool *out_has_next)
+start_after_call_check(struct op *op, bool *out_has_next)
 {
     op->is_checking = false;
     op_set_kernels(op);
@@ -26,7 +26,7 @@ check_end(struct op *op, bool *out_has_next)
 
 /* Ask the chain for its next stage; *out_has_next is false if there is none. */
 static enum hoop_status
-chain_next(struct op *op, bool *out_has_next)
+chain_start_next_stage(struct op *op, bool *out_has_next)
 {
     struct engine_collective next = {.algorithm = NULL};
 
@@ -43,7 +43,7 @@ chain_next(struct op *op, bool *out_has_next)
     }
     op->stage++;
     assert(op->stage < STAGES_MAX);
-    residual_keep(op);
+    residual_return_to_context(op);
     status = op_set_collective(op, &next);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -52,7 +52,7 @@ chain_next(struct op *op, bool *out_has_next)
 }
 
 enum hoop_status
-chain_advance(struct op *op, bool *out_is_complete)
+op_chain_advance(struct op *op, bool *out_is_complete)
 {
     bool has_next = true;
 
@@ -62,8 +62,8 @@ chain_advance(struct op *op, bool *out_is_complete)
         if (status == HOOP_OK && !*out_is_complete)
             return HOOP_OK;
         if (status == HOOP_OK)
-            status = op->is_checking ? check_end(op, &has_next)
-                                     : chain_next(op, &has_next);
+            status = op->is_checking ? start_after_call_check(op, &has_next)
+                                     : chain_start_next_stage(op, &has_next);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -71,7 +71,7 @@ chain_advance(struct op *op, bool *out_is_complete)
 }
 
 enum hoop_status
-chain_finish(struct op *op)
+op_chain_finish(struct op *op)
 {
     if (op->status != HOOP_OK)
         return error_raise_failure(&op->failure, "%s", op->text);
@@ -79,7 +79,7 @@ chain_finish(struct op *op)
 }
 
 void
-chain_deinit(struct chain *chain)
+op_chain_deinit(struct chain *chain)
 {
     if (chain->destroy)
         chain->destroy(chain->owner);

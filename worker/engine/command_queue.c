@@ -50,8 +50,8 @@ engine_enqueue_connection(struct engine *engine, const struct command *content)
          * is enough; without the first connection nobody here would ask
          * again. */
         if (content->stream == 0)
-            engine_unreachable(engine, content->rank,
-                               "no memory for its connection");
+            engine_report_unreachable(engine, content->rank,
+                                      "no memory for its connection");
         return;
     }
     *command = *content;
@@ -61,7 +61,7 @@ engine_enqueue_connection(struct engine *engine, const struct command *content)
 }
 
 void
-engine_notify(struct engine *engine, const struct notice *content)
+engine_post_notice(struct engine *engine, const struct notice *content)
 {
     struct notice *notice = &engine->notices[content->rank];
 
@@ -69,7 +69,7 @@ engine_notify(struct engine *engine, const struct notice *content)
     if (notice->kinds == 0)
         TAILQ_INSERT_TAIL(&engine->noticed, notice, link);
     if (content->kinds > notice->kinds)
-        reason_write(content->why, "", notice->why);
+        reason_write_truncated(content->why, "", notice->why);
     if (content->kinds == NOTICE_DECLARED_DEAD &&
         !(notice->kinds & content->kinds))
         notice->evidence = content->evidence;
@@ -83,7 +83,7 @@ engine_notify(struct engine *engine, const struct notice *content)
 }
 
 void
-engine_sweep_later(struct engine *engine)
+engine_request_frame_sweep(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
     engine->must_sweep = true;
@@ -91,7 +91,7 @@ engine_sweep_later(struct engine *engine)
 }
 
 void
-engine_ask(struct engine *engine, uint64_t question)
+engine_request_peer_views(struct engine *engine, uint64_t question)
 {
     pthread_mutex_lock(&engine->lock);
     engine->asked = question;
@@ -108,7 +108,7 @@ engine_query_activity(struct engine *engine, uint64_t query)
 }
 
 bool
-engine_is_asked(const struct engine *engine)
+engine_has_views_request(const struct engine *engine)
 {
     return atomic_load(&engine->is_asked);
 }
@@ -116,11 +116,11 @@ engine_is_asked(const struct engine *engine)
 /* The progress owner ends the operation; until then its buffers stay
  * borrowed. */
 void
-engine_cancel(struct op *op)
+engine_cancel_op(struct op *op)
 {
     struct engine *engine = op->engine;
 
-    /* The operation of engine_start_nothing() has no engine. */
+    /* The operation of engine_null_op() has no engine. */
     if (!engine)
         return;
     pthread_mutex_lock(&engine->lock);
@@ -134,29 +134,29 @@ engine_cancel(struct op *op)
 }
 
 bool
-op_refuse_cancelled(struct op *op)
+op_fail_if_cancelled(struct op *op)
 {
     const struct roster *roster = op->engine->roster;
     char name[ROSTER_NAME_MAX];
 
     if (!atomic_load(&op->is_cancelled))
         return false;
-    const struct failure_notice failure_notice =
-        failure_make(HOOP_E_CANCELLED, roster->rank, "it was given up by %s",
-                     roster_name(roster, roster->rank, name));
+    const struct failure_notice failure_notice = failure_notice_make(
+        HOOP_E_CANCELLED, roster->rank, "it was given up by %s",
+        roster_format_name(roster, roster->rank, name));
     op_fail(op, &failure_notice);
     return true;
 }
 
 /* End all operations that have been cancelled. */
 static void
-engine_end_cancelled(struct engine *engine)
+engine_end_cancelled_ops(struct engine *engine)
 {
     struct op *next;
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
-        op_refuse_cancelled(op);
+        op_fail_if_cancelled(op);
     }
 }
 
@@ -210,23 +210,24 @@ command_execute(struct engine *engine, const struct command *command)
 {
     switch (command->kind) {
     case COMMAND_CONNECTED:
-        transport_shared(engine->transport, command->rank, command->fd,
-                         command->segment);
+        transport_add_shm_connection(engine->transport, command->rank,
+                                     command->fd, command->segment);
         return;
     case COMMAND_STREAM:
-        transport_stream(engine->transport, command->rank, command->stream,
-                         command->fd);
+        transport_attach_stream(engine->transport, command->rank,
+                                command->stream, command->fd);
         return;
     case COMMAND_ENCRYPTED:
-        transport_encrypted(engine->transport, command->rank, command->stream,
-                            command->fd, command->tls);
+        transport_add_tls_connection(engine->transport, command->rank,
+                                     command->stream, command->fd,
+                                     command->tls);
         return;
     }
 }
 
 /* Act on the gravest kind first: the others then find that done. */
 static void
-notice_execute(struct engine *engine, struct notice *unread)
+notice_apply(struct engine *engine, struct notice *unread)
 {
     pthread_mutex_lock(&engine->lock);
     const struct notice notice = *unread;
@@ -236,11 +237,11 @@ notice_execute(struct engine *engine, struct notice *unread)
     if (notice.kinds & NOTICE_DECLARED_DEAD)
         engine_mark_lost(engine, notice.rank, notice.evidence, notice.why);
     if (notice.kinds & NOTICE_UNREACHABLE)
-        transport_unreachable(engine->transport, notice.rank, notice.why);
+        transport_mark_unreachable(engine->transport, notice.rank, notice.why);
     if (notice.kinds & NOTICE_SHORTAGE)
-        shortage_take(engine, &notice);
+        shortage_apply(engine, &notice);
     if (notice.kinds & NOTICE_UNDECIDED)
-        failure_detector_undecided(engine, notice.rank);
+        failure_detector_decide_now(engine, notice.rank);
 }
 
 static void
@@ -250,29 +251,29 @@ context_command_run(struct engine *engine,
     struct comm_context *context = context_command->context;
 
     switch (context_command->kind) {
-    case CONTEXT_COMMAND_END:
-        context_end(context);
+    case CONTEXT_CONTROL_END:
+        context_end_and_destroy(context);
         return;
-    case CONTEXT_COMMAND_REVOKE:
+    case CONTEXT_CONTROL_REVOKE:
         revocation_execute(context, context_command->why);
         return;
-    case CONTEXT_COMMAND_REVOKE_IF_FAILED:
+    case CONTEXT_CONTROL_REVOKE_IF_FAILED:
         context_command->unfinished = revocation_execute_if_failed(context);
         return;
-    case CONTEXT_COMMAND_WATCH:
+    case CONTEXT_CONTROL_WATCH:
         member_watch_set(context, context_command->watch);
         return;
-    case CONTEXT_COMMAND_QUERY_FAILED:
-        context_query_failed(context, context_command->failed);
+    case CONTEXT_CONTROL_QUERY_FAILED:
+        context_list_failed_members(context, context_command->failed);
         return;
-    case CONTEXT_COMMAND_QUERY_LOST:
-        context_query_lost(context, context_command->failed);
+    case CONTEXT_CONTROL_QUERY_LOST:
+        context_list_lost_members(context, context_command->failed);
         return;
-    case CONTEXT_COMMAND_DECLINE:
-        context_decline_execute(context, context_command->status,
-                                context_command->why);
+    case CONTEXT_CONTROL_DECLINE:
+        context_fail_next_execute(context, context_command->status,
+                                  context_command->why);
         return;
-    case CONTEXT_COMMAND_GIVE_UP:
+    case CONTEXT_CONTROL_GIVE_UP:
         context_command->was_new =
             engine_give_up_execute(engine, context_command->why);
         return;
@@ -280,12 +281,12 @@ context_command_run(struct engine *engine,
 }
 
 static void
-context_command_complete(struct engine *engine,
-                         struct context_command *context_command)
+context_command_run_and_signal(struct engine *engine,
+                               struct context_command *context_command)
 {
     context_command_run(engine, context_command);
     /* The operations that the command ended must be published first. */
-    progress_publish(engine);
+    progress_publish_ended(engine);
     pthread_mutex_lock(&engine->lock);
     context_command->is_done = true;
     pthread_cond_signal(&context_command->waiter.cond);
@@ -301,21 +302,21 @@ engine_execute_commands(struct engine *engine)
         const struct command_batch batch = command_queue_take(engine);
 
         if (batch.has_cancelled)
-            engine_end_cancelled(engine);
+            engine_end_cancelled_ops(engine);
         if (batch.must_sweep)
-            engine_sweep(engine);
+            engine_drop_stale_frames(engine);
         if (batch.question)
-            views_begin(engine, batch.question);
+            peer_views_request_begin(engine, batch.question);
         if (batch.activity_query)
             activity_report(engine, batch.activity_query);
         if (batch.command)
             command_execute(engine, batch.command);
         if (batch.notice)
-            notice_execute(engine, batch.notice);
+            notice_apply(engine, batch.notice);
         if (batch.op)
             op_begin(batch.op);
         if (batch.context_command)
-            context_command_complete(engine, batch.context_command);
+            context_command_run_and_signal(engine, batch.context_command);
         free(batch.command);
         has_moved = true;
     }

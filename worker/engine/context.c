@@ -22,7 +22,7 @@
 #include "transport/shm_region.h"
 
 void
-context_expect(struct engine *engine)
+engine_expect_context(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
     engine->n_expected++;
@@ -31,20 +31,20 @@ context_expect(struct engine *engine)
 
 /* The frames that were kept have found their context by now, or never will. */
 static void
-early_frames_end(struct engine *engine, unsigned n_expected)
+early_frames_sweep(struct engine *engine, unsigned n_expected)
 {
     if (n_expected == 0 && atomic_exchange(&engine->has_early_frames, false))
-        engine_sweep_later(engine);
+        engine_request_frame_sweep(engine);
 }
 
 void
-context_cancel_expect(struct engine *engine)
+engine_unexpect_context(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
     engine->n_expected -= engine->n_expected > 0;
     const unsigned n_expected = engine->n_expected;
     pthread_mutex_unlock(&engine->lock);
-    early_frames_end(engine, n_expected);
+    early_frames_sweep(engine, n_expected);
 }
 
 static void
@@ -58,7 +58,7 @@ context_free(struct comm_context *context)
 
 /* Number messages to each rank from first. */
 static void
-messages_number(struct comm_context *context, uint64_t first)
+message_counters_set(struct comm_context *context, uint64_t first)
 {
     for (uint32_t rank = 0; rank < context->size; rank++)
         context->message_next[rank] = first;
@@ -88,7 +88,7 @@ context_create(struct engine *engine, const struct context_options *options)
     /* Number 0 means none, so that empty history entries match nothing. */
     atomic_store(&context->op_next, 1);
     context->message_next = message_next;
-    messages_number(context, MESSAGES_FORMING + 1);
+    message_counters_set(context, MESSAGES_FORMING + 1);
     context->begin_next = 1;
     context->n_polls_pending = POLLS_PENDING;
     TAILQ_INIT(&context->residuals.list);
@@ -101,7 +101,7 @@ context_create(struct engine *engine, const struct context_options *options)
 
 /* The caller holds the lock. */
 static bool
-is_open(const struct engine *engine, uint64_t id)
+is_context_open(const struct engine *engine, uint64_t id)
 {
     const struct comm_context *context;
 
@@ -119,7 +119,7 @@ static enum hoop_status
 context_add(struct engine *engine, struct comm_context *context)
 {
     pthread_mutex_lock(&engine->lock);
-    const bool is_there = is_open(engine, context->id);
+    const bool is_there = is_context_open(engine, context->id);
     if (!is_there)
         TAILQ_INSERT_TAIL(&engine->contexts, context, link);
     pthread_mutex_unlock(&engine->lock);
@@ -141,13 +141,13 @@ context_open(struct engine *engine,
     struct comm_context *context = context_create(engine, options);
 
     if (!context) {
-        context_cancel_expect(engine);
+        engine_unexpect_context(engine);
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory for a communicator of %u ranks",
                            options->size);
     }
     const enum hoop_status status = context_add(engine, context);
-    context_cancel_expect(engine);
+    engine_unexpect_context(engine);
     if (status != HOOP_OK) {
         context_free(context);
         return error_pass(status);
@@ -170,9 +170,9 @@ context_destroy(struct comm_context *context)
         TAILQ_REMOVE(&context->early_failures, early, link);
         free(early);
     }
-    state_query_forget(context);
-    shortage_forget(context);
-    residual_clear(context);
+    state_query_clear_final(context);
+    failed_sends_clear(context);
+    residuals_clear(context);
     if (context->cached_op)
         op_destroy(context->cached_op);
     shm_region_destroy(context->shm_region);
@@ -182,15 +182,15 @@ context_destroy(struct comm_context *context)
 /* End the context's operations here and on the other members, which would wait
  * for this rank's part in a collective. */
 static void
-running_end(struct comm_context *context)
+context_fail_running_ops(struct comm_context *context)
 {
     struct engine *engine = context->engine;
     char name[ROSTER_NAME_MAX];
-    const struct failure_notice here = failure_make(
+    const struct failure_notice here = failure_notice_make(
         HOOP_E_CLOSED, HOOP_NO_RANK, "the communicator has been freed");
-    const struct failure_notice there = failure_make(
+    const struct failure_notice there = failure_notice_make(
         HOOP_E_PEER_LOST, engine->roster->rank, "%s has freed the communicator",
-        roster_name(engine->roster, engine->roster->rank, name));
+        roster_format_name(engine->roster, engine->roster->rank, name));
     struct op *next;
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
@@ -204,15 +204,15 @@ running_end(struct comm_context *context)
 }
 
 void
-context_end(struct comm_context *context)
+context_end_and_destroy(struct comm_context *context)
 {
     struct engine *engine = context->engine;
 
     member_watch_set(context, CONTEXT_NOT_WATCHED);
-    running_end(context);
+    context_fail_running_ops(context);
     state_query_send_freed(context);
     context_destroy(context);
-    engine_sweep(engine);
+    engine_drop_stale_frames(engine);
 }
 
 void
@@ -227,7 +227,7 @@ context_close(struct comm_context *context)
 
 /* The caller holds the lock. */
 static bool
-is_gone(const struct engine *engine, uint64_t id)
+is_context_closed(const struct engine *engine, uint64_t id)
 {
     for (size_t i = 0; i < COUNT_OF(engine->gone); i++) {
         if (engine->gone[i] == id)
@@ -237,14 +237,14 @@ is_gone(const struct engine *engine, uint64_t id)
 }
 
 bool
-engine_keeps(void *owner, uint64_t id)
+engine_wants_frames_of(void *owner, uint64_t id)
 {
     struct engine *engine = owner;
 
     pthread_mutex_lock(&engine->lock);
-    const bool is_here = is_open(engine, id);
+    const bool is_here = is_context_open(engine, id);
     const bool is_awaited =
-        !is_here && engine->n_expected > 0 && !is_gone(engine, id);
+        !is_here && engine->n_expected > 0 && !is_context_closed(engine, id);
     if (is_awaited)
         atomic_store(&engine->has_early_frames, true);
     pthread_mutex_unlock(&engine->lock);
@@ -252,28 +252,28 @@ engine_keeps(void *owner, uint64_t id)
 }
 
 void
-engine_sweep(struct engine *engine)
+engine_drop_stale_frames(struct engine *engine)
 {
-    transport_sweep(engine->transport, engine_keeps);
+    transport_drop_unwanted(engine->transport, engine_wants_frames_of);
 }
 
 void
-context_set_formed(struct comm_context *context)
+context_mark_formed(struct comm_context *context)
 {
     atomic_store(&context->n_forming, atomic_load(&context->op_next) - 1);
     pthread_mutex_lock(&context->engine->lock);
-    messages_number(context, 1);
+    message_counters_set(context, 1);
     pthread_mutex_unlock(&context->engine->lock);
 }
 
 uint64_t
-message_number(uint64_t number)
+message_user_number(uint64_t number)
 {
     return number > MESSAGES_FORMING ? number - MESSAGES_FORMING : number;
 }
 
 uint64_t
-context_call_number(const struct comm_context *context, uint64_t number)
+context_user_call_number(const struct comm_context *context, uint64_t number)
 {
     const uint64_t n_forming = atomic_load(&context->n_forming);
 
@@ -287,7 +287,7 @@ context_id(const struct comm_context *context)
 }
 
 uint32_t
-context_settings(const struct comm_context *context)
+context_agreed_settings(const struct comm_context *context)
 {
     return context->engine->options.settings;
 }
@@ -324,7 +324,7 @@ context_timeout(const struct comm_context *context)
 }
 
 void
-context_set_purpose(struct comm_context *context, const char *purpose)
+context_set_wait_purpose(struct comm_context *context, const char *purpose)
 {
     atomic_store(&context->purpose, purpose);
 }

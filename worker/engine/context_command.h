@@ -15,16 +15,16 @@
  * communicator. */
 static const uint64_t FAILURE_OF_ALL = 0;
 
-enum context_command_kind {
-    CONTEXT_COMMAND_END,
-    CONTEXT_COMMAND_REVOKE,
-    CONTEXT_COMMAND_REVOKE_IF_FAILED,
-    CONTEXT_COMMAND_WATCH,
-    CONTEXT_COMMAND_QUERY_FAILED, /* which members are lost or have left */
-    CONTEXT_COMMAND_QUERY_LOST,
+enum context_control_kind {
+    CONTEXT_CONTROL_END,
+    CONTEXT_CONTROL_REVOKE,
+    CONTEXT_CONTROL_REVOKE_IF_FAILED,
+    CONTEXT_CONTROL_WATCH,
+    CONTEXT_CONTROL_QUERY_FAILED, /* which members are lost or have left */
+    CONTEXT_CONTROL_QUERY_LOST,
     /* Tell members that this rank cannot make the next call. */
-    CONTEXT_COMMAND_DECLINE,
-    CONTEXT_COMMAND_GIVE_UP, /* of this rank, whatever the context */
+    CONTEXT_CONTROL_DECLINE,
+    CONTEXT_CONTROL_GIVE_UP, /* of this rank, whatever the context */
 };
 
 /* A command and the thread that waits for it. It lives in that thread's
@@ -32,7 +32,7 @@ enum context_command_kind {
 struct context_command {
     TAILQ_ENTRY(context_command) link;
     struct comm_context *context; /* GIVE_UP: NULL */
-    enum context_command_kind kind;
+    enum context_control_kind kind;
     const char *why;         /* for REVOKE, DECLINE and GIVE_UP */
     bool was_new;            /* GIVE_UP: neither lost nor leaving before */
     enum hoop_status status; /* for DECLINE */
@@ -47,9 +47,9 @@ struct context_command {
 /* failure_notice.c, by the progress owner: make the next collective fail on all
  * members. */
 void
-context_decline_execute(struct comm_context *context,
-                        enum hoop_status status,
-                        const char *why);
+context_fail_next_execute(struct comm_context *context,
+                          enum hoop_status status,
+                          const char *why);
 
 /* failure_detector.c, by the progress owner: this rank gives up. Returns
  * whether it was neither lost nor leaving. */
@@ -61,13 +61,14 @@ engine_give_up_execute(struct engine *engine, const char *why);
 /* A member or this rank has revoked context. Only the first call has an
  * effect. */
 void
-context_revoke_told(struct comm_context *context,
-                    const struct failure_notice *failure_notice);
+context_revoke_by_notice(struct comm_context *context,
+                         const struct failure_notice *failure_notice);
 /* A member asks about context, perhaps because it had not opened context when
  * the revocation was announced. Returns whether context is revoked; if so, the
  * member is told again. */
 bool
-revocation_answer(const struct comm_context *context, uint32_t world_rank);
+revocation_send_if_revoked(const struct comm_context *context,
+                           uint32_t world_rank);
 /* Revoke context on behalf of this rank. */
 void
 revocation_execute(struct comm_context *context, const char *why);
@@ -76,17 +77,19 @@ uint64_t
 revocation_execute_if_failed(struct comm_context *context);
 /* rank has been lost: revoke watched contexts of which it is a member. */
 void
-member_watch_end(struct engine *engine, uint32_t rank);
+member_watch_on_loss(struct engine *engine, uint32_t rank);
 /* context_watch(), by the progress owner. */
 void
 member_watch_set(struct comm_context *context, enum context_watch watch);
 /* End op if its context was revoked before it began; returns whether it was. */
 bool
-op_refuse_revoked(struct op *op);
-/* context_failed() and context_lost(), by the progress owner. */
+op_fail_if_revoked(struct op *op);
+/* context_get_failed_members() and context_get_lost_members(), by the progress owner. */
 void
-context_query_failed(const struct comm_context *context, bool *out_has_failed);
+context_list_failed_members(const struct comm_context *context,
+                            bool *out_has_failed);
 void
-context_query_lost(const struct comm_context *context, bool *out_is_lost);
+context_list_lost_members(const struct comm_context *context,
+                          bool *out_is_lost);
 
 #endif

@@ -17,16 +17,16 @@ enum {
 };
 
 static bool
-has_all_answers(const struct op *op)
+have_all_peers_called(const struct op *op)
 {
     const struct step_flow *flow = op_awaited_flow(op);
 
-    return flow && step_flow_has_called(flow);
+    return flow && step_flow_peer_has_called(flow);
 }
 
 /* Ask each peer that op waits for once. */
 static void
-ask_all(struct op *op)
+query_all_peers(struct op *op)
 {
     struct step_flow *flow;
 
@@ -51,12 +51,12 @@ ask_all(struct op *op)
  * wait.
  */
 static bool
-op_grace(struct op *op, uint64_t now_ns)
+op_extend_deadline(struct op *op, uint64_t now_ns)
 {
     struct step_flow *flow;
 
     if (op->is_message || op->n_graces == 2 ||
-        (op->n_graces == 1 && !has_all_answers(op)))
+        (op->n_graces == 1 && !have_all_peers_called(op)))
         return false;
     if (op->n_graces++ == 0) {
         TAILQ_FOREACH(flow, &op->flows, link)
@@ -64,31 +64,31 @@ op_grace(struct op *op, uint64_t now_ns)
             flow->is_answered = false;
             flow->is_busy = false;
         }
-        ask_all(op);
+        query_all_peers(op);
     }
     op->deadline_ns = now_ns + OP_ANSWER_NS;
     return true;
 }
 
 static void
-op_expire(struct op *op, uint64_t now_ns)
+op_fail_timeout(struct op *op, uint64_t now_ns)
 {
     const struct roster *roster = op->engine->roster;
     char whom[LIMIT_ERROR_TEXT];
     char name[ROSTER_NAME_MAX];
 
     op_describe_wait(op, whom);
-    const struct failure_notice failure_notice = failure_make(
+    const struct failure_notice failure_notice = failure_notice_make(
         HOOP_E_TIMEOUT, op_awaited_rank(op),
         "%s timed out after %.1f s, waiting for %.500s",
-        roster_name(roster, roster->rank, name),
+        roster_format_name(roster, roster->rank, name),
         (double)(now_ns - op->started_ns) / (double)CLOCK_NS_PER_S, whom);
     op_fail(op, &failure_notice);
 }
 
 /* Returns a time before when_ns that leaves long enough for an answer. */
 static uint64_t
-ask_before_ns(const struct op *op, uint64_t when_ns)
+query_time_before_ns(const struct op *op, uint64_t when_ns)
 {
     const uint64_t n_ns = when_ns - op->started_ns;
 
@@ -96,7 +96,7 @@ ask_before_ns(const struct op *op, uint64_t when_ns)
 }
 
 uint64_t
-message_asks_ns(const struct op *op, uint64_t now_ns)
+message_next_query_ns(const struct op *op, uint64_t now_ns)
 {
     const uint64_t whens_ns[] = {op->warn_ns, op->deadline_ns};
     uint64_t asks_ns = CLOCK_NEVER;
@@ -104,7 +104,7 @@ message_asks_ns(const struct op *op, uint64_t now_ns)
     for (size_t i = 0; i < COUNT_OF(whens_ns); i++) {
         const uint64_t ask_ns = whens_ns[i] == CLOCK_NEVER
                                     ? CLOCK_NEVER
-                                    : ask_before_ns(op, whens_ns[i]);
+                                    : query_time_before_ns(op, whens_ns[i]);
 
         if (ask_ns > now_ns && ask_ns < asks_ns)
             asks_ns = ask_ns;
@@ -114,7 +114,7 @@ message_asks_ns(const struct op *op, uint64_t now_ns)
 
 /* Called for each running operation, in the order in which they have begun. */
 static bool
-is_among_oldest(const struct op *op, uint64_t now_ns)
+is_among_oldest_ops(const struct op *op, uint64_t now_ns)
 {
     struct comm_context *context = op->context;
 
@@ -128,7 +128,7 @@ is_among_oldest(const struct op *op, uint64_t now_ns)
 
 /* Thousands may be queued: all are due again at the same check. */
 static void
-op_ask_later(struct op *op, uint64_t now_ns)
+op_defer_query(struct op *op, uint64_t now_ns)
 {
     op->ask_ns = (now_ns / OP_ASK_AGAIN_NS + 1) * OP_ASK_AGAIN_NS;
 }
@@ -139,13 +139,13 @@ op_ask_later(struct op *op, uint64_t now_ns)
  * before its warning and its deadline what its peer does instead.
  */
 static void
-op_ask(struct op *op, uint64_t now_ns)
+op_query_peers(struct op *op, uint64_t now_ns)
 {
     struct step_flow *flow;
     bool has_moved = false;
 
     if (op->is_message) {
-        op->ask_ns = message_asks_ns(op, now_ns);
+        op->ask_ns = message_next_query_ns(op, now_ns);
         state_query_send(&op->message);
         return;
     }
@@ -155,16 +155,16 @@ op_ask(struct op *op, uint64_t now_ns)
     op->ask_ns = now_ns + op->ask_after_ns;
     TAILQ_FOREACH(flow, &op->flows, link)
     {
-        has_moved |= step_flow_done(flow) != flow->n_seen;
-        flow->n_seen = step_flow_done(flow);
+        has_moved |= step_flow_done_bytes(flow) != flow->n_seen;
+        flow->n_seen = step_flow_done_bytes(flow);
     }
     /* Ask before a warning, so that it can include the answers. */
     if (!has_moved || op->warn_ns <= op->ask_ns + OP_ANSWER_NS)
-        ask_all(op);
+        query_all_peers(op);
 }
 
 uint64_t
-op_due_ns(const struct op *op)
+op_next_check_ns(const struct op *op)
 {
     const uint64_t due_ns = op->ask_ns < op->warn_ns ? op->ask_ns : op->warn_ns;
 
@@ -180,28 +180,28 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
     struct op *next;
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
-        const bool is_old = is_among_oldest(op, now_ns);
+        const bool is_old = is_among_oldest_ops(op, now_ns);
 
         next = TAILQ_NEXT(op, link);
-        if (op->is_shm && op_due_ns(op) <= now_ns)
+        if (op->is_shm && op_next_check_ns(op) <= now_ns)
             shm_executor_list_awaited(op);
-        if (op->deadline_ns <= now_ns && !op_grace(op, now_ns)) {
-            op_expire(op, now_ns);
+        if (op->deadline_ns <= now_ns && !op_extend_deadline(op, now_ns)) {
+            op_fail_timeout(op, now_ns);
             continue;
         }
         if (op->warn_ns <= now_ns)
             straggler_warn(op, now_ns);
-        if (op_due_ns(op) <= now_ns && is_old)
-            op_ask(op, now_ns);
-        else if (op_due_ns(op) <= now_ns)
-            op_ask_later(op, now_ns);
-        if (op_due_ns(op) < deadline_ns)
-            deadline_ns = op_due_ns(op);
+        if (op_next_check_ns(op) <= now_ns && is_old)
+            op_query_peers(op, now_ns);
+        else if (op_next_check_ns(op) <= now_ns)
+            op_defer_query(op, now_ns);
+        if (op_next_check_ns(op) < deadline_ns)
+            deadline_ns = op_next_check_ns(op);
     }
     const uint64_t heartbeats_ns = engine_check_heartbeats(engine, now_ns);
     const uint64_t suspects_ns = engine_check_suspects(engine, now_ns);
 
-    const uint64_t views_ns = engine_check_views(engine, now_ns);
+    const uint64_t views_ns = engine_check_peer_views(engine, now_ns);
 
     deadline_ns = views_ns < deadline_ns ? views_ns : deadline_ns;
     deadline_ns = suspects_ns < deadline_ns ? suspects_ns : deadline_ns;

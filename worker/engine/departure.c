@@ -22,9 +22,9 @@
 #include "transport/shm_region.h"
 
 static void
-departure_board_write(const struct comm_context *context)
+shm_departure_write_context(const struct comm_context *context)
 {
-    struct shm_region_departure *board =
+    struct shm_region_departure *departure =
         shm_region_departure(context->shm_region, context->rank);
     char told[LIMIT_ERROR_TEXT];
     const uint64_t next = context->begin_next;
@@ -37,8 +37,8 @@ departure_board_write(const struct comm_context *context)
 
         if (!ended_op || ended_op->has_failed)
             continue;
-        board->calls[n_calls++] = (struct shm_region_header){
-            .sequence = sequence_of(number, 0, 0),
+        departure->calls[n_calls++] = (struct shm_region_header){
+            .sequence = sequence_make(number, 0, 0),
             .signature = ended_op->signatures[0],
             .count = ended_op->call.count,
             .root = ended_op->call.root,
@@ -48,18 +48,18 @@ departure_board_write(const struct comm_context *context)
             .flags = (uint8_t)(ended_op->flags & FRAME_CHECKED),
         };
     }
-    board->n_calls = n_calls;
-    board->failed_op = context->failed_op;
-    board->failed_status = context->failed.status;
-    board->failed_rank = failure_notice_pack_rank(context->failed.rank);
-    snprintf(
-        board->failed_text, sizeof(board->failed_text), "%s",
-        lost_describe_to_others(context->engine, context->failed.why, told));
-    atomic_store_explicit(&board->has_left, 1, memory_order_release);
+    departure->n_calls = n_calls;
+    departure->failed_op = context->failed_op;
+    departure->failed_status = context->failed.status;
+    departure->failed_rank = failure_notice_pack_rank(context->failed.rank);
+    snprintf(departure->failed_text, sizeof(departure->failed_text), "%s",
+             lost_rank_describe_to_others(context->engine, context->failed.why,
+                                          told));
+    atomic_store_explicit(&departure->has_left, 1, memory_order_release);
 }
 
 void
-departure_record_write(struct engine *engine)
+shm_departure_write(struct engine *engine)
 {
     const struct comm_context *context;
 
@@ -67,14 +67,14 @@ departure_record_write(struct engine *engine)
     TAILQ_FOREACH(context, &engine->contexts, link)
     {
         if (context->shm_region)
-            departure_board_write(context);
+            shm_departure_write_context(context);
     }
     pthread_mutex_unlock(&engine->lock);
 }
 
 /* Only the progress owner removes contexts, so context stays in the list. */
 static struct comm_context *
-context_list_after(struct engine *engine, struct comm_context *context)
+context_next(struct engine *engine, struct comm_context *context)
 {
     pthread_mutex_lock(&engine->lock);
     struct comm_context *next =
@@ -85,7 +85,7 @@ context_list_after(struct engine *engine, struct comm_context *context)
 
 /* The region may just be set by another thread. */
 static const struct shm_region *
-hall_of(const struct comm_context *context)
+context_get_shm_region(const struct comm_context *context)
 {
     pthread_mutex_lock(&context->engine->lock);
     const struct shm_region *shm_region = context->shm_region;
@@ -96,102 +96,104 @@ hall_of(const struct comm_context *context)
 /* Returns the departure record of world_rank in the context's region; NULL: it
  * has not left. */
 static const struct shm_region_departure *
-departure_board_of(const struct comm_context *context, uint32_t world_rank)
+shm_departure_find(const struct comm_context *context, uint32_t world_rank)
 {
-    const struct shm_region *shm_region = hall_of(context);
+    const struct shm_region *shm_region = context_get_shm_region(context);
     uint32_t rank = 0;
 
     while (rank < context->size && context->ranks[rank] != world_rank)
         rank++;
     if (!shm_region || rank == context->size)
         return NULL;
-    const struct shm_region_departure *board =
+    const struct shm_region_departure *departure =
         shm_region_departure(shm_region, rank);
-    return atomic_load_explicit(&board->has_left, memory_order_acquire) ? board
-                                                                        : NULL;
+    return atomic_load_explicit(&departure->has_left, memory_order_acquire)
+               ? departure
+               : NULL;
 }
 
 /* Failure notices reached only ranks that were connected. */
 static void
-departure_failure_read(struct comm_context *context,
-                       const struct shm_region_departure *board)
+shm_departure_apply_failure(struct comm_context *context,
+                            const struct shm_region_departure *departure)
 {
     const struct frame failure_notice = {.kind = FRAME_VERDICT,
                                          .comm = context->id,
-                                         .op = board->failed_op,
-                                         .tag = board->failed_status,
-                                         .call.root = board->failed_rank};
+                                         .op = departure->failed_op,
+                                         .tag = departure->failed_status,
+                                         .call.root = departure->failed_rank};
     char text[LIMIT_ERROR_TEXT];
 
-    memcpy(text, board->failed_text, sizeof(text));
+    memcpy(text, departure->failed_text, sizeof(text));
     text[sizeof(text) - 1] = '\0';
     if (failure_notice.op > 0)
         failure_notice_on_op(context->engine, context, &failure_notice, text);
 }
 
 static void
-departure_board_read(struct comm_context *context,
-                     uint32_t world_rank,
-                     const struct shm_region_departure *board)
+shm_departure_apply_context(struct comm_context *context,
+                            uint32_t world_rank,
+                            const struct shm_region_departure *departure)
 {
-    const uint32_t n_calls = board->n_calls;
+    const uint32_t n_calls = departure->n_calls;
 
     for (uint32_t i = 0; i < n_calls && i < SHM_REGION_CALLS; i++) {
-        const struct shm_region_header header = board->calls[i];
-        struct frame answer = shm_executor_frame(context, &header);
+        const struct shm_region_header header = departure->calls[i];
+        struct frame answer = shm_header_to_frame(context, &header);
 
         answer.kind = FRAME_HEARTBEAT;
         answer.flags |= FRAME_ENDED;
-        state_query_answered(context, world_rank, &answer);
+        state_query_apply_answer(context, world_rank, &answer);
     }
-    departure_failure_read(context, board);
+    shm_departure_apply_failure(context, departure);
 }
 
 bool
-departure_record_exists(struct engine *engine, uint32_t rank)
+shm_departure_exists(struct engine *engine, uint32_t rank)
 {
     struct comm_context *context = NULL;
 
-    while ((context = context_list_after(engine, context))) {
-        if (departure_board_of(context, rank))
+    while ((context = context_next(engine, context))) {
+        if (shm_departure_find(context, rank))
             return true;
     }
     return false;
 }
 
 void
-departure_record_read(struct engine *engine, uint32_t rank)
+shm_departure_apply(struct engine *engine, uint32_t rank)
 {
     struct comm_context *context = NULL;
 
-    while ((context = context_list_after(engine, context))) {
-        const struct shm_region_departure *board =
-            departure_board_of(context, rank);
+    while ((context = context_next(engine, context))) {
+        const struct shm_region_departure *departure =
+            shm_departure_find(context, rank);
 
-        if (board)
-            departure_board_read(context, rank, board);
+        if (departure)
+            shm_departure_apply_context(context, rank, departure);
     }
 }
 
 /* Returns whether flow cannot end because its peer left before it sent or took
  * everything. */
 static bool
-waits_for_departed(const struct engine *engine, const struct step_flow *flow)
+flow_waits_for_departed(const struct engine *engine,
+                        const struct step_flow *flow)
 {
     const uint32_t peer = step_flow_peer(flow);
 
     if (peer == FLOW_ANY_PEER || !engine->lost[peer].has_left)
         return false;
     return flow->is_receive
-               ? !transport_has_all(&flow->in)
+               ? !transport_has_all_bytes(&flow->in)
                : flow->out.framed < flow->out.total || !flow->out.is_opened ||
                      flow->out.is_unconfirmed ||
                      (flow->out.handed < flow->out.total &&
-                      transport_is_gone(engine->transport, peer));
+                      transport_is_disconnected(engine->transport, peer));
 }
 
 static bool
-has_no_source_left(const struct op *op)
+have_all_sources_left(const struct op *op)
 {
     const struct engine *engine = op->engine;
 
@@ -209,12 +211,12 @@ has_no_source_left(const struct op *op)
 /* A rank that left early may have done so because of a loss that is known
  * here. */
 static struct failure_notice
-departed_failure(const struct engine *engine, uint32_t departed)
+departed_failure_make(const struct engine *engine, uint32_t departed)
 {
     char name[ROSTER_NAME_MAX];
     struct failure_notice failure_notice =
-        failure_make(HOOP_E_PEER_LOST, departed, "%s has left the job",
-                     roster_name(engine->roster, departed, name));
+        failure_notice_make(HOOP_E_PEER_LOST, departed, "%s has left the job",
+                            roster_format_name(engine->roster, departed, name));
     const size_t n_text = strlen(failure_notice.why);
 
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
@@ -222,7 +224,7 @@ departed_failure(const struct engine *engine, uint32_t departed)
             continue;
         snprintf(failure_notice.why + n_text,
                  sizeof(failure_notice.why) - n_text, "; before that %s %s%s",
-                 roster_name(engine->roster, rank, name),
+                 roster_format_name(engine->roster, rank, name),
                  engine->lost[rank].has_given_up ? "" : "was lost: ",
                  engine->lost[rank].why);
         break;
@@ -241,15 +243,15 @@ op_waits_for_departed(struct op *op, struct failure_notice *out_notice)
         shm_executor_list_awaited(op);
     const struct step_flow *flow =
         op->is_message ? &op->message : TAILQ_FIRST(&op->flows);
-    if (op->is_message && op->message.is_receive && has_no_source_left(op)) {
-        *out_notice = failure_make(HOOP_E_PEER_LOST, HOOP_NO_RANK,
-                                   "every other rank has left the job");
+    if (op->is_message && op->message.is_receive && have_all_sources_left(op)) {
+        *out_notice = failure_notice_make(HOOP_E_PEER_LOST, HOOP_NO_RANK,
+                                          "every other rank has left the job");
         return true;
     }
     for (; flow; flow = op->is_message ? NULL : TAILQ_NEXT(flow, link)) {
-        if (!waits_for_departed(engine, flow))
+        if (!flow_waits_for_departed(engine, flow))
             continue;
-        *out_notice = departed_failure(engine, step_flow_peer(flow));
+        *out_notice = departed_failure_make(engine, step_flow_peer(flow));
         return true;
     }
     return false;

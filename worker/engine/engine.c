@@ -42,7 +42,7 @@ count_processors(void)
 /* If the job's own ranks outnumber the processors, other jobs need not be
  * counted: every rank would read the list of all ranks again and again. */
 void
-engine_count_local_ranks(struct engine *engine)
+engine_update_wait_policy(struct engine *engine)
 {
     const uint32_t n_processors = count_processors();
     const uint32_t n_ranks = engine->cpu_placement.n_ranks;
@@ -82,7 +82,7 @@ engine_wait_policy(const struct engine *engine)
 }
 
 static enum hoop_status
-engine_open(struct engine *engine)
+engine_init_resources(struct engine *engine)
 {
     const struct transport_options options = {
         .roster = engine->roster,
@@ -94,16 +94,17 @@ engine_open(struct engine *engine)
         .faults = engine->faults,
     };
 
-    engine->bells = calloc(engine->roster->size, sizeof(*engine->bells));
+    engine->wakeup_fds =
+        calloc(engine->roster->size, sizeof(*engine->wakeup_fds));
     /* Set these before anything else can fail, because engine_destroy() closes
      * them. */
-    for (uint32_t i = 0; engine->bells && i < engine->roster->size; i++)
-        atomic_init(&engine->bells[i], -1);
+    for (uint32_t i = 0; engine->wakeup_fds && i < engine->roster->size; i++)
+        atomic_init(&engine->wakeup_fds[i], -1);
     engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
     engine->heartbeats =
         calloc(engine->roster->size, sizeof(*engine->heartbeats));
     engine->notices = calloc(engine->roster->size, sizeof(*engine->notices));
-    if (!engine->lost || !engine->bells || !engine->heartbeats ||
+    if (!engine->lost || !engine->wakeup_fds || !engine->heartbeats ||
         !engine->notices)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
     return transport_create(&options, &engine->transport);
@@ -137,13 +138,13 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     engine->cpu_placement.local_rank = roster_local_rank(engine->roster);
     engine->cpu_placement.n_ranks = roster_local_size(engine->roster);
     engine->local_ranks_fd = host_ranks_register();
-    engine_count_local_ranks(engine);
+    engine_update_wait_policy(engine);
 
     enum hoop_status status =
         faults_create(options->faults, engine->roster->rank,
                       recovery_fault_exists, &engine->faults);
     if (status == HOOP_OK)
-        status = engine_open(engine);
+        status = engine_init_resources(engine);
     if (status != HOOP_OK) {
         engine_destroy(engine);
         return error_pass(status);
@@ -179,11 +180,11 @@ engine_destroy(struct engine *engine)
     faults_destroy(engine->faults);
     socket_close(engine->local_ranks_fd);
     pthread_mutex_destroy(&engine->lock);
-    for (uint32_t i = 0; engine->bells && i < engine->roster->size; i++)
-        descriptor_close(engine->bells[i]);
+    for (uint32_t i = 0; engine->wakeup_fds && i < engine->roster->size; i++)
+        descriptor_close(engine->wakeup_fds[i]);
     for (uint32_t i = 0; engine->heartbeats && i < engine->roster->size; i++)
         probe_end(&engine->heartbeats[i].probe);
-    free(engine->bells);
+    free(engine->wakeup_fds);
     for (uint32_t i = 0; engine->lost && i < engine->roster->size; i++)
         free(engine->lost[i].failed);
     free(engine->lost);
@@ -195,16 +196,16 @@ engine_destroy(struct engine *engine)
 }
 
 void
-engine_connected(struct engine *engine, uint32_t rank, int fd)
+engine_add_connection(struct engine *engine, uint32_t rank, int fd)
 {
-    engine_shared(engine, rank, fd, NULL);
+    engine_add_shm_connection(engine, rank, fd, NULL);
 }
 
 void
-engine_shared(struct engine *engine,
-              uint32_t rank,
-              int fd,
-              struct segment *segment)
+engine_add_shm_connection(struct engine *engine,
+                          uint32_t rank,
+                          int fd,
+                          struct segment *segment)
 {
     engine_enqueue_connection(engine,
                               &(struct command){.kind = COMMAND_CONNECTED,
@@ -214,7 +215,10 @@ engine_shared(struct engine *engine,
 }
 
 void
-engine_stream(struct engine *engine, uint32_t rank, unsigned stream, int fd)
+engine_attach_stream(struct engine *engine,
+                     uint32_t rank,
+                     unsigned stream,
+                     int fd)
 {
     engine_enqueue_connection(engine, &(struct command){.kind = COMMAND_STREAM,
                                                         .rank = rank,
@@ -223,11 +227,11 @@ engine_stream(struct engine *engine, uint32_t rank, unsigned stream, int fd)
 }
 
 void
-engine_encrypted(struct engine *engine,
-                 uint32_t rank,
-                 unsigned stream,
-                 int fd,
-                 struct tls *tls)
+engine_add_tls_connection(struct engine *engine,
+                          uint32_t rank,
+                          unsigned stream,
+                          int fd,
+                          struct tls *tls)
 {
     engine_enqueue_connection(engine,
                               &(struct command){.kind = COMMAND_ENCRYPTED,
@@ -238,12 +242,12 @@ engine_encrypted(struct engine *engine,
 }
 
 void
-engine_unreachable(struct engine *engine, uint32_t rank, const char *why)
+engine_report_unreachable(struct engine *engine, uint32_t rank, const char *why)
 {
     struct notice notice = {.kinds = NOTICE_UNREACHABLE, .rank = rank};
 
-    reason_write(why, "", notice.why);
-    engine_notify(engine, &notice);
+    reason_write_truncated(why, "", notice.why);
+    engine_post_notice(engine, &notice);
 }
 
 void
@@ -251,34 +255,35 @@ engine_declare_dead(struct engine *engine, uint32_t rank, const char *why)
 {
     struct notice notice = {.kinds = NOTICE_DECLARED_DEAD, .rank = rank};
 
-    reason_write(why, "", notice.why);
-    engine_notify(engine, &notice);
+    reason_write_truncated(why, "", notice.why);
+    engine_post_notice(engine, &notice);
 }
 
 void
-engine_given_up(struct engine *engine, uint32_t rank, const char *why)
+engine_report_given_up(struct engine *engine, uint32_t rank, const char *why)
 {
     struct notice notice = {.kinds = NOTICE_DECLARED_DEAD,
                             .rank = rank,
                             .evidence = EVIDENCE_GIVEN_UP};
 
-    reason_write(why, "", notice.why);
-    engine_notify(engine, &notice);
+    reason_write_truncated(why, "", notice.why);
+    engine_post_notice(engine, &notice);
 }
 
 void
-engine_undecided(struct engine *engine, uint32_t rank)
+engine_report_undecided(struct engine *engine, uint32_t rank)
 {
-    engine_notify(engine,
-                  &(struct notice){.kinds = NOTICE_UNDECIDED, .rank = rank});
+    engine_post_notice(
+        engine, &(struct notice){.kinds = NOTICE_UNDECIDED, .rank = rank});
 }
 
 static enum hoop_status
-raise_lost(const struct engine *engine, uint32_t rank)
+raise_rank_lost(const struct engine *engine, uint32_t rank)
 {
-    const struct failure_notice failure_notice = lost_failure(engine, rank);
+    const struct failure_notice failure_notice =
+        lost_rank_failure(engine, rank);
     const struct hoop_failure failure =
-        failure_details(engine->roster, &failure_notice);
+        failure_to_hoop_failure(engine->roster, &failure_notice);
 
     return error_raise_failure(&failure, "%s", failure_notice.why);
 }
@@ -286,33 +291,33 @@ raise_lost(const struct engine *engine, uint32_t rank)
 /* Report the first lost rank. Without it no world is formed, and ranks that
  * have seen the loss may be gone and refuse connections. */
 static enum hoop_status
-raise_first_lost(const struct engine *engine)
+raise_first_lost_rank(const struct engine *engine)
 {
     uint32_t rank = 0;
 
     while (!engine->lost[rank].is_lost)
         rank++;
-    return raise_lost(engine, rank);
+    return raise_rank_lost(engine, rank);
 }
 
 /* Returns HOOP_E_PENDING while rank is neither connected nor lost. The caller
  * owns progress. A rank that has left had been connected before: it may have
  * finished its work while this rank is still joining, which is no failure. */
 static enum hoop_status
-connect_outcome(const struct engine *engine, uint32_t rank)
+connect_status(const struct engine *engine, uint32_t rank)
 {
-    const struct lost_rank *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->lost[rank];
     const uint32_t self = engine->roster->rank;
 
     if (transport_is_connected(engine->transport, rank) || lost->has_left)
         return HOOP_OK;
     /* The other ranks no longer connect to a rank that they have given up. */
     if (engine->lost[self].is_lost)
-        return raise_lost(engine, self);
+        return raise_rank_lost(engine, self);
     if (lost->is_lost)
-        return raise_lost(engine, rank);
+        return raise_rank_lost(engine, rank);
     if (engine->n_lost > 0)
-        return raise_first_lost(engine);
+        return raise_first_lost_rank(engine);
     return lost->short_status == HOOP_OK ? HOOP_E_PENDING
                                          : shortage_raise(engine, rank);
 }
@@ -324,12 +329,12 @@ connect_begin(struct engine *engine, uint32_t rank)
 {
     engine_execute_commands(engine);
     engine->lost[rank].short_status = HOOP_OK;
-    transport_need(engine->transport, rank);
+    transport_request_connect(engine->transport, rank);
 }
 
 /* Poll briefly: rank may become suspect meanwhile. */
 static int
-look_ms(uint64_t deadline_ns)
+connect_poll_ms(uint64_t deadline_ns)
 {
     const int left_ms = clock_left_ms(deadline_ns);
 
@@ -350,27 +355,28 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
         if (!is_needed)
             connect_begin(engine, rank);
         is_needed = true;
-        status = connect_outcome(engine, rank);
+        status = connect_status(engine, rank);
         if (status == HOOP_E_PENDING)
-            progress_poll(engine, look_ms(deadline_ns));
+            progress_poll(engine, connect_poll_ms(deadline_ns));
         progress_release(engine);
         if (clock_is_past(asked_ns)) {
             if (interrupt_ask())
-                return error_raise(HOOP_E_CANCELLED,
-                                   "interrupted by this program while it "
-                                   "connected to %s",
-                                   roster_name(engine->roster, rank, name));
+                return error_raise(
+                    HOOP_E_CANCELLED,
+                    "interrupted by this program while it "
+                    "connected to %s",
+                    roster_format_name(engine->roster, rank, name));
             asked_ns = interrupt_due_ns();
         }
     } while (status == HOOP_E_PENDING && !clock_is_past(deadline_ns));
     if (status == HOOP_E_PENDING)
         return error_raise(HOOP_E_TIMEOUT, "no connection to %s in time",
-                           roster_name(engine->roster, rank, name));
+                           roster_format_name(engine->roster, rank, name));
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-engine_check(const struct engine *engine)
+engine_check_not_forked(const struct engine *engine)
 {
     if (engine->is_forked_child)
         return error_raise(HOOP_E_CLOSED,
@@ -381,20 +387,20 @@ engine_check(const struct engine *engine)
 }
 
 enum hoop_status
-engine_check_member(struct engine *engine)
+engine_check_not_expelled(struct engine *engine)
 {
-    const enum hoop_status status = engine_check(engine);
+    const enum hoop_status status = engine_check_not_forked(engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
     if (!atomic_load(&engine->is_expelled))
         return HOOP_OK;
     struct failure_notice failure_notice =
-        lost_failure(engine, engine->roster->rank);
+        lost_rank_failure(engine, engine->roster->rank);
     if (failure_notice.status == HOOP_E_PEER_LOST)
         failure_notice.status = HOOP_E_ABORTED;
     const struct hoop_failure failure =
-        failure_details(engine->roster, &failure_notice);
+        failure_to_hoop_failure(engine->roster, &failure_notice);
     return error_raise_failure(&failure, "%s", failure_notice.why);
 }
 
@@ -412,10 +418,10 @@ engine_fd(const struct engine *engine)
 
 /* End all running operations. The caller owns progress. */
 static void
-close_running(struct engine *engine)
+fail_running_ops(struct engine *engine)
 {
-    const struct failure_notice failure_notice =
-        failure_make(HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
+    const struct failure_notice failure_notice = failure_notice_make(
+        HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
     struct op *op;
 
     engine->is_leaving = true;
@@ -424,14 +430,14 @@ close_running(struct engine *engine)
     progress_poll(engine, 0);
     while ((op = TAILQ_FIRST(&engine->running)))
         op_fail(op, &failure_notice);
-    progress_publish(engine);
+    progress_publish_ended(engine);
     /* A rank that has given up does not leave in good order. */
     if (!engine->lost[engine->roster->rank].is_lost)
-        departure_record_write(engine);
+        shm_departure_write(engine);
 }
 
 void
-engine_resign(struct engine *engine, const char *why)
+engine_mark_self_lost(struct engine *engine, const char *why)
 {
     progress_wake(engine);
     progress_acquire_until(engine, CLOCK_NEVER);
@@ -442,7 +448,7 @@ engine_resign(struct engine *engine, const char *why)
 bool
 engine_give_up(struct engine *engine, const char *why)
 {
-    struct context_command context_command = {.kind = CONTEXT_COMMAND_GIVE_UP,
+    struct context_command context_command = {.kind = CONTEXT_CONTROL_GIVE_UP,
                                               .why = why};
 
     /* Progress ownership may stay with another thread until its operation ends,
@@ -452,32 +458,32 @@ engine_give_up(struct engine *engine, const char *why)
 }
 
 static void
-await_goodbyes(struct engine *engine, uint64_t deadline_ns)
+await_peers_shutdown(struct engine *engine, uint64_t deadline_ns)
 {
-    while (!transport_has_left(engine->transport) &&
+    while (!transport_is_shut_down(engine->transport) &&
            !clock_is_past(deadline_ns))
         progress_poll(engine, clock_left_ms(deadline_ns));
 }
 
 void
-engine_leave(struct engine *engine, uint64_t deadline_ns)
+engine_shutdown(struct engine *engine, uint64_t deadline_ns)
 {
     /* The background may own progress for a turn, which is bounded. */
     progress_wake(engine);
     progress_acquire_until(engine, CLOCK_NEVER);
-    close_running(engine);
-    transport_leave(engine->transport);
-    await_goodbyes(engine, deadline_ns);
+    fail_running_ops(engine);
+    transport_start_shutdown(engine->transport);
+    await_peers_shutdown(engine, deadline_ns);
     progress_release(engine);
 }
 
 void
-engine_leave_late(struct engine *engine, uint64_t deadline_ns)
+engine_await_peers_shutdown(struct engine *engine, uint64_t deadline_ns)
 {
     progress_wake(engine);
     progress_acquire_until(engine, CLOCK_NEVER);
     progress_poll(engine, 0);
-    await_goodbyes(engine, deadline_ns);
+    await_peers_shutdown(engine, deadline_ns);
     progress_release(engine);
 }
 

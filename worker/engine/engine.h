@@ -39,14 +39,14 @@ struct op;
 
 /* When ranks find out that they have called different things. All ranks must
  * use the same setting. */
-enum engine_checking {
+enum engine_call_checking {
     ENGINE_CHECK_FRAMES, /* when a frame of one call meets the other call */
     ENGINE_CHECK_FIRST,  /* before a collective touches a buffer */
 };
 
 /* Whether a waiter polls for a while before it sleeps. */
 enum engine_spinning {
-    /* While each rank has a processor: engine_count_local_ranks(). */
+    /* While each rank has a processor: engine_update_wait_policy(). */
     ENGINE_SPIN_AUTO,
     ENGINE_SPIN_NEVER, /* it sleeps at once */
     ENGINE_SPIN_ALWAYS,
@@ -84,7 +84,7 @@ struct engine_options {
      * environment. */
     const char *faults;
     enum codec_id codec;
-    enum engine_checking checking;
+    enum engine_call_checking checking;
     enum engine_spinning spinning;
     uint32_t settings;  /* enum call_setting, of this rank */
     bool is_summing;    /* frames carry checksums, and must carry them */
@@ -109,10 +109,10 @@ struct engine_options {
     enum engine_process_status (*process_status_of)(void *owner,
                                                     uint32_t rank,
                                                     char out_how[LIMIT_NAME]);
-    /* A connection to rank is needed: engine_connected() or
-     * engine_unreachable() must follow. Called by the progress owner. */
-    void (*on_needed)(void *owner, uint32_t rank);
-    /* One more connection to rank is wanted: engine_stream() may follow. NULL:
+    /* A connection to rank is needed: engine_add_connection() or
+     * engine_report_unreachable() must follow. Called by the progress owner. */
+    void (*on_connection_needed)(void *owner, uint32_t rank);
+    /* One more connection to rank is wanted: engine_attach_stream() may follow. NULL:
      * there are no further connections. */
     void (*on_stream_needed)(void *owner, uint32_t rank, unsigned stream);
     /* This rank has found rank dead by evidence from which it may conclude that
@@ -122,12 +122,12 @@ struct engine_options {
                     enum evidence evidence,
                     const char *why);
     /* This rank does not hear rank any more, and may not conclude from that
-     * alone that it is lost: engine_declare_dead() or engine_undecided() should
+     * alone that it is lost: engine_declare_dead() or engine_report_undecided() should
      * follow. Called by the progress owner. NULL: nobody else decides. */
     void (*on_suspected)(void *owner,
                          uint32_t rank,
                          const struct engine_suspicion *suspicion);
-    /* Answers engine_ask(). views[rank] is an enum evidence_view, valid for the
+    /* Answers engine_request_peer_views(). views[rank] is an enum evidence_view, valid for the
      * call. Called by the progress owner. May be NULL. */
     void (*on_views)(void *owner, uint64_t question, const uint8_t *views);
     /* Answers engine_query_activity(). Called by the progress owner. May be
@@ -135,7 +135,7 @@ struct engine_options {
     void (*on_activity)(void *owner,
                         uint64_t query,
                         const struct engine_activity *activity);
-    /* Work is left and no thread owns progress: call engine_progress_idle().
+    /* Work is left and no thread owns progress: call engine_progress_background().
      * Thread: any. */
     void (*on_progress_needed)(void *owner);
     void *owner;
@@ -152,7 +152,7 @@ engine_destroy(struct engine *engine);
 /* Count the ranks of all jobs on this host again. Call it now and then, because
  * other jobs come and go. Thread: any, one at a time. */
 void
-engine_count_local_ranks(struct engine *engine);
+engine_update_wait_policy(struct engine *engine);
 
 /* Returns by which factor to look less often at what seldom changes: 1, or more
  * if so many ranks of this job share a processor that their polling would fill
@@ -165,44 +165,49 @@ engine_poll_divisor(const struct engine *engine);
 /* Check that the engine can be used. Handle: HOOP_E_CLOSED (this is a forked
  * child). */
 enum hoop_status
-engine_check(const struct engine *engine);
+engine_check_not_forked(const struct engine *engine);
 
 /* The control thread has connected to rank. The engine takes ownership of
  * fd. */
 void
-engine_connected(struct engine *engine, uint32_t rank, int fd);
+engine_add_connection(struct engine *engine, uint32_t rank, int fd);
 /* The same, with memory that rank shares, which the engine owns, too. NULL:
  * none. */
 void
-engine_shared(struct engine *engine,
-              uint32_t rank,
-              int fd,
-              struct segment *segment);
+engine_add_shm_connection(struct engine *engine,
+                          uint32_t rank,
+                          int fd,
+                          struct segment *segment);
 /* fd is a further connection to rank, number stream. The engine takes
  * ownership. */
 void
-engine_stream(struct engine *engine, uint32_t rank, unsigned stream, int fd);
+engine_attach_stream(struct engine *engine,
+                     uint32_t rank,
+                     unsigned stream,
+                     int fd);
 /* The same for a connection that tls encrypts; stream 0 is the first
  * connection. The engine takes ownership of fd and tls. */
 void
-engine_encrypted(struct engine *engine,
-                 uint32_t rank,
-                 unsigned stream,
-                 int fd,
-                 struct tls *tls);
+engine_add_tls_connection(struct engine *engine,
+                          uint32_t rank,
+                          unsigned stream,
+                          int fd,
+                          struct tls *tls);
 /* The control thread cannot connect to rank, as why says. */
 void
-engine_unreachable(struct engine *engine, uint32_t rank, const char *why);
+engine_report_unreachable(struct engine *engine,
+                          uint32_t rank,
+                          const char *why);
 /* One of the two ranks, shortage->of, lacks a descriptor or the like for a
  * connection between this rank and shortage->rank. Operations that need the
  * connection fail with shortage->status, but no rank is lost. shortage->why:
  * "its process may open 17 files (...)". */
 void
-engine_shortage(struct engine *engine,
-                const struct connector_shortage *shortage);
+engine_report_shortage(struct engine *engine,
+                       const struct connector_shortage *shortage);
 /* This rank cannot go on: mark it lost, and tell why to all connected ranks. */
 void
-engine_resign(struct engine *engine, const char *why);
+engine_mark_self_lost(struct engine *engine, const char *why);
 /* This rank has failed: tell why to all connected ranks, and end its own
  * operations. Returns false if the rank was lost or leaving already. Waits
  * until the progress owner has done it. */
@@ -213,25 +218,25 @@ void
 engine_declare_dead(struct engine *engine, uint32_t rank, const char *why);
 /* The coordinator says that rank has given up. */
 void
-engine_given_up(struct engine *engine, uint32_t rank, const char *why);
+engine_report_given_up(struct engine *engine, uint32_t rank, const char *why);
 /* Nobody else will decide about rank, which is suspected: apply the rule for
  * ranks alone. */
 void
-engine_undecided(struct engine *engine, uint32_t rank);
+engine_report_undecided(struct engine *engine, uint32_t rank);
 /* The coordinator asks which ranks this rank hears. options.on_views() answers
  * within EVIDENCE_ANSWER_MS plus what the slowest connection needs. A question
  * replaces an unanswered one. */
 void
-engine_ask(struct engine *engine, uint64_t question);
+engine_request_peer_views(struct engine *engine, uint64_t question);
 /* The coordinator asks what this rank is doing. options.on_activity() answers
  * when the progress owner next reads its commands. A query replaces an
  * unanswered one. */
 void
 engine_query_activity(struct engine *engine, uint64_t query);
-/* Returns whether engine_ask() has an answer pending. The background then looks
+/* Returns whether engine_request_peer_views() has an answer pending. The background then looks
  * in more often. */
 bool
-engine_is_asked(const struct engine *engine);
+engine_has_views_request(const struct engine *engine);
 /* Describe to this rank its own loss, given why it was declared lost: "this
  * rank was declared lost by ranks 0 and 2 (connection reset, at ...)". */
 void
@@ -240,7 +245,7 @@ engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT]);
  * has been declared lost), HOOP_E_RANK_FAILED (it has given up), HOOP_E_CLOSED
  * (this is a forked child). */
 enum hoop_status
-engine_check_member(struct engine *engine);
+engine_check_not_expelled(struct engine *engine);
 /* Block until connected to rank. Succeeds if rank had connected and left
  * cleanly before. Fails if any member is lost. Handle: HOOP_E_TIMEOUT,
  * HOOP_E_PEER_LOST, HOOP_E_RANK_FAILED, HOOP_E_CANCELLED, and the status of a
@@ -259,14 +264,14 @@ struct context_options {
 };
 
 /* A context is being formed: keep frames that arrive for it until
- * context_open() or context_cancel_expect(). A new engine expects one
+ * context_open() or engine_unexpect_context(). A new engine expects one
  * context. */
 void
-context_expect(struct engine *engine);
+engine_expect_context(struct engine *engine);
 void
-context_cancel_expect(struct engine *engine);
+engine_unexpect_context(struct engine *engine);
 
-/* Open a context. This ends one context_expect(), even on failure. Handle:
+/* Open a context. This ends one engine_expect_context(), even on failure. Handle:
  * HOOP_E_DATA_LOSS (another open context has the id), HOOP_E_EXHAUSTED. */
 enum hoop_status
 context_open(struct engine *engine,
@@ -289,7 +294,7 @@ context_copy_name(struct comm_context *context, char out_name[LIMIT_NAME]);
 /* All members have finished forming the context: errors number later calls from
  * 1. The numbers on the wire continue. */
 void
-context_set_formed(struct comm_context *context);
+context_mark_formed(struct comm_context *context);
 /* Whether a thread waits for a context's members without an operation. If so,
  * the members are asked for heartbeats. */
 enum context_watch {
@@ -321,15 +326,15 @@ context_watch(struct comm_context *context, enum context_watch watch);
  * fails on all of them with status, which is HOOP_E_EXHAUSTED, and why. No
  * other thread may call a collective meanwhile. */
 void
-context_decline(struct comm_context *context,
-                enum hoop_status status,
-                const char *why);
+context_fail_next_call(struct comm_context *context,
+                       enum hoop_status status,
+                       const char *why);
 /* Tell which members are known to be lost or to have left, by context rank. */
 void
-context_failed(struct comm_context *context, bool *out_has_failed);
+context_get_failed_members(struct comm_context *context, bool *out_has_failed);
 /* Tell which members are known to be lost, by context rank. */
 void
-context_lost(struct comm_context *context, bool *out_is_lost);
+context_get_lost_members(struct comm_context *context, bool *out_is_lost);
 uint64_t
 context_id(const struct comm_context *context);
 uint32_t
@@ -349,14 +354,14 @@ context_timeout(const struct comm_context *context);
  * wait_notice_ms they give notice for that call. Thread: the one that runs
  * those collectives. */
 void
-context_set_purpose(struct comm_context *context, const char *purpose);
+context_set_wait_purpose(struct comm_context *context, const char *purpose);
 /* Returns this rank's settings, enum call_setting, which members compare. */
 uint32_t
-context_settings(const struct comm_context *context);
+context_agreed_settings(const struct comm_context *context);
 
 /* Whether the caller waits at once. Then it begins the operation itself if
  * progress ownership is free. */
-enum engine_mode {
+enum engine_start_mode {
     ENGINE_START,
     ENGINE_START_AND_WAIT,
 };
@@ -364,9 +369,9 @@ enum engine_mode {
 /*
  * Give context a region that all its members share, and take ownership of it.
  * From now on shared-memory algorithms may run, with slots of
- * context_slot_bytes() (0: there is no region).
+ * context_shm_slot_bytes() (0: there is no region).
  *
- * Call engine_reach_bell() for all other members before. All members must call
+ * Call engine_import_wakeup() for all other members before. All members must call
  * it, or none, and before the first shared-memory operation.
  */
 void
@@ -374,26 +379,28 @@ context_set_shm_region(struct comm_context *context,
                        struct shm_region *shm_region);
 /* Returns the size of a slot of the shared region; 0: there is no region. */
 size_t
-context_slot_bytes(const struct comm_context *context);
+context_shm_slot_bytes(const struct comm_context *context);
 /* Returns what a plan must know of the region. If has_cma is set, direct
  * algorithms may run, too. */
 struct plan_shm_region
-context_shm_region(const struct comm_context *context);
+context_plan_shm_region(const struct comm_context *context);
 
 /* Get the address by which others can read this process's memory while the
  * engine exists. Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
-engine_export_memory(struct engine *engine, struct cma_address *out_place);
+engine_publish_cma_address(struct engine *engine,
+                           struct cma_address *out_place);
 
 /* Get the handle by which ranks of this host wake this engine. Handle:
  * HOOP_E_UNAVAILABLE. */
 enum hoop_status
-engine_bell(const struct engine *engine, struct wakeup_handle *out_place);
+engine_wakeup_handle(const struct engine *engine,
+                     struct wakeup_handle *out_place);
 /* Open and keep the handle that wakes rank. Handle: HOOP_E_UNAVAILABLE. */
 enum hoop_status
-engine_reach_bell(struct engine *engine,
-                  uint32_t rank,
-                  const struct wakeup_handle *place);
+engine_import_wakeup(struct engine *engine,
+                     uint32_t rank,
+                     const struct wakeup_handle *place);
 
 /*
  * A chain: one operation that runs several collectives in a row.
@@ -432,12 +439,12 @@ struct chain {
     enum hoop_status (*finish)(void *owner);
     /* Free owner, however the operation ended. Thread: the waiter's. */
     void (*destroy)(void *owner);
-    void *owner; /* owned by engine_start() even if it fails */
+    void *owner; /* owned by engine_start_collective() even if it fails */
 };
 
 /* Destroy the owner of a chain that was never started, or has ended. */
 void
-chain_deinit(struct chain *chain);
+op_chain_deinit(struct chain *chain);
 
 /* A collective: the call, and the plan that executes it. */
 struct engine_collective {
@@ -457,12 +464,12 @@ struct engine_collective {
     const void *place; /* LOSS_INT8: identifies the tensor; NULL: input does */
     const void *input; /* equals output if in place */
     void *output;
-    enum engine_mode mode;
+    enum engine_start_mode mode;
     struct chain chain; /* further stages */
 };
 
 /* Where an object is handed out. */
-struct engine_object {
+struct engine_object_out {
     void **bytes;
     size_t *n_bytes;
 };
@@ -480,13 +487,14 @@ struct engine_message {
     /* The waiter writes the received tensor here if the receive has ended well.
      * NULL: nowhere. */
     struct hoop_tensor *out;
-    struct engine_object object; /* used for CALL_RECV_OBJECT instead of out */
+    struct engine_object_out
+        object;    /* used for CALL_RECV_OBJECT instead of out */
     bool is_owned; /* bytes pass to out, or are freed on failure */
     /* This receive of a tensor takes nothing: it and the send end with
      * HOOP_E_MISMATCH, and bytes is the sender's error text. Its dtype is
      * FRAME_ANY_DTYPE. */
     bool is_refusal;
-    enum engine_mode mode;
+    enum engine_start_mode mode;
     struct hoop_received *received;
     /* Part of a tensor that did not fit; may be NULL. */
     uint32_t *received_part;
@@ -495,9 +503,9 @@ struct engine_message {
 /* Start a collective. The buffers are borrowed until the operation is waited
  * for. */
 enum hoop_status
-engine_start(struct comm_context *context,
-             const struct engine_collective *collective,
-             struct op **out_op);
+engine_start_collective(struct comm_context *context,
+                        const struct engine_collective *collective,
+                        struct op **out_op);
 /* Start n_messages operations, or none of them. The mode is the first
  * message's. */
 enum hoop_status
@@ -511,16 +519,16 @@ engine_run_message(struct comm_context *context,
                    const struct engine_message *message);
 /* Start a collective and wait for it. Its mode is ENGINE_START_AND_WAIT. */
 enum hoop_status
-engine_run(struct comm_context *context,
-           const struct engine_collective *collective);
+engine_run_collective(struct comm_context *context,
+                      const struct engine_collective *collective);
 /* Start two messages as one operation: if one fails, both end. */
 enum hoop_status
-engine_start_pair(struct comm_context *context,
-                  const struct engine_message pair[2],
-                  struct op **out_op);
+engine_start_message_pair(struct comm_context *context,
+                          const struct engine_message pair[2],
+                          struct op **out_op);
 /* Returns an operation that had nothing to do and has ended. */
 struct op *
-engine_start_nothing(void);
+engine_null_op(void);
 
 /*
  * Own progress or sleep until op has ended, then free it and return how it
@@ -529,18 +537,18 @@ engine_start_nothing(void);
 enum hoop_status
 engine_wait(struct op *op, uint64_t deadline_ns);
 /* The same for a caller that has already deferred thread cancellation. op is
- * not that of engine_start_nothing(). */
+ * not that of engine_null_op(). */
 enum hoop_status
-engine_wait_held(struct op *op, uint64_t deadline_ns);
+engine_wait_no_cancel(struct op *op, uint64_t deadline_ns);
 
 /* Write 8 bytes to fd when op ends, or now if it has ended. fd -1 stops that.
  * Nothing is written if the waiter itself ends op as progress owner. Handle:
  * HOOP_E_CLOSED (this is a forked child). */
 enum hoop_status
-engine_signal_end(struct op *op, int fd);
+engine_notify_fd_at_end(struct op *op, int fd);
 /* Returns whether engine_wait() would return at once. */
 bool
-engine_has_ended(struct op *op);
+engine_is_op_done(struct op *op);
 
 /*
  * Ask the progress owner to end op with HOOP_E_CANCELLED, unless it has ended.
@@ -548,9 +556,9 @@ engine_has_ended(struct op *op);
  * message that it had matched; a message that no receive has asked for stays.
  */
 void
-engine_cancel(struct op *op);
+engine_cancel_op(struct op *op);
 
-enum engine_idle_state {
+enum engine_progress_result {
     ENGINE_PROGRESS_ELSEWHERE, /* another thread owns progress */
     ENGINE_PROGRESS_NONE,      /* nothing more can be done now */
     ENGINE_PROGRESS_MORE,      /* there is more to do */
@@ -558,8 +566,8 @@ enum engine_idle_state {
 
 /* Make progress for a bounded time without sleeping. Called by the
  * background. */
-enum engine_idle_state
-engine_progress_idle(struct engine *engine);
+enum engine_progress_result
+engine_progress_background(struct engine *engine);
 /* Returns a descriptor that becomes readable when progress is possible. */
 int
 engine_fd(const struct engine *engine);
@@ -573,11 +581,11 @@ engine_mark_forked_child(struct engine *engine);
 /* Say goodbye to all peers and wait for theirs, at most until the deadline.
  * Running operations end with HOOP_E_CLOSED. */
 void
-engine_leave(struct engine *engine, uint64_t deadline_ns);
+engine_shutdown(struct engine *engine, uint64_t deadline_ns);
 /* Call when no more peers can connect: wait again for the goodbyes of those
- * that connected after engine_leave(). */
+ * that connected after engine_shutdown(). */
 void
-engine_leave_late(struct engine *engine, uint64_t deadline_ns);
+engine_await_peers_shutdown(struct engine *engine, uint64_t deadline_ns);
 
 /*
  * Fault injection during a recovery. Shrinking, agreeing and growing are not

@@ -16,13 +16,13 @@ on_bytes_sent(void *owner, struct send_request *out, uint64_t n_bytes)
     if (!flow)
         return;
     if (!flow->op->is_message)
-        executor_handed(flow, n_bytes);
+        executor_on_sent(flow, n_bytes);
     else if (send_request_is_done(out))
-        op_touch(flow->op);
+        op_mark_dirty(flow->op);
 }
 
 static void
-message_arrived(struct op *op)
+message_receive_complete(struct op *op)
 {
     const struct recv_request *in = &op->message.in;
 
@@ -36,7 +36,7 @@ message_arrived(struct op *op)
         op->received->source = source < context->size ? source : HOOP_NO_RANK;
         op->received->count = in->total / op->element_size;
     }
-    op_touch(op);
+    op_mark_dirty(op);
 }
 
 /* A piece of flow has arrived: trigger the faults for that. */
@@ -64,9 +64,9 @@ on_arrived(void *owner,
     if (FAULT_IS_BUILT && flow->op->label.faults)
         flow_inject_fault(flow);
     if (!flow->op->is_message)
-        executor_arrived(flow, piece, n_bytes);
+        executor_on_received(flow, piece, n_bytes);
     else if (in->arrived == in->total)
-        message_arrived(flow->op);
+        message_receive_complete(flow->op);
 }
 
 static void
@@ -76,7 +76,7 @@ on_encoded(void *owner, void *flow_owner, const struct encoded *encoded)
 
     (void)owner;
     if (!flow->op->is_message)
-        executor_coded(flow, encoded);
+        executor_on_encoded(flow, encoded);
 }
 
 static void
@@ -88,12 +88,12 @@ on_matched(void *owner,
     const struct step_flow *flow = in->owner;
 
     (void)owner;
-    if (receive_allocation_is_of(flow->op->call.name))
-        receive_allocation_begin(flow->op, frame, tensor);
+    if (call_allocates_receive(flow->op->call.name))
+        receive_allocation_make(flow->op, frame, tensor);
 }
 
 static void
-on_retracted(void *owner, struct recv_request *in)
+on_send_withdrawn(void *owner, struct recv_request *in)
 {
     const struct engine *engine = owner;
     const struct step_flow *flow = in->owner;
@@ -103,9 +103,9 @@ on_retracted(void *owner, struct recv_request *in)
     /* A rank that gave up because a third rank was lost has reported the loss
      * first. */
     if (!context_has_lost_member(flow->op->context, &failure_notice))
-        failure_notice = failure_make(
+        failure_notice = failure_notice_make(
             HOOP_E_TIMEOUT, in->key.peer, "%s gave up its send%s",
-            roster_name(engine->roster, in->key.peer, name),
+            roster_format_name(engine->roster, in->key.peer, name),
             flow->op->is_message
                 ? ": its deadline passed, or it was half of a sendrecv whose "
                   "other half failed; its own error says which"
@@ -115,8 +115,8 @@ on_retracted(void *owner, struct recv_request *in)
 
 /* Decide what to do with a frame of an operation or a stage that has ended. */
 static enum transport_unexpected_action
-action_for_ended(const struct frame *frame,
-                 const uint64_t signatures[STAGES_MAX])
+unexpected_action_for_ended(const struct frame *frame,
+                            const uint64_t signatures[STAGES_MAX])
 {
     const uint32_t stage = frame->step >> STAGE_SHIFT;
 
@@ -133,14 +133,14 @@ action_for_ended(const struct frame *frame,
 }
 
 static enum transport_unexpected_action
-action_for_running(const struct frame *frame, const struct op *op)
+unexpected_action_for_running(const struct frame *frame, const struct op *op)
 {
     const uint32_t stage = frame->step >> STAGE_SHIFT;
 
     const bool is_check = stage == STAGE_CHECK;
 
     if (stage < op->stage || (is_check && !op->is_checking))
-        return action_for_ended(frame, op->signatures);
+        return unexpected_action_for_ended(frame, op->signatures);
     return (stage > op->stage && !is_check) ||
                    frame->signature == op->label.signature
                ? TRANSPORT_KEEP
@@ -151,21 +151,21 @@ static enum transport_unexpected_action
 on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
 {
     struct engine *engine = owner;
-    struct comm_context *context = engine_context(engine, frame->comm);
+    struct comm_context *context = engine_find_context(engine, frame->comm);
 
     (void)peer;
     /* The members may be ahead of this rank or behind it: the context is not
      * open yet, or has been closed. */
     if (!context)
-        return engine_keeps(engine, frame->comm) ? TRANSPORT_KEEP
-                                                 : TRANSPORT_DROP;
+        return engine_wants_frames_of(engine, frame->comm) ? TRANSPORT_KEEP
+                                                           : TRANSPORT_DROP;
     if (frame->kind == FRAME_MESSAGE || (frame->flags & FRAME_POINT_TO_POINT) ||
         frame->op >= context->op_next)
         return TRANSPORT_KEEP;
 
-    struct op *op = context_running(context, frame->op);
+    struct op *op = context_find_running_op(context, frame->op);
     if (op)
-        return action_for_running(frame, op);
+        return unexpected_action_for_running(frame, op);
     pthread_mutex_lock(&engine->lock);
     TAILQ_FOREACH(op, &engine->submit_queue, link)
     {
@@ -182,7 +182,7 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     const struct op_history_entry *ended_op =
         op_history_find(&context->op_history, frame->op);
     if (ended_op)
-        return action_for_ended(frame, ended_op->signatures);
+        return unexpected_action_for_ended(frame, ended_op->signatures);
     /* The operation ended long ago: a grant may be late, but data must never
      * be. */
     return frame->kind == FRAME_GRANT ? TRANSPORT_DROP : TRANSPORT_MISMATCH;
@@ -194,11 +194,11 @@ on_mismatch(void *owner,
             const struct frame *frame,
             struct recv_request *in)
 {
-    struct comm_context *context = engine_context(owner, frame->comm);
+    struct comm_context *context = engine_find_context(owner, frame->comm);
 
     (void)in;
     if (context)
-        mismatch_calls(context, peer, frame);
+        mismatch_report_calls(context, peer, frame);
 }
 
 static void
@@ -210,7 +210,7 @@ on_receive_mismatch(void *owner,
     const struct step_flow *flow = in->owner;
 
     (void)owner;
-    receive_mismatch_type(flow->op, frame, tensor);
+    receive_mismatch_report_type(flow->op, frame, tensor);
 }
 
 static void
@@ -219,7 +219,7 @@ on_extra_tensor(void *owner,
                 const struct frame *frame,
                 const struct frame_tensor *tensor)
 {
-    receive_mismatch_stray(owner, peer, frame, tensor);
+    receive_mismatch_report_extra(owner, peer, frame, tensor);
 }
 
 static void
@@ -231,7 +231,7 @@ on_list_ended(void *owner,
     const struct step_flow *flow = in->owner;
 
     (void)owner;
-    receive_mismatch_next_list(flow->op, frame, tensor);
+    receive_mismatch_report_list(flow->op, frame, tensor);
 }
 
 /* The calls are the same, but the lengths differ. */
@@ -241,18 +241,18 @@ on_size_mismatch(void *owner,
                  const struct frame *frame,
                  uint64_t total)
 {
-    struct comm_context *context = engine_context(owner, frame->comm);
+    struct comm_context *context = engine_find_context(owner, frame->comm);
     const bool is_sent = frame->kind == FRAME_GRANT;
 
     if (context)
-        mismatch_bytes(context, peer,
-                       &(struct size_mismatch){
-                           .number = frame->op,
-                           .call = &frame->call,
-                           .n_expected = is_sent ? frame->total : total,
-                           .n_sent = is_sent ? total : frame->total,
-                           .is_sent = is_sent,
-                       });
+        mismatch_report_size(context, peer,
+                             &(struct size_mismatch){
+                                 .number = frame->op,
+                                 .call = &frame->call,
+                                 .n_expected = is_sent ? frame->total : total,
+                                 .n_sent = is_sent ? total : frame->total,
+                                 .is_sent = is_sent,
+                             });
 }
 
 static void
@@ -276,9 +276,9 @@ on_failure_notice(void *owner,
         return;
     }
 
-    struct comm_context *context = engine_context(engine, frame->comm);
+    struct comm_context *context = engine_find_context(engine, frame->comm);
     if (frame->flags & FRAME_WITHDRAWN)
-        shortage_came(engine, peer, frame, text);
+        failed_send_report_receive(engine, peer, frame, text);
     if (!context || (frame->flags & FRAME_WITHDRAWN))
         return;
     if (frame->flags & FRAME_POINT_TO_POINT)
@@ -290,7 +290,7 @@ on_failure_notice(void *owner,
 static void
 on_lost(void *owner, uint32_t peer, const char *why)
 {
-    engine_suspect(owner, peer, EVIDENCE_BROKEN, why);
+    engine_suspect_rank(owner, peer, EVIDENCE_BROKEN, why);
 }
 
 /* Both ends live, and only this one knows that the connection is corrupted. */
@@ -303,7 +303,7 @@ on_corrupted(void *owner, uint32_t peer, const char *why)
 static void
 on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 {
-    struct comm_context *context = engine_context(owner, frame->comm);
+    struct comm_context *context = engine_find_context(owner, frame->comm);
 
     if (frame->comm == FAILURE_OF_RANK)
         heartbeat_receive(owner, peer, frame);
@@ -314,7 +314,7 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
     if (frame->flags & FRAME_ASKS)
         state_query_receive(context, peer, frame);
     else
-        state_query_answered(context, peer, frame);
+        state_query_apply_answer(context, peer, frame);
 }
 
 static void
@@ -322,14 +322,14 @@ on_leaving(void *owner, uint32_t peer)
 {
     /* Send the reasons first: a peer that connected later has not heard
      * them. */
-    failure_notice_send_lost(owner, peer);
+    failure_notice_send_lost_ranks(owner, peer);
     state_query_send_final(owner, peer);
 }
 
 /* A rank that leaves has ended its own operations. Operations here that still
  * need more from it than it sent before will never end. */
 static void
-fail_waiting_for_departed(struct engine *engine)
+fail_ops_waiting_for_departed(struct engine *engine)
 {
     struct failure_notice failure_notice;
     struct op *next;
@@ -342,21 +342,21 @@ fail_waiting_for_departed(struct engine *engine)
 }
 
 void
-engine_left(struct engine *engine, uint32_t rank)
+engine_mark_left(struct engine *engine, uint32_t rank)
 {
-    struct lost_rank *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->lost[rank];
 
     if (engine->is_leaving || lost->is_lost || lost->has_left)
         return;
     lost->has_left = true;
     engine->n_left++;
-    fail_waiting_for_departed(engine);
+    fail_ops_waiting_for_departed(engine);
 }
 
 static void
 on_left(void *owner, uint32_t peer)
 {
-    engine_left(owner, peer);
+    engine_mark_left(owner, peer);
 }
 
 static void
@@ -365,15 +365,15 @@ on_closed(void *owner, uint32_t peer)
     struct engine *engine = owner;
 
     if (!engine->is_leaving && engine->lost[peer].has_left)
-        fail_waiting_for_departed(engine);
+        fail_ops_waiting_for_departed(engine);
 }
 
 static void
-on_needed(void *owner, uint32_t peer)
+on_connection_needed(void *owner, uint32_t peer)
 {
     const struct engine *engine = owner;
 
-    engine->options.on_needed(engine->options.owner, peer);
+    engine->options.on_connection_needed(engine->options.owner, peer);
 }
 
 static void
@@ -390,7 +390,7 @@ const struct transport_events engine_events = {
     .on_arrived = on_arrived,
     .on_encoded = on_encoded,
     .on_matched = on_matched,
-    .on_retracted = on_retracted,
+    .on_send_withdrawn = on_send_withdrawn,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
     .on_receive_mismatch = on_receive_mismatch,
@@ -404,6 +404,6 @@ const struct transport_events engine_events = {
     .on_corrupted = on_corrupted,
     .on_left = on_left,
     .on_closed = on_closed,
-    .on_needed = on_needed,
+    .on_connection_needed = on_connection_needed,
     .on_stream_needed = on_stream_needed,
 };

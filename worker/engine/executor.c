@@ -27,7 +27,7 @@ enum {
 };
 
 uint8_t *
-op_span(const struct op *op, const struct plan_span *span)
+op_span_address(const struct op *op, const struct plan_span *span)
 {
     const size_t offset = span->first * op->element_size;
 
@@ -45,7 +45,7 @@ op_span(const struct op *op, const struct plan_span *span)
 
 /* Returns a flow whose out or in the caller must set. */
 static struct step_flow *
-flow_take(struct op *op)
+flow_alloc(struct op *op)
 {
     struct step_flow *flow = TAILQ_FIRST(&op->free_flows);
 
@@ -65,9 +65,9 @@ flow_take(struct op *op)
 }
 
 struct step_flow *
-op_flow_take(struct op *op)
+op_flow_alloc(struct op *op)
 {
-    struct step_flow *flow = flow_take(op);
+    struct step_flow *flow = flow_alloc(op);
 
     if (!flow)
         return NULL;
@@ -78,14 +78,14 @@ op_flow_take(struct op *op)
 }
 
 void
-op_flow_give_back(struct step_flow *flow)
+op_flow_free(struct step_flow *flow)
 {
     TAILQ_REMOVE(&flow->op->flows, flow, link);
     TAILQ_INSERT_HEAD(&flow->op->free_flows, flow, link);
 }
 
 uint32_t
-op_member(const struct op *op, uint32_t rank)
+op_member_world_rank(const struct op *op, uint32_t rank)
 {
     const struct comm_context *context = op->context;
 
@@ -95,21 +95,21 @@ op_member(const struct op *op, uint32_t rank)
 }
 
 static struct flow_key
-step_key(const struct op *op, const struct plan_step *step)
+step_flow_key(const struct op *op, const struct plan_step *step)
 {
     assert(step->message >> STAGE_SHIFT == 0);
     return (struct flow_key){
         .comm = op->context->id,
         .op = op->number,
         .step = op_stage(op) << STAGE_SHIFT | step->message,
-        .peer = op_member(op, step->peer),
+        .peer = op_member_world_rank(op, step->peer),
         .kind = FLOW_COLLECTIVE,
     };
 }
 
 /* Returns how much of a send may leave. */
 static uint64_t
-send_limit(const struct op *op, const struct track *track)
+send_ready_bytes(const struct op *op, const struct track *track)
 {
     const uint64_t limit = tracker_limit(&op->tracker, track);
     const bool is_oversubscribed =
@@ -122,34 +122,35 @@ send_limit(const struct op *op, const struct track *track)
 }
 
 static void
-open_send(struct op *op, struct step_flow *flow)
+post_send(struct op *op, struct step_flow *flow)
 {
     const struct track *track = flow->track;
 
     flow->out = (struct send_request){
-        .key = step_key(op, &track->step),
+        .key = step_flow_key(op, &track->step),
         .label = &op->label,
-        .bytes = op_span(op, &track->step.from),
+        .bytes = op_span_address(op, &track->step.from),
         .round = track->round,
-        .loss = wire_rounding_of(op),
+        .loss = op_wire_loss(op),
         .total = track->total,
-        .ready = send_limit(op, track),
+        .ready = send_ready_bytes(op, track),
         .owner = flow,
     };
     transport_send(op->engine->transport, &flow->out);
 }
 
 static void
-open_receive(struct op *op, struct step_flow *flow)
+post_receive(struct op *op, struct step_flow *flow)
 {
     const struct track *track = flow->track;
 
     flow->is_receive = true;
     flow->in = (struct recv_request){
-        .key = step_key(op, &track->step),
+        .key = step_flow_key(op, &track->step),
         .label = &op->label,
-        .place = track->step.kind == PLAN_STORE ? op_span(op, &track->step.to)
-                                                : NULL,
+        .place = track->step.kind == PLAN_STORE
+                     ? op_span_address(op, &track->step.to)
+                     : NULL,
         .element_size = op->element_size,
         .total = track->total,
         .allowed = tracker_limit(&op->tracker, track),
@@ -159,40 +160,40 @@ open_receive(struct op *op, struct step_flow *flow)
 }
 
 static bool
-is_local(const struct track *track)
+is_local_plan_step(const struct track *track)
 {
     return track->step.kind == PLAN_COPY || track->step.kind == PLAN_COMBINE;
 }
 
 static enum hoop_status
-open_steps(struct op *op, struct track *first)
+post_steps(struct op *op, struct track *first)
 {
     for (struct track *track = first; track; track = TAILQ_NEXT(track, link)) {
-        if (is_local(track))
+        if (is_local_plan_step(track))
             continue;
 
-        struct step_flow *flow = flow_take(op);
+        struct step_flow *flow = flow_alloc(op);
         if (!flow)
             return error_raise(HOOP_E_EXHAUSTED,
                                "no memory for a step of the operation");
         flow->track = track;
         track->owner = flow;
         if (track->step.kind == PLAN_SEND)
-            open_send(op, flow);
+            post_send(op, flow);
         else
-            open_receive(op, flow);
+            post_receive(op, flow);
     }
     return HOOP_OK;
 }
 
 static const struct algorithm *
-algorithm_of(const struct op *op)
+op_current_algorithm(const struct op *op)
 {
     return op->is_checking ? &algorithm_barrier_dissemination : op->algorithm;
 }
 
 static struct plan_shape
-shape_of(const struct op *op)
+op_current_shape(const struct op *op)
 {
     return op->is_checking ? (struct plan_shape){.rank = op->context->rank,
                                                  .size = op->context->size}
@@ -202,7 +203,7 @@ shape_of(const struct op *op)
 static enum hoop_status
 scratch_ensure(struct op *op, const struct plan_shape *shape)
 {
-    const struct algorithm *algorithm = algorithm_of(op);
+    const struct algorithm *algorithm = op_current_algorithm(op);
     const size_t n_elements =
         algorithm->n_scratch ? algorithm->n_scratch(shape) : 0;
     const size_t n_bytes = n_elements * op->element_size;
@@ -225,34 +226,35 @@ scratch_ensure(struct op *op, const struct plan_shape *shape)
 enum hoop_status
 executor_begin(struct op *op)
 {
-    const struct plan_shape shape = shape_of(op);
+    const struct plan_shape shape = op_current_shape(op);
     struct track *first = NULL;
 
     enum hoop_status status = scratch_ensure(op, &shape);
     if (status != HOOP_OK)
         return error_pass(status);
-    op->is_shm = algorithm_of(op)->is_shm;
+    op->is_shm = op_current_algorithm(op)->is_shm;
     if (op->is_shm)
         return shm_executor_begin(op);
-    tracker_init(&op->tracker, algorithm_of(op), &shape, op->element_size);
+    tracker_init(&op->tracker, op_current_algorithm(op), &shape,
+                 op->element_size);
     status = tracker_refill(&op->tracker, &first);
     if (status != HOOP_OK)
         return error_pass(status);
-    return open_steps(op, first);
+    return post_steps(op, first);
 }
 
 /* Combine n_bytes at arrived with the step's own operand. */
 static void
-combine(struct op *op,
-        const struct track *track,
-        const uint8_t *arrived,
-        size_t n_bytes)
+combine_arrived(struct op *op,
+                const struct track *track,
+                const uint8_t *arrived,
+                size_t n_bytes)
 {
     const struct plan_step *step = &track->step;
     const bool is_combine = step->kind == PLAN_COMBINE;
     const uint8_t *own =
-        op_span(op, is_combine ? &step->to : &step->from) + track->done;
-    uint8_t *to = op_span(op, &step->to) + track->done;
+        op_span_address(op, is_combine ? &step->to : &step->from) + track->done;
+    uint8_t *to = op_span_address(op, &step->to) + track->done;
     const size_t count = n_bytes / op->element_size;
 
     const bool is_left = step->side == PLAN_ARRIVED_LEFT;
@@ -261,7 +263,7 @@ combine(struct op *op,
         .right = is_left ? own : arrived,
         .arrived = is_combine ? NULL : arrived,
     };
-    const bool is_lossy = wire_rounding_of(op) != LOSS_NONE;
+    const bool is_lossy = op_wire_loss(op) != LOSS_NONE;
 
     if (is_lossy)
         wire_rounding_combine(op, &operands, to, count);
@@ -274,17 +276,18 @@ combine(struct op *op,
 }
 
 static bool
-advance_local(struct op *op, struct track *track, uint64_t limit)
+advance_local_step(struct op *op, struct track *track, uint64_t limit)
 {
     const size_t n_bytes = limit - track->done;
-    const uint8_t *from = op_span(op, &track->step.from) + track->done;
+    const uint8_t *from = op_span_address(op, &track->step.from) + track->done;
 
     if (n_bytes == 0)
         return false;
     if (track->step.kind == PLAN_COPY)
-        memmove(op_span(op, &track->step.to) + track->done, from, n_bytes);
+        memmove(op_span_address(op, &track->step.to) + track->done, from,
+                n_bytes);
     else
-        combine(op, track, from, n_bytes);
+        combine_arrived(op, track, from, n_bytes);
     tracker_advance(&op->tracker, track, n_bytes);
     return true;
 }
@@ -294,10 +297,11 @@ advance_step(struct op *op, struct track *track)
 {
     struct step_flow *flow = track->owner;
 
-    if (is_local(track))
-        return advance_local(op, track, tracker_limit(&op->tracker, track));
+    if (is_local_plan_step(track))
+        return advance_local_step(op, track,
+                                  tracker_limit(&op->tracker, track));
     const uint64_t limit = flow->is_receive ? tracker_limit(&op->tracker, track)
-                                            : send_limit(op, track);
+                                            : send_ready_bytes(op, track);
     if (flow->is_receive && limit > flow->in.allowed) {
         flow->in.allowed = limit;
         transport_receive_more(op->engine->transport, &flow->in);
@@ -310,7 +314,7 @@ advance_step(struct op *op, struct track *track)
 }
 
 bool
-executor_can_move(const struct op *op)
+executor_can_progress(const struct op *op)
 {
     const struct track *track;
 
@@ -318,7 +322,8 @@ executor_can_move(const struct op *op)
         return true;
     TAILQ_FOREACH(track, &op->tracker.active, link)
     {
-        if (is_local(track) && tracker_limit(&op->tracker, track) > track->done)
+        if (is_local_plan_step(track) &&
+            tracker_limit(&op->tracker, track) > track->done)
             return true;
     }
     return false;
@@ -327,10 +332,10 @@ executor_can_move(const struct op *op)
 /* Returns how many elements at the beginning of output are the contribution of
  * one rank alone, which no step has combined with anything. */
 static size_t
-count_of_one(const struct op *op)
+uncombined_prefix_count(const struct op *op)
 {
     const struct plan_shape *shape = &op->shape;
-    bool is_of_one = call_reduces(&op->call) && shape->size == 1;
+    bool is_of_one = call_is_reduction(&op->call) && shape->size == 1;
 
     if (op->call.name == CALL_SCAN)
         is_of_one = shape->rank == 0;
@@ -344,14 +349,14 @@ count_of_one(const struct op *op)
 /* All steps are done: apply what the type and the loss require of the
  * result. */
 static void
-finish(struct op *op)
+finish_result(struct op *op)
 {
     if (op->is_checking)
         return;
     if (op->loss != LOSS_NONE)
         wire_rounding_finish(op);
     reduction_of_one((enum hoop_dtype)op->call.dtype, op->output,
-                     count_of_one(op));
+                     uncombined_prefix_count(op));
 }
 
 enum hoop_status
@@ -373,7 +378,7 @@ executor_advance(struct op *op, bool *out_is_complete)
         }
         enum hoop_status status = tracker_refill(&op->tracker, &first);
         if (status == HOOP_OK)
-            status = open_steps(op, first);
+            status = post_steps(op, first);
         if (status != HOOP_OK)
             return error_pass(status);
         has_moved |= first != NULL;
@@ -381,7 +386,7 @@ executor_advance(struct op *op, bool *out_is_complete)
     *out_is_complete = tracker_is_done(&op->tracker);
     if (*out_is_complete &&
         (op->loss != LOSS_NONE || op->call.dtype == HOOP_BOOL))
-        finish(op);
+        finish_result(op);
     return HOOP_OK;
 }
 
@@ -395,39 +400,41 @@ executor_abort(struct op *op)
             transport_receive_cancel(op->engine->transport, &flow->in);
         else
             transport_send_cancel(op->engine->transport, &flow->out);
-        op_flow_give_back(flow);
+        op_flow_free(flow);
     }
 }
 
 void
-executor_handed(struct step_flow *flow, uint64_t n_bytes)
+executor_on_sent(struct step_flow *flow, uint64_t n_bytes)
 {
     struct op *op = flow->op;
 
     if (tracker_advance(&op->tracker, flow->track, n_bytes))
-        op_flow_give_back(flow);
-    op_touch(op);
+        op_flow_free(flow);
+    op_mark_dirty(op);
 }
 
 void
-executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes)
+executor_on_received(struct step_flow *flow,
+                     const uint8_t *piece,
+                     size_t n_bytes)
 {
     struct op *op = flow->op;
 
     if (piece)
-        combine(op, flow->track, piece, n_bytes);
+        combine_arrived(op, flow->track, piece, n_bytes);
     if (tracker_advance(&op->tracker, flow->track, n_bytes)) {
         transport_receive_cancel(op->engine->transport, &flow->in);
-        op_flow_give_back(flow);
+        op_flow_free(flow);
     }
-    op_touch(op);
+    op_mark_dirty(op);
 }
 
 /* Returns whether a step other than by will still write into range. */
 static bool
-is_changed_by_others(const struct op *op,
-                     const struct track *by,
-                     const struct track_range *range)
+is_range_still_written(const struct op *op,
+                       const struct track *by,
+                       const struct track_range *range)
 {
     const struct track *track;
 
@@ -443,15 +450,15 @@ is_changed_by_others(const struct op *op,
 
 /* Returns the part of encoded within what track reads or writes. */
 static struct track_range
-range_of(const struct op *op,
-         const struct track *track,
-         const struct encoded *encoded)
+encoded_range_of(const struct op *op,
+                 const struct track *track,
+                 const struct encoded *encoded)
 {
     const bool is_send = track->step.kind == PLAN_SEND;
     const struct plan_span *span =
         is_send ? &track->step.from : &track->step.to;
     const uint64_t begin = (is_send ? track->reads : track->writes).begin +
-                           (uint64_t)(encoded->raw - op_span(op, span));
+                           (uint64_t)(encoded->raw - op_span_address(op, span));
 
     return (struct track_range){span->buffer, begin, begin + encoded->n_raw};
 }
@@ -462,10 +469,10 @@ range_of(const struct op *op,
  * writes there is still to come.
  */
 void
-executor_coded(struct step_flow *flow, const struct encoded *encoded)
+executor_on_encoded(struct step_flow *flow, const struct encoded *encoded)
 {
     struct op *op = flow->op;
-    const struct track_range range = range_of(op, flow->track, encoded);
+    const struct track_range range = encoded_range_of(op, flow->track, encoded);
     struct step_flow *other;
 
     TAILQ_FOREACH(other, &op->flows, link)
@@ -475,7 +482,7 @@ executor_coded(struct step_flow *flow, const struct encoded *encoded)
             other->track->reads.begin > range.begin ||
             other->track->reads.end < range.end)
             continue;
-        if (is_changed_by_others(op, flow->track, &range))
+        if (is_range_still_written(op, flow->track, &range))
             return;
         transport_cache_encoded(op->engine->transport, &other->out, encoded);
     }

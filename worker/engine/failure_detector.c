@@ -63,7 +63,7 @@ context_has_member(const struct comm_context *context, uint32_t world_rank)
 
 /* Returns whether op cannot end without world_rank. */
 static bool
-op_needs(const struct op *op, uint32_t world_rank)
+op_needs_rank(const struct op *op, uint32_t world_rank)
 {
     if (!op->is_message || world_rank == op->engine->roster->rank)
         return context_has_member(op->context, world_rank);
@@ -74,28 +74,28 @@ op_needs(const struct op *op, uint32_t world_rank)
 }
 
 static void
-fail_needing(struct engine *engine, uint32_t world_rank)
+fail_ops_needing(struct engine *engine, uint32_t world_rank)
 {
     const struct failure_notice failure_notice =
-        lost_failure(engine, world_rank);
+        lost_rank_failure(engine, world_rank);
     struct op *next;
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
-        if (op_needs(op, world_rank))
+        if (op_needs_rank(op, world_rank))
             op_fail(op, &failure_notice);
     }
 }
 
 static enum hoop_status
-loss_status(const struct engine *engine, uint32_t rank)
+lost_rank_status(const struct engine *engine, uint32_t rank)
 {
     return engine->lost[rank].has_given_up ? HOOP_E_RANK_FAILED
                                            : HOOP_E_PEER_LOST;
 }
 
 static struct frame
-failure_notice_of_rank(const struct engine *engine, uint32_t rank)
+lost_rank_frame(const struct engine *engine, uint32_t rank)
 {
     return (struct frame){
         .kind = FRAME_VERDICT,
@@ -103,27 +103,26 @@ failure_notice_of_rank(const struct engine *engine, uint32_t rank)
         .comm = FAILURE_OF_RANK,
         .op = rank,
         .signature = engine->roster->members[rank].incarnation,
-        .tag = loss_status(engine, rank),
+        .tag = lost_rank_status(engine, rank),
     };
 }
 
 void
-failure_notice_send_lost(struct engine *engine, uint32_t peer)
+failure_notice_send_lost_ranks(struct engine *engine, uint32_t peer)
 {
     if (engine->n_lost == 0)
         return;
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
-        const struct frame failure_notice =
-            failure_notice_of_rank(engine, rank);
+        const struct frame failure_notice = lost_rank_frame(engine, rank);
 
         if (engine->lost[rank].is_lost && rank != peer)
-            transport_tell(engine->transport, peer, &failure_notice,
-                           engine->lost[rank].why);
+            transport_send_control(engine->transport, peer, &failure_notice,
+                                   engine->lost[rank].why);
     }
 }
 
 static void
-clear_suspicion(struct engine *engine, struct lost_rank *lost)
+clear_suspicion(struct engine *engine, struct rank_liveness *lost)
 {
     engine->n_suspects -= lost->is_suspect;
     lost->is_suspect = false;
@@ -133,21 +132,21 @@ clear_suspicion(struct engine *engine, struct lost_rank *lost)
  * left in good order. A rank that is lost itself sees all connections end, and
  * must accuse nobody. */
 static bool
-is_to_be_lost(struct engine *engine, uint32_t rank)
+can_mark_lost(struct engine *engine, uint32_t rank)
 {
-    const struct lost_rank *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->lost[rank];
 
     if (lost->is_lost || lost->has_left || engine->is_leaving ||
         engine->lost[engine->roster->rank].is_lost)
         return false;
     /* First advance operations: what rank sent or posted before may be all that
      * they were waiting for. */
-    shm_queue_touch(engine);
-    progress_advance(engine);
-    if (!departure_record_exists(engine, rank))
+    shm_queue_mark_ready(engine);
+    progress_advance_ops(engine);
+    if (!shm_departure_exists(engine, rank))
         return !lost->is_lost && !lost->has_left;
-    departure_record_read(engine, rank);
-    engine_left(engine, rank);
+    shm_departure_apply(engine, rank);
+    engine_mark_left(engine, rank);
     return false;
 }
 
@@ -156,7 +155,7 @@ static const char ellipsis[] = " ...";
 /* Returns how many of the first n_room bytes of what to keep: whole words, or
  * all of them if it is one word. Punctuation before the ellipsis is dropped. */
 static size_t
-words_within(const char *what, size_t n_room)
+word_prefix_bytes(const char *what, size_t n_room)
 {
     static const char gaps[] = " ,;:(";
     size_t n = n_room;
@@ -169,7 +168,9 @@ words_within(const char *what, size_t n_room)
 }
 
 void
-reason_write(const char *what, const char *tail, char out[REASON_BYTES])
+reason_write_truncated(const char *what,
+                       const char *tail,
+                       char out[REASON_BYTES])
 {
     const size_t n_tail = strlen(tail);
     const size_t n_what = strlen(what);
@@ -181,14 +182,14 @@ reason_write(const char *what, const char *tail, char out[REASON_BYTES])
         return;
     }
     const size_t n_kept =
-        words_within(what, REASON_BYTES - n_tail - sizeof(ellipsis));
+        word_prefix_bytes(what, REASON_BYTES - n_tail - sizeof(ellipsis));
     memmove(out, what, n_kept);
     memcpy(out + n_kept, ellipsis, sizeof(ellipsis) - 1);
     memcpy(out + n_kept + sizeof(ellipsis) - 1, tail, n_tail + 1);
 }
 
 static void
-time_describe(char text[32])
+time_format_utc(char text[32])
 {
     struct timespec now;
     struct tm parts;
@@ -218,16 +219,16 @@ engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
 /* Describe the loss of rank: "rank 2 (a:70) is lost: ...", or what it said when
  * it gave up. Of this rank it says that it was declared lost. */
 static const char *
-lost_describe(const struct engine *engine,
-              uint32_t rank,
-              char text[LIMIT_ERROR_TEXT])
+lost_rank_describe(const struct engine *engine,
+                   uint32_t rank,
+                   char text[LIMIT_ERROR_TEXT])
 {
-    const struct lost_rank *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->lost[rank];
     char name[ROSTER_NAME_MAX];
 
     if (rank != engine->roster->rank)
         snprintf(text, LIMIT_ERROR_TEXT, "%s %s%s",
-                 roster_name(engine->roster, rank, name),
+                 roster_format_name(engine->roster, rank, name),
                  lost->has_given_up ? "" : "is lost: ", lost->why);
     else if (lost->has_given_up)
         snprintf(text, LIMIT_ERROR_TEXT, "%s%s", GIVEN_UP, lost->why);
@@ -237,26 +238,26 @@ lost_describe(const struct engine *engine,
 }
 
 const char *
-lost_describe_to_others(const struct engine *engine,
-                        const char *text,
-                        char out_text[LIMIT_ERROR_TEXT])
+lost_rank_describe_to_others(const struct engine *engine,
+                             const char *text,
+                             char out_text[LIMIT_ERROR_TEXT])
 {
     const uint32_t self = engine->roster->rank;
-    const struct lost_rank *lost = &engine->lost[self];
+    const struct rank_liveness *lost = &engine->lost[self];
     const char *begin = lost->has_given_up ? GIVEN_UP : EXPELLED;
     char name[ROSTER_NAME_MAX];
 
     if (!lost->is_lost || strncmp(text, begin, strlen(begin)) != 0)
         return text;
     snprintf(out_text, LIMIT_ERROR_TEXT, "%s %s%s",
-             roster_name(engine->roster, self, name),
+             roster_format_name(engine->roster, self, name),
              lost->has_given_up ? "" : "is lost: ", lost->why);
     return out_text;
 }
 
 /* Insert the time into why, before the names of those who reported it. */
 static void
-expulsion_date(const char *why, char out_why[REASON_BYTES])
+expulsion_add_time(const char *why, char out_why[REASON_BYTES])
 {
     const char *who = strstr(why, ", reported by ");
     char when[32];
@@ -265,10 +266,10 @@ expulsion_date(const char *why, char out_why[REASON_BYTES])
 
     if (!who)
         who = why + strlen(why);
-    time_describe(when);
+    time_format_utc(when);
     snprintf(head, sizeof(head), "%.*s", (int)(who - why), why);
     snprintf(tail, sizeof(tail), ", at %s%.90s", when, who);
-    reason_write(head, tail, out_why);
+    reason_write_truncated(head, tail, out_why);
 }
 
 void
@@ -277,10 +278,10 @@ engine_mark_lost(struct engine *engine,
                  enum evidence evidence,
                  const char *why)
 {
-    struct lost_rank *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->lost[rank];
     char text[LIMIT_ERROR_TEXT];
 
-    if (!is_to_be_lost(engine, rank)) {
+    if (!can_mark_lost(engine, rank)) {
         clear_suspicion(engine, lost);
         return;
     }
@@ -289,22 +290,22 @@ engine_mark_lost(struct engine *engine,
     lost->has_given_up = evidence == EVIDENCE_GIVEN_UP;
     engine->n_lost++;
     if (rank == engine->roster->rank && !lost->has_given_up)
-        expulsion_date(why, lost->why);
+        expulsion_add_time(why, lost->why);
     else
-        reason_write(why, "", lost->why);
+        reason_write_truncated(why, "", lost->why);
     if (rank == engine->roster->rank)
         atomic_store(&engine->is_expelled, true);
-    const struct frame failure_notice = failure_notice_of_rank(engine, rank);
+    const struct frame failure_notice = lost_rank_frame(engine, rank);
     /* Tell all ranks before operations end, so that peers learn which rank is
      * lost. The lost rank is told, too, since it may live. */
-    transport_tell_all(engine->transport, engine->roster->rank, &failure_notice,
-                       lost->why);
+    transport_broadcast_control(engine->transport, engine->roster->rank,
+                                &failure_notice, lost->why);
 
-    lost_describe(engine, rank, text);
+    lost_rank_describe(engine, rank, text);
     log_warning("engine", "%s", text);
-    fail_needing(engine, rank);
-    member_watch_end(engine, rank);
-    transport_unreachable(engine->transport, rank, lost->why);
+    fail_ops_needing(engine, rank);
+    member_watch_on_loss(engine, rank);
+    transport_mark_unreachable(engine->transport, rank, lost->why);
     engine->options.on_lost(engine->options.owner, rank, evidence, lost->why);
 }
 
@@ -322,7 +323,7 @@ engine_give_up_execute(struct engine *engine, const char *why)
 
 /* Returns whether this rank and one other are all that is left. */
 static bool
-is_last_pair(const struct engine *engine)
+is_only_pair_left(const struct engine *engine)
 {
     return engine->roster->size - engine->n_lost - engine->n_left == 2;
 }
@@ -330,7 +331,7 @@ is_last_pair(const struct engine *engine)
 /* Returns a running shared-memory operation that rank takes part in, or NULL.
  * Posts in a shared region carry no time of arrival. */
 static struct op *
-shm_op_with(const struct engine *engine, uint32_t rank)
+find_running_shm_op(const struct engine *engine, uint32_t rank)
 {
     struct op *op;
 
@@ -344,7 +345,7 @@ shm_op_with(const struct engine *engine, uint32_t rank)
 
 /* Returns whether nothing has come from rank for op. */
 static bool
-is_missing(struct op *op, uint32_t rank)
+has_nothing_arrived(struct op *op, uint32_t rank)
 {
     const struct step_flow *flow;
 
@@ -366,8 +367,8 @@ silence_describe(const struct engine *engine,
                  char text[SILENCE_TEXT_MAX])
 {
     const uint64_t n_ms = transport_silence_ms(engine->transport, rank);
-    const bool has_ended = transport_is_gone(engine->transport, rank);
-    struct op *op = shm_op_with(engine, rank);
+    const bool has_ended = transport_is_disconnected(engine->transport, rank);
+    struct op *op = find_running_shm_op(engine, rank);
 
     text[0] = '\0';
     /* The reason given for a silent rank already says how long. */
@@ -375,7 +376,7 @@ silence_describe(const struct engine *engine,
         return;
     if (op)
         snprintf(text, SILENCE_TEXT_MAX, ", %s than %.3f s after its last byte",
-                 is_missing(op, rank) ? "more" : "less",
+                 has_nothing_arrived(op, rank) ? "more" : "less",
                  (double)(clock_now_ns() - op->started_ns) /
                      (double)CLOCK_NS_PER_S);
     else if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
@@ -390,15 +391,15 @@ report_and_mark_lost(struct engine *engine,
                      uint32_t rank,
                      enum evidence evidence)
 {
-    struct lost_rank *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->lost[rank];
     char name[ROSTER_NAME_MAX];
     char silence[SILENCE_TEXT_MAX];
     char tail[TAIL_TEXT_MAX];
 
     silence_describe(engine, rank, silence);
     snprintf(tail, sizeof(tail), "%s, reported by %s", silence,
-             roster_name(engine->roster, engine->roster->rank, name));
-    reason_write(lost->why, tail, lost->why);
+             roster_format_name(engine->roster, engine->roster->rank, name));
+    reason_write_truncated(lost->why, tail, lost->why);
     engine_mark_lost(engine, rank, evidence, lost->why);
 }
 
@@ -412,8 +413,8 @@ accept_own_loss(struct engine *engine, uint32_t rank)
 
     snprintf(tail, sizeof(tail),
              ", reported by %s, which lives and is believed",
-             roster_name(engine->roster, rank, name));
-    reason_write(engine->lost[rank].why, tail, why);
+             roster_format_name(engine->roster, rank, name));
+    reason_write_truncated(engine->lost[rank].why, tail, why);
     clear_suspicion(engine, &engine->lost[rank]);
     engine_mark_lost(engine, engine->roster->rank, EVIDENCE_TOLD, why);
 }
@@ -433,12 +434,12 @@ engine_process_status_of(const struct engine *engine,
 
 /* Returns for how long the lower rank may accuse first. */
 static uint64_t
-defer_ns(const struct engine *engine,
-         uint32_t rank,
-         enum engine_process_status process_status)
+accusation_defer_ns(const struct engine *engine,
+                    uint32_t rank,
+                    enum engine_process_status process_status)
 {
     return process_status == ENGINE_PROCESS_ALIVE &&
-                   transport_is_gone(engine->transport, rank)
+                   transport_is_disconnected(engine->transport, rank)
                ? DEFER_ALIVE_NS
                : DEFER_NS;
 }
@@ -448,23 +449,23 @@ defer_ns(const struct engine *engine,
 static bool
 is_heard_again(const struct engine *engine, uint32_t rank)
 {
-    const struct lost_rank *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->lost[rank];
 
     return lost->evidence == EVIDENCE_SILENT &&
            transport_is_connected(engine->transport, rank) &&
-           transport_received(engine->transport, rank) != lost->n_heard;
+           transport_read_count(engine->transport, rank) != lost->n_heard;
 }
 
 /* Report the suspicion to the coordinator, once. */
 static void
 report_suspicion(struct engine *engine, uint32_t rank)
 {
-    struct lost_rank *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->lost[rank];
     char silence[SILENCE_TEXT_MAX];
     char why[REASON_BYTES];
     const struct engine_suspicion suspicion = {
         .evidence = lost->evidence,
-        .slack_ms = views_slack_ms(engine),
+        .slack_ms = peer_round_trip_max_ms(engine),
         .why = why,
     };
 
@@ -472,21 +473,21 @@ report_suspicion(struct engine *engine, uint32_t rank)
         return;
     lost->is_reported = true;
     silence_describe(engine, rank, silence);
-    reason_write(lost->why, silence, why);
+    reason_write_truncated(lost->why, silence, why);
     engine->options.on_suspected(engine->options.owner, rank, &suspicion);
 }
 
 /* Nobody else decides: declare rank dead, or set when to check again. */
 static void
-decide_by_rank(struct engine *engine,
-               uint32_t rank,
-               enum engine_process_status process_status,
-               uint64_t now_ns)
+decide_by_lower_rank(struct engine *engine,
+                     uint32_t rank,
+                     enum engine_process_status process_status,
+                     uint64_t now_ns)
 {
-    struct lost_rank *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->lost[rank];
     const bool is_lower = rank < engine->roster->rank;
     const uint64_t declare_dead_ns =
-        lost->rule_ns + defer_ns(engine, rank, process_status);
+        lost->rule_ns + accusation_defer_ns(engine, rank, process_status);
 
     if (is_lower && now_ns < declare_dead_ns)
         /* Check often: rank may die of what broke the connection. */
@@ -494,7 +495,7 @@ decide_by_rank(struct engine *engine,
                                   ? now_ns + ALIVE_POLL_NS
                                   : declare_dead_ns;
     else if (process_status == ENGINE_PROCESS_ALIVE && is_lower &&
-             is_last_pair(engine))
+             is_only_pair_left(engine))
         accept_own_loss(engine, rank);
     else
         report_and_mark_lost(engine, rank, EVIDENCE_TOLD);
@@ -502,7 +503,7 @@ decide_by_rank(struct engine *engine,
 
 /* The process has ended, but how is not known. */
 static void
-ending_describe(struct lost_rank *lost)
+process_end_describe(struct rank_liveness *lost)
 {
     static const char ended[] = "its process has ended";
     char why[REASON_BYTES + 2 * sizeof(ended)];
@@ -514,14 +515,16 @@ ending_describe(struct lost_rank *lost)
         return;
     }
     snprintf(why, sizeof(why), "%s (%s", ended, lost->why);
-    reason_write(why, ")", lost->why);
+    reason_write_truncated(why, ")", lost->why);
 }
 
 /* Declare rank dead, clear the suspicion, or set when to check again. */
 static void
-failure_detector_check(struct engine *engine, uint32_t rank, uint64_t now_ns)
+failure_detector_check_rank(struct engine *engine,
+                            uint32_t rank,
+                            uint64_t now_ns)
 {
-    struct lost_rank *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->lost[rank];
     char how[LIMIT_NAME];
     const enum engine_process_status process_status =
         engine_process_status_of(engine, rank, how);
@@ -536,7 +539,7 @@ failure_detector_check(struct engine *engine, uint32_t rank, uint64_t now_ns)
     if (process_status == ENGINE_PROCESS_DYING ||
         process_status == ENGINE_PROCESS_DEAD) {
         if (!how[0])
-            ending_describe(lost);
+            process_end_describe(lost);
         report_and_mark_lost(engine, rank, EVIDENCE_ENDED);
         return;
     }
@@ -550,42 +553,43 @@ failure_detector_check(struct engine *engine, uint32_t rank, uint64_t now_ns)
                                   ? now_ns + ALIVE_POLL_NS
                                   : lost->rule_ns;
     else
-        decide_by_rank(engine, rank, process_status, now_ns);
+        decide_by_lower_rank(engine, rank, process_status, now_ns);
 }
 
 void
-engine_suspect(struct engine *engine,
-               uint32_t rank,
-               enum evidence evidence,
-               const char *why)
+engine_suspect_rank(struct engine *engine,
+                    uint32_t rank,
+                    enum evidence evidence,
+                    const char *why)
 {
-    struct lost_rank *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->lost[rank];
     const uint64_t decide_ns =
         engine->options.on_suspected
-            ? (EVIDENCE_UNDECIDED_MS + views_slack_ms(engine)) * CLOCK_NS_PER_MS
+            ? (EVIDENCE_UNDECIDED_MS + peer_round_trip_max_ms(engine)) *
+                  CLOCK_NS_PER_MS
             : 0;
 
-    /* is_to_be_lost() advances operations, which may suspect rank
+    /* can_mark_lost() advances operations, which may suspect rank
      * themselves. */
-    if (lost->is_suspect || !is_to_be_lost(engine, rank) || lost->is_suspect)
+    if (lost->is_suspect || !can_mark_lost(engine, rank) || lost->is_suspect)
         return;
-    reason_write(why, "", lost->why);
+    reason_write_truncated(why, "", lost->why);
     lost->is_suspect = true;
     lost->is_reported = false;
     lost->evidence = evidence;
     lost->suspected_ns = clock_now_ns();
-    lost->n_heard = transport_received(engine->transport, rank);
+    lost->n_heard = transport_read_count(engine->transport, rank);
     lost->rule_ns = lost->suspected_ns + decide_ns;
     engine->n_suspects++;
-    failure_detector_check(engine, rank, lost->suspected_ns);
+    failure_detector_check_rank(engine, rank, lost->suspected_ns);
     if (lost->is_suspect && lost->next_check_ns < engine->deadline_ns)
         engine->deadline_ns = lost->next_check_ns;
 }
 
 void
-failure_detector_undecided(struct engine *engine, uint32_t rank)
+failure_detector_decide_now(struct engine *engine, uint32_t rank)
 {
-    struct lost_rank *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->lost[rank];
     const uint64_t now_ns = clock_now_ns();
 
     if (!lost->is_suspect || now_ns >= lost->rule_ns)
@@ -602,10 +606,10 @@ engine_check_suspects(struct engine *engine, uint64_t now_ns)
 
     for (uint32_t rank = 0;
          engine->n_suspects > 0 && rank < engine->roster->size; rank++) {
-        struct lost_rank *lost = &engine->lost[rank];
+        struct rank_liveness *lost = &engine->lost[rank];
 
         if (lost->is_suspect && lost->next_check_ns <= now_ns)
-            failure_detector_check(engine, rank, now_ns);
+            failure_detector_check_rank(engine, rank, now_ns);
         if (lost->is_suspect && lost->next_check_ns < next_ns)
             next_ns = lost->next_check_ns;
     }
@@ -613,12 +617,12 @@ engine_check_suspects(struct engine *engine, uint64_t now_ns)
 }
 
 struct failure_notice
-lost_failure(const struct engine *engine, uint32_t rank)
+lost_rank_failure(const struct engine *engine, uint32_t rank)
 {
     char text[LIMIT_ERROR_TEXT];
 
-    return failure_make(loss_status(engine, rank), rank, "%s",
-                        lost_describe(engine, rank, text));
+    return failure_notice_make(lost_rank_status(engine, rank), rank, "%s",
+                               lost_rank_describe(engine, rank, text));
 }
 
 bool
@@ -629,9 +633,9 @@ op_cannot_end(struct op *op, struct failure_notice *out_notice)
     for (uint32_t i = 0; engine->n_lost > 0 && i < op->context->size; i++) {
         const uint32_t rank = op->context->ranks[i];
 
-        if (!engine->lost[rank].is_lost || !op_needs(op, rank))
+        if (!engine->lost[rank].is_lost || !op_needs_rank(op, rank))
             continue;
-        *out_notice = lost_failure(engine, rank);
+        *out_notice = lost_rank_failure(engine, rank);
         return true;
     }
     return op_waits_for_departed(op, out_notice);
@@ -646,7 +650,7 @@ context_has_lost_member(const struct comm_context *context,
     for (uint32_t i = 0; engine->n_lost > 0 && i < context->size; i++) {
         if (!engine->lost[context->ranks[i]].is_lost)
             continue;
-        *out_notice = lost_failure(engine, context->ranks[i]);
+        *out_notice = lost_rank_failure(engine, context->ranks[i]);
         return true;
     }
     return false;

@@ -28,7 +28,10 @@
 #include "engine/wait_diagnosis.h"
 
 struct failure_notice
-failure_make(enum hoop_status status, uint32_t rank, const char *format, ...)
+failure_notice_make(enum hoop_status status,
+                    uint32_t rank,
+                    const char *format,
+                    ...)
 {
     struct failure_notice failure_notice = {.status = status, .rank = rank};
     va_list arguments;
@@ -41,7 +44,7 @@ failure_make(enum hoop_status status, uint32_t rank, const char *format, ...)
 }
 
 struct comm_context *
-engine_context(struct engine *engine, uint64_t id)
+engine_find_context(struct engine *engine, uint64_t id)
 {
     struct comm_context *context;
 
@@ -56,7 +59,7 @@ engine_context(struct engine *engine, uint64_t id)
 }
 
 void
-op_touch(struct op *op)
+op_mark_dirty(struct op *op)
 {
     if (op->is_dirty || op->state != OP_RUNNING)
         return;
@@ -70,10 +73,10 @@ op_touch(struct op *op)
  * operations, which read no sockets otherwise, poll after an operation of
  * another kind. */
 static void
-context_expect_polls(struct comm_context *context, const struct op *op)
+context_update_pending_polls(struct comm_context *context, const struct op *op)
 {
     const bool is_heard = op->status == HOOP_OK && !op->members &&
-                          op->stage == 0 && call_needs_all(&op->call);
+                          op->stage == 0 && call_needs_all_ranks(&op->call);
 
     if (!is_heard)
         context->n_polls_pending = POLLS_PENDING;
@@ -87,7 +90,7 @@ context_expect_polls(struct comm_context *context, const struct op *op)
 }
 
 static void
-op_history_record(const struct op *op)
+op_history_add_ended(const struct op *op)
 {
     struct op_history_entry ended_op = {
         .number = op->number,
@@ -98,13 +101,13 @@ op_history_record(const struct op *op)
 
     memcpy(ended_op.signatures, op->signatures, sizeof(op->signatures));
     op_history_add(&op->context->op_history, &ended_op);
-    context_expect_polls(op->context, op);
+    context_update_pending_polls(op->context, op);
 }
 
 /* Collectives begin in the order of their numbers, and the list is in the order
  * in which they began. */
 struct op *
-context_running(const struct comm_context *context, uint64_t number)
+context_find_running_op(const struct comm_context *context, uint64_t number)
 {
     struct op *op;
 
@@ -125,7 +128,7 @@ op_close_flows(struct op *op)
         shm_queue_remove(op);
         executor_abort(op);
         if (op->status != HOOP_OK)
-            transport_forget(transport, op->context->id, op->number);
+            transport_drop_op(transport, op->context->id, op->number);
         else
             transport_drop_early_grants(transport, op->context->id, op->number);
     } else if (op->message.is_receive) {
@@ -138,13 +141,13 @@ op_close_flows(struct op *op)
 void
 op_complete(struct op *op)
 {
-    if (op->is_message || !mismatch_surplus(op))
+    if (op->is_message || !mismatch_check_surplus(op))
         op_end(op, HOOP_OK);
 }
 
 /* Returns whether op is the library's own and not a program's. */
 static bool
-is_own(const struct op *op)
+is_internal_op(const struct op *op)
 {
     return op->call.name == CALL_AGREE ||
            (op->is_message && op->label.tag == CALL_TAG_OWN);
@@ -165,7 +168,7 @@ op_end(struct op *op, enum hoop_status status)
     }
     /* Drop the frames that came for op before it was refused. */
     if (op->state == OP_NEW && !op->is_message)
-        transport_forget(engine->transport, op->context->id, op->number);
+        transport_drop_op(engine->transport, op->context->id, op->number);
     if (op->is_dirty)
         TAILQ_REMOVE(&engine->dirty, op, dirty_link);
     op->is_dirty = false;
@@ -175,19 +178,19 @@ op_end(struct op *op, enum hoop_status status)
          op->number < op->context->failed_first))
         op->context->failed_first = op->number;
     if (!op->is_message)
-        op_history_record(op);
+        op_history_add_ended(op);
     else if (!op->message.is_receive)
         op->context->n_polls_pending_shm = POLLS_PENDING;
     if (op->is_message)
         op->context->n_polls_pending = POLLS_PENDING;
-    if (status == HOOP_OK && !is_own(op))
-        engine_count(engine);
-    op->status = failure_notice_settle(op, status);
+    if (status == HOOP_OK && !is_internal_op(op))
+        engine_count_ended_op(engine);
+    op->status = failure_notice_apply_deferred(op, status);
     TAILQ_INSERT_TAIL(&engine->ended, op, link);
     /* The partner is ended later, because the caller may be walking the list
      * that it stands in. */
     if (status != HOOP_OK && op->partner)
-        op_touch(op->partner);
+        op_mark_dirty(op->partner);
 }
 
 bool
@@ -238,9 +241,9 @@ failure_notice_send_all(struct engine *engine,
     };
     char told[LIMIT_ERROR_TEXT];
 
-    transport_tell_all(
+    transport_broadcast_control(
         engine->transport, engine->roster->rank, &frame,
-        lost_describe_to_others(engine, failure_notice->why, told));
+        lost_rank_describe_to_others(engine, failure_notice->why, told));
 }
 
 static struct early_failure *
@@ -294,8 +297,8 @@ _Static_assert(sizeof(((struct hoop_failure *)0)->host) == LIMIT_NAME &&
                "names are not cut");
 
 struct hoop_failure
-failure_details(const struct roster *roster,
-                const struct failure_notice *failure_notice)
+failure_to_hoop_failure(const struct roster *roster,
+                        const struct failure_notice *failure_notice)
 {
     struct hoop_failure failure = {
         .status = failure_notice->status,
@@ -313,7 +316,7 @@ failure_details(const struct roster *roster,
 
 /* Returns the size as the caller counts it. */
 static uint64_t
-bytes_of(const struct op *op)
+op_user_bytes(const struct op *op)
 {
     const struct step_flow *flow = &op->message;
 
@@ -326,17 +329,18 @@ bytes_of(const struct op *op)
 
 /* Returns the details of op's failure. number is the one users know. */
 static struct hoop_failure
-failure_details_of_op(const struct op *op,
-                      uint64_t number,
-                      const struct failure_notice *failure_notice)
+op_failure_details(const struct op *op,
+                   uint64_t number,
+                   const struct failure_notice *failure_notice)
 {
     const struct roster *roster = op->engine->roster;
-    struct hoop_failure failure = failure_details(roster, failure_notice);
+    struct hoop_failure failure =
+        failure_to_hoop_failure(roster, failure_notice);
 
-    failure.operation = call_text((enum call_name)op->call.name);
+    failure.operation = call_name_to_string((enum call_name)op->call.name);
     failure.sequence = number;
     context_copy_name(op->context, failure.communicator);
-    failure.n_bytes = bytes_of(op);
+    failure.n_bytes = op_user_bytes(op);
     failure.elapsed_ms = (clock_now_ns() - op->started_ns) / CLOCK_NS_PER_MS;
     failure.allowed_ms = op->allowed_ns / CLOCK_NS_PER_MS;
     /* A failure of this rank itself waited for nobody. */
@@ -346,22 +350,23 @@ failure_details_of_op(const struct op *op,
 }
 
 static uint64_t
-number_told(const struct op *op)
+op_user_number(const struct op *op)
 {
-    return op->is_message ? message_number(op->number)
-                          : context_call_number(op->context, op->number);
+    return op->is_message ? message_user_number(op->number)
+                          : context_user_call_number(op->context, op->number);
 }
 
 void
-op_fail_told(struct op *op, const struct failure_notice *failure_notice)
+op_fail_without_notice(struct op *op,
+                       const struct failure_notice *failure_notice)
 {
     char call[CALL_TEXT_MAX];
 
-    call_describe(&op->call, number_told(op), call);
+    call_describe(&op->call, op_user_number(op), call);
     snprintf(op->text, sizeof(op->text), "%s: %.820s", call,
              failure_notice->why);
-    op_add_wait(op, failure_notice);
-    op->failure = failure_details_of_op(op, number_told(op), failure_notice);
+    op_append_wait_text(op, failure_notice);
+    op->failure = op_failure_details(op, op_user_number(op), failure_notice);
     log_debug("engine", "%s", op->text);
     /* A rank that closes says goodbye, which is enough. */
     if (!op->is_message && failure_notice->status != HOOP_E_CLOSED)
@@ -372,7 +377,7 @@ op_fail_told(struct op *op, const struct failure_notice *failure_notice)
 void
 op_fail(struct op *op, const struct failure_notice *failure_notice)
 {
-    op_fail_told(op, failure_notice);
+    op_fail_without_notice(op, failure_notice);
     /* Send the notices before the caller learns of the failure, because it may
      * tell other ranks by other means. */
     op->engine->must_flush = true;
@@ -382,10 +387,10 @@ op_fail(struct op *op, const struct failure_notice *failure_notice)
 }
 
 void
-op_fail_own(struct op *op, enum hoop_status status)
+op_fail_with_error(struct op *op, enum hoop_status status)
 {
-    const struct failure_notice failure_notice =
-        failure_make(status, op->engine->roster->rank, "%s", error_text());
+    const struct failure_notice failure_notice = failure_notice_make(
+        status, op->engine->roster->rank, "%s", error_text());
 
     op_fail(op, &failure_notice);
 }
@@ -404,9 +409,9 @@ failure_notice_defer(struct comm_context *context,
 
 /* The collective is recorded as if it had begun and failed. */
 void
-context_decline_execute(struct comm_context *context,
-                        enum hoop_status status,
-                        const char *why)
+context_fail_next_execute(struct comm_context *context,
+                          enum hoop_status status,
+                          const char *why)
 {
     struct engine *engine = context->engine;
     struct op_history_entry ended_op = {.has_failed = true};
@@ -421,19 +426,19 @@ context_decline_execute(struct comm_context *context,
     if (context->failed_first == 0)
         context->failed_first = ended_op.number;
     op_history_add(&context->op_history, &ended_op);
-    transport_forget(engine->transport, context->id, ended_op.number);
+    transport_drop_op(engine->transport, context->id, ended_op.number);
     free(failure_notice_take_early(context, ended_op.number));
 
-    const struct failure_notice failure_notice = failure_make(
+    const struct failure_notice failure_notice = failure_notice_make(
         status, engine->roster->rank, "%s cannot take part: %.700s",
-        roster_name(engine->roster, engine->roster->rank, name), why);
+        roster_format_name(engine->roster, engine->roster->rank, name), why);
     failure_notice_record(context, ended_op.number, &failure_notice);
     engine->must_flush = true;
     failure_notice_send_all(engine, context, ended_op.number, &failure_notice);
 }
 
 enum hoop_status
-failure_notice_settle(struct op *op, enum hoop_status status)
+failure_notice_apply_deferred(struct op *op, enum hoop_status status)
 {
     struct comm_context *context = op->context;
     char call[CALL_TEXT_MAX];
@@ -445,7 +450,7 @@ failure_notice_settle(struct op *op, enum hoop_status status)
     const char *verb = context->deferred_failure.status == HOOP_E_MISMATCH
                            ? "differed"
                            : "failed";
-    call_describe(&op->call, op->is_message ? 0 : number_told(op), call);
+    call_describe(&op->call, op->is_message ? 0 : op_user_number(op), call);
     if (n_own == 0)
         snprintf(op->text, sizeof(op->text),
                  "%s is done, but an earlier call %s: %.700s", call, verb,
@@ -454,14 +459,15 @@ failure_notice_settle(struct op *op, enum hoop_status status)
         snprintf(op->text + n_own, sizeof(op->text) - n_own,
                  "; and an earlier call %s: %s", verb,
                  context->deferred_failure.why);
-    op->failure = failure_details_of_op(
-        op, op->is_message ? 0 : number_told(op), &context->deferred_failure);
+    op->failure =
+        op_failure_details(op, op->is_message ? 0 : op_user_number(op),
+                           &context->deferred_failure);
     log_debug("engine", "%s", op->text);
     return context->deferred_failure.status;
 }
 
 static enum hoop_status
-status_read(const struct frame *frame)
+status_from_frame(const struct frame *frame)
 {
     return frame->tag == HOOP_E_MISMATCH || frame->tag == HOOP_E_TIMEOUT ||
                    frame->tag == HOOP_E_PEER_LOST ||
@@ -479,9 +485,9 @@ failure_notice_decode(const struct engine *engine,
     const bool is_known =
         frame->call.root > 0 && frame->call.root <= engine->roster->size;
 
-    return failure_make(status_read(frame),
-                        is_known ? frame->call.root - 1 : HOOP_NO_RANK, "%s",
-                        text);
+    return failure_notice_make(status_from_frame(frame),
+                               is_known ? frame->call.root - 1 : HOOP_NO_RANK,
+                               "%s", text);
 }
 
 void
@@ -505,7 +511,7 @@ failure_notice_on_message(struct comm_context *context,
     }
     /* The send has returned; no other call may fail for it. */
     log_debug("engine", "message #%" PRIu64 ", which has been sent: %s",
-              message_number(frame->op), text);
+              message_user_number(frame->op), text);
 }
 
 /*
@@ -538,10 +544,10 @@ failure_notice_on_op(struct engine *engine,
 {
     const struct failure_notice failure_notice =
         failure_notice_decode(engine, frame, text);
-    struct op *op = context_running(context, frame->op);
+    struct op *op = context_find_running_op(context, frame->op);
 
     if (frame->op == FAILURE_OF_ALL)
-        context_revoke_told(context, &failure_notice);
+        context_revoke_by_notice(context, &failure_notice);
     else if (op)
         op_fail(op, &failure_notice);
     else if (frame->op < context->begin_next)

@@ -60,7 +60,7 @@ heartbeat_send(struct engine *engine, uint32_t rank, uint32_t flags)
         .epoch = engine->roster->epoch,
     };
 
-    transport_tell(engine->transport, rank, &frame, NULL);
+    transport_send_control(engine->transport, rank, &frame, NULL);
 }
 
 /* Ask peer for a sign of life. */
@@ -81,16 +81,16 @@ heartbeat_receive(struct engine *engine,
 
 /* Returns whether rank's process is on this node and can be inspected. */
 static bool
-is_here(const struct engine *engine, uint32_t rank)
+is_process_visible(const struct engine *engine, uint32_t rank)
 {
     return engine->roster->members[rank].is_visible &&
            roster_is_same_node(engine->roster, rank);
 }
 
 static struct process_share
-share_of(const struct engine *engine, uint32_t rank)
+process_share_get(const struct engine *engine, uint32_t rank)
 {
-    return is_here(engine, rank)
+    return is_process_visible(engine, rank)
                ? process_share_of(engine->roster->members[rank].pid)
                : (struct process_share){0};
 }
@@ -98,9 +98,9 @@ share_of(const struct engine *engine, uint32_t rank)
 /* Returns whether a process was starved during n_ns: it was runnable but did
  * not run, or ran only after waiting. */
 static bool
-is_starved(const struct process_share *before,
-           const struct process_share *now,
-           uint64_t n_ns)
+is_process_starved(const struct process_share *before,
+                   const struct process_share *now,
+                   uint64_t n_ns)
 {
     const uint64_t part_ns = n_ns / STARVED_PART;
 
@@ -138,12 +138,12 @@ failure_timeout_ns(struct engine *engine, uint32_t rank)
 /* Take the baseline at half the timeout, by which a later check tells whether
  * the process runs. */
 static void
-take_baseline(struct engine *engine, uint32_t rank)
+heartbeat_take_baseline(struct engine *engine, uint32_t rank)
 {
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
 
     heartbeat->has_baseline = true;
-    heartbeat->share = share_of(engine, rank);
+    heartbeat->share = process_share_get(engine, rank);
     probe_start(&heartbeat->probe, &engine->roster->members[rank].address);
 }
 
@@ -152,7 +152,7 @@ static bool
 has_lossy_network(struct engine *engine, uint32_t rank)
 {
     return probe_poll(&engine->heartbeats[rank].probe) == PROBE_ANSWERED &&
-           transport_path_loses(engine->transport, rank, engine->checked_ns);
+           transport_is_path_lossy(engine->transport, rank, engine->checked_ns);
 }
 
 /* Give rank more time if it gets no processor or answers through a bad network,
@@ -163,22 +163,22 @@ grant_grace_period(struct engine *engine, uint32_t rank, uint64_t timeout_ns)
 {
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
     const uint64_t half_ns = half_timeout_ns(engine);
-    const struct process_share share = share_of(engine, rank);
+    const struct process_share share = process_share_get(engine, rank);
 
     if (heartbeat->n_grace_periods == grace_periods_max(engine) ||
-        !(is_starved(&heartbeat->share, &share, half_ns) ||
+        !(is_process_starved(&heartbeat->share, &share, half_ns) ||
           has_lossy_network(engine, rank)))
         return false;
     heartbeat->n_grace_periods++;
     heartbeat->silent_ns = timeout_ns - half_ns;
-    take_baseline(engine, rank);
+    heartbeat_take_baseline(engine, rank);
     return true;
 }
 
 /* Returns whether rank's process has ended while its connection is still open,
  * because another process holds it. */
 static bool
-has_ended_process(struct engine *engine, uint32_t rank)
+has_process_ended(struct engine *engine, uint32_t rank)
 {
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
     char how[LIMIT_NAME];
@@ -198,17 +198,17 @@ has_ended_process(struct engine *engine, uint32_t rank)
 }
 
 static bool
-has_been_silent(struct engine *engine, uint32_t rank)
+is_silent_too_long(struct engine *engine, uint32_t rank)
 {
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
     const uint64_t timeout_ns = failure_timeout_ns(engine, rank);
 
     if (!heartbeat->has_baseline && heartbeat->silent_ns >= timeout_ns / 2)
-        take_baseline(engine, rank);
+        heartbeat_take_baseline(engine, rank);
     probe_poll(&heartbeat->probe);
     if (heartbeat->silent_ns >= timeout_ns)
         return !grant_grace_period(engine, rank, timeout_ns);
-    return heartbeat->silent_ns > 0 && has_ended_process(engine, rank);
+    return heartbeat->silent_ns > 0 && has_process_ended(engine, rank);
 }
 
 /* Check rank, n_ns after the last check. Returns whether it has been silent for
@@ -217,7 +217,7 @@ static bool
 heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
 {
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
-    const uint64_t n_heard = transport_activity(engine->transport, rank);
+    const uint64_t n_heard = transport_activity_count(engine->transport, rank);
 
     if (heartbeat->n_checks == engine->n_checks ||
         !transport_is_connected(engine->transport, rank))
@@ -243,12 +243,12 @@ heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
     }
     heartbeat->is_asked = true;
     heartbeat->silent_ns += is_new ? 0 : n_ns;
-    return !engine->lost[rank].is_suspect && has_been_silent(engine, rank);
+    return !engine->lost[rank].is_suspect && is_silent_too_long(engine, rank);
 }
 
 /* Returns whether some operation waits for the rank at present. */
 static bool
-is_watched(const struct engine *engine, const struct heartbeat *heartbeat)
+is_rank_watched(const struct engine *engine, const struct heartbeat *heartbeat)
 {
     return engine->n_checks > 0 && heartbeat->n_checks + 1 >= engine->n_checks;
 }
@@ -262,7 +262,7 @@ heartbeat_round_trip_ms(const struct engine *engine, uint32_t peer)
 {
     const struct heartbeat *heartbeat = &engine->heartbeats[peer];
 
-    return is_watched(engine, heartbeat) && heartbeat->is_asked
+    return is_rank_watched(engine, heartbeat) && heartbeat->is_asked
                ? heartbeat->round_trip_ms
                : transport_round_trip_ms(engine->transport, peer);
 }
@@ -275,7 +275,7 @@ heartbeat_has_timed_out(struct engine *engine, uint32_t peer)
     const struct heartbeat *heartbeat = &engine->heartbeats[peer];
 
     return engine->options.failure_timeout_ms > 0 &&
-           is_watched(engine, heartbeat) &&
+           is_rank_watched(engine, heartbeat) &&
            heartbeat->silent_ns >= failure_timeout_ns(engine, peer);
 }
 
@@ -286,7 +286,7 @@ heartbeat_state_of(const struct engine *engine, uint32_t rank)
     const uint64_t period_ns =
         engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / CHECKS;
 
-    if (!is_watched(engine, heartbeat))
+    if (!is_rank_watched(engine, heartbeat))
         return HEARTBEAT_UNKNOWN;
     /* A rank asked at one check has answered two checks later at the latest. */
     return heartbeat->silent_ns > 3 * period_ns ? HEARTBEAT_MISSED
@@ -294,10 +294,10 @@ heartbeat_state_of(const struct engine *engine, uint32_t rank)
 }
 
 static bool
-is_awaited_dead(struct engine *engine,
-                const struct step_flow *flow,
-                uint64_t n_ns,
-                uint32_t *out_rank)
+is_awaited_peer_dead(struct engine *engine,
+                     const struct step_flow *flow,
+                     uint64_t n_ns,
+                     uint32_t *out_rank)
 {
     const uint32_t peer = step_flow_peer(flow);
 
@@ -310,7 +310,7 @@ is_awaited_dead(struct engine *engine,
 
 /* Find the first rank without a heartbeat among those that op waits for. */
 static bool
-op_has_dead(struct op *op, uint64_t n_ns, uint32_t *out_rank)
+op_find_dead_peer(struct op *op, uint64_t n_ns, uint32_t *out_rank)
 {
     struct engine *engine = op->engine;
     struct step_flow *flow;
@@ -325,10 +325,10 @@ op_has_dead(struct op *op, uint64_t n_ns, uint32_t *out_rank)
         return false;
     }
     if (op->is_message)
-        return is_awaited_dead(engine, &op->message, n_ns, out_rank);
+        return is_awaited_peer_dead(engine, &op->message, n_ns, out_rank);
     TAILQ_FOREACH(flow, &op->flows, link)
     {
-        if (is_awaited_dead(engine, flow, n_ns, out_rank))
+        if (is_awaited_peer_dead(engine, flow, n_ns, out_rank))
             return true;
     }
     return false;
@@ -337,7 +337,7 @@ op_has_dead(struct op *op, uint64_t n_ns, uint32_t *out_rank)
 /* Find the first rank without a heartbeat among the members of watched
  * contexts. */
 static bool
-member_watch_has_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
+member_watch_find_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
 {
     const struct comm_context *context;
 
@@ -354,20 +354,20 @@ member_watch_has_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
 
 /* Find the first rank without a heartbeat of all that are waited for. */
 static bool
-find_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
+find_dead_rank(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
 {
     struct op *op;
 
     TAILQ_FOREACH(op, &engine->running, link)
     {
-        if (op_has_dead(op, n_ns, out_rank))
+        if (op_find_dead_peer(op, n_ns, out_rank))
             return true;
     }
-    return member_watch_has_dead(engine, n_ns, out_rank);
+    return member_watch_find_dead(engine, n_ns, out_rank);
 }
 
 static void
-declare_dead(struct engine *engine, uint32_t rank)
+declare_rank_dead(struct engine *engine, uint32_t rank)
 {
     const uint32_t pid = engine->roster->members[rank].pid;
     const struct heartbeat *heartbeat = &engine->heartbeats[rank];
@@ -380,7 +380,7 @@ declare_dead(struct engine *engine, uint32_t rank)
     if (engine->heartbeats[rank].ended_ns > 0)
         snprintf(why, sizeof(why),
                  "its process has ended (a child holds its connections)");
-    else if (is_here(engine, rank) && process_is_stopped(pid))
+    else if (is_process_visible(engine, rank) && process_is_stopped(pid))
         snprintf(why, sizeof(why),
                  "stopped (nothing has come from it for %.1f s)", silent_s);
     else if (heartbeat->probe.state == PROBE_ANSWERED)
@@ -394,7 +394,7 @@ declare_dead(struct engine *engine, uint32_t rank)
         snprintf(why, sizeof(why),
                  "frozen or unreachable (nothing has come from it for %.1f s)",
                  silent_s);
-    engine_suspect(engine, rank, EVIDENCE_SILENT, why);
+    engine_suspect_rank(engine, rank, EVIDENCE_SILENT, why);
 }
 
 uint64_t
@@ -413,16 +413,17 @@ engine_check_heartbeats(struct engine *engine, uint64_t now_ns)
     const uint64_t passed_ns = now_ns - engine->checked_ns;
     engine->checked_ns = now_ns;
     engine->n_checks++;
-    if (find_dead(engine, passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns,
-                  &dead))
-        declare_dead(engine, dead);
+    if (find_dead_rank(engine,
+                       passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns,
+                       &dead))
+        declare_rank_dead(engine, dead);
     return now_ns + period_ns;
 }
 
 static const uint64_t VIEWS_LOOK_NS = CLOCK_NS_PER_MS;
 
 uint32_t
-views_slack_ms(const struct engine *engine)
+peer_round_trip_max_ms(const struct engine *engine)
 {
     uint32_t slack_ms = 0;
 
@@ -435,7 +436,7 @@ views_slack_ms(const struct engine *engine)
 }
 
 static bool
-views_have_room(struct engine *engine)
+peer_views_alloc(struct engine *engine)
 {
     struct views *views = &engine->views;
     const uint32_t size = engine->roster->size;
@@ -449,25 +450,25 @@ views_have_room(struct engine *engine)
 
 /* Returns whether rank may be asked: it has neither left nor been lost. */
 static bool
-is_peer(const struct engine *engine, uint32_t rank)
+is_live_peer(const struct engine *engine, uint32_t rank)
 {
-    const struct lost_rank *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->lost[rank];
 
     return rank != engine->roster->rank && !lost->is_lost && !lost->has_left;
 }
 
 static uint8_t
-view_of(struct engine *engine, uint32_t rank)
+peer_view_of(struct engine *engine, uint32_t rank)
 {
-    const struct lost_rank *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->lost[rank];
 
-    if (!is_peer(engine, rank))
+    if (!is_live_peer(engine, rank))
         return VIEW_NONE;
     if (lost->is_suspect && lost->evidence == EVIDENCE_BROKEN)
         return VIEW_BROKEN;
     if (!transport_is_connected(engine->transport, rank))
         return VIEW_NONE;
-    if (transport_received(engine->transport, rank) !=
+    if (transport_read_count(engine->transport, rank) !=
         engine->views.n_heard[rank])
         return VIEW_HEARD;
     return lost->is_suspect || heartbeat_has_timed_out(engine, rank)
@@ -476,11 +477,11 @@ view_of(struct engine *engine, uint32_t rank)
 }
 
 void
-views_begin(struct engine *engine, uint64_t question)
+peer_views_request_begin(struct engine *engine, uint64_t question)
 {
     struct views *views = &engine->views;
 
-    if (engine->is_leaving || !views_have_room(engine) ||
+    if (engine->is_leaving || !peer_views_alloc(engine) ||
         !engine->options.on_views) {
         atomic_store(&engine->is_asked, false);
         return;
@@ -490,8 +491,8 @@ views_begin(struct engine *engine, uint64_t question)
     views->question = question;
     views->asked_ns = clock_now_ns();
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
-        views->n_heard[rank] = transport_received(engine->transport, rank);
-        if (is_peer(engine, rank) &&
+        views->n_heard[rank] = transport_read_count(engine->transport, rank);
+        if (is_live_peer(engine, rank) &&
             transport_is_connected(engine->transport, rank))
             heartbeat_request(engine, rank);
     }
@@ -503,7 +504,9 @@ views_begin(struct engine *engine, uint64_t question)
  * distant rank does not extend the wait for a near one that is silent, since
  * the coordinator waits for this answer only so long. */
 static bool
-may_answer(const struct engine *engine, uint32_t rank, uint64_t now_ns)
+may_peer_still_answer(const struct engine *engine,
+                      uint32_t rank,
+                      uint64_t now_ns)
 {
     const struct views *views = &engine->views;
     const uint8_t seen = views->seen[rank];
@@ -515,7 +518,7 @@ may_answer(const struct engine *engine, uint32_t rank, uint64_t now_ns)
 }
 
 uint64_t
-engine_check_views(struct engine *engine, uint64_t now_ns)
+engine_check_peer_views(struct engine *engine, uint64_t now_ns)
 {
     struct views *views = &engine->views;
     bool is_complete = true;
@@ -523,8 +526,8 @@ engine_check_views(struct engine *engine, uint64_t now_ns)
     if (views->question == 0)
         return CLOCK_NEVER;
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
-        views->seen[rank] = view_of(engine, rank);
-        is_complete &= !may_answer(engine, rank, now_ns);
+        views->seen[rank] = peer_view_of(engine, rank);
+        is_complete &= !may_peer_still_answer(engine, rank, now_ns);
     }
     if (!is_complete)
         return now_ns + VIEWS_LOOK_NS;

@@ -77,8 +77,8 @@ needs_scratch(const struct engine_collective *collective)
 
 /* A cheap test whether the call can be executed inline at all. */
 static bool
-is_short(const struct comm_context *context,
-         const struct engine_collective *collective)
+can_run_inline(const struct comm_context *context,
+               const struct engine_collective *collective)
 {
     const struct engine *engine = context->engine;
 
@@ -96,10 +96,10 @@ is_short(const struct comm_context *context,
  * gives the call its number. Numbers are given in the order of the lock.
  * Returns false without the lock. */
 static bool
-inline_enter(struct comm_context *context, const struct call *call)
+inline_try_begin(struct comm_context *context, const struct call *call)
 {
     struct engine *engine = context->engine;
-    const struct frame_call called = call_frame(call);
+    const struct frame_call called = call_to_frame_call(call);
     const bool has_root = call_has_root(&called);
 
     pthread_mutex_lock(&engine->lock);
@@ -116,7 +116,7 @@ inline_enter(struct comm_context *context, const struct call *call)
 
 /* Exchange the lock for progress ownership. */
 static void
-inline_progress(struct engine *engine)
+inline_take_progress(struct engine *engine)
 {
     engine->is_progress_owned = true;
     pthread_mutex_unlock(&engine->lock);
@@ -125,7 +125,7 @@ inline_progress(struct engine *engine)
 struct op *
 cached_op_create(struct comm_context *context)
 {
-    struct op *op = op_take(context, NULL);
+    struct op *op = op_alloc(context, NULL);
 
     if (!op)
         return NULL;
@@ -149,7 +149,7 @@ is_same_call(const struct op *op, const struct call *call)
 
 /* Set what differs when the same call is repeated. */
 static void
-inline_renew(struct op *op, const struct engine_collective *collective)
+inline_update_buffers(struct op *op, const struct engine_collective *collective)
 {
     op->input = collective->input;
     op->output = collective->output;
@@ -171,7 +171,7 @@ inline_prepare(struct comm_context *context,
     op->rounds.is_mismatched = false;
     op->rounds.is_posted = false;
     if (is_again)
-        inline_renew(op, collective);
+        inline_update_buffers(op, collective);
     else
         status = op_set_collective(op, collective);
     if (status == HOOP_OK && is_same && op->rounds.n_rounds == 1)
@@ -185,7 +185,7 @@ inline_prepare(struct comm_context *context,
 }
 
 static bool
-is_disturbed(const struct comm_context *context)
+must_leave_inline(const struct comm_context *context)
 {
     return context->cached_op->rounds.is_mismatched ||
            context->has_deferred_failure ||
@@ -205,7 +205,7 @@ polls_under_lock(const struct engine *engine)
 
 /* Try the round under the lock. Returns false if it is not done yet. */
 static bool
-inline_try(struct comm_context *context)
+inline_try_round(struct comm_context *context)
 {
     struct op *op = context->cached_op;
     bool is_done = false;
@@ -215,7 +215,7 @@ inline_try(struct comm_context *context)
     op->is_under_lock = true;
     for (unsigned i = polls_under_lock(context->engine);
          i > 0 && !is_done && !op->rounds.is_mismatched; i--) {
-        if (shm_executor_try(op, &is_done) != HOOP_OK)
+        if (shm_executor_try_round(op, &is_done) != HOOP_OK)
             break;
     }
     op->is_under_lock = false;
@@ -225,7 +225,7 @@ inline_try(struct comm_context *context)
 
 /* Wait while peers have not posted. Returns false if they take too long. */
 static bool
-inline_wait(struct comm_context *context, struct backoff *backoff)
+inline_backoff(struct comm_context *context, struct backoff *backoff)
 {
     struct engine *engine = context->engine;
 
@@ -247,21 +247,21 @@ inline_wait(struct comm_context *context, struct backoff *backoff)
 /* Execute one round. Returns false if the caller must continue with an ordinary
  * operation. */
 static bool
-inline_await(struct comm_context *context)
+inline_await_round(struct comm_context *context)
 {
-    const unsigned n_polls = polls_under_lock(context->engine);
+    const unsigned polls_max = polls_under_lock(context->engine);
     struct backoff backoff = {0};
     bool is_done = false;
 
     for (unsigned i = 1; !is_done; i++) {
-        if (shm_executor_try(context->cached_op, &is_done) != HOOP_OK)
+        if (shm_executor_try_round(context->cached_op, &is_done) != HOOP_OK)
             return false;
         if (is_done)
             break;
         if (context->cached_op->rounds.is_mismatched ||
             context->has_deferred_failure ||
-            (i % n_polls == 0 &&
-             (is_disturbed(context) || !inline_wait(context, &backoff))))
+            (i % polls_max == 0 && (must_leave_inline(context) ||
+                                    !inline_backoff(context, &backoff))))
             return false;
     }
     return true;
@@ -271,20 +271,20 @@ inline_await(struct comm_context *context)
  * two of them. A call of so many rounds that sockets must be polled meanwhile
  * is not executed inline. */
 static bool
-inline_run(struct comm_context *context)
+inline_run_rounds(struct comm_context *context)
 {
     const struct rounds *rounds = &context->cached_op->rounds;
-    bool is_well = inline_await(context);
+    bool is_well = inline_await_round(context);
 
     while (is_well && rounds->round < rounds->n_rounds)
-        is_well = rounds->round < ROUNDS_PER_POLL && !is_disturbed(context) &&
-                  inline_await(context);
+        is_well = rounds->round < ROUNDS_PER_POLL &&
+                  !must_leave_inline(context) && inline_await_round(context);
     return is_well;
 }
 
 /* Record the end of the call like that of an ordinary operation. */
 static void
-inline_end(struct comm_context *context)
+inline_record_end(struct comm_context *context)
 {
     struct engine *engine = context->engine;
     const struct op *op = context->cached_op;
@@ -294,16 +294,16 @@ inline_end(struct comm_context *context)
     context->begin_next = op->number + 1;
     if (call_has_root(&op->call))
         context->n_polls_pending_shm = POLLS_PENDING;
-    if (!call_needs_all(&op->call))
+    if (!call_needs_all_ranks(&op->call))
         context->n_polls_pending = POLLS_PENDING;
     op_history_add_call(&context->op_history, op->number, op->signatures[0],
                         &op->first_call);
-    engine_count(engine);
+    engine_count_ended_op(engine);
     context->n_rounds_unpolled += op->rounds.n_rounds;
 }
 
 static void
-inline_release(struct comm_context *context)
+inline_release_progress(struct comm_context *context)
 {
     if (context->n_rounds_unpolled >= ROUNDS_PER_POLL) {
         context->n_rounds_unpolled = 0;
@@ -314,11 +314,11 @@ inline_release(struct comm_context *context)
 
 /* Continue as an ordinary operation, with the number that the call has. */
 static enum hoop_status
-inline_leave(struct comm_context *context,
-             const struct engine_collective *collective)
+inline_continue_as_op(struct comm_context *context,
+                      const struct engine_collective *collective)
 {
     struct op *cached_op = context->cached_op;
-    struct op *op = op_take(context, collective->algorithm);
+    struct op *op = op_alloc(context, collective->algorithm);
     enum hoop_status status = HOOP_OK;
 
     shm_executor_wake_peers(cached_op);
@@ -338,69 +338,70 @@ inline_leave(struct comm_context *context,
     op->rounds.n_before = cached_op->rounds.round;
     op->rounds.was_posted = cached_op->rounds.is_posted;
     op->is_held = true;
-    return engine_wait_held(op, CLOCK_NEVER);
+    return engine_wait_no_cancel(op, CLOCK_NEVER);
 }
 
 /* Continue with progress ownership, which is given up on return. */
 static enum hoop_status
-inline_fall_back(struct comm_context *context,
-                 const struct engine_collective *collective,
-                 bool is_ready)
+inline_run_as_owner(struct comm_context *context,
+                    const struct engine_collective *collective,
+                    bool is_ready)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
 
-    if (!is_ready || !inline_run(context))
-        return inline_leave(context, collective);
-    inline_end(context);
-    inline_release(context);
+    if (!is_ready || !inline_run_rounds(context))
+        return inline_continue_as_op(context, collective);
+    inline_record_end(context);
+    inline_release_progress(context);
     return HOOP_OK;
 }
 
 /* Called with the lock held; releases it. */
 static enum hoop_status
-inline_take(struct comm_context *context,
-            const struct engine_collective *collective)
+inline_execute(struct comm_context *context,
+               const struct engine_collective *collective)
 {
     struct engine *engine = context->engine;
     const bool is_ready = inline_prepare(context, collective) == HOOP_OK;
 
-    if (is_ready && inline_try(context)) {
-        inline_end(context);
+    if (is_ready && inline_try_round(context)) {
+        inline_record_end(context);
         if (context->n_rounds_unpolled < ROUNDS_PER_POLL) {
             pthread_mutex_unlock(&engine->lock);
             return HOOP_OK;
         }
         CLEANUP(cancel_release) const int held = cancel_hold();
-        inline_progress(engine);
-        inline_release(context);
+        inline_take_progress(engine);
+        inline_release_progress(context);
         return HOOP_OK;
     }
-    inline_progress(engine);
-    return inline_fall_back(context, collective, is_ready);
+    inline_take_progress(engine);
+    return inline_run_as_owner(context, collective, is_ready);
 }
 
 enum hoop_status
-engine_run(struct comm_context *context,
-           const struct engine_collective *collective)
+engine_run_collective(struct comm_context *context,
+                      const struct engine_collective *collective)
 {
     const uint32_t faults =
         faults_of_call(context->engine, collective->call.name);
     struct op *op = NULL;
 
-    if (is_short(context, collective) &&
-        inline_enter(context, &collective->call)) {
+    if (can_run_inline(context, collective) &&
+        inline_try_begin(context, &collective->call)) {
         context->cached_op->label.faults = faults;
-        return inline_take(context, collective);
+        return inline_execute(context, collective);
     }
-    const enum hoop_status status = op_start(context, collective, faults, &op);
+    const enum hoop_status status =
+        op_start_collective(context, collective, faults, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER)
                              : error_pass(status);
 }
 
 /* A cheap test whether the message can be sent or received inline at all. */
 static bool
-is_short_message(const struct comm_context *context,
-                 const struct engine_message *message)
+can_run_message_inline(const struct comm_context *context,
+                       const struct engine_message *message)
 {
     const struct engine *engine = context->engine;
 
@@ -412,9 +413,9 @@ is_short_message(const struct comm_context *context,
 /* Take progress ownership if nothing is running, and give a send its number.
  * Numbers are given in the order of the lock. */
 static bool
-message_enter(struct comm_context *context,
-              const struct engine_message *message,
-              uint64_t *out_number)
+message_try_begin(struct comm_context *context,
+                  const struct engine_message *message,
+                  uint64_t *out_number)
 {
     struct engine *engine = context->engine;
 
@@ -429,14 +430,14 @@ message_enter(struct comm_context *context,
 }
 
 static bool
-message_send(struct comm_context *context,
-             const struct engine_message *message,
-             uint64_t number)
+message_send_inline(struct comm_context *context,
+                    const struct engine_message *message,
+                    uint64_t number)
 {
     struct engine *engine = context->engine;
     bool has_rest = false;
-    const struct flow_label label = message_label(context, message);
-    struct send_request flow = message_outflow(context, message, &label);
+    const struct flow_label label = message_flow_label(context, message);
+    struct send_request flow = message_send_request(context, message, &label);
 
     flow.key.op = number;
     if (!transport_send_inline(engine->transport, &flow, &has_rest))
@@ -447,7 +448,7 @@ message_send(struct comm_context *context,
 }
 
 static unsigned
-n_polls(const struct engine *engine)
+polls_max(const struct engine *engine)
 {
     return engine_wait_policy(engine) == WAIT_POLICY_SPIN
                ? POLLS_ALONE
@@ -456,11 +457,11 @@ n_polls(const struct engine *engine)
 
 /* Returns false if it takes too long or another frame has arrived. */
 static bool
-message_await(struct engine *engine, struct recv_request *flow)
+message_receive_poll(struct engine *engine, struct recv_request *flow)
 {
     struct transport *transport = engine->transport;
 
-    for (unsigned i = n_polls(engine); i > 0; i--) {
+    for (unsigned i = polls_max(engine); i > 0; i--) {
         switch (transport_receive_inline(transport, flow)) {
         case TRANSPORT_INLINE_DONE:
             return true;
@@ -479,17 +480,17 @@ message_await(struct engine *engine, struct recv_request *flow)
 }
 
 static bool
-message_receive(struct comm_context *context,
-                const struct engine_message *message)
+message_receive_inline(struct comm_context *context,
+                       const struct engine_message *message)
 {
     struct engine *engine = context->engine;
 
     if (!transport_can_receive_inline(engine->transport,
                                       context->ranks[message->peer]))
         return false;
-    const struct flow_label label = message_label(context, message);
-    struct recv_request flow = message_inflow(context, message, &label);
-    if (!message_await(engine, &flow))
+    const struct flow_label label = message_flow_label(context, message);
+    struct recv_request flow = message_recv_request(context, message, &label);
+    if (!message_receive_poll(engine, &flow))
         return false;
     if (message->received) {
         message->received->source = message->peer;
@@ -500,12 +501,12 @@ message_receive(struct comm_context *context,
 
 /* Record the end of a message that succeeded. */
 static enum hoop_status
-message_end(struct comm_context *context)
+message_record_end(struct comm_context *context)
 {
     struct engine *engine = context->engine;
 
     context->n_polls_pending = POLLS_PENDING;
-    engine_count(engine);
+    engine_count_ended_op(engine);
     if (++context->n_rounds_unpolled >= ROUNDS_PER_POLL) {
         context->n_rounds_unpolled = 0;
         progress_poll(engine, 0);
@@ -516,11 +517,11 @@ message_end(struct comm_context *context)
 
 /* Continue as an ordinary operation. */
 static enum hoop_status
-message_leave(struct comm_context *context,
-              const struct engine_message *message,
-              uint64_t number)
+message_continue_as_op(struct comm_context *context,
+                       const struct engine_message *message,
+                       uint64_t number)
 {
-    struct op *op = message_take(context, message);
+    struct op *op = message_op_create(context, message);
 
     if (!op) {
         progress_release(context->engine);
@@ -528,22 +529,22 @@ message_leave(struct comm_context *context,
     }
     op->number = number;
     op->is_held = true;
-    return engine_wait_held(op, CLOCK_NEVER);
+    return engine_wait_no_cancel(op, CLOCK_NEVER);
 }
 
 /* Execute the message with progress ownership, which is given up on return. */
 static enum hoop_status
-message_fall_back(struct comm_context *context,
-                  const struct engine_message *message,
-                  uint64_t number)
+message_run_as_owner(struct comm_context *context,
+                     const struct engine_message *message,
+                     uint64_t number)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
     const bool is_done = message_is_receive(message)
-                             ? message_receive(context, message)
-                             : message_send(context, message, number);
+                             ? message_receive_inline(context, message)
+                             : message_send_inline(context, message, number);
 
-    return is_done ? message_end(context)
-                   : message_leave(context, message, number);
+    return is_done ? message_record_end(context)
+                   : message_continue_as_op(context, message, number);
 }
 
 enum hoop_status
@@ -553,9 +554,9 @@ engine_run_message(struct comm_context *context,
     struct op *op = NULL;
     uint64_t number;
 
-    if (is_short_message(context, message) &&
-        message_enter(context, message, &number))
-        return message_fall_back(context, message, number);
+    if (can_run_message_inline(context, message) &&
+        message_try_begin(context, message, &number))
+        return message_run_as_owner(context, message, number);
     const enum hoop_status status =
         engine_start_messages(context, message, 1, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER)

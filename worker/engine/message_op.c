@@ -29,22 +29,22 @@ message_is_receive(const struct engine_message *message)
 }
 
 struct flow_label
-message_label(const struct comm_context *context,
-              const struct engine_message *message)
+message_flow_label(const struct comm_context *context,
+                   const struct engine_message *message)
 {
     return (struct flow_label){
         .epoch = context->engine->roster->epoch,
         /* Of a tensor the shape is compared instead. */
         .signature = message->tensor ? 0 : call_signature(&message->call),
         .tag = message->tag,
-        .call = call_frame(&message->call),
+        .call = call_to_frame_call(&message->call),
     };
 }
 
 struct send_request
-message_outflow(const struct comm_context *context,
-                const struct engine_message *message,
-                const struct flow_label *label)
+message_send_request(const struct comm_context *context,
+                     const struct engine_message *message,
+                     const struct flow_label *label)
 {
     const uint64_t n_bytes =
         message->call.count * dtype_size(message->call.dtype);
@@ -61,9 +61,9 @@ message_outflow(const struct comm_context *context,
 }
 
 struct recv_request
-message_inflow(const struct comm_context *context,
-               const struct engine_message *message,
-               const struct flow_label *label)
+message_recv_request(const struct comm_context *context,
+                     const struct engine_message *message,
+                     const struct flow_label *label)
 {
     const bool is_any = message->peer == HOOP_ANY_SOURCE;
     const size_t element_size = dtype_size(message->call.dtype);
@@ -80,7 +80,7 @@ message_inflow(const struct comm_context *context,
 }
 
 static enum hoop_status
-hand_out(void *owner)
+received_tensor_deliver(void *owner)
 {
     struct op *op = owner;
 
@@ -95,7 +95,7 @@ hand_out(void *owner)
 }
 
 static void
-take_back(void *owner)
+received_tensor_free(void *owner)
 {
     struct op *op = owner;
 
@@ -106,7 +106,7 @@ take_back(void *owner)
 
 /* The receive op will hand out what it receives where message says. */
 static void
-receive_allocation_expect(struct op *op, const struct engine_message *message)
+receive_allocation_init(struct op *op, const struct engine_message *message)
 {
     op->out = message->out;
     op->object = message->object;
@@ -114,12 +114,13 @@ receive_allocation_expect(struct op *op, const struct engine_message *message)
                                     .dtype = message->tensor->dtype,
                                     .shape = message->tensor->shape};
     op->is_made_owned = message->is_owned || message->object.bytes;
-    op->chain =
-        (struct chain){.finish = hand_out, .destroy = take_back, .owner = op};
+    op->chain = (struct chain){.finish = received_tensor_deliver,
+                               .destroy = received_tensor_free,
+                               .owner = op};
 }
 
 static void
-set_tensor(struct op *op, const struct engine_message *message)
+message_set_tensor(struct op *op, const struct engine_message *message)
 {
     if (!message->tensor)
         return;
@@ -132,11 +133,11 @@ set_tensor(struct op *op, const struct engine_message *message)
     op->label.is_confirmed = message->call.name != CALL_SEND_OBJECT &&
                              message->call.name != CALL_RECV_OBJECT;
     if (message->out || message->object.bytes)
-        receive_allocation_expect(op, message);
+        receive_allocation_init(op, message);
 }
 
 static void
-set_flow(struct op *op, const struct engine_message *message)
+message_set_flow(struct op *op, const struct engine_message *message)
 {
     struct comm_context *context = op->context;
 
@@ -146,43 +147,44 @@ set_flow(struct op *op, const struct engine_message *message)
     if (op->message.is_receive) {
         op->received = message->received;
         op->number = 0;
-        op->message.in = message_inflow(context, message, &op->label);
+        op->message.in = message_recv_request(context, message, &op->label);
         op->message.in.owner = &op->message;
     } else {
         op->message_next = &context->message_next[message->peer];
-        op->message.out = message_outflow(context, message, &op->label);
+        op->message.out = message_send_request(context, message, &op->label);
         op->message.out.owner = &op->message;
     }
 }
 
 struct op *
-message_take(struct comm_context *context, const struct engine_message *message)
+message_op_create(struct comm_context *context,
+                  const struct engine_message *message)
 {
-    struct op *op = op_take(context, NULL);
+    struct op *op = op_alloc(context, NULL);
 
     if (!op)
         return NULL;
     op->is_message = true;
     if (op->purpose) {
         op->purpose = NULL;
-        straggler_plan(op);
+        straggler_warning_plan(op);
     }
-    op->ask_ns = message_asks_ns(op, op->started_ns);
+    op->ask_ns = message_next_query_ns(op, op->started_ns);
     op->element_size = dtype_size(message->call.dtype);
-    op->label = message_label(context, message);
+    op->label = message_flow_label(context, message);
     op->call = op->label.call;
     /* Fault rules do not count the library's own messages. */
     if (message->tag != CALL_TAG_OWN)
         op->label.faults = faults_of_call(context->engine, message->call.name);
-    set_tensor(op, message);
-    set_flow(op, message);
+    message_set_tensor(op, message);
+    message_set_flow(op, message);
     return op;
 }
 
 static enum hoop_status
-allocate(struct op *op,
-         const struct frame *frame,
-         const struct frame_tensor *tensor)
+allocate_received(struct op *op,
+                  const struct frame *frame,
+                  const struct frame_tensor *tensor)
 {
     if (frame->total > (uint64_t)LIMIT_TENSOR)
         return error_raise(HOOP_E_EXHAUSTED,
@@ -192,15 +194,15 @@ allocate(struct op *op,
 }
 
 void
-receive_allocation_begin(struct op *op,
-                         const struct frame *frame,
-                         const struct frame_tensor *tensor)
+receive_allocation_make(struct op *op,
+                        const struct frame *frame,
+                        const struct frame_tensor *tensor)
 {
     struct recv_request *in = &op->message.in;
-    const enum hoop_status status = allocate(op, frame, tensor);
+    const enum hoop_status status = allocate_received(op, frame, tensor);
 
     if (status != HOOP_OK) {
-        receive_mismatch_memory(op, frame, tensor, error_text());
+        receive_mismatch_report_memory(op, frame, tensor, error_text());
         return;
     }
     op->element_size = dtype_size(op->made.dtype);

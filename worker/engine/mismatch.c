@@ -36,9 +36,9 @@ static const struct agreed_setting retrying = {"HOOP_ON_FAILURE", "retry",
 /* Returns the setting in which the two ranks differ, or NULL. *out_is_own says
  * whether this rank has value. */
 static const struct agreed_setting *
-setting_differs(const struct local_call *own,
-                const struct frame *frame,
-                bool *out_is_own)
+find_differing_setting(const struct local_call *own,
+                       const struct frame *frame,
+                       bool *out_is_own)
 {
     const bool are_agreements =
         own->call->name == CALL_AGREE && frame->call.name == CALL_AGREE;
@@ -57,11 +57,11 @@ setting_differs(const struct local_call *own,
 
 /* The calls themselves may be alike. */
 static void
-describe_setting(const struct agreed_setting *agreed_setting,
-                 const char *name,
-                 const char *other,
-                 const char *call,
-                 char text[LIMIT_ERROR_TEXT])
+describe_setting_mismatch(const struct agreed_setting *agreed_setting,
+                          const char *name,
+                          const char *other,
+                          const char *call,
+                          char text[LIMIT_ERROR_TEXT])
 {
     snprintf(text, LIMIT_ERROR_TEXT,
              "%s has %s=%s, but %s has %s, in %s: all ranks of a job must "
@@ -72,22 +72,22 @@ describe_setting(const struct agreed_setting *agreed_setting,
 
 /* own is NULL if this rank has forgotten its call of that number. */
 static void
-describe(const struct comm_context *context,
-         uint32_t peer,
-         const struct frame *frame,
-         const struct local_call *own,
-         char text[LIMIT_ERROR_TEXT])
+describe_call_mismatch(const struct comm_context *context,
+                       uint32_t peer,
+                       const struct frame *frame,
+                       const struct local_call *own,
+                       char text[LIMIT_ERROR_TEXT])
 {
     const struct engine *engine = context->engine;
-    const uint64_t number = context_call_number(context, frame->op);
+    const uint64_t number = context_user_call_number(context, frame->op);
     char call[CALL_TEXT_MAX];
     char peer_call[CALL_TEXT_MAX];
     char name[ROSTER_NAME_MAX];
     char peer_name[ROSTER_NAME_MAX];
     bool is_own = false;
 
-    roster_name(engine->roster, engine->roster->rank, name);
-    roster_name(engine->roster, peer, peer_name);
+    roster_format_name(engine->roster, engine->roster->rank, name);
+    roster_format_name(engine->roster, peer, peer_name);
     call_describe(&frame->call, number, peer_call);
     if (!own) {
         snprintf(text, LIMIT_ERROR_TEXT,
@@ -99,10 +99,10 @@ describe(const struct comm_context *context,
     call_describe(own->call, number, call);
     const bool looks_alike = strcmp(call, peer_call) == 0;
     const struct agreed_setting *agreed_setting =
-        setting_differs(own, frame, &is_own);
+        find_differing_setting(own, frame, &is_own);
     if (agreed_setting) {
-        describe_setting(agreed_setting, is_own ? name : peer_name,
-                         is_own ? peer_name : name, call, text);
+        describe_setting_mismatch(agreed_setting, is_own ? name : peer_name,
+                                  is_own ? peer_name : name, call, text);
         return;
     }
     snprintf(text, LIMIT_ERROR_TEXT, "%s called %s, but %s called %s%s", name,
@@ -124,27 +124,28 @@ describe_size_mismatch(const struct comm_context *context,
     char sender[ROSTER_NAME_MAX];
 
     call_describe(size_mismatch->call,
-                  context_call_number(context, size_mismatch->number), call);
+                  context_user_call_number(context, size_mismatch->number),
+                  call);
     snprintf(text, LIMIT_ERROR_TEXT,
              "%s expects %" PRIu64 " bytes of %s in %s, which sends %" PRIu64,
-             roster_name(engine->roster, size_mismatch->is_sent ? peer : self,
-                         receiver),
+             roster_format_name(engine->roster,
+                                size_mismatch->is_sent ? peer : self, receiver),
              size_mismatch->n_expected,
-             roster_name(engine->roster, size_mismatch->is_sent ? self : peer,
-                         sender),
+             roster_format_name(engine->roster,
+                                size_mismatch->is_sent ? self : peer, sender),
              call, size_mismatch->n_sent);
 }
 
 /* End operation number, running or ended, with a mismatch on all ranks. */
 static void
-end_all(struct comm_context *context,
-        uint64_t number,
-        uint32_t peer,
-        const char *text)
+fail_op_on_all_ranks(struct comm_context *context,
+                     uint64_t number,
+                     uint32_t peer,
+                     const char *text)
 {
     const struct failure_notice failure_notice =
-        failure_make(HOOP_E_MISMATCH, peer, "%s", text);
-    struct op *op = context_running(context, number);
+        failure_notice_make(HOOP_E_MISMATCH, peer, "%s", text);
+    struct op *op = context_find_running_op(context, number);
 
     if (op)
         op_fail(op, &failure_notice);
@@ -153,19 +154,20 @@ end_all(struct comm_context *context,
 }
 
 void
-mismatch_bytes(struct comm_context *context,
-               uint32_t peer,
-               const struct size_mismatch *size_mismatch)
+mismatch_report_size(struct comm_context *context,
+                     uint32_t peer,
+                     const struct size_mismatch *size_mismatch)
 {
     char text[LIMIT_ERROR_TEXT];
 
     describe_size_mismatch(context, peer, size_mismatch, text);
-    end_all(context, size_mismatch->number, peer, text);
+    fail_op_on_all_ranks(context, size_mismatch->number, peer, text);
 }
 
 /* Returns whether frame has the signature of its stage. */
 static bool
-has_signature(const uint64_t signatures[STAGES_MAX], const struct frame *frame)
+has_stage_signature(const uint64_t signatures[STAGES_MAX],
+                    const struct frame *frame)
 {
     const uint32_t stage = frame->step >> STAGE_SHIFT;
 
@@ -174,24 +176,24 @@ has_signature(const uint64_t signatures[STAGES_MAX], const struct frame *frame)
 
 /* The calls are the same, but this rank's has no use for what came. */
 static void
-mismatch_unwanted(struct comm_context *context,
-                  uint32_t peer,
-                  const struct frame *frame)
+mismatch_report_unwanted(struct comm_context *context,
+                         uint32_t peer,
+                         const struct frame *frame)
 {
-    mismatch_bytes(context, peer,
-                   &(struct size_mismatch){
-                       .number = frame->op,
-                       .call = &frame->call,
-                       .n_sent = frame->total,
-                   });
+    mismatch_report_size(context, peer,
+                         &(struct size_mismatch){
+                             .number = frame->op,
+                             .call = &frame->call,
+                             .n_sent = frame->total,
+                         });
 }
 
 void
-mismatch_calls(struct comm_context *context,
-               uint32_t peer,
-               const struct frame *frame)
+mismatch_report_calls(struct comm_context *context,
+                      uint32_t peer,
+                      const struct frame *frame)
 {
-    const struct op *op = context_running(context, frame->op);
+    const struct op *op = context_find_running_op(context, frame->op);
     const struct op_history_entry *ended_op =
         op_history_find(&context->op_history, frame->op);
     const uint64_t *signatures = op         ? op->signatures
@@ -200,8 +202,8 @@ mismatch_calls(struct comm_context *context,
     struct local_call own = {0};
     char text[LIMIT_ERROR_TEXT];
 
-    if (signatures && has_signature(signatures, frame)) {
-        mismatch_unwanted(context, peer, frame);
+    if (signatures && has_stage_signature(signatures, frame)) {
+        mismatch_report_unwanted(context, peer, frame);
         return;
     }
     if (op) {
@@ -211,19 +213,19 @@ mismatch_calls(struct comm_context *context,
         own.call = &ended_op->call;
         own.flags = ended_op->flags;
     }
-    describe(context, peer, frame, own.call ? &own : NULL, text);
-    end_all(context, frame->op, peer, text);
+    describe_call_mismatch(context, peer, frame, own.call ? &own : NULL, text);
+    fail_op_on_all_ranks(context, frame->op, peer, text);
 }
 
 /* Find a frame that came early for that stage but belongs to another call. */
 static bool
-find_other(const struct op *op,
-           uint32_t stage,
-           uint32_t *out_peer,
-           struct frame *out_frame)
+find_mismatched_frame(const struct op *op,
+                      uint32_t stage,
+                      uint32_t *out_peer,
+                      struct frame *out_frame)
 {
     const uint32_t step_first = stage << STAGE_SHIFT;
-    const struct transport_unexpected wanted = {
+    const struct transport_unexpected_filter wanted = {
         .comm = op->context->id,
         .op = op->number,
         .step_first = step_first,
@@ -236,7 +238,7 @@ find_other(const struct op *op,
 }
 
 void
-mismatch_early(struct op *op)
+mismatch_check_early(struct op *op)
 {
     uint32_t peer;
     struct frame frame;
@@ -244,18 +246,18 @@ mismatch_early(struct op *op)
     if (!transport_has_unexpected(op->engine->transport, op->number))
         return;
     /* Signatures of later stages may differ from the first one's. */
-    if (find_other(op, 0, &peer, &frame) ||
-        find_other(op, STAGE_CHECK, &peer, &frame))
-        mismatch_calls(op->context, peer, &frame);
+    if (find_mismatched_frame(op, 0, &peer, &frame) ||
+        find_mismatched_frame(op, STAGE_CHECK, &peer, &frame))
+        mismatch_report_calls(op->context, peer, &frame);
 }
 
 bool
-mismatch_surplus(struct op *op)
+mismatch_check_surplus(struct op *op)
 {
     if (!transport_has_unexpected(op->engine->transport, op->number))
         return false;
 
-    const struct transport_unexpected wanted = {
+    const struct transport_unexpected_filter wanted = {
         .comm = op->context->id,
         .op = op->number,
         .step_last = UINT32_MAX,
@@ -266,19 +268,19 @@ mismatch_surplus(struct op *op)
     if (!transport_find_unexpected(op->engine->transport, &wanted, &peer,
                                    &frame))
         return false;
-    mismatch_calls(op->context, peer, &frame);
+    mismatch_report_calls(op->context, peer, &frame);
     return true;
 }
 
 /* End the send with a failure. */
 static void
-tell_sender(struct engine *engine,
-            uint32_t peer,
-            const struct frame *frame,
-            enum hoop_status status,
-            const char *text)
+send_failure_to_sender(struct engine *engine,
+                       uint32_t peer,
+                       const struct frame *frame,
+                       enum hoop_status status,
+                       const char *text)
 {
-    struct comm_context *context = engine_context(engine, frame->comm);
+    struct comm_context *context = engine_find_context(engine, frame->comm);
     const struct frame failure_notice = {
         .kind = FRAME_VERDICT,
         .flags = FRAME_POINT_TO_POINT,
@@ -291,21 +293,21 @@ tell_sender(struct engine *engine,
 
     if (context && peer == engine->roster->rank)
         failure_notice_on_message(context, peer, &failure_notice, text);
-    transport_tell(engine->transport, peer, &failure_notice, text);
+    transport_send_control(engine->transport, peer, &failure_notice, text);
     engine->must_flush = true;
 }
 
 static void
-refuse(struct op *op,
-       const struct frame *frame,
-       enum hoop_status status,
-       const char *text)
+receive_refuse(struct op *op,
+               const struct frame *frame,
+               enum hoop_status status,
+               const char *text)
 {
     const uint32_t peer = op->message.in.key.peer;
     const struct failure_notice failure_notice =
-        failure_make(status, peer, "%s", text);
+        failure_notice_make(status, peer, "%s", text);
 
-    tell_sender(op->engine, peer, frame, status, text);
+    send_failure_to_sender(op->engine, peer, frame, status, text);
     op_fail(op, &failure_notice);
 }
 
@@ -318,16 +320,16 @@ struct ends {
 };
 
 static struct ends
-ends_of(const struct op *op,
-        const struct frame *frame,
-        const struct frame_tensor *tensor)
+describe_both_ends(const struct op *op,
+                   const struct frame *frame,
+                   const struct frame_tensor *tensor)
 {
     const struct roster *roster = op->engine->roster;
     struct ends ends;
 
-    roster_name(roster, roster->rank, ends.name);
-    roster_name(roster, op->message.in.key.peer, ends.peer_name);
-    const uint64_t number = message_number(frame->op);
+    roster_format_name(roster, roster->rank, ends.name);
+    roster_format_name(roster, op->message.in.key.peer, ends.peer_name);
+    const uint64_t number = message_user_number(frame->op);
 
     call_describe_message(&op->call, number, op->label.tensor, ends.call);
     call_describe_message(&frame->call, number, tensor, ends.peer_call);
@@ -335,22 +337,23 @@ ends_of(const struct op *op,
 }
 
 void
-receive_mismatch_type(struct op *op,
-                      const struct frame *frame,
-                      const struct frame_tensor *tensor)
+receive_mismatch_report_type(struct op *op,
+                             const struct frame *frame,
+                             const struct frame_tensor *tensor)
 {
     const struct frame_tensor *expected = op->label.tensor;
     const bool are_tensors = expected && tensor;
 
     if (are_tensors && op->is_refusal) {
-        refuse(op, frame, HOOP_E_MISMATCH, (const char *)op->message.in.place);
+        receive_refuse(op, frame, HOOP_E_MISMATCH,
+                       (const char *)op->message.in.place);
         return;
     }
     if (are_tensors && op->received_part)
         *op->received_part = tensor->part;
     const bool is_one_shared =
         are_tensors && (expected->part ^ tensor->part) & FRAME_PART_IN_SHARES;
-    const struct ends ends = ends_of(op, frame, tensor);
+    const struct ends ends = describe_both_ends(op, frame, tensor);
     char text[LIMIT_ERROR_TEXT];
 
     snprintf(text, sizeof(text), "%s called %s, but %s called %s%s", ends.name,
@@ -358,55 +361,55 @@ receive_mismatch_type(struct op *op,
              is_one_shared ? ": set HOOP_PIPE_SCATTER_GATHER on all ranks of "
                              "both stages, or on none"
                            : "");
-    refuse(op, frame, HOOP_E_MISMATCH, text);
+    receive_refuse(op, frame, HOOP_E_MISMATCH, text);
 }
 
 void
-receive_mismatch_memory(struct op *op,
-                        const struct frame *frame,
-                        const struct frame_tensor *tensor,
-                        const char *why)
+receive_mismatch_report_memory(struct op *op,
+                               const struct frame *frame,
+                               const struct frame_tensor *tensor,
+                               const char *why)
 {
-    const struct ends ends = ends_of(op, frame, tensor);
+    const struct ends ends = describe_both_ends(op, frame, tensor);
     char text[LIMIT_ERROR_TEXT];
 
     snprintf(text, sizeof(text), "%s has no room for what %s sent with %s: %s",
              ends.name, ends.peer_name, ends.peer_call, why);
-    refuse(op, frame, HOOP_E_EXHAUSTED, text);
+    receive_refuse(op, frame, HOOP_E_EXHAUSTED, text);
 }
 
 void
-receive_mismatch_stray(struct engine *engine,
-                       uint32_t peer,
-                       const struct frame *frame,
-                       const struct frame_tensor *tensor)
+receive_mismatch_report_extra(struct engine *engine,
+                              uint32_t peer,
+                              const struct frame *frame,
+                              const struct frame_tensor *tensor)
 {
     char name[ROSTER_NAME_MAX];
     char peer_name[ROSTER_NAME_MAX];
     char call[CALL_TEXT_MAX];
     char text[LIMIT_ERROR_TEXT];
 
-    call_describe_message(&frame->call, message_number(frame->op), tensor,
+    call_describe_message(&frame->call, message_user_number(frame->op), tensor,
                           call);
     snprintf(text, sizeof(text),
              "%s called %s, but %s takes nothing more of that list: it "
              "expected fewer tensors, or its receive has ended",
-             roster_name(engine->roster, peer, peer_name), call,
-             roster_name(engine->roster, engine->roster->rank, name));
-    tell_sender(engine, peer, frame, HOOP_E_MISMATCH, text);
+             roster_format_name(engine->roster, peer, peer_name), call,
+             roster_format_name(engine->roster, engine->roster->rank, name));
+    send_failure_to_sender(engine, peer, frame, HOOP_E_MISMATCH, text);
 }
 
 void
-receive_mismatch_next_list(struct op *op,
-                           const struct frame *frame,
-                           const struct frame_tensor *tensor)
+receive_mismatch_report_list(struct op *op,
+                             const struct frame *frame,
+                             const struct frame_tensor *tensor)
 {
-    const struct ends ends = ends_of(op, frame, tensor);
-    const struct failure_notice failure_notice =
-        failure_make(HOOP_E_MISMATCH, op->message.in.key.peer,
-                     "%s called %s, but %s sent fewer tensors, or gave up, and "
-                     "has gone on with %s",
-                     ends.name, ends.call, ends.peer_name, ends.peer_call);
+    const struct ends ends = describe_both_ends(op, frame, tensor);
+    const struct failure_notice failure_notice = failure_notice_make(
+        HOOP_E_MISMATCH, op->message.in.key.peer,
+        "%s called %s, but %s sent fewer tensors, or gave up, and "
+        "has gone on with %s",
+        ends.name, ends.call, ends.peer_name, ends.peer_call);
 
     op_fail(op, &failure_notice);
 }

@@ -1,7 +1,7 @@
 /*
  * engine/op.h - one operation under way; private to engine/
  *
- * engine_start*() creates an operation, the progress owner runs it, and the
+ * engine_start_collective*() creates an operation, the progress owner runs it, and the
  * thread that waits for it frees it. A freed operation goes to the operation
  * pool with its memory, plan window and scratch buffer, for the next call to
  * reuse.
@@ -49,7 +49,7 @@ step_flow_peer(const struct step_flow *flow)
 
 /* Returns the number of bytes that have been moved. */
 static inline uint64_t
-step_flow_done(const struct step_flow *flow)
+step_flow_done_bytes(const struct step_flow *flow)
 {
     return flow->is_receive ? flow->in.arrived : flow->out.handed;
 }
@@ -199,10 +199,10 @@ struct op {
     /* The caller's: which part did not fit a tensor receive that was
      * refused. */
     uint32_t *received_part;
-    struct hoop_tensor *out;     /* the caller's, for the received tensor */
-    struct engine_object object; /* where an object's bytes are returned */
-    struct hoop_tensor made;     /* the received tensor */
-    bool is_made_owned;          /* its data are freed unless returned */
+    struct hoop_tensor *out;         /* the caller's, for the received tensor */
+    struct engine_object_out object; /* where an object's bytes are returned */
+    struct hoop_tensor made;         /* the received tensor */
+    bool is_made_owned;              /* its data are freed unless returned */
 };
 
 /* executor.c executes collectives. All its functions are called by the progress
@@ -214,7 +214,7 @@ executor_begin(struct op *op);
 /* Returns whether a local step can be done before anything is sent or received.
  * A new operation usually only has to send. */
 bool
-executor_can_move(const struct op *op);
+executor_can_progress(const struct op *op);
 /* Do all that the data permit. *out_is_complete becomes true when every step is
  * done. */
 enum hoop_status
@@ -224,31 +224,33 @@ void
 executor_abort(struct op *op);
 /* The transport has taken n_bytes of a send. */
 void
-executor_handed(struct step_flow *flow, uint64_t n_bytes);
+executor_on_sent(struct step_flow *flow, uint64_t n_bytes);
 /* n_bytes of a receive have arrived: at piece, to be combined, or in place
  * if piece is NULL. */
 void
-executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes);
+executor_on_received(struct step_flow *flow,
+                     const uint8_t *piece,
+                     size_t n_bytes);
 /* The bytes of flow were received or sent in the given encoding: cache it for
  * the sends of the same operation that will send the same bytes. */
 void
-executor_coded(struct step_flow *flow, const struct encoded *encoded);
+executor_on_encoded(struct step_flow *flow, const struct encoded *encoded);
 /* Returns the world rank of rank in the current plan. */
 uint32_t
-op_member(const struct op *op, uint32_t rank);
+op_member_world_rank(const struct op *op, uint32_t rank);
 /* Free what an operation keeps for its next use. */
 void
 executor_deinit(struct op *op);
 
 /* Returns the address of span. */
 uint8_t *
-op_span(const struct op *op, const struct plan_span *span);
+op_span_address(const struct op *op, const struct plan_span *span);
 /* Returns one more zeroed flow of op, or NULL if there is no memory. */
 struct step_flow *
-op_flow_take(struct op *op);
-/* Keep flow for the next op_flow_take(). */
+op_flow_alloc(struct op *op);
+/* Keep flow for the next op_flow_alloc(). */
 void
-op_flow_give_back(struct step_flow *flow);
+op_flow_free(struct step_flow *flow);
 
 /* shm_executor.c executes collectives through a shared region. All its
  * functions are called by the progress owner, or by the inline path. */
@@ -261,7 +263,7 @@ enum hoop_status
 shm_executor_advance(struct op *op, bool *out_is_complete);
 /* Do one round if that is possible now. */
 enum hoop_status
-shm_executor_try(struct op *op, bool *out_is_done);
+shm_executor_try_round(struct op *op, bool *out_is_done);
 /* Like shm_executor_begin(), but reuse op's plan, which has one round. */
 void
 shm_executor_restart(struct op *op);
@@ -271,7 +273,7 @@ void
 shm_executor_wake_peers(struct op *op);
 /* Returns whether what op waits for has happened. */
 bool
-shm_executor_can_move(const struct op *op);
+shm_executor_can_progress(const struct op *op);
 /* Estimate how long the peers may be busy with the current round. Returns 0 if
  * op does not use shared memory. */
 uint64_t
@@ -290,7 +292,7 @@ shm_executor_awaited_rank(const struct op *op);
 
 /* Returns whether step reads a post. */
 static inline bool
-shm_executor_reads(const struct plan_step *step)
+step_reads_post(const struct plan_step *step)
 {
     return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
 }
@@ -307,7 +309,7 @@ enum {
 /* Write the addresses of the buffers exposed in this round into a line. Returns
  * the number of bytes exposed. */
 size_t
-shm_direct_publish(const struct op *op, uint8_t *line);
+shm_direct_publish_addresses(const struct op *op, uint8_t *line);
 
 /* inline.c */
 
@@ -321,7 +323,7 @@ cached_op_create(struct comm_context *context);
 /* Returns an operation that is ready for a call of algorithm on context, or for
  * a message if algorithm is NULL. Returns NULL if there is no memory. */
 struct op *
-op_take(struct comm_context *context, const struct algorithm *algorithm);
+op_alloc(struct comm_context *context, const struct algorithm *algorithm);
 /* Return op to the pool, or free it if the pool is full. */
 void
 op_free(struct op *op);
@@ -338,12 +340,12 @@ faults_of_call(const struct engine *engine, enum call_name name);
 /* Trigger the process faults of op at point; round counts from 0. */
 void
 op_inject_fault(const struct op *op, enum fault_point point, uint32_t round);
-/* Like engine_start(), with the fault rules known. */
+/* Like engine_start_collective(), with the fault rules known. */
 enum hoop_status
-op_start(struct comm_context *context,
-         const struct engine_collective *collective,
-         uint32_t faults,
-         struct op **out_op);
+op_start_collective(struct comm_context *context,
+                    const struct engine_collective *collective,
+                    uint32_t faults,
+                    struct op **out_op);
 
 /* Make collective op's current stage. Everything but buffers and members is
  * copied. */
@@ -363,10 +365,10 @@ op_stage(const struct op *op);
 /* Run executor_advance() and start further stages. *out_is_complete becomes
  * true after the last one. */
 enum hoop_status
-chain_advance(struct op *op, bool *out_is_complete);
+op_chain_advance(struct op *op, bool *out_is_complete);
 /* Hand out op's results and return how it ended. Called by its waiter. */
 enum hoop_status
-chain_finish(struct op *op);
+op_chain_finish(struct op *op);
 
 /* message_op.c */
 
@@ -375,29 +377,29 @@ message_is_receive(const struct engine_message *message);
 
 /* Returns the label that the message's frames carry. */
 struct flow_label
-message_label(const struct comm_context *context,
-              const struct engine_message *message);
+message_flow_label(const struct comm_context *context,
+                   const struct engine_message *message);
 
 /* Return the message as the transport's send or receive request, without its
  * number and owner. label is borrowed. */
 struct send_request
-message_outflow(const struct comm_context *context,
-                const struct engine_message *message,
-                const struct flow_label *label);
+message_send_request(const struct comm_context *context,
+                     const struct engine_message *message,
+                     const struct flow_label *label);
 struct recv_request
-message_inflow(const struct comm_context *context,
-               const struct engine_message *message,
-               const struct flow_label *label);
+message_recv_request(const struct comm_context *context,
+                     const struct engine_message *message,
+                     const struct flow_label *label);
 
 /* Returns an operation for message that can be submitted; only a send's number
  * is missing. Returns NULL if there is no memory. Thread: any. */
 struct op *
-message_take(struct comm_context *context,
-             const struct engine_message *message);
+message_op_create(struct comm_context *context,
+                  const struct engine_message *message);
 
 /* Returns whether receives of that call name hand out allocated memory. */
 static inline bool
-receive_allocation_is_of(uint32_t name)
+call_allocates_receive(uint32_t name)
 {
     return name == CALL_RECV_ANY_TENSOR || name == CALL_RECV_OBJECT;
 }
@@ -405,16 +407,16 @@ receive_allocation_is_of(uint32_t name)
 /* The message has been matched, whatever its size: allocate memory for it, or
  * end op and tell the sender. */
 void
-receive_allocation_begin(struct op *op,
-                         const struct frame *frame,
-                         const struct frame_tensor *tensor);
+receive_allocation_make(struct op *op,
+                        const struct frame *frame,
+                        const struct frame_tensor *tensor);
 
 /* context.c */
 
 /* Returns the number that users are told of a collective: they count only their
  * own calls. */
 uint64_t
-context_call_number(const struct comm_context *context, uint64_t number);
+context_user_call_number(const struct comm_context *context, uint64_t number);
 
 /* Messages that form a context are numbered from here. Users' messages to each
  * rank are numbered from 1. */
@@ -422,17 +424,19 @@ static const uint64_t MESSAGES_FORMING = (uint64_t)1 << 32;
 
 /* Returns the number that users are told of a message. */
 uint64_t
-message_number(uint64_t number);
+message_user_number(uint64_t number);
 
 /* failure_notice.c */
 
 struct failure_notice
-failure_make(enum hoop_status status, uint32_t rank, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+failure_notice_make(enum hoop_status status,
+                    uint32_t rank,
+                    const char *format,
+                    ...) __attribute__((format(printf, 3, 4)));
 /* Returns the details of a failure that belongs to no operation. */
 struct hoop_failure
-failure_details(const struct roster *roster,
-                const struct failure_notice *failure_notice);
+failure_to_hoop_failure(const struct roster *roster,
+                        const struct failure_notice *failure_notice);
 /* End op with a failure whose text begins with the call, and tell the other
  * ranks of the context. */
 void
@@ -440,10 +444,11 @@ op_fail(struct op *op, const struct failure_notice *failure_notice);
 /* End op with this thread's last error, whose status is given; this rank is at
  * fault. */
 void
-op_fail_own(struct op *op, enum hoop_status status);
+op_fail_with_error(struct op *op, enum hoop_status status);
 /* End op with a failure that the other ranks know already. */
 void
-op_fail_told(struct op *op, const struct failure_notice *failure_notice);
+op_fail_without_notice(struct op *op,
+                       const struct failure_notice *failure_notice);
 /* End op with a status; its text and failure are set. */
 void
 op_end(struct op *op, enum hoop_status status);
@@ -456,11 +461,11 @@ bool
 op_partner_has_failed(const struct op *op);
 void
 op_fail_as_partner(struct op *op);
-/* Have progress_advance() look at op. */
+/* Have progress_advance_ops() look at op. */
 void
-op_touch(struct op *op);
+op_mark_dirty(struct op *op);
 /* Returns when op must be looked at next even if nothing arrives. */
 uint64_t
-op_due_ns(const struct op *op);
+op_next_check_ns(const struct op *op);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 static void
-note_failure(struct op_history *op_history, uint64_t number)
+op_history_note_failure(struct op_history *op_history, uint64_t number)
 {
     if (number > op_history->failed_newest)
         op_history->failed_newest = number;
@@ -16,7 +16,7 @@ op_history_add(struct op_history *op_history, const struct op_history_entry *op)
 {
     op_history->ops[op->number % OP_HISTORY_ENTRIES] = *op;
     if (op->has_failed)
-        note_failure(op_history, op->number);
+        op_history_note_failure(op_history, op->number);
 }
 
 void
@@ -55,6 +55,6 @@ op_history_mark_failed(struct op_history *op_history, uint64_t number)
         return false;
     if (op->number == number)
         op->has_failed = true;
-    note_failure(op_history, number);
+    op_history_note_failure(op_history, number);
     return true;
 }

@@ -87,7 +87,7 @@ op_pool_take(const struct comm_context *context,
 }
 
 struct op *
-op_take(struct comm_context *context, const struct algorithm *algorithm)
+op_alloc(struct comm_context *context, const struct algorithm *algorithm)
 {
     struct op *op = op_pool_take(context, algorithm);
 
@@ -128,7 +128,7 @@ op_take(struct comm_context *context, const struct algorithm *algorithm)
     op->allowed_ns = atomic_load(&context->timeout_ms) * CLOCK_NS_PER_MS;
     op->deadline_ns = op->started_ns + op->allowed_ns;
     op->purpose = atomic_load(&context->purpose);
-    straggler_plan(op);
+    straggler_warning_plan(op);
     atomic_init(&op->is_done, false);
     return op;
 }
@@ -147,9 +147,9 @@ op_free(struct op *op)
     struct engine *engine = op->engine;
     struct op *none = NULL;
 
-    chain_deinit(&op->chain);
+    op_chain_deinit(&op->chain);
     if (op->status == HOOP_OK)
-        residual_keep(op);
+        residual_return_to_context(op);
     residual_drop(op);
     if (op->scratch_capacity <= LIMIT_SPARE_SCRATCH &&
         (atomic_compare_exchange_strong(&engine->kept, &none, op) ||

@@ -51,7 +51,7 @@ static const uint64_t IDLE_TURN_NS = 1000000;
  * operation may end because a rank is lost.
  */
 static bool
-must_poll(const struct op *op)
+must_poll_before_end(const struct op *op)
 {
     if (op->is_message || call_has_root(&op->call) ||
         transport_is_in_progress(op->engine->transport))
@@ -62,11 +62,11 @@ must_poll(const struct op *op)
 }
 
 void
-op_conclude(struct op *op)
+op_poll_and_complete(struct op *op)
 {
     struct engine *engine = op->engine;
 
-    if (must_poll(op)) {
+    if (must_poll_before_end(op)) {
         engine->may_poll = false;
         transport_progress(engine->transport, 0);
     }
@@ -75,7 +75,7 @@ op_conclude(struct op *op)
 }
 
 bool
-progress_advance(struct engine *engine)
+progress_advance_ops(struct engine *engine)
 {
     struct op *op;
     bool has_moved = false;
@@ -88,13 +88,13 @@ progress_advance(struct engine *engine)
         op->is_dirty = false;
         has_moved = true;
         if (!op->is_message)
-            status = chain_advance(op, &is_complete);
+            status = op_chain_advance(op, &is_complete);
         if (op_partner_has_failed(op))
             op_fail_as_partner(op);
         else if (status != HOOP_OK)
-            op_fail_own(op, status);
+            op_fail_with_error(op, status);
         else if (is_complete)
-            op_conclude(op);
+            op_poll_and_complete(op);
     }
     return has_moved;
 }
@@ -102,7 +102,7 @@ progress_advance(struct engine *engine)
 /* Publish the operation that the progress owner itself waits for. No other
  * thread waits for it or checks whether it is done, so no lock is needed. */
 static void
-publish_own(struct engine *engine)
+publish_own_op(struct engine *engine)
 {
     struct op *op = engine->own;
 
@@ -120,7 +120,7 @@ publish_own(struct engine *engine)
  * and the one that the write raised is consumed unless one was pending
  * before. */
 static void
-notify(int fd)
+notify_fd(int fd)
 {
     const uint64_t one = 1;
     sigset_t broken;
@@ -138,7 +138,7 @@ notify(int fd)
 }
 
 void
-progress_publish(struct engine *engine)
+progress_publish_ended(struct engine *engine)
 {
     struct op *op;
 
@@ -146,7 +146,7 @@ progress_publish(struct engine *engine)
         engine->must_flush = false;
         transport_flush(engine->transport);
     }
-    publish_own(engine);
+    publish_own_op(engine);
     if (TAILQ_EMPTY(&engine->ended))
         return;
     pthread_mutex_lock(&engine->lock);
@@ -155,7 +155,7 @@ progress_publish(struct engine *engine)
 
         TAILQ_REMOVE(&engine->ended, op, link);
         if (op->notified_fd >= 0)
-            notify(op->notified_fd);
+            notify_fd(op->notified_fd);
         /* From here on op may be freed, but its waiter cannot free it before
          * the lock is released. */
         atomic_store(&op->is_done, true);
@@ -189,29 +189,29 @@ progress_poll(struct engine *engine, int timeout_ms)
         timeout_ms = 0;
     has_moved |= poll_transport(engine, timeout_ms);
     shm_queue_stop_sleeping(engine);
-    has_moved |= progress_advance(engine);
+    has_moved |= progress_advance_ops(engine);
 
     if (engine->deadline_ns != CLOCK_NEVER) {
         const uint64_t now_ns = clock_now_ns();
         if (now_ns >= engine->deadline_ns)
             engine_check_deadlines(engine, now_ns);
     }
-    progress_publish(engine);
+    progress_publish_ended(engine);
     return has_moved;
 }
 
 /* One turn like progress_poll(), but of the awaited sockets only. */
 static bool
-progress_spin(struct engine *engine)
+progress_spin_once(struct engine *engine)
 {
     bool has_moved = engine_execute_commands(engine);
 
-    has_moved |= transport_spin(engine->transport);
+    has_moved |= transport_spin_once(engine->transport);
     shm_queue_stop_sleeping(engine);
     engine->may_poll = true;
-    has_moved |= progress_advance(engine);
+    has_moved |= progress_advance_ops(engine);
     engine->may_poll = false;
-    progress_publish(engine);
+    progress_publish_ended(engine);
     return has_moved;
 }
 
@@ -251,8 +251,8 @@ progress_release(struct engine *engine)
 {
     /* Failure notices and credits of what has just ended must be sent first. */
     const bool is_flushed = transport_flush(engine->transport);
-    progress_advance(engine);
-    progress_publish(engine);
+    progress_advance_ops(engine);
+    progress_publish_ended(engine);
     if (engine->has_rest)
         engine->has_rest = transport_has_unsent(engine->transport);
     /* Only the progress owner changes these, so they stay valid until the lock
@@ -284,7 +284,7 @@ struct wait {
 };
 
 static int
-sleep_ms(const struct engine *engine, const struct wait *wait)
+owner_sleep_ms(const struct engine *engine, const struct wait *wait)
 {
     const uint64_t deadline_ns = wait->deadline_ns < engine->deadline_ns
                                      ? wait->deadline_ns
@@ -296,12 +296,12 @@ sleep_ms(const struct engine *engine, const struct wait *wait)
 
 /* One turn without sleeping. */
 static bool
-look(struct engine *engine, struct wait *wait)
+poll_or_spin(struct engine *engine, struct wait *wait)
 {
     const bool is_cheap = wait->n_polls % LOOKS_PER_POLL != LOOKS_PER_POLL - 1;
 
     wait->n_polls++;
-    return is_cheap ? progress_spin(engine) : progress_poll(engine, 0);
+    return is_cheap ? progress_spin_once(engine) : progress_poll(engine, 0);
 }
 
 void
@@ -313,11 +313,11 @@ progress_yield(struct engine *engine)
 
 /* One turn of a waiter that owns progress. */
 static void
-progress_once(struct engine *engine, struct wait *wait)
+progress_wait_once(struct engine *engine, struct wait *wait)
 {
     /* The operation may have ended when it began, in which case nothing
      * moved. */
-    if (look(engine, wait) || !engine->own) {
+    if (poll_or_spin(engine, wait) || !engine->own) {
         backoff_reset(&wait->backoff);
         return;
     }
@@ -333,25 +333,25 @@ progress_once(struct engine *engine, struct wait *wait)
         break;
     }
     cpu_placement_invalidate(&engine->cpu_placement);
-    if (progress_poll(engine, sleep_ms(engine, wait)))
+    if (progress_poll(engine, owner_sleep_ms(engine, wait)))
         backoff_reset(&wait->backoff);
 }
 
 /* Make progress until op has ended. The caller owns progress, and gives it up
  * on return. */
 static void
-progress_until(struct engine *engine, struct op *op, uint64_t deadline_ns)
+progress_until_done(struct engine *engine, struct op *op, uint64_t deadline_ns)
 {
     struct wait wait = {.deadline_ns = deadline_ns};
 
     engine->own = op;
     if (op->is_held)
-        op_begin_held(op);
+        op_begin_by_waiter(op);
     if (clock_is_past(deadline_ns)) {
         progress_poll(engine, 0);
     } else {
         while (!atomic_load(&op->is_done)) {
-            progress_once(engine, &wait);
+            progress_wait_once(engine, &wait);
             if (clock_is_past(deadline_ns))
                 break;
         }
@@ -391,7 +391,7 @@ waiter_init(struct waiter *waiter, struct op *op)
  * deadline passes. Returns whether the caller owns progress now.
  */
 static bool
-await_turn(struct op *op, uint64_t deadline_ns)
+await_done_or_ownership(struct op *op, uint64_t deadline_ns)
 {
     struct engine *engine = op->engine;
     struct waiter waiter;
@@ -442,7 +442,7 @@ progress_acquire_until(struct engine *engine, uint64_t deadline_ns)
 /* One turn of a thread that has been given progress ownership. Called with the
  * lock held, which is released meanwhile. */
 static void
-poll_once(struct engine *engine)
+poll_as_elected(struct engine *engine)
 {
     pthread_mutex_unlock(&engine->lock);
     progress_poll(engine, 0);
@@ -464,7 +464,7 @@ context_command_submit(struct engine *engine,
     while (!context_command->is_done) {
         if (!engine->is_progress_owned) {
             engine->is_progress_owned = true;
-            poll_once(engine);
+            poll_as_elected(engine);
             continue;
         }
         progress_wake(engine);
@@ -474,7 +474,7 @@ context_command_submit(struct engine *engine,
             waiter_sleep(engine, waiter, CLOCK_NEVER);
         TAILQ_REMOVE(&engine->waiters, waiter, link);
         if (waiter->is_elected)
-            poll_once(engine);
+            poll_as_elected(engine);
         waiter->is_elected = false;
     }
     pthread_mutex_unlock(&engine->lock);
@@ -483,29 +483,29 @@ context_command_submit(struct engine *engine,
 
 /* Returns false if the deadline passes before op is done. */
 static bool
-op_await(struct op *op, uint64_t deadline_ns)
+op_await_until(struct op *op, uint64_t deadline_ns)
 {
     while (!atomic_load(&op->is_done)) {
-        if (op->is_held || await_turn(op, deadline_ns))
-            progress_until(op->engine, op, deadline_ns);
+        if (op->is_held || await_done_or_ownership(op, deadline_ns))
+            progress_until_done(op->engine, op, deadline_ns);
         if (!atomic_load(&op->is_done) && clock_is_past(deadline_ns))
             return false;
     }
     return true;
 }
 
-/* Like op_await(), but a wait without a deadline can be interrupted by the
+/* Like op_await_until(), but a wait without a deadline can be interrupted by the
  * program. */
 static bool
-op_await_asking(struct op *op, uint64_t deadline_ns)
+op_await_interruptible(struct op *op, uint64_t deadline_ns)
 {
     if (deadline_ns != CLOCK_NEVER)
-        return op_await(op, deadline_ns);
-    while (!op_await(op, interrupt_due_ns())) {
+        return op_await_until(op, deadline_ns);
+    while (!op_await_until(op, interrupt_due_ns())) {
         if (!interrupt_ask())
             continue;
-        engine_cancel(op);
-        return op_await(op, CLOCK_NEVER);
+        engine_cancel_op(op);
+        return op_await_until(op, CLOCK_NEVER);
     }
     return true;
 }
@@ -513,26 +513,26 @@ op_await_asking(struct op *op, uint64_t deadline_ns)
 static struct op nothing;
 
 struct op *
-engine_start_nothing(void)
+engine_null_op(void)
 {
     return &nothing;
 }
 
 /* Inlined into both callers, because every call runs it. */
 __attribute__((always_inline)) static inline enum hoop_status
-wait_held(struct op *op, uint64_t deadline_ns)
+wait_no_cancel(struct op *op, uint64_t deadline_ns)
 {
     struct op *partner = op->partner;
-    enum hoop_status status = engine_check(op->engine);
+    enum hoop_status status = engine_check_not_forked(op->engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!op_await_asking(op, deadline_ns) ||
-        (partner && !op_await_asking(partner, deadline_ns)))
+    if (!op_await_interruptible(op, deadline_ns) ||
+        (partner && !op_await_interruptible(partner, deadline_ns)))
         return HOOP_E_PENDING;
-    status = chain_finish(op);
+    status = op_chain_finish(op);
     if (status == HOOP_OK && partner)
-        status = chain_finish(partner);
+        status = op_chain_finish(partner);
     if (partner)
         op_free(partner);
     op_free(op);
@@ -540,9 +540,9 @@ wait_held(struct op *op, uint64_t deadline_ns)
 }
 
 enum hoop_status
-engine_wait_held(struct op *op, uint64_t deadline_ns)
+engine_wait_no_cancel(struct op *op, uint64_t deadline_ns)
 {
-    return wait_held(op, deadline_ns);
+    return wait_no_cancel(op, deadline_ns);
 }
 
 enum hoop_status
@@ -552,17 +552,17 @@ engine_wait(struct op *op, uint64_t deadline_ns)
         return HOOP_OK;
     CLEANUP(cancel_release) const int held = cancel_hold();
 
-    return wait_held(op, deadline_ns);
+    return wait_no_cancel(op, deadline_ns);
 }
 
 enum hoop_status
-engine_signal_end(struct op *op, int fd)
+engine_notify_fd_at_end(struct op *op, int fd)
 {
     bool is_done = op == &nothing;
 
     if (!is_done) {
         struct engine *engine = op->engine;
-        const enum hoop_status status = engine_check(engine);
+        const enum hoop_status status = engine_check_not_forked(engine);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -576,16 +576,16 @@ engine_signal_end(struct op *op, int fd)
         pthread_mutex_unlock(&engine->lock);
     }
     if (is_done && fd >= 0)
-        notify(fd);
+        notify_fd(fd);
     return HOOP_OK;
 }
 
 /* Takes the lock, because a waiter that was notified may look before is_done is
  * set. */
 bool
-engine_has_ended(struct op *op)
+engine_is_op_done(struct op *op)
 {
-    if (op == &nothing || engine_check(op->engine) != HOOP_OK)
+    if (op == &nothing || engine_check_not_forked(op->engine) != HOOP_OK)
         return true;
     struct engine *engine = op->engine;
 
@@ -599,7 +599,7 @@ engine_has_ended(struct op *op)
 /* Nothing has moved. Returns false if the background is to sleep until
  * something does. */
 static bool
-wait_if_idle(struct engine *engine, struct backoff *backoff)
+backoff_if_idle(struct engine *engine, struct backoff *backoff)
 {
     const enum wait_action advice =
         backoff_next_action(backoff, engine_wait_policy(engine), 0);
@@ -627,7 +627,7 @@ has_waiters(struct engine *engine)
  * turn moved something, so that there may be more.
  */
 static bool
-progress_if_idle(struct engine *engine)
+progress_for_background(struct engine *engine)
 {
     const uint64_t end_ns = clock_now_ns() + IDLE_TURN_NS;
     struct wait wait = {.deadline_ns = end_ns};
@@ -635,23 +635,23 @@ progress_if_idle(struct engine *engine)
     bool is_awaited = has_moved;
 
     while (is_awaited && !has_waiters(engine) && !clock_is_past(end_ns)) {
-        has_moved = look(engine, &wait);
+        has_moved = poll_or_spin(engine, &wait);
         if (has_moved)
             backoff_reset(&wait.backoff);
         else
             is_awaited = !TAILQ_EMPTY(&engine->running) &&
-                         wait_if_idle(engine, &wait.backoff);
+                         backoff_if_idle(engine, &wait.backoff);
     }
     return has_moved;
 }
 
-enum engine_idle_state
-engine_progress_idle(struct engine *engine)
+enum engine_progress_result
+engine_progress_background(struct engine *engine)
 {
     if (!progress_try_acquire(engine))
         return ENGINE_PROGRESS_ELSEWHERE;
-    bool has_moved = progress_if_idle(engine);
-    has_moved |= !transport_arm(engine->transport);
+    bool has_moved = progress_for_background(engine);
+    has_moved |= !transport_prepare_sleep(engine->transport);
     has_moved |= !shm_queue_prepare_sleep(engine);
 
     /* Like progress_release(), except that the background itself is the last

@@ -13,7 +13,7 @@
 #include "engine/state.h"
 
 static struct frame
-failure_notice_of_all(const struct comm_context *context)
+revocation_frame(const struct comm_context *context)
 {
     return (struct frame){
         .kind = FRAME_VERDICT,
@@ -26,39 +26,42 @@ failure_notice_of_all(const struct comm_context *context)
 }
 
 bool
-revocation_answer(const struct comm_context *context, uint32_t world_rank)
+revocation_send_if_revoked(const struct comm_context *context,
+                           uint32_t world_rank)
 {
-    const struct frame failure_notice = failure_notice_of_all(context);
+    const struct frame failure_notice = revocation_frame(context);
     char told[LIMIT_ERROR_TEXT];
 
     if (context->is_revoked)
-        transport_tell(context->engine->transport, world_rank, &failure_notice,
-                       lost_describe_to_others(context->engine,
-                                               context->revoked.why, told));
+        transport_send_control(
+            context->engine->transport, world_rank, &failure_notice,
+            lost_rank_describe_to_others(context->engine, context->revoked.why,
+                                         told));
     return context->is_revoked;
 }
 
 /* Connects to members that are not connected yet. */
 static void
-revocation_tell(const struct comm_context *context)
+revocation_send_all(const struct comm_context *context)
 {
     struct engine *engine = context->engine;
-    const struct frame failure_notice = failure_notice_of_all(context);
+    const struct frame failure_notice = revocation_frame(context);
     char told[LIMIT_ERROR_TEXT];
     const char *text =
-        lost_describe_to_others(engine, context->revoked.why, told);
+        lost_rank_describe_to_others(engine, context->revoked.why, told);
 
     for (uint32_t i = 0; i < context->size; i++) {
         const uint32_t rank = context->ranks[i];
 
         if (!engine->lost[rank].is_lost && !engine->lost[rank].has_left)
-            transport_tell_soon(engine->transport, rank, &failure_notice, text);
+            transport_send_control_connect(engine->transport, rank,
+                                           &failure_notice, text);
     }
 }
 
 void
-context_revoke_told(struct comm_context *context,
-                    const struct failure_notice *failure_notice)
+context_revoke_by_notice(struct comm_context *context,
+                         const struct failure_notice *failure_notice)
 {
     struct engine *engine = context->engine;
     struct op *next;
@@ -67,11 +70,11 @@ context_revoke_told(struct comm_context *context,
         return;
     context->is_revoked = true;
     context->revoked = *failure_notice;
-    revocation_tell(context);
+    revocation_send_all(context);
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (op->context == context)
-            op_fail_told(op, &context->revoked);
+            op_fail_without_notice(op, &context->revoked);
     }
 }
 
@@ -86,20 +89,20 @@ revocation_execute(struct comm_context *context, const char *why)
     if (context->is_revoked)
         return;
     if (!context_has_lost_member(context, &failure_notice))
-        failure_notice = failure_make(
+        failure_notice = failure_notice_make(
             HOOP_E_ABORTED, roster->rank, "%s has revoked the communicator: %s",
-            roster_name(roster, roster->rank, name), why);
-    context_revoke_told(context, &failure_notice);
+            roster_format_name(roster, roster->rank, name), why);
+    context_revoke_by_notice(context, &failure_notice);
 }
 
 bool
-op_refuse_revoked(struct op *op)
+op_fail_if_revoked(struct op *op)
 {
     const struct comm_context *context = op->context;
 
     if (!context->is_revoked)
         return false;
-    op_fail_told(op, &context->revoked);
+    op_fail_without_notice(op, &context->revoked);
     return true;
 }
 
@@ -117,8 +120,8 @@ context_has_departed_member(const struct comm_context *context,
         if (!engine->lost[rank].has_left)
             continue;
         *out_notice =
-            failure_make(HOOP_E_PEER_LOST, rank, "%s has left the job",
-                         roster_name(engine->roster, rank, name));
+            failure_notice_make(HOOP_E_PEER_LOST, rank, "%s has left the job",
+                                roster_format_name(engine->roster, rank, name));
         return true;
     }
     return false;
@@ -127,15 +130,15 @@ context_has_departed_member(const struct comm_context *context,
 /* Revoke with the original reason, so that members which have not heard it do
  * not learn less. */
 static void
-revocation_of_failed(struct comm_context *context)
+revoke_with_original_cause(struct comm_context *context)
 {
     struct failure_notice failure_notice;
 
     if (context_has_lost_member(context, &failure_notice) ||
         context_has_departed_member(context, &failure_notice))
-        context_revoke_told(context, &failure_notice);
+        context_revoke_by_notice(context, &failure_notice);
     else if (context->failed_op > 0)
-        context_revoke_told(context, &context->failed);
+        context_revoke_by_notice(context, &context->failed);
     else
         revocation_execute(context, "it has failed and is shrunk");
 }
@@ -148,21 +151,21 @@ revocation_execute_if_failed(struct comm_context *context)
 
     if (context->failed_first ||
         context_has_lost_member(context, &failure_notice))
-        revocation_of_failed(context);
-    return context_call_number(context, context->failed_first
-                                            ? context->failed_first
-                                            : atomic_load(&context->op_next));
+        revoke_with_original_cause(context);
+    return context_user_call_number(
+        context, context->failed_first ? context->failed_first
+                                       : atomic_load(&context->op_next));
 }
 
 void
-member_watch_end(struct engine *engine, uint32_t rank)
+member_watch_on_loss(struct engine *engine, uint32_t rank)
 {
     struct comm_context *context;
 
     TAILQ_FOREACH(context, &engine->watched, watched_link)
     {
         if (context->must_revoke_on_loss && context_has_member(context, rank))
-            revocation_of_failed(context);
+            revoke_with_original_cause(context);
     }
 }
 
@@ -185,10 +188,11 @@ member_watch_set(struct comm_context *context, enum context_watch watch)
 }
 
 void
-context_query_failed(const struct comm_context *context, bool *out_has_failed)
+context_list_failed_members(const struct comm_context *context,
+                            bool *out_has_failed)
 {
     for (uint32_t i = 0; i < context->size; i++) {
-        const struct lost_rank *lost =
+        const struct rank_liveness *lost =
             &context->engine->lost[context->ranks[i]];
 
         out_has_failed[i] = lost->is_lost || lost->has_left;
@@ -196,7 +200,7 @@ context_query_failed(const struct comm_context *context, bool *out_has_failed)
 }
 
 void
-context_query_lost(const struct comm_context *context, bool *out_is_lost)
+context_list_lost_members(const struct comm_context *context, bool *out_is_lost)
 {
     for (uint32_t i = 0; i < context->size; i++)
         out_is_lost[i] = context->engine->lost[context->ranks[i]].is_lost;
@@ -206,7 +210,7 @@ context_query_lost(const struct comm_context *context, bool *out_is_lost)
  * progress owner has executed the command. */
 
 static void
-context_command_execute(struct context_command *context_command)
+context_command_submit_unforked(struct context_command *context_command)
 {
     struct engine *engine = context_command->context->engine;
 
@@ -218,52 +222,52 @@ uint64_t
 context_revoke_if_failed(struct comm_context *context)
 {
     struct context_command context_command = {
-        .context = context, .kind = CONTEXT_COMMAND_REVOKE_IF_FAILED};
+        .context = context, .kind = CONTEXT_CONTROL_REVOKE_IF_FAILED};
 
-    context_command_execute(&context_command);
+    context_command_submit_unforked(&context_command);
     return context_command.unfinished;
 }
 
 void
 context_revoke(struct comm_context *context, const char *why)
 {
-    context_command_execute(&(struct context_command){
-        .context = context, .kind = CONTEXT_COMMAND_REVOKE, .why = why});
+    context_command_submit_unforked(&(struct context_command){
+        .context = context, .kind = CONTEXT_CONTROL_REVOKE, .why = why});
 }
 
 void
 context_watch(struct comm_context *context, enum context_watch watch)
 {
-    context_command_execute(&(struct context_command){
-        .context = context, .kind = CONTEXT_COMMAND_WATCH, .watch = watch});
+    context_command_submit_unforked(&(struct context_command){
+        .context = context, .kind = CONTEXT_CONTROL_WATCH, .watch = watch});
 }
 
 void
-context_decline(struct comm_context *context,
-                enum hoop_status status,
-                const char *why)
+context_fail_next_call(struct comm_context *context,
+                       enum hoop_status status,
+                       const char *why)
 {
-    context_command_execute(
+    context_command_submit_unforked(
         &(struct context_command){.context = context,
-                                  .kind = CONTEXT_COMMAND_DECLINE,
+                                  .kind = CONTEXT_CONTROL_DECLINE,
                                   .status = status,
                                   .why = why});
 }
 
 void
-context_failed(struct comm_context *context, bool *out_has_failed)
+context_get_failed_members(struct comm_context *context, bool *out_has_failed)
 {
-    context_command_execute(
+    context_command_submit_unforked(
         &(struct context_command){.context = context,
-                                  .kind = CONTEXT_COMMAND_QUERY_FAILED,
+                                  .kind = CONTEXT_CONTROL_QUERY_FAILED,
                                   .failed = out_has_failed});
 }
 
 void
-context_lost(struct comm_context *context, bool *out_is_lost)
+context_get_lost_members(struct comm_context *context, bool *out_is_lost)
 {
-    context_command_execute(
+    context_command_submit_unforked(
         &(struct context_command){.context = context,
-                                  .kind = CONTEXT_COMMAND_QUERY_LOST,
+                                  .kind = CONTEXT_CONTROL_QUERY_LOST,
                                   .failed = out_is_lost});
 }

@@ -48,14 +48,14 @@ _Static_assert((int)OP_HISTORY_ENTRIES > SHM_REGION_AHEAD,
 
 /* Returns the sequence number of the current round. */
 static uint64_t
-op_stamp(const struct op *op)
+op_round_sequence(const struct op *op)
 {
-    return sequence_of(op->number, op->stage, op->rounds.round);
+    return sequence_make(op->number, op->stage, op->rounds.round);
 }
 
 /* Count the steps of the round. Posts come first in a plan. */
 static void
-steps_count(struct rounds *rounds)
+round_count_steps(struct rounds *rounds)
 {
     const struct plan *plan = &rounds->plan;
     size_t i = 0;
@@ -73,7 +73,7 @@ steps_count(struct rounds *rounds)
 
 /* Returns how many bytes are published in the shared region. */
 static size_t
-post_bytes(const struct op *op)
+round_post_bytes(const struct op *op)
 {
     return op->algorithm->is_direct ? SHM_DIRECT_LINE_BYTES
                                     : op->rounds.n_posted * op->element_size;
@@ -98,7 +98,7 @@ round_plan(struct op *op)
         op->algorithm->plan_round(&rounds->plan, &op->shape, rounds->round);
     }
     rounds->is_planned = false;
-    steps_count(rounds);
+    round_count_steps(rounds);
     return plan_status(&rounds->plan);
 }
 
@@ -143,12 +143,12 @@ shm_executor_wake_peers(struct op *op)
  * the addresses of exposed buffers. Returns how many bytes were posted or
  * exposed. */
 static size_t
-posts_copy(struct op *op, uint8_t *to)
+posts_copy_to_slot(struct op *op, uint8_t *to)
 {
     struct rounds *rounds = &op->rounds;
 
     if (op->algorithm->is_direct)
-        return shm_direct_publish(op, to);
+        return shm_direct_publish_addresses(op, to);
     const size_t n_there =
         rounds->prefetch == to ? rounds->prefetch_post : rounds->n_posts;
 
@@ -157,7 +157,7 @@ posts_copy(struct op *op, uint8_t *to)
         const size_t n_bytes = from->count * op->element_size;
 
         if (i != n_there)
-            copy_bytes(to, op_span(op, from), n_bytes);
+            copy_bytes(to, op_span_address(op, from), n_bytes);
         to += n_bytes;
     }
     rounds->prefetch = NULL;
@@ -169,7 +169,7 @@ round_post(struct op *op, uint64_t sequence)
 {
     struct shm_region *shm_region = op->context->shm_region;
     struct rounds *rounds = &op->rounds;
-    const size_t n_bytes = post_bytes(op);
+    const size_t n_bytes = round_post_bytes(op);
     const struct shm_region_header header = {
         .sequence = sequence,
         .signature = op->label.signature,
@@ -182,15 +182,15 @@ round_post(struct op *op, uint64_t sequence)
         .flags = (uint8_t)(op->label.flags & FRAME_CHECKED),
     };
 
-    assert(n_bytes <= shm_region_n_slot(shm_region));
+    assert(n_bytes <= shm_region_bytes_per_slot(shm_region));
     if (FAULT_IS_BUILT && op->label.faults)
         op_inject_fault(op, FAULT_AT_SEND, op->rounds.round);
     uint8_t *place = shm_region_reserve(shm_region, sequence, n_bytes);
     if (!place)
         return error_pass(HOOP_E_EXHAUSTED);
-    const size_t n_given = posts_copy(op, place);
+    const size_t n_given = posts_copy_to_slot(op, place);
     shm_region_publish(shm_region, &header, n_bytes);
-    transport_count(op->engine->transport, n_given, 0);
+    transport_count_bytes(op->engine->transport, n_given, 0);
     rounds->is_posted = true;
     rounds->is_wake_pending = true;
     if (n_bytes > QUIET_BYTES)
@@ -199,8 +199,8 @@ round_post(struct op *op, uint64_t sequence)
 }
 
 struct frame
-shm_executor_frame(const struct comm_context *context,
-                   const struct shm_region_header *header)
+shm_header_to_frame(const struct comm_context *context,
+                    const struct shm_region_header *header)
 {
     return (struct frame){
         .kind = FRAME_COLLECTIVE,
@@ -222,23 +222,23 @@ shm_executor_frame(const struct comm_context *context,
 
 /* rank published a round of another call: end the operation of that number. */
 static void
-round_differs(struct comm_context *context,
-              uint32_t rank,
-              const struct shm_region_header *header)
+round_report_mismatch(struct comm_context *context,
+                      uint32_t rank,
+                      const struct shm_region_header *header)
 {
-    const struct frame frame = shm_executor_frame(context, header);
+    const struct frame frame = shm_header_to_frame(context, header);
 
-    mismatch_calls(context, context->ranks[rank], &frame);
+    mismatch_report_calls(context, context->ranks[rank], &frame);
 }
 
 /* Compare rank's previous post, which this rank had no use for. Without this,
  * two roots that only post would never find out that they differ. */
 static void
-check_past_failure(struct comm_context *context, uint32_t rank)
+check_previous_post(struct comm_context *context, uint32_t rank)
 {
     struct shm_region_header header;
 
-    if (!shm_region_poll_previous(context->shm_region, rank, &header))
+    if (!shm_region_take_unseen_post(context->shm_region, rank, &header))
         return;
     const uint64_t number = sequence_number(header.sequence);
     const uint32_t stage = sequence_stage(header.sequence);
@@ -246,27 +246,29 @@ check_past_failure(struct comm_context *context, uint32_t rank)
         op_history_find(&context->op_history, number);
     if (ended_op && !ended_op->has_failed && stage < STAGES_MAX &&
         ended_op->signatures[stage] != header.signature)
-        round_differs(context, rank, &header);
+        round_report_mismatch(context, rank, &header);
 }
 
 /* Returns whether what rank has published is of the same call and op may read
  * it. */
 static bool
-is_same_call_at(struct op *op, uint32_t rank)
+is_post_of_same_call(struct op *op, uint32_t rank)
 {
     struct comm_context *context = op->context;
     const struct shm_region_header *header =
-        shm_region_brief(context->shm_region, rank);
+        shm_region_short_header(context->shm_region, rank);
 
     if (header->signature != op->label.signature) {
         if (!op->is_inline)
-            round_differs(context, rank,
-                          shm_region_header_of(context->shm_region, rank));
+            round_report_mismatch(
+                context, rank,
+                shm_region_full_header(context->shm_region, rank));
         return false;
     }
-    if (op->is_under_lock && shm_region_has_previous(context->shm_region, rank))
+    if (op->is_under_lock &&
+        shm_region_has_unseen_post(context->shm_region, rank))
         return false;
-    check_past_failure(context, rank);
+    check_previous_post(context, rank);
     /* The failure notice on rank's earlier operation is on its way by a socket,
      * and must be handled first. */
     return header->failed == 0 || header->failed >= op->number ||
@@ -276,7 +278,7 @@ is_same_call_at(struct op *op, uint32_t rank)
 /* Returns whether all peers whose posts are fetched have published them for the
  * same call. op may have ended on return. */
 static bool
-round_match(struct op *op, uint64_t sequence)
+are_posts_ready(struct op *op, uint64_t sequence)
 {
     struct shm_region *shm_region = op->context->shm_region;
     struct rounds *rounds = &op->rounds;
@@ -284,11 +286,11 @@ round_match(struct op *op, uint64_t sequence)
     for (; rounds->n_published < rounds->plan.n_steps; rounds->n_published++) {
         const struct plan_step *step = &rounds->plan.steps[rounds->n_published];
 
-        if (!shm_executor_reads(step))
+        if (!step_reads_post(step))
             continue;
         if (!shm_region_poll(shm_region, step->peer, sequence))
             return false;
-        if (!is_same_call_at(op, step->peer)) {
+        if (!is_post_of_same_call(op, step->peer)) {
             rounds->is_mismatched = true;
             return false;
         }
@@ -299,10 +301,10 @@ round_match(struct op *op, uint64_t sequence)
 /* Returns whether the round can be posted; if not, *out_rank still reads the
  * slot. */
 static bool
-is_free(const struct op *op, uint64_t sequence, uint32_t *out_rank)
+is_slot_free(const struct op *op, uint64_t sequence, uint32_t *out_rank)
 {
-    return shm_region_is_free(op->context->shm_region, sequence, post_bytes(op),
-                              out_rank);
+    return shm_region_can_publish(op->context->shm_region, sequence,
+                                  round_post_bytes(op), out_rank);
 }
 
 static bool
@@ -313,7 +315,7 @@ is_same_span(const struct plan_span *a, const struct plan_span *b)
 }
 
 static bool
-is_touched(const struct plan_span *span, const struct plan_span *by)
+is_span_overlapping(const struct plan_span *span, const struct plan_span *by)
 {
     return by->buffer == span->buffer &&
            by->first < span->first + span->count &&
@@ -323,12 +325,12 @@ is_touched(const struct plan_span *span, const struct plan_span *by)
 /* Returns the last step that touches span, if that step combines exactly it
  * into its final value; else n_steps. span is what the next round posts. */
 static size_t
-maker_of(const struct plan *plan, const struct plan_span *span)
+span_final_writer(const struct plan *plan, const struct plan_span *span)
 {
     for (size_t i = plan->n_steps; i-- > 0;) {
         const struct plan_step *step = &plan->steps[i];
 
-        if (step->kind != PLAN_POST && is_touched(span, &step->to))
+        if (step->kind != PLAN_POST && is_span_overlapping(span, &step->to))
             return step->is_final && is_same_span(&step->to, span)
                        ? i
                        : plan->n_steps;
@@ -339,7 +341,7 @@ maker_of(const struct plan *plan, const struct plan_span *span)
 /* Returns how many elements the next round posts, and finds which post this
  * round produces. */
 static size_t
-prefetch_find(struct op *op)
+prefetch_find_combine(struct op *op)
 {
     struct rounds *rounds = &op->rounds;
     size_t n_posted = 0;
@@ -350,7 +352,7 @@ prefetch_find(struct op *op)
 
         if (step->kind != PLAN_POST)
             break;
-        const size_t maker = maker_of(&rounds->plan, &step->from);
+        const size_t maker = span_final_writer(&rounds->plan, &step->from);
         if (maker < rounds->plan.n_steps) {
             rounds->prefetch_combine = maker;
             rounds->prefetch_post = i;
@@ -370,24 +372,24 @@ prefetch_prepare(struct op *op)
     struct shm_region *shm_region = op->context->shm_region;
     struct rounds *rounds = &op->rounds;
     const uint64_t sequence =
-        sequence_of(op->number, op->stage, rounds->round + 1);
+        sequence_make(op->number, op->stage, rounds->round + 1);
     uint32_t late;
 
     plan_clear(&rounds->next);
     op->algorithm->plan_round(&rounds->next, &op->shape, rounds->round + 1);
     rounds->is_planned = true;
-    const size_t n_bytes = prefetch_find(op) * op->element_size;
+    const size_t n_bytes = prefetch_find_combine(op) * op->element_size;
     if (rounds->prefetch_combine < rounds->plan.n_steps &&
-        shm_region_is_free(shm_region, sequence, n_bytes, &late))
+        shm_region_can_publish(shm_region, sequence, n_bytes, &late))
         rounds->prefetch = shm_region_reserve(shm_region, sequence, n_bytes);
 }
 
 enum hoop_status
-shm_executor_try(struct op *op, bool *out_is_done)
+shm_executor_try_round(struct op *op, bool *out_is_done)
 {
     struct rounds *rounds = &op->rounds;
     struct shm_region *shm_region = op->context->shm_region;
-    const uint64_t sequence = op_stamp(op);
+    const uint64_t sequence = op_round_sequence(op);
     enum hoop_status status = HOOP_OK;
     uint32_t late;
 
@@ -395,14 +397,14 @@ shm_executor_try(struct op *op, bool *out_is_done)
     if (rounds->is_retracted)
         return HOOP_OK;
     if (!rounds->is_posted) {
-        shm_queue_abandon(op);
-        if (!is_free(op, sequence, &late))
+        shm_queue_skip_failed(op);
+        if (!is_slot_free(op, sequence, &late))
             return HOOP_OK;
         status = round_post(op, sequence);
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    if (!round_match(op, sequence) ||
+    if (!are_posts_ready(op, sequence) ||
         (op->is_inline && op->context->has_deferred_failure))
         return HOOP_OK;
     if (rounds->round + 1 < rounds->n_rounds)
@@ -412,7 +414,7 @@ shm_executor_try(struct op *op, bool *out_is_done)
         return error_pass(status);
     if (rounds->is_retracted)
         return HOOP_OK;
-    shm_region_finish(shm_region, sequence);
+    shm_region_mark_finished(shm_region, sequence);
     rounds->is_wake_pending = true;
     shm_executor_wake_peers(op);
     rounds->round++;
@@ -422,12 +424,12 @@ shm_executor_try(struct op *op, bool *out_is_done)
 
 /* Drop the flows that were made to describe the wait. */
 static void
-shm_executor_retract(struct op *op)
+drop_wait_flows(struct op *op)
 {
     struct step_flow *flow;
 
     while ((flow = TAILQ_FIRST(&op->flows)))
-        op_flow_give_back(flow);
+        op_flow_free(flow);
 }
 
 enum hoop_status
@@ -441,7 +443,7 @@ shm_executor_advance(struct op *op, bool *out_is_complete)
         /* op can continue: shm_queue_stop_sleeping() will find that. */
         if (i == ROUNDS_AT_ONCE)
             return HOOP_OK;
-        const enum hoop_status status = shm_executor_try(op, &is_done);
+        const enum hoop_status status = shm_executor_try_round(op, &is_done);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -449,12 +451,12 @@ shm_executor_advance(struct op *op, bool *out_is_complete)
     shm_executor_wake_peers(op);
     *out_is_complete = is_done;
     if (is_done)
-        shm_executor_retract(op);
+        drop_wait_flows(op);
     return HOOP_OK;
 }
 
 bool
-shm_executor_can_move(const struct op *op)
+shm_executor_can_progress(const struct op *op)
 {
     const struct rounds *rounds = &op->rounds;
     uint32_t late;
@@ -464,11 +466,11 @@ shm_executor_can_move(const struct op *op)
     if (rounds->is_retracted)
         return false;
     if (!rounds->is_posted)
-        return is_free(op, op_stamp(op), &late);
+        return is_slot_free(op, op_round_sequence(op), &late);
     assert(rounds->n_published < rounds->plan.n_steps);
     return shm_region_poll(op->context->shm_region,
                            rounds->plan.steps[rounds->n_published].peer,
-                           op_stamp(op));
+                           op_round_sequence(op));
 }
 
 /* All ranks do about as much work as this one. */
@@ -483,14 +485,14 @@ shm_executor_abort(struct op *op)
 {
     /* A peer that comes later must not find the posts of a failed operation. */
     shm_region_retract(op->context->shm_region, op->number);
-    shm_region_finish(op->context->shm_region, sequence_end(op->number));
+    shm_region_mark_finished(op->context->shm_region, sequence_end(op->number));
     shm_queue_wake_peers(op->context);
 }
 
 /* Returns whether op waits for rank, and *out_n_bytes, the bytes it waits
  * for. */
 static bool
-is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
+is_rank_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
 {
     const struct rounds *rounds = &op->rounds;
     uint32_t late = rank;
@@ -502,16 +504,17 @@ is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
     if (rounds->is_retracted)
         return rank == rounds->retracted_by;
     if (!rounds->is_posted && shm_queue_first(op->context) == op &&
-        !is_free(op, op_stamp(op), &late))
+        !is_slot_free(op, op_round_sequence(op), &late))
         return late == rank;
     for (size_t i = rounds->n_published; i < rounds->plan.n_steps; i++) {
         const struct plan_step *step = &rounds->plan.steps[i];
 
-        if (shm_executor_reads(step) && step->peer == rank)
+        if (step_reads_post(step) && step->peer == rank)
             *out_n_bytes += step->from.count * op->element_size;
         else
             continue;
-        if (shm_region_has_posted(op->context->shm_region, rank, op_stamp(op)))
+        if (shm_region_has_posted(op->context->shm_region, rank,
+                                  op_round_sequence(op)))
             return false;
         late = UINT32_MAX;
     }
@@ -519,7 +522,7 @@ is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
 }
 
 static struct step_flow *
-flow_of(const struct op *op, uint32_t world_rank)
+flow_find(const struct op *op, uint32_t world_rank)
 {
     struct step_flow *flow;
 
@@ -537,7 +540,7 @@ shm_executor_awaited_rank(const struct op *op)
     uint64_t n_bytes;
 
     for (uint32_t rank = 0; rank < op->context->size; rank++) {
-        if (rank != op->context->rank && is_awaited(op, rank, &n_bytes))
+        if (rank != op->context->rank && is_rank_awaited(op, rank, &n_bytes))
             return op->context->ranks[rank];
     }
     return HOOP_NO_RANK;
@@ -550,18 +553,18 @@ shm_executor_list_awaited(struct op *op)
 
     for (uint32_t rank = 0; rank < op->context->size; rank++) {
         const uint32_t world_rank = op->context->ranks[rank];
-        struct step_flow *flow = flow_of(op, world_rank);
+        struct step_flow *flow = flow_find(op, world_rank);
         const bool is_wanted =
-            rank != op->context->rank && is_awaited(op, rank, &n_bytes);
+            rank != op->context->rank && is_rank_awaited(op, rank, &n_bytes);
 
         if (flow && !is_wanted)
-            op_flow_give_back(flow);
+            op_flow_free(flow);
         if (is_wanted && !flow)
-            flow = op_flow_take(op);
+            flow = op_flow_alloc(op);
         if (!is_wanted || !flow)
             continue;
         /* A connection is needed to ask the peer what it has called. */
-        transport_need(op->engine->transport, world_rank);
+        transport_request_connect(op->engine->transport, world_rank);
         flow->is_receive = true;
         flow->in.key = (struct flow_key){.comm = op->context->id,
                                          .op = op->number,

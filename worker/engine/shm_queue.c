@@ -45,29 +45,30 @@ shm_queue_remove(struct op *op)
     TAILQ_REMOVE(&context->shm_ops, op, shm_queue_link);
     if (TAILQ_EMPTY(&context->shm_ops)) {
         TAILQ_REMOVE(&op->engine->shm_contexts, context, shm_contexts_link);
-        shm_region_disarm(context->shm_region);
+        shm_region_clear_sleeping(context->shm_region);
         return;
     }
-    op_touch(shm_queue_first(context));
+    op_mark_dirty(shm_queue_first(context));
 }
 
 static bool
-can_move(const struct comm_context *context)
+can_first_op_progress(const struct comm_context *context)
 {
     const struct op *op = shm_queue_first(context);
 
-    return op->is_shm && op->state == OP_RUNNING && shm_executor_can_move(op);
+    return op->is_shm && op->state == OP_RUNNING &&
+           shm_executor_can_progress(op);
 }
 
 void
-shm_queue_touch(struct engine *engine)
+shm_queue_mark_ready(struct engine *engine)
 {
     struct comm_context *context;
 
     TAILQ_FOREACH(context, &engine->shm_contexts, shm_contexts_link)
     {
-        if (can_move(context))
-            op_touch(shm_queue_first(context));
+        if (can_first_op_progress(context))
+            op_mark_dirty(shm_queue_first(context));
     }
 }
 
@@ -78,9 +79,9 @@ shm_queue_stop_sleeping(struct engine *engine)
 
     TAILQ_FOREACH(context, &engine->shm_contexts, shm_contexts_link)
     {
-        shm_region_disarm(context->shm_region);
+        shm_region_clear_sleeping(context->shm_region);
     }
-    shm_queue_touch(engine);
+    shm_queue_mark_ready(engine);
 }
 
 bool
@@ -90,63 +91,65 @@ shm_queue_prepare_sleep(struct engine *engine)
 
     TAILQ_FOREACH(context, &engine->shm_contexts, shm_contexts_link)
     {
-        shm_region_arm(context->shm_region);
-        if (can_move(context))
+        shm_region_set_sleeping(context->shm_region);
+        if (can_first_op_progress(context))
             return false;
     }
     return true;
 }
 
 void
-shm_queue_abandon(const struct op *op)
+shm_queue_skip_failed(const struct op *op)
 {
     struct comm_context *context = op->context;
 
     if (context->op_history.failed_newest <= context->abandoned)
         return;
     context->abandoned = op->number - 1;
-    shm_region_skip(context->shm_region, op->number);
+    shm_region_skip_to(context->shm_region, op->number);
     shm_queue_wake_peers(context);
 }
 
 void
 shm_queue_wake_peers(const struct comm_context *context)
 {
-    uint64_t sleepers = shm_region_sleepers(context->shm_region);
+    uint64_t sleepers = shm_region_take_sleepers(context->shm_region);
 
     while (sleepers > 0) {
         const unsigned rank = (unsigned)__builtin_ctzll(sleepers);
 
         sleepers &= sleepers - 1;
         wakeup_signal(
-            atomic_load(&context->engine->bells[context->ranks[rank]]));
+            atomic_load(&context->engine->wakeup_fds[context->ranks[rank]]));
     }
 }
 
 enum hoop_status
-engine_export_memory(struct engine *engine, struct cma_address *out_place)
+engine_publish_cma_address(struct engine *engine, struct cma_address *out_place)
 {
     pthread_mutex_lock(&engine->lock);
-    const enum hoop_status status = cma_publish(&engine->cma_cookie, out_place);
+    const enum hoop_status status =
+        cma_export_address(&engine->cma_cookie, out_place);
     pthread_mutex_unlock(&engine->lock);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-engine_bell(const struct engine *engine, struct wakeup_handle *out_place)
+engine_wakeup_handle(const struct engine *engine,
+                     struct wakeup_handle *out_place)
 {
     return transport_wakeup_handle(engine->transport, out_place);
 }
 
 enum hoop_status
-engine_reach_bell(struct engine *engine,
-                  uint32_t rank,
-                  const struct wakeup_handle *place)
+engine_import_wakeup(struct engine *engine,
+                     uint32_t rank,
+                     const struct wakeup_handle *place)
 {
     int none = -1;
     int fd = -1;
 
-    if (atomic_load(&engine->bells[rank]) >= 0)
+    if (atomic_load(&engine->wakeup_fds[rank]) >= 0)
         return HOOP_OK;
     const enum hoop_status status = wakeup_import(place, &fd);
     if (status != HOOP_OK)
@@ -155,7 +158,7 @@ engine_reach_bell(struct engine *engine,
     atomic_store(&engine->heartbeats[rank].is_seen,
                  place->pid == engine->roster->members[rank].pid);
     /* Another thread may have been faster, for another communicator. */
-    if (!atomic_compare_exchange_strong(&engine->bells[rank], &none, fd))
+    if (!atomic_compare_exchange_strong(&engine->wakeup_fds[rank], &none, fd))
         descriptor_close(fd);
     return HOOP_OK;
 }
@@ -173,17 +176,18 @@ context_set_shm_region(struct comm_context *context,
 }
 
 struct plan_shm_region
-context_shm_region(const struct comm_context *context)
+context_plan_shm_region(const struct comm_context *context)
 {
     return (struct plan_shm_region){
-        .n_slot = context_slot_bytes(context),
+        .n_slot = context_shm_slot_bytes(context),
         .has_cma =
             context->shm_region && shm_region_has_cma(context->shm_region),
     };
 }
 
 size_t
-context_slot_bytes(const struct comm_context *context)
+context_shm_slot_bytes(const struct comm_context *context)
 {
-    return context->shm_region ? shm_region_n_slot(context->shm_region) : 0;
+    return context->shm_region ? shm_region_bytes_per_slot(context->shm_region)
+                               : 0;
 }

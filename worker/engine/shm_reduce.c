@@ -32,13 +32,13 @@ _Static_assert((size_t)SHM_DIRECT_LINE_BYTES <= (size_t)SHM_REGION_INLINE_BYTES,
 /* Returns the address of the step's other operand, or NULL if the peer's post
  * is too short. */
 static const uint8_t *
-step_source(const struct op *op, const struct plan_step *step)
+step_source_address(const struct op *op, const struct plan_step *step)
 {
-    if (!shm_executor_reads(step))
-        return op_span(op, &step->from);
-    return shm_region_bytes(op->context->shm_region, step->peer,
-                            step->from.first * op->element_size,
-                            step->from.count * op->element_size);
+    if (!step_reads_post(step))
+        return op_span_address(op, &step->from);
+    return shm_region_payload(op->context->shm_region, step->peer,
+                              step->from.first * op->element_size,
+                              step->from.count * op->element_size);
 }
 
 /* to = own (op) arrived, in the order that side says. */
@@ -48,7 +48,7 @@ shm_reduce_combine(const struct op *op,
                    const uint8_t *own,
                    const uint8_t *arrived)
 {
-    uint8_t *to = op_span(op, &step->to);
+    uint8_t *to = op_span_address(op, &step->to);
 
     if (step->side == PLAN_ARRIVED_LEFT)
         op->reduce(to, arrived, own, step->to.count);
@@ -61,10 +61,10 @@ shm_reduce_combine(const struct op *op,
 /* Like shm_reduce_combine(), but also copy each result to where the next round
  * posts it. */
 static void
-combine_prefetch(const struct op *op,
-                 const struct plan_step *step,
-                 const uint8_t *own,
-                 const uint8_t *arrived)
+combine_and_prefetch(const struct op *op,
+                     const struct plan_step *step,
+                     const uint8_t *own,
+                     const uint8_t *arrived)
 {
     const size_t n_tile = TILE_BYTES / op->element_size;
     uint8_t *prefetch = op->rounds.prefetch + op->rounds.n_prefetched;
@@ -74,7 +74,7 @@ combine_prefetch(const struct op *op,
         tile.to.count = n_left < n_tile ? n_left : n_tile;
         shm_reduce_combine(op, &tile, own, arrived);
         const size_t n_bytes = tile.to.count * op->element_size;
-        copy_bytes(prefetch, op_span(op, &tile.to), n_bytes);
+        copy_bytes(prefetch, op_span_address(op, &tile.to), n_bytes);
         prefetch += n_bytes;
         own += n_bytes;
         arrived += n_bytes;
@@ -93,7 +93,7 @@ combine(const struct op *op,
 
     if (rounds->prefetch &&
         step == &rounds->plan.steps[rounds->prefetch_combine])
-        combine_prefetch(op, step, own, arrived);
+        combine_and_prefetch(op, step, own, arrived);
     else
         shm_reduce_combine(op, step, own, arrived);
 }
@@ -101,7 +101,7 @@ combine(const struct op *op,
 /* Returns whether next combines with what step brings, so that both can be done
  * at once. */
 static bool
-shm_reduce_is_pair(const struct plan_step *step, const struct plan_step *next)
+can_fuse_steps(const struct plan_step *step, const struct plan_step *next)
 {
     return (step->kind == PLAN_FETCH ||
             (step->kind == PLAN_COPY &&
@@ -113,22 +113,23 @@ shm_reduce_is_pair(const struct plan_step *step, const struct plan_step *next)
 }
 
 static enum hoop_status
-post_broken(const struct op *op, const struct plan_step *step)
+raise_post_corrupt(const struct op *op, const struct plan_step *step)
 {
     char name[ROSTER_NAME_MAX];
 
-    return error_raise(
-        HOOP_E_DATA_LOSS,
-        "what %s says of its part in the shared memory cannot "
-        "be",
-        roster_name(op->engine->roster, op->context->ranks[step->peer], name));
+    return error_raise(HOOP_E_DATA_LOSS,
+                       "what %s says of its part in the shared memory cannot "
+                       "be",
+                       roster_format_name(op->engine->roster,
+                                          op->context->ranks[step->peer],
+                                          name));
 }
 
 /* Returns whether the data of all ranks exceed the caches, given that each
  * touches about as much as this one, and the destination is not in the cache
  * because this rank has posted it. */
 static bool
-is_past_caches(const struct op *op)
+is_larger_than_caches(const struct op *op)
 {
     const struct rounds *rounds = &op->rounds;
     const size_t n_bytes =
@@ -146,26 +147,26 @@ shm_reduce_copy(const struct op *op,
 {
     const size_t n_bytes = step->to.count * op->element_size;
 
-    if (is_past_caches(op))
-        copy_past_caches(op_span(op, &step->to), from, n_bytes);
+    if (is_larger_than_caches(op))
+        copy_past_caches(op_span_address(op, &step->to), from, n_bytes);
     else
-        copy_bytes(op_span(op, &step->to), from, n_bytes);
+        copy_bytes(op_span_address(op, &step->to), from, n_bytes);
 }
 
 /* Do one step, or a pair. Returns how many, or 0 if a peer's post is too
  * short. */
 static size_t
-step_do(const struct op *op, const struct plan_step *step, size_t n_steps)
+step_execute(const struct op *op, const struct plan_step *step, size_t n_steps)
 {
     const uint8_t *from =
-        step->kind == PLAN_POST ? NULL : step_source(op, step);
+        step->kind == PLAN_POST ? NULL : step_source_address(op, step);
 
     if (step->kind == PLAN_POST || (from && step->to.count == 0))
         return 1;
     if (!from)
         return 0;
-    if (n_steps > 1 && shm_reduce_is_pair(step, step + 1)) {
-        const uint8_t *other = step_source(op, step + 1);
+    if (n_steps > 1 && can_fuse_steps(step, step + 1)) {
+        const uint8_t *other = step_source_address(op, step + 1);
 
         if (other)
             combine(op, step + 1, from, other);
@@ -174,12 +175,12 @@ step_do(const struct op *op, const struct plan_step *step, size_t n_steps)
     if (step->kind == PLAN_FETCH || step->kind == PLAN_COPY)
         shm_reduce_copy(op, step, from);
     else
-        combine(op, step, op_span(op, &step->to), from);
+        combine(op, step, op_span_address(op, &step->to), from);
     return 1;
 }
 
 size_t
-shm_direct_publish(const struct op *op, uint8_t *line)
+shm_direct_publish_addresses(const struct op *op, uint8_t *line)
 {
     const struct plan *plan = &op->rounds.plan;
     uint64_t addresses[PLAN_EXPOSED_MAX] = {0};
@@ -190,7 +191,7 @@ shm_direct_publish(const struct op *op, uint8_t *line)
         const struct plan_step *step = &plan->steps[i];
 
         addresses[step->message] =
-            (uint64_t)(uintptr_t)op_span(op, &step->from);
+            (uint64_t)(uintptr_t)op_span_address(op, &step->from);
         n_shown += step->from.count;
     }
     memcpy(line, addresses, sizeof(addresses));
@@ -199,11 +200,11 @@ shm_direct_publish(const struct op *op, uint8_t *line)
 
 /* Returns the address, in the peer's memory, of what step fetches. */
 static uint64_t
-address_of(const struct op *op, const struct plan_step *step)
+peer_buffer_address(const struct op *op, const struct plan_step *step)
 {
     uint64_t addresses[PLAN_EXPOSED_MAX] = {0};
-    const uint8_t *line = shm_region_bytes(op->context->shm_region, step->peer,
-                                           0, sizeof(addresses));
+    const uint8_t *line = shm_region_payload(op->context->shm_region,
+                                             step->peer, 0, sizeof(addresses));
 
     if (line)
         memcpy(addresses, line, sizeof(addresses));
@@ -218,14 +219,15 @@ struct fetch {
 };
 
 static enum hoop_status
-read_refuse(const struct fetch *fetch, enum hoop_status status)
+raise_fetch_error(const struct fetch *fetch, enum hoop_status status)
 {
     const struct op *op = fetch->op;
     char name[ROSTER_NAME_MAX];
 
     return error_raise(status, "what %s shows cannot be read: %s",
-                       roster_name(op->engine->roster,
-                                   op->context->ranks[fetch->step->peer], name),
+                       roster_format_name(op->engine->roster,
+                                          op->context->ranks[fetch->step->peer],
+                                          name),
                        error_text());
 }
 
@@ -239,7 +241,7 @@ fetch_read(const struct fetch *fetch,
     struct shm_region *shm_region = op->context->shm_region;
     const uint32_t peer = fetch->step->peer;
     const uint64_t sequence =
-        sequence_of(op->number, op->stage, op->rounds.round);
+        sequence_make(op->number, op->stage, op->rounds.round);
     const enum hoop_status status = shm_region_cma_read(
         shm_region, peer, fetch->address + offset, to, n_bytes);
 
@@ -251,7 +253,7 @@ fetch_read(const struct fetch *fetch,
         op->rounds.retracted_by = peer;
         return HOOP_OK;
     }
-    return status == HOOP_OK ? HOOP_OK : read_refuse(fetch, status);
+    return status == HOOP_OK ? HOOP_OK : raise_fetch_error(fetch, status);
 }
 
 /* Read pieces into a buffer that stays in the cache, and combine them from
@@ -288,13 +290,14 @@ fetch_combine(const struct fetch *fetch, const uint8_t *own)
 static enum hoop_status
 step_fetch(struct op *op, const struct plan_step *step, const uint8_t *own)
 {
-    const struct fetch fetch = {op, step, address_of(op, step)};
+    const struct fetch fetch = {op, step, peer_buffer_address(op, step)};
     enum hoop_status status;
 
     if (step->kind == PLAN_FETCH_REDUCE)
-        status = fetch_combine(&fetch, own ? own : op_span(op, &step->to));
+        status =
+            fetch_combine(&fetch, own ? own : op_span_address(op, &step->to));
     else
-        status = fetch_read(&fetch, 0, op_span(op, &step->to),
+        status = fetch_read(&fetch, 0, op_span_address(op, &step->to),
                             step->to.count * op->element_size);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -310,7 +313,7 @@ shm_direct_run(struct op *op, size_t *out_n_fetched)
     for (size_t i = 0; i < plan->n_steps; i++) {
         const struct plan_step *step = &plan->steps[i];
         const uint8_t *from =
-            step->kind == PLAN_COPY ? op_span(op, &step->from) : NULL;
+            step->kind == PLAN_COPY ? op_span_address(op, &step->from) : NULL;
 
         if (step->to.count == 0)
             continue;
@@ -321,8 +324,7 @@ shm_direct_run(struct op *op, size_t *out_n_fetched)
                 return status == HOOP_OK ? HOOP_OK : error_pass(status);
             *out_n_fetched += step->to.count * op->element_size;
             own = NULL;
-        } else if (i + 1 < plan->n_steps &&
-                   shm_reduce_is_pair(step, step + 1)) {
+        } else if (i + 1 < plan->n_steps && can_fuse_steps(step, step + 1)) {
             own = from;
         } else {
             shm_reduce_copy(op, step, from);
@@ -345,16 +347,17 @@ shm_reduce_run(struct op *op)
     if (status != HOOP_OK)
         return error_pass(status);
     for (size_t i = 0; i < plan->n_steps && !op->algorithm->is_direct;) {
-        const size_t n_done = step_do(op, &plan->steps[i], plan->n_steps - i);
+        const size_t n_done =
+            step_execute(op, &plan->steps[i], plan->n_steps - i);
 
         if (n_done == 0)
-            return post_broken(op, &plan->steps[i]);
+            return raise_post_corrupt(op, &plan->steps[i]);
         for (size_t end = i + n_done; i < end; i++) {
-            if (shm_executor_reads(&plan->steps[i]) &&
+            if (step_reads_post(&plan->steps[i]) &&
                 plan->steps[i].peer != op->context->rank)
                 n_fetched += plan->steps[i].to.count * op->element_size;
         }
     }
-    transport_count(op->engine->transport, 0, n_fetched);
+    transport_count_bytes(op->engine->transport, 0, n_fetched);
     return HOOP_OK;
 }

@@ -30,13 +30,14 @@ shortage_describe(const struct engine *engine,
                   uint32_t rank,
                   char text[LIMIT_ERROR_TEXT])
 {
-    const struct lost_rank *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->lost[rank];
     const uint32_t self = engine->roster->rank;
     char of[ROSTER_NAME_MAX];
     char other[ROSTER_NAME_MAX];
 
-    roster_name(engine->roster, lost->short_of, of);
-    roster_name(engine->roster, lost->short_of == self ? rank : self, other);
+    roster_format_name(engine->roster, lost->short_of, of);
+    roster_format_name(engine->roster, lost->short_of == self ? rank : self,
+                       other);
     snprintf(text, LIMIT_ERROR_TEXT, "%s cannot connect to %s: %s", of, other,
              lost->why);
 }
@@ -52,7 +53,7 @@ shortage_raise(const struct engine *engine, uint32_t rank)
 
 /* Returns whether op cannot continue without the connection to rank. */
 static bool
-op_waits_for(const struct op *op, uint32_t rank)
+op_waits_for_rank(const struct op *op, uint32_t rank)
 {
     const struct step_flow *flow;
 
@@ -68,7 +69,7 @@ op_waits_for(const struct op *op, uint32_t rank)
 
 /* op, a send, fails: tell its receiver by way of other ranks. */
 static void
-send_failed(const struct op *op, const struct failure_notice *failed)
+send_failure_broadcast(const struct op *op, const struct failure_notice *failed)
 {
     struct engine *engine = op->engine;
     const uint32_t self = engine->roster->rank;
@@ -85,18 +86,19 @@ send_failed(const struct op *op, const struct failure_notice *failed)
         .call.root = failure_notice_pack_rank(failed->rank),
     };
 
-    transport_tell_all(engine->transport, self, &failure_notice, failed->why);
+    transport_broadcast_control(engine->transport, self, &failure_notice,
+                                failed->why);
 }
 
 void
-shortage_take(struct engine *engine, const struct notice *notice)
+shortage_apply(struct engine *engine, const struct notice *notice)
 {
-    struct lost_rank *lost = &engine->lost[notice->rank];
+    struct rank_liveness *lost = &engine->lost[notice->rank];
     char text[LIMIT_ERROR_TEXT];
     struct op *next;
 
     if (lost->is_lost || lost->has_left ||
-        !transport_fall_back(engine->transport, notice->rank))
+        !transport_reset_connecting(engine->transport, notice->rank))
         return;
     lost->short_status = notice->status;
     lost->short_of = notice->of;
@@ -104,20 +106,20 @@ shortage_take(struct engine *engine, const struct notice *notice)
     shortage_describe(engine, notice->rank, text);
     log_warning("engine", "%s", text);
     const struct failure_notice failure_notice =
-        failure_make(notice->status, notice->of, "%s", text);
+        failure_notice_make(notice->status, notice->of, "%s", text);
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
-        if (!op_waits_for(op, notice->rank))
+        if (!op_waits_for_rank(op, notice->rank))
             continue;
         if (op->is_message && !op->message.is_receive)
-            send_failed(op, &failure_notice);
+            send_failure_broadcast(op, &failure_notice);
         op_fail(op, &failure_notice);
     }
 }
 
 void
-engine_shortage(struct engine *engine,
-                const struct connector_shortage *shortage)
+engine_report_shortage(struct engine *engine,
+                       const struct connector_shortage *shortage)
 {
     struct notice notice = {
         .kinds = NOTICE_SHORTAGE,
@@ -126,13 +128,13 @@ engine_shortage(struct engine *engine,
         .status = shortage->status,
     };
 
-    reason_write(shortage->why, "", notice.why);
-    engine_notify(engine, &notice);
+    reason_write_truncated(shortage->why, "", notice.why);
+    engine_post_notice(engine, &notice);
 }
 
 /* Returns whether op is the receive of a message from source with that tag. */
 static bool
-op_receives(const struct op *op, uint32_t source, uint64_t tag)
+op_matches_message(const struct op *op, uint32_t source, uint64_t tag)
 {
     const struct recv_request *in = &op->message.in;
 
@@ -207,35 +209,36 @@ struct failed_window {
 };
 
 static uint64_t *
-word_of(struct failed_run *run, uint64_t number)
+failed_run_word(struct failed_run *run, uint64_t number)
 {
     return &run->seen[number / WORD_BITS % COUNT_OF(run->seen)];
 }
 
 static bool
-is_seen(struct failed_run *run, uint64_t number)
+failed_run_is_seen(struct failed_run *run, uint64_t number)
 {
-    return *word_of(run, number) & UINT64_C(1) << number % WORD_BITS;
+    return *failed_run_word(run, number) & UINT64_C(1) << number % WORD_BITS;
 }
 
 static bool
-run_has(struct failed_run *run, uint64_t number)
+failed_run_contains(struct failed_run *run, uint64_t number)
 {
     return number >= run->first && number <= run->last &&
-           (run->last - number >= LIMIT_FAILED_SENDS || is_seen(run, number));
+           (run->last - number >= LIMIT_FAILED_SENDS ||
+            failed_run_is_seen(run, number));
 }
 
 /* Returns whether number is in the ring, or follows it closely enough to extend
  * it. */
 static bool
-run_reaches(const struct failed_run *run, uint64_t number)
+failed_run_can_extend(const struct failed_run *run, uint64_t number)
 {
     return run->last != 0 && number >= run->first &&
            (number <= run->last || number - run->last < LIMIT_FAILED_SENDS);
 }
 
 static void
-run_begin(struct failed_run *run, uint64_t number)
+failed_run_begin(struct failed_run *run, uint64_t number)
 {
     *run = (struct failed_run){
         .first =
@@ -247,54 +250,55 @@ run_begin(struct failed_run *run, uint64_t number)
 /* If a number that leaves the ring has not been reported, the run begins after
  * it. */
 static void
-run_advance(struct failed_run *run, uint64_t number)
+failed_run_advance(struct failed_run *run, uint64_t number)
 {
     while (run->last < number) {
         run->last++;
         if (run->last > LIMIT_FAILED_SENDS) {
             const uint64_t left = run->last - LIMIT_FAILED_SENDS;
 
-            if (left >= run->first && !is_seen(run, left))
+            if (left >= run->first && !failed_run_is_seen(run, left))
                 run->first = left + 1;
         }
-        *word_of(run, run->last) &= ~(UINT64_C(1) << run->last % WORD_BITS);
+        *failed_run_word(run, run->last) &=
+            ~(UINT64_C(1) << run->last % WORD_BITS);
     }
 }
 
 /* Returns the run that number belongs to. A new run replaces the least recently
  * used one. */
 static struct failed_run *
-run_of(struct failed_window *window, uint64_t number)
+failed_run_find(struct failed_window *window, uint64_t number)
 {
     struct failed_run *oldest = &window->runs[0];
 
     for (size_t i = 0; i < COUNT_OF(window->runs); i++) {
-        if (run_reaches(&window->runs[i], number))
+        if (failed_run_can_extend(&window->runs[i], number))
             return &window->runs[i];
         if (window->runs[i].used < oldest->used)
             oldest = &window->runs[i];
     }
-    run_begin(oldest, number);
+    failed_run_begin(oldest, number);
     return oldest;
 }
 
 /* Returns whether the report of that number is new. Each path brings reports in
  * order, but they come by several paths, some of which were connected later. */
 static bool
-news_are_new(struct lost_rank *source, uint64_t number)
+failed_send_is_new(struct rank_liveness *source, uint64_t number)
 {
     if (!source->failed)
         source->failed = calloc(1, sizeof(*source->failed));
     if (!source->failed)
         return false;
     for (size_t i = 0; i < COUNT_OF(source->failed->runs); i++) {
-        if (run_has(&source->failed->runs[i], number))
+        if (failed_run_contains(&source->failed->runs[i], number))
             return false;
     }
-    struct failed_run *run = run_of(source->failed, number);
-    run_advance(run, number);
+    struct failed_run *run = failed_run_find(source->failed, number);
+    failed_run_advance(run, number);
     run->used = ++source->failed->n_used;
-    *word_of(run, number) |= UINT64_C(1) << number % WORD_BITS;
+    *failed_run_word(run, number) |= UINT64_C(1) << number % WORD_BITS;
     return true;
 }
 
@@ -302,13 +306,15 @@ news_are_new(struct lost_rank *source, uint64_t number)
  * rank reports its own failed sends in order to each rank that it is connected
  * to; other reports come from other ranks. */
 static const char *
-news_blame(struct engine *engine, uint32_t peer, const struct frame *frame)
+failed_send_report_check(struct engine *engine,
+                         uint32_t peer,
+                         const struct frame *frame)
 {
     if (frame->step >= engine->roster->size || frame->offset == 0)
         return "it told of a failed send of no rank, or of no number";
     if (frame->step != peer)
         return NULL;
-    struct lost_rank *source = &engine->lost[peer];
+    struct rank_liveness *source = &engine->lost[peer];
     const uint64_t last = source->failed_told;
     if (last != 0 &&
         (frame->offset <= last || frame->offset - last > LIMIT_FAILED_SENDS))
@@ -320,20 +326,21 @@ news_blame(struct engine *engine, uint32_t peer, const struct frame *frame)
 /* Pass the report on to all but peer, and end this rank's receive of the
  * message, if it has one. */
 static void
-news_tell(struct engine *engine,
-          uint32_t peer,
-          const struct frame *frame,
-          const char *text)
+failed_send_report_forward(struct engine *engine,
+                           uint32_t peer,
+                           const struct frame *frame,
+                           const char *text)
 {
-    struct comm_context *context = engine_context(engine, frame->comm);
+    struct comm_context *context = engine_find_context(engine, frame->comm);
     struct op *op;
 
-    transport_tell_all(engine->transport, peer, frame, text);
+    transport_broadcast_control(engine->transport, peer, frame, text);
     if (frame->signature != engine->roster->rank || !context)
         return;
     TAILQ_FOREACH(op, &engine->running, link)
     {
-        if (op->context == context && op_receives(op, frame->step, frame->op)) {
+        if (op->context == context &&
+            op_matches_message(op, frame->step, frame->op)) {
             const struct failure_notice failure_notice =
                 failure_notice_decode(engine, frame, text);
 
@@ -345,41 +352,41 @@ news_tell(struct engine *engine,
 }
 
 void
-shortage_came(struct engine *engine,
-              uint32_t peer,
-              const struct frame *frame,
-              const char *text)
+failed_send_report_receive(struct engine *engine,
+                           uint32_t peer,
+                           const struct frame *frame,
+                           const char *text)
 {
-    const char *why = news_blame(engine, peer, frame);
+    const char *why = failed_send_report_check(engine, peer, frame);
 
     if (why)
-        transport_fail_later(engine->transport, peer, why);
+        transport_defer_failure(engine->transport, peer, why);
     else if (frame->step != engine->roster->rank &&
-             news_are_new(&engine->lost[frame->step], frame->offset))
-        news_tell(engine, peer, frame, text);
+             failed_send_is_new(&engine->lost[frame->step], frame->offset))
+        failed_send_report_forward(engine, peer, frame, text);
 }
 
 bool
-shortage_refuse(struct op *op)
+op_fail_if_send_failed(struct op *op)
 {
     struct comm_context *context = op->context;
     struct failed_send *failed;
 
     TAILQ_FOREACH(failed, &context->failed_sends, link)
     {
-        if (op_receives(op, failed->source, failed->tag))
+        if (op_matches_message(op, failed->source, failed->tag))
             break;
     }
     if (!failed)
         return false;
-    op_fail_told(op, &failed->failure_notice);
+    op_fail_without_notice(op, &failed->failure_notice);
     if (--failed->n == 0)
         failed_send_forget(context, failed);
     return true;
 }
 
 void
-shortage_forget(struct comm_context *context)
+failed_sends_clear(struct comm_context *context)
 {
     while (!TAILQ_EMPTY(&context->failed_sends))
         failed_send_forget(context, TAILQ_FIRST(&context->failed_sends));

@@ -120,7 +120,7 @@ struct comm_context {
     pthread_mutex_t name_lock;
     char name[LIMIT_NAME]; /* what the program calls it; "": nothing */
     _Atomic uint32_t timeout_ms;
-    const char *_Atomic purpose; /* context_set_purpose(); NULL: none */
+    const char *_Atomic purpose; /* context_set_wait_purpose(); NULL: none */
     _Atomic uint64_t op_next;    /* number of the next collective */
     _Atomic uint64_t n_forming;  /* how many of them formed the context */
     /* [size]: number of the next message to each rank. */
@@ -183,7 +183,7 @@ struct failed_send {
     struct failure_notice failure_notice;
 };
 
-struct lost_rank {
+struct rank_liveness {
     bool is_lost;
     bool has_given_up; /* it has said so itself; is_lost is set, too */
     bool has_left;
@@ -252,7 +252,7 @@ struct engine {
     uint64_t asked;          /* question waiting to be read; 0: none */
     uint64_t activity_query; /* query waiting to be read; 0: none */
     bool has_cancelled;      /* an operation has been cancelled */
-    bool must_sweep;         /* engine_sweep() is due */
+    bool must_sweep;         /* engine_drop_stale_frames() is due */
     unsigned n_expected;     /* contexts that are being formed */
     /* Failed sends reported to others; progress owner's. */
     uint64_t n_failed_told;
@@ -265,10 +265,10 @@ struct engine {
 
     /* Peers find it before they read this process's memory. */
     struct cma_cookie cma_cookie;
-    _Atomic int *bells; /* [world rank]: descriptor that wakes it, or -1 */
+    _Atomic int *wakeup_fds; /* [world rank]: descriptor that wakes it, or -1 */
 
     atomic_bool has_commands;
-    atomic_bool is_asked;    /* engine_is_asked() */
+    atomic_bool is_asked;    /* engine_has_views_request() */
     atomic_bool is_expelled; /* final: lost[own rank].why says the reason */
     atomic_bool is_sleeping;
     /* Frames are kept for a context that is not open yet. */
@@ -284,7 +284,7 @@ struct engine {
     uint64_t deadline_ns; /* not later than the earliest of the running */
     struct context_list shm_contexts;
     struct context_list watched;
-    struct lost_rank *lost; /* [world rank] */
+    struct rank_liveness *lost; /* [world rank] */
     uint32_t n_lost;
     uint32_t n_suspects;
     struct views views;
@@ -305,7 +305,7 @@ struct engine {
 /* The progress owner counts an operation that ended well. There is one writer,
  * so that no locked instruction is needed. */
 static inline void
-engine_count(struct engine *engine)
+engine_count_ended_op(struct engine *engine)
 {
     const uint64_t n =
         atomic_load_explicit(&engine->n_ended, memory_order_relaxed);
@@ -331,40 +331,40 @@ command_discard(const struct command *command);
  * that it has not read yet, the graver is kept, or else the first. Needs no
  * memory. Thread: any. */
 void
-engine_notify(struct engine *engine, const struct notice *content);
-/* Have the progress owner call engine_sweep(). Needs no memory. Thread: any. */
+engine_post_notice(struct engine *engine, const struct notice *content);
+/* Have the progress owner call engine_drop_stale_frames(). Needs no memory. Thread: any. */
 void
-engine_sweep_later(struct engine *engine);
+engine_request_frame_sweep(struct engine *engine);
 /* The progress owner executes all commands. Returns whether there were any. */
 bool
 engine_execute_commands(struct engine *engine);
 
 /* The progress owner ends op if it was cancelled; returns whether it was. */
 bool
-op_refuse_cancelled(struct op *op);
+op_fail_if_cancelled(struct op *op);
 
 /* context.c */
 
 /* End what runs on context and destroy it. Called by the progress owner. */
 void
-context_end(struct comm_context *context);
+context_end_and_destroy(struct comm_context *context);
 /* Destroy context, on which nothing runs. */
 void
 context_destroy(struct comm_context *context);
 /* Returns whether frames for communicator id must be kept: it is open, or may
  * be one that is being formed. owner is the engine. */
 bool
-engine_keeps(void *owner, uint64_t id);
-/* Drop kept frames of communicators for which engine_keeps() is false. */
+engine_wants_frames_of(void *owner, uint64_t id);
+/* Drop kept frames of communicators for which engine_wants_frames_of() is false. */
 void
-engine_sweep(struct engine *engine);
+engine_drop_stale_frames(struct engine *engine);
 
 /* events.c */
 
 extern const struct transport_events engine_events;
 /* Rank has left in good order. Called by the progress owner. */
 void
-engine_left(struct engine *engine, uint32_t rank);
+engine_mark_left(struct engine *engine, uint32_t rank);
 
 /* failure_detector.c */
 
@@ -373,7 +373,9 @@ engine_left(struct engine *engine, uint32_t rank);
  * words, such as an address or advice, if there is no room. what may be out
  * itself; tail must not overlap out and must be shorter. Thread: any. */
 void
-reason_write(const char *what, const char *tail, char out[REASON_BYTES]);
+reason_write_truncated(const char *what,
+                       const char *tail,
+                       char out[REASON_BYTES]);
 
 /* failure_notice.c and failure_detector.c, by the progress owner. */
 
@@ -388,23 +390,23 @@ engine_mark_lost(struct engine *engine,
 /* This rank has seen evidence that rank is dead. base/evidence.h says who may
  * conclude from which evidence; until then rank is only suspected. */
 void
-engine_suspect(struct engine *engine,
-               uint32_t rank,
-               enum evidence evidence,
-               const char *why);
+engine_suspect_rank(struct engine *engine,
+                    uint32_t rank,
+                    enum evidence evidence,
+                    const char *why);
 /* The coordinator will not decide about rank: apply the rule for ranks
  * alone. */
 void
-failure_detector_undecided(struct engine *engine, uint32_t rank);
+failure_detector_decide_now(struct engine *engine, uint32_t rank);
 /* Check all suspected ranks. Returns when to check again. */
 uint64_t
 engine_check_suspects(struct engine *engine, uint64_t now_ns);
 /* Returns text, the reason of a failure here, as other ranks should read it: if
  * this rank was declared lost, out_text names it. Returns text or out_text. */
 const char *
-lost_describe_to_others(const struct engine *engine,
-                        const char *text,
-                        char out_text[LIMIT_ERROR_TEXT]);
+lost_rank_describe_to_others(const struct engine *engine,
+                             const char *text,
+                             char out_text[LIMIT_ERROR_TEXT]);
 /* Returns whether world_rank is a member. */
 bool
 context_has_member(const struct comm_context *context, uint32_t world_rank);
@@ -418,7 +420,7 @@ context_has_lost_member(const struct comm_context *context,
                         struct failure_notice *out_notice);
 /* Returns the failure of operations that need rank, which is lost. */
 struct failure_notice
-lost_failure(const struct engine *engine, uint32_t rank);
+lost_rank_failure(const struct engine *engine, uint32_t rank);
 /* Decode a peer's failure notice, whose payload is text. */
 struct failure_notice
 failure_notice_decode(const struct engine *engine,
@@ -435,7 +437,7 @@ failure_notice_send_all(struct engine *engine,
                         const struct failure_notice *failure_notice);
 /* Tell a peer to which goodbye is being said of all lost ranks. */
 void
-failure_notice_send_lost(struct engine *engine, uint32_t peer);
+failure_notice_send_lost_ranks(struct engine *engine, uint32_t peer);
 /* Remove and return the failure notice that came before operation number began,
  * for the caller to free; NULL: none came. */
 struct early_failure *
@@ -449,7 +451,7 @@ failure_notice_on_ended(struct comm_context *context,
 /* Add a deferred failure of an earlier call to op's own end; op->text may
  * change. Returns the status of both. */
 enum hoop_status
-failure_notice_settle(struct op *op, enum hoop_status status);
+failure_notice_apply_deferred(struct op *op, enum hoop_status status);
 /* A peer's failure notice on a message that this rank sent to it, or on a
  * collective. */
 void
@@ -477,23 +479,23 @@ struct size_mismatch {
 /* A frame of peer belongs to another call than this rank's of the same number:
  * both fail. */
 void
-mismatch_calls(struct comm_context *context,
-               uint32_t peer,
-               const struct frame *frame);
+mismatch_report_calls(struct comm_context *context,
+                      uint32_t peer,
+                      const struct frame *frame);
 /* The calls are the same, but the two sides disagree about the length of a
  * message. */
 void
-mismatch_bytes(struct comm_context *context,
-               uint32_t peer,
-               const struct size_mismatch *size_mismatch);
+mismatch_report_size(struct comm_context *context,
+                     uint32_t peer,
+                     const struct size_mismatch *size_mismatch);
 /* Check that the frames that came before op began are of the same call; else op
  * ends. */
 void
-mismatch_early(struct op *op);
+mismatch_check_early(struct op *op);
 /* op has all it needs. Returns true if more data came, for which op has been
  * ended. */
 bool
-mismatch_surplus(struct op *op);
+mismatch_check_surplus(struct op *op);
 
 /* The receive op has been matched with the message that frame begins (and
  * tensor describes, if it is one) but cannot take it. The receive and the send
@@ -501,48 +503,48 @@ mismatch_surplus(struct op *op);
 
 /* The message is not what op expects. */
 void
-receive_mismatch_type(struct op *op,
-                      const struct frame *frame,
-                      const struct frame_tensor *tensor);
+receive_mismatch_report_type(struct op *op,
+                             const struct frame *frame,
+                             const struct frame_tensor *tensor);
 /* There is no memory for the message, as why says. */
 void
-receive_mismatch_memory(struct op *op,
-                        const struct frame *frame,
-                        const struct frame_tensor *tensor,
-                        const char *why);
+receive_mismatch_report_memory(struct op *op,
+                               const struct frame *frame,
+                               const struct frame_tensor *tensor,
+                               const char *why);
 /* op waits for more parts of a list, but frame begins the sender's next list.
  * Only op ends. */
 void
-receive_mismatch_next_list(struct op *op,
-                           const struct frame *frame,
-                           const struct frame_tensor *tensor);
+receive_mismatch_report_list(struct op *op,
+                             const struct frame *frame,
+                             const struct frame_tensor *tensor);
 /* No receive is left for a message: tell its sender. */
 void
-receive_mismatch_stray(struct engine *engine,
-                       uint32_t peer,
-                       const struct frame *frame,
-                       const struct frame_tensor *tensor);
+receive_mismatch_report_extra(struct engine *engine,
+                              uint32_t peer,
+                              const struct frame *frame,
+                              const struct frame_tensor *tensor);
 
 /* shortage.c, by the progress owner: act on the control thread's notice of a
  * shortage. */
 void
-shortage_take(struct engine *engine, const struct notice *notice);
+shortage_apply(struct engine *engine, const struct notice *notice);
 /* Set this thread's last error to say that there is no connection to rank. */
 enum hoop_status
 shortage_raise(const struct engine *engine, uint32_t rank);
 /* frame says that a send of one rank to another has failed. */
 void
-shortage_came(struct engine *engine,
-              uint32_t peer,
-              const struct frame *frame,
-              const char *text);
+failed_send_report_receive(struct engine *engine,
+                           uint32_t peer,
+                           const struct frame *frame,
+                           const char *text);
 /* op is beginning. If it receives a message whose send is known to have failed,
  * it ends; returns whether it did. */
 bool
-shortage_refuse(struct op *op);
+op_fail_if_send_failed(struct op *op);
 /* Forget the failed sends of a context that ends. */
 void
-shortage_forget(struct comm_context *context);
+failed_sends_clear(struct comm_context *context);
 
 /* state_query.c, by the progress owner. */
 
@@ -561,9 +563,9 @@ state_query_deny(struct engine *engine,
                  const struct frame *frame);
 /* peer answers this rank's question, or leaves and answers beforehand. */
 void
-state_query_answered(struct comm_context *context,
-                     uint32_t peer,
-                     const struct frame *frame);
+state_query_apply_answer(struct comm_context *context,
+                         uint32_t peer,
+                         const struct frame *frame);
 /* This rank leaves: answer beforehand what peer cannot ask any more. */
 void
 state_query_send_final(struct engine *engine, uint32_t peer);
@@ -575,7 +577,7 @@ void
 state_query_apply_final(struct op *op);
 /* Forget the final states of a context that ends. */
 void
-state_query_forget(struct comm_context *context);
+state_query_clear_final(struct comm_context *context);
 
 /* departure.c, by the progress owner. */
 
@@ -584,28 +586,28 @@ bool
 op_waits_for_departed(struct op *op, struct failure_notice *out_notice);
 /* This rank leaves: record that in its shared regions. */
 void
-departure_record_write(struct engine *engine);
+shm_departure_write(struct engine *engine);
 /* Returns whether rank has recorded its departure in a region that it shares
  * with this rank. */
 bool
-departure_record_exists(struct engine *engine, uint32_t rank);
+shm_departure_exists(struct engine *engine, uint32_t rank);
 /* Read the final states that rank left there. */
 void
-departure_record_read(struct engine *engine, uint32_t rank);
+shm_departure_apply(struct engine *engine, uint32_t rank);
 
 /* shm_executor.c */
 
 /* Returns what the header of a post says, as a frame. */
 struct frame
-shm_executor_frame(const struct comm_context *context,
-                   const struct shm_region_header *header);
+shm_header_to_frame(const struct comm_context *context,
+                    const struct shm_region_header *header);
 
 /* Returns the open context of that id, or NULL. */
 struct comm_context *
-engine_context(struct engine *engine, uint64_t id);
+engine_find_context(struct engine *engine, uint64_t id);
 /* Returns the collective of that number that is running here, or NULL. */
 struct op *
-context_running(const struct comm_context *context, uint64_t number);
+context_find_running_op(const struct comm_context *context, uint64_t number);
 
 /* shm_queue.c, by the progress owner. */
 
@@ -620,8 +622,8 @@ struct op *
 shm_queue_first(const struct comm_context *context);
 /* Mark the first operations that can move as dirty. */
 void
-shm_queue_touch(struct engine *engine);
-/* Undo shm_queue_prepare_sleep(), then shm_queue_touch(). */
+shm_queue_mark_ready(struct engine *engine);
+/* Undo shm_queue_prepare_sleep(), then shm_queue_mark_ready(). */
 void
 shm_queue_stop_sleeping(struct engine *engine);
 /* Announce in the shared regions that this rank will sleep. Returns false if
@@ -631,7 +633,7 @@ shm_queue_prepare_sleep(struct engine *engine);
 /* op is first in the queue: announce that this rank reads no posts of earlier
  * operations that failed here, so that their slots become free. */
 void
-shm_queue_abandon(const struct op *op);
+shm_queue_skip_failed(const struct op *op);
 /* This rank has published or finished a round: wake the peers that sleep. */
 void
 shm_queue_wake_peers(const struct comm_context *context);
@@ -650,11 +652,11 @@ bool
 progress_poll(struct engine *engine, int timeout_ms);
 /* Advance operations as far as the data that have arrived permit. */
 bool
-progress_advance(struct engine *engine);
+progress_advance_ops(struct engine *engine);
 /* Release the waiters of ended operations. Call it when the progress owner no
  * longer refers to them: a waiter frees its operation. */
 void
-progress_publish(struct engine *engine);
+progress_publish_ended(struct engine *engine);
 /* Take progress ownership; false: another thread has it. */
 bool
 progress_try_acquire(struct engine *engine);
@@ -678,12 +680,12 @@ context_command_submit(struct engine *engine,
 /* op has all it needs: end it, unless a last poll of the sockets ends it
  * first. */
 void
-op_conclude(struct op *op);
+op_poll_and_complete(struct op *op);
 /* Begin op, or end it if it cannot succeed any more. */
 void
 op_begin(struct op *op);
 /* Begin op and its partner. Called by their waiter, which owns progress. */
 void
-op_begin_held(struct op *op);
+op_begin_by_waiter(struct op *op);
 
 #endif

@@ -21,27 +21,29 @@ enum {
 };
 
 static void
-tell(const struct comm_context *context, uint32_t peer, struct frame frame)
+send_state_to(const struct comm_context *context,
+              uint32_t peer,
+              struct frame frame)
 {
     frame.kind = FRAME_HEARTBEAT;
     frame.epoch = context->engine->roster->epoch;
     frame.comm = context->id;
-    transport_tell(context->engine->transport, peer, &frame, NULL);
+    transport_send_control(context->engine->transport, peer, &frame, NULL);
 }
 
 /* Returns whether op is in the first stage of the call itself. In the check
  * before it, and in later stages, peers that are further on do not know what
  * lengths are awaited. */
 static bool
-is_in_call(const struct op *op)
+is_in_first_stage(const struct op *op)
 {
     return op_stage(op) == 0;
 }
 
 static uint64_t
-bytes_awaited(const struct step_flow *flow)
+flow_awaited_bytes(const struct step_flow *flow)
 {
-    return flow->is_receive && is_in_call(flow->op) ? flow->in.total : 0;
+    return flow->is_receive && is_in_first_stage(flow->op) ? flow->in.total : 0;
 }
 
 void
@@ -51,19 +53,20 @@ state_query_send(const struct step_flow *flow)
 
     if (step_flow_peer(flow) == FLOW_ANY_PEER)
         return;
-    tell(op->context, step_flow_peer(flow),
-         (struct frame){
-             .flags = FRAME_ASKS | (op->is_message ? FRAME_POINT_TO_POINT : 0) |
-                      op->label.flags,
-             .op = op->is_message ? 0 : op->number,
-             .signature = op->signatures[0],
-             .total = bytes_awaited(flow),
-             .call = op->is_message ? op->call : op->first_call,
-         });
+    send_state_to(op->context, step_flow_peer(flow),
+                  (struct frame){
+                      .flags = FRAME_ASKS |
+                               (op->is_message ? FRAME_POINT_TO_POINT : 0) |
+                               op->label.flags,
+                      .op = op->is_message ? 0 : op->number,
+                      .signature = op->signatures[0],
+                      .total = flow_awaited_bytes(flow),
+                      .call = op->is_message ? op->call : op->first_call,
+                  });
 }
 
 static struct frame
-answer_of(const struct op *op)
+running_op_answer(const struct op *op)
 {
     return (struct frame){
         .flags = op->label.flags,
@@ -75,7 +78,7 @@ answer_of(const struct op *op)
 }
 
 static struct frame
-answer_of_ended(const struct op_history_entry *ended_op)
+ended_op_answer(const struct op_history_entry *ended_op)
 {
     return (struct frame){
         .flags = FRAME_ENDED | ended_op->flags,
@@ -88,7 +91,7 @@ answer_of_ended(const struct op_history_entry *ended_op)
 /* Returns the oldest running operation of context, or else the oldest of any
  * other communicator. NULL: nothing runs. */
 static const struct op *
-find_running(const struct comm_context *context)
+find_oldest_running_op(const struct comm_context *context)
 {
     const struct op *other = NULL;
     const struct op *op;
@@ -108,15 +111,15 @@ find_running(const struct comm_context *context)
  * communicator's id, and the number is the one that users count, since peer may
  * not be a member. */
 static void
-answer_busy(const struct comm_context *context,
-            uint32_t peer,
-            const struct frame *question)
+send_busy_answer(const struct comm_context *context,
+                 uint32_t peer,
+                 const struct frame *question)
 {
     struct frame answer = {
         .flags = FRAME_BUSY | (question->flags & FRAME_POINT_TO_POINT),
         .op = question->op,
     };
-    const struct op *op = find_running(context);
+    const struct op *op = find_oldest_running_op(context);
 
     if (op) {
         answer.call = op->call;
@@ -124,13 +127,15 @@ answer_busy(const struct comm_context *context,
     }
     if (op && op->context != context) {
         answer.total = op->context->id;
-        answer.offset = context_call_number(op->context, answer.offset);
+        answer.offset = context_user_call_number(op->context, answer.offset);
     }
-    tell(context, peer, answer);
+    send_state_to(context, peer, answer);
 }
 
 static void
-answer_ended(const struct comm_context *context, uint32_t peer, uint64_t number)
+send_ended_answer(const struct comm_context *context,
+                  uint32_t peer,
+                  uint64_t number)
 {
     const struct op_history_entry *ended_op =
         op_history_find(&context->op_history, number);
@@ -147,24 +152,25 @@ answer_ended(const struct comm_context *context, uint32_t peer, uint64_t number)
     char told[LIMIT_ERROR_TEXT];
 
     if (op_history_has_failed(&context->op_history, number))
-        transport_tell(context->engine->transport, peer, &failure_notice,
-                       is_noted
-                           ? lost_describe_to_others(context->engine,
-                                                     context->failed.why, told)
-                           : "it has failed on another rank");
+        transport_send_control(
+            context->engine->transport, peer, &failure_notice,
+            is_noted ? lost_rank_describe_to_others(context->engine,
+                                                    context->failed.why, told)
+                     : "it has failed on another rank");
     else
-        tell(context, peer,
-             ended_op ? answer_of_ended(ended_op)
-                      : (struct frame){.flags = FRAME_ENDED, .op = number});
+        send_state_to(context, peer,
+                      ended_op
+                          ? ended_op_answer(ended_op)
+                          : (struct frame){.flags = FRAME_ENDED, .op = number});
 }
 
 /* Returns how many bytes op, an alltoallv, sends to peer. */
 static uint64_t
-bytes_for(const struct op *op, uint32_t peer)
+alltoallv_bytes_to(const struct op *op, uint32_t peer)
 {
     uint32_t rank = 0;
 
-    while (rank < op->shape.size && op_member(op, rank) != peer)
+    while (rank < op->shape.size && op_member_world_rank(op, rank) != peer)
         rank++;
     return rank < op->shape.size ? op->shape.counts[rank] * op->element_size
                                  : 0;
@@ -175,34 +181,35 @@ state_query_receive(struct comm_context *context,
                     uint32_t peer,
                     const struct frame *frame)
 {
-    const struct op *op = context_running(context, frame->op);
+    const struct op *op = context_find_running_op(context, frame->op);
 
-    if (revocation_answer(context, peer))
+    if (revocation_send_if_revoked(context, peer))
         return;
     if ((frame->flags & FRAME_POINT_TO_POINT) ||
         frame->op >= atomic_load(&context->op_next)) {
-        answer_busy(context, peer, frame);
+        send_busy_answer(context, peer, frame);
         return;
     }
     if (!op && frame->op < context->begin_next) {
-        answer_ended(context, peer, frame->op);
+        send_ended_answer(context, peer, frame->op);
         return;
     }
     /* If this rank sends peer nothing, the mismatch never shows otherwise. */
-    if (op && op->shape.recv_counts && is_in_call(op) && frame->total > 0 &&
-        frame->signature == op->signatures[0] &&
-        frame->total != bytes_for(op, peer)) {
-        mismatch_bytes(context, peer,
-                       &(struct size_mismatch){
-                           .number = op->number,
-                           .call = &op->call,
-                           .n_expected = frame->total,
-                           .n_sent = bytes_for(op, peer),
-                           .is_sent = true,
-                       });
+    if (op && op->shape.recv_counts && is_in_first_stage(op) &&
+        frame->total > 0 && frame->signature == op->signatures[0] &&
+        frame->total != alltoallv_bytes_to(op, peer)) {
+        mismatch_report_size(context, peer,
+                             &(struct size_mismatch){
+                                 .number = op->number,
+                                 .call = &op->call,
+                                 .n_expected = frame->total,
+                                 .n_sent = alltoallv_bytes_to(op, peer),
+                                 .is_sent = true,
+                             });
         return;
     }
-    tell(context, peer, op ? answer_of(op) : (struct frame){.op = frame->op});
+    send_state_to(context, peer,
+                  op ? running_op_answer(op) : (struct frame){.op = frame->op});
 }
 
 /* This rank does not have the communicator and will not get it. For example, it
@@ -222,14 +229,14 @@ state_query_deny(struct engine *engine,
     };
 
     if (!(frame->flags & FRAME_POINT_TO_POINT) &&
-        !engine_keeps(engine, frame->comm))
-        transport_tell(engine->transport, peer, &answer, NULL);
+        !engine_wants_frames_of(engine, frame->comm))
+        transport_send_control(engine->transport, peer, &answer, NULL);
 }
 
 /* Returns whether the answering rank has sent all that it had for op's
  * stage. */
 static bool
-is_through(const struct op *op, const struct frame *answer)
+has_finished_stage(const struct op *op, const struct frame *answer)
 {
     return (answer->flags & FRAME_ENDED) ||
            answer->step >> STAGE_SHIFT > op->stage;
@@ -238,7 +245,7 @@ is_through(const struct op *op, const struct frame *answer)
 /* peer has finished op. Returns whether op still waits for data on flow, which
  * will never come. */
 static bool
-is_left_waiting(const struct step_flow *flow,
+is_missing_data(const struct step_flow *flow,
                 struct size_mismatch *out_mismatch)
 {
     const struct op *op = flow->op;
@@ -251,29 +258,29 @@ is_left_waiting(const struct step_flow *flow,
         .n_sent = is_receive ? flow->in.arrived : flow->out.total,
         .is_sent = !is_receive,
     };
-    return is_receive ? !transport_has_all(&flow->in)
+    return is_receive ? !transport_has_all_bytes(&flow->in)
                       : flow->out.framed < flow->out.total;
 }
 
 static void
-freed_fail(struct op *op, uint32_t peer)
+op_fail_freed(struct op *op, uint32_t peer)
 {
     char name[ROSTER_NAME_MAX];
-    const struct failure_notice failure_notice = failure_make(
+    const struct failure_notice failure_notice = failure_notice_make(
         HOOP_E_PEER_LOST, peer, "%s has freed the communicator, or given it up",
-        roster_name(op->engine->roster, peer, name));
+        roster_format_name(op->engine->roster, peer, name));
 
     op_fail(op, &failure_notice);
 }
 
 static void
-collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
+collective_apply_answer(struct op *op, uint32_t peer, const struct frame *frame)
 {
     struct step_flow *flow;
     struct size_mismatch size_mismatch;
 
     if (frame->signature != 0 && frame->signature != op->signatures[0]) {
-        mismatch_calls(op->context, peer, frame);
+        mismatch_report_calls(op->context, peer, frame);
         return;
     }
     if (op->is_shm)
@@ -285,12 +292,13 @@ collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
         flow->is_busy = frame->flags & FRAME_BUSY;
         flow->is_answered = !flow->is_busy;
         flow->busy_with = *frame;
-        if (!is_through(op, frame) || !is_left_waiting(flow, &size_mismatch))
+        if (!has_finished_stage(op, frame) ||
+            !is_missing_data(flow, &size_mismatch))
             continue;
         if (frame->flags & FRAME_WITHDRAWN)
-            freed_fail(op, peer);
+            op_fail_freed(op, peer);
         else
-            mismatch_bytes(op->context, peer, &size_mismatch);
+            mismatch_report_size(op->context, peer, &size_mismatch);
         return;
     }
 }
@@ -298,9 +306,9 @@ collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
 /* Record the answer in messages that wait for peer, which have asked before
  * their warning or deadline. */
 static void
-messages_answered(struct comm_context *context,
-                  uint32_t peer,
-                  const struct frame *frame)
+messages_apply_answer(struct comm_context *context,
+                      uint32_t peer,
+                      const struct frame *frame)
 {
     struct op *op;
 
@@ -334,16 +342,16 @@ final_state_keep(struct comm_context *context,
 }
 
 void
-state_query_answered(struct comm_context *context,
-                     uint32_t peer,
-                     const struct frame *frame)
+state_query_apply_answer(struct comm_context *context,
+                         uint32_t peer,
+                         const struct frame *frame)
 {
-    struct op *op = context_running(context, frame->op);
+    struct op *op = context_find_running_op(context, frame->op);
 
     if (frame->flags & FRAME_POINT_TO_POINT)
-        messages_answered(context, peer, frame);
+        messages_apply_answer(context, peer, frame);
     else if (op)
-        collective_answered(op, peer, frame);
+        collective_apply_answer(op, peer, frame);
     else if (frame->op >= context->begin_next && (frame->flags & FRAME_ENDED))
         final_state_keep(context, peer, frame);
 }
@@ -359,7 +367,7 @@ final_state_send(const struct comm_context *context, uint32_t peer)
          * time. */
         if (context->failed_op == number ||
             !op_history_has_failed(&context->op_history, number))
-            answer_ended(context, peer, number);
+            send_ended_answer(context, peer, number);
     }
 }
 
@@ -408,13 +416,13 @@ state_query_apply_final(struct op *op)
             continue;
         if (at->frame.op == op->number && op->state == OP_RUNNING &&
             at->frame.signature != op->signatures[0])
-            mismatch_calls(context, at->peer, &at->frame);
+            mismatch_report_calls(context, at->peer, &at->frame);
         final_state_destroy(context, at);
     }
 }
 
 void
-state_query_forget(struct comm_context *context)
+state_query_clear_final(struct comm_context *context)
 {
     while (!TAILQ_EMPTY(&context->final_states))
         final_state_destroy(context, TAILQ_FIRST(&context->final_states));

@@ -28,7 +28,7 @@ uint32_t
 faults_of_call(const struct engine *engine, enum call_name name)
 {
     return FAULT_IS_BUILT && engine->faults
-               ? faults_begin(engine->faults, call_text(name))
+               ? faults_begin(engine->faults, call_name_to_string(name))
                : 0;
 }
 
@@ -45,12 +45,12 @@ op_inject_fault(const struct op *op, enum fault_point point, uint32_t round)
 }
 
 static void
-op_label(struct op *op, const struct call *call)
+op_set_label(struct op *op, const struct call *call)
 {
     const bool is_checked = op->engine->options.checking == ENGINE_CHECK_FIRST;
     const uint32_t flags = is_checked ? FRAME_CHECKED : 0;
 
-    op->call = call_frame(call);
+    op->call = call_to_frame_call(call);
     op->label = (struct flow_label){
         .epoch = op->engine->roster->epoch,
         /* All ranks must check first, or none. */
@@ -64,7 +64,7 @@ op_label(struct op *op, const struct call *call)
 
 /* A barrier checks itself. So does an agreement, which no rank begins alone. */
 static bool
-is_checked_first(const struct op *op)
+needs_call_check(const struct op *op)
 {
     return (op->label.flags & FRAME_CHECKED) && op->context->size > 1 &&
            op->call.name != CALL_BARRIER && op->call.name != CALL_AGREE;
@@ -74,7 +74,7 @@ is_checked_first(const struct op *op)
  * ownership is free and nothing was handed in before. The caller holds the
  * lock. Returns whether progress ownership was taken. */
 static bool
-ops_hold(struct op *const *ops, enum engine_mode mode)
+ops_try_own_progress(struct op *const *ops, enum engine_start_mode mode)
 {
     struct engine *engine = ops[0]->engine;
     const bool is_held = mode == ENGINE_START_AND_WAIT &&
@@ -89,7 +89,7 @@ ops_hold(struct op *const *ops, enum engine_mode mode)
 /* Give op its number. The caller holds the lock, so that no other thread writes
  * the counters. */
 static void
-op_number(struct op *op)
+op_assign_number(struct op *op)
 {
     _Atomic uint64_t *next = &op->context->op_next;
 
@@ -115,14 +115,14 @@ poll_by_starter(struct engine *engine)
 /* Number operations and hand them in. Several operations that are waited for at
  * once form a pair. */
 static void
-ops_submit(struct op *const *ops, size_t n_ops, enum engine_mode mode)
+ops_submit(struct op *const *ops, size_t n_ops, enum engine_start_mode mode)
 {
     struct engine *engine = ops[0]->engine;
 
     pthread_mutex_lock(&engine->lock);
-    const bool is_held = ops_hold(ops, mode);
+    const bool is_held = ops_try_own_progress(ops, mode);
     for (size_t i = 0; i < n_ops; i++) {
-        op_number(ops[i]);
+        op_assign_number(ops[i]);
         if (!is_held)
             TAILQ_INSERT_TAIL(&engine->submit_queue, ops[i], link);
     }
@@ -141,7 +141,7 @@ ops_submit(struct op *const *ops, size_t n_ops, enum engine_mode mode)
 }
 
 void
-op_begin_held(struct op *op)
+op_begin_by_waiter(struct op *op)
 {
     assert(op->is_held);
     op->is_held = false;
@@ -199,29 +199,29 @@ op_set_collective(struct op *op, const struct engine_collective *collective)
     op->loss = collective->loss;
     op->input = collective->input;
     op->output = collective->output;
-    op_label(op, &collective->call);
+    op_set_label(op, &collective->call);
     op_set_kernels(op);
     op->signatures[op->stage] = op->label.signature;
     if (op->stage == 0)
         op->first_call = op->call;
     enum hoop_status status = counts_copy(op, &collective->shape);
     if (status == HOOP_OK && op->loss == LOSS_INT8)
-        status = residual_begin(op, collective->place ? collective->place
-                                                      : collective->input);
+        status = residual_apply_to_input(
+            op, collective->place ? collective->place : collective->input);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-collective_start(struct comm_context *context,
-                 const struct engine_collective *collective,
-                 uint32_t faults,
-                 struct op **out_op)
+collective_create_and_submit(struct comm_context *context,
+                             const struct engine_collective *collective,
+                             uint32_t faults,
+                             struct op **out_op)
 {
-    enum hoop_status status = engine_check(context->engine);
+    enum hoop_status status = engine_check_not_forked(context->engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    struct op *op = op_take(context, collective->algorithm);
+    struct op *op = op_alloc(context, collective->algorithm);
     if (!op)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
     op->is_message = false;
@@ -231,7 +231,7 @@ collective_start(struct comm_context *context,
         op_destroy(op);
         return error_pass(status);
     }
-    op->is_checking = is_checked_first(op);
+    op->is_checking = needs_call_check(op);
     if (op->is_checking)
         op_set_kernels(op);
     op->chain = collective->chain;
@@ -241,46 +241,46 @@ collective_start(struct comm_context *context,
 }
 
 enum hoop_status
-op_start(struct comm_context *context,
-         const struct engine_collective *collective,
-         uint32_t faults,
-         struct op **out_op)
+op_start_collective(struct comm_context *context,
+                    const struct engine_collective *collective,
+                    uint32_t faults,
+                    struct op **out_op)
 {
     const enum hoop_status status =
-        collective_start(context, collective, faults, out_op);
+        collective_create_and_submit(context, collective, faults, out_op);
     struct chain chain = collective->chain;
 
     if (status != HOOP_OK) {
-        chain_deinit(&chain);
+        op_chain_deinit(&chain);
         return error_pass(status);
     }
     return HOOP_OK;
 }
 
 enum hoop_status
-engine_start(struct comm_context *context,
-             const struct engine_collective *collective,
-             struct op **out_op)
+engine_start_collective(struct comm_context *context,
+                        const struct engine_collective *collective,
+                        struct op **out_op)
 {
     const uint32_t faults =
         faults_of_call(context->engine, collective->call.name);
 
-    return op_start(context, collective, faults, out_op);
+    return op_start_collective(context, collective, faults, out_op);
 }
 
 /* Creates all operations or none. */
 static enum hoop_status
-messages_take(struct comm_context *context,
-              const struct engine_message *messages,
-              size_t n_messages,
-              struct op **out_ops)
+message_ops_create(struct comm_context *context,
+                   const struct engine_message *messages,
+                   size_t n_messages,
+                   struct op **out_ops)
 {
-    const enum hoop_status alive = engine_check(context->engine);
+    const enum hoop_status alive = engine_check_not_forked(context->engine);
 
     if (alive != HOOP_OK)
         return error_pass(alive);
     for (size_t i = 0; i < n_messages; i++) {
-        out_ops[i] = message_take(context, &messages[i]);
+        out_ops[i] = message_op_create(context, &messages[i]);
         if (out_ops[i])
             continue;
         while (i > 0)
@@ -297,7 +297,7 @@ engine_start_messages(struct comm_context *context,
                       struct op **out_ops)
 {
     const enum hoop_status status =
-        messages_take(context, messages, n_messages, out_ops);
+        message_ops_create(context, messages, n_messages, out_ops);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -307,12 +307,12 @@ engine_start_messages(struct comm_context *context,
 }
 
 enum hoop_status
-engine_start_pair(struct comm_context *context,
-                  const struct engine_message pair[2],
-                  struct op **out_op)
+engine_start_message_pair(struct comm_context *context,
+                          const struct engine_message pair[2],
+                          struct op **out_op)
 {
     struct op *ops[2];
-    const enum hoop_status status = messages_take(context, pair, 2, ops);
+    const enum hoop_status status = message_ops_create(context, pair, 2, ops);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -324,10 +324,10 @@ engine_start_pair(struct comm_context *context,
 }
 
 static bool
-refuse(struct op *op)
+op_refuse_start(struct op *op)
 {
     if (op->engine->is_leaving) {
-        const struct failure_notice failure_notice = failure_make(
+        const struct failure_notice failure_notice = failure_notice_make(
             HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
 
         op_fail(op, &failure_notice);
@@ -337,15 +337,15 @@ refuse(struct op *op)
         op_fail_as_partner(op);
         return true;
     }
-    if (op_refuse_cancelled(op) || op_refuse_revoked(op))
+    if (op_fail_if_cancelled(op) || op_fail_if_revoked(op))
         return true;
-    if (!TAILQ_EMPTY(&op->context->failed_sends) && shortage_refuse(op))
+    if (!TAILQ_EMPTY(&op->context->failed_sends) && op_fail_if_send_failed(op))
         return true;
     struct early_failure *early =
         op->is_message ? NULL
                        : failure_notice_take_early(op->context, op->number);
     if (early) {
-        op_fail_told(op, &early->failure_notice);
+        op_fail_without_notice(op, &early->failure_notice);
         free(early);
         return true;
     }
@@ -356,12 +356,12 @@ refuse(struct op *op)
  * something else before. Receives of messages that a rank sent before it was
  * lost may still succeed. */
 static bool
-cannot_succeed(struct op *op)
+op_cannot_succeed(struct op *op)
 {
     struct failure_notice failure_notice;
 
     if (!op->is_message)
-        mismatch_early(op);
+        mismatch_check_early(op);
     if (!op->is_message && op->state == OP_RUNNING)
         state_query_apply_final(op);
     if (op->state == OP_RUNNING &&
@@ -392,21 +392,21 @@ begin_collective(struct op *op)
     shm_queue_add(op);
     enum hoop_status status = executor_begin(op);
 
-    if (status == HOOP_OK && executor_can_move(op))
-        status = chain_advance(op, &is_complete);
+    if (status == HOOP_OK && executor_can_progress(op))
+        status = op_chain_advance(op, &is_complete);
     if (status != HOOP_OK)
-        op_fail_own(op, status);
+        op_fail_with_error(op, status);
     else if (is_complete)
-        op_conclude(op);
+        op_poll_and_complete(op);
 }
 
 /* A message asks its peer nothing for long, but heartbeats of the ranks that it
  * waits for must be checked. */
 static uint64_t
-first_due_ns(const struct op *op)
+op_first_check_ns(const struct op *op)
 {
     const uint64_t look_ns = op->started_ns + OP_ASK_FIRST_NS;
-    const uint64_t due_ns = op_due_ns(op);
+    const uint64_t due_ns = op_next_check_ns(op);
 
     return due_ns < look_ns ? due_ns : look_ns;
 }
@@ -419,13 +419,13 @@ op_begin(struct op *op)
 
     if (!op->is_message)
         op->context->begin_next = op->number + 1;
-    if (refuse(op))
+    if (op_refuse_start(op))
         return;
     op->state = OP_RUNNING;
     TAILQ_INSERT_TAIL(&engine->running, op, link);
-    if (first_due_ns(op) < engine->deadline_ns)
-        engine->deadline_ns = first_due_ns(op);
-    if (cannot_succeed(op))
+    if (op_first_check_ns(op) < engine->deadline_ns)
+        engine->deadline_ns = op_first_check_ns(op);
+    if (op_cannot_succeed(op))
         return;
     if (op->is_message)
         begin_message(op);
@@ -444,7 +444,7 @@ recovery_fault_exists(const char *name)
         if (strcmp(recoveries[i], name) == 0)
             return true;
     }
-    return call_exists(name);
+    return call_name_exists(name);
 }
 
 uint32_t

@@ -27,7 +27,7 @@
 #include "engine/state.h"
 
 static double
-seconds(uint64_t n_ns)
+ns_to_seconds(uint64_t n_ns)
 {
     return (double)n_ns / (double)CLOCK_NS_PER_S;
 }
@@ -42,7 +42,7 @@ enum {
 
 /* Returns whether some of what peer sends in op has arrived. */
 static bool
-has_come_from(const struct op *op, uint32_t peer)
+has_data_from(const struct op *op, uint32_t peer)
 {
     const struct step_flow *flow;
 
@@ -58,10 +58,10 @@ has_come_from(const struct op *op, uint32_t peer)
 }
 
 bool
-step_flow_has_called(const struct step_flow *flow)
+step_flow_peer_has_called(const struct step_flow *flow)
 {
     return flow->is_answered || (!flow->is_receive && flow->out.is_granted) ||
-           has_come_from(flow->op, step_flow_peer(flow));
+           has_data_from(flow->op, step_flow_peer(flow));
 }
 
 const struct step_flow *
@@ -73,7 +73,7 @@ op_awaited_flow(const struct op *op)
         return &op->message;
     TAILQ_FOREACH(flow, &op->flows, link)
     {
-        if (!step_flow_has_called(flow))
+        if (!step_flow_peer_has_called(flow))
             return flow;
     }
     return TAILQ_FIRST(&op->flows);
@@ -91,7 +91,7 @@ op_awaited_rank(const struct op *op)
 }
 
 static struct comm_context *
-context_of_id(struct engine *engine, uint64_t id)
+context_find_by_id(struct engine *engine, uint64_t id)
 {
     struct comm_context *context;
 
@@ -111,7 +111,7 @@ describe_context(struct engine *engine, uint64_t id, char text[COMM_TEXT_MAX])
     char name[LIMIT_NAME] = "";
 
     pthread_mutex_lock(&engine->lock);
-    struct comm_context *context = context_of_id(engine, id);
+    struct comm_context *context = context_find_by_id(engine, id);
     const uint32_t size = context ? context->size : 0;
     if (context)
         context_copy_name(context, name);
@@ -144,7 +144,8 @@ describe_busy(const struct op *op,
                                 : "it has not called this");
     } else if (busy->total == 0 || busy->total == op->context->id) {
         call_describe(&busy->call,
-                      context_call_number(op->context, busy->offset), call);
+                      context_user_call_number(op->context, busy->offset),
+                      call);
         snprintf(text, STATE_TEXT_MAX, "; %s%s", verb, call);
     } else {
         call_describe(&busy->call, busy->offset, call);
@@ -162,14 +163,14 @@ describe_progress(const struct op *op,
 {
     const uint64_t n_ms =
         transport_silence_ms(op->engine->transport, step_flow_peer(flow));
-    const double n_s = seconds(clock_now_ns() - op->started_ns);
+    const double n_s = ns_to_seconds(clock_now_ns() - op->started_ns);
     char since[48] = "";
 
     if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
         snprintf(since, sizeof(since), "; its last byte came %.3f s ago",
                  (double)n_ms / 1000.0);
     snprintf(text, STATE_TEXT_MAX, "; it has called this%s; %.3g MB/s so far",
-             since, (double)step_flow_done(flow) / n_s / 1e6);
+             since, (double)step_flow_done_bytes(flow) / n_s / 1e6);
 }
 
 /* Describe what is known of the awaited peer, mostly from its own answers. */
@@ -184,9 +185,9 @@ describe_peer(const struct op *op,
         snprintf(text, STATE_TEXT_MAX, ", not connected");
     else if (flow->is_busy)
         describe_busy(op, flow, text);
-    else if (has_come_from(op, step_flow_peer(flow)))
+    else if (has_data_from(op, step_flow_peer(flow)))
         describe_progress(op, flow, text);
-    else if (!op->is_message && !step_flow_has_called(flow))
+    else if (!op->is_message && !step_flow_peer_has_called(flow))
         snprintf(text, STATE_TEXT_MAX,
                  "; it does not answer whether it has called this");
 }
@@ -212,9 +213,9 @@ describe_flow(const struct op *op,
         snprintf(tag, sizeof(tag), ", tag %" PRIu64, op->label.tag);
     snprintf(text, LIMIT_ERROR_TEXT,
              "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s%s)",
-             roster_name(op->engine->roster, step_flow_peer(flow), name),
-             flow->is_receive ? "to send" : "to receive", step_flow_done(flow),
-             total, tag, state);
+             roster_format_name(op->engine->roster, step_flow_peer(flow), name),
+             flow->is_receive ? "to send" : "to receive",
+             step_flow_done_bytes(flow), total, tag, state);
 }
 
 void
@@ -246,31 +247,31 @@ op_describe_time(const struct op *op, char text[TIME_TEXT_MAX])
     const uint64_t n_ns = op->allowed_ns;
 
     snprintf(text, TIME_TEXT_MAX, "%.3f s of the %.*f s that %s allows",
-             seconds(clock_now_ns() - op->started_ns),
-             n_ns % CLOCK_NS_PER_S > 0 ? 2 : 0, seconds(n_ns),
+             ns_to_seconds(clock_now_ns() - op->started_ns),
+             n_ns % CLOCK_NS_PER_S > 0 ? 2 : 0, ns_to_seconds(n_ns),
              op_deadline_origin(op));
 }
 
 /* Returns whether why is about this rank and so already describes its wait. */
 static bool
-is_told(const struct op *op, const char *why)
+is_wait_described(const struct op *op, const char *why)
 {
     const struct roster *roster = op->engine->roster;
     char name[ROSTER_NAME_MAX];
 
-    roster_name(roster, roster->rank, name);
+    roster_format_name(roster, roster->rank, name);
     return strncmp(why, name, strlen(name)) == 0;
 }
 
 void
-op_add_wait(struct op *op, const struct failure_notice *failure_notice)
+op_append_wait_text(struct op *op, const struct failure_notice *failure_notice)
 {
     const enum hoop_status status = failure_notice->status;
     const struct roster *roster = op->engine->roster;
     const size_t n_text = strlen(op->text);
     const bool waits = op->state == OP_RUNNING && op_awaited_flow(op) &&
                        status != HOOP_E_MISMATCH &&
-                       !is_told(op, failure_notice->why);
+                       !is_wait_described(op, failure_notice->why);
     char whom[LIMIT_ERROR_TEXT];
     char name[ROSTER_NAME_MAX];
     char time[TIME_TEXT_MAX];
@@ -283,14 +284,14 @@ op_add_wait(struct op *op, const struct failure_notice *failure_notice)
     if (waits)
         snprintf(op->text + n_text, sizeof(op->text) - n_text,
                  "; %s waited for %.300s; after %s",
-                 roster_name(roster, roster->rank, name), whom, time);
+                 roster_format_name(roster, roster->rank, name), whom, time);
     else
         snprintf(op->text + n_text, sizeof(op->text) - n_text, "; after %s",
                  time);
 }
 
 void
-straggler_plan(struct op *op)
+straggler_warning_plan(struct op *op)
 {
     const uint32_t notice_ms = op->engine->options.wait_notice_ms;
     const uint64_t n_ms = op->engine->options.late_warning_ms;
@@ -308,7 +309,7 @@ straggler_plan(struct op *op)
 
 /* Returns what the heartbeat says of the rank that op waits for, as text. */
 static const char *
-liveness_of(const struct op *op)
+awaited_peer_liveness(const struct op *op)
 {
     const struct engine *engine = op->engine;
     const struct step_flow *flow = op_awaited_flow(op);
@@ -329,7 +330,7 @@ liveness_of(const struct op *op)
 }
 
 static void
-others_describe(struct engine *engine, char text[64])
+suppressed_ops_describe(struct engine *engine, char text[64])
 {
     text[0] = '\0';
     if (engine->n_unwarned > 0)
@@ -338,14 +339,14 @@ others_describe(struct engine *engine, char text[64])
 }
 
 static void
-notice_give(struct op *op)
+wait_notice_print(struct op *op)
 {
     char whom[LIMIT_ERROR_TEXT];
     char text[LIMIT_ERROR_TEXT];
 
     op_describe_wait(op, whom);
     snprintf(text, sizeof(text), "%s waits for %.700s%s", op->purpose, whom,
-             liveness_of(op));
+             awaited_peer_liveness(op));
     wait_notice_say(&op->notice, text);
     op->warn_ns = op->notice.due_ns;
 }
@@ -362,7 +363,7 @@ straggler_warn(struct op *op, uint64_t now_ns)
     char others[64];
 
     if (op->purpose) {
-        notice_give(op);
+        wait_notice_print(op);
         return;
     }
     op->warn_ns = CLOCK_NEVER;
@@ -371,21 +372,21 @@ straggler_warn(struct op *op, uint64_t now_ns)
         return;
     }
     engine->warned_ns = now_ns;
-    call_describe(&op->call,
-                  op->is_message ? 0
-                                 : context_call_number(op->context, op->number),
-                  call);
+    call_describe(
+        &op->call,
+        op->is_message ? 0 : context_user_call_number(op->context, op->number),
+        call);
     op_describe_wait(op, whom);
     op_describe_time(op, time);
-    others_describe(engine, others);
+    suppressed_ops_describe(engine, others);
     log_write(LOG_WARNING, "late", "%s: %s waits for %.500s%s; %s%s", call,
-              roster_name(roster, roster->rank, name), whom, liveness_of(op),
-              time, others);
+              roster_format_name(roster, roster->rank, name), whom,
+              awaited_peer_liveness(op), time, others);
 }
 
 /* Returns the operation that has waited longest; NULL: nothing runs. */
 static struct op *
-op_oldest(const struct engine *engine, uint32_t *out_n_calls)
+oldest_running_op(const struct engine *engine, uint32_t *out_n_calls)
 {
     struct op *oldest = NULL;
     uint32_t n_calls = 0;
@@ -405,7 +406,7 @@ void
 activity_report(struct engine *engine, uint64_t query)
 {
     struct engine_activity activity = {0};
-    struct op *op = op_oldest(engine, &activity.n_calls);
+    struct op *op = oldest_running_op(engine, &activity.n_calls);
     char whom[LIMIT_ERROR_TEXT];
 
     if (!engine->options.on_activity)
@@ -414,12 +415,12 @@ activity_report(struct engine *engine, uint64_t query)
         if (op->is_shm)
             shm_executor_list_awaited(op);
         if (!op->is_message)
-            activity.number = context_call_number(op->context, op->number);
+            activity.number = context_user_call_number(op->context, op->number);
         call_describe(&op->call, activity.number, activity.call);
         context_copy_name(op->context, activity.communicator);
         op_describe_wait(op, whom);
         snprintf(activity.waits_for, sizeof(activity.waits_for), "%.200s%s",
-                 whom, liveness_of(op));
+                 whom, awaited_peer_liveness(op));
         activity.age_ms = (clock_now_ns() - op->started_ns) / CLOCK_NS_PER_MS;
     }
     engine->options.on_activity(engine->options.owner, query, &activity);

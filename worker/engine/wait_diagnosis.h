@@ -38,13 +38,13 @@ engine_check_heartbeats(struct engine *engine, uint64_t now_ns);
 
 /* Ask all connected peers for a sign of life, to answer question. */
 void
-views_begin(struct engine *engine, uint64_t question);
+peer_views_request_begin(struct engine *engine, uint64_t question);
 /* Returns when to check again. */
 uint64_t
-engine_check_views(struct engine *engine, uint64_t now_ns);
+engine_check_peer_views(struct engine *engine, uint64_t now_ns);
 /* Returns the largest round trip to any peer. */
 uint32_t
-views_slack_ms(const struct engine *engine);
+peer_round_trip_max_ms(const struct engine *engine);
 
 /* failure_detector.c, by the progress owner: returns what this host shows of
  * rank's process. how says how it ended, or is "". */
@@ -58,7 +58,7 @@ engine_process_status_of(const struct engine *engine,
 /* Returns whether flow's peer is known to have made the same call: it has said
  * so, or has sent or asked for some of the data. */
 bool
-step_flow_has_called(const struct step_flow *flow);
+step_flow_peer_has_called(const struct step_flow *flow);
 /* Returns the flow to blame: the first whose peer is not known to have called,
  * else the first. NULL: none. */
 const struct step_flow *
@@ -75,13 +75,13 @@ op_describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT]);
 /* Append whom op waited for and how long to its text, after the reason of its
  * failure. */
 void
-op_add_wait(struct op *op, const struct failure_notice *failure_notice);
+op_append_wait_text(struct op *op, const struct failure_notice *failure_notice);
 
 /* Set when the straggler warning of a new operation is due. Thread: any. */
 void
-straggler_plan(struct op *op);
+straggler_warning_plan(struct op *op);
 /* The progress owner warns that op is late: once, or again and again if its
- * call gives notice of its waits (context_set_purpose()). */
+ * call gives notice of its waits (context_set_wait_purpose()). */
 void
 straggler_warn(struct op *op, uint64_t now_ns);
 /* The progress owner answers query with what this rank is doing. */
@@ -92,7 +92,7 @@ activity_report(struct engine *engine, uint64_t query);
 
 /* Returns when, after now, a message asks what its peer does. */
 uint64_t
-message_asks_ns(const struct op *op, uint64_t now_ns);
+message_next_query_ns(const struct op *op, uint64_t now_ns);
 
 /* End operations whose time limit has passed, and set the next deadline. */
 void

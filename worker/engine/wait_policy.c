@@ -20,7 +20,7 @@ static const uint64_t SPIN_NS = 50000;
 
 /* Returns whether it is time to sleep. */
 static bool
-is_over_budget(struct backoff *backoff, uint64_t work_ns)
+is_spin_time_over(struct backoff *backoff, uint64_t work_ns)
 {
     const uint64_t now_ns = clock_now_ns();
 
@@ -36,16 +36,16 @@ backoff_next_action(struct backoff *backoff,
 {
     switch (rule) {
     case WAIT_POLICY_SPIN:
-        return is_over_budget(backoff, work_ns) ? WAIT_ACTION_SLEEP
-                                                : WAIT_ACTION_POLL;
+        return is_spin_time_over(backoff, work_ns) ? WAIT_ACTION_SLEEP
+                                                   : WAIT_ACTION_POLL;
     case WAIT_POLICY_YIELD:
     case WAIT_POLICY_YIELD_BRIEFLY:
         if (backoff->n_yields < yields_min[rule]) {
             backoff->n_yields++;
             return WAIT_ACTION_YIELD;
         }
-        return is_over_budget(backoff, work_ns) ? WAIT_ACTION_SLEEP
-                                                : WAIT_ACTION_YIELD;
+        return is_spin_time_over(backoff, work_ns) ? WAIT_ACTION_SLEEP
+                                                   : WAIT_ACTION_YIELD;
     case WAIT_POLICY_SLEEP:
         break;
     }
@@ -74,7 +74,7 @@ cpu_placement_processor(const struct cpu_placement *cpu_placement,
 }
 
 static void
-move_to(size_t processor, const cpu_set_t *allowed)
+move_to_processor(size_t processor, const cpu_set_t *allowed)
 {
     cpu_set_t only;
 
@@ -104,7 +104,7 @@ cpu_placement_apply(struct cpu_placement *cpu_placement)
         cpu_placement->processor == sched_getcpu())
         return;
     cpu_placement->next_ns = now_ns + MOVE_NS;
-    move_to((size_t)cpu_placement->processor, &allowed);
+    move_to_processor((size_t)cpu_placement->processor, &allowed);
 }
 
 void

@@ -45,7 +45,7 @@ is_allreduce(const struct op *op)
 
 /* Returns the block of the reduction that rank owns. */
 static struct plan_span
-block_of(const struct op *op, uint32_t rank)
+op_block_of_rank(const struct op *op, uint32_t rank)
 {
     return is_allreduce(op) ? block_cut(&op->shape, PLAN_INPUT, rank)
                             : block_given(&op->shape, PLAN_INPUT, rank);
@@ -55,7 +55,7 @@ block_of(const struct op *op, uint32_t rank)
 static struct residual *
 residual_create(const struct op *op, const void *place)
 {
-    const struct plan_span last = block_of(op, op->shape.size - 1);
+    const struct plan_span last = op_block_of_rank(op, op->shape.size - 1);
     struct residual *residual = calloc(1, sizeof(*residual));
 
     if (!residual)
@@ -65,7 +65,7 @@ residual_create(const struct op *op, const void *place)
     residual->signature = op->label.signature;
     residual->n_given = last.first + last.count;
     residual->n_made =
-        is_allreduce(op) ? block_of(op, op->shape.rank).count : 0;
+        is_allreduce(op) ? op_block_of_rank(op, op->shape.rank).count : 0;
     residual->given = calloc(1, residual_bytes(residual) + 1);
     residual->made = residual->given + residual->n_given * sizeof(float);
     if (residual->given)
@@ -113,10 +113,10 @@ residual_take(const struct op *op,
 /* Compute what is sent of all blocks. This rank's own block is copied, because
  * it is not sent. */
 static void
-give(const struct op *op, struct residual *residual)
+residual_compute_sent(const struct op *op, struct residual *residual)
 {
     for (uint32_t rank = 0; rank < op->shape.size; rank++) {
-        const struct plan_span block = block_of(op, rank);
+        const struct plan_span block = op_block_of_rank(op, rank);
         const size_t at = block.first * sizeof(float);
 
         if (block.count == 0)
@@ -131,7 +131,7 @@ give(const struct op *op, struct residual *residual)
 }
 
 enum hoop_status
-residual_begin(struct op *op, const void *place)
+residual_apply_to_input(struct op *op, const void *place)
 {
     struct engine *engine = op->engine;
     struct residual *stale;
@@ -146,7 +146,7 @@ residual_begin(struct op *op, const void *place)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to keep what %zu floats lose",
                            op->shape.count);
-    give(op, residual);
+    residual_compute_sent(op, residual);
     op->residual = residual;
     op->input = residual->given;
     op->shape.is_in_place = false;
@@ -159,7 +159,8 @@ static void
 residual_finish_block(const struct op *op, uint8_t *to, size_t count)
 {
     const struct residual *residual = op->residual;
-    const size_t first = block_of(op, op->shape.rank).first * sizeof(float);
+    const size_t first =
+        op_block_of_rank(op, op->shape.rank).first * sizeof(float);
     const size_t at = (size_t)(to - op->output) - first;
 
     if (residual->n_made == 0)
@@ -171,7 +172,7 @@ residual_finish_block(const struct op *op, uint8_t *to, size_t count)
 /* Remove and return the least recently used residual if there are too many;
  * else NULL. The caller holds the lock. */
 static struct residual *
-residuals_overflow(struct residuals *residuals)
+residuals_evict_oldest(struct residuals *residuals)
 {
     struct residual *oldest = TAILQ_LAST(&residuals->list, residual_list);
 
@@ -184,7 +185,7 @@ residuals_overflow(struct residuals *residuals)
 
 /* Returns NULL if the context has been closed. The caller holds the lock. */
 static struct comm_context *
-context_of(const struct op *op)
+op_open_context(const struct op *op)
 {
     struct comm_context *context;
 
@@ -199,16 +200,16 @@ context_of(const struct op *op)
 /* Add residual, and move those that it displaces to out_dropped. The caller
  * holds the lock. */
 static void
-residual_put(struct residuals *residuals,
-             struct residual *residual,
-             struct residual_list *out_dropped)
+residual_insert(struct residuals *residuals,
+                struct residual *residual,
+                struct residual_list *out_dropped)
 {
     struct residual *oldest;
 
     TAILQ_INSERT_HEAD(&residuals->list, residual, link);
     residuals->n++;
     residuals->n_bytes += residual_bytes(residual);
-    while ((oldest = residuals_overflow(residuals)))
+    while ((oldest = residuals_evict_oldest(residuals)))
         TAILQ_INSERT_TAIL(out_dropped, oldest, link);
 }
 
@@ -224,16 +225,16 @@ residuals_destroy(struct residual_list *list)
 }
 
 void
-residual_keep(struct op *op)
+residual_return_to_context(struct op *op)
 {
     struct residual_list dropped = TAILQ_HEAD_INITIALIZER(dropped);
 
     if (!op->residual)
         return;
     pthread_mutex_lock(&op->engine->lock);
-    struct comm_context *context = context_of(op);
+    struct comm_context *context = op_open_context(op);
     if (context)
-        residual_put(&context->residuals, op->residual, &dropped);
+        residual_insert(&context->residuals, op->residual, &dropped);
     pthread_mutex_unlock(&op->engine->lock);
     if (context)
         op->residual = NULL;
@@ -249,7 +250,7 @@ residual_drop(struct op *op)
 }
 
 void
-residual_clear(struct comm_context *context)
+residuals_clear(struct comm_context *context)
 {
     residuals_destroy(&context->residuals.list);
 }
@@ -267,7 +268,7 @@ struct wire_rounding_part {
 };
 
 enum codec_loss
-wire_rounding_of(const struct op *op)
+op_wire_loss(const struct op *op)
 {
     return op->is_checking ? LOSS_NONE : op->loss;
 }

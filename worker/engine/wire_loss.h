@@ -40,7 +40,7 @@ struct wire_rounding_operands {
 
 /* Returns what op's messages lose. */
 enum codec_loss
-wire_rounding_of(const struct op *op);
+op_wire_loss(const struct op *op);
 
 /* Combine count elements with op->reduce after rounding the operands, which may
  * lie where the result goes. */
@@ -64,12 +64,12 @@ wire_rounding_finish(const struct op *op);
  * whose loss is LOSS_INT8. place identifies the tensor. Thread: any. Handle:
  * HOOP_E_EXHAUSTED. */
 enum hoop_status
-residual_begin(struct op *op, const void *place);
+residual_apply_to_input(struct op *op, const void *place);
 
 /* op's collective has ended well: keep its residual, if it has one. Thread:
  * any. */
 void
-residual_keep(struct op *op);
+residual_return_to_context(struct op *op);
 /* Free op's residual, since it is unknown what has been sent. Thread: any. */
 void
 residual_drop(struct op *op);
@@ -77,6 +77,6 @@ residual_drop(struct op *op);
 /* context ends: free all its residuals except those of operations that end
  * later. */
 void
-residual_clear(struct comm_context *context);
+residuals_clear(struct comm_context *context);
 
 #endif

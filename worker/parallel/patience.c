@@ -26,6 +26,6 @@ patience_wait(struct patience *patience, hoop_op_t *op)
     if (status != HOOP_E_PENDING)
         return status;
     patience->left_ms = 0;
-    engine_cancel((struct op *)op);
+    engine_cancel_op((struct op *)op);
     return hoop_wait(op, HOOP_FOREVER);
 }

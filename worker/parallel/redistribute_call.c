@@ -123,7 +123,7 @@ static enum hoop_status
 nothing_to_wait_for(const struct redistribute_call_request *call)
 {
     if (call->out_op)
-        *call->out_op = (hoop_op_t *)engine_start_nothing();
+        *call->out_op = (hoop_op_t *)engine_null_op();
     return HOOP_OK;
 }
 

@@ -45,7 +45,7 @@ redistribute_runner_destroy(void *owner)
     buffer_steps_deinit(&redistribute_runner->buffer_steps);
     free(redistribute_runner->rooms[BUFFER_FIRST]);
     free(redistribute_runner->rooms[BUFFER_SECOND]);
-    chain_deinit(&redistribute_runner->hooks);
+    op_chain_deinit(&redistribute_runner->hooks);
     free(redistribute_runner);
 }
 
@@ -290,14 +290,14 @@ redistribute_runner_keep(struct redistribute_runner *redistribute_runner,
     redistribute_runner_destroy(redistribute_runner);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_op = engine_start_nothing();
+    *out_op = engine_null_op();
     return HOOP_OK;
 }
 
 static enum hoop_status
 redistribute_runner_set_out(struct redistribute_runner *redistribute_runner,
                             struct comm_context *context,
-                            enum engine_mode mode,
+                            enum engine_start_mode mode,
                             struct op **out_op)
 {
     struct engine_collective first = buffer_step_send(
@@ -310,7 +310,7 @@ redistribute_runner_set_out(struct redistribute_runner *redistribute_runner,
         .destroy = redistribute_runner_destroy,
         .owner = redistribute_runner,
     };
-    return engine_start(context, &first, out_op);
+    return engine_start_collective(context, &first, out_op);
 }
 
 /* On a process outside the communicator only the hooks are called. */
@@ -320,16 +320,16 @@ start_outside(struct chain *hooks, struct op **out_op)
     const enum hoop_status status =
         hooks->finish ? hooks->finish(hooks->owner) : HOOP_OK;
 
-    chain_deinit(hooks);
+    op_chain_deinit(hooks);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_op = engine_start_nothing();
+    *out_op = engine_null_op();
     return HOOP_OK;
 }
 
 static enum hoop_status
 start(const struct redistribute_runner_request *request,
-      enum engine_mode mode,
+      enum engine_start_mode mode,
       struct op **out_op)
 {
     struct chain hooks = request->hooks;
@@ -340,7 +340,7 @@ start(const struct redistribute_runner_request *request,
     enum hoop_status status =
         redistribute_runner_create(request, &redistribute_runner);
     if (status != HOOP_OK) {
-        chain_deinit(&hooks);
+        op_chain_deinit(&hooks);
         return error_pass(status);
     }
     assert(redistribute_runner->buffer_steps.is_local || request->comm);

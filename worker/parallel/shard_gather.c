@@ -177,7 +177,7 @@ gathering_wait(const struct gathering *gathering, struct transfer_end *ends)
             &gathering->is_given_up[way * n_ranks + message->peer];
 
         if (*is_given_up && message->kind == HOOP_RECV)
-            engine_cancel((struct op *)gathering->ops[i]);
+            engine_cancel_op((struct op *)gathering->ops[i]);
         const enum hoop_status status =
             hoop_wait(gathering->ops[i], HOOP_FOREVER);
         if (status == HOOP_E_MISMATCH && message->kind == HOOP_RECV)

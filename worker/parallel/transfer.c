@@ -120,7 +120,7 @@ tensor_transfer_wait(const struct tensor_transfer *tensor_transfer,
                      bool *is_given_up)
 {
     if (*is_given_up)
-        engine_cancel((struct op *)tensor_transfer->op);
+        engine_cancel_op((struct op *)tensor_transfer->op);
     const enum hoop_status status =
         hoop_wait(tensor_transfer->op, HOOP_FOREVER);
 
@@ -225,7 +225,7 @@ closing_confirm(const struct tensor_transfer *tensor_transfer,
                 struct transfer_end *end)
 {
     if (!end->has_moved)
-        engine_cancel((struct op *)tensor_transfer->op);
+        engine_cancel_op((struct op *)tensor_transfer->op);
     const enum hoop_status status =
         hoop_wait(tensor_transfer->op, HOOP_FOREVER);
 

@@ -159,7 +159,7 @@ comm_begin(struct hoop_comm *comm,
                               &comm->tuning);
     if (status != HOOP_OK)
         return error_pass(status);
-    context_set_formed(comm->context);
+    context_mark_formed(comm->context);
     return HOOP_OK;
 }
 
@@ -171,12 +171,12 @@ comm_join(struct hoop_comm *comm,
     const struct comm_domain *domain = comm->domain;
     const int left_ms = clock_left_ms(deadline_ns);
 
-    context_expect(domain->engine);
+    engine_expect_context(domain->engine);
     enum hoop_status status = group_client_join(
         domain->group_client, list, left_ms > 0 ? (uint64_t)left_ms : 1,
         &comm->group_membership);
     if (status != HOOP_OK) {
-        context_cancel_expect(domain->engine);
+        engine_unexpect_context(domain->engine);
         return error_pass(status);
     }
     status = comm_begin(comm, list, deadline_ns);
@@ -194,7 +194,7 @@ comm_open(struct comm_domain *domain,
 
     if (status != HOOP_OK) {
         *out_comm = NULL;
-        context_cancel_expect(domain->engine);
+        engine_unexpect_context(domain->engine);
         group_client_leave(domain->group_client, group_membership);
         return error_pass(status);
     }
@@ -212,7 +212,7 @@ comm_form(struct comm_domain *domain,
     CLEANUP(cancel_release) const int held = cancel_hold();
     struct hoop_comm *comm = NULL;
 
-    enum hoop_status status = engine_check_member(domain->engine);
+    enum hoop_status status = engine_check_not_expelled(domain->engine);
     if (status == HOOP_OK)
         status = comm_form_without_us(domain, &comm);
     if (status != HOOP_OK)
@@ -343,7 +343,7 @@ void
 hoop_comm_free(hoop_comm_t *comm)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    if (!comm || engine_check(comm->domain->engine) != HOOP_OK)
+    if (!comm || engine_check_not_forked(comm->domain->engine) != HOOP_OK)
         return;
     struct comm_domain *domain = comm->domain;
 

@@ -137,7 +137,7 @@ comm_form(struct comm_domain *domain,
 
 /*
  * Open a communicator whose members, those of list, have all joined at the
- * coordinator. Call context_expect() before the join. Takes ownership of
+ * coordinator. Call engine_expect_context() before the join. Takes ownership of
  * group_membership, also on failure. Always writes *out_comm: on failure it is
  * NULL or a communicator that the caller frees.
  */

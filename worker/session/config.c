@@ -221,7 +221,7 @@ numbers_take(const struct settings *settings, struct config *config)
     config->loss =
         (enum codec_loss)settings_number(settings, SETTING_WIRE_DTYPE);
     config->checking =
-        (enum engine_checking)settings_number(settings, SETTING_CHECK);
+        (enum engine_call_checking)settings_number(settings, SETTING_CHECK);
     config->shm_negotiation =
         (enum shm_mode)settings_number(settings, SETTING_TRANSPORT);
     config->attaching = (enum cma_mode)settings_number(settings, SETTING_CMA);

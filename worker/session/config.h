@@ -61,7 +61,7 @@ struct config {
     struct port_range ports; /* for the listener that peers connect to */
     enum codec_id codec;
     enum codec_loss loss; /* only rank 0's value counts */
-    enum engine_checking checking;
+    enum engine_call_checking checking;
     enum shm_mode shm_negotiation;
     enum cma_mode attaching;
     bool is_encrypted; /* HOOP_TLS; the paths below are "" if not set */

@@ -116,7 +116,7 @@ losses_report(struct hoop_comm *comm, uint64_t deadline_ns)
 
     if (!is_lost)
         return;
-    context_lost(comm->context, is_lost);
+    context_get_lost_members(comm->context, is_lost);
     for (uint32_t i = 0; i < size; i++) {
         const uint32_t rank = context_world_rank(comm->context, i);
 
@@ -215,7 +215,7 @@ shrink_try(struct hoop_comm *comm,
     struct engine *engine = comm->domain->engine;
     struct group_membership *group_membership = NULL;
 
-    context_expect(engine);
+    engine_expect_context(engine);
     enum hoop_status status =
         turn_take(comm, say, deadline_ns, &reply, &group_membership);
     if (status == HOOP_OK) {
@@ -224,7 +224,7 @@ shrink_try(struct hoop_comm *comm,
             group_client_leave(comm->domain->group_client, group_membership);
     }
     if (status != HOOP_OK) {
-        context_cancel_expect(engine);
+        engine_unexpect_context(engine);
         return error_pass(status);
     }
     status = shrunk_open(comm, &reply, group_membership, deadline_ns, out_comm);
@@ -281,7 +281,7 @@ comm_shrink(struct hoop_comm *comm,
             struct hoop_comm **out_comm)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    enum hoop_status status = engine_check_member(comm->domain->engine);
+    enum hoop_status status = engine_check_not_expelled(comm->domain->engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -310,7 +310,7 @@ comm_agree(struct hoop_comm *comm,
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
     const struct group_client_proposal say = {
         .kind = GROUP_AGREE, .flags = *flags, .least = *least};
-    enum hoop_status status = engine_check_member(comm->domain->engine);
+    enum hoop_status status = engine_check_not_expelled(comm->domain->engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -338,7 +338,8 @@ comm_sync_survivors(struct hoop_comm *comm,
 {
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
     const struct group_client_proposal say = {.kind = kind, .least = *least};
-    const enum hoop_status alive = engine_check_member(comm->domain->engine);
+    const enum hoop_status alive =
+        engine_check_not_expelled(comm->domain->engine);
 
     if (alive != HOOP_OK)
         return error_pass(alive);
@@ -381,7 +382,8 @@ hoop_comm_revoke(hoop_comm_t *comm)
         return error_raise(HOOP_E_INVALID, "comm is NULL");
     if (!comm->context)
         return HOOP_OK;
-    const enum hoop_status status = engine_check(comm->domain->engine);
+    const enum hoop_status status =
+        engine_check_not_forked(comm->domain->engine);
     if (status != HOOP_OK)
         return error_pass(status);
     context_revoke(comm->context, "by its program");
@@ -458,7 +460,7 @@ hoop_comm_failed(hoop_comm_t *comm,
     if (!has_failed)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
     if (comm->context)
-        context_failed(comm->context, has_failed);
+        context_get_failed_members(comm->context, has_failed);
     for (uint32_t rank = 0; rank < size; rank++) {
         if (!has_failed[rank])
             continue;

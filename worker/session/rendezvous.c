@@ -510,7 +510,7 @@ member_check(const struct roster *roster, const struct member *member)
         log_warning("session",
                     "%s is on another host and advertises a loopback address; "
                     "set HOOP_ADVERTISE or HOOP_INTERFACE there",
-                    roster_name(roster, member->rank, name));
+                    roster_format_name(roster, member->rank, name));
 }
 
 enum hoop_status

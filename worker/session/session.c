@@ -85,7 +85,7 @@ struct hoop_session {
 /* Callbacks: the parts of a session know only each other's interfaces. */
 
 static void
-on_needed(void *owner, uint32_t rank)
+on_connection_needed(void *owner, uint32_t rank)
 {
     const struct hoop_session *session = owner;
 
@@ -108,7 +108,7 @@ on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
 {
     const struct hoop_session *session = owner;
 
-    engine_stream(session->engine, rank, stream, fd);
+    engine_attach_stream(session->engine, rank, stream, fd);
 }
 
 static void
@@ -120,7 +120,7 @@ on_encrypted(void *owner,
 {
     const struct hoop_session *session = owner;
 
-    engine_encrypted(session->engine, rank, stream, fd, tls);
+    engine_add_tls_connection(session->engine, rank, stream, fd, tls);
 }
 
 static void
@@ -176,7 +176,7 @@ on_asked(void *owner, uint64_t question)
 {
     const struct hoop_session *session = owner;
 
-    engine_ask(session->engine, question);
+    engine_request_peer_views(session->engine, question);
 }
 
 static void
@@ -184,7 +184,7 @@ on_undecided(void *owner, uint32_t rank)
 {
     const struct hoop_session *session = owner;
 
-    engine_undecided(session->engine, rank);
+    engine_report_undecided(session->engine, rank);
 }
 
 static enum engine_process_status
@@ -201,7 +201,7 @@ on_progress_needed(void *owner)
 {
     const struct hoop_session *session = owner;
 
-    background_wake(session->background);
+    background_progress_wake(session->background);
 }
 
 static void
@@ -209,7 +209,7 @@ on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
 {
     const struct hoop_session *session = owner;
 
-    engine_shared(session->engine, rank, fd, segment);
+    engine_add_shm_connection(session->engine, rank, fd, segment);
 }
 
 static void
@@ -217,7 +217,7 @@ on_unreachable(void *owner, uint32_t rank, const char *why)
 {
     const struct hoop_session *session = owner;
 
-    engine_unreachable(session->engine, rank, why);
+    engine_report_unreachable(session->engine, rank, why);
 }
 
 /* While the world forms, a rank that lacks a resource cannot join it, so nobody
@@ -233,7 +233,7 @@ on_shortage(void *owner, const struct connector_shortage *shortage)
         atomic_store(&session->falls_short, true);
     if (atomic_load(&session->has_joined) ||
         shortage->of == session->roster->rank) {
-        engine_shortage(session->engine, shortage);
+        engine_report_shortage(session->engine, shortage);
         return;
     }
     snprintf(why, sizeof(why), "it cannot accept connections: %.200s",
@@ -250,7 +250,7 @@ on_declared_dead(void *owner,
     const struct hoop_session *session = owner;
 
     if (evidence == EVIDENCE_GIVEN_UP)
-        engine_given_up(session->engine, rank, why);
+        engine_report_given_up(session->engine, rank, why);
     else
         engine_declare_dead(session->engine, rank, why);
 }
@@ -357,7 +357,7 @@ engine_open(struct hoop_session *session)
         .late_warning_ms = session->config.late_warning_ms,
         .wait_notice_ms = session->config.wait_notice_ms,
         .process_status_of = process_status_of,
-        .on_needed = on_needed,
+        .on_connection_needed = on_connection_needed,
         .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,
         .on_suspected = on_suspected,
@@ -369,8 +369,8 @@ engine_open(struct hoop_session *session)
 
     enum hoop_status status = engine_create(&options, &session->engine);
     if (status == HOOP_OK)
-        status = background_create(session->loop, session->engine,
-                                   &session->background);
+        status = background_progress_create(session->loop, session->engine,
+                                            &session->background);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -510,7 +510,7 @@ resign(struct hoop_session *session)
     why = why ? why + strlen(joined) : error_text();
     snprintf(session->resigns_for, sizeof(session->resigns_for), "%.250s", why);
     if (session->has_thread)
-        engine_resign(session->engine, session->resigns_for);
+        engine_mark_self_lost(session->engine, session->resigns_for);
 }
 
 /* The coordinator has admitted this process to a world by which the job grows.
@@ -551,7 +551,7 @@ session_open(struct hoop_session *session)
     if (status == HOOP_OK)
         status = world_join(session);
     if (status == HOOP_OK)
-        status = connector_formed(session->connector);
+        status = connector_end_forming(session->connector);
     atomic_store(&session->has_joined, status == HOOP_OK);
     if (status != HOOP_OK && atomic_load(&session->falls_short))
         resign(session);
@@ -576,18 +576,19 @@ leave_send(struct hoop_session *session)
     const bool has_left = session->has_thread;
 
     if (session->has_thread) {
-        engine_leave(session->engine, clock_deadline_ns(LEAVE_MS));
+        engine_shutdown(session->engine, clock_deadline_ns(LEAVE_MS));
         loop_stop(session->loop);
         pthread_join(session->thread, NULL);
         session->has_thread = false;
     }
     lease_client_destroy(STEAL(session->lease_client));
     if (has_left)
-        connector_finish(session->connector);
+        connector_await_welcomes(session->connector);
     connector_destroy(STEAL(session->connector));
     if (has_left)
-        engine_leave_late(session->engine, clock_deadline_ns(LEAVE_MS));
-    background_destroy(STEAL(session->background));
+        engine_await_peers_shutdown(session->engine,
+                                    clock_deadline_ns(LEAVE_MS));
+    background_progress_destroy(STEAL(session->background));
     if (session->roster && !is_known_to_give_up(session)) {
         const struct rendezvous rendezvous = rendezvous_of(session);
         const bool has_given_up = atomic_load(&session->has_given_up);

@@ -109,7 +109,7 @@ world_connect(const struct world_options *options,
         return error_raise(status, "joined job '%s' as rank %u, but: %s",
                            config_job_name(options->config),
                            options->roster->rank, error_text());
-    context_set_formed(world->comm.context);
+    context_mark_formed(world->comm.context);
     return HOOP_OK;
 }
 

@@ -407,9 +407,9 @@ hoop_state_sync(const struct hoop_state *state,
         .rank = hoop_comm_rank(comm),
         .size = hoop_comm_size(comm),
     };
-    context_set_purpose(comm->context, "hoop_state_sync()");
+    context_set_wait_purpose(comm->context, "hoop_state_sync()");
     status = sync_run(&sync, state);
-    context_set_purpose(comm->context, NULL);
+    context_set_wait_purpose(comm->context, NULL);
     sync_deinit(&sync);
     if (status != HOOP_OK)
         return error_pass(status);

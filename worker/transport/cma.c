@@ -10,7 +10,7 @@
 #include "base/random.h"
 
 enum hoop_status
-cma_publish(struct cma_cookie *word, struct cma_address *out_place)
+cma_export_address(struct cma_cookie *word, struct cma_address *out_place)
 {
     enum hoop_status status = HOOP_OK;
 
@@ -24,7 +24,7 @@ cma_publish(struct cma_cookie *word, struct cma_address *out_place)
 }
 
 static enum hoop_status
-raise_read_error(const struct cma_process *other, int error)
+cma_raise_read_error(const struct cma_process *other, int error)
 {
     switch (error) {
     case ESRCH:
@@ -68,10 +68,10 @@ cma_read(const struct cma_process *other,
         process_vm_readv((pid_t)other->pid, here, n_parts, far, n_parts, 0);
 
     if (n_read < 0)
-        return raise_read_error(other, errno);
+        return cma_raise_read_error(other, errno);
     if ((size_t)n_read >= sizeof(word) && word != other->place.word)
-        return raise_read_error(other, ESRCH);
+        return cma_raise_read_error(other, ESRCH);
     if ((size_t)n_read != sizeof(word) + n_bytes)
-        return raise_read_error(other, EFAULT);
+        return cma_raise_read_error(other, EFAULT);
     return HOOP_OK;
 }

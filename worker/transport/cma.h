@@ -49,7 +49,7 @@ struct cma_process {
 /* Draw the random word at the first call, and write where it is. Two threads
  * must not call this at once. Handle: HOOP_E_UNAVAILABLE (no randomness). */
 enum hoop_status
-cma_publish(struct cma_cookie *word, struct cma_address *out_place);
+cma_export_address(struct cma_cookie *word, struct cma_address *out_place);
 
 /*
  * Read n_bytes at address of the other process into to. If n_bytes is 0, only

@@ -33,7 +33,7 @@ enum {
 };
 
 static void
-link_try(void *owner);
+link_dial(void *owner);
 
 static void
 link_fail(struct link *link, const char *why)
@@ -47,8 +47,8 @@ link_fail(struct link *link, const char *why)
 }
 
 void
-connector_tell_shortage(struct link *link,
-                        const struct connector_shortage *shortage)
+connector_report_shortage(struct link *link,
+                          const struct connector_shortage *shortage)
 {
     const struct connector_options *options = &link->connector->options;
 
@@ -62,17 +62,17 @@ connector_tell_shortage(struct link *link,
 /* This rank has no descriptor or port for a connection to the rank of link, or
  * must not make one. The thread's last error says so. */
 static void
-link_fall_short(struct link *link, enum hoop_status status)
+link_report_own_shortage(struct link *link, enum hoop_status status)
 {
     const char *why = strstr(error_text(), ": ");
 
-    connector_tell_shortage(link,
-                            &(struct connector_shortage){
-                                .rank = link->rank,
-                                .of = link->connector->options.roster->rank,
-                                .status = status,
-                                .why = why ? why + 2 : error_text(),
-                            });
+    connector_report_shortage(link,
+                              &(struct connector_shortage){
+                                  .rank = link->rank,
+                                  .of = link->connector->options.roster->rank,
+                                  .status = status,
+                                  .why = why ? why + 2 : error_text(),
+                              });
 }
 
 /* The dial has failed: try again, unless until_ns has passed. */
@@ -116,7 +116,8 @@ link_retry(struct link *link, enum hoop_status status, bool has_answered)
 }
 
 void
-connector_forget(struct connector *connector, struct handshaker *handshaker)
+connector_drop_handshaker(struct connector *connector,
+                          struct handshaker *handshaker)
 {
     struct link *link = &connector->links[handshaker->handshake.peer];
 
@@ -126,14 +127,14 @@ connector_forget(struct connector *connector, struct handshaker *handshaker)
     if (link->dial == handshaker)
         link->dial = NULL;
     handshaker_destroy(handshaker);
-    (void)connector_refill(connector);
+    (void)connector_refill_reserve(connector);
 }
 
 /* Raise an error that says why there is no connection to the rank of link. */
 static enum hoop_status
-dial_raise(const struct link *link,
-           enum hoop_status status,
-           enum handshaker_state state)
+raise_dial_error(const struct link *link,
+                 enum hoop_status status,
+                 enum handshaker_state state)
 {
     char why[LIMIT_ERROR_TEXT];
 
@@ -148,14 +149,14 @@ dial_raise(const struct link *link,
 }
 
 static void
-dial_failed(struct connector *connector,
-            struct handshaker *handshaker,
-            enum hoop_status status)
+on_dial_failed(struct connector *connector,
+               struct handshaker *handshaker,
+               enum hoop_status status)
 {
     struct link *link = &connector->links[handshaker->handshake.peer];
 
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
-        (void)dial_raise(link, status, handshaker->state);
+        (void)raise_dial_error(link, status, handshaker->state);
     const unsigned stream = handshaker->handshake.stream;
     /* After the proof, no other connection can displace this one, so an end
      * means something else. */
@@ -164,16 +165,16 @@ dial_failed(struct connector *connector,
 
     log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
     link->broke_in_tls |= handshaker->state == HANDSHAKER_CLIENT_TLS;
-    connector_forget(connector, handshaker);
+    connector_drop_handshaker(connector, handshaker);
     if (stream > 0) {
-        connector_stream_failed(link, stream, status);
+        connector_stream_on_failed(link, stream, status);
         return;
     }
     /* Only failures of the network are worth another try. */
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
         link_retry(link, status, has_answered);
     else if (status == HOOP_E_EXHAUSTED || status == HOOP_E_DENIED)
-        link_fall_short(link, status);
+        link_report_own_shortage(link, status);
     else
         link_fail(link, error_text());
 }
@@ -184,23 +185,23 @@ on_failed(void *owner, struct handshaker *handshaker, enum hoop_status status)
     struct connector *connector = owner;
 
     if (handshaker_is_dialer(handshaker))
-        dial_failed(connector, handshaker, status);
+        on_dial_failed(connector, handshaker, status);
     else
-        connector_refuse(connector, handshaker, status);
+        connector_reject(connector, handshaker, status);
 }
 
 /* A connection was accepted with the last descriptor. Returns whether it may
  * stay. */
 static bool
-has_room_for(struct connector *connector, struct link *link)
+can_keep_accepted(struct connector *connector, struct link *link)
 {
     /* If both ranks dial, one of the two connections suffices. */
-    if (!connector_refill(connector) && link->dial) {
-        connector_forget(connector, link->dial);
+    if (!connector_refill_reserve(connector) && link->dial) {
+        connector_drop_handshaker(connector, link->dial);
         link->state = LINK_WANTED;
         loop_timer_start(link->retry, RETRY_FIRST_MS);
     }
-    return connector_refill(connector);
+    return connector_refill_reserve(connector);
 }
 
 /* Returns whether the verified stranger may be this rank's connection to it. */
@@ -215,20 +216,20 @@ on_verified(void *owner, struct handshaker *handshaker)
     if (link->state == LINK_UNREACHABLE)
         return HANDSHAKE_REFUSED;
     if (handshake->stream > 0)
-        return connector_stream_answer(connector, link, handshake);
+        return connector_stream_decide(connector, link, handshake);
     if (link->state == LINK_CONNECTED)
         return HANDSHAKE_DUPLICATE;
     if (link->state == LINK_DIALED && connector->options.roster->rank < peer)
         return HANDSHAKE_DUPLICATE;
-    return handshaker->shortage[0] && !has_room_for(connector, link)
+    return handshaker->shortage[0] && !can_keep_accepted(connector, link)
                ? HANDSHAKE_EXHAUSTED
                : HANDSHAKE_WELCOME;
 }
 
 void
-connector_deliver(struct connector *connector,
-                  struct handshaker *handshaker,
-                  struct segment *segment)
+connector_hand_over(struct connector *connector,
+                    struct handshaker *handshaker,
+                    struct segment *segment)
 {
     const struct connector_options *options = &connector->options;
     const uint32_t rank = handshaker->handshake.peer;
@@ -240,11 +241,11 @@ connector_deliver(struct connector *connector,
         if (stream == 0)
             connector->links[rank].state = LINK_WANTED;
         link_fail(&connector->links[rank], error_text());
-        connector_forget(connector, handshaker);
+        connector_drop_handshaker(connector, handshaker);
         return;
     }
     const int fd = handshaker_take_fd(handshaker);
-    connector_forget(connector, handshaker);
+    connector_drop_handshaker(connector, handshaker);
     socket_outlast_timeouts(fd);
     if (tls)
         options->on_encrypted(options->owner, rank, stream, fd, tls);
@@ -256,7 +257,7 @@ connector_deliver(struct connector *connector,
 
 /* The peer is verified, but one of the two ranks has no descriptor for it. */
 static void
-tell_exhausted(struct link *link, const struct handshaker *handshaker)
+report_peer_exhausted(struct link *link, const struct handshaker *handshaker)
 {
     const bool is_dialer = handshaker_is_dialer(handshaker);
     char why[HANDSHAKE_OFFER + 1];
@@ -267,7 +268,7 @@ tell_exhausted(struct link *link, const struct handshaker *handshaker)
         if (*at < ' ' || *at > '~')
             *at = '?';
     }
-    connector_tell_shortage(
+    connector_report_shortage(
         link, &(struct connector_shortage){
                   .rank = link->rank,
                   .of = is_dialer ? link->rank
@@ -279,7 +280,8 @@ tell_exhausted(struct link *link, const struct handshaker *handshaker)
 
 /* The first connection to a verified peer is ready. */
 static void
-deliver_first(struct connector *connector, struct handshaker *handshaker)
+hand_over_first_stream(struct connector *connector,
+                       struct handshaker *handshaker)
 {
     struct link *link = &connector->links[handshaker->handshake.peer];
     struct segment *segment = handshaker_take_segment(handshaker);
@@ -289,15 +291,15 @@ deliver_first(struct connector *connector, struct handshaker *handshaker)
                       : shm_negotiation_text(&handshaker->shm_negotiation),
               connector->tls_context ? ", under TLS" : "");
     if (link->dial && link->dial != handshaker)
-        connector_forget(connector, link->dial);
+        connector_drop_handshaker(connector, link->dial);
     loop_timer_stop(link->retry);
     link->state = LINK_CONNECTED;
-    connector_deliver(connector, handshaker, segment);
+    connector_hand_over(connector, handshaker, segment);
 }
 
 /* One of the two ranks insists on shared memory, which they cannot have. */
 static void
-link_fail_unshared(struct link *link, const struct handshaker *handshaker)
+link_fail_no_shm(struct link *link, const struct handshaker *handshaker)
 {
     const struct shm_negotiation *shm_negotiation =
         &handshaker->shm_negotiation;
@@ -306,7 +308,7 @@ link_fail_unshared(struct link *link, const struct handshaker *handshaker)
 
     /* The dialer creates the memory, so it is the one that lacks it. */
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NO_MEMORY) {
-        connector_tell_shortage(
+        connector_report_shortage(
             link,
             &(struct connector_shortage){
                 .rank = link->rank,
@@ -334,25 +336,25 @@ on_answered(void *owner, struct handshaker *handshaker)
     const bool is_dialer = handshaker_is_dialer(handshaker);
 
     if (handshaker->handshake.stream > 0) {
-        connector_stream_answered(connector, handshaker);
+        connector_stream_on_answer(connector, handshaker);
         return;
     }
     if (handshaker->answer == HANDSHAKE_WELCOME) {
-        deliver_first(connector, handshaker);
+        hand_over_first_stream(connector, handshaker);
         return;
     }
     if (handshaker->answer == HANDSHAKE_NO_SHM) {
-        link_fail_unshared(link, handshaker);
-        connector_forget(connector, handshaker);
+        link_fail_no_shm(link, handshaker);
+        connector_drop_handshaker(connector, handshaker);
         return;
     }
     if (handshaker->answer == HANDSHAKE_EXHAUSTED) {
-        tell_exhausted(link, handshaker);
-        connector_forget(connector, handshaker);
+        report_peer_exhausted(link, handshaker);
+        connector_drop_handshaker(connector, handshaker);
         return;
     }
     const enum handshake_answer answer = handshaker->answer;
-    connector_forget(connector, handshaker);
+    connector_drop_handshaker(connector, handshaker);
     if (!is_dialer)
         return;
     if (answer == HANDSHAKE_REFUSED) {
@@ -366,10 +368,10 @@ on_answered(void *owner, struct handshaker *handshaker)
 }
 
 enum hoop_status
-connector_handshake(struct connector *connector,
-                    int fd,
-                    const struct address *address,
-                    struct handshaker **out_handshaker)
+connector_start_handshake(struct connector *connector,
+                          int fd,
+                          const struct address *address,
+                          struct handshaker **out_handshaker)
 {
     const struct handshaker content = {
         .loop = connector->options.loop,
@@ -403,7 +405,7 @@ connector_handshake(struct connector *connector,
 
 /* Returns whether the peer's own dial has come and has said who it is. */
 static bool
-is_calling(const struct connector *connector, const struct link *link)
+is_peer_dialing(const struct connector *connector, const struct link *link)
 {
     const struct handshaker *handshaker;
 
@@ -418,7 +420,7 @@ is_calling(const struct connector *connector, const struct link *link)
 }
 
 static void
-link_try(void *owner)
+link_dial(void *owner)
 {
     struct link *link = owner;
     struct connector *connector = link->connector;
@@ -434,17 +436,18 @@ link_try(void *owner)
     if (status == HOOP_E_EXHAUSTED && connector_evict(connector))
         status = socket_connect(&member->address, &fd);
     if (status == HOOP_OK)
-        status =
-            connector_handshake(connector, fd, &member->address, &link->dial);
+        status = connector_start_handshake(connector, fd, &member->address,
+                                           &link->dial);
     if (status == HOOP_OK) {
         link->state = LINK_DIALED;
         link->dial->handshake.peer = link->rank;
     } else if (status == HOOP_E_UNAVAILABLE) {
-        link_retry(link, dial_raise(link, status, HANDSHAKER_DIALING), false);
-    } else if (is_calling(connector, link)) {
+        link_retry(link, raise_dial_error(link, status, HANDSHAKER_DIALING),
+                   false);
+    } else if (is_peer_dialing(connector, link)) {
         link_retry(link, status, false);
     } else {
-        link_fall_short(link, status);
+        link_report_own_shortage(link, status);
     }
 }
 
@@ -457,7 +460,7 @@ began_ns(const struct link *link)
 /* Returns the link that has been dialed for longest without an answer, or
  * NULL. */
 static const struct link *
-link_unanswered(const struct connector *connector)
+find_oldest_unanswered(const struct connector *connector)
 {
     const struct link *oldest = NULL;
 
@@ -474,7 +477,7 @@ link_unanswered(const struct connector *connector)
 
 /* Begin the notice about the wait for link. */
 static void
-notice_begin(const struct link *link)
+dial_notice_begin(const struct link *link)
 {
     struct connector *connector = link->connector;
 
@@ -485,26 +488,26 @@ notice_begin(const struct link *link)
 }
 
 static void
-notice_plan(struct connector *connector)
+dial_notice_start_timer(struct connector *connector)
 {
     loop_timer_start(connector->notice_timer,
                      (uint64_t)wait_notice_left_ms(&connector->notice));
 }
 
 static void
-notice_on_timer(void *owner)
+dial_notice_on_timer(void *owner)
 {
     struct connector *connector = owner;
-    const struct link *link = link_unanswered(connector);
+    const struct link *link = find_oldest_unanswered(connector);
     char address[LIMIT_ADDRESS];
     char text[LIMIT_ERROR_TEXT];
 
     if (!link)
         return;
     if (began_ns(link) != connector->notice.began_ns)
-        notice_begin(link);
+        dial_notice_begin(link);
     if (wait_notice_left_ms(&connector->notice) > 0) {
-        notice_plan(connector);
+        dial_notice_start_timer(connector);
         return;
     }
     address_format(&connector->options.roster->members[link->rank].address,
@@ -513,11 +516,11 @@ notice_on_timer(void *owner)
              "connecting to rank %u at %s: nothing answers; a firewall?",
              link->rank, address);
     wait_notice_say(&connector->notice, text);
-    notice_plan(connector);
+    dial_notice_start_timer(connector);
 }
 
 static void
-link_want(void *owner)
+link_request_dial(void *owner)
 {
     struct link *link = owner;
 
@@ -530,10 +533,10 @@ link_want(void *owner)
     link->broke_in_tls = false;
     if (link->connector->notice_timer &&
         !loop_timer_is_started(link->connector->notice_timer)) {
-        notice_begin(link);
-        notice_plan(link->connector);
+        dial_notice_begin(link);
+        dial_notice_start_timer(link->connector);
     }
-    link_try(link);
+    link_dial(link);
 }
 
 void
@@ -541,13 +544,13 @@ connector_dial(struct connector *connector, uint32_t rank)
 {
     struct link *link = &connector->links[rank];
 
-    if (loop_post(connector->options.loop, link_want, link) != HOOP_OK)
+    if (loop_post(connector->options.loop, link_request_dial, link) != HOOP_OK)
         connector->options.on_unreachable(connector->options.owner, rank,
                                           error_text());
 }
 
 static void
-forming_end(void *owner)
+on_forming_end(void *owner)
 {
     struct connector *connector = owner;
     struct handshaker *handshaker;
@@ -558,10 +561,10 @@ forming_end(void *owner)
 }
 
 enum hoop_status
-connector_formed(struct connector *connector)
+connector_end_forming(struct connector *connector)
 {
     const enum hoop_status status =
-        loop_post(connector->options.loop, forming_end, connector);
+        loop_post(connector->options.loop, on_forming_end, connector);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -580,7 +583,7 @@ links_create(struct connector *connector)
         link->connector = connector;
         link->rank = rank;
         const enum hoop_status status = loop_timer_create(
-            connector->options.loop, link_try, link, &link->retry);
+            connector->options.loop, link_dial, link, &link->retry);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -596,7 +599,7 @@ tls_context_make(struct connector *connector,
     uint8_t key[TLS_KEY_BYTES];
 
     enum hoop_status status =
-        handshake_tls_key(options->token, options->roster, key);
+        handshake_derive_tls_key(options->token, options->roster, key);
     if (status != HOOP_OK)
         return error_pass(status);
     const struct tls_files *files = options->tls;
@@ -631,8 +634,8 @@ connector_create(const struct connector_options *options,
     if (status == HOOP_OK)
         status = links_create(connector);
     if (status == HOOP_OK && options->wait_notice_ms > 0)
-        status = loop_timer_create(options->loop, notice_on_timer, connector,
-                                   &connector->notice_timer);
+        status = loop_timer_create(options->loop, dial_notice_on_timer,
+                                   connector, &connector->notice_timer);
     if (status == HOOP_OK && options->listen_fd >= 0)
         status = connector_listen(connector);
     if (status != HOOP_OK) {
@@ -644,7 +647,7 @@ connector_create(const struct connector_options *options,
 }
 
 static struct handshaker *
-find_answer_due(const struct connector *connector)
+find_awaiting_welcome(const struct connector *connector)
 {
     struct handshaker *handshaker;
 
@@ -657,12 +660,12 @@ find_answer_due(const struct connector *connector)
 }
 
 void
-connector_finish(struct connector *connector)
+connector_await_welcomes(struct connector *connector)
 {
     const uint64_t deadline_ns = clock_deadline_ns(FINISH_MS);
     struct handshaker *handshaker;
 
-    while (connector && (handshaker = find_answer_due(connector))) {
+    while (connector && (handshaker = find_awaiting_welcome(connector))) {
         struct pollfd ready = {.fd = handshaker->fd, .events = POLLIN};
 
         if (poll(&ready, 1, clock_left_ms(deadline_ns)) <= 0)
@@ -678,7 +681,8 @@ connector_destroy(struct connector *connector)
         return;
     loop_cancel_posts(connector->options.loop, connector);
     while (!TAILQ_EMPTY(&connector->handshakers))
-        connector_forget(connector, TAILQ_FIRST(&connector->handshakers));
+        connector_drop_handshaker(connector,
+                                  TAILQ_FIRST(&connector->handshakers));
     loop_watch_destroy(connector->listener);
     loop_timer_destroy(connector->accept_pause);
     loop_timer_destroy(connector->notice_timer);

@@ -49,7 +49,7 @@ struct connector_options {
     int listen_fd;               /* borrowed for life; -1: only dial */
     /* Until when the world may form. A peer whose kernel answers has that long
      * to answer itself, if that is later than usual, or until
-     * connector_formed(). 0: the usual time. */
+     * connector_end_forming(). 0: the usual time. */
     uint64_t forming_until_ns;
     /* After how long to say which dial is not answered (base/wait_notice.h);
      * 0: never. */
@@ -92,7 +92,7 @@ connector_create(const struct connector_options *options,
  * connector_destroy() if callbacks may still be called. connector may be NULL.
  * Thread: after the loop has stopped. */
 void
-connector_finish(struct connector *connector);
+connector_await_welcomes(struct connector *connector);
 /* Close what has not been handed over. connector may be NULL. Thread: after
  * the loop has stopped, or on it. */
 void
@@ -112,7 +112,7 @@ connector_dial(struct connector *connector, uint32_t rank);
  * connector_destroy().
  */
 enum hoop_status
-connector_formed(struct connector *connector);
+connector_end_forming(struct connector *connector);
 
 /*
  * Ask for one more connection, number stream, to rank, which is connected and

@@ -49,7 +49,7 @@ enum {
 };
 
 void
-connector_refuse(struct connector *connector,
+connector_reject(struct connector *connector,
                  struct handshaker *handshaker,
                  enum hoop_status status)
 {
@@ -66,13 +66,13 @@ connector_refuse(struct connector *connector,
                           handshaker->n_bytes == 0;
     log_at(is_peers_choice || is_probe ? LOG_DEBUG : LOG_WARNING, "peer",
            "refused a connection from %s: %s", address, error_text());
-    connector_forget(connector, handshaker);
+    connector_drop_handshaker(connector, handshaker);
 }
 
 /* Hashes the address without its port; of IPv6 the network, since one host can
  * have every address of it. */
 static unsigned
-bucket_of(const struct handshaker *handshaker)
+source_address_bucket(const struct handshaker *handshaker)
 {
     const struct sockaddr_storage *storage = &handshaker->address.storage;
     const bool is_ipv6 = storage->ss_family == AF_INET6;
@@ -113,7 +113,7 @@ is_of_kind(const struct handshaker *handshaker, const struct kind *kind)
 /* Returns a random connection of kind from the address that has the most of
  * them, or NULL if there is none. */
 static struct handshaker *
-handshaker_pick(struct connector *connector, const struct kind *kind)
+handshaker_pick_victim(struct connector *connector, const struct kind *kind)
 {
     unsigned counts[BUCKETS] = {0};
     unsigned largest = 0;
@@ -122,7 +122,7 @@ handshaker_pick(struct connector *connector, const struct kind *kind)
     TAILQ_FOREACH(handshaker, &connector->handshakers, link)
     {
         if (is_of_kind(handshaker, kind))
-            counts[bucket_of(handshaker)]++;
+            counts[source_address_bucket(handshaker)]++;
     }
     for (unsigned i = 1; i < BUCKETS; i++) {
         if (counts[i] > counts[largest])
@@ -131,15 +131,15 @@ handshaker_pick(struct connector *connector, const struct kind *kind)
     uint64_t n_before = counts[largest] > 0 ? random_below(counts[largest]) : 0;
     TAILQ_FOREACH(handshaker, &connector->handshakers, link)
     {
-        if (is_of_kind(handshaker, kind) && bucket_of(handshaker) == largest &&
-            n_before-- == 0)
+        if (is_of_kind(handshaker, kind) &&
+            source_address_bucket(handshaker) == largest && n_before-- == 0)
             break;
     }
     return handshaker;
 }
 
 static unsigned
-count_known(const struct connector *connector)
+count_identified(const struct connector *connector)
 {
     const struct kind known = {true, CLOCK_NEVER};
     const struct handshaker *handshaker;
@@ -153,7 +153,7 @@ count_known(const struct connector *connector)
 static void
 handshaker_evict(struct connector *connector, struct handshaker *handshaker)
 {
-    connector_refuse(
+    connector_reject(
         connector, handshaker,
         error_raise(HOOP_E_EXHAUSTED,
                     "more than %u connections wait for their handshake",
@@ -165,7 +165,7 @@ connector_evict(struct connector *connector)
 {
     const struct kind silent = {false,
                                 clock_now_ns() - MOMENT_MS * CLOCK_NS_PER_MS};
-    struct handshaker *handshaker = handshaker_pick(connector, &silent);
+    struct handshaker *handshaker = handshaker_pick_victim(connector, &silent);
 
     if (handshaker)
         handshaker_evict(connector, handshaker);
@@ -174,24 +174,24 @@ connector_evict(struct connector *connector)
 
 /* Make room for a newcomer, which has not said anything yet. */
 static void
-make_room(struct connector *connector)
+evict_if_full(struct connector *connector)
 {
     const unsigned n_max = connector->n_accepted_max;
 
     if (connector->n_accepted < n_max)
         return;
     const struct kind kind = {
-        .is_known = count_known(connector) > n_max - n_max / UNKNOWN_PART,
+        .is_known = count_identified(connector) > n_max - n_max / UNKNOWN_PART,
         .until_ns = CLOCK_NEVER,
     };
-    struct handshaker *handshaker = handshaker_pick(connector, &kind);
+    struct handshaker *handshaker = handshaker_pick_victim(connector, &kind);
 
     assert(handshaker);
     handshaker_evict(connector, handshaker);
 }
 
 bool
-connector_refill(struct connector *connector)
+connector_refill_reserve(struct connector *connector)
 {
     if (connector->reserve_fd >= 0 || connector->options.listen_fd < 0)
         return true;
@@ -217,7 +217,7 @@ accept_with_reserve(struct connector *connector,
 
     if (status == HOOP_OK)
         return HOOP_OK;
-    (void)connector_refill(connector);
+    (void)connector_refill_reserve(connector);
     return status == HOOP_E_PENDING ? status
                                     : error_raise(HOOP_E_EXHAUSTED, "%s", text);
 }
@@ -258,8 +258,8 @@ accept_one(struct connector *connector)
     enum hoop_status status = accept_next(connector, &fd, &address, shortage);
     if (status != HOOP_OK)
         return status;
-    make_room(connector);
-    status = connector_handshake(connector, fd, &address, NULL);
+    evict_if_full(connector);
+    status = connector_start_handshake(connector, fd, &address, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
     struct handshaker *handshaker =
@@ -269,7 +269,7 @@ accept_one(struct connector *connector)
 }
 
 static void
-accept_ready(void *owner, enum loop_interest ready)
+on_accept_ready(void *owner, enum loop_interest ready)
 {
     struct connector *connector = owner;
 
@@ -292,18 +292,18 @@ accept_ready(void *owner, enum loop_interest ready)
 }
 
 static void
-accept_pause_over(void *owner)
+on_accept_pause_over(void *owner)
 {
     struct connector *connector = owner;
 
-    (void)connector_refill(connector);
+    (void)connector_refill_reserve(connector);
     loop_watch_set(connector->listener, LOOP_READ);
 }
 
 /* Returns a part of the files that this process may open, so that strangers do
  * not keep it from opening files of its own. */
 static unsigned
-count_max(void)
+handshakes_max(void)
 {
     struct rlimit files;
 
@@ -320,16 +320,17 @@ connector_listen(struct connector *connector)
 {
     const struct connector_options *options = &connector->options;
 
-    connector->n_accepted_max = count_max();
-    enum hoop_status status = loop_timer_create(
-        options->loop, accept_pause_over, connector, &connector->accept_pause);
+    connector->n_accepted_max = handshakes_max();
+    enum hoop_status status =
+        loop_timer_create(options->loop, on_accept_pause_over, connector,
+                          &connector->accept_pause);
     if (status == HOOP_OK)
         status =
-            loop_watch_create(options->loop, options->listen_fd, accept_ready,
-                              connector, &connector->listener);
+            loop_watch_create(options->loop, options->listen_fd,
+                              on_accept_ready, connector, &connector->listener);
     if (status != HOOP_OK)
         return error_pass(status);
-    (void)connector_refill(connector);
+    (void)connector_refill_reserve(connector);
     loop_watch_set(connector->listener, LOOP_READ);
     return HOOP_OK;
 }

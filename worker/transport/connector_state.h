@@ -67,27 +67,28 @@ struct connector {
 };
 
 void
-connector_forget(struct connector *connector, struct handshaker *handshaker);
+connector_drop_handshaker(struct connector *connector,
+                          struct handshaker *handshaker);
 /* The handshake is complete: give the descriptor, and segment unless it is
  * NULL, to the owner's callback. handshaker is destroyed. */
 void
-connector_deliver(struct connector *connector,
-                  struct handshaker *handshaker,
-                  struct segment *segment);
+connector_hand_over(struct connector *connector,
+                    struct handshaker *handshaker,
+                    struct segment *segment);
 /* Take over fd and begin a handshake on it. For our own dial, out_handshaker
  * is not NULL, and the caller sets handshake.peer; for a connection that came,
  * out_handshaker is NULL. */
 enum hoop_status
-connector_handshake(struct connector *connector,
-                    int fd,
-                    const struct address *address,
-                    struct handshaker **out_handshaker);
+connector_start_handshake(struct connector *connector,
+                          int fd,
+                          const struct address *address,
+                          struct handshaker **out_handshaker);
 
 /* Report that one of the two ranks lacks a resource. The link may be tried
  * again later. */
 void
-connector_tell_shortage(struct link *link,
-                        const struct connector_shortage *shortage);
+connector_report_shortage(struct link *link,
+                          const struct connector_shortage *shortage);
 
 /* connector_accept.c */
 
@@ -99,11 +100,11 @@ bool
 connector_evict(struct connector *connector);
 /* Have a descriptor in reserve again. Returns false if none can be had. */
 bool
-connector_refill(struct connector *connector);
+connector_refill_reserve(struct connector *connector);
 /* A handshake that another rank began has failed or was ended. Log why, which
  * is this thread's last error, and destroy it. */
 void
-connector_refuse(struct connector *connector,
+connector_reject(struct connector *connector,
                  struct handshaker *handshaker,
                  enum hoop_status status);
 
@@ -112,18 +113,18 @@ connector_refuse(struct connector *connector,
 /* Returns the answer to a verified peer that wants a connection beside the
  * first. */
 enum handshake_answer
-connector_stream_answer(const struct connector *connector,
+connector_stream_decide(const struct connector *connector,
                         const struct link *link,
                         const struct handshake *handshake);
 /* The handshake of a connection beside the first has ended. */
 void
-connector_stream_answered(struct connector *connector,
-                          struct handshaker *handshaker);
+connector_stream_on_answer(struct connector *connector,
+                           struct handshaker *handshaker);
 /* The dial of a connection beside the first has failed. */
 void
-connector_stream_failed(struct link *link,
-                        unsigned stream,
-                        enum hoop_status status);
+connector_stream_on_failed(struct link *link,
+                           unsigned stream,
+                           enum hoop_status status);
 /* The timer of link has expired: try again. */
 void
 connector_stream_retry(struct link *link);

@@ -17,7 +17,7 @@ enum {
 };
 
 enum handshake_answer
-connector_stream_answer(const struct connector *connector,
+connector_stream_decide(const struct connector *connector,
                         const struct link *link,
                         const struct handshake *handshake)
 {
@@ -29,22 +29,22 @@ connector_stream_answer(const struct connector *connector,
 }
 
 void
-connector_stream_answered(struct connector *connector,
-                          struct handshaker *handshaker)
+connector_stream_on_answer(struct connector *connector,
+                           struct handshaker *handshaker)
 {
     if (handshaker->answer == HANDSHAKE_WELCOME) {
         connector->links[handshaker->handshake.peer].streams |=
             1u << handshaker->handshake.stream;
-        connector_deliver(connector, handshaker, NULL);
+        connector_hand_over(connector, handshaker, NULL);
         return;
     }
     log_debug("peer", "rank %u wants no stream %u", handshaker->handshake.peer,
               handshaker->handshake.stream);
-    connector_forget(connector, handshaker);
+    connector_drop_handshaker(connector, handshaker);
 }
 
 static void
-stream_try(struct link *link, unsigned stream)
+stream_dial(struct link *link, unsigned stream)
 {
     struct connector *connector = link->connector;
     const struct member *member =
@@ -54,11 +54,11 @@ stream_try(struct link *link, unsigned stream)
 
     enum hoop_status status = socket_connect(&member->address, &fd);
     if (status == HOOP_OK)
-        status =
-            connector_handshake(connector, fd, &member->address, &handshaker);
+        status = connector_start_handshake(connector, fd, &member->address,
+                                           &handshaker);
     if (status != HOOP_OK) {
         log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
-        connector_stream_failed(link, stream, status);
+        connector_stream_on_failed(link, stream, status);
         return;
     }
     handshaker->handshake.peer = link->rank;
@@ -66,7 +66,7 @@ stream_try(struct link *link, unsigned stream)
 }
 
 static void
-streams_want(void *owner)
+streams_dial_wanted(void *owner)
 {
     struct link *link = owner;
     const uint32_t wanted =
@@ -75,14 +75,14 @@ streams_want(void *owner)
     link->streams |= wanted;
     for (unsigned i = 1; i <= LIMIT_STREAMS; i++) {
         if (wanted & 1u << i)
-            stream_try(link, i);
+            stream_dial(link, i);
     }
 }
 
 void
-connector_stream_failed(struct link *link,
-                        unsigned stream,
-                        enum hoop_status status)
+connector_stream_on_failed(struct link *link,
+                           unsigned stream,
+                           enum hoop_status status)
 {
     /* Only failures of the network are worth another try. */
     if (status != HOOP_E_UNAVAILABLE && status != HOOP_E_TIMEOUT)
@@ -100,7 +100,7 @@ void
 connector_stream_retry(struct link *link)
 {
     link->stream_retry_ms *= 2;
-    streams_want(link);
+    streams_dial_wanted(link);
 }
 
 void
@@ -111,5 +111,5 @@ connector_dial_stream(struct connector *connector,
     struct link *link = &connector->links[rank];
 
     atomic_fetch_or(&link->streams_wanted, 1u << stream);
-    (void)loop_post(connector->options.loop, streams_want, link);
+    (void)loop_post(connector->options.loop, streams_dial_wanted, link);
 }

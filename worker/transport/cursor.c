@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 size_t
-cursor_bytes(const struct iovec *spans, size_t n_spans)
+iovec_total_bytes(const struct iovec *spans, size_t n_spans)
 {
     size_t n_bytes = 0;
 
@@ -15,7 +15,7 @@ cursor_bytes(const struct iovec *spans, size_t n_spans)
 }
 
 void
-cursor_move(struct cursor *cursor, size_t n_bytes)
+iovec_cursor_advance(struct cursor *cursor, size_t n_bytes)
 {
     n_bytes += cursor->n_skipped;
     while (cursor->n_spans > 0 && n_bytes >= cursor->spans->iov_len) {
@@ -27,10 +27,10 @@ cursor_move(struct cursor *cursor, size_t n_bytes)
 }
 
 size_t
-cursor_take(const struct cursor *cursor,
-            size_t n_bytes,
-            struct iovec *out_spans,
-            size_t n_max)
+iovec_cursor_slice(const struct cursor *cursor,
+                   size_t n_bytes,
+                   struct iovec *out_spans,
+                   size_t n_max)
 {
     size_t n_spans = 0;
     size_t n_skipped = cursor->n_skipped;

@@ -14,18 +14,18 @@ struct cursor {
 
 /* Returns the bytes of all spans together. */
 size_t
-cursor_bytes(const struct iovec *spans, size_t n_spans);
+iovec_total_bytes(const struct iovec *spans, size_t n_spans);
 
 /* Move forward by n_bytes, which have been handled. */
 void
-cursor_move(struct cursor *cursor, size_t n_bytes);
+iovec_cursor_advance(struct cursor *cursor, size_t n_bytes);
 
 /* Write the next n_bytes as at most n_max spans, and return the number of
  * spans. Fewer bytes are covered if n_max spans do not hold them. */
 size_t
-cursor_take(const struct cursor *cursor,
-            size_t n_bytes,
-            struct iovec *out_spans,
-            size_t n_max);
+iovec_cursor_slice(const struct cursor *cursor,
+                   size_t n_bytes,
+                   struct iovec *out_spans,
+                   size_t n_max);
 
 #endif

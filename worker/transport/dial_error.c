@@ -46,7 +46,7 @@ static const struct {
 
 /* Returns NULL if there is no advice. */
 static const char *
-advice_find(enum place place, const struct dial_failure *failure)
+dial_failure_advice(enum place place, const struct dial_failure *failure)
 {
     for (size_t i = 0; i < COUNT_OF(advices); i++) {
         const int error = advices[i].error;
@@ -63,7 +63,7 @@ advice_find(enum place place, const struct dial_failure *failure)
 
 /* Returns the reason without the address that precedes the kernel's text. */
 static const char *
-reason_of(const struct dial_failure *failure)
+dial_failure_reason(const struct dial_failure *failure)
 {
     const char *colon = strrchr(failure->why, ':');
 
@@ -96,8 +96,9 @@ dial_error_raise(const struct roster *roster,
     const char *advice =
         failure->was_connected
             ? NULL
-            : advice_find(is_same_host ? PLACE_HERE : PLACE_REMOTE, failure);
-    snprintf(reason, sizeof(reason), "%s", reason_of(failure));
+            : dial_failure_advice(is_same_host ? PLACE_HERE : PLACE_REMOTE,
+                                  failure);
+    snprintf(reason, sizeof(reason), "%s", dial_failure_reason(failure));
     return error_raise(failure->status,
                        "no connection to %s, advertised by rank %u: %s%s%s",
                        address, failure->rank, reason, advice ? "; " : "",

@@ -18,7 +18,7 @@ enum {
 };
 
 static struct fault_event
-event_of(const struct send_request *flow)
+fault_event_of(const struct send_request *flow)
 {
     return (struct fault_event){
         .point = FAULT_AT_SEND,
@@ -31,7 +31,7 @@ event_of(const struct send_request *flow)
 bool
 peer_is_fault_due(struct peer *peer, const struct send_request *flow)
 {
-    const struct fault_event event = event_of(flow);
+    const struct fault_event event = fault_event_of(flow);
 
     return peer->n_frames > 0 &&
            faults_are_due(peer->transport->faults, flow->label->faults, &event);
@@ -40,13 +40,13 @@ peer_is_fault_due(struct peer *peer, const struct send_request *flow)
 /* Let out own a copy of its payload, to be changed. Returns false if there is
  * no payload or no memory. */
 static bool
-own_payload(struct send_frame *out)
+frame_own_payload(struct outbound_frame *out)
 {
     const uint8_t *bytes = out->payload;
 
     if (out->n_stored == 0 || bytes == out->owned)
         return out->n_stored > 0;
-    if (!send_frame_room(out, out->n_stored))
+    if (!outbound_frame_ensure_room(out, out->n_stored))
         return false;
     memcpy(out->owned, bytes, out->n_stored);
     out->payload = out->owned;
@@ -54,34 +54,36 @@ own_payload(struct send_frame *out)
 }
 
 static void
-corrupt(struct send_frame *out, uint64_t bit)
+frame_corrupt_bit(struct outbound_frame *out, uint64_t bit)
 {
     const uint8_t mask = (uint8_t)(1u << bit % 8);
 
     if (bit < HEADER_BITS)
         out->header[bit / 8] ^= mask;
-    else if (own_payload(out))
+    else if (frame_own_payload(out))
         out->owned[(bit - HEADER_BITS) / 8 % out->n_stored] ^= mask;
 }
 
 /* Drop the frame as if the kernel had taken it. */
 static void
-drop(struct peer *peer, struct send_frame *out, struct send_request *flow)
+frame_drop(struct peer *peer,
+           struct outbound_frame *out,
+           struct send_request *flow)
 {
     const struct transport *transport = peer->transport;
     const size_t n_raw = out->n_raw;
 
     peer->n_frames--;
     out->flow = NULL;
-    peer_touch(peer);
+    peer_mark_dirty(peer);
     flow->handed += n_raw;
     transport->events->on_bytes_sent(transport->owner, flow, n_raw);
 }
 
 /* End the stream in the middle of the frame, which is the only one. */
 static void
-truncate_frame(struct peer *peer,
-               struct send_frame *out,
+frame_truncate(struct peer *peer,
+               struct outbound_frame *out,
                struct send_request *flow)
 {
     const size_t n_half = out->n_stored / 2;
@@ -96,13 +98,13 @@ truncate_frame(struct peer *peer,
     else
         (void)!sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     shutdown(peer->fd, SHUT_WR);
-    drop(peer, out, flow);
+    frame_drop(peer, out, flow);
 }
 
 /* A duplicate takes room of the window twice, and the receiver returns it
  * twice. */
 static void
-charge_again(struct peer *peer, const struct send_frame *out)
+charge_duplicate(struct peer *peer, const struct outbound_frame *out)
 {
     const uint64_t n_taken = LIMIT_FRAME_HEADER + out->n_stored;
     struct frame frame;
@@ -113,9 +115,9 @@ charge_again(struct peer *peer, const struct send_frame *out)
 }
 
 static void
-duplicate(struct peer *peer, struct send_frame *out)
+frame_duplicate(struct peer *peer, struct outbound_frame *out)
 {
-    struct send_frame *copy = peer_frame(peer, peer->n_frames);
+    struct outbound_frame *copy = peer_queued_frame(peer, peer->n_frames);
 
     memcpy(copy->header, out->header, sizeof(copy->header));
     copy->n_stored = out->n_stored;
@@ -123,18 +125,18 @@ duplicate(struct peer *peer, struct send_frame *out)
     copy->n_raw = 0;
     copy->flow = NULL;
     copy->payload = copy->owned;
-    if (out->n_stored > 0 && !send_frame_room(copy, out->n_stored))
+    if (out->n_stored > 0 && !outbound_frame_ensure_room(copy, out->n_stored))
         return;
     copy->payload = copy->owned;
     if (out->n_stored > 0)
         memcpy(copy->owned, out->payload, out->n_stored);
     peer->n_frames++;
-    charge_again(peer, out);
+    charge_duplicate(peer, out);
 }
 
 /* The kernel sends RST, and reports the reset on this side, too. */
 static void
-reset(const struct peer *peer)
+connection_reset(const struct peer *peer)
 {
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
 
@@ -142,7 +144,7 @@ reset(const struct peer *peer)
 }
 
 static void
-unplug(struct peer *peer)
+connection_unplug(struct peer *peer)
 {
     peer->is_unplugged = true;
     peer->is_watched = false;
@@ -151,34 +153,34 @@ unplug(struct peer *peer)
 
 void
 peer_inject_fault(struct peer *peer,
-                  struct send_frame *out,
+                  struct outbound_frame *out,
                   struct send_request *flow)
 {
-    const struct fault_event event = event_of(flow);
+    const struct fault_event event = fault_event_of(flow);
     const struct fault_effect effect =
         faults_trigger(peer->transport->faults, flow->label->faults, &event);
 
     switch (effect.action) {
     case FAULT_RESET:
-        reset(peer);
+        connection_reset(peer);
         return;
     case FAULT_HALF_CLOSE:
         shutdown(peer->fd, SHUT_WR);
         return;
     case FAULT_DROP:
-        drop(peer, out, flow);
+        frame_drop(peer, out, flow);
         return;
     case FAULT_CORRUPT:
-        corrupt(out, effect.amount);
+        frame_corrupt_bit(out, effect.amount);
         return;
     case FAULT_TRUNCATE:
-        truncate_frame(peer, out, flow);
+        frame_truncate(peer, out, flow);
         return;
     case FAULT_DUPLICATE:
-        duplicate(peer, out);
+        frame_duplicate(peer, out);
         return;
     case FAULT_UNPLUG:
-        unplug(peer);
+        connection_unplug(peer);
         return;
     case FAULT_NOTHING:
     case FAULT_KILL:

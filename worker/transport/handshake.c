@@ -42,14 +42,14 @@ static const char proof_letters[] = "HOOPPROF";
 static const char welcome_letters[] = "HOOPWELC";
 
 static void
-put(uint8_t *at, uint64_t value, unsigned n_bytes)
+put_le(uint8_t *at, uint64_t value, unsigned n_bytes)
 {
     for (unsigned i = 0; i < n_bytes; i++)
         at[i] = (uint8_t)(value >> (8 * i));
 }
 
 static uint64_t
-get(const uint8_t *at, unsigned n_bytes)
+get_le(const uint8_t *at, unsigned n_bytes)
 {
     uint64_t value = 0;
 
@@ -59,7 +59,7 @@ get(const uint8_t *at, unsigned n_bytes)
 }
 
 static void
-begin(uint8_t out[HANDSHAKE_BYTES], const char *letters)
+message_init(uint8_t out[HANDSHAKE_BYTES], const char *letters)
 {
     memset(out, 0, HANDSHAKE_BYTES);
     memcpy(out, letters, LETTERS);
@@ -67,17 +67,17 @@ begin(uint8_t out[HANDSHAKE_BYTES], const char *letters)
 
 /* Returns whether in begins like a record of a TLS handshake or alert. */
 static bool
-is_tls(const uint8_t in[HANDSHAKE_BYTES])
+is_tls_record(const uint8_t in[HANDSHAKE_BYTES])
 {
     return (in[0] == 0x15 || in[0] == 0x16) && in[1] == 3;
 }
 
 static enum hoop_status
-check_letters(const uint8_t in[HANDSHAKE_BYTES], const char *letters)
+check_magic(const uint8_t in[HANDSHAKE_BYTES], const char *letters)
 {
     if (memcmp(in, letters, LETTERS) == 0)
         return HOOP_OK;
-    if (is_tls(in))
+    if (is_tls_record(in))
         return error_raise(HOOP_E_DATA_LOSS,
                            "the other side speaks TLS and this rank does not: "
                            "HOOP_TLS must be alike on all ranks");
@@ -86,10 +86,10 @@ check_letters(const uint8_t in[HANDSHAKE_BYTES], const char *letters)
 }
 
 static enum hoop_status
-key_make(const char *token,
-         const struct roster *roster,
-         const char *purpose,
-         uint8_t out_key[HMAC_BYTES])
+peer_key_derive(const char *token,
+                const struct roster *roster,
+                const char *purpose,
+                uint8_t out_key[HMAC_BYTES])
 {
     uint8_t epoch[8];
     const struct hmac_span parts[] = {
@@ -98,7 +98,7 @@ key_make(const char *token,
         {roster->job, strlen(roster->job)},
     };
 
-    put(epoch, roster->epoch, sizeof(epoch));
+    put_le(epoch, roster->epoch, sizeof(epoch));
     return hmac_sha256((struct hmac_span){token, strlen(token)}, parts,
                        COUNT_OF(parts), out_key);
 }
@@ -108,22 +108,22 @@ handshake_key_init(struct handshake_key *key,
                    const char *token,
                    const struct roster *roster)
 {
-    return key_make(token, roster, "hoop peer key 1", key->bytes);
+    return peer_key_derive(token, roster, "hoop peer key 1", key->bytes);
 }
 
 enum hoop_status
-handshake_tls_key(const char *token,
-                  const struct roster *roster,
-                  uint8_t out_key[TLS_KEY_BYTES])
+handshake_derive_tls_key(const char *token,
+                         const struct roster *roster,
+                         uint8_t out_key[TLS_KEY_BYTES])
 {
-    return key_make(token, roster, "hoop peer TLS 1", out_key);
+    return peer_key_derive(token, roster, "hoop peer TLS 1", out_key);
 }
 
 void
-handshake_identity(const struct roster *roster,
-                   uint32_t from,
-                   uint32_t to,
-                   char out_text[LIMIT_NAME])
+handshake_format_identity(const struct roster *roster,
+                          uint32_t from,
+                          uint32_t to,
+                          char out_text[LIMIT_NAME])
 {
     snprintf(out_text, LIMIT_NAME, "hoop 1 epoch %" PRIu64 " rank %u to %u",
              roster->epoch, from, to);
@@ -134,10 +134,10 @@ _Static_assert(AT_OFFER + HANDSHAKE_OFFER == HANDSHAKE_BYTES, "the rest");
 /* Sign message. Its eight letters say its role and are signed, too, so that a
  * PROOF cannot serve as a WELCOME. */
 static enum hoop_status
-sign(const struct handshake *handshake,
-     const uint8_t message[HANDSHAKE_BYTES],
-     uint8_t answer,
-     uint8_t out_mac[HMAC_BYTES])
+message_sign(const struct handshake *handshake,
+             const uint8_t message[HANDSHAKE_BYTES],
+             uint8_t answer,
+             uint8_t out_mac[HMAC_BYTES])
 {
     const struct hmac_span parts[] = {
         {message, LETTERS},
@@ -157,10 +157,10 @@ put_identity(const struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
 {
     const struct roster *roster = handshake->roster;
 
-    put(out + AT_VERSION, FRAME_VERSION, 2);
-    put(out + AT_FROM, roster->rank, 4);
-    put(out + AT_EPOCH, roster->epoch, 8);
-    put(out + AT_INCARNATION, roster->members[roster->rank].incarnation, 8);
+    put_le(out + AT_VERSION, FRAME_VERSION, 2);
+    put_le(out + AT_FROM, roster->rank, 4);
+    put_le(out + AT_EPOCH, roster->epoch, 8);
+    put_le(out + AT_INCARNATION, roster->members[roster->rank].incarnation, 8);
     return random_fill(out + AT_NONCE, HANDSHAKE_NONCE);
 }
 
@@ -168,9 +168,9 @@ put_identity(const struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
 static enum hoop_status
 check_identity(const struct roster *roster, const uint8_t in[HANDSHAKE_BYTES])
 {
-    const uint64_t version = get(in + AT_VERSION, 2);
-    const uint64_t epoch = get(in + AT_EPOCH, 8);
-    const uint64_t from = get(in + AT_FROM, 4);
+    const uint64_t version = get_le(in + AT_VERSION, 2);
+    const uint64_t epoch = get_le(in + AT_EPOCH, 8);
+    const uint64_t from = get_le(in + AT_FROM, 4);
 
     if (version != FRAME_VERSION)
         return error_raise(HOOP_E_PRECONDITION,
@@ -193,7 +193,7 @@ check_identity(const struct roster *roster, const uint8_t in[HANDSHAKE_BYTES])
                            "the peer says it is rank %" PRIu64
                            ", which is this rank itself",
                            from);
-    if (get(in + AT_INCARNATION, 8) != roster->members[from].incarnation)
+    if (get_le(in + AT_INCARNATION, 8) != roster->members[from].incarnation)
         return error_raise(HOOP_E_PRECONDITION,
                            "the peer is another incarnation of rank %" PRIu64,
                            from);
@@ -201,11 +201,11 @@ check_identity(const struct roster *roster, const uint8_t in[HANDSHAKE_BYTES])
 }
 
 enum hoop_status
-handshake_hello(struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
+handshake_write_hello(struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
 {
-    begin(handshake->hello, hello_letters);
-    put(handshake->hello + AT_TO, handshake->peer, 4);
-    put(handshake->hello + AT_STREAM, handshake->stream, 1);
+    message_init(handshake->hello, hello_letters);
+    put_le(handshake->hello + AT_TO, handshake->peer, 4);
+    put_le(handshake->hello + AT_STREAM, handshake->stream, 1);
     const enum hoop_status status = put_identity(handshake, handshake->hello);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -214,38 +214,38 @@ handshake_hello(struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
 }
 
 enum hoop_status
-handshake_prove(struct handshake *handshake,
-                const uint8_t in[HANDSHAKE_BYTES],
-                uint8_t out[HANDSHAKE_BYTES])
+handshake_write_proof(struct handshake *handshake,
+                      const uint8_t in[HANDSHAKE_BYTES],
+                      uint8_t out[HANDSHAKE_BYTES])
 {
-    enum hoop_status status = check_letters(in, challenge_letters);
+    enum hoop_status status = check_magic(in, challenge_letters);
 
     if (status != HOOP_OK)
         return error_pass(status);
     status = check_identity(handshake->roster, in);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (get(in + AT_FROM, 4) != handshake->peer)
+    if (get_le(in + AT_FROM, 4) != handshake->peer)
         return error_raise(HOOP_E_PRECONDITION,
                            "rank %" PRIu64 " answers where rank %u was called",
-                           get(in + AT_FROM, 4), handshake->peer);
+                           get_le(in + AT_FROM, 4), handshake->peer);
     memcpy(handshake->challenge, in, HANDSHAKE_BYTES);
-    begin(out, proof_letters);
+    message_init(out, proof_letters);
     memcpy(out + AT_OFFER, handshake->offer, HANDSHAKE_OFFER);
-    return sign(handshake, out, 0, out + AT_MAC);
+    return message_sign(handshake, out, 0, out + AT_MAC);
 }
 
 enum hoop_status
-handshake_finish(struct handshake *handshake,
-                 const uint8_t in[HANDSHAKE_BYTES],
-                 enum handshake_answer *out_answer)
+handshake_verify_welcome(struct handshake *handshake,
+                         const uint8_t in[HANDSHAKE_BYTES],
+                         enum handshake_answer *out_answer)
 {
     uint8_t mac[HMAC_BYTES];
 
-    enum hoop_status status = check_letters(in, welcome_letters);
+    enum hoop_status status = check_magic(in, welcome_letters);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = sign(handshake, in, in[AT_ANSWER], mac);
+    status = message_sign(handshake, in, in[AT_ANSWER], mac);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!hmac_equal(mac, in + AT_MAC))
@@ -261,15 +261,15 @@ handshake_finish(struct handshake *handshake,
 }
 
 enum hoop_status
-handshake_challenge(struct handshake *handshake,
-                    const uint8_t in[HANDSHAKE_BYTES],
-                    uint8_t out[HANDSHAKE_BYTES])
+handshake_write_challenge(struct handshake *handshake,
+                          const uint8_t in[HANDSHAKE_BYTES],
+                          uint8_t out[HANDSHAKE_BYTES])
 {
-    enum hoop_status status = check_letters(in, hello_letters);
+    enum hoop_status status = check_magic(in, hello_letters);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    begin(handshake->challenge, challenge_letters);
+    message_init(handshake->challenge, challenge_letters);
     status = put_identity(handshake, handshake->challenge);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -278,30 +278,31 @@ handshake_challenge(struct handshake *handshake,
     status = check_identity(handshake->roster, in);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (get(in + AT_TO, 4) != handshake->roster->rank)
+    if (get_le(in + AT_TO, 4) != handshake->roster->rank)
         return error_raise(HOOP_E_PRECONDITION,
                            "the peer calls rank %" PRIu64
                            ", but this is rank %u",
-                           get(in + AT_TO, 4), handshake->roster->rank);
+                           get_le(in + AT_TO, 4), handshake->roster->rank);
     if (in[AT_STREAM] > LIMIT_STREAMS)
         return error_raise(HOOP_E_PRECONDITION,
                            "the peer has a connection number %u, of at most %d",
                            in[AT_STREAM], LIMIT_STREAMS);
     memcpy(handshake->hello, in, HANDSHAKE_BYTES);
-    handshake->peer = (uint32_t)get(in + AT_FROM, 4);
+    handshake->peer = (uint32_t)get_le(in + AT_FROM, 4);
     handshake->stream = in[AT_STREAM];
     return HOOP_OK;
 }
 
 enum hoop_status
-handshake_verify(struct handshake *handshake, const uint8_t in[HANDSHAKE_BYTES])
+handshake_verify_proof(struct handshake *handshake,
+                       const uint8_t in[HANDSHAKE_BYTES])
 {
     uint8_t mac[HMAC_BYTES];
 
-    enum hoop_status status = check_letters(in, proof_letters);
+    enum hoop_status status = check_magic(in, proof_letters);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = sign(handshake, in, 0, mac);
+    status = message_sign(handshake, in, 0, mac);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!hmac_equal(mac, in + AT_MAC))
@@ -318,8 +319,8 @@ handshake_answer(const struct handshake *handshake,
                  enum handshake_answer answer,
                  uint8_t out[HANDSHAKE_BYTES])
 {
-    begin(out, welcome_letters);
+    message_init(out, welcome_letters);
     out[AT_ANSWER] = (uint8_t)answer;
     memcpy(out + AT_OFFER, handshake->offer, HANDSHAKE_OFFER);
-    return sign(handshake, out, (uint8_t)answer, out + AT_MAC);
+    return message_sign(handshake, out, (uint8_t)answer, out + AT_MAC);
 }

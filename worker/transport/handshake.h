@@ -61,17 +61,17 @@ handshake_key_init(struct handshake_key *key,
                    const struct roster *roster);
 
 enum hoop_status
-handshake_tls_key(const char *token,
-                  const struct roster *roster,
-                  uint8_t out_key[TLS_KEY_BYTES]);
+handshake_derive_tls_key(const char *token,
+                         const struct roster *roster,
+                         uint8_t out_key[TLS_KEY_BYTES]);
 
 /* Write the text by which a dialer, from, identifies itself to the acceptor,
  * to; the key of their TLS is made of it. */
 void
-handshake_identity(const struct roster *roster,
-                   uint32_t from,
-                   uint32_t to,
-                   char out_text[LIMIT_NAME]);
+handshake_format_identity(const struct roster *roster,
+                          uint32_t from,
+                          uint32_t to,
+                          char out_text[LIMIT_NAME]);
 
 struct handshake {
     const struct handshake_key *key; /* borrowed */
@@ -87,32 +87,33 @@ struct handshake {
 
 /* The dialer's side. Write the HELLO. */
 enum hoop_status
-handshake_hello(struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES]);
+handshake_write_hello(struct handshake *handshake,
+                      uint8_t out[HANDSHAKE_BYTES]);
 /* Check the CHALLENGE in, and write the PROOF. Handle: HOOP_E_DATA_LOSS (the
  * other side is no peer of hoop), HOOP_E_PRECONDITION (another version, epoch,
  * rank or incarnation; the text names it). */
 enum hoop_status
-handshake_prove(struct handshake *handshake,
-                const uint8_t in[HANDSHAKE_BYTES],
-                uint8_t out[HANDSHAKE_BYTES]);
+handshake_write_proof(struct handshake *handshake,
+                      const uint8_t in[HANDSHAKE_BYTES],
+                      uint8_t out[HANDSHAKE_BYTES]);
 /* Check the WELCOME in. Handle: HOOP_E_UNAUTHENTICATED, HOOP_E_DATA_LOSS. */
 enum hoop_status
-handshake_finish(struct handshake *handshake,
-                 const uint8_t in[HANDSHAKE_BYTES],
-                 enum handshake_answer *out_answer);
+handshake_verify_welcome(struct handshake *handshake,
+                         const uint8_t in[HANDSHAKE_BYTES],
+                         enum handshake_answer *out_answer);
 
 /* The acceptor's side. Check the HELLO in, and write the CHALLENGE. Handle: as
- * handshake_prove(). With HOOP_E_PRECONDITION (version, epoch, ranks or
+ * handshake_write_proof(). With HOOP_E_PRECONDITION (version, epoch, ranks or
  * incarnation) out is an answer to send all the same. */
 enum hoop_status
-handshake_challenge(struct handshake *handshake,
-                    const uint8_t in[HANDSHAKE_BYTES],
-                    uint8_t out[HANDSHAKE_BYTES]);
+handshake_write_challenge(struct handshake *handshake,
+                          const uint8_t in[HANDSHAKE_BYTES],
+                          uint8_t out[HANDSHAKE_BYTES]);
 /* Check the PROOF in. HOOP_OK: the peer is who it says; handshake->peer is its
  * rank. Handle: HOOP_E_UNAUTHENTICATED, HOOP_E_DATA_LOSS. */
 enum hoop_status
-handshake_verify(struct handshake *handshake,
-                 const uint8_t in[HANDSHAKE_BYTES]);
+handshake_verify_proof(struct handshake *handshake,
+                       const uint8_t in[HANDSHAKE_BYTES]);
 enum hoop_status
 handshake_answer(const struct handshake *handshake,
                  enum handshake_answer answer,

@@ -64,7 +64,7 @@ handshaker_fail(struct handshaker *handshaker, enum hoop_status status)
 }
 
 static void
-handshaker_expired(void *owner)
+handshaker_on_timeout(void *owner)
 {
     struct handshaker *handshaker = owner;
     const uint64_t n_ms =
@@ -101,7 +101,8 @@ handshaker_shorten_timeout(struct handshaker *handshaker)
 }
 
 static void
-handshaker_send(struct handshaker *handshaker, enum handshaker_state state)
+handshaker_start_send(struct handshaker *handshaker,
+                      enum handshaker_state state)
 {
     handshaker->state = state;
     handshaker->n_bytes = 0;
@@ -109,7 +110,8 @@ handshaker_send(struct handshaker *handshaker, enum handshaker_state state)
 }
 
 static void
-handshaker_receive(struct handshaker *handshaker, enum handshaker_state state)
+handshaker_start_receive(struct handshaker *handshaker,
+                         enum handshaker_state state)
 {
     handshaker->state = state;
     handshaker->n_bytes = 0;
@@ -117,11 +119,11 @@ handshaker_receive(struct handshaker *handshaker, enum handshaker_state state)
 }
 
 static void
-receive_hello(struct handshaker *handshaker)
+on_hello(struct handshaker *handshaker)
 {
     uint8_t challenge[HANDSHAKE_BYTES];
 
-    handshaker->hello_status = handshake_challenge(
+    handshaker->hello_status = handshake_write_challenge(
         &handshaker->handshake, handshaker->message, challenge);
     if (handshaker->hello_status == HOOP_OK &&
         tls_upgrade_check_identity(handshaker) != HOOP_OK)
@@ -134,26 +136,26 @@ receive_hello(struct handshaker *handshaker)
     /* A peer that does not belong here learns who we are, and no more. */
     snprintf(handshaker->why, sizeof(handshaker->why), "%s", error_text());
     memcpy(handshaker->message, challenge, HANDSHAKE_BYTES);
-    handshaker_send(handshaker, HANDSHAKER_SEND_CHALLENGE);
+    handshaker_start_send(handshaker, HANDSHAKER_SEND_CHALLENGE);
 }
 
 static void
-receive_challenge(struct handshaker *handshaker)
+on_challenge(struct handshaker *handshaker)
 {
     uint8_t proof[HANDSHAKE_BYTES];
 
     if (handshaker->handshake.stream == 0)
         shm_negotiation_offer(&handshaker->shm_negotiation,
                               &handshaker->handshake);
-    const enum hoop_status status =
-        handshake_prove(&handshaker->handshake, handshaker->message, proof);
+    const enum hoop_status status = handshake_write_proof(
+        &handshaker->handshake, handshaker->message, proof);
 
     if (status != HOOP_OK) {
         handshaker_fail(handshaker, status);
         return;
     }
     memcpy(handshaker->message, proof, HANDSHAKE_BYTES);
-    handshaker_send(handshaker, HANDSHAKER_SEND_PROOF);
+    handshaker_start_send(handshaker, HANDSHAKER_SEND_PROOF);
 }
 
 /* Decide what to answer the verified peer. */
@@ -178,7 +180,7 @@ choose_answer(struct handshaker *handshaker)
 /* Returns whether the other side has given up this connection, and with it
  * what it offered. */
 static bool
-has_hung_up(const struct handshaker *handshaker)
+has_peer_closed(const struct handshaker *handshaker)
 {
     uint8_t byte;
     const ssize_t n = recv(handshaker->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -187,15 +189,16 @@ has_hung_up(const struct handshaker *handshaker)
 }
 
 static void
-receive_proof(struct handshaker *handshaker)
+on_proof(struct handshaker *handshaker)
 {
     enum hoop_status status =
-        handshake_verify(&handshaker->handshake, handshaker->message);
+        handshake_verify_proof(&handshaker->handshake, handshaker->message);
 
     if (status == HOOP_OK) {
         choose_answer(handshaker);
         status =
-            handshaker->answer == HANDSHAKE_NO_SHM && has_hung_up(handshaker)
+            handshaker->answer == HANDSHAKE_NO_SHM &&
+                    has_peer_closed(handshaker)
                 ? error_raise(HOOP_E_UNAVAILABLE,
                               "connection closed during the handshake")
                 : handshake_answer(&handshaker->handshake, handshaker->answer,
@@ -204,13 +207,13 @@ receive_proof(struct handshaker *handshaker)
     if (status != HOOP_OK)
         handshaker_fail(handshaker, status);
     else
-        handshaker_send(handshaker, HANDSHAKER_SEND_WELCOME);
+        handshaker_start_send(handshaker, HANDSHAKER_SEND_WELCOME);
 }
 
 static void
-receive_welcome(struct handshaker *handshaker)
+on_welcome(struct handshaker *handshaker)
 {
-    const enum hoop_status status = handshake_finish(
+    const enum hoop_status status = handshake_verify_welcome(
         &handshaker->handshake, handshaker->message, &handshaker->answer);
 
     if (status != HOOP_OK) {
@@ -224,17 +227,17 @@ receive_welcome(struct handshaker *handshaker)
 }
 
 static void
-challenge_sent(struct handshaker *handshaker)
+on_challenge_sent(struct handshaker *handshaker)
 {
     if (handshaker->hello_status == HOOP_OK)
-        handshaker_receive(handshaker, HANDSHAKER_AWAIT_PROOF);
+        handshaker_start_receive(handshaker, HANDSHAKER_AWAIT_PROOF);
     else
         handshaker_fail(handshaker, error_raise(handshaker->hello_status, "%s",
                                                 handshaker->why));
 }
 
 static void
-message_complete(struct handshaker *handshaker)
+on_message_complete(struct handshaker *handshaker)
 {
     switch (handshaker->state) {
     case HANDSHAKER_DIALING:
@@ -243,25 +246,25 @@ message_complete(struct handshaker *handshaker)
     case HANDSHAKER_SERVER_TLS:
         return;
     case HANDSHAKER_SEND_HELLO:
-        handshaker_receive(handshaker, HANDSHAKER_AWAIT_CHALLENGE);
+        handshaker_start_receive(handshaker, HANDSHAKER_AWAIT_CHALLENGE);
         return;
     case HANDSHAKER_AWAIT_CHALLENGE:
-        receive_challenge(handshaker);
+        on_challenge(handshaker);
         return;
     case HANDSHAKER_SEND_PROOF:
-        handshaker_receive(handshaker, HANDSHAKER_AWAIT_WELCOME);
+        handshaker_start_receive(handshaker, HANDSHAKER_AWAIT_WELCOME);
         return;
     case HANDSHAKER_AWAIT_WELCOME:
-        receive_welcome(handshaker);
+        on_welcome(handshaker);
         return;
     case HANDSHAKER_AWAIT_HELLO:
-        receive_hello(handshaker);
+        on_hello(handshaker);
         return;
     case HANDSHAKER_SEND_CHALLENGE:
-        challenge_sent(handshaker);
+        on_challenge_sent(handshaker);
         return;
     case HANDSHAKER_AWAIT_PROOF:
-        receive_proof(handshaker);
+        on_proof(handshaker);
         return;
     case HANDSHAKER_SEND_WELCOME:
         handshaker->on_answered(handshaker->owner, handshaker);
@@ -270,7 +273,7 @@ message_complete(struct handshaker *handshaker)
 }
 
 static bool
-is_sending(enum handshaker_state state)
+is_sending_state(enum handshaker_state state)
 {
     return state == HANDSHAKER_SEND_HELLO || state == HANDSHAKER_SEND_PROOF ||
            state == HANDSHAKER_SEND_CHALLENGE ||
@@ -282,20 +285,20 @@ static enum hoop_status
 handshaker_start_messages(struct handshaker *handshaker)
 {
     if (!handshaker_is_dialer(handshaker)) {
-        handshaker_receive(handshaker, HANDSHAKER_AWAIT_HELLO);
+        handshaker_start_receive(handshaker, HANDSHAKER_AWAIT_HELLO);
         return HOOP_OK;
     }
     const enum hoop_status status =
-        handshake_hello(&handshaker->handshake, handshaker->message);
+        handshake_write_hello(&handshaker->handshake, handshaker->message);
     if (status != HOOP_OK)
         return error_pass(status);
-    handshaker_send(handshaker, HANDSHAKER_SEND_HELLO);
+    handshaker_start_send(handshaker, HANDSHAKER_SEND_HELLO);
     return HOOP_OK;
 }
 
 /* Take a step that precedes the messages. */
 static enum hoop_status
-handshaker_begin(struct handshaker *handshaker)
+handshaker_progress_connect(struct handshaker *handshaker)
 {
     enum hoop_status status = HOOP_OK;
 
@@ -312,7 +315,7 @@ handshaker_begin(struct handshaker *handshaker)
 }
 
 static bool
-is_beginning(enum handshaker_state state)
+is_before_messages(enum handshaker_state state)
 {
     return state == HANDSHAKER_DIALING || state == HANDSHAKER_CLIENT_TLS ||
            state == HANDSHAKER_AWAIT_FIRST || state == HANDSHAKER_SERVER_TLS;
@@ -321,11 +324,11 @@ is_beginning(enum handshaker_state state)
 /* Never read a byte more than the message: what follows the handshake belongs
  * to the transport. */
 static ssize_t
-message_move(struct handshaker *handshaker)
+message_transfer(struct handshaker *handshaker)
 {
     const struct iovec rest = {handshaker->message + handshaker->n_bytes,
                                HANDSHAKE_BYTES - handshaker->n_bytes};
-    const bool is_out = is_sending(handshaker->state);
+    const bool is_out = is_sending_state(handshaker->state);
 
     if (handshaker->tls)
         return is_out ? tls_send(handshaker->tls, &rest, 1)
@@ -337,7 +340,7 @@ message_move(struct handshaker *handshaker)
 }
 
 static void
-message_fail(struct handshaker *handshaker, ssize_t n)
+handshaker_fail_io(struct handshaker *handshaker, ssize_t n)
 {
     const char *why = n == 0 ? "connection closed" : strerror(errno);
 
@@ -351,7 +354,7 @@ message_fail(struct handshaker *handshaker, ssize_t n)
 }
 
 static bool
-begins_with(const struct handshaker *handshaker, const char letters[8])
+message_starts_with(const struct handshaker *handshaker, const char letters[8])
 {
     const size_t n = handshaker->n_bytes < 8 ? handshaker->n_bytes : 8;
 
@@ -361,42 +364,42 @@ begins_with(const struct handshaker *handshaker, const char letters[8])
 void
 handshaker_progress(struct handshaker *handshaker)
 {
-    if (is_beginning(handshaker->state)) {
-        const enum hoop_status status = handshaker_begin(handshaker);
+    if (is_before_messages(handshaker->state)) {
+        const enum hoop_status status = handshaker_progress_connect(handshaker);
 
         if (status != HOOP_OK && status != HOOP_E_PENDING)
             handshaker_fail(handshaker, status);
         return;
     }
-    const ssize_t n = message_move(handshaker);
+    const ssize_t n = message_transfer(handshaker);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n < 0 || (n == 0 && handshaker->n_bytes < HANDSHAKE_BYTES)) {
-        message_fail(handshaker, n);
+        handshaker_fail_io(handshaker, n);
         return;
     }
     handshaker->n_bytes += (size_t)n;
     /* The first letters identify a stranger, so there is no need to wait for
      * the rest. */
     if (handshaker->state == HANDSHAKER_AWAIT_HELLO &&
-        !begins_with(handshaker, "HOOPHELO")) {
-        receive_hello(handshaker);
+        !message_starts_with(handshaker, "HOOPHELO")) {
+        on_hello(handshaker);
         return;
     }
     if (handshaker->state == HANDSHAKER_AWAIT_CHALLENGE &&
-        !begins_with(handshaker, "HOOPCHAL")) {
-        receive_challenge(handshaker);
+        !message_starts_with(handshaker, "HOOPCHAL")) {
+        on_challenge(handshaker);
         return;
     }
     const bool is_through = !handshaker->tls ||
-                            !is_sending(handshaker->state) ||
+                            !is_sending_state(handshaker->state) ||
                             !tls_has_unsent(handshaker->tls);
     if (handshaker->n_bytes == HANDSHAKE_BYTES && is_through)
-        message_complete(handshaker);
+        on_message_complete(handshaker);
 }
 
 static void
-handshaker_ready(void *owner, enum loop_interest ready)
+handshaker_on_ready(void *owner, enum loop_interest ready)
 {
     (void)ready;
     handshaker_progress(owner);
@@ -406,11 +409,11 @@ static enum hoop_status
 handshaker_open(struct handshaker *handshaker)
 {
     enum hoop_status status =
-        loop_watch_create(handshaker->loop, handshaker->fd, handshaker_ready,
+        loop_watch_create(handshaker->loop, handshaker->fd, handshaker_on_ready,
                           handshaker, &handshaker->watch);
 
     if (status == HOOP_OK)
-        status = loop_timer_create(handshaker->loop, handshaker_expired,
+        status = loop_timer_create(handshaker->loop, handshaker_on_timeout,
                                    handshaker, &handshaker->timer);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -28,16 +28,16 @@ enum {
 };
 
 static uint32_t
-half_of(const void *bytes, size_t n_bytes)
+checksum_half(const void *bytes, size_t n_bytes)
 {
     return (uint32_t)digest_bytes(bytes, n_bytes);
 }
 
 /* The count of a tensor is not encoded, since it follows from its shape. */
 static void
-encode(const struct frame *frame,
-       const struct frame_tensor *tensor,
-       uint8_t out[LIMIT_FRAME_HEADER])
+header_encode(const struct frame *frame,
+              const struct frame_tensor *tensor,
+              uint8_t out[LIMIT_FRAME_HEADER])
 {
     struct frame spared;
 
@@ -55,52 +55,52 @@ encode(const struct frame *frame,
  * lower half is 0 there. The result is never 0, which stands for no
  * checksum. */
 static uint64_t
-checksum_of(const struct frame *frame, const struct frame_tensor *tensor)
+header_checksum(const struct frame *frame, const struct frame_tensor *tensor)
 {
     uint8_t header[LIMIT_FRAME_HEADER];
 
-    encode(frame, tensor, header);
-    const uint32_t half = half_of(header, sizeof(header));
+    header_encode(frame, tensor, header);
+    const uint32_t half = checksum_half(header, sizeof(header));
     return frame->checksum | (half ? half : 1);
 }
 
 /* Returns whether frame may be encoded by its difference from the one
  * before. */
 static bool
-is_regular(const struct peer *peer, const struct frame *frame)
+can_compress_header(const struct peer *peer, const struct frame *frame)
 {
     return !peer->transport->is_summing &&
            (frame->kind == FRAME_COLLECTIVE || frame->kind == FRAME_MESSAGE);
 }
 
 static bool
-is_numbered(const struct frame *frame)
+is_sequenced_frame(const struct frame *frame)
 {
     return frame->kind == FRAME_HEARTBEAT || frame->kind == FRAME_GOODBYE;
 }
 
 void
 peer_header_write(struct peer *peer,
-                  struct send_frame *out,
+                  struct outbound_frame *out,
                   struct frame *frame,
                   const struct frame_tensor *tensor)
 {
-    if (!tensor && is_regular(peer, frame)) {
+    if (!tensor && can_compress_header(peer, frame)) {
         frame_header_cache_encode(&peer->header_cache_out, frame, out->header);
         return;
     }
-    if (is_numbered(frame))
+    if (is_sequenced_frame(frame))
         frame->tag = peer->n_packetized + 1;
     if (peer->transport->is_summing) {
-        frame->checksum = (uint64_t)half_of(out->payload, out->n_stored)
+        frame->checksum = (uint64_t)checksum_half(out->payload, out->n_stored)
                           << HALF_BITS;
-        frame->checksum = checksum_of(frame, tensor);
+        frame->checksum = header_checksum(frame, tensor);
     }
-    encode(frame, tensor, out->header);
+    header_encode(frame, tensor, out->header);
 }
 
 const struct frame_tensor *
-peer_tensor(const struct peer *peer)
+peer_frame_tensor(const struct peer *peer)
 {
     return frame_is_tensor(&peer->frame) ? &peer->tensor : NULL;
 }
@@ -109,7 +109,7 @@ peer_tensor(const struct peer *peer)
  * elements of the frame's dtype. A tensor of an unknown dtype is not checked;
  * it will fit no receive. */
 static enum hoop_status
-tensor_read(struct peer *peer, const uint8_t *header)
+frame_tensor_decode(struct peer *peer, const uint8_t *header)
 {
     const size_t size = dtype_size((enum hoop_dtype)peer->frame.call.dtype);
     size_t count;
@@ -163,13 +163,13 @@ peer_raise_corruption(const struct peer *peer, const char *what)
 /* Check that all frames sent before this one have come. A frame that came
  * twice shows by its offset, or its operation, that it is one too many. */
 static enum hoop_status
-check_number(struct peer *peer)
+check_frame_sequence(struct peer *peer)
 {
     const uint64_t n_begun = peer->n_begun;
     const uint64_t n_sent = peer->frame.tag;
     char way[WAY_TEXT_MAX];
 
-    if (!is_numbered(&peer->frame) || n_sent == 0)
+    if (!is_sequenced_frame(&peer->frame) || n_sent == 0)
         return HOOP_OK;
     peer->n_begun = n_sent;
     if (n_begun >= n_sent)
@@ -183,7 +183,7 @@ check_number(struct peer *peer)
 }
 
 static enum hoop_status
-check_header(struct peer *peer)
+check_header_checksum(struct peer *peer)
 {
     struct frame frame = peer->frame;
 
@@ -195,13 +195,14 @@ check_header(struct peer *peer)
                            "ranks of a job must have the same",
                            peer->transport->roster->rank);
     frame.checksum &= (uint64_t)UINT32_MAX << HALF_BITS;
-    if (checksum_of(&frame, peer_tensor(peer)) == peer->frame.checksum)
+    if (header_checksum(&frame, peer_frame_tensor(peer)) ==
+        peer->frame.checksum)
         return HOOP_OK;
     return peer_raise_corruption(peer, "the checksum of a header");
 }
 
 enum hoop_status
-peer_check_payload(const struct peer *peer)
+peer_check_payload_checksum(const struct peer *peer)
 {
     const uint8_t *payload = NULL;
 
@@ -211,7 +212,7 @@ peer_check_payload(const struct peer *peer)
         payload = peer->encoded;
     else if (peer->target == TARGET_FRAGMENT)
         payload = peer->fragment->bytes;
-    if (!payload || half_of(payload, peer->frame.stored) ==
+    if (!payload || checksum_half(payload, peer->frame.stored) ==
                         (uint32_t)(peer->frame.checksum >> HALF_BITS))
         return HOOP_OK;
     return peer_raise_corruption(peer, "the checksum of a payload");
@@ -220,7 +221,7 @@ peer_check_payload(const struct peer *peer)
 /* Returns whether the codec of frame keeps all bits, or the payload may lose
  * some: only float32s of a collective may. */
 static bool
-may_be_lossy(const struct frame *frame)
+is_loss_permitted(const struct frame *frame)
 {
     return frame->codec >> CODEC_LOSS_SHIFT == LOSS_NONE ||
            (frame->kind == FRAME_COLLECTIVE &&
@@ -237,16 +238,16 @@ peer_header_read(struct peer *peer)
             : frame_header_cache_decode(&peer->header_cache_in, header,
                                         &peer->frame);
 
-    if (status == HOOP_OK && peer_tensor(peer))
-        status = tensor_read(peer, header);
+    if (status == HOOP_OK && peer_frame_tensor(peer))
+        status = frame_tensor_decode(peer, header);
     if (status == HOOP_OK)
-        status = check_header(peer);
+        status = check_header_checksum(peer);
     peer->n_begun++;
     if (status == HOOP_OK)
-        status = check_number(peer);
+        status = check_frame_sequence(peer);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!may_be_lossy(&peer->frame))
+    if (!is_loss_permitted(&peer->frame))
         return error_raise(HOOP_E_DATA_LOSS,
                            "a payload has codec %u, which loses bits of what "
                            "is to keep them",

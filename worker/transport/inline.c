@@ -14,7 +14,7 @@
 #include "transport/peer.h"
 
 static bool
-can_send(const struct peer *peer, const struct send_request *flow)
+can_send_inline(const struct peer *peer, const struct send_request *flow)
 {
     return peer->state == PEER_READY && peer->fd >= 0 && !peer->is_blocked &&
            !peer->deferred_failure && peer->n_frames == 0 &&
@@ -27,7 +27,7 @@ can_send(const struct peer *peer, const struct send_request *flow)
 /* Returns whether frames of peer, or bytes between its frames and the kernel,
  * are not sent. */
 static bool
-has_unsent(const struct peer *peer)
+peer_has_unsent(const struct peer *peer)
 {
     return peer->fd >= 0 && (peer->n_frames > 0 || striping_has_unsent(peer));
 }
@@ -39,22 +39,22 @@ transport_send_inline(struct transport *transport,
                       struct send_request *flow,
                       bool *out_has_unsent)
 {
-    struct peer *peer = peer_at(transport, flow->key.peer);
+    struct peer *peer = peer_get(transport, flow->key.peer);
 
-    if (!can_send(peer, flow))
+    if (!can_send_inline(peer, flow))
         return false;
-    peer_queue(peer, flow);
+    peer_queue_send(peer, flow);
     transport->in_progress_call = true;
     (void)peer_write(peer);
     transport->in_progress_call = false;
     if (peer->state != PEER_READY)
         return false;
     if (flow->is_queued) {
-        peer_unqueue(peer, flow);
+        peer_unqueue_send(peer, flow);
         return false;
     }
-    peer_send_cancel(peer, flow);
-    *out_has_unsent = has_unsent(peer);
+    peer_cancel_send(peer, flow);
+    *out_has_unsent = peer_has_unsent(peer);
     return true;
 }
 
@@ -65,7 +65,7 @@ transport_has_unsent(const struct transport *transport)
 
     TAILQ_FOREACH(peer, &transport->known, known_link)
     {
-        if (has_unsent(peer))
+        if (peer_has_unsent(peer))
             return true;
     }
     return false;
@@ -104,16 +104,16 @@ is_inline_frame(const struct peer *peer,
 
 /* Copy the payload, all of which is at payload, to flow's place. */
 static void
-receive_frame(struct peer *peer,
-              struct recv_request *flow,
-              const struct frame *frame,
-              const uint8_t *payload)
+receive_frame_inline(struct peer *peer,
+                     struct recv_request *flow,
+                     const struct frame *frame,
+                     const uint8_t *payload)
 {
     struct ring_reader *ring = &peer->segment->in;
 
     if (frame->raw > 0)
         memcpy(flow->place, payload, frame->raw);
-    ring_take(ring, LIMIT_FRAME_HEADER + frame_padded(frame->stored));
+    ring_consume(ring, LIMIT_FRAME_HEADER + frame_padded(frame->stored));
     flow->key.op = frame->op;
     flow->total = frame->total;
     flow->arrived = frame->total;
@@ -121,14 +121,14 @@ receive_frame(struct peer *peer,
     peer->n_reads++;
     peer->read_ns = clock_coarse_ns();
     counter_add(&peer->transport->counters.bytes_received, frame->raw);
-    peer_consumed(peer, frame);
+    peer_return_credit(peer, frame);
     peer_shm_release(peer);
 }
 
-enum transport_inline
+enum transport_inline_result
 transport_receive_inline(struct transport *transport, struct recv_request *flow)
 {
-    struct peer *peer = peer_at(transport, flow->key.peer);
+    struct peer *peer = peer_get(transport, flow->key.peer);
     struct ring_reader *ring = &peer->segment->in;
     uint8_t header[LIMIT_FRAME_HEADER];
     struct frame frame;
@@ -148,6 +148,6 @@ transport_receive_inline(struct transport *transport, struct recv_request *flow)
         return TRANSPORT_INLINE_OTHER;
     if (n_ahead - sizeof(header) < frame_padded(frame.stored))
         return TRANSPORT_INLINE_NONE;
-    receive_frame(peer, flow, &frame, bytes + sizeof(header));
+    receive_frame_inline(peer, flow, &frame, bytes + sizeof(header));
     return TRANSPORT_INLINE_DONE;
 }

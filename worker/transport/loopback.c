@@ -15,7 +15,7 @@
 #include "transport/unexpected_queue.h"
 
 static void
-finish(struct peer *peer, struct send_request *flow)
+loopback_finish_send(struct peer *peer, struct send_request *flow)
 {
     const struct transport *transport = peer->transport;
 
@@ -32,9 +32,9 @@ finish(struct peer *peer, struct send_request *flow)
 
 /* Queue a copy of the message if the window has room. */
 static bool
-keep_copy(struct peer *peer,
-          struct frame *frame,
-          const struct send_request *flow)
+loopback_queue_copy(struct peer *peer,
+                    struct frame *frame,
+                    const struct send_request *flow)
 {
     const uint64_t n_cost = LIMIT_FRAME_HEADER + flow->total;
 
@@ -61,11 +61,12 @@ keep_copy(struct peer *peer,
 
 /* Returns whether flow has ended. */
 static bool
-try_send(struct peer *peer, struct send_request *flow)
+loopback_try_send(struct peer *peer, struct send_request *flow)
 {
     struct transport *transport = peer->transport;
     struct frame frame = send_request_frame(flow);
-    struct recv_request *target = match_find(peer, &frame, flow->label->tensor);
+    struct recv_request *target =
+        match_find_receive(peer, &frame, flow->label->tensor);
 
     /* The message and its receive do not fit each other: both have been
      * cancelled. */
@@ -75,15 +76,15 @@ try_send(struct peer *peer, struct send_request *flow)
         if (flow->total > 0)
             memcpy(target->place, flow->bytes, flow->total);
         target->arrived = flow->total;
-        finish(peer, flow);
+        loopback_finish_send(peer, flow);
         transport->events->on_arrived(transport->owner, target, NULL,
                                       flow->total);
         return true;
     }
-    if (target || match_unexpected(peer, &frame))
+    if (target || match_find_unexpected(peer, &frame))
         return false;
-    if (keep_copy(peer, &frame, flow)) {
-        finish(peer, flow);
+    if (loopback_queue_copy(peer, &frame, flow)) {
+        loopback_finish_send(peer, flow);
         return true;
     }
     match_unexpected_add(peer, &frame, flow->label->tensor);
@@ -93,25 +94,25 @@ try_send(struct peer *peer, struct send_request *flow)
 void
 loopback_cancel(struct transport *transport, const struct send_request *flow)
 {
-    struct peer *peer = peer_at(transport, transport->roster->rank);
+    struct peer *peer = peer_get(transport, transport->roster->rank);
     const struct frame frame = send_request_frame(flow);
-    struct unexpected *unexpected = match_unexpected(peer, &frame);
+    struct unexpected *unexpected = match_find_unexpected(peer, &frame);
 
-    if (unexpected && !match_bound(peer, &frame))
+    if (unexpected && !match_find_bound(peer, &frame))
         match_unexpected_destroy(peer, unexpected);
 }
 
 bool
 loopback_progress(struct transport *transport)
 {
-    struct peer *peer = peer_at(transport, transport->roster->rank);
+    struct peer *peer = peer_get(transport, transport->roster->rank);
     struct send_request *next;
     bool has_moved = false;
 
     for (struct send_request *flow = TAILQ_FIRST(&peer->send_requests); flow;
          flow = next) {
         next = TAILQ_NEXT(flow, link);
-        has_moved |= try_send(peer, flow);
+        has_moved |= loopback_try_send(peer, flow);
     }
     return has_moved;
 }

@@ -20,7 +20,7 @@ key_equal(const struct flow_key *a, const struct flow_key *b)
 }
 
 struct flow_key
-match_key(const struct peer *peer, const struct frame *frame)
+match_frame_key(const struct peer *peer, const struct frame *frame)
 {
     const bool is_message =
         frame->kind == FRAME_MESSAGE || (frame->kind != FRAME_COLLECTIVE &&
@@ -36,9 +36,9 @@ match_key(const struct peer *peer, const struct frame *frame)
 }
 
 static bool
-posted_wants(const struct recv_request *flow,
-             const struct flow_key *key,
-             const struct frame *frame)
+posted_matches(const struct recv_request *flow,
+               const struct flow_key *key,
+               const struct frame *frame)
 {
     return flow->key.comm == key->comm && flow->label->tag == frame->tag &&
            (flow->key.peer == FLOW_ANY_PEER || flow->key.peer == key->peer);
@@ -51,8 +51,8 @@ struct first_frame {
 };
 
 static bool
-is_expected(const struct frame_tensor *expected,
-            const struct first_frame *first_frame)
+is_expected_tensor(const struct frame_tensor *expected,
+                   const struct first_frame *first_frame)
 {
     if (expected->part != first_frame->tensor->part)
         return false;
@@ -61,14 +61,14 @@ is_expected(const struct frame_tensor *expected,
 }
 
 static bool
-message_fits(const struct recv_request *flow,
-             const struct first_frame *first_frame)
+receive_fits_message(const struct recv_request *flow,
+                     const struct first_frame *first_frame)
 {
     const struct flow_label *label = flow->label;
 
     if (!label->tensor != !first_frame->tensor)
         return false;
-    if (label->tensor && !is_expected(label->tensor, first_frame))
+    if (label->tensor && !is_expected_tensor(label->tensor, first_frame))
         return false;
     const uint32_t dtype = first_frame->frame->call.dtype;
     if (label->tensor && label->tensor->shape.n_dims == HOOP_ANY_SHAPE)
@@ -80,7 +80,7 @@ message_fits(const struct recv_request *flow,
 }
 
 static bool
-is_listed(const struct frame_tensor *tensor)
+is_list_tensor(const struct frame_tensor *tensor)
 {
     return tensor && frame_part_is_listed(tensor->part);
 }
@@ -93,28 +93,28 @@ is_listed(const struct frame_tensor *tensor)
  * receiver's.
  */
 static int64_t
-list_order(const struct recv_request *flow, const struct frame_tensor *tensor)
+list_compare(const struct recv_request *flow, const struct frame_tensor *tensor)
 {
     const struct frame_tensor *expected = flow->label->tensor;
 
-    if (!is_listed(expected) || !is_listed(tensor))
+    if (!is_list_tensor(expected) || !is_list_tensor(tensor))
         return 0;
     return (int64_t)frame_part_index(tensor->part) -
            (int64_t)frame_part_index(expected->part);
 }
 
-/* Count flow among the receives posted for its peer, so that transport_spin()
+/* Count flow among the receives posted for its peer, so that transport_spin_once()
  * reads that peer. */
 static void
-posted_count(struct transport *transport,
-             const struct recv_request *flow,
-             uint32_t change)
+posted_count_change(struct transport *transport,
+                    const struct recv_request *flow,
+                    uint32_t change)
 {
     if (flow->key.peer == FLOW_ANY_PEER) {
         transport->n_posted_to_any += change;
         return;
     }
-    struct peer *peer = peer_at(transport, flow->key.peer);
+    struct peer *peer = peer_get(transport, flow->key.peer);
 
     peer->n_posted += change;
     peer_update_expected(peer);
@@ -124,18 +124,18 @@ void
 match_post(struct transport *transport, struct recv_request *flow)
 {
     TAILQ_INSERT_TAIL(&transport->posted, flow, link);
-    posted_count(transport, flow, 1);
+    posted_count_change(transport, flow, 1);
 }
 
 void
 match_unpost(struct transport *transport, struct recv_request *flow)
 {
     TAILQ_REMOVE(&transport->posted, flow, link);
-    posted_count(transport, flow, UINT32_MAX);
+    posted_count_change(transport, flow, UINT32_MAX);
 }
 
 void
-match_drop(struct peer *peer, const struct flow_key *key)
+match_mark_dropped(struct peer *peer, const struct flow_key *key)
 {
     const struct frame frame = {
         .kind = FRAME_MESSAGE, .comm = key->comm, .op = key->op};
@@ -148,7 +148,8 @@ match_drop(struct peer *peer, const struct flow_key *key)
 /* Returns how many bytes of an unexpected message have come, including those
  * of a frame that is being read. */
 static uint64_t
-unexpected_bytes(const struct peer *peer, const struct unexpected *unexpected)
+unexpected_received_bytes(const struct peer *peer,
+                          const struct unexpected *unexpected)
 {
     const struct fragment *last = TAILQ_LAST(&unexpected->parts, fragment_list);
 
@@ -161,7 +162,8 @@ uint64_t
 match_received_bytes(const struct peer *peer, const struct recv_request *flow)
 {
     const uint64_t n_before =
-        flow->unexpected ? unexpected_bytes(peer, flow->unexpected) : 0;
+        flow->unexpected ? unexpected_received_bytes(peer, flow->unexpected)
+                         : 0;
 
     if (peer->in_payload && peer->flow == flow)
         return peer->frame.offset + peer->frame.raw;
@@ -171,7 +173,7 @@ match_received_bytes(const struct peer *peer, const struct recv_request *flow)
 /* Returns the first message with this tag that no receive request is bound
  * to. */
 static struct unexpected *
-first_unclaimed(const struct peer *peer, uint64_t comm, uint64_t tag)
+find_first_unclaimed(const struct peer *peer, uint64_t comm, uint64_t tag)
 {
     struct unexpected *unexpected;
 
@@ -199,34 +201,35 @@ drop_unexpected(struct peer *peer, struct unexpected *unexpected)
     const struct flow_key key = unexpected->key;
     const struct frame first = unexpected->first;
     const struct frame_tensor tensor = unexpected->tensors[0];
-    const bool is_whole = unexpected_bytes(peer, unexpected) == first.total;
+    const bool is_whole =
+        unexpected_received_bytes(peer, unexpected) == first.total;
 
     match_unexpected_destroy(peer, unexpected);
     if (!is_whole)
-        match_drop(peer, &key);
+        match_mark_dropped(peer, &key);
     transport->events->on_extra_tensor(transport->owner, peer->rank, &first,
                                        &tensor);
 }
 
 static bool
-has_other_count(const struct recv_request *flow,
-                const struct frame_tensor *tensor)
+has_other_list_length(const struct recv_request *flow,
+                      const struct frame_tensor *tensor)
 {
     const struct frame_tensor *expected = flow->label->tensor;
 
-    return is_listed(expected) && is_listed(tensor) &&
+    return is_list_tensor(expected) && is_list_tensor(tensor) &&
            frame_part_count(expected->part) != frame_part_count(tensor->part);
 }
 
 /* The list of frame has another length than the receiver's. What has come of
  * it behind frame will find no receive. */
 static void
-drop_leftovers(struct peer *peer, const struct frame *frame)
+drop_list_rest(struct peer *peer, const struct frame *frame)
 {
     struct unexpected *unexpected;
 
-    while ((unexpected = first_unclaimed(peer, frame->comm, frame->tag)) &&
-           is_listed(unexpected_tensor(unexpected)) &&
+    while ((unexpected = find_first_unclaimed(peer, frame->comm, frame->tag)) &&
+           is_list_tensor(unexpected_tensor(unexpected)) &&
            frame_part_index(unexpected->tensors[0].part) > 0)
         drop_unexpected(peer, unexpected);
 }
@@ -243,7 +246,7 @@ is_leftover(const struct peer *peer,
 {
     const struct unexpected *unexpected;
 
-    if (!is_listed(tensor) || frame_part_index(tensor->part) == 0)
+    if (!is_list_tensor(tensor) || frame_part_index(tensor->part) == 0)
         return false;
     TAILQ_FOREACH_REVERSE(unexpected, &peer->unexpected_messages,
                           unexpected_list, link)
@@ -265,18 +268,18 @@ drop_message(struct peer *peer,
              const struct frame_tensor *tensor)
 {
     const struct transport *transport = peer->transport;
-    const struct flow_key key = match_key(peer, frame);
+    const struct flow_key key = match_frame_key(peer, frame);
 
     peer->has_refused = true;
     if (frame->total > 0)
-        match_drop(peer, &key);
+        match_mark_dropped(peer, &key);
     transport->events->on_extra_tensor(transport->owner, peer->rank, frame,
                                        tensor);
 }
 
 /* Let flow receive the message that begins with first_frame. */
 static void
-bind_message(struct peer *peer,
+bind_receive(struct peer *peer,
              struct recv_request *flow,
              const struct flow_key *key,
              const struct first_frame *first_frame)
@@ -289,31 +292,32 @@ bind_message(struct peer *peer,
     flow->key = *key;
     flow->is_matched = true;
     peer_update_expected(peer);
-    const bool fits = message_fits(flow, first_frame);
+    const bool fits = receive_fits_message(flow, first_frame);
     /* total is set even if the message does not fit, since cancelling flow
      * must know what is still to come. */
     flow->total = frame->total;
     if (!fits) {
         const struct frame first = *frame;
-        const bool is_other_list = has_other_count(flow, first_frame->tensor);
+        const bool is_other_list =
+            has_other_list_length(flow, first_frame->tensor);
 
         transport->events->on_receive_mismatch(transport->owner, flow, frame,
                                                first_frame->tensor);
         if (is_other_list)
-            drop_leftovers(peer, &first);
+            drop_list_rest(peer, &first);
         return;
     }
     flow->allowed = frame->total;
     transport->events->on_matched(transport->owner, flow, frame,
                                   first_frame->tensor);
     if (flow->is_open)
-        peer_grant(peer, flow);
+        peer_send_grant(peer, flow);
 }
 
 struct recv_request *
-match_bound(struct peer *peer, const struct frame *frame)
+match_find_bound(struct peer *peer, const struct frame *frame)
 {
-    const struct flow_key key = match_key(peer, frame);
+    const struct flow_key key = match_frame_key(peer, frame);
     struct recv_request *flow;
 
     /* The frame before was most likely of the same flow, which is near the
@@ -336,7 +340,7 @@ posted_find(const struct transport *transport,
 
     TAILQ_FOREACH(flow, &transport->posted, link)
     {
-        if (posted_wants(flow, key, frame))
+        if (posted_matches(flow, key, frame))
             break;
     }
     return flow;
@@ -344,9 +348,9 @@ posted_find(const struct transport *transport,
 
 /* The sender has ended the list that flow belongs to, and begun the next. */
 static void
-end_list(struct transport *transport,
-         struct recv_request *flow,
-         const struct first_frame *first_frame)
+end_tensor_list(struct transport *transport,
+                struct recv_request *flow,
+                const struct first_frame *first_frame)
 {
     const struct frame frame = *first_frame->frame;
     const struct frame_tensor tensor = *first_frame->tensor;
@@ -359,21 +363,21 @@ end_list(struct transport *transport,
 
 /* Bind a posted receive to the message that frame begins. */
 static struct recv_request *
-find_posted(struct peer *peer,
+bind_posted(struct peer *peer,
             const struct frame *frame,
             const struct frame_tensor *tensor)
 {
-    const struct flow_key key = match_key(peer, frame);
+    const struct flow_key key = match_frame_key(peer, frame);
     const struct first_frame first_frame = {frame, tensor};
     struct recv_request *flow;
 
-    if (key.kind != FLOW_MESSAGE || match_unexpected(peer, frame))
+    if (key.kind != FLOW_MESSAGE || match_find_unexpected(peer, frame))
         return NULL;
     while ((flow = posted_find(peer->transport, &key, frame)) && tensor &&
-           list_order(flow, tensor) < 0)
-        end_list(peer->transport, flow, &first_frame);
-    if (flow && (!tensor || list_order(flow, tensor) == 0)) {
-        bind_message(peer, flow, &key, &first_frame);
+           list_compare(flow, tensor) < 0)
+        end_tensor_list(peer->transport, flow, &first_frame);
+    if (flow && (!tensor || list_compare(flow, tensor) == 0)) {
+        bind_receive(peer, flow, &key, &first_frame);
         peer->has_refused = !flow->is_open;
         return flow->is_open ? flow : NULL;
     }
@@ -383,26 +387,26 @@ find_posted(struct peer *peer,
 }
 
 struct recv_request *
-match_find(struct peer *peer,
-           const struct frame *frame,
-           const struct frame_tensor *tensor)
+match_find_receive(struct peer *peer,
+                   const struct frame *frame,
+                   const struct frame_tensor *tensor)
 {
-    struct recv_request *flow = match_bound(peer, frame);
+    struct recv_request *flow = match_find_bound(peer, frame);
 
     peer->has_refused = false;
-    return flow ? flow : find_posted(peer, frame, tensor);
+    return flow ? flow : bind_posted(peer, frame, tensor);
 }
 
 void
-match_begun(struct peer *peer,
-            struct recv_request *flow,
-            const struct frame *frame)
+match_grant_on_first_frame(struct peer *peer,
+                           struct recv_request *flow,
+                           const struct frame *frame)
 {
     if (flow->is_begun || flow->total <= LIMIT_EAGER_MESSAGE ||
         frame->raw == flow->total || frame->kind == FRAME_ANNOUNCE)
         return;
     flow->is_begun = true;
-    peer_grant(peer, flow);
+    peer_send_grant(peer, flow);
 }
 
 bool
@@ -412,9 +416,9 @@ match_has_refused(const struct peer *peer, const struct frame *frame)
 }
 
 struct unexpected *
-match_unexpected(struct peer *peer, const struct frame *frame)
+match_find_unexpected(struct peer *peer, const struct frame *frame)
 {
-    const struct flow_key key = match_key(peer, frame);
+    const struct flow_key key = match_frame_key(peer, frame);
 
     return unexpected_queue_find(peer->transport, &key);
 }
@@ -424,7 +428,7 @@ match_unexpected_add(struct peer *peer,
                      const struct frame *frame,
                      const struct frame_tensor *tensor)
 {
-    const struct flow_key key = match_key(peer, frame);
+    const struct flow_key key = match_frame_key(peer, frame);
     struct unexpected *unexpected =
         unexpected_queue_find(peer->transport, &key);
 
@@ -454,14 +458,14 @@ match_unexpected_destroy(struct peer *peer, struct unexpected *unexpected)
     if (peer->in_payload && peer->unexpected == unexpected) {
         peer->unexpected = NULL;
         peer->target = TARGET_SINK;
-        peer->n_unexpected_bytes -= window_cost(&peer->fragment->frame);
+        peer->n_unexpected_bytes -= window_frame_cost(&peer->fragment->frame);
         unexpected_fragment_free(peer->transport, peer->fragment);
         peer->fragment = NULL;
     }
     while ((part = TAILQ_FIRST(&unexpected->parts))) {
         TAILQ_REMOVE(&unexpected->parts, part, link);
-        peer->n_unexpected_bytes -= window_cost(&part->frame);
-        peer_consumed(peer, &part->frame);
+        peer->n_unexpected_bytes -= window_frame_cost(&part->frame);
+        peer_return_credit(peer, &part->frame);
         unexpected_fragment_free(peer->transport, part);
     }
     TAILQ_REMOVE(&peer->unexpected_messages, unexpected, link);
@@ -474,9 +478,9 @@ match_unexpected_destroy(struct peer *peer, struct unexpected *unexpected)
 /* Returns the earlier of best and the first message of peer that flow wants
  * and no receive request is bound to. */
 static struct unexpected *
-earliest(struct peer *peer,
-         const struct recv_request *flow,
-         struct unexpected *best)
+earlier_unexpected(struct peer *peer,
+                   const struct recv_request *flow,
+                   struct unexpected *best)
 {
     struct unexpected *unexpected;
 
@@ -484,7 +488,7 @@ earliest(struct peer *peer,
     {
         if (unexpected->key.kind != FLOW_MESSAGE || unexpected->is_dropped ||
             unexpected->is_claimed ||
-            !posted_wants(flow, &unexpected->key, &unexpected->first))
+            !posted_matches(flow, &unexpected->key, &unexpected->first))
             continue;
         if (!best || unexpected->sequence < best->sequence)
             best = unexpected;
@@ -499,7 +503,7 @@ bind_unexpected(struct transport *transport,
                 struct recv_request *flow,
                 struct unexpected *unexpected)
 {
-    struct peer *peer = peer_at(transport, unexpected->key.peer);
+    struct peer *peer = peer_get(transport, unexpected->key.peer);
     const struct flow_key key = unexpected->key;
     const struct frame first = unexpected->first;
     struct frame_tensor tensor;
@@ -512,44 +516,46 @@ bind_unexpected(struct transport *transport,
     unexpected->is_claimed = true;
     flow->unexpected = unexpected;
     flow->has_rts = unexpected->has_rts;
-    bind_message(peer, flow, &key, &first_frame);
+    bind_receive(peer, flow, &key, &first_frame);
 }
 
 static struct unexpected *
-earliest_of_all(struct transport *transport, const struct recv_request *flow)
+earliest_unexpected(struct transport *transport,
+                    const struct recv_request *flow)
 {
     struct unexpected *best = NULL;
     struct peer *peer;
 
     if (flow->key.peer != FLOW_ANY_PEER)
-        return earliest(peer_at(transport, flow->key.peer), flow, NULL);
+        return earlier_unexpected(peer_get(transport, flow->key.peer), flow,
+                                  NULL);
     TAILQ_FOREACH(peer, &transport->known, known_link)
-    best = earliest(peer, flow, best);
+    best = earlier_unexpected(peer, flow, best);
     return best;
 }
 
 static void
-open_message(struct transport *transport, struct recv_request *flow)
+recv_match_unexpected(struct transport *transport, struct recv_request *flow)
 {
     struct unexpected *best;
 
-    while ((best = earliest_of_all(transport, flow)) &&
-           list_order(flow, unexpected_tensor(best)) > 0)
-        drop_unexpected(peer_at(transport, best->key.peer), best);
+    while ((best = earliest_unexpected(transport, flow)) &&
+           list_compare(flow, unexpected_tensor(best)) > 0)
+        drop_unexpected(peer_get(transport, best->key.peer), best);
     if (!best)
         return;
-    if (list_order(flow, unexpected_tensor(best)) < 0)
-        end_list(transport, flow,
-                 &(struct first_frame){&best->first, best->tensors});
+    if (list_compare(flow, unexpected_tensor(best)) < 0)
+        end_tensor_list(transport, flow,
+                        &(struct first_frame){&best->first, best->tensors});
     else
         bind_unexpected(transport, flow, best);
 }
 
 void
-match_open(struct transport *transport, struct recv_request *flow)
+match_open_receive(struct transport *transport, struct recv_request *flow)
 {
     if (flow->key.kind == FLOW_MESSAGE) {
-        open_message(transport, flow);
+        recv_match_unexpected(transport, flow);
         return;
     }
 
@@ -566,7 +572,7 @@ match_open(struct transport *transport, struct recv_request *flow)
 /* Free the message of flow if its last part is taken and no frame of it is
  * being read. */
 static void
-unexpected_end(struct peer *peer, struct recv_request *flow)
+unexpected_free_if_done(struct peer *peer, struct recv_request *flow)
 {
     struct unexpected *unexpected = flow->unexpected;
 
@@ -590,7 +596,7 @@ fragment_decode(struct peer *peer, const struct fragment *part)
                      transport->sink, part->frame.raw);
     if (status == HOOP_OK)
         return transport->sink;
-    peer_lose_for_error(peer);
+    peer_lose_corrupted(peer);
     return NULL;
 }
 
@@ -604,7 +610,7 @@ is_of_same_call(struct transport *transport, struct recv_request *flow)
 
     if (flow->key.kind == FLOW_MESSAGE ||
         first->signature == flow->label->signature)
-        return peer_check_size(peer_at(transport, flow->key.peer), &frame,
+        return peer_check_size(peer_get(transport, flow->key.peer), &frame,
                                flow);
     transport->events->on_mismatch(transport->owner, flow->key.peer, &frame,
                                    flow);
@@ -612,9 +618,9 @@ is_of_same_call(struct transport *transport, struct recv_request *flow)
 }
 
 void
-match_drain(struct transport *transport, struct recv_request *flow)
+match_drain_unexpected(struct transport *transport, struct recv_request *flow)
 {
-    struct peer *peer = peer_at(transport, flow->key.peer);
+    struct peer *peer = peer_get(transport, flow->key.peer);
 
     if (flow->unexpected && !is_of_same_call(transport, flow))
         return;
@@ -622,12 +628,12 @@ match_drain(struct transport *transport, struct recv_request *flow)
         struct fragment *part = TAILQ_FIRST(&flow->unexpected->parts);
 
         if (!part) {
-            unexpected_end(peer, flow);
+            unexpected_free_if_done(peer, flow);
             return;
         }
         if (part->frame.total != flow->total ||
             part->frame.offset != flow->arrived) {
-            peer_lose_for(peer, "bytes out of order");
+            peer_lose_protocol_error(peer, "bytes out of order");
             return;
         }
         if (part->frame.offset + part->frame.raw > flow->allowed)
@@ -637,18 +643,18 @@ match_drain(struct transport *transport, struct recv_request *flow)
             return;
         peer_report_encoded(peer, flow, &part->frame, part->bytes);
         TAILQ_REMOVE(&flow->unexpected->parts, part, link);
-        peer->n_unexpected_bytes -= window_cost(&part->frame);
-        peer_consumed(peer, &part->frame);
-        /* peer_deliver() may close flow, so nothing of the part may be left to
+        peer->n_unexpected_bytes -= window_frame_cost(&part->frame);
+        peer_return_credit(peer, &part->frame);
+        /* peer_deliver_payload() may close flow, so nothing of the part may be left to
          * take by then. */
-        unexpected_end(peer, flow);
-        peer_deliver(peer, flow, raw, part->frame.raw);
+        unexpected_free_if_done(peer, flow);
+        peer_deliver_payload(peer, flow, raw, part->frame.raw);
         unexpected_fragment_free(transport, part);
     }
 }
 
 bool
-transport_has_all(const struct recv_request *flow)
+transport_has_all_bytes(const struct recv_request *flow)
 {
     uint64_t n_here = flow->arrived;
     const struct fragment *part;
@@ -663,17 +669,18 @@ transport_has_all(const struct recv_request *flow)
 }
 
 void
-match_early_grant(struct peer *peer, const struct frame *frame)
+match_early_grant_add(struct peer *peer, const struct frame *frame)
 {
     struct early_grant *early_grant = NULL;
 
     if (peer->n_early_grants < LIMIT_UNEXPECTED)
         early_grant = calloc(1, sizeof(*early_grant));
     if (!early_grant) {
-        peer_lose_for(peer, "more grants than there is room to remember");
+        peer_lose_protocol_error(peer,
+                                 "more grants than there is room to remember");
         return;
     }
-    early_grant->key = match_key(peer, frame);
+    early_grant->key = match_frame_key(peer, frame);
     early_grant->granted = frame->offset;
     TAILQ_INSERT_TAIL(&peer->early_grants, early_grant, link);
     peer->n_early_grants++;
@@ -690,7 +697,7 @@ match_early_grant_destroy(struct peer *peer, struct early_grant *early_grant)
 }
 
 uint64_t
-match_early_granted(struct peer *peer, const struct send_request *flow)
+match_early_grant_take(struct peer *peer, const struct send_request *flow)
 {
     struct early_grant *next;
     uint64_t granted = 0;
@@ -708,7 +715,8 @@ match_early_granted(struct peer *peer, const struct send_request *flow)
 }
 
 void
-match_sweep(struct peer *peer, bool (*wants)(void *owner, uint64_t comm))
+match_drop_unwanted(struct peer *peer,
+                    bool (*wants)(void *owner, uint64_t comm))
 {
     void *owner = peer->transport->owner;
     struct unexpected *unexpected_next;

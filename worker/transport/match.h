@@ -12,21 +12,21 @@
 
 /* Returns the key that a frame from peer carries. */
 struct flow_key
-match_key(const struct peer *peer, const struct frame *frame);
+match_frame_key(const struct peer *peer, const struct frame *frame);
 
 /* Returns the open receive request that frame belongs to, if it is bound to
  * the message already; otherwise NULL. */
 struct recv_request *
-match_bound(struct peer *peer, const struct frame *frame);
+match_find_bound(struct peer *peer, const struct frame *frame);
 /* Returns the open receive request that frame belongs to, or NULL. If frame is
  * the first of its message, the oldest posted receive that wants it is bound
  * to it. tensor is what frame says of a tensor, or NULL. May call back
  * on_matched(), on_receive_mismatch(), on_list_ended() or on_extra_tensor(). */
 struct recv_request *
-match_find(struct peer *peer,
-           const struct frame *frame,
-           const struct frame_tensor *tensor);
-/* Returns whether match_find() has just rejected the message that frame begins
+match_find_receive(struct peer *peer,
+                   const struct frame *frame,
+                   const struct frame_tensor *tensor);
+/* Returns whether match_find_receive() has just rejected the message that frame begins
  * and nothing more of it is to come. The message must then not be queued for
  * another receive. */
 bool
@@ -35,14 +35,14 @@ match_has_refused(const struct peer *peer, const struct frame *frame);
 /* Note that frame, the first of flow's message, has come. If it is not all of
  * the message, the sender waits for a grant, which is given here. */
 void
-match_begun(struct peer *peer,
-            struct recv_request *flow,
-            const struct frame *frame);
+match_grant_on_first_frame(struct peer *peer,
+                           struct recv_request *flow,
+                           const struct frame *frame);
 
 /* Returns the unexpected message that frame belongs to, or NULL if there is
  * none. */
 struct unexpected *
-match_unexpected(struct peer *peer, const struct frame *frame);
+match_find_unexpected(struct peer *peer, const struct frame *frame);
 /* Returns the unexpected message that frame belongs to, made if there is none.
  * NULL if memory or the limit of unexpected messages is exhausted. */
 struct unexpected *
@@ -58,24 +58,25 @@ uint64_t
 match_received_bytes(const struct peer *peer, const struct recv_request *flow);
 /* Drop what still comes of the message with this key. */
 void
-match_drop(struct peer *peer, const struct flow_key *key);
+match_mark_dropped(struct peer *peer, const struct flow_key *key);
 
 /* Keep the grant in frame, whose send request is not open yet, until
- * match_early_granted() asks for it. If there is no room for it, peer is
+ * match_early_grant_take() asks for it. If there is no room for it, peer is
  * lost. */
 void
-match_early_grant(struct peer *peer, const struct frame *frame);
+match_early_grant_add(struct peer *peer, const struct frame *frame);
 /* Returns how many bytes the peer granted to flow before it was opened, and
  * forgets those grants. */
 uint64_t
-match_early_granted(struct peer *peer, const struct send_request *flow);
+match_early_grant_take(struct peer *peer, const struct send_request *flow);
 void
 match_early_grant_destroy(struct peer *peer, struct early_grant *early_grant);
 
 /* Drop unexpected messages and early grants of every communicator that wants()
  * rejects. */
 void
-match_sweep(struct peer *peer, bool (*wants)(void *owner, uint64_t comm));
+match_drop_unwanted(struct peer *peer,
+                    bool (*wants)(void *owner, uint64_t comm));
 
 /* Add flow, an open message receive, to those that wait for a first frame, or
  * remove it. */
@@ -85,10 +86,10 @@ void
 match_unpost(struct transport *transport, struct recv_request *flow);
 /* Bind flow, which has just been opened, to what already came for it. */
 void
-match_open(struct transport *transport, struct recv_request *flow);
+match_open_receive(struct transport *transport, struct recv_request *flow);
 
 /* Hand to flow those of its unexpected frames that flow->allowed permits. */
 void
-match_drain(struct transport *transport, struct recv_request *flow);
+match_drain_unexpected(struct transport *transport, struct recv_request *flow);
 
 #endif

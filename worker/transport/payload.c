@@ -16,10 +16,10 @@
 static const size_t ELEMENT_MAX = 16;
 
 void
-peer_deliver(struct peer *peer,
-             struct recv_request *flow,
-             const uint8_t *raw,
-             size_t n_bytes)
+peer_deliver_payload(struct peer *peer,
+                     struct recv_request *flow,
+                     const uint8_t *raw,
+                     size_t n_bytes)
 {
     const struct transport *transport = peer->transport;
 
@@ -31,7 +31,7 @@ peer_deliver(struct peer *peer,
 }
 
 uint8_t *
-peer_payload_at(struct peer *peer)
+peer_payload_target(struct peer *peer)
 {
     switch (peer->target) {
     case TARGET_PLACE:
@@ -49,7 +49,7 @@ peer_payload_at(struct peer *peer)
 }
 
 void
-peer_payload_stored(struct peer *peer, size_t n_bytes)
+peer_payload_advance(struct peer *peer, size_t n_bytes)
 {
     const struct transport *transport = peer->transport;
     struct recv_request *flow = peer->flow;
@@ -75,7 +75,7 @@ peer_payload_stored(struct peer *peer, size_t n_bytes)
 
 /* Returns whether bytes begin with a whole element and are aligned for it. */
 static bool
-can_be_used(const struct peer *peer, const uint8_t *bytes)
+can_consume_in_place(const struct peer *peer, const uint8_t *bytes)
 {
     return peer->target == TARGET_PIECE &&
            peer->flow->element_size <= ELEMENT_MAX &&
@@ -84,14 +84,14 @@ can_be_used(const struct peer *peer, const uint8_t *bytes)
 }
 
 size_t
-peer_payload_use(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
+peer_payload_consume(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
 {
     const struct transport *transport = peer->transport;
     struct recv_request *flow = peer->flow;
 
-    if (!can_be_used(peer, bytes)) {
-        memcpy(peer_payload_at(peer), bytes, n_bytes);
-        peer_payload_stored(peer, n_bytes);
+    if (!can_consume_in_place(peer, bytes)) {
+        memcpy(peer_payload_target(peer), bytes, n_bytes);
+        peer_payload_advance(peer, n_bytes);
         return n_bytes;
     }
     const size_t n_whole = n_bytes - n_bytes % flow->element_size;
@@ -105,18 +105,20 @@ peer_payload_use(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
 }
 
 void
-peer_payload_take(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
+peer_payload_consume_all(struct peer *peer,
+                         const uint8_t *bytes,
+                         size_t n_bytes)
 {
-    const size_t n_used = peer_payload_use(peer, bytes, n_bytes);
+    const size_t n_used = peer_payload_consume(peer, bytes, n_bytes);
 
     if (n_used == n_bytes || peer->fd < 0)
         return;
-    memcpy(peer_payload_at(peer), bytes + n_used, n_bytes - n_used);
-    peer_payload_stored(peer, n_bytes - n_used);
+    memcpy(peer_payload_target(peer), bytes + n_used, n_bytes - n_used);
+    peer_payload_advance(peer, n_bytes - n_used);
 }
 
 void
-peer_lose_for_error(struct peer *peer)
+peer_lose_corrupted(struct peer *peer)
 {
     const struct transport *transport = peer->transport;
     char why[LIMIT_ERROR_TEXT];
@@ -130,8 +132,8 @@ peer_lose_for_error(struct peer *peer)
 }
 
 void
-peer_lose_for(struct peer *peer, const char *what)
+peer_lose_protocol_error(struct peer *peer, const char *what)
 {
     (void)error_raise(HOOP_E_DATA_LOSS, "it sent %s", what);
-    peer_lose_for_error(peer);
+    peer_lose_corrupted(peer);
 }

@@ -23,7 +23,8 @@ enum {
 };
 
 static struct codec_block
-block_of(const struct send_request *flow, const struct send_frame *out)
+frame_codec_block(const struct send_request *flow,
+                  const struct outbound_frame *out)
 {
     const enum hoop_dtype dtype = (enum hoop_dtype)flow->label->call.dtype;
 
@@ -55,7 +56,7 @@ block_encode(struct transport *transport,
 
 /* Returns how many bytes a block has on the wire without a codec. */
 static size_t
-n_unpacked(const struct send_request *flow, size_t n_bytes)
+unencoded_bytes(const struct send_request *flow, size_t n_bytes)
 {
     return flow->loss == LOSS_NONE
                ? n_bytes
@@ -63,7 +64,7 @@ n_unpacked(const struct send_request *flow, size_t n_bytes)
 }
 
 static void
-link_observe(struct peer *peer, uint64_t now_ns)
+send_rate_observe(struct peer *peer, uint64_t now_ns)
 {
     uint64_t n_queued;
     const uint64_t n_gone = peer_sent_bytes(peer, &n_queued);
@@ -98,7 +99,7 @@ is_sample_smaller(struct peer *peer,
                   uint8_t *out)
 {
     const struct codec_block sample = block_sample(block);
-    const size_t n_unpacked_bytes = n_unpacked(flow, sample.n_bytes);
+    const size_t n_unpacked_bytes = unencoded_bytes(flow, sample.n_bytes);
     const size_t n_stored =
         block_encode(peer->transport, flow, id, sample, out);
 
@@ -107,10 +108,10 @@ is_sample_smaller(struct peer *peer,
 }
 
 static enum codec_id
-choose(struct peer *peer,
-       const struct send_request *flow,
-       struct codec_block block,
-       uint8_t *out)
+codec_choose(struct peer *peer,
+             const struct send_request *flow,
+             struct codec_block block,
+             uint8_t *out)
 {
     const size_t word_size =
         flow->loss == LOSS_NONE ? block.word_size : loss_word_size(flow->loss);
@@ -118,7 +119,7 @@ choose(struct peer *peer,
 
     if (peer->is_same_host || block.n_bytes < AUTO_MIN)
         return CODEC_NONE;
-    link_observe(peer, clock_now_ns());
+    send_rate_observe(peer, clock_now_ns());
     return codec_autotune_wants_trial(&peer->codec_autotune) &&
                    is_sample_smaller(peer, flow, id, block, out)
                ? id
@@ -126,7 +127,7 @@ choose(struct peer *peer,
 }
 
 static bool
-is_considered(const struct peer *peer, size_t n_raw)
+is_worth_encoding(const struct peer *peer, size_t n_raw)
 {
     switch (peer->transport->codec_id) {
     case CODEC_NONE:
@@ -143,7 +144,7 @@ is_considered(const struct peer *peer, size_t n_raw)
 /* Returns the time of this thread alone, since others may run while the codec
  * does. */
 static uint64_t
-processor_ns(void)
+thread_cpu_ns(void)
 {
     struct timespec used = {0};
 
@@ -152,17 +153,18 @@ processor_ns(void)
 }
 
 static size_t
-pack(struct peer *peer,
-     const struct send_request *flow,
-     enum codec_id id,
-     struct codec_block block,
-     uint8_t *out)
+block_encode_timed(struct peer *peer,
+                   const struct send_request *flow,
+                   enum codec_id id,
+                   struct codec_block block,
+                   uint8_t *out)
 {
-    const uint64_t begun_ns = processor_ns();
+    const uint64_t begun_ns = thread_cpu_ns();
     const size_t n_stored = block_encode(peer->transport, flow, id, block, out);
 
-    codec_autotune_learn(&peer->codec_autotune, n_unpacked(flow, block.n_bytes),
-                         processor_ns() - begun_ns);
+    codec_autotune_learn(&peer->codec_autotune,
+                         unencoded_bytes(flow, block.n_bytes),
+                         thread_cpu_ns() - begun_ns);
     return n_stored;
 }
 
@@ -179,15 +181,15 @@ report_encoded(const struct transport *transport,
 /* Returns whether this flow would send a payload in the encoding that it
  * already has. */
 static bool
-is_wanted(const struct peer *peer,
-          const struct send_request *flow,
-          const struct encoded *encoded)
+is_encoding_wanted(const struct peer *peer,
+                   const struct send_request *flow,
+                   const struct encoded *encoded)
 {
     const bool is_packed =
         encoded->codec % (1 << CODEC_LOSS_SHIFT) != CODEC_NONE;
 
     return encoded->codec >> CODEC_LOSS_SHIFT == (uint32_t)flow->loss &&
-           is_packed == is_considered(peer, encoded->n_raw);
+           is_packed == is_worth_encoding(peer, encoded->n_raw);
 }
 
 void
@@ -195,39 +197,39 @@ transport_cache_encoded(const struct transport *transport,
                         struct send_request *flow,
                         const struct encoded *encoded)
 {
-    if (is_wanted(&transport->peers[flow->key.peer], flow, encoded))
+    if (is_encoding_wanted(&transport->peers[flow->key.peer], flow, encoded))
         encoded_payload_add(flow, encoded);
 }
 
 /* Returns a cached payload for the frame; NULL if there is none or its
  * encoding is not wanted here. */
 static const struct encoded *
-find_encoded(struct peer *peer,
-             struct send_frame *out,
-             struct send_request *flow)
+find_cached_encoding(struct peer *peer,
+                     struct outbound_frame *out,
+                     struct send_request *flow)
 {
     const struct encoded *encoded = encoded_payload_next(flow, out->n_raw);
 
-    if (!encoded || !is_wanted(peer, flow, encoded))
+    if (!encoded || !is_encoding_wanted(peer, flow, encoded))
         return NULL;
     if (encoded->codec % (1 << CODEC_LOSS_SHIFT) != CODEC_NONE &&
         peer->transport->codec_id == CODEC_AUTO)
-        link_observe(peer, clock_now_ns());
+        send_rate_observe(peer, clock_now_ns());
     return encoded;
 }
 
 /* Encode into room, which out owns. Returns the stored bytes, or 0 if the
  * payload is better sent as it is, and writes the codec. */
 static size_t
-encode(struct peer *peer,
-       struct send_frame *out,
-       struct send_request *flow,
-       uint8_t *room,
-       uint32_t *out_codec)
+payload_encode_into(struct peer *peer,
+                    struct outbound_frame *out,
+                    struct send_request *flow,
+                    uint8_t *room,
+                    uint32_t *out_codec)
 {
     struct transport *transport = peer->transport;
-    const struct codec_block block = block_of(flow, out);
-    const struct encoded *encoded = find_encoded(peer, out, flow);
+    const struct codec_block block = frame_codec_block(flow, out);
+    const struct encoded *encoded = find_cached_encoding(peer, out, flow);
     enum codec_id id = CODEC_NONE;
     size_t n_stored = 0;
 
@@ -237,11 +239,12 @@ encode(struct peer *peer,
         *out_codec = encoded->codec;
         return encoded->stored.n_bytes;
     }
-    if (is_considered(peer, out->n_raw))
-        id = transport->codec_id == CODEC_AUTO ? choose(peer, flow, block, room)
-                                               : transport->codec_id;
+    if (is_worth_encoding(peer, out->n_raw))
+        id = transport->codec_id == CODEC_AUTO
+                 ? codec_choose(peer, flow, block, room)
+                 : transport->codec_id;
     if (id != CODEC_NONE)
-        n_stored = pack(peer, flow, id, block, room);
+        n_stored = block_encode_timed(peer, flow, id, block, room);
     if (n_stored > 0)
         *out_codec = codec_with_loss(id, flow->loss);
     else if (flow->loss != LOSS_NONE)
@@ -258,24 +261,25 @@ encode(struct peer *peer,
 }
 
 bool
-peer_encode(struct peer *peer,
-            struct send_frame *out,
-            struct frame *frame,
-            struct send_request *flow)
+peer_encode_payload(struct peer *peer,
+                    struct outbound_frame *out,
+                    struct frame *frame,
+                    struct send_request *flow)
 {
     const bool is_lossy = flow->loss != LOSS_NONE && out->n_raw > 0;
-    const bool is_encoded = is_lossy || is_considered(peer, out->n_raw);
-    uint8_t *room =
-        is_encoded ? send_frame_room(out, LIMIT_FRAME_PAYLOAD) : NULL;
+    const bool is_encoded = is_lossy || is_worth_encoding(peer, out->n_raw);
+    uint8_t *room = is_encoded
+                        ? outbound_frame_ensure_room(out, LIMIT_FRAME_PAYLOAD)
+                        : NULL;
     size_t n_stored = 0;
 
     if (is_lossy && !room) {
-        peer_fail_later(peer, "no memory for a frame");
+        peer_defer_failure(peer, "no memory for a frame");
         return false;
     }
     frame->codec = CODEC_NONE;
     if (room)
-        n_stored = encode(peer, out, flow, room, &frame->codec);
+        n_stored = payload_encode_into(peer, out, flow, room, &frame->codec);
     out->payload = n_stored ? room : flow->bytes + flow->framed;
     out->n_stored = n_stored ? n_stored : out->n_raw;
     frame->stored = (uint32_t)out->n_stored;

@@ -29,7 +29,7 @@ static const struct sm_state peer_states[] = {
 };
 
 void
-peer_move(struct peer *peer, enum peer_state next)
+peer_set_state(struct peer *peer, enum peer_state next)
 {
     peer->state =
         (enum peer_state)state_move(peer_states, "peer", peer->state, next);
@@ -38,7 +38,7 @@ peer_move(struct peer *peer, enum peer_state next)
 /* Most ranks of a large job never exchange a message. For those, no page of
  * memory is touched. */
 struct peer *
-peer_at(struct transport *transport, uint32_t rank)
+peer_get(struct transport *transport, uint32_t rank)
 {
     struct peer *peer = &transport->peers[rank];
 
@@ -62,7 +62,7 @@ peer_at(struct transport *transport, uint32_t rank)
 /* Looking at shared memory costs next to nothing. A socket that may be silent
  * for long is read only while no other socket is expected to have something. */
 static struct peer_list *
-list_of(const struct peer *peer)
+expected_list_of(const struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
@@ -112,7 +112,7 @@ peer_disconnect(struct peer *peer)
 }
 
 void
-peer_touch(struct peer *peer)
+peer_mark_dirty(struct peer *peer)
 {
     if (peer->is_dirty || peer->is_blocked)
         return;
@@ -125,38 +125,38 @@ peer_touch(struct peer *peer)
 void
 peer_update_expected(struct peer *peer)
 {
-    peer_list_move(peer, list_of(peer));
+    peer_list_move(peer, expected_list_of(peer));
 }
 
 void
-transport_tell_soon(struct transport *transport,
-                    uint32_t rank,
-                    const struct frame *frame,
-                    const char *text)
+transport_send_control_connect(struct transport *transport,
+                               uint32_t rank,
+                               const struct frame *frame,
+                               const char *text)
 {
-    struct peer *peer = peer_at(transport, rank);
+    struct peer *peer = peer_get(transport, rank);
 
-    transport_need(transport, rank);
+    transport_request_connect(transport, rank);
     if (peer->state == PEER_CONNECTING || peer->state == PEER_READY)
-        peer_control(peer, frame, text);
+        peer_queue_control(peer, frame, text);
 }
 
-/* peer has ended in good order, so transport_leave() need not wait for it any
+/* peer has ended in good order, so transport_start_shutdown() need not wait for it any
  * more. */
 static void
-goodbye_done(struct peer *peer)
+peer_shutdown_done(struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
-    if (peer->is_goodbye_pending) {
-        assert(transport->n_goodbyes > 0);
-        transport->n_goodbyes--;
+    if (peer->is_shutdown_pending) {
+        assert(transport->n_shutdowns_pending > 0);
+        transport->n_shutdowns_pending--;
     }
-    peer->is_goodbye_pending = false;
+    peer->is_shutdown_pending = false;
 }
 
 static uint64_t
-silence_of(const struct peer *peer)
+peer_silence_ms(const struct peer *peer)
 {
     uint64_t n_ms;
 
@@ -177,44 +177,44 @@ peer_lose(struct peer *peer, const char *why)
     if (peer->state == PEER_READY)
         counter_add(&transport->counters.connections, UINT64_MAX);
     if (peer->state == PEER_READY || peer->state == PEER_LEFT)
-        goodbye_done(peer);
+        peer_shutdown_done(peer);
     peer_receive_clear(peer);
-    peer->silent_ms = silence_of(peer);
+    peer->silent_ms = peer_silence_ms(peer);
     peer_disconnect(peer);
-    peer_move(peer, PEER_LOST);
+    peer_set_state(peer, PEER_LOST);
     transport->events->on_lost(transport->owner, peer->rank, why);
 }
 
 void
-peer_fail_later(struct peer *peer, const char *why)
+peer_defer_failure(struct peer *peer, const char *why)
 {
     peer->deferred_failure = why;
     peer->is_blocked = false;
-    peer_touch(peer);
+    peer_mark_dirty(peer);
 }
 
 void
-peer_fail_later_for(struct peer *peer, const char *why)
+peer_defer_failure_at_fault(struct peer *peer, const char *why)
 {
     peer->is_at_fault = true;
-    peer_fail_later(peer, why);
+    peer_defer_failure(peer, why);
 }
 
 void
-peer_end(struct peer *peer)
+peer_close_departed(struct peer *peer)
 {
     if (peer->state == PEER_READY)
         counter_add(&peer->transport->counters.connections, UINT64_MAX);
-    goodbye_done(peer);
+    peer_shutdown_done(peer);
     peer_disconnect(peer);
     if (peer->state != PEER_LEFT)
-        peer_move(peer, PEER_LEFT);
+        peer_set_state(peer, PEER_LEFT);
     /* Frames that are not written by now never will be. */
     peer->transport->events->on_closed(peer->transport->owner, peer->rank);
 }
 
 void
-peer_stream_ended(struct peer *peer, int error)
+peer_on_stream_end(struct peer *peer, int error)
 {
     /* Which of these errors it is depends on what the peer had left unread,
      * not on how it ended. */
@@ -228,9 +228,9 @@ peer_stream_ended(struct peer *peer, int error)
                                    : peer->is_blocked && !peer->is_watched;
         if (is_broken || (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls) &&
                           !striping_has_unsent(peer)))
-            peer_end(peer);
+            peer_close_departed(peer);
         else if (peer->segment)
-            peer_touch(peer);
+            peer_mark_dirty(peer);
         else
             peer_await_writable(peer);
         return;
@@ -239,20 +239,20 @@ peer_stream_ended(struct peer *peer, int error)
 }
 
 void
-peer_leave(struct peer *peer)
+peer_mark_left(struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
     counter_add(&transport->counters.connections, UINT64_MAX);
-    peer_move(peer, PEER_LEFT);
+    peer_set_state(peer, PEER_LEFT);
     peer_update_expected(peer);
-    peer_touch(peer);
+    peer_mark_dirty(peer);
     transport->events->on_left(transport->owner, peer->rank);
 }
 
 /* Returns the bytes that the sockets still hold; 0 if they do not tell. */
 static uint64_t
-bytes_queued(const struct peer *peer)
+socket_queued_bytes(const struct peer *peer)
 {
     uint64_t n_bytes = 0;
 
@@ -270,7 +270,7 @@ bytes_queued(const struct peer *peer)
 uint64_t
 peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued)
 {
-    const uint64_t n_queued = bytes_queued(peer);
+    const uint64_t n_queued = socket_queued_bytes(peer);
 
     *out_n_queued = n_queued < peer->n_written ? n_queued : peer->n_written;
     return peer->n_written - *out_n_queued;
@@ -281,7 +281,7 @@ peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued)
  * is in large pieces, because the kernel of a stopped process takes a
  * question, too, but not much more. */
 uint64_t
-transport_activity(const struct transport *transport, uint32_t rank)
+transport_activity_count(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
     uint64_t n_queued;
@@ -292,7 +292,7 @@ transport_activity(const struct transport *transport, uint32_t rank)
 }
 
 uint64_t
-transport_received(const struct transport *transport, uint32_t rank)
+transport_read_count(const struct transport *transport, uint32_t rank)
 {
     return transport->peers[rank].n_reads;
 }
@@ -300,9 +300,9 @@ transport_received(const struct transport *transport, uint32_t rank)
 /* Returns the current state of the path to rank, or NULL if there is no TCP
  * connection. */
 static const struct path *
-path_of(struct transport *transport, uint32_t rank, uint64_t now_ns)
+peer_path(struct transport *transport, uint32_t rank, uint64_t now_ns)
 {
-    struct peer *peer = peer_at(transport, rank);
+    struct peer *peer = peer_get(transport, rank);
     struct path_sample sample;
 
     if (peer->segment || peer->fd < 0)
@@ -318,17 +318,17 @@ transport_path_silence_ns(struct transport *transport,
                           uint32_t rank,
                           uint64_t now_ns)
 {
-    const struct path *path = path_of(transport, rank, now_ns);
+    const struct path *path = peer_path(transport, rank, now_ns);
 
     return path ? path_silence_ns(path) : 0;
 }
 
 bool
-transport_path_loses(struct transport *transport,
-                     uint32_t rank,
-                     uint64_t now_ns)
+transport_is_path_lossy(struct transport *transport,
+                        uint32_t rank,
+                        uint64_t now_ns)
 {
-    const struct path *path = path_of(transport, rank, now_ns);
+    const struct path *path = peer_path(transport, rank, now_ns);
 
     return path && path_loses(path);
 }
@@ -339,7 +339,7 @@ transport_silence_ms(const struct transport *transport, uint32_t rank)
     const struct peer *peer = &transport->peers[rank];
 
     if (peer->state == PEER_READY)
-        return silence_of(peer);
+        return peer_silence_ms(peer);
     return peer->state == PEER_LOST ? peer->silent_ms
                                     : TRANSPORT_SILENCE_UNKNOWN;
 }
@@ -363,7 +363,7 @@ peer_is_self(const struct peer *peer)
 }
 
 bool
-transport_is_gone(const struct transport *transport, uint32_t rank)
+transport_is_disconnected(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
 

@@ -80,7 +80,7 @@ struct early_grant {
 TAILQ_HEAD(early_grant_list, early_grant);
 
 /* One frame that is being written to the socket. */
-struct send_frame {
+struct outbound_frame {
     uint8_t header[LIMIT_FRAME_HEADER];
     const uint8_t *payload;
     size_t n_stored;
@@ -145,15 +145,15 @@ struct peer {
     bool is_dirty;    /* in transport.dirty: it has something to write */
     bool is_blocked;  /* the socket or ring is full */
     bool is_watched;  /* the poller reports when a socket is writable */
-    /* The list in which transport_spin() finds it, or NULL. */
+    /* The list in which transport_spin_once() finds it, or NULL. */
     struct peer_list *expected_list;
     uint32_t n_posted; /* posted receives from it that nothing has come for */
-    bool is_goodbye_pending; /* counted in transport.n_goodbyes */
-    bool has_parted;         /* we said goodbye: no frame may follow */
-    bool has_left;           /* it said goodbye */
-    bool has_ended;          /* its stream has ended */
-    uint64_t n_reads;        /* how often something has come */
-    bool is_unplugged;       /* an injected fault stops all traffic */
+    bool is_shutdown_pending; /* counted in transport.n_shutdowns_pending */
+    bool has_parted;          /* we said goodbye: no frame may follow */
+    bool has_left;            /* it said goodbye */
+    bool has_ended;           /* its stream has ended */
+    uint64_t n_reads;         /* how often something has come */
+    bool is_unplugged;        /* an injected fault stops all traffic */
     uint64_t read_ns;   /* when bytes last came through segment; 0: never */
     uint64_t silent_ms; /* how long it had been silent when it was lost */
     struct path path;   /* losses and round trip of fd */
@@ -177,7 +177,7 @@ struct peer {
     size_t n_control_bytes;
     struct early_grant_list early_grants;
     size_t n_early_grants;
-    struct send_frame frames[PEER_FRAMES_MAX];
+    struct outbound_frame frames[PEER_FRAMES_MAX];
     unsigned frame_first;
     unsigned n_frames;
     size_t frame_offset;   /* bytes of frames[frame_first] that are written */
@@ -254,8 +254,8 @@ struct transport {
     struct faults *faults; /* NULL: none */
     uint64_t unexpected_next;
     bool is_leaving;
-    size_t n_early_grants; /* of all peers together */
-    uint32_t n_goodbyes;   /* peers whose end of stream is awaited */
+    size_t n_early_grants;        /* of all peers together */
+    uint32_t n_shutdowns_pending; /* peers whose end of stream is awaited */
     struct peer_list dirty;
     struct peer_list expected;
     /* Peers that owe only a message or a grant, maybe for long. */
@@ -279,7 +279,7 @@ struct transport {
     unsigned n_free_fragments;
     struct counters counters;
     uint8_t *sink;
-    /* One per rank. A peer is all zero, and so looks new, until peer_at()
+    /* One per rank. A peer is all zero, and so looks new, until peer_get()
      * makes it known. */
     struct peer *peers;
     struct peer_list known;
@@ -289,16 +289,16 @@ struct transport {
 
 /* Returns the peer of rank, initialised if this is the first time. */
 struct peer *
-peer_at(struct transport *transport, uint32_t rank);
+peer_get(struct transport *transport, uint32_t rank);
 /* Change the state of peer. Every change goes through here. */
 void
-peer_move(struct peer *peer, enum peer_state next);
+peer_set_state(struct peer *peer, enum peer_state next);
 /* Close the connection, but keep what came over it. */
 void
 peer_disconnect(struct peer *peer);
 /* Queue peer to be written to by the next progress call. */
 void
-peer_touch(struct peer *peer);
+peer_mark_dirty(struct peer *peer);
 /* Close the connection and report the loss by on_lost(). Does nothing if peer
  * is already lost. */
 void
@@ -306,10 +306,10 @@ peer_lose(struct peer *peer, const char *why);
 /* Call peer_lose() at the next write. For a caller in the middle of ending or
  * reporting something. Nothing more is written to peer. why must stay valid. */
 void
-peer_fail_later(struct peer *peer, const char *why);
+peer_defer_failure(struct peer *peer, const char *why);
 /* The same when the peer is at fault: on_corrupted() precedes on_lost(). */
 void
-peer_fail_later_for(struct peer *peer, const char *why);
+peer_defer_failure_at_fault(struct peer *peer, const char *why);
 /* Returns how many bytes the network has taken from its sockets, and writes
  * how many still wait in them. */
 uint64_t
@@ -317,15 +317,15 @@ peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued);
 /* The stream of peer has ended where it may: close the connection and call
  * on_closed(). */
 void
-peer_end(struct peer *peer);
+peer_close_departed(struct peer *peer);
 /* The stream of peer has ended, in order if error is 0, otherwise by that
  * errno. After the peer's goodbye this ends the connection once all is
  * written; before it the peer is lost. */
 void
-peer_stream_ended(struct peer *peer, int error);
+peer_on_stream_end(struct peer *peer, int error);
 /* The goodbye of peer has come: nothing new is sent to it or expected of it. */
 void
-peer_leave(struct peer *peer);
+peer_mark_left(struct peer *peer);
 void
 peer_update_expected(struct peer *peer);
 
@@ -338,18 +338,18 @@ peer_packetize(struct peer *peer);
 /* Let frames of flow be cut after those of other flows, or before those whose
  * data has long been ready if flow forwards data. */
 void
-peer_queue(struct peer *peer, struct send_request *flow);
+peer_queue_send(struct peer *peer, struct send_request *flow);
 /* Let no more frames of flow be cut, because it is cut to its end or
  * cancelled. */
 void
-peer_unqueue(struct peer *peer, struct send_request *flow);
+peer_unqueue_send(struct peer *peer, struct send_request *flow);
 /* Stop waiting for the grant of flow, if it is unconfirmed. */
 void
 peer_end_unconfirmed(struct peer *peer, struct send_request *flow);
 /* Returns room of n_bytes that out owns, for a payload; NULL if there is no
  * memory. */
 uint8_t *
-send_frame_room(struct send_frame *out, size_t n_bytes);
+outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes);
 
 /* payload_encode.c */
 
@@ -357,10 +357,10 @@ send_frame_room(struct send_frame *out, size_t n_bytes);
  * room that out owns, or where they lie. Returns false if there was no memory,
  * which loses peer at its next write. */
 bool
-peer_encode(struct peer *peer,
-            struct send_frame *out,
-            struct frame *frame,
-            struct send_request *flow);
+peer_encode_payload(struct peer *peer,
+                    struct outbound_frame *out,
+                    struct frame *frame,
+                    struct send_request *flow);
 
 /* header.c */
 
@@ -368,7 +368,7 @@ peer_encode(struct peer *peer,
  * NULL if frame is not of a tensor. */
 void
 peer_header_write(struct peer *peer,
-                  struct send_frame *out,
+                  struct outbound_frame *out,
                   struct frame *frame,
                   const struct frame_tensor *tensor);
 /* Decode peer->frame from peer->inbound. Call once per frame, since it counts
@@ -379,7 +379,7 @@ peer_header_read(struct peer *peer);
 /* Check the checksum of the payload of peer->frame, which has come completely,
  * if the payload was stored to be used. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
-peer_check_payload(const struct peer *peer);
+peer_check_payload_checksum(const struct peer *peer);
 
 /* Raise HOOP_E_DATA_LOSS with a text that says what is wrong, and between
  * which addresses. */
@@ -389,8 +389,8 @@ peer_raise_corruption(const struct peer *peer, const char *what);
 /* tcp_send.c */
 
 /* Returns the i-th frame that is cut and not wholly written. */
-struct send_frame *
-peer_frame(struct peer *peer, unsigned i);
+struct outbound_frame *
+peer_queued_frame(struct peer *peer, unsigned i);
 /* Returns the header of flow's next frame, without what depends on its
  * payload. */
 struct frame
@@ -403,28 +403,30 @@ peer_write(struct peer *peer);
 /* Queue a control frame, with text as its payload unless text is NULL. Nothing
  * is queued if frame repeats a sign of life, or no frame may follow. */
 void
-peer_control(struct peer *peer, const struct frame *frame, const char *text);
+peer_queue_control(struct peer *peer,
+                   const struct frame *frame,
+                   const char *text);
 /* The same for the ANNOUNCE frame of a tensor, which is copied. tensor may be
  * NULL. */
 void
-peer_send_rts(struct peer *peer,
-              const struct frame *frame,
-              const struct frame_tensor *tensor);
+peer_queue_rts(struct peer *peer,
+               const struct frame *frame,
+               const struct frame_tensor *tensor);
 /* The peer has granted flow up to this many bytes. */
 void
-peer_send_granted(struct peer *peer,
-                  struct send_request *flow,
-                  uint64_t granted);
+peer_apply_grant(struct peer *peer,
+                 struct send_request *flow,
+                 uint64_t granted);
 void
 peer_await_writable(struct peer *peer);
 /* Stop reading the buffer of flow. */
 void
-peer_send_cancel(struct peer *peer, struct send_request *flow);
+peer_cancel_send(struct peer *peer, struct send_request *flow);
 void
 peer_send_clear(struct peer *peer);
 /* Free the control frames that are not cut yet. */
 void
-peer_forget_controls(struct peer *peer);
+peer_clear_controls(struct peer *peer);
 
 /* fault_inject.c */
 
@@ -436,7 +438,7 @@ peer_is_fault_due(struct peer *peer, const struct send_request *flow);
  * frame not written. The fault may change out or remove it. */
 void
 peer_inject_fault(struct peer *peer,
-                  struct send_frame *out,
+                  struct outbound_frame *out,
                   struct send_request *flow);
 
 /* loopback.c */
@@ -454,20 +456,20 @@ peer_is_self(const struct peer *peer);
 
 /* The first connection to peer has been made. */
 void
-striping_connected(struct peer *peer);
+striping_on_connected(struct peer *peer);
 /* n_bytes more were read or written. Decides whether to use more streams. */
 void
 striping_measure(struct peer *peer, size_t n_bytes);
 /* frame, a SPREAD frame of ours, has been cut. */
 void
-striping_packetized(struct peer *peer, const struct frame *frame);
+striping_on_packetized(struct peer *peer, const struct frame *frame);
 /* Returns whether no frame may be cut, because a SPREAD frame is not written
  * yet. */
 bool
 striping_blocks_send(struct peer *peer);
 /* Handle peer->frame, a SPREAD frame of the peer. */
 void
-striping_receive(struct peer *peer);
+striping_on_announcement(struct peer *peer);
 /* Return whether frames of this direction go over several connections by
  * now. */
 bool
@@ -481,14 +483,14 @@ ssize_t
 striping_read(struct peer *peer, const struct iovec spans[2]);
 /* Returns whether there is something to read that no descriptor reports. */
 bool
-striping_is_ready(const struct peer *peer);
+striping_is_readable(const struct peer *peer);
 /* Returns whether there is something to write besides frames. */
 bool
 striping_has_unsent(const struct peer *peer);
 /* Let the poller watch every connection for just what is useful now. Returns
  * false if the poller fails. */
 bool
-striping_watch(struct peer *peer);
+striping_update_watch(struct peer *peer);
 /* A connection was reported readable, but nothing could be read. Loses peer,
  * or ends it, if one of its connections is broken and needed. */
 void
@@ -501,13 +503,13 @@ striping_close(struct peer *peer);
 /* The payload of frame has been used. If frame was eager, return its window
  * credit to peer, collected into few CREDIT frames. */
 void
-peer_consumed(struct peer *peer, const struct frame *frame);
+peer_return_credit(struct peer *peer, const struct frame *frame);
 /* Grant the peer what flow permits, if the peer waits for a grant. */
 void
-peer_grant(struct peer *peer, struct recv_request *flow);
+peer_send_grant(struct peer *peer, struct recv_request *flow);
 /* Tell the receiver of flow, a message, that the rest of it will not come. */
 void
-peer_withdraw(struct peer *peer, const struct send_request *flow);
+peer_send_withdrawal(struct peer *peer, const struct send_request *flow);
 /* Handle peer->frame, which belongs to no flow, and choose where its payload
  * goes. */
 void
@@ -522,7 +524,7 @@ peer_check_size(struct peer *peer,
 /* Ask the engine whether to keep peer->frame, which no receive request
  * expects. Reports a mismatch. */
 bool
-peer_may_keep(struct peer *peer);
+peer_may_keep_frame(struct peer *peer);
 
 /* tcp_receive.c */
 
@@ -538,7 +540,7 @@ void
 peer_end_frame(struct peer *peer);
 /* Returns what peer->frame, which has just begun, says of a tensor, or NULL. */
 const struct frame_tensor *
-peer_tensor(const struct peer *peer);
+peer_frame_tensor(const struct peer *peer);
 /* Returns room for the payload of peer->frame. NULL if there is no memory,
  * which loses peer. */
 struct fragment *
@@ -553,7 +555,7 @@ ssize_t
 peer_shm_send(struct peer *peer, const struct iovec *spans, size_t n_spans);
 /* End our stream to the peer, which will still read what is written. */
 void
-peer_shm_send_end(struct peer *peer);
+peer_shm_shutdown(struct peer *peer);
 /* Let the peer write over what has been read. */
 void
 peer_shm_release(struct peer *peer);
@@ -571,8 +573,8 @@ shm_peers_write(struct transport *transport);
 /* Ask all peers with a segment to wake this rank. Returns false if there is
  * already something to read, or room to write. */
 bool
-shm_peers_arm(struct transport *transport);
+shm_peers_prepare_sleep(struct transport *transport);
 void
-shm_peers_disarm(struct transport *transport);
+shm_peers_stop_sleeping(struct transport *transport);
 
 #endif

@@ -11,12 +11,12 @@
 
 enum {
     EVENTS_MAX = 64,
-    /* Empty sockets that one transport_spin() reads. */
+    /* Empty sockets that one transport_spin_once() reads. */
     SPIN_READS_MAX = 2,
 };
 
 static bool
-drain_all(struct transport *transport)
+drain_unexpected(struct transport *transport)
 {
     bool has_moved = loopback_progress(transport);
     struct recv_request *flow;
@@ -24,14 +24,14 @@ drain_all(struct transport *transport)
     while ((flow = TAILQ_FIRST(&transport->drains))) {
         TAILQ_REMOVE(&transport->drains, flow, drain_link);
         flow->is_draining = false;
-        match_drain(transport, flow);
+        match_drain_unexpected(transport, flow);
         has_moved = true;
     }
     return has_moved;
 }
 
 static bool
-write_all(struct transport *transport)
+write_dirty_peers(struct transport *transport)
 {
     bool has_moved = false;
     struct peer_list dirty = TAILQ_HEAD_INITIALIZER(dirty);
@@ -49,7 +49,7 @@ write_all(struct transport *transport)
 }
 
 static bool
-poll_all(struct transport *transport, int timeout_ms)
+poll_sockets(struct transport *transport, int timeout_ms)
 {
     struct poller_event events[EVENTS_MAX];
     bool has_moved = false;
@@ -57,7 +57,7 @@ poll_all(struct transport *transport, int timeout_ms)
         poller_wait(transport->poller, events, EVENTS_MAX, timeout_ms);
 
     if (transport->is_sleep_armed)
-        shm_peers_disarm(transport);
+        shm_peers_stop_sleeping(transport);
 
     for (size_t i = 0; i < n_events; i++) {
         struct peer *peer = events[i].owner;
@@ -90,7 +90,7 @@ transport_flush(struct transport *transport)
     const bool was_in_progress_call = transport->in_progress_call;
 
     transport->in_progress_call = true;
-    write_all(transport);
+    write_dirty_peers(transport);
     transport->in_progress_call = was_in_progress_call;
     return TAILQ_EMPTY(&transport->dirty);
 }
@@ -101,29 +101,29 @@ transport_progress(struct transport *transport, int timeout_ms)
     const bool was_in_progress_call = transport->in_progress_call;
 
     transport->in_progress_call = true;
-    bool has_moved = drain_all(transport);
+    bool has_moved = drain_unexpected(transport);
 
-    has_moved |= write_all(transport);
+    has_moved |= write_dirty_peers(transport);
     has_moved |= shm_peers_progress(transport);
     if (has_moved || !TAILQ_EMPTY(&transport->dirty))
         timeout_ms = 0;
-    if (timeout_ms != 0 && !shm_peers_arm(transport))
+    if (timeout_ms != 0 && !shm_peers_prepare_sleep(transport))
         timeout_ms = 0;
-    has_moved |= poll_all(transport, timeout_ms);
+    has_moved |= poll_sockets(transport, timeout_ms);
     transport->in_progress_call = was_in_progress_call;
     return has_moved;
 }
 
 bool
-transport_arm(struct transport *transport)
+transport_prepare_sleep(struct transport *transport)
 {
-    return shm_peers_arm(transport);
+    return shm_peers_prepare_sleep(transport);
 }
 
 /* The peer that has been expected for longest is mostly the one that is waited
  * for. Its socket is read each time; those of the others take turns. */
 static bool
-read_listed(struct peer_list *list)
+read_expected_peers(struct peer_list *list)
 {
     unsigned n_asked = 0;
     struct peer *next;
@@ -147,22 +147,22 @@ read_listed(struct peer_list *list)
 }
 
 bool
-transport_spin(struct transport *transport)
+transport_spin_once(struct transport *transport)
 {
     const bool was_in_progress_call = transport->in_progress_call;
 
     transport->in_progress_call = true;
-    bool has_moved = drain_all(transport);
+    bool has_moved = drain_unexpected(transport);
 
-    has_moved |= write_all(transport);
+    has_moved |= write_dirty_peers(transport);
     has_moved |= transport->n_posted_to_any > 0 ? shm_peers_progress(transport)
                                                 : shm_peers_write(transport);
     /* Read at once even if something was written: the answer may already be
      * here. */
     if (!has_moved || TAILQ_EMPTY(&transport->dirty))
-        has_moved |= read_listed(TAILQ_EMPTY(&transport->expected)
-                                     ? &transport->expected_later
-                                     : &transport->expected);
+        has_moved |= read_expected_peers(TAILQ_EMPTY(&transport->expected)
+                                             ? &transport->expected_later
+                                             : &transport->expected);
     transport->in_progress_call = was_in_progress_call;
     return has_moved;
 }

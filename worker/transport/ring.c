@@ -22,7 +22,7 @@ enum {
  * memcpy().
  */
 static void
-copy(uint8_t *to, const uint8_t *from, size_t n_bytes)
+copy_without_aliasing(uint8_t *to, const uint8_t *from, size_t n_bytes)
 {
     struct line {
         uint8_t bytes[RING_STEP];
@@ -46,13 +46,13 @@ copy(uint8_t *to, const uint8_t *from, size_t n_bytes)
 /* The writer's side. */
 
 static uint64_t
-room(const struct ring_writer *ring)
+ring_room(const struct ring_writer *ring)
 {
     return ring->n_bytes - (ring->written - ring->read);
 }
 
 static void
-look_at_read(struct ring_writer *ring)
+refresh_read_position(struct ring_writer *ring)
 {
     const uint64_t read =
         atomic_load_explicit(&ring->control->read, memory_order_acquire);
@@ -64,7 +64,7 @@ look_at_read(struct ring_writer *ring)
 }
 
 static size_t
-size_of(const struct iovec *spans, size_t n_spans)
+iovec_size(const struct iovec *spans, size_t n_spans)
 {
     size_t n_bytes = 0;
 
@@ -83,7 +83,9 @@ publish(struct ring_writer *ring, uint64_t written)
 /* Write n_bytes of spans, for which there is room, and publish them piece by
  * piece. */
 static void
-fill(struct ring_writer *ring, const struct iovec *spans, size_t n_bytes)
+write_pieces(struct ring_writer *ring,
+             const struct iovec *spans,
+             size_t n_bytes)
 {
     const uint64_t end = ring->written + n_bytes;
     uint64_t at = ring->written;
@@ -98,8 +100,9 @@ fill(struct ring_writer *ring, const struct iovec *spans, size_t n_bytes)
             n_here = (size_t)n_piece;
         /* The pointer of an empty span may be invalid. */
         if (n_here > 0)
-            copy(ring->bytes + at % ring->n_bytes,
-                 (const uint8_t *)spans->iov_base + skipped, n_here);
+            copy_without_aliasing(ring->bytes + at % ring->n_bytes,
+                                  (const uint8_t *)spans->iov_base + skipped,
+                                  n_here);
         at += n_here;
         skipped += n_here;
         if (skipped == spans->iov_len) {
@@ -116,17 +119,17 @@ fill(struct ring_writer *ring, const struct iovec *spans, size_t n_bytes)
 size_t
 ring_write(struct ring_writer *ring, const struct iovec *spans, size_t n_spans)
 {
-    const size_t n_wanted = size_of(spans, n_spans);
+    const size_t n_wanted = iovec_size(spans, n_spans);
 
-    if (room(ring) < n_wanted)
-        look_at_read(ring);
+    if (ring_room(ring) < n_wanted)
+        refresh_read_position(ring);
     if (ring->is_broken)
         return 0;
     const size_t n_bytes =
-        n_wanted < room(ring) ? n_wanted : (size_t)room(ring);
+        n_wanted < ring_room(ring) ? n_wanted : (size_t)ring_room(ring);
     const size_t n_whole = n_bytes / RING_STEP * RING_STEP;
 
-    fill(ring, spans, n_whole);
+    write_pieces(ring, spans, n_whole);
     return n_whole;
 }
 
@@ -137,14 +140,14 @@ ring_has_room(struct ring_writer *ring)
 {
     const uint64_t n_wanted = ring->n_bytes / ROOM_PART;
 
-    if (!ring->is_broken && room(ring) < n_wanted)
-        look_at_read(ring);
+    if (!ring->is_broken && ring_room(ring) < n_wanted)
+        refresh_read_position(ring);
     /* If the ring is broken, the next write reports it. */
-    return ring->is_broken || room(ring) >= n_wanted;
+    return ring->is_broken || ring_room(ring) >= n_wanted;
 }
 
 void
-ring_end(struct ring_writer *ring)
+ring_mark_end(struct ring_writer *ring)
 {
     atomic_store(&ring->control->has_ended, 1);
 }
@@ -157,14 +160,14 @@ ring_must_wake_reader(struct ring_writer *ring)
 }
 
 bool
-ring_writer_may_sleep(struct ring_writer *ring)
+ring_writer_prepare_sleep(struct ring_writer *ring)
 {
     atomic_store(&ring->control->writer_sleeps, 1);
     return atomic_load(&ring->control->read) == ring->read;
 }
 
 void
-ring_writer_awake(struct ring_writer *ring)
+ring_writer_clear_sleeping(struct ring_writer *ring)
 {
     if (atomic_load_explicit(&ring->control->writer_sleeps,
                              memory_order_relaxed))
@@ -188,7 +191,7 @@ ring_peek(struct ring_reader *ring, size_t *out_n_bytes)
 }
 
 void
-ring_take(struct ring_reader *ring, size_t n_bytes)
+ring_consume(struct ring_reader *ring, size_t n_bytes)
 {
     assert(n_bytes <= ring->written - ring->read);
     ring->read += n_bytes;
@@ -219,7 +222,7 @@ ring_must_wake_writer(struct ring_reader *ring)
 }
 
 bool
-ring_reader_may_sleep(struct ring_reader *ring)
+ring_reader_prepare_sleep(struct ring_reader *ring)
 {
     atomic_store(&ring->control->reader_sleeps, 1);
     return atomic_load(&ring->control->written) == ring->written &&
@@ -227,7 +230,7 @@ ring_reader_may_sleep(struct ring_reader *ring)
 }
 
 void
-ring_reader_awake(struct ring_reader *ring)
+ring_reader_clear_sleeping(struct ring_reader *ring)
 {
     if (atomic_load_explicit(&ring->control->reader_sleeps,
                              memory_order_relaxed))

@@ -81,7 +81,7 @@ bool
 ring_has_room(struct ring_writer *ring);
 /* Say that nothing more will be written. */
 void
-ring_end(struct ring_writer *ring);
+ring_mark_end(struct ring_writer *ring);
 /* Returns whether the caller must wake the reader, which sleeps: true once for
  * each time that it does. */
 bool
@@ -89,9 +89,9 @@ ring_must_wake_reader(struct ring_writer *ring);
 /* Call before sleeping for want of room. Returns false if there is more room
  * than was seen, so that the caller must not sleep. */
 bool
-ring_writer_may_sleep(struct ring_writer *ring);
+ring_writer_prepare_sleep(struct ring_writer *ring);
 void
-ring_writer_awake(struct ring_writer *ring);
+ring_writer_clear_sleeping(struct ring_writer *ring);
 
 /* Returns the bytes that have come and are not taken, and writes their number.
  * Of them min(n, RING_PIECE) bytes are in a row. They are valid until they are
@@ -99,7 +99,7 @@ ring_writer_awake(struct ring_writer *ring);
 const uint8_t *
 ring_peek(struct ring_reader *ring, size_t *out_n_bytes);
 void
-ring_take(struct ring_reader *ring, size_t n_bytes);
+ring_consume(struct ring_reader *ring, size_t n_bytes);
 /* Give the room of what was taken back to the writer. */
 void
 ring_release(struct ring_reader *ring);
@@ -112,8 +112,8 @@ ring_must_wake_writer(struct ring_reader *ring);
 /* Call before sleeping for want of bytes. Returns false if more has come than
  * was seen, or the stream has ended. */
 bool
-ring_reader_may_sleep(struct ring_reader *ring);
+ring_reader_prepare_sleep(struct ring_reader *ring);
 void
-ring_reader_awake(struct ring_reader *ring);
+ring_reader_clear_sleeping(struct ring_reader *ring);
 
 #endif

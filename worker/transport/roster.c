@@ -66,7 +66,7 @@ roster_is_local(const struct roster *roster, uint32_t rank)
 }
 
 static uint32_t
-count_local(const struct roster *roster, uint32_t end)
+count_local_ranks(const struct roster *roster, uint32_t end)
 {
     uint32_t n_ranks = 0;
 
@@ -78,13 +78,13 @@ count_local(const struct roster *roster, uint32_t end)
 uint32_t
 roster_local_size(const struct roster *roster)
 {
-    return count_local(roster, roster->size);
+    return count_local_ranks(roster, roster->size);
 }
 
 uint32_t
 roster_local_rank(const struct roster *roster)
 {
-    return count_local(roster, roster->rank);
+    return count_local_ranks(roster, roster->rank);
 }
 
 bool
@@ -95,9 +95,9 @@ roster_is_same_node(const struct roster *roster, uint32_t rank)
 }
 
 const char *
-roster_name(const struct roster *roster,
-            uint32_t rank,
-            char text[ROSTER_NAME_MAX])
+roster_format_name(const struct roster *roster,
+                   uint32_t rank,
+                   char text[ROSTER_NAME_MAX])
 {
     if (rank < roster->size)
         snprintf(text, ROSTER_NAME_MAX, "rank %u (%s:%u)", rank,

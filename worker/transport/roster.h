@@ -71,8 +71,8 @@ enum {
 /* Write the name by which every message names a peer, such as "rank 2
  * (host:1234)", and return text. */
 const char *
-roster_name(const struct roster *roster,
-            uint32_t rank,
-            char text[ROSTER_NAME_MAX]);
+roster_format_name(const struct roster *roster,
+                   uint32_t rank,
+                   char text[ROSTER_NAME_MAX]);
 
 #endif

@@ -42,7 +42,7 @@ segment_ring_bytes(uint32_t n_ranks)
 }
 
 void
-segment_unlink(struct segment *segment)
+segment_close_fd(struct segment *segment)
 {
     descriptor_close(segment->fd);
     segment->fd = -1;
@@ -53,7 +53,7 @@ segment_destroy(struct segment *segment)
 {
     if (!segment)
         return;
-    segment_unlink(segment);
+    segment_close_fd(segment);
     memory_unmap(segment->base, segment->n_mapped);
     free(segment);
 }
@@ -62,7 +62,7 @@ DEFINE_CLEANUP(struct segment *, segment_destroy)
 
 /* Returns the bytes of a ring and of its beginning once more. */
 static size_t
-ring_span(size_t n_ring)
+ring_mapped_bytes(size_t n_ring)
 {
     return n_ring + RING_PIECE;
 }
@@ -80,13 +80,14 @@ ring_map(uint8_t *at, size_t n_bytes, int fd, size_t offset, size_t n_ring)
 static enum hoop_status
 segment_map(struct segment *segment, int fd, size_t n_ring)
 {
-    segment->n_mapped = MEMORY_PAGE + 2 * ring_span(n_ring);
+    segment->n_mapped = MEMORY_PAGE + 2 * ring_mapped_bytes(n_ring);
     enum hoop_status status = memory_reserve(segment->n_mapped, &segment->base);
 
     if (status == HOOP_OK)
         status = memory_map(segment->base, MEMORY_PAGE, fd, 0);
     for (size_t i = 0; status == HOOP_OK && i < 2; i++) {
-        uint8_t *ring = segment->base + MEMORY_PAGE + i * ring_span(n_ring);
+        uint8_t *ring =
+            segment->base + MEMORY_PAGE + i * ring_mapped_bytes(n_ring);
         const size_t offset = MEMORY_PAGE + i * n_ring;
 
         status = ring_map(ring, n_ring, fd, offset, n_ring);
@@ -108,12 +109,12 @@ rings_init(struct segment *segment, size_t n_ring, unsigned out_ring)
 
     segment->out = (struct ring_writer){
         .control = &control->controls[out_ring],
-        .bytes = rings + ring_span(n_ring) * out_ring,
+        .bytes = rings + ring_mapped_bytes(n_ring) * out_ring,
         .n_bytes = n_ring,
     };
     segment->in = (struct ring_reader){
         .control = &control->controls[in_ring],
-        .bytes = rings + ring_span(n_ring) * in_ring,
+        .bytes = rings + ring_mapped_bytes(n_ring) * in_ring,
         .n_bytes = n_ring,
     };
 }
@@ -132,15 +133,16 @@ segment_alloc(struct segment **out_segment)
 
 enum hoop_status
 segment_create(size_t n_ring,
-               struct memory_handle *out_place,
+               struct shared_memory_handle *out_place,
                struct segment **out_segment)
 {
     CLEANUP(segment_destroy) struct segment *segment = NULL;
-    struct memory_handle place;
+    struct shared_memory_handle place;
 
     enum hoop_status status = segment_alloc(&segment);
     if (status == HOOP_OK)
-        status = memory_create(MEMORY_PAGE + 2 * n_ring, &place, &segment->fd);
+        status = shared_memory_create(MEMORY_PAGE + 2 * n_ring, &place,
+                                      &segment->fd);
     if (status == HOOP_OK)
         status = segment_map(segment, segment->fd, n_ring);
     if (status != HOOP_OK)
@@ -157,7 +159,7 @@ segment_create(size_t n_ring,
 }
 
 static enum hoop_status
-size_check(size_t n_bytes, size_t *out_n_ring)
+segment_size_check(size_t n_bytes, size_t *out_n_ring)
 {
     const size_t n_ring = (n_bytes - MEMORY_PAGE) / 2;
 
@@ -169,9 +171,9 @@ size_check(size_t n_bytes, size_t *out_n_ring)
 }
 
 static enum hoop_status
-page_check(const struct segment *segment,
-           const struct memory_handle *place,
-           size_t n_ring)
+segment_control_check(const struct segment *segment,
+                      const struct shared_memory_handle *place,
+                      size_t n_ring)
 {
     const struct segment_control *control =
         (const struct segment_control *)segment->base;
@@ -183,7 +185,8 @@ page_check(const struct segment *segment,
 }
 
 enum hoop_status
-segment_open(const struct memory_handle *place, struct segment **out_segment)
+segment_open(const struct shared_memory_handle *place,
+             struct segment **out_segment)
 {
     CLEANUP(segment_destroy) struct segment *segment = NULL;
     size_t n_bytes = 0;
@@ -191,16 +194,16 @@ segment_open(const struct memory_handle *place, struct segment **out_segment)
 
     enum hoop_status status = segment_alloc(&segment);
     if (status == HOOP_OK)
-        status = memory_open(place, &segment->fd, &n_bytes);
+        status = shared_memory_open(place, &segment->fd, &n_bytes);
     if (status == HOOP_OK)
-        status = size_check(n_bytes, &n_ring);
+        status = segment_size_check(n_bytes, &n_ring);
     if (status == HOOP_OK)
         status = segment_map(segment, segment->fd, n_ring);
     if (status == HOOP_OK)
-        status = page_check(segment, place, n_ring);
+        status = segment_control_check(segment, place, n_ring);
     if (status != HOOP_OK)
         return error_pass(status);
-    segment_unlink(segment);
+    segment_close_fd(segment);
     rings_init(segment, n_ring, 1);
     *out_segment = STEAL(segment);
     return HOOP_OK;

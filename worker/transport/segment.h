@@ -24,7 +24,7 @@
 struct segment {
     struct ring_writer out;
     struct ring_reader in;
-    int fd; /* the creator's, until segment_unlink(); otherwise -1 */
+    int fd; /* the creator's, until segment_close_fd(); otherwise -1 */
     uint8_t *base;
     size_t n_mapped;
 };
@@ -34,16 +34,17 @@ struct segment {
  * HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED (the text says why). */
 enum hoop_status
 segment_create(size_t n_bytes,
-               struct memory_handle *out_place,
+               struct shared_memory_handle *out_place,
                struct segment **out_segment);
 /* Open the segment at place. Handle: HOOP_E_UNAVAILABLE (out of reach),
  * HOOP_E_EXHAUSTED, HOOP_E_DATA_LOSS (it is not such a segment). */
 enum hoop_status
-segment_open(const struct memory_handle *place, struct segment **out_segment);
+segment_open(const struct shared_memory_handle *place,
+             struct segment **out_segment);
 /* Called by the creator once the other rank has opened the segment; no further
  * opens succeed. */
 void
-segment_unlink(struct segment *segment);
+segment_close_fd(struct segment *segment);
 /* Free segment, which may be NULL. */
 void
 segment_destroy(struct segment *segment);

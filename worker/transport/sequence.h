@@ -29,7 +29,7 @@ enum {
 
 /* number must not be 0, and stage must be less than SEQUENCE_STAGES - 1. */
 static inline uint64_t
-sequence_of(uint64_t number, uint32_t stage, uint32_t round)
+sequence_make(uint64_t number, uint32_t stage, uint32_t round)
 {
     const uint32_t later =
         round == 0 ? 0 : 1 + (round - 1) % (SEQUENCE_ROUNDS - 1);
@@ -43,7 +43,7 @@ sequence_of(uint64_t number, uint32_t stage, uint32_t round)
 static inline uint64_t
 sequence_end(uint64_t number)
 {
-    return sequence_of(number, SEQUENCE_STAGES - 1, 0);
+    return sequence_make(number, SEQUENCE_STAGES - 1, 0);
 }
 
 static inline uint64_t

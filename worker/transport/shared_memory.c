@@ -41,7 +41,7 @@ enum {
 static const int SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 static void
-name_of(const uint8_t key[MEMORY_KEY], char out_name[NAME_BYTES])
+memfd_name(const uint8_t key[MEMORY_KEY], char out_name[NAME_BYTES])
 {
     int n = snprintf(out_name, NAME_BYTES, "hoop-");
 
@@ -50,7 +50,7 @@ name_of(const uint8_t key[MEMORY_KEY], char out_name[NAME_BYTES])
 }
 
 static enum hoop_status
-map_failed(void)
+raise_map_failed(void)
 {
     char why[RESOURCE_LIMIT_TEXT];
 
@@ -65,35 +65,35 @@ memory_reserve(size_t n_bytes, uint8_t **out_base)
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (base == MAP_FAILED)
-        return map_failed();
+        return raise_map_failed();
     *out_base = base;
     return HOOP_OK;
 }
 
 static enum hoop_status
-map_with(int flags, uint8_t *at, size_t n_bytes, int fd, size_t offset)
+map_shared(int flags, uint8_t *at, size_t n_bytes, int fd, size_t offset)
 {
     if (mmap(at, n_bytes, PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_FIXED | flags, fd, (off_t)offset) == MAP_FAILED)
-        return map_failed();
+        return raise_map_failed();
     return HOOP_OK;
 }
 
 enum hoop_status
 memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset)
 {
-    return map_with(MAP_POPULATE, at, n_bytes, fd, offset);
+    return map_shared(MAP_POPULATE, at, n_bytes, fd, offset);
 }
 
 enum hoop_status
 memory_map_lazily(uint8_t *at, size_t n_bytes, int fd, size_t offset)
 {
-    return map_with(0, at, n_bytes, fd, offset);
+    return map_shared(0, at, n_bytes, fd, offset);
 }
 
 /* Returns whether the kernel can allocate pages without their being touched. */
 static bool
-can_fill(void)
+can_populate(void)
 {
     return madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
 }
@@ -101,9 +101,9 @@ can_fill(void)
 enum hoop_status
 memory_map_sparse(uint8_t *at, size_t n_bytes, int fd)
 {
-    if (!can_fill())
+    if (!can_populate())
         return memory_map(at, n_bytes, fd, 0);
-    return map_with(0, at, n_bytes, fd, 0);
+    return map_shared(0, at, n_bytes, fd, 0);
 }
 
 enum hoop_status
@@ -131,7 +131,8 @@ memory_prefault(uint8_t *at, size_t n_bytes)
 enum hoop_status
 memory_dont_fork(uint8_t *base, size_t n_bytes)
 {
-    return madvise(base, n_bytes, MADV_DONTFORK) == 0 ? HOOP_OK : map_failed();
+    return madvise(base, n_bytes, MADV_DONTFORK) == 0 ? HOOP_OK
+                                                      : raise_map_failed();
 }
 
 void
@@ -145,16 +146,16 @@ memory_unmap(uint8_t *base, size_t n_bytes)
  * touching memory that is not there ends the process; ftruncate() allocates
  * nothing. */
 typedef int
-allotment_fn(int fd, size_t n_bytes);
+file_resize_fn(int fd, size_t n_bytes);
 
 static int
-allot_all(int fd, size_t n_bytes)
+file_allocate(int fd, size_t n_bytes)
 {
     return fallocate(fd, 0, 0, (off_t)n_bytes);
 }
 
 static int
-allot_none(int fd, size_t n_bytes)
+file_truncate(int fd, size_t n_bytes)
 {
     return ftruncate(fd, (off_t)n_bytes);
 }
@@ -162,7 +163,7 @@ allot_none(int fd, size_t n_bytes)
 /* The kernel refuses a file of memory that is larger than RLIMIT_FSIZE, and
  * sends SIGXFSZ to the process, which would end it. */
 static bool
-size_is_allowed(size_t n_bytes)
+is_file_size_allowed(size_t n_bytes)
 {
     struct rlimit limit;
 
@@ -172,9 +173,9 @@ size_is_allowed(size_t n_bytes)
 
 /* Call allot(), but never so that SIGXFSZ would follow. */
 static int
-file_allot(int fd, size_t n_bytes, allotment_fn *allot)
+file_resize(int fd, size_t n_bytes, file_resize_fn *allot)
 {
-    if (size_is_allowed(n_bytes))
+    if (is_file_size_allowed(n_bytes))
         return allot(fd, n_bytes);
     errno = EFBIG;
     return -1;
@@ -182,7 +183,7 @@ file_allot(int fd, size_t n_bytes, allotment_fn *allot)
 
 /* Create an unnamed file whose size is final. */
 static enum hoop_status
-file_open(const char *name, size_t n_bytes, allotment_fn *allot, int *out_fd)
+memfd_open(const char *name, size_t n_bytes, file_resize_fn *allot, int *out_fd)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     char why[RESOURCE_LIMIT_TEXT];
@@ -194,7 +195,7 @@ file_open(const char *name, size_t n_bytes, allotment_fn *allot, int *out_fd)
         return error_raise(HOOP_E_UNAVAILABLE, "no file of memory: %s",
                            resource_describe(RESOURCE_DESCRIPTOR, errno, why));
     descriptor_track(fd);
-    if (file_allot(fd, n_bytes, allot) == 0 &&
+    if (file_resize(fd, n_bytes, allot) == 0 &&
         fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
         *out_fd = fd;
         return HOOP_OK;
@@ -207,12 +208,12 @@ file_open(const char *name, size_t n_bytes, allotment_fn *allot, int *out_fd)
 }
 
 static enum hoop_status
-file_create(size_t n_bytes,
-            allotment_fn *allot,
-            struct memory_handle *out_place,
-            int *out_fd)
+memfd_create_with_handle(size_t n_bytes,
+                         file_resize_fn *allot,
+                         struct shared_memory_handle *out_place,
+                         int *out_fd)
 {
-    struct memory_handle place = {0};
+    struct shared_memory_handle place = {0};
     char name[NAME_BYTES];
 
     enum hoop_status status = proc_own_pid(&place.pid);
@@ -220,8 +221,8 @@ file_create(size_t n_bytes,
         status = random_fill(place.key, MEMORY_KEY);
     if (status != HOOP_OK)
         return error_pass(status);
-    name_of(place.key, name);
-    status = file_open(name, n_bytes, allot, out_fd);
+    memfd_name(place.key, name);
+    status = memfd_open(name, n_bytes, allot, out_fd);
     if (status != HOOP_OK)
         return error_pass(status);
     place.fd = (uint32_t)*out_fd;
@@ -230,22 +231,26 @@ file_create(size_t n_bytes,
 }
 
 enum hoop_status
-memory_create(size_t n_bytes, struct memory_handle *out_place, int *out_fd)
+shared_memory_create(size_t n_bytes,
+                     struct shared_memory_handle *out_place,
+                     int *out_fd)
 {
-    return file_create(n_bytes, allot_all, out_place, out_fd);
+    return memfd_create_with_handle(n_bytes, file_allocate, out_place, out_fd);
 }
 
 enum hoop_status
-memory_create_sparse(size_t n_bytes,
-                     struct memory_handle *out_place,
-                     int *out_fd)
+shared_memory_create_sparse(size_t n_bytes,
+                            struct shared_memory_handle *out_place,
+                            int *out_fd)
 {
-    return file_create(n_bytes, can_fill() ? allot_none : allot_all, out_place,
-                       out_fd);
+    return memfd_create_with_handle(
+        n_bytes, can_populate() ? file_truncate : file_allocate, out_place,
+        out_fd);
 }
 
 static enum hoop_status
-unreached(const struct memory_handle *place, const char *why)
+raise_memory_unreachable(const struct shared_memory_handle *place,
+                         const char *why)
 {
     return error_raise(HOOP_E_UNAVAILABLE,
                        "the shared memory of process %u is out of reach: %s",
@@ -255,7 +260,7 @@ unreached(const struct memory_handle *place, const char *why)
 /* The target is checked before it is opened, because opening may have
  * effects. */
 static enum hoop_status
-place_open(const struct memory_handle *place, int *out_fd)
+memfd_open_by_handle(const struct shared_memory_handle *place, int *out_fd)
 {
     char path[PATH_BYTES];
     char name[NAME_BYTES];
@@ -264,30 +269,33 @@ place_open(const struct memory_handle *place, int *out_fd)
     char why[RESOURCE_LIMIT_TEXT];
 
     snprintf(path, sizeof(path), "/proc/%u/fd/%u", place->pid, place->fd);
-    name_of(place->key, name);
+    memfd_name(place->key, name);
     snprintf(expected, sizeof(expected), "/memfd:%s (deleted)", name);
     const ssize_t n = readlink(path, found, sizeof(found) - 1);
     if (n < 0)
-        return unreached(place, strerror(errno));
+        return raise_memory_unreachable(place, strerror(errno));
     found[n] = '\0';
     if (strcmp(found, expected) != 0)
-        return unreached(place, "another process has its number here");
+        return raise_memory_unreachable(place,
+                                        "another process has its number here");
     const int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return unreached(place,
-                         resource_describe(RESOURCE_DESCRIPTOR, errno, why));
+        return raise_memory_unreachable(
+            place, resource_describe(RESOURCE_DESCRIPTOR, errno, why));
     descriptor_track(fd);
     *out_fd = fd;
     return HOOP_OK;
 }
 
 enum hoop_status
-memory_open(const struct memory_handle *place, int *out_fd, size_t *out_n_bytes)
+shared_memory_open(const struct shared_memory_handle *place,
+                   int *out_fd,
+                   size_t *out_n_bytes)
 {
     struct stat file;
     int fd = -1;
 
-    const enum hoop_status status = place_open(place, &fd);
+    const enum hoop_status status = memfd_open_by_handle(place, &fd);
     if (status != HOOP_OK)
         return error_pass(status);
     const int seals = fcntl(fd, F_GET_SEALS);

@@ -25,7 +25,7 @@ enum {
 };
 
 /* What others need to open the memory. */
-struct memory_handle {
+struct shared_memory_handle {
     uint32_t pid; /* as the creator's own /proc says */
     uint32_t fd;
     uint8_t key[MEMORY_KEY];
@@ -35,20 +35,22 @@ struct memory_handle {
  * and tells others out_place. Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED
  * (the text says why). */
 enum hoop_status
-memory_create(size_t n_bytes, struct memory_handle *out_place, int *out_fd);
+shared_memory_create(size_t n_bytes,
+                     struct shared_memory_handle *out_place,
+                     int *out_fd);
 /* The same, but memory is allocated only where memory_populate() asks for it,
  * if the kernel can do that (Linux 5.14); otherwise all of it is. */
 enum hoop_status
-memory_create_sparse(size_t n_bytes,
-                     struct memory_handle *out_place,
-                     int *out_fd);
+shared_memory_create_sparse(size_t n_bytes,
+                            struct shared_memory_handle *out_place,
+                            int *out_fd);
 /* Open the memory of another process; the caller owns out_fd. Handle:
  * HOOP_E_UNAVAILABLE (out of reach), HOOP_E_DATA_LOSS (its size may change,
  * which could make this process fault later). */
 enum hoop_status
-memory_open(const struct memory_handle *place,
-            int *out_fd,
-            size_t *out_n_bytes);
+shared_memory_open(const struct shared_memory_handle *place,
+                   int *out_fd,
+                   size_t *out_n_bytes);
 
 /* Reserve n_bytes of addresses with nothing behind them. Handle:
  * HOOP_E_EXHAUSTED. */
@@ -61,7 +63,7 @@ memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset);
 /* The same, but each page is mapped when it is touched. */
 enum hoop_status
 memory_map_lazily(uint8_t *at, size_t n_bytes, int fd, size_t offset);
-/* The same for memory of memory_create_sparse(), from its beginning: nothing
+/* The same for memory of shared_memory_create_sparse(), from its beginning: nothing
  * is allocated yet. */
 enum hoop_status
 memory_map_sparse(uint8_t *at, size_t n_bytes, int fd);

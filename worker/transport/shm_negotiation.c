@@ -46,8 +46,8 @@ get_u32(const uint8_t *at)
 
 /* Returns the obstacle that this rank knows without asking the peer. */
 static enum shm_obstacle
-obstacle_before(const struct shm_negotiation *shm_negotiation,
-                const struct handshake *handshake)
+local_obstacle(const struct shm_negotiation *shm_negotiation,
+               const struct handshake *handshake)
 {
     const struct roster *roster = handshake->roster;
 
@@ -59,7 +59,8 @@ obstacle_before(const struct shm_negotiation *shm_negotiation,
 }
 
 static void
-say(const struct shm_negotiation *shm_negotiation, struct handshake *handshake)
+offer_write_status(const struct shm_negotiation *shm_negotiation,
+                   struct handshake *handshake)
 {
     memset(handshake->offer, 0, HANDSHAKE_OFFER);
     handshake->offer[AT_OBSTACLE] = (uint8_t)shm_negotiation->obstacle;
@@ -67,8 +68,8 @@ say(const struct shm_negotiation *shm_negotiation, struct handshake *handshake)
 }
 
 static void
-note_failure(struct shm_negotiation *shm_negotiation,
-             enum shm_obstacle obstacle)
+negotiation_note_failure(struct shm_negotiation *shm_negotiation,
+                         enum shm_obstacle obstacle)
 {
     shm_negotiation->obstacle = obstacle;
     snprintf(shm_negotiation->why, sizeof(shm_negotiation->why), "%s",
@@ -80,19 +81,19 @@ void
 shm_negotiation_offer(struct shm_negotiation *shm_negotiation,
                       struct handshake *handshake)
 {
-    struct memory_handle place = {0};
+    struct shared_memory_handle place = {0};
 
     shm_negotiation_deinit(shm_negotiation);
-    shm_negotiation->obstacle = obstacle_before(shm_negotiation, handshake);
+    shm_negotiation->obstacle = local_obstacle(shm_negotiation, handshake);
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE) {
         const size_t n_ring =
             segment_ring_bytes(roster_local_size(handshake->roster));
 
         if (segment_create(n_ring, &place, &shm_negotiation->segment) !=
             HOOP_OK)
-            note_failure(shm_negotiation, SHM_OBSTACLE_NO_MEMORY);
+            negotiation_note_failure(shm_negotiation, SHM_OBSTACLE_NO_MEMORY);
     }
-    say(shm_negotiation, handshake);
+    offer_write_status(shm_negotiation, handshake);
     if (shm_negotiation->obstacle != SHM_OBSTACLE_NONE)
         return;
     put_u32(handshake->offer + AT_PID, place.pid);
@@ -106,7 +107,7 @@ shm_negotiation_accept(struct shm_negotiation *shm_negotiation,
 {
     const uint8_t *offer = handshake->offer;
     const enum shm_obstacle offered = (enum shm_obstacle)offer[AT_OBSTACLE];
-    struct memory_handle place = {
+    struct shared_memory_handle place = {
         .pid = get_u32(offer + AT_PID),
         .fd = get_u32(offer + AT_FD),
     };
@@ -114,14 +115,14 @@ shm_negotiation_accept(struct shm_negotiation *shm_negotiation,
     memcpy(place.key, offer + AT_KEY, MEMORY_KEY);
     shm_negotiation_deinit(shm_negotiation);
     shm_negotiation->peer_insists = offer[AT_INSISTS] != 0;
-    shm_negotiation->obstacle = obstacle_before(shm_negotiation, handshake);
+    shm_negotiation->obstacle = local_obstacle(shm_negotiation, handshake);
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE &&
         offered != SHM_OBSTACLE_NONE)
         shm_negotiation->obstacle = offered;
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE &&
         segment_open(&place, &shm_negotiation->segment) != HOOP_OK)
-        note_failure(shm_negotiation, SHM_OBSTACLE_UNREACHABLE);
-    say(shm_negotiation, handshake);
+        negotiation_note_failure(shm_negotiation, SHM_OBSTACLE_UNREACHABLE);
+    offer_write_status(shm_negotiation, handshake);
 }
 
 void
@@ -136,7 +137,7 @@ shm_negotiation_finish(struct shm_negotiation *shm_negotiation,
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE)
         shm_negotiation->obstacle = answer;
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE)
-        segment_unlink(shm_negotiation->segment);
+        segment_close_fd(shm_negotiation->segment);
     else
         segment_destroy(STEAL(shm_negotiation->segment));
 }

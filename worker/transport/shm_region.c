@@ -8,7 +8,7 @@
 #include "transport/shm_region_layout.h"
 
 size_t
-shm_region_n_slot(const struct shm_region *shm_region)
+shm_region_bytes_per_slot(const struct shm_region *shm_region)
 {
     return shm_region->n_slot;
 }
@@ -25,7 +25,7 @@ prefetch_to_write(const void *line)
 }
 
 static unsigned
-line_of(uint64_t sequence)
+sequence_line(uint64_t sequence)
 {
     const uint32_t n_later =
         sequence_stage(sequence) + sequence_round(sequence);
@@ -37,10 +37,10 @@ line_of(uint64_t sequence)
 
 /* Returns a place beside a line or in the cells. */
 static uint8_t *
-area_at(const struct shm_region *shm_region,
-        uint32_t rank,
-        unsigned line,
-        unsigned where)
+payload_area(const struct shm_region *shm_region,
+             uint32_t rank,
+             unsigned line,
+             unsigned where)
 {
     uint8_t *area = shm_region->areas + rank * shm_region->n_area;
 
@@ -60,7 +60,9 @@ line_sequence(const struct shm_region_rank_control *rank_control, unsigned line)
 /* Returns whether all others have read the round sequence. If not, out_rank is
  * one that has not. */
 static bool
-is_read(struct shm_region *shm_region, uint64_t sequence, uint32_t *out_rank)
+is_read_by_all(struct shm_region *shm_region,
+               uint64_t sequence,
+               uint32_t *out_rank)
 {
     for (uint32_t i = 0; i < shm_region->n_ranks; i++) {
         struct shm_region_peer *rank = &shm_region->ranks[i];
@@ -80,7 +82,7 @@ is_read(struct shm_region *shm_region, uint64_t sequence, uint32_t *out_rank)
 }
 
 static unsigned
-cells_for(const struct shm_region *shm_region, size_t n_bytes)
+cells_needed(const struct shm_region *shm_region, size_t n_bytes)
 {
     return (unsigned)((n_bytes + shm_region_cell_bytes(shm_region) - 1) /
                       shm_region_cell_bytes(shm_region));
@@ -88,9 +90,9 @@ cells_for(const struct shm_region *shm_region, size_t n_bytes)
 
 /* A post that does not fit the rest of the ring begins it anew. */
 static unsigned
-cell_next(const struct shm_region *shm_region, size_t n_bytes)
+next_cell(const struct shm_region *shm_region, size_t n_bytes)
 {
-    return shm_region->n_taken + cells_for(shm_region, n_bytes) >
+    return shm_region->n_taken + cells_needed(shm_region, n_bytes) >
                    shm_region->n_cells
                ? 0
                : shm_region->n_taken;
@@ -98,12 +100,12 @@ cell_next(const struct shm_region *shm_region, size_t n_bytes)
 
 /* Returns the newest round that occupies the cells to which n_bytes go. */
 static uint64_t
-newest_sequence(const struct shm_region *shm_region, size_t n_bytes)
+cells_newest_sequence(const struct shm_region *shm_region, size_t n_bytes)
 {
-    const unsigned first = cell_next(shm_region, n_bytes);
+    const unsigned first = next_cell(shm_region, n_bytes);
     uint64_t newest = 0;
 
-    for (unsigned i = 0; i < cells_for(shm_region, n_bytes); i++) {
+    for (unsigned i = 0; i < cells_needed(shm_region, n_bytes); i++) {
         const uint64_t sequence = shm_region->cell_sequences[first + i];
 
         if (sequence_is_before(newest, sequence))
@@ -113,28 +115,30 @@ newest_sequence(const struct shm_region *shm_region, size_t n_bytes)
 }
 
 bool
-shm_region_is_free(struct shm_region *shm_region,
-                   uint64_t sequence,
-                   size_t n_bytes,
-                   uint32_t *out_rank)
+shm_region_can_publish(struct shm_region *shm_region,
+                       uint64_t sequence,
+                       size_t n_bytes,
+                       uint32_t *out_rank)
 {
     if (n_bytes > SHM_REGION_SMALL)
-        shm_region_grow_ring(shm_region, cells_for(shm_region, n_bytes));
-    return is_read(shm_region, shm_region->sequences[line_of(sequence)],
-                   out_rank) &&
+        shm_region_grow_ring(shm_region, cells_needed(shm_region, n_bytes));
+    return is_read_by_all(shm_region,
+                          shm_region->sequences[sequence_line(sequence)],
+                          out_rank) &&
            (n_bytes <= SHM_REGION_SMALL ||
-            is_read(shm_region, newest_sequence(shm_region, n_bytes),
-                    out_rank));
+            is_read_by_all(shm_region,
+                           cells_newest_sequence(shm_region, n_bytes),
+                           out_rank));
 }
 
 static unsigned
-where_for(const struct shm_region *shm_region, size_t n_bytes)
+payload_location(const struct shm_region *shm_region, size_t n_bytes)
 {
     if (n_bytes <= SHM_REGION_INLINE_BYTES)
         return SHM_REGION_IN_LINE;
     return n_bytes <= SHM_REGION_SMALL
                ? SHM_REGION_IN_SMALLS
-               : SHM_REGION_IN_CELLS + cell_next(shm_region, n_bytes);
+               : SHM_REGION_IN_CELLS + next_cell(shm_region, n_bytes);
 }
 
 uint8_t *
@@ -142,8 +146,8 @@ shm_region_reserve(struct shm_region *shm_region,
                    uint64_t sequence,
                    size_t n_bytes)
 {
-    const unsigned line = line_of(sequence);
-    const unsigned where = where_for(shm_region, n_bytes);
+    const unsigned line = sequence_line(sequence);
+    const unsigned where = payload_location(shm_region, n_bytes);
 
     if (where == SHM_REGION_IN_LINE)
         return shm_region->control->rank_controls[shm_region->rank]
@@ -151,18 +155,18 @@ shm_region_reserve(struct shm_region *shm_region,
             .payload;
     if (shm_region_populate(shm_region, where) != HOOP_OK)
         return NULL;
-    return area_at(shm_region, shm_region->rank, line, where);
+    return payload_area(shm_region, shm_region->rank, line, where);
 }
 
 static void
-cells_take(struct shm_region *shm_region, uint64_t sequence, size_t n_bytes)
+cells_claim(struct shm_region *shm_region, uint64_t sequence, size_t n_bytes)
 {
-    const unsigned first = cell_next(shm_region, n_bytes);
+    const unsigned first = next_cell(shm_region, n_bytes);
 
     shm_region->n_laps += first < shm_region->n_taken;
-    for (unsigned i = 0; i < cells_for(shm_region, n_bytes); i++)
+    for (unsigned i = 0; i < cells_needed(shm_region, n_bytes); i++)
         shm_region->cell_sequences[first + i] = sequence;
-    shm_region->n_taken = first + cells_for(shm_region, n_bytes);
+    shm_region->n_taken = first + cells_needed(shm_region, n_bytes);
 }
 
 void
@@ -170,8 +174,8 @@ shm_region_publish(struct shm_region *shm_region,
                    const struct shm_region_header *header,
                    size_t n_bytes)
 {
-    const unsigned number = line_of(header->sequence);
-    const unsigned where = where_for(shm_region, n_bytes);
+    const unsigned number = sequence_line(header->sequence);
+    const unsigned where = payload_location(shm_region, n_bytes);
     struct shm_region_line *line =
         &shm_region->control->rank_controls[shm_region->rank].lines[number];
 
@@ -193,25 +197,25 @@ shm_region_publish(struct shm_region *shm_region,
     shm_region->last = *header;
     shm_region->sequences[number] = header->sequence;
     if (where >= SHM_REGION_IN_CELLS)
-        cells_take(shm_region, header->sequence, n_bytes);
+        cells_claim(shm_region, header->sequence, n_bytes);
 }
 
 void
-shm_region_finish(struct shm_region *shm_region, uint64_t sequence)
+shm_region_mark_finished(struct shm_region *shm_region, uint64_t sequence)
 {
     struct shm_region_rank_control *rank_control =
         &shm_region->control->rank_controls[shm_region->rank];
-    const uint64_t next = sequence_of(sequence_number(sequence) + 1, 0, 0);
+    const uint64_t next = sequence_make(sequence_number(sequence) + 1, 0, 0);
 
     atomic_store_explicit(&rank_control->finished, sequence,
                           memory_order_release);
     /* The next operation begins in that line, which all others have read long
      * ago. */
-    prefetch_to_write(&rank_control->lines[line_of(next)]);
+    prefetch_to_write(&rank_control->lines[sequence_line(next)]);
 }
 
 void
-shm_region_skip(struct shm_region *shm_region, uint64_t number)
+shm_region_skip_to(struct shm_region *shm_region, uint64_t number)
 {
     struct shm_region_rank_control *rank_control =
         &shm_region->control->rank_controls[shm_region->rank];
@@ -243,7 +247,7 @@ shm_region_poll(struct shm_region *shm_region, uint32_t rank, uint64_t sequence)
     const struct shm_region_rank_control *rank_control =
         &shm_region->control->rank_controls[rank];
     struct shm_region_peer *known = &shm_region->ranks[rank];
-    const unsigned number = line_of(sequence);
+    const unsigned number = sequence_line(sequence);
     const struct shm_region_line *line = &rank_control->lines[number];
 
     if (line_sequence(rank_control, number) != sequence)
@@ -267,35 +271,35 @@ shm_region_has_posted(const struct shm_region *shm_region,
                       uint64_t sequence)
 {
     return line_sequence(&shm_region->control->rank_controls[rank],
-                         line_of(sequence)) == sequence;
+                         sequence_line(sequence)) == sequence;
 }
 
 static const struct shm_region_line *
-line_found(const struct shm_region *shm_region, uint32_t rank)
+peer_line(const struct shm_region *shm_region, uint32_t rank)
 {
     return &shm_region->control->rank_controls[rank]
                 .lines[shm_region->ranks[rank].line];
 }
 
 bool
-shm_region_has_previous(const struct shm_region *shm_region, uint32_t rank)
+shm_region_has_unseen_post(const struct shm_region *shm_region, uint32_t rank)
 {
-    return line_found(shm_region, rank)->previous_sequence !=
+    return peer_line(shm_region, rank)->previous_sequence !=
            shm_region->ranks[rank].seen;
 }
 
 /* What was published before is in the line that was found, because its own
  * line may have been written over. */
 bool
-shm_region_poll_previous(struct shm_region *shm_region,
-                         uint32_t rank,
-                         struct shm_region_header *out_header)
+shm_region_take_unseen_post(struct shm_region *shm_region,
+                            uint32_t rank,
+                            struct shm_region_header *out_header)
 {
     struct shm_region_peer *known = &shm_region->ranks[rank];
 
-    if (!shm_region_has_previous(shm_region, rank))
+    if (!shm_region_has_unseen_post(shm_region, rank))
         return false;
-    *out_header = line_found(shm_region, rank)->before;
+    *out_header = peer_line(shm_region, rank)->before;
     if (out_header->sequence == 0 || out_header->sequence == known->seen ||
         sequence_is_before(known->header.sequence, out_header->sequence))
         return false;
@@ -304,16 +308,16 @@ shm_region_poll_previous(struct shm_region *shm_region,
 }
 
 const struct shm_region_header *
-shm_region_brief(const struct shm_region *shm_region, uint32_t rank)
+shm_region_short_header(const struct shm_region *shm_region, uint32_t rank)
 {
     return &shm_region->ranks[rank].header;
 }
 
 const struct shm_region_header *
-shm_region_header_of(struct shm_region *shm_region, uint32_t rank)
+shm_region_full_header(struct shm_region *shm_region, uint32_t rank)
 {
     struct shm_region_peer *known = &shm_region->ranks[rank];
-    const struct shm_region_call call = line_found(shm_region, rank)->call;
+    const struct shm_region_call call = peer_line(shm_region, rank)->call;
 
     known->header.count = call.count;
     known->header.root = call.root;
@@ -325,7 +329,7 @@ shm_region_header_of(struct shm_region *shm_region, uint32_t rank)
 
 /* Returns how much there can be at where, which the writer says. */
 static size_t
-capacity_of(const struct shm_region *shm_region, unsigned where)
+location_capacity(const struct shm_region *shm_region, unsigned where)
 {
     if (where >= SHM_REGION_IN_CELLS + SHM_REGION_CELLS)
         return 0;
@@ -343,35 +347,38 @@ static const uint8_t *
 payload_map(struct shm_region *shm_region, uint32_t rank, size_t n_bytes)
 {
     const struct shm_region_peer *known = &shm_region->ranks[rank];
-    const uint8_t *at = area_at(shm_region, rank, known->line, known->where);
-    const uint8_t *cells = area_at(shm_region, rank, 0, SHM_REGION_IN_CELLS);
+    const uint8_t *at =
+        payload_area(shm_region, rank, known->line, known->where);
+    const uint8_t *cells =
+        payload_area(shm_region, rank, 0, SHM_REGION_IN_CELLS);
 
     if (known->where == SHM_REGION_IN_SMALLS && !known->has_smalls)
-        shm_region_map_smalls(shm_region, rank);
+        shm_region_prefault_smalls(shm_region, rank);
     else if (known->where >= SHM_REGION_IN_CELLS &&
              (size_t)(at - cells) + n_bytes > known->n_mapped_cells)
-        shm_region_map_cells(shm_region, rank, (size_t)(at - cells) + n_bytes);
+        shm_region_prefault_cells(shm_region, rank,
+                                  (size_t)(at - cells) + n_bytes);
     return at;
 }
 
 const uint8_t *
-shm_region_bytes(struct shm_region *shm_region,
-                 uint32_t rank,
-                 size_t offset,
-                 size_t n_bytes)
+shm_region_payload(struct shm_region *shm_region,
+                   uint32_t rank,
+                   size_t offset,
+                   size_t n_bytes)
 {
     const struct shm_region_peer *known = &shm_region->ranks[rank];
-    const size_t n_there = capacity_of(shm_region, known->where);
+    const size_t n_there = location_capacity(shm_region, known->where);
 
     if (offset > n_there || n_bytes > n_there - offset)
         return NULL;
     return offset + (known->where == SHM_REGION_IN_LINE
-                         ? line_found(shm_region, rank)->payload
+                         ? peer_line(shm_region, rank)->payload
                          : payload_map(shm_region, rank, offset + n_bytes));
 }
 
 void
-shm_region_arm(struct shm_region *shm_region)
+shm_region_set_sleeping(struct shm_region *shm_region)
 {
     shm_region->is_sleep_armed = true;
     atomic_fetch_or(&shm_region->control->sleepers,
@@ -382,7 +389,7 @@ shm_region_arm(struct shm_region *shm_region)
 }
 
 void
-shm_region_disarm(struct shm_region *shm_region)
+shm_region_clear_sleeping(struct shm_region *shm_region)
 {
     if (!shm_region->is_sleep_armed)
         return;
@@ -392,7 +399,7 @@ shm_region_disarm(struct shm_region *shm_region)
 }
 
 uint64_t
-shm_region_sleepers(struct shm_region *shm_region)
+shm_region_take_sleepers(struct shm_region *shm_region)
 {
     const uint64_t own = (uint64_t)1 << shm_region->rank;
     const uint64_t all = UINT64_MAX >> (SHM_REGION_RANKS - shm_region->n_ranks);

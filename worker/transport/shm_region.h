@@ -62,27 +62,27 @@ struct shm_region;
 enum hoop_status
 shm_region_create(uint32_t n_ranks,
                   size_t n_slot,
-                  struct memory_handle *out_place,
+                  struct shared_memory_handle *out_place,
                   struct shm_region **out_shm_region);
 /* Open the region at place as rank, which is not 0. Handle: as
  * shm_region_create(), and HOOP_E_DATA_LOSS (it is not such a region). */
 enum hoop_status
-shm_region_open(const struct memory_handle *place,
+shm_region_open(const struct shared_memory_handle *place,
                 uint32_t rank,
                 uint32_t n_ranks,
                 struct shm_region **out_shm_region);
 /* Call once every member has mapped the region; no further opens succeed. */
 void
-shm_region_unlink(struct shm_region *shm_region);
+shm_region_close_fd(struct shm_region *shm_region);
 /* Free shm_region, which may be NULL. */
 void
 shm_region_destroy(struct shm_region *shm_region);
 
 /* Returns the size of a slot in a region of n_ranks ranks. */
 size_t
-shm_region_slot_bytes(uint32_t n_ranks);
+shm_region_default_slot_bytes(uint32_t n_ranks);
 size_t
-shm_region_n_slot(const struct shm_region *shm_region);
+shm_region_bytes_per_slot(const struct shm_region *shm_region);
 
 /* What a rank says of a round. Everything in it is the word of its writer. */
 struct shm_region_header {
@@ -100,39 +100,39 @@ struct shm_region_header {
 /* Returns whether all other ranks have read what is where n_bytes of the round
  * sequence go. If not, out_rank is a rank that has not. */
 bool
-shm_region_is_free(struct shm_region *shm_region,
-                   uint64_t sequence,
-                   size_t n_bytes,
-                   uint32_t *out_rank);
+shm_region_can_publish(struct shm_region *shm_region,
+                       uint64_t sequence,
+                       size_t n_bytes,
+                       uint32_t *out_rank);
 /* Returns where those n_bytes, at most a slot, go. NULL if there is no memory
- * for them, as the error says. Call only when shm_region_is_free(). */
+ * for them, as the error says. Call only when shm_region_can_publish(). */
 uint8_t *
 shm_region_reserve(struct shm_region *shm_region,
                    uint64_t sequence,
                    size_t n_bytes);
 /* Publish the round of header, whose bytes are in place. Call only when
- * shm_region_is_free(), with the same n_bytes as shm_region_reserve(). */
+ * shm_region_can_publish(), with the same n_bytes as shm_region_reserve(). */
 void
 shm_region_publish(struct shm_region *shm_region,
                    const struct shm_region_header *header,
                    size_t n_bytes);
 /* Say that this rank has read everything up to sequence, or never will. */
 void
-shm_region_finish(struct shm_region *shm_region, uint64_t sequence);
+shm_region_mark_finished(struct shm_region *shm_region, uint64_t sequence);
 
 /* Say that this rank will read nothing before operation number. */
 void
-shm_region_skip(struct shm_region *shm_region, uint64_t number);
+shm_region_skip_to(struct shm_region *shm_region, uint64_t number);
 
 /* Hide what this rank has published of operation number and later ones, which
  * has failed here, from those who have not seen it yet. Call before
- * shm_region_finish(). */
+ * shm_region_mark_finished(). */
 void
 shm_region_retract(struct shm_region *shm_region, uint64_t number);
 
 /* Returns whether rank, which may be this one, has published the round
- * sequence. If so, shm_region_header_of(), shm_region_brief() and
- * shm_region_bytes() tell of that round until shm_region_finish(). */
+ * sequence. If so, shm_region_full_header(), shm_region_short_header() and
+ * shm_region_payload() tell of that round until shm_region_mark_finished(). */
 bool
 shm_region_poll(struct shm_region *shm_region,
                 uint32_t rank,
@@ -145,27 +145,27 @@ shm_region_has_posted(const struct shm_region *shm_region,
 /* Returns whether rank may have published something earlier that this rank has
  * not seen. */
 bool
-shm_region_has_previous(const struct shm_region *shm_region, uint32_t rank);
+shm_region_has_unseen_post(const struct shm_region *shm_region, uint32_t rank);
 /* Write what rank had published before the round that was polled last. Returns
  * false if there is nothing, or this rank has seen it. Even a call in which
  * this rank did not need rank's post must be compared. */
 bool
-shm_region_poll_previous(struct shm_region *shm_region,
-                         uint32_t rank,
-                         struct shm_region_header *out_header);
+shm_region_take_unseen_post(struct shm_region *shm_region,
+                            uint32_t rank,
+                            struct shm_region_header *out_header);
 const struct shm_region_header *
-shm_region_header_of(struct shm_region *shm_region, uint32_t rank);
+shm_region_full_header(struct shm_region *shm_region, uint32_t rank);
 /* Returns the header of that round with only sequence, signature, failed and
  * flags set. This costs nothing. */
 const struct shm_region_header *
-shm_region_brief(const struct shm_region *shm_region, uint32_t rank);
+shm_region_short_header(const struct shm_region *shm_region, uint32_t rank);
 /* Returns n_bytes from offset of what rank posted in that round; offset +
  * n_bytes must be at most a slot. NULL if it has not posted that much. */
 const uint8_t *
-shm_region_bytes(struct shm_region *shm_region,
-                 uint32_t rank,
-                 size_t offset,
-                 size_t n_bytes);
+shm_region_payload(struct shm_region *shm_region,
+                   uint32_t rank,
+                   size_t offset,
+                   size_t n_bytes);
 
 /*
  * Ranks may read each other's buffers, too, if all of them can
@@ -200,14 +200,14 @@ shm_region_cma_read(struct shm_region *shm_region,
 
 /* Ask to be woken. Poll once more before sleeping. */
 void
-shm_region_arm(struct shm_region *shm_region);
+shm_region_set_sleeping(struct shm_region *shm_region);
 void
-shm_region_disarm(struct shm_region *shm_region);
-/* Call after shm_region_publish() or shm_region_finish(): returns the ranks
+shm_region_clear_sleeping(struct shm_region *shm_region);
+/* Call after shm_region_publish() or shm_region_mark_finished(): returns the ranks
  * that must be woken, a bit each. The caller must wake them, since nobody else
  * will. */
 uint64_t
-shm_region_sleepers(struct shm_region *shm_region);
+shm_region_take_sleepers(struct shm_region *shm_region);
 
 /* What a rank leaves behind when it leaves. Only that rank writes it, and
  * everything in it is that rank's word. */

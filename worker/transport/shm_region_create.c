@@ -13,7 +13,7 @@
 static const uint64_t MAGIC = 0x3430304c4c414848;
 
 size_t
-shm_region_slot_bytes(uint32_t n_ranks)
+shm_region_default_slot_bytes(uint32_t n_ranks)
 {
     size_t n_bytes = LIMIT_SHM_REGION_SLOT_MAX;
 
@@ -24,7 +24,7 @@ shm_region_slot_bytes(uint32_t n_ranks)
 }
 
 void
-shm_region_unlink(struct shm_region *shm_region)
+shm_region_close_fd(struct shm_region *shm_region)
 {
     descriptor_close(shm_region->fd);
     shm_region->fd = -1;
@@ -35,7 +35,7 @@ shm_region_destroy(struct shm_region *shm_region)
 {
     if (!shm_region)
         return;
-    shm_region_unlink(shm_region);
+    shm_region_close_fd(shm_region);
     memory_unmap(shm_region->base, shm_region->n_mapped);
     shm_region_uncharge(shm_region);
     shm_region_disable_cma(shm_region);
@@ -54,7 +54,7 @@ rank_controls_end(uint32_t n_ranks)
 }
 
 static size_t
-shm_region_size(uint32_t n_ranks, size_t n_slot)
+shm_region_mapped_bytes(uint32_t n_ranks, size_t n_slot)
 {
     return rank_controls_end(n_ranks) +
            n_ranks * (SHM_REGION_SMALLS + SHM_REGION_SLOTS * n_slot);
@@ -73,9 +73,10 @@ shm_region_alloc(uint32_t n_ranks,
     if (!shm_region)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a hall");
     shm_region->fd = -1;
-    shm_region->n_mapped = shm_region_size(n_ranks, n_slot);
+    shm_region->n_mapped = shm_region_mapped_bytes(n_ranks, n_slot);
     *out_shm_region = shm_region;
-    if (!shm_region_charge(shm_region, shm_region_min_bytes(n_ranks, n_slot)))
+    if (!shm_region_charge_budget(shm_region,
+                                  shm_region_min_bytes(n_ranks, n_slot)))
         return error_raise(HOOP_E_EXHAUSTED,
                            "the communicators of this process share enough "
                            "memory already");
@@ -118,16 +119,16 @@ shm_region_init(struct shm_region *shm_region,
 enum hoop_status
 shm_region_create(uint32_t n_ranks,
                   size_t n_slot,
-                  struct memory_handle *out_place,
+                  struct shared_memory_handle *out_place,
                   struct shm_region **out_shm_region)
 {
     CLEANUP(shm_region_destroy) struct shm_region *shm_region = NULL;
-    struct memory_handle place;
+    struct shared_memory_handle place;
 
     enum hoop_status status = shm_region_alloc(n_ranks, n_slot, &shm_region);
     if (status == HOOP_OK)
-        status =
-            memory_create_sparse(shm_region->n_mapped, &place, &shm_region->fd);
+        status = shared_memory_create_sparse(shm_region->n_mapped, &place,
+                                             &shm_region->fd);
     if (status == HOOP_OK)
         status = shm_region_map(shm_region, n_ranks);
     if (status != HOOP_OK)
@@ -145,7 +146,7 @@ shm_region_create(uint32_t n_ranks,
 /* Returns the slot size of a region file of n_bytes, or 0 if that is no shared
  * region. */
 static size_t
-slot_of(size_t n_bytes, uint32_t n_ranks)
+slot_size_of(size_t n_bytes, uint32_t n_ranks)
 {
     const size_t n_control_bytes = rank_controls_end(n_ranks);
 
@@ -163,9 +164,9 @@ slot_of(size_t n_bytes, uint32_t n_ranks)
 }
 
 static enum hoop_status
-size_check(size_t n_bytes, uint32_t n_ranks)
+shm_region_size_check(size_t n_bytes, uint32_t n_ranks)
 {
-    if (slot_of(n_bytes, n_ranks) > 0)
+    if (slot_size_of(n_bytes, n_ranks) > 0)
         return HOOP_OK;
     return error_raise(HOOP_E_DATA_LOSS,
                        "a hall of %zu bytes for %u ranks is none", n_bytes,
@@ -173,10 +174,10 @@ size_check(size_t n_bytes, uint32_t n_ranks)
 }
 
 static enum hoop_status
-page_check(const struct shm_region *shm_region,
-           const struct memory_handle *place,
-           uint32_t n_ranks,
-           size_t n_slot)
+shm_region_control_check(const struct shm_region *shm_region,
+                         const struct shared_memory_handle *place,
+                         uint32_t n_ranks,
+                         size_t n_slot)
 {
     const struct shm_region_control *control = shm_region->control;
 
@@ -188,7 +189,7 @@ page_check(const struct shm_region *shm_region,
 }
 
 enum hoop_status
-shm_region_open(const struct memory_handle *place,
+shm_region_open(const struct shared_memory_handle *place,
                 uint32_t rank,
                 uint32_t n_ranks,
                 struct shm_region **out_shm_region)
@@ -197,11 +198,11 @@ shm_region_open(const struct memory_handle *place,
     size_t n_bytes = 0;
     int fd = -1;
 
-    enum hoop_status status = memory_open(place, &fd, &n_bytes);
+    enum hoop_status status = shared_memory_open(place, &fd, &n_bytes);
     if (status != HOOP_OK)
         return error_pass(status);
-    const size_t n_slot = slot_of(n_bytes, n_ranks);
-    status = size_check(n_bytes, n_ranks);
+    const size_t n_slot = slot_size_of(n_bytes, n_ranks);
+    status = shm_region_size_check(n_bytes, n_ranks);
     if (status == HOOP_OK)
         status = shm_region_alloc(n_ranks, n_slot, &shm_region);
     if (shm_region)
@@ -212,10 +213,10 @@ shm_region_open(const struct memory_handle *place,
         status = shm_region_map(shm_region, n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = page_check(shm_region, place, n_ranks, n_slot);
+    status = shm_region_control_check(shm_region, place, n_ranks, n_slot);
     if (status != HOOP_OK)
         return error_pass(status);
-    shm_region_unlink(shm_region);
+    shm_region_close_fd(shm_region);
     shm_region_init(shm_region, rank, n_ranks, n_slot);
     *out_shm_region = STEAL(shm_region);
     return HOOP_OK;

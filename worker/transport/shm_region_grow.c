@@ -25,7 +25,7 @@ shm_region_min_bytes(uint32_t n_ranks, size_t n_slot)
 }
 
 bool
-shm_region_charge(struct shm_region *shm_region, size_t n_bytes)
+shm_region_charge_budget(struct shm_region *shm_region, size_t n_bytes)
 {
     if (atomic_fetch_add(&n_bytes_used, n_bytes) + n_bytes >
         LIMIT_SHM_REGIONS) {
@@ -44,7 +44,7 @@ shm_region_uncharge(struct shm_region *shm_region)
 
 /* Returns n_first, doubled until it is enough: fewer and larger steps. */
 static size_t
-step_up(size_t n_first, size_t n_wanted)
+double_until(size_t n_first, size_t n_wanted)
 {
     while (n_first < n_wanted)
         n_first *= 2;
@@ -52,7 +52,7 @@ step_up(size_t n_first, size_t n_wanted)
 }
 
 static bool
-is_outgrown(const struct shm_region *shm_region, unsigned n_wanted)
+should_grow_ring(const struct shm_region *shm_region, unsigned n_wanted)
 {
     return shm_region->n_taken + n_wanted > shm_region->n_cells &&
            shm_region->n_cells < SHM_REGION_CELLS &&
@@ -61,19 +61,22 @@ is_outgrown(const struct shm_region *shm_region, unsigned n_wanted)
 
 /* Up to one slot is charged from the beginning. */
 static bool
-is_paid(struct shm_region *shm_region)
+charge_growth(struct shm_region *shm_region)
 {
     return shm_region->n_cells < SHM_REGION_SLOT_CELLS ||
-           shm_region_charge(shm_region, shm_region->n_cells *
-                                             shm_region_cell_bytes(shm_region));
+           shm_region_charge_budget(shm_region,
+                                    shm_region->n_cells *
+                                        shm_region_cell_bytes(shm_region));
 }
 
 void
 shm_region_grow_ring(struct shm_region *shm_region, unsigned n_wanted)
 {
     if (n_wanted > shm_region->n_cells)
-        shm_region->n_cells = (unsigned)step_up(SHM_REGION_CELLS_MIN, n_wanted);
-    else if (is_outgrown(shm_region, n_wanted) && is_paid(shm_region))
+        shm_region->n_cells =
+            (unsigned)double_until(SHM_REGION_CELLS_MIN, n_wanted);
+    else if (should_grow_ring(shm_region, n_wanted) &&
+             charge_growth(shm_region))
         shm_region->n_cells *= 2;
     else
         return;
@@ -81,25 +84,26 @@ shm_region_grow_ring(struct shm_region *shm_region, unsigned n_wanted)
 }
 
 static uint8_t *
-area_of(const struct shm_region *shm_region, uint32_t rank)
+rank_area(const struct shm_region *shm_region, uint32_t rank)
 {
     return shm_region->areas + rank * shm_region->n_area;
 }
 
 static enum hoop_status
-smalls_fill(struct shm_region *shm_region)
+smalls_populate(struct shm_region *shm_region)
 {
     const enum hoop_status status = memory_populate(
-        area_of(shm_region, shm_region->rank), SHM_REGION_SMALLS);
+        rank_area(shm_region, shm_region->rank), SHM_REGION_SMALLS);
 
     shm_region->has_smalls = status == HOOP_OK;
     return status;
 }
 
 static enum hoop_status
-cells_fill(struct shm_region *shm_region)
+cells_populate(struct shm_region *shm_region)
 {
-    uint8_t *cells = area_of(shm_region, shm_region->rank) + SHM_REGION_SMALLS;
+    uint8_t *cells =
+        rank_area(shm_region, shm_region->rank) + SHM_REGION_SMALLS;
     const size_t n_before =
         shm_region->n_filled * shm_region_cell_bytes(shm_region);
     const size_t n_after =
@@ -116,30 +120,30 @@ enum hoop_status
 shm_region_populate(struct shm_region *shm_region, unsigned where)
 {
     if (where == SHM_REGION_IN_SMALLS && !shm_region->has_smalls)
-        return smalls_fill(shm_region);
+        return smalls_populate(shm_region);
     if (where >= SHM_REGION_IN_CELLS &&
         shm_region->n_filled < shm_region->n_cells)
-        return cells_fill(shm_region);
+        return cells_populate(shm_region);
     return HOOP_OK;
 }
 
 void
-shm_region_map_smalls(struct shm_region *shm_region, uint32_t rank)
+shm_region_prefault_smalls(struct shm_region *shm_region, uint32_t rank)
 {
-    memory_prefault(area_of(shm_region, rank), SHM_REGION_SMALLS);
+    memory_prefault(rank_area(shm_region, rank), SHM_REGION_SMALLS);
     shm_region->ranks[rank].has_smalls = true;
 }
 
 void
-shm_region_map_cells(struct shm_region *shm_region,
-                     uint32_t rank,
-                     size_t n_bytes)
+shm_region_prefault_cells(struct shm_region *shm_region,
+                          uint32_t rank,
+                          size_t n_bytes)
 {
     struct shm_region_peer *known = &shm_region->ranks[rank];
     const size_t n_before = known->n_mapped_cells;
 
-    known->n_mapped_cells = step_up(
+    known->n_mapped_cells = double_until(
         SHM_REGION_CELLS_MIN * shm_region_cell_bytes(shm_region), n_bytes);
-    memory_prefault(area_of(shm_region, rank) + SHM_REGION_SMALLS + n_before,
+    memory_prefault(rank_area(shm_region, rank) + SHM_REGION_SMALLS + n_before,
                     known->n_mapped_cells - n_before);
 }

@@ -134,7 +134,7 @@ shm_region_min_bytes(uint32_t n_ranks, size_t n_slot);
 /* Charge n_bytes to the budget that all shared regions of this process share.
  * Returns false if it is used up. */
 bool
-shm_region_charge(struct shm_region *shm_region, size_t n_bytes);
+shm_region_charge_budget(struct shm_region *shm_region, size_t n_bytes);
 void
 shm_region_uncharge(struct shm_region *shm_region);
 /* Make the ring long enough for n_wanted cells in a row, or longer if it is
@@ -148,10 +148,10 @@ shm_region_populate(struct shm_region *shm_region, unsigned where);
 /* Map at once a part of rank's area that is about to be read: what is beside
  * its lines, or the first n_bytes of its cells. */
 void
-shm_region_map_smalls(struct shm_region *shm_region, uint32_t rank);
+shm_region_prefault_smalls(struct shm_region *shm_region, uint32_t rank);
 void
-shm_region_map_cells(struct shm_region *shm_region,
-                     uint32_t rank,
-                     size_t n_bytes);
+shm_region_prefault_cells(struct shm_region *shm_region,
+                          uint32_t rank,
+                          size_t n_bytes);
 
 #endif

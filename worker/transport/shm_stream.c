@@ -31,9 +31,10 @@ enum {
 static void
 send_wakeup(const struct peer *peer)
 {
-    static const uint8_t bell = 1;
+    static const uint8_t wakeup_byte = 1;
 
-    (void)!send(peer->fd, &bell, sizeof(bell), MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)!send(peer->fd, &wakeup_byte, sizeof(wakeup_byte),
+                MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 ssize_t
@@ -56,11 +57,11 @@ peer_shm_send(struct peer *peer, const struct iovec *spans, size_t n_spans)
 }
 
 void
-peer_shm_send_end(struct peer *peer)
+peer_shm_shutdown(struct peer *peer)
 {
     struct ring_writer *ring = &peer->segment->out;
 
-    ring_end(ring);
+    ring_mark_end(ring);
     if (ring_must_wake_reader(ring))
         send_wakeup(peer);
 }
@@ -89,7 +90,7 @@ read_step(struct peer *peer)
         if (n_ahead < LIMIT_FRAME_HEADER)
             return false;
         memcpy(peer->inbound, bytes, LIMIT_FRAME_HEADER);
-        ring_take(ring, LIMIT_FRAME_HEADER);
+        ring_consume(ring, LIMIT_FRAME_HEADER);
         peer->inbound_first = 0;
         return peer_begin_frame(peer);
     }
@@ -97,20 +98,20 @@ read_step(struct peer *peer)
         size_t n_bytes = n_left < n_ahead ? n_left : n_ahead;
 
         n_bytes = n_bytes < RING_PIECE ? n_bytes : RING_PIECE;
-        n_bytes = n_bytes > 0 ? peer_payload_use(peer, bytes, n_bytes) : 0;
-        ring_take(ring, n_bytes);
+        n_bytes = n_bytes > 0 ? peer_payload_consume(peer, bytes, n_bytes) : 0;
+        ring_consume(ring, n_bytes);
         return n_bytes > 0;
     }
     if (n_ahead < peer->pad_left)
         return false;
-    ring_take(ring, peer->pad_left);
+    ring_consume(ring, peer->pad_left);
     peer_end_frame(peer);
     return true;
 }
 
 /* Read at most about PEER_PROGRESS_BYTES. Returns how many bytes were read. */
 static size_t
-read_some(struct peer *peer)
+read_ring(struct peer *peer)
 {
     struct ring_reader *ring = &peer->segment->in;
     const uint64_t first = ring->read;
@@ -133,7 +134,7 @@ peer_shm_read(struct peer *peer)
     /* This is asked first, so that nothing can follow what is read
      * afterwards. */
     const bool is_last = ring_has_ended(ring) || peer->has_hung_up;
-    const size_t n_read = read_some(peer);
+    const size_t n_read = read_ring(peer);
 
     if (n_read > 0) {
         peer->n_reads++;
@@ -148,7 +149,7 @@ peer_shm_read(struct peer *peer)
     if (ring->is_broken)
         peer_lose(peer, "its shared memory is broken");
     else if (is_last && n_read < PEER_PROGRESS_BYTES)
-        peer_stream_ended(peer, 0);
+        peer_on_stream_end(peer, 0);
     else
         return n_read > 0;
     return true;
@@ -166,7 +167,7 @@ peer_shm_drain_wakeups(struct peer *peer)
     /* The peer has ended in good order before, so nothing more is written to
      * it. */
     if (peer->has_ended)
-        peer_end(peer);
+        peer_close_departed(peer);
 }
 
 bool
@@ -176,7 +177,7 @@ shm_peers_write(struct transport *transport)
     struct peer *next; /* a peer that is lost meanwhile stays in memory */
 
     if (transport->is_sleep_armed)
-        shm_peers_disarm(transport);
+        shm_peers_stop_sleeping(transport);
     for (struct peer *peer = TAILQ_FIRST(&transport->shm_peers); peer;
          peer = next) {
         next = TAILQ_NEXT(peer, shm_link);
@@ -205,40 +206,40 @@ shm_peers_progress(struct transport *transport)
 }
 
 static bool
-may_sleep(struct peer *peer)
+can_sleep(struct peer *peer)
 {
     struct segment *segment = peer->segment;
 
     if (FAULT_IS_BUILT && peer->is_unplugged)
         return true;
-    if (!peer->has_ended && !ring_reader_may_sleep(&segment->in))
+    if (!peer->has_ended && !ring_reader_prepare_sleep(&segment->in))
         return false;
-    return !peer->is_blocked || ring_writer_may_sleep(&segment->out);
+    return !peer->is_blocked || ring_writer_prepare_sleep(&segment->out);
 }
 
 bool
-shm_peers_arm(struct transport *transport)
+shm_peers_prepare_sleep(struct transport *transport)
 {
     struct peer *peer;
 
     TAILQ_FOREACH(peer, &transport->shm_peers, shm_link)
     {
         transport->is_sleep_armed = true;
-        if (!may_sleep(peer))
+        if (!can_sleep(peer))
             return false;
     }
     return true;
 }
 
 void
-shm_peers_disarm(struct transport *transport)
+shm_peers_stop_sleeping(struct transport *transport)
 {
     struct peer *peer;
 
     transport->is_sleep_armed = false;
     TAILQ_FOREACH(peer, &transport->shm_peers, shm_link)
     {
-        ring_reader_awake(&peer->segment->in);
-        ring_writer_awake(&peer->segment->out);
+        ring_reader_clear_sleeping(&peer->segment->in);
+        ring_writer_clear_sleeping(&peer->segment->out);
     }
 }

@@ -29,7 +29,7 @@ stream_autotune_begin(struct stream_autotune *stream_autotune,
 
 /* All windows are measured: go on with more streams, or go back. */
 static unsigned
-phase_end(struct stream_autotune *stream_autotune)
+stream_autotune_end_phase(struct stream_autotune *stream_autotune)
 {
     const double needed =
         stream_autotune->best_fewer * (100 + GAIN_PERCENT) / 100;
@@ -45,9 +45,9 @@ phase_end(struct stream_autotune *stream_autotune)
 }
 
 unsigned
-stream_autotune_moved(struct stream_autotune *stream_autotune,
-                      uint64_t n_bytes,
-                      uint64_t (*clock)(void))
+stream_autotune_record_bytes(struct stream_autotune *stream_autotune,
+                             uint64_t n_bytes,
+                             uint64_t (*clock)(void))
 {
     if (stream_autotune->is_settled || stream_autotune->n_windows == WINDOWS)
         return stream_autotune->n_streams;
@@ -68,6 +68,7 @@ stream_autotune_moved(struct stream_autotune *stream_autotune,
     stream_autotune->n_bytes = 0;
     if (rate > stream_autotune->best)
         stream_autotune->best = rate;
-    return ++stream_autotune->n_windows == WINDOWS ? phase_end(stream_autotune)
-                                                   : stream_autotune->n_streams;
+    return ++stream_autotune->n_windows == WINDOWS
+               ? stream_autotune_end_phase(stream_autotune)
+               : stream_autotune->n_streams;
 }

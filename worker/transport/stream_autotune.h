@@ -28,9 +28,9 @@ struct stream_autotune {
 /* n_bytes more have moved. clock tells the time if it is needed. Returns how
  * many streams there should be now. */
 unsigned
-stream_autotune_moved(struct stream_autotune *stream_autotune,
-                      uint64_t n_bytes,
-                      uint64_t (*clock)(void));
+stream_autotune_record_bytes(struct stream_autotune *stream_autotune,
+                             uint64_t n_bytes,
+                             uint64_t (*clock)(void));
 
 /* There are n_streams from now on: measure anew. */
 void

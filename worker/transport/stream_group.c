@@ -97,7 +97,7 @@ get_u32(const uint8_t *at)
 }
 
 static void
-mark_put(uint8_t out[STREAM_GROUP_MARK], unsigned stream, size_t n_bytes)
+mark_encode(uint8_t out[STREAM_GROUP_MARK], unsigned stream, size_t n_bytes)
 {
     memset(out, 0, STREAM_GROUP_MARK);
     put_u32(out, stream);
@@ -105,10 +105,10 @@ mark_put(uint8_t out[STREAM_GROUP_MARK], unsigned stream, size_t n_bytes)
 }
 
 static ssize_t
-spans_send(struct stream_group *stream_group,
-           unsigned stream,
-           struct iovec *spans,
-           size_t n_spans)
+stream_sendmsg(struct stream_group *stream_group,
+               unsigned stream,
+               struct iovec *spans,
+               size_t n_spans)
 {
     const struct msghdr message = {.msg_iov = spans, .msg_iovlen = n_spans};
     ssize_t n_sent;
@@ -149,7 +149,7 @@ tls_flush(struct stream_group *stream_group)
 {
     for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
         if (stream_group->tls[i] && tls_has_unsent(stream_group->tls[i]) &&
-            spans_send(stream_group, i, NULL, 0) < 0 && errno != EAGAIN &&
+            stream_sendmsg(stream_group, i, NULL, 0) < 0 && errno != EAGAIN &&
             errno != EWOULDBLOCK)
             return false;
     }
@@ -164,7 +164,7 @@ marks_flush(struct stream_group *stream_group)
         struct iovec span = {stream_group->marks + stream_group->marks_first,
                              stream_group->marks_end -
                                  stream_group->marks_first};
-        const ssize_t n_sent = spans_send(stream_group, 0, &span, 1);
+        const ssize_t n_sent = stream_sendmsg(stream_group, 0, &span, 1);
 
         if (n_sent < 0) {
             if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -184,8 +184,8 @@ send_inline_rest(struct stream_group *stream_group, const struct cursor *cursor)
 {
     struct iovec spans[SPANS_MAX];
     const size_t n_spans =
-        cursor_take(cursor, stream_group->n_inline, spans, SPANS_MAX);
-    const ssize_t n_sent = spans_send(stream_group, 0, spans, n_spans);
+        iovec_cursor_slice(cursor, stream_group->n_inline, spans, SPANS_MAX);
+    const ssize_t n_sent = stream_sendmsg(stream_group, 0, spans, n_spans);
 
     if (n_sent > 0)
         stream_group->n_inline -= (size_t)n_sent;
@@ -203,9 +203,10 @@ send_inline(struct stream_group *stream_group,
     struct iovec spans[1 + SPANS_MAX] = {
         {stream_group->marks, STREAM_GROUP_MARK}};
 
-    mark_put(stream_group->marks, 0, n_bytes);
-    const size_t n_spans = cursor_take(cursor, n_bytes, spans + 1, SPANS_MAX);
-    const ssize_t n_sent = spans_send(stream_group, 0, spans, 1 + n_spans);
+    mark_encode(stream_group->marks, 0, n_bytes);
+    const size_t n_spans =
+        iovec_cursor_slice(cursor, n_bytes, spans + 1, SPANS_MAX);
+    const ssize_t n_sent = stream_sendmsg(stream_group, 0, spans, 1 + n_spans);
     if (n_sent < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK)
             stream_group->blocked |= 1;
@@ -229,7 +230,7 @@ send_inline(struct stream_group *stream_group,
 
 /* Returns the next stream that may have room, or 0. */
 static unsigned
-stream_next(const struct stream_group *stream_group)
+stream_next_writable(const struct stream_group *stream_group)
 {
     for (unsigned i = 0; i < stream_group->n_streams; i++) {
         const unsigned stream =
@@ -243,7 +244,7 @@ stream_next(const struct stream_group *stream_group)
 
 /* Returns an equal part for each stream, if that is worth a call. */
 static size_t
-chunk_of(const struct stream_group *stream_group, size_t n_bytes)
+chunk_size(const struct stream_group *stream_group, size_t n_bytes)
 {
     const size_t n_chunk = n_bytes / stream_group->n_streams;
 
@@ -263,17 +264,18 @@ send_chunk(struct stream_group *stream_group,
            size_t n_bytes)
 {
     struct iovec spans[SPANS_MAX];
-    const size_t n_spans = cursor_take(cursor, n_bytes, spans, SPANS_MAX);
-    const ssize_t n_sent = spans_send(stream_group, stream, spans, n_spans);
+    const size_t n_spans =
+        iovec_cursor_slice(cursor, n_bytes, spans, SPANS_MAX);
+    const ssize_t n_sent = stream_sendmsg(stream_group, stream, spans, n_spans);
 
     stream_group->stream_last = stream;
-    if (n_sent < (ssize_t)cursor_bytes(spans, n_spans) &&
+    if (n_sent < (ssize_t)iovec_total_bytes(spans, n_spans) &&
         (n_sent >= 0 || errno == EAGAIN || errno == EWOULDBLOCK))
         stream_group->blocked |= 1u << stream;
     if (n_sent <= 0)
         return -1;
-    mark_put(stream_group->marks + stream_group->marks_end, stream,
-             (size_t)n_sent);
+    mark_encode(stream_group->marks + stream_group->marks_end, stream,
+                (size_t)n_sent);
     stream_group->marks_end += STREAM_GROUP_MARK;
     return n_sent;
 }
@@ -283,19 +285,19 @@ send_striped(struct stream_group *stream_group,
              struct cursor *cursor,
              size_t n_bytes)
 {
-    const size_t n_chunk = chunk_of(stream_group, n_bytes);
+    const size_t n_chunk = chunk_size(stream_group, n_bytes);
     size_t n_total = 0;
     unsigned stream;
 
     while (n_total < n_bytes &&
            stream_group->marks_end < sizeof(stream_group->marks) &&
-           (stream = stream_next(stream_group))) {
+           (stream = stream_next_writable(stream_group))) {
         const size_t n_left = n_bytes - n_total;
         const ssize_t n_sent = send_chunk(stream_group, stream, cursor,
                                           n_left < n_chunk ? n_left : n_chunk);
 
         if (n_sent > 0) {
-            cursor_move(cursor, (size_t)n_sent);
+            iovec_cursor_advance(cursor, (size_t)n_sent);
             n_total += (size_t)n_sent;
         } else if (!(stream_group->blocked & 1u << stream)) {
             return n_total > 0 ? (ssize_t)n_total : -1;
@@ -316,7 +318,7 @@ stream_group_send(struct stream_group *stream_group,
                   size_t n_spans)
 {
     struct cursor cursor = {spans, n_spans, 0};
-    const size_t n_bytes = cursor_bytes(spans, n_spans);
+    const size_t n_bytes = iovec_total_bytes(spans, n_spans);
 
     stream_group->blocked = 0;
     if (!tls_flush(stream_group) || !marks_flush(stream_group))
@@ -335,9 +337,9 @@ stream_group_send(struct stream_group *stream_group,
 }
 
 void
-stream_group_receive_first(struct stream_group *stream_group,
-                           const uint8_t *bytes,
-                           size_t n_bytes)
+stream_group_start_receiving(struct stream_group *stream_group,
+                             const uint8_t *bytes,
+                             size_t n_bytes)
 {
     if (n_bytes > 0)
         memcpy(stream_group->ahead, bytes, n_bytes);
@@ -347,13 +349,13 @@ stream_group_receive_first(struct stream_group *stream_group,
 }
 
 static size_t
-ahead_bytes(const struct stream_group *stream_group)
+read_ahead_bytes(const struct stream_group *stream_group)
 {
     return stream_group->ahead_end - stream_group->ahead_first;
 }
 
 bool
-stream_group_is_ready(const struct stream_group *stream_group)
+stream_group_is_readable(const struct stream_group *stream_group)
 {
     const struct tls *tls =
         stream_group->tls[stream_group_next_read(stream_group)];
@@ -361,8 +363,8 @@ stream_group_is_ready(const struct stream_group *stream_group)
     if (tls && tls_is_ready(tls))
         return true;
     if (stream_group->n_left == 0)
-        return ahead_bytes(stream_group) >= STREAM_GROUP_MARK;
-    return stream_group->stream == 0 && ahead_bytes(stream_group) > 0;
+        return read_ahead_bytes(stream_group) >= STREAM_GROUP_MARK;
+    return stream_group->stream == 0 && read_ahead_bytes(stream_group) > 0;
 }
 
 unsigned
@@ -372,10 +374,10 @@ stream_group_next_read(const struct stream_group *stream_group)
 }
 
 static ssize_t
-spans_read(struct stream_group *stream_group,
-           unsigned stream,
-           struct iovec *spans,
-           size_t n_spans)
+stream_readv(struct stream_group *stream_group,
+             unsigned stream,
+             struct iovec *spans,
+             size_t n_spans)
 {
     ssize_t n_read;
 
@@ -390,10 +392,10 @@ spans_read(struct stream_group *stream_group,
 /* Read the next mark. Returns 1 if n_left is set, 0 if the stream has ended,
  * and -1 with errno set. */
 static ssize_t
-mark_next(struct stream_group *stream_group)
+mark_read(struct stream_group *stream_group)
 {
-    while (ahead_bytes(stream_group) < STREAM_GROUP_MARK) {
-        const size_t n_ahead = ahead_bytes(stream_group);
+    while (read_ahead_bytes(stream_group) < STREAM_GROUP_MARK) {
+        const size_t n_ahead = read_ahead_bytes(stream_group);
 
         memmove(stream_group->ahead,
                 stream_group->ahead + stream_group->ahead_first, n_ahead);
@@ -401,7 +403,7 @@ mark_next(struct stream_group *stream_group)
         stream_group->ahead_end = n_ahead;
         struct iovec room = {stream_group->ahead + n_ahead,
                              STREAM_GROUP_AHEAD - n_ahead};
-        const ssize_t n_read = spans_read(stream_group, 0, &room, 1);
+        const ssize_t n_read = stream_readv(stream_group, 0, &room, 1);
 
         if (n_read <= 0)
             return n_read;
@@ -422,16 +424,16 @@ mark_next(struct stream_group *stream_group)
 
 /* Copy bytes that were read ahead on the first connection. */
 static size_t
-ahead_take(struct stream_group *stream_group,
-           const struct cursor *cursor,
-           size_t n_bytes)
+read_ahead_copy(struct stream_group *stream_group,
+                const struct cursor *cursor,
+                size_t n_bytes)
 {
-    size_t n_here = ahead_bytes(stream_group);
+    size_t n_here = read_ahead_bytes(stream_group);
     size_t n_taken = 0;
     struct iovec spans[SPANS_MAX];
 
     n_here = n_here < n_bytes ? n_here : n_bytes;
-    const size_t n_spans = cursor_take(cursor, n_here, spans, SPANS_MAX);
+    const size_t n_spans = iovec_cursor_slice(cursor, n_here, spans, SPANS_MAX);
     for (size_t i = 0; i < n_spans; i++) {
         memcpy(spans[i].iov_base,
                stream_group->ahead + stream_group->ahead_first,
@@ -445,24 +447,25 @@ ahead_take(struct stream_group *stream_group,
 /* Read bytes of the current mark, at most n_bytes. Returns 0 if the stream has
  * ended. */
 static ssize_t
-marked_read(struct stream_group *stream_group,
-            const struct cursor *cursor,
-            size_t n_bytes)
+chunk_read(struct stream_group *stream_group,
+           const struct cursor *cursor,
+           size_t n_bytes)
 {
     const int fd = stream_group->fds[stream_group->stream];
     struct iovec spans[SPANS_MAX];
 
-    if (stream_group->stream == 0 && ahead_bytes(stream_group) > 0)
-        return (ssize_t)ahead_take(stream_group, cursor, n_bytes);
+    if (stream_group->stream == 0 && read_ahead_bytes(stream_group) > 0)
+        return (ssize_t)read_ahead_copy(stream_group, cursor, n_bytes);
     /* The handshake of that connection is over on the other side, and soon
      * will be here. */
     if (fd < 0) {
         errno = fd == STREAM_GROUP_BROKEN ? ECONNRESET : EAGAIN;
         return -1;
     }
-    const size_t n_spans = cursor_take(cursor, n_bytes, spans, SPANS_MAX);
+    const size_t n_spans =
+        iovec_cursor_slice(cursor, n_bytes, spans, SPANS_MAX);
     const ssize_t n_read =
-        spans_read(stream_group, stream_group->stream, spans, n_spans);
+        stream_readv(stream_group, stream_group->stream, spans, n_spans);
     if (n_read != 0 || stream_group->stream == 0)
         return n_read;
     errno = ECONNRESET;
@@ -475,19 +478,19 @@ stream_group_receive(struct stream_group *stream_group,
                      size_t n_spans)
 {
     struct cursor cursor = {spans, n_spans, 0};
-    size_t n_room = cursor_bytes(spans, n_spans);
+    size_t n_room = iovec_total_bytes(spans, n_spans);
     size_t n_total = 0;
 
     while (n_room > 0) {
-        ssize_t n_read = stream_group->n_left > 0 ? 1 : mark_next(stream_group);
+        ssize_t n_read = stream_group->n_left > 0 ? 1 : mark_read(stream_group);
 
         if (n_read > 0)
-            n_read = marked_read(
+            n_read = chunk_read(
                 stream_group, &cursor,
                 n_room < stream_group->n_left ? n_room : stream_group->n_left);
         if (n_read <= 0)
             return n_total > 0 ? (ssize_t)n_total : n_read;
-        cursor_move(&cursor, (size_t)n_read);
+        iovec_cursor_advance(&cursor, (size_t)n_read);
         stream_group->n_left -= (size_t)n_read;
         n_room -= (size_t)n_read;
         n_total += (size_t)n_read;
@@ -496,7 +499,7 @@ stream_group_receive(struct stream_group *stream_group,
 }
 
 uint32_t
-stream_group_broken(const struct stream_group *stream_group)
+stream_group_find_broken(const struct stream_group *stream_group)
 {
     struct pollfd ends[STREAM_GROUP_FDS];
     uint32_t breaks = 0;

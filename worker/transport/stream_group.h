@@ -96,9 +96,9 @@ stream_group_has_unsent(const struct stream_group *stream_group);
 /* Begin to receive. bytes, at most STREAM_GROUP_AHEAD, are what has been read
  * of the first connection behind the last frame that came without marks. */
 void
-stream_group_receive_first(struct stream_group *stream_group,
-                           const uint8_t *bytes,
-                           size_t n_bytes);
+stream_group_start_receiving(struct stream_group *stream_group,
+                             const uint8_t *bytes,
+                             size_t n_bytes);
 /* As readv(2), but fewer bytes than asked for mean that no more have come.
  * errno is EBADMSG if what came is no mark, and EPROTO as for tls_receive(). */
 ssize_t
@@ -107,7 +107,7 @@ stream_group_receive(struct stream_group *stream_group,
                      size_t n_spans);
 /* Returns whether something can be read that no descriptor reports. */
 bool
-stream_group_is_ready(const struct stream_group *stream_group);
+stream_group_is_readable(const struct stream_group *stream_group);
 /* Returns the connection whose bytes are to be read next. */
 unsigned
 stream_group_next_read(const struct stream_group *stream_group);
@@ -115,7 +115,7 @@ stream_group_next_read(const struct stream_group *stream_group);
 /* Ask the kernel which connections have broken, whether or not they are being
  * read. Bit i stands for the i-th connection. */
 uint32_t
-stream_group_broken(const struct stream_group *stream_group);
+stream_group_find_broken(const struct stream_group *stream_group);
 /* Close connection number stream, of which no bytes were announced. */
 void
 stream_group_remove(struct stream_group *stream_group, unsigned stream);

@@ -23,7 +23,7 @@
 #include "transport/stream_autotune.h"
 
 static struct poller_interest
-interest_of(const struct peer *peer, unsigned stream)
+stream_interest(const struct peer *peer, unsigned stream)
 {
     const struct stream_group *stream_group = peer->stream_group;
     const unsigned awaited = stream_group && stream_group->is_receiving
@@ -40,18 +40,18 @@ interest_of(const struct peer *peer, unsigned stream)
 }
 
 static uint8_t
-bits_of(struct poller_interest interest)
+interest_bits(struct poller_interest interest)
 {
     return (uint8_t)((interest.reads ? 1u : 0) | (interest.writes ? 2u : 0));
 }
 
 /* The first connection is watched already, or will be when it comes. */
 static struct stream_group *
-stream_group_get(struct peer *peer)
+stream_group_ensure(struct peer *peer)
 {
     if (peer->stream_group)
         return peer->stream_group;
-    const uint8_t watched = bits_of(interest_of(peer, 0));
+    const uint8_t watched = interest_bits(stream_interest(peer, 0));
 
     peer->stream_group = stream_group_create();
     if (peer->stream_group)
@@ -60,7 +60,7 @@ stream_group_get(struct peer *peer)
 }
 
 static void
-first_connection_set(struct peer *peer)
+first_stream_set(struct peer *peer)
 {
     peer->stream_group->fds[0] = peer->fd;
     peer->stream_group->tls[0] = peer->tls;
@@ -69,13 +69,13 @@ first_connection_set(struct peer *peer)
 /* Returns whether there is a connection that can be striped: not over shared
  * memory, nor of a rank to itself. */
 static bool
-may_stripe(const struct peer *peer)
+can_stripe(const struct peer *peer)
 {
     return peer->state == PEER_READY && !peer->segment;
 }
 
 static bool
-is_leader(const struct peer *peer)
+is_striping_leader(const struct peer *peer)
 {
     return peer->transport->roster->rank < peer->rank;
 }
@@ -88,16 +88,16 @@ striping_announce(struct peer *peer)
                                 .epoch = peer->transport->roster->epoch,
                                 .total = peer->n_streams_wanted};
 
-    if (!may_stripe(peer) ||
+    if (!can_stripe(peer) ||
         peer->n_streams_wanted == peer->n_streams_announced ||
-        !stream_group_get(peer) ||
+        !stream_group_ensure(peer) ||
         !stream_group_is_complete(peer->stream_group, peer->n_streams_wanted))
         return;
     peer->n_streams_announced = peer->n_streams_wanted;
     log_debug("peer", "rank %u: %u streams", peer->rank,
               peer->n_streams_wanted);
-    peer_control(peer, &frame, NULL);
-    if (is_leader(peer))
+    peer_queue_control(peer, &frame, NULL);
+    if (is_striping_leader(peer))
         stream_autotune_begin(&peer->stream_autotune, peer->n_streams_wanted);
 }
 
@@ -117,19 +117,19 @@ striping_set_streams(struct peer *peer, unsigned n_streams)
 }
 
 void
-striping_connected(struct peer *peer)
+striping_on_connected(struct peer *peer)
 {
     const unsigned n_streams = peer->transport->n_streams;
 
     if (peer->stream_group)
-        first_connection_set(peer);
+        first_stream_set(peer);
     /* Within one machine a single thread copies everything, however many
      * connections there are. */
     peer->stream_autotune.is_settled =
-        n_streams > 0 || peer->segment || !is_leader(peer) ||
+        n_streams > 0 || peer->segment || !is_striping_leader(peer) ||
         roster_is_local(peer->transport->roster, peer->rank);
     stream_autotune_begin(&peer->stream_autotune, 1);
-    if (n_streams > 1 && is_leader(peer) && may_stripe(peer))
+    if (n_streams > 1 && is_striping_leader(peer) && can_stripe(peer))
         striping_set_streams(peer, n_streams);
     else
         striping_announce(peer);
@@ -138,17 +138,17 @@ striping_connected(struct peer *peer)
 void
 striping_measure(struct peer *peer, size_t n_bytes)
 {
-    if (peer->stream_autotune.is_settled || !may_stripe(peer))
+    if (peer->stream_autotune.is_settled || !can_stripe(peer))
         return;
-    const unsigned n_streams =
-        stream_autotune_moved(&peer->stream_autotune, n_bytes, clock_now_ns);
+    const unsigned n_streams = stream_autotune_record_bytes(
+        &peer->stream_autotune, n_bytes, clock_now_ns);
     if (n_streams != peer->stream_autotune.n_streams &&
         n_streams != peer->n_streams_wanted)
         striping_set_streams(peer, n_streams);
 }
 
 void
-striping_packetized(struct peer *peer, const struct frame *frame)
+striping_on_packetized(struct peer *peer, const struct frame *frame)
 {
     struct stream_group *stream_group = peer->stream_group;
 
@@ -164,13 +164,13 @@ striping_blocks_send(struct peer *peer)
     if (peer->n_frames > 0)
         return true;
     peer->is_striping_begun = false;
-    first_connection_set(peer);
+    first_stream_set(peer);
     peer->stream_group->is_sending = true;
     return false;
 }
 
 void
-striping_receive(struct peer *peer)
+striping_on_announcement(struct peer *peer)
 {
     const uint64_t n_streams = peer->frame.total;
 
@@ -178,18 +178,18 @@ striping_receive(struct peer *peer)
         peer_lose(peer, "it wants streams that there cannot be");
         return;
     }
-    if (!stream_group_get(peer)) {
+    if (!stream_group_ensure(peer)) {
         peer_lose(peer, "no memory for several streams");
         return;
     }
-    first_connection_set(peer);
+    first_stream_set(peer);
     if (!peer->stream_group->is_receiving) {
-        stream_group_receive_first(peer->stream_group,
-                                   peer->inbound + peer->inbound_first,
-                                   peer->inbound_end - peer->inbound_first);
+        stream_group_start_receiving(peer->stream_group,
+                                     peer->inbound + peer->inbound_first,
+                                     peer->inbound_end - peer->inbound_first);
         peer->inbound_first = peer->inbound_end;
     }
-    if (is_leader(peer))
+    if (is_striping_leader(peer))
         return;
     peer->n_streams_wanted = (unsigned)n_streams;
     striping_announce(peer);
@@ -225,10 +225,10 @@ striping_is_receiving(const struct peer *peer)
 }
 
 bool
-striping_is_ready(const struct peer *peer)
+striping_is_readable(const struct peer *peer)
 {
     if (striping_is_receiving(peer))
-        return stream_group_is_ready(peer->stream_group);
+        return stream_group_is_readable(peer->stream_group);
     return peer->tls && tls_is_ready(peer->tls);
 }
 
@@ -251,12 +251,12 @@ striping_has_unsent(const struct peer *peer)
  * epoll would report endlessly. The poller always reports that one of the
  * others has broken. */
 static bool
-watch_one(struct peer *peer, unsigned stream)
+stream_watch(struct peer *peer, unsigned stream)
 {
     struct poller *poller = peer->transport->poller;
     const int fd = peer->stream_group->fds[stream];
-    const struct poller_interest interest = interest_of(peer, stream);
-    const uint8_t bits = bits_of(interest);
+    const struct poller_interest interest = stream_interest(peer, stream);
+    const uint8_t bits = interest_bits(interest);
     const uint8_t known = peer->stream_group->watched[stream];
 
     if (known == bits)
@@ -271,14 +271,14 @@ watch_one(struct peer *peer, unsigned stream)
 }
 
 bool
-striping_watch(struct peer *peer)
+striping_update_watch(struct peer *peer)
 {
     if (!peer->stream_group)
         return poller_change(peer->transport->poller, peer->fd,
-                             interest_of(peer, 0), peer) == HOOP_OK;
-    first_connection_set(peer);
+                             stream_interest(peer, 0), peer) == HOOP_OK;
+    first_stream_set(peer);
     for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
-        if (peer->stream_group->fds[i] >= 0 && !watch_one(peer, i))
+        if (peer->stream_group->fds[i] >= 0 && !stream_watch(peer, i))
             return false;
     }
     return true;
@@ -287,7 +287,7 @@ striping_watch(struct peer *peer)
 /* The peer has not been told that bytes may come over these streams, so the
  * others suffice. */
 static void
-streams_drop(struct peer *peer, uint32_t breaks)
+streams_remove(struct peer *peer, uint32_t breaks)
 {
     for (unsigned i = 1; i < STREAM_GROUP_FDS; i++) {
         if (!(breaks & 1u << i))
@@ -302,14 +302,14 @@ void
 striping_check_broken(struct peer *peer)
 {
     const uint32_t breaks =
-        peer->stream_group ? stream_group_broken(peer->stream_group) : 0;
+        peer->stream_group ? stream_group_find_broken(peer->stream_group) : 0;
 
     if (breaks == 0)
         return;
     if (!striping_is_receiving(peer) && peer->n_streams_announced == 0)
-        streams_drop(peer, breaks);
+        streams_remove(peer, breaks);
     else if (peer->has_left)
-        peer_end(peer);
+        peer_close_departed(peer);
     else
         peer_lose(peer, "one of its connections has broken");
 }
@@ -335,18 +335,19 @@ connection_refuse(int fd, struct tls *tls)
 }
 
 static void
-stream_take(struct peer *peer, unsigned stream, int fd, struct tls *tls)
+stream_attach(struct peer *peer, unsigned stream, int fd, struct tls *tls)
 {
     struct poller *poller = peer->transport->poller;
     const struct poller_interest nothing = {0};
 
-    if (peer->state > PEER_READY || peer->segment || !stream_group_get(peer) ||
+    if (peer->state > PEER_READY || peer->segment ||
+        !stream_group_ensure(peer) ||
         !stream_group_add_tls(peer->stream_group, stream, fd, tls)) {
         connection_refuse(fd, tls);
         return;
     }
     if (poller_add(poller, fd, nothing, peer) != HOOP_OK ||
-        (peer->fd >= 0 && !striping_watch(peer))) {
+        (peer->fd >= 0 && !striping_update_watch(peer))) {
         peer_lose(peer, error_text());
         return;
     }
@@ -354,25 +355,25 @@ stream_take(struct peer *peer, unsigned stream, int fd, struct tls *tls)
 }
 
 void
-transport_stream(struct transport *transport,
-                 uint32_t rank,
-                 unsigned stream,
-                 int fd)
+transport_attach_stream(struct transport *transport,
+                        uint32_t rank,
+                        unsigned stream,
+                        int fd)
 {
-    stream_take(peer_at(transport, rank), stream, fd, NULL);
+    stream_attach(peer_get(transport, rank), stream, fd, NULL);
 }
 
 void
-transport_encrypted(struct transport *transport,
-                    uint32_t rank,
-                    unsigned stream,
-                    int fd,
-                    struct tls *tls)
+transport_add_tls_connection(struct transport *transport,
+                             uint32_t rank,
+                             unsigned stream,
+                             int fd,
+                             struct tls *tls)
 {
-    struct peer *peer = peer_at(transport, rank);
+    struct peer *peer = peer_get(transport, rank);
 
     if (stream > 0) {
-        stream_take(peer, stream, fd, tls);
+        stream_attach(peer, stream, fd, tls);
         return;
     }
     if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
@@ -380,5 +381,5 @@ transport_encrypted(struct transport *transport,
         return;
     }
     peer->tls = tls;
-    transport_connected(transport, rank, fd);
+    transport_add_connection(transport, rank, fd);
 }

@@ -17,7 +17,7 @@
 static const uint64_t GRANT_MIN = 256 * (uint64_t)1024;
 
 void
-peer_consumed(struct peer *peer, const struct frame *frame)
+peer_return_credit(struct peer *peer, const struct frame *frame)
 {
     if (!(frame->flags & FRAME_EAGER))
         return;
@@ -35,15 +35,15 @@ peer_consumed(struct peer *peer, const struct frame *frame)
     if (peer->state != PEER_READY)
         return;
     peer->unreturned_credit = 0;
-    peer_control(peer, &credit, NULL);
+    peer_queue_control(peer, &credit, NULL);
 }
 
 void
-peer_grant(struct peer *peer, struct recv_request *flow)
+peer_send_grant(struct peer *peer, struct recv_request *flow)
 {
-    const bool is_asked = flow->total > window_whole(peer->transport->window) ||
-                          flow->has_rts || flow->is_begun ||
-                          flow->label->is_confirmed;
+    const bool is_asked =
+        flow->total > window_whole_message_max(peer->transport->window) ||
+        flow->has_rts || flow->is_begun || flow->label->is_confirmed;
     const bool is_worth_it = flow->allowed == flow->total ||
                              flow->allowed >= flow->granted + GRANT_MIN;
 
@@ -74,11 +74,11 @@ peer_grant(struct peer *peer, struct recv_request *flow)
     };
     /* Without a connection, the grant waits for one. */
     if (peer->state < PEER_LEFT)
-        peer_control(peer, &grant, NULL);
+        peer_queue_control(peer, &grant, NULL);
 }
 
 static struct send_request *
-find_in(const struct send_request_list *flows, const struct flow_key *key)
+find_by_key(const struct send_request_list *flows, const struct flow_key *key)
 {
     struct send_request *flow;
 
@@ -94,16 +94,16 @@ find_in(const struct send_request_list *flows, const struct flow_key *key)
 static struct send_request *
 find_send_request(const struct peer *peer, const struct frame *frame)
 {
-    const struct flow_key key = match_key(peer, frame);
-    struct send_request *flow = find_in(&peer->unconfirmed, &key);
+    const struct flow_key key = match_frame_key(peer, frame);
+    struct send_request *flow = find_by_key(&peer->unconfirmed, &key);
 
     if (!flow)
-        flow = find_in(&peer->send_requests, &key);
-    return flow ? flow : find_in(&peer->rendezvous_pending, &key);
+        flow = find_by_key(&peer->send_requests, &key);
+    return flow ? flow : find_by_key(&peer->rendezvous_pending, &key);
 }
 
 bool
-peer_may_keep(struct peer *peer)
+peer_may_keep_frame(struct peer *peer)
 {
     struct transport *transport = peer->transport;
     const enum transport_unexpected_action action =
@@ -119,11 +119,11 @@ peer_may_keep(struct peer *peer)
 /* Returns whether the peer means the collective that this rank called; reports
  * a mismatch. */
 static bool
-is_same_call(struct peer *peer, const struct flow_label *label)
+check_same_call(struct peer *peer, const struct flow_label *label)
 {
     struct transport *transport = peer->transport;
 
-    if (match_key(peer, &peer->frame).kind == FLOW_MESSAGE ||
+    if (match_frame_key(peer, &peer->frame).kind == FLOW_MESSAGE ||
         peer->frame.signature == label->signature)
         return true;
     transport->events->on_mismatch(transport->owner, peer->rank, &peer->frame,
@@ -149,7 +149,7 @@ peer_check_size(struct peer *peer,
 /* Returns whether the peer expects as many bytes as flow has; reports a
  * mismatch. */
 static bool
-is_as_long(struct peer *peer, const struct send_request *flow)
+check_same_size(struct peer *peer, const struct send_request *flow)
 {
     const struct transport *transport = peer->transport;
     const struct frame frame = peer->frame;
@@ -166,18 +166,19 @@ receive_grant(struct peer *peer)
 {
     struct send_request *flow = find_send_request(peer, &peer->frame);
 
-    if (flow && is_same_call(peer, flow->label) && is_as_long(peer, flow))
-        peer_send_granted(peer, flow, peer->frame.offset);
+    if (flow && check_same_call(peer, flow->label) &&
+        check_same_size(peer, flow))
+        peer_apply_grant(peer, flow, peer->frame.offset);
     /* A message is sent before it is granted, so the one without a flow was
      * cancelled. */
     if (flow || (peer->frame.flags & FRAME_POINT_TO_POINT))
         return;
-    if (peer_may_keep(peer))
-        match_early_grant(peer, &peer->frame);
+    if (peer_may_keep_frame(peer))
+        match_early_grant_add(peer, &peer->frame);
 }
 
 void
-peer_withdraw(struct peer *peer, const struct send_request *flow)
+peer_send_withdrawal(struct peer *peer, const struct send_request *flow)
 {
     const struct frame withdrawal = {
         .kind = FRAME_ANNOUNCE,
@@ -187,7 +188,7 @@ peer_withdraw(struct peer *peer, const struct send_request *flow)
         .op = flow->key.op,
     };
 
-    peer_control(peer, &withdrawal, NULL);
+    peer_queue_control(peer, &withdrawal, NULL);
 }
 
 static void
@@ -198,12 +199,12 @@ receive_withdrawal(struct peer *peer)
 
     if (!(frame.flags & FRAME_POINT_TO_POINT))
         return;
-    struct recv_request *flow = match_bound(peer, &frame);
+    struct recv_request *flow = match_find_bound(peer, &frame);
     if (flow)
-        transport->events->on_retracted(transport->owner, flow);
+        transport->events->on_send_withdrawn(transport->owner, flow);
     /* This also removes the mark that the rest is to be dropped, since there
      * is no rest. */
-    struct unexpected *unexpected = match_unexpected(peer, &frame);
+    struct unexpected *unexpected = match_find_unexpected(peer, &frame);
     if (unexpected)
         match_unexpected_destroy(peer, unexpected);
 }
@@ -215,30 +216,30 @@ receive_rts(struct peer *peer)
         receive_withdrawal(peer);
         return;
     }
-    const struct frame_tensor *tensor = peer_tensor(peer);
-    struct recv_request *flow = match_find(peer, &peer->frame, tensor);
+    const struct frame_tensor *tensor = peer_frame_tensor(peer);
+    struct recv_request *flow = match_find_receive(peer, &peer->frame, tensor);
 
     if (flow) {
-        if (!is_same_call(peer, flow->label) ||
+        if (!check_same_call(peer, flow->label) ||
             !peer_check_size(peer, &peer->frame, flow))
             return;
         flow->has_rts = true;
-        peer_grant(peer, flow);
+        peer_send_grant(peer, flow);
         return;
     }
-    if (!peer_may_keep(peer) || match_has_refused(peer, &peer->frame))
+    if (!peer_may_keep_frame(peer) || match_has_refused(peer, &peer->frame))
         return;
     struct unexpected *unexpected =
         match_unexpected_add(peer, &peer->frame, tensor);
     if (!unexpected) {
-        peer_lose_for(peer, "more announcements than the limit");
+        peer_lose_protocol_error(peer, "more announcements than the limit");
         return;
     }
     unexpected->has_rts = true;
 }
 
 static void
-receive_goodbye(struct peer *peer)
+receive_shutdown(struct peer *peer)
 {
     struct transport *transport = peer->transport;
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
@@ -248,8 +249,8 @@ receive_goodbye(struct peer *peer)
         return;
     peer->has_left = true;
     if (!transport->is_leaving)
-        peer_control(peer, &goodbye, NULL);
-    peer_leave(peer);
+        peer_queue_control(peer, &goodbye, NULL);
+    peer_mark_left(peer);
 }
 
 void
@@ -265,21 +266,22 @@ peer_receive_control(struct peer *peer)
         return;
     case FRAME_CREDIT:
         if (peer->frame.total > peer->transport->window - peer->credit) {
-            peer_lose_for(peer, "back more of the window than it had");
+            peer_lose_protocol_error(peer,
+                                     "back more of the window than it had");
             return;
         }
         peer->credit += peer->frame.total;
-        peer_touch(peer);
+        peer_mark_dirty(peer);
         return;
     case FRAME_VERDICT:
         peer->fragment = peer_fragment_alloc(peer);
         peer->target = TARGET_FRAGMENT;
         return;
     case FRAME_GOODBYE:
-        receive_goodbye(peer);
+        receive_shutdown(peer);
         return;
     case FRAME_SPREAD:
-        striping_receive(peer);
+        striping_on_announcement(peer);
         return;
     case FRAME_HEARTBEAT:
         peer->transport->events->on_heartbeat(peer->transport->owner,

@@ -35,19 +35,19 @@ control_cost(uint32_t kind, size_t n_text)
  * connected, it is lost. A peer that is not connected yet is told only what
  * fits. */
 static bool
-has_room_for(struct peer *peer, size_t cost)
+can_queue_control(struct peer *peer, size_t cost)
 {
     if (peer->n_control_bytes + cost <= LIMIT_CONTROLS)
         return true;
     if (peer->state == PEER_READY)
-        peer_fail_later_for(peer,
-                            "it does not read what it asked for, or must know");
+        peer_defer_failure_at_fault(
+            peer, "it does not read what it asked for, or must know");
     return false;
 }
 
 /* Two general heartbeats in a row say no more than one. */
 static bool
-is_repeated(const struct peer *peer, const struct frame *frame)
+is_repeated_heartbeat(const struct peer *peer, const struct frame *frame)
 {
     const struct control *last = TAILQ_LAST(&peer->controls, control_list);
 
@@ -59,18 +59,18 @@ is_repeated(const struct peer *peer, const struct frame *frame)
 /* Queue a control frame. Returns NULL if there is no memory, the frame is not
  * needed, or no frame may follow. */
 static struct control *
-control_queue(struct peer *peer, const struct frame *frame, const char *text)
+control_enqueue(struct peer *peer, const struct frame *frame, const char *text)
 {
     const size_t n_text = text ? strlen(text) : 0;
     const size_t cost = control_cost(frame->kind, n_text);
 
     if (peer->has_parted || peer->deferred_failure ||
-        is_repeated(peer, frame) || !has_room_for(peer, cost))
+        is_repeated_heartbeat(peer, frame) || !can_queue_control(peer, cost))
         return NULL;
     struct control *control = malloc(sizeof(*control) + n_text);
 
     if (!control) {
-        peer_fail_later(peer, "no memory for a control frame");
+        peer_defer_failure(peer, "no memory for a control frame");
         return NULL;
     }
     control->frame = *frame;
@@ -84,29 +84,31 @@ control_queue(struct peer *peer, const struct frame *frame, const char *text)
     TAILQ_INSERT_TAIL(&peer->controls, control, link);
     peer->n_control_bytes += cost;
     peer->has_parted = frame->kind == FRAME_GOODBYE;
-    peer_touch(peer);
+    peer_mark_dirty(peer);
     return control;
 }
 
 void
-peer_control(struct peer *peer, const struct frame *frame, const char *text)
+peer_queue_control(struct peer *peer,
+                   const struct frame *frame,
+                   const char *text)
 {
-    (void)control_queue(peer, frame, text);
+    (void)control_enqueue(peer, frame, text);
 }
 
 void
-peer_send_rts(struct peer *peer,
-              const struct frame *frame,
-              const struct frame_tensor *tensor)
+peer_queue_rts(struct peer *peer,
+               const struct frame *frame,
+               const struct frame_tensor *tensor)
 {
-    struct control *control = control_queue(peer, frame, NULL);
+    struct control *control = control_enqueue(peer, frame, NULL);
 
     if (control && tensor)
         control->tensor = *tensor;
 }
 
 uint8_t *
-send_frame_room(struct send_frame *out, size_t n_bytes)
+outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes)
 {
     if (out->owned_capacity < n_bytes) {
         free(out->owned);
@@ -117,14 +119,14 @@ send_frame_room(struct send_frame *out, size_t n_bytes)
 }
 
 static bool
-packetize_control(struct peer *peer, struct send_frame *out)
+packetize_control(struct peer *peer, struct outbound_frame *out)
 {
     struct control *control = TAILQ_FIRST(&peer->controls);
 
     if (!control)
         return false;
     if (control->n_text) {
-        uint8_t *text = send_frame_room(out, control->n_text);
+        uint8_t *text = outbound_frame_ensure_room(out, control->n_text);
 
         if (!text)
             return false;
@@ -136,7 +138,7 @@ packetize_control(struct peer *peer, struct send_frame *out)
                       control->frame.flags & FRAME_TENSOR ? &control->tensor
                                                           : NULL);
     if (control->frame.kind == FRAME_SPREAD)
-        striping_packetized(peer, &control->frame);
+        striping_on_packetized(peer, &control->frame);
     out->n_raw = 0;
     out->flow = NULL;
     TAILQ_REMOVE(&peer->controls, control, link);
@@ -149,15 +151,15 @@ packetize_control(struct peer *peer, struct send_frame *out)
  * as long as that leaves room in the window for small ones, which must not
  * need a grant because of it. */
 static uint64_t
-eager_end(const struct peer *peer, const struct send_request *flow)
+eager_limit(const struct peer *peer, const struct send_request *flow)
 {
     const uint64_t window = peer->transport->window;
     const uint64_t n_needed = flow->total - flow->framed + FRAME_COST;
 
     if (flow->total <= LIMIT_EAGER_MESSAGE)
         return flow->total;
-    return flow->total <= window_whole(window) &&
-                   peer->credit >= window_reserve(window) + n_needed
+    return flow->total <= window_whole_message_max(window) &&
+                   peer->credit >= window_reserved_for_small(window) + n_needed
                ? flow->total
                : LIMIT_EAGER_MESSAGE;
 }
@@ -167,7 +169,7 @@ eager_end(const struct peer *peer, const struct send_request *flow)
 static uint64_t
 eager_bytes(const struct peer *peer, const struct send_request *flow)
 {
-    const uint64_t end = eager_end(peer, flow);
+    const uint64_t end = eager_limit(peer, flow);
     /* Later frames of the message must fit, too. Otherwise a grant is asked
      * for all of it at once. */
     const uint64_t n_left = flow->framed < end ? end - flow->framed : 0;
@@ -183,7 +185,7 @@ eager_bytes(const struct peer *peer, const struct send_request *flow)
 /* A payload that is stored in blocks may end within a block only at the end of
  * the message. */
 static uint64_t
-whole_blocks(const struct send_request *flow, uint64_t n_bytes)
+block_align_down(const struct send_request *flow, uint64_t n_bytes)
 {
     if (flow->loss == LOSS_NONE || flow->framed + n_bytes == flow->total)
         return n_bytes;
@@ -197,7 +199,7 @@ struct packet {
 };
 
 static struct packet
-packet_size(const struct peer *peer, const struct send_request *flow)
+packet_plan(const struct peer *peer, const struct send_request *flow)
 {
     struct packet packet = {0};
     const uint64_t granted =
@@ -212,7 +214,7 @@ packet_size(const struct peer *peer, const struct send_request *flow)
     if (packet.n_bytes > LIMIT_FRAME_PAYLOAD)
         packet.n_bytes = LIMIT_FRAME_PAYLOAD;
     packet.n_bytes =
-        encoded_payload_limit(flow, whole_blocks(flow, packet.n_bytes));
+        encoded_payload_limit(flow, block_align_down(flow, packet.n_bytes));
     packet.is_wanted = packet.n_bytes > 0;
     if (flow->total == 0 && !flow->is_opened) {
         packet.is_eager = !flow->is_granted;
@@ -259,7 +261,7 @@ end_rendezvous_pending(struct peer *peer, struct send_request *flow)
  * receiver has just read there.
  */
 static struct send_request *
-flow_behind(const struct peer *peer, const struct send_request *flow)
+flow_queue_position(const struct peer *peer, const struct send_request *flow)
 {
     struct send_request *other;
 
@@ -276,9 +278,9 @@ flow_behind(const struct peer *peer, const struct send_request *flow)
 }
 
 void
-peer_queue(struct peer *peer, struct send_request *flow)
+peer_queue_send(struct peer *peer, struct send_request *flow)
 {
-    struct send_request *behind = flow_behind(peer, flow);
+    struct send_request *behind = flow_queue_position(peer, flow);
 
     encoded_payload_init(flow);
     flow->is_queued = true;
@@ -289,7 +291,7 @@ peer_queue(struct peer *peer, struct send_request *flow)
 }
 
 void
-peer_unqueue(struct peer *peer, struct send_request *flow)
+peer_unqueue_send(struct peer *peer, struct send_request *flow)
 {
     end_rendezvous_pending(peer, flow);
     TAILQ_REMOVE(&peer->send_requests, flow, link);
@@ -301,7 +303,7 @@ peer_unqueue(struct peer *peer, struct send_request *flow)
 static void
 end_packetizing(struct peer *peer, struct send_request *flow)
 {
-    peer_unqueue(peer, flow);
+    peer_unqueue_send(peer, flow);
     if (!flow->label->is_confirmed || flow->is_granted)
         return;
     flow->is_unconfirmed = true;
@@ -321,7 +323,7 @@ peer_end_unconfirmed(struct peer *peer, struct send_request *flow)
 
 static bool
 packetize_frame(struct peer *peer,
-                struct send_frame *out,
+                struct outbound_frame *out,
                 struct send_request *flow,
                 struct packet packet)
 {
@@ -330,7 +332,7 @@ packetize_frame(struct peer *peer,
     out->n_raw = packet.n_bytes;
     out->flow = flow;
     frame.raw = (uint32_t)packet.n_bytes;
-    if (!peer_encode(peer, out, &frame, flow))
+    if (!peer_encode_payload(peer, out, &frame, flow))
         return false;
     if (packet.is_eager) {
         frame.flags |= FRAME_EAGER;
@@ -362,13 +364,11 @@ send_rts(struct peer *peer, struct send_request *flow)
     TAILQ_REMOVE(&peer->send_requests, flow, link);
     TAILQ_INSERT_TAIL(&peer->rendezvous_pending, flow, link);
     peer->n_rendezvous_pending++;
-    peer_send_rts(peer, &frame, flow->label->tensor);
+    peer_queue_rts(peer, &frame, flow->label->tensor);
 }
 
 void
-peer_send_granted(struct peer *peer,
-                  struct send_request *flow,
-                  uint64_t granted)
+peer_apply_grant(struct peer *peer, struct send_request *flow, uint64_t granted)
 {
     const struct transport *transport = peer->transport;
 
@@ -377,7 +377,7 @@ peer_send_granted(struct peer *peer,
     if (granted > flow->granted)
         flow->granted = granted;
     if (!flow->is_unconfirmed) {
-        peer_touch(peer);
+        peer_mark_dirty(peer);
         return;
     }
     peer_end_unconfirmed(peer, flow);
@@ -412,7 +412,7 @@ is_fault_due(struct peer *peer, const struct send_request *flow)
  * announced holds back those behind it.
  */
 static bool
-packetize_flow(struct peer *peer, struct send_frame *out)
+packetize_next_flow(struct peer *peer, struct outbound_frame *out)
 {
     struct send_request *flow;
     bool is_held = false;
@@ -422,7 +422,7 @@ packetize_flow(struct peer *peer, struct send_frame *out)
         if (is_held && flow->key.kind == FLOW_MESSAGE && !flow->is_opened)
             continue;
 
-        const struct packet packet = packet_size(peer, flow);
+        const struct packet packet = packet_plan(peer, flow);
         if (packet.is_wanted)
             return !is_fault_due(peer, flow) &&
                    packetize_frame(peer, out, flow, packet);
@@ -447,9 +447,9 @@ peer_packetize(struct peer *peer)
     if (peer->n_frames == PEER_FRAMES_MAX || striping_blocks_send(peer))
         return false;
 
-    struct send_frame *out = peer_frame(peer, peer->n_frames);
+    struct outbound_frame *out = peer_queued_frame(peer, peer->n_frames);
     if (!packetize_control(peer, out) &&
-        (peer->state == PEER_LEFT || !packetize_flow(peer, out)))
+        (peer->state == PEER_LEFT || !packetize_next_flow(peer, out)))
         return false;
     out->n_padded = frame_padded(out->n_stored);
     peer->n_frames++;

@@ -59,27 +59,28 @@ peer_fragment_alloc(struct peer *peer)
 /* Returns whether the frame fits the peer's window. The peer counts in the
  * same way: what it has sent, until it is told that this has been used. */
 static bool
-is_in_window(const struct peer *peer)
+is_frame_in_window(const struct peer *peer)
 {
     return peer->n_unexpected_bytes + peer->unreturned_credit +
-               window_cost(&peer->frame) <=
+               window_frame_cost(&peer->frame) <=
            peer->transport->window;
 }
 
 static void
 begin_unexpected(struct peer *peer, struct recv_request *flow)
 {
-    if (!is_in_window(peer)) {
-        peer_lose_for(peer, "more bytes unasked than its window permits");
+    if (!is_frame_in_window(peer)) {
+        peer_lose_protocol_error(peer,
+                                 "more bytes unasked than its window permits");
         return;
     }
     struct unexpected *unexpected =
         flow && flow->unexpected
             ? flow->unexpected
-            : match_unexpected_add(peer, &peer->frame, peer_tensor(peer));
+            : match_unexpected_add(peer, &peer->frame, peer_frame_tensor(peer));
 
     if (!unexpected) {
-        peer_lose_for(peer, "more early messages than the limit");
+        peer_lose_protocol_error(peer, "more early messages than the limit");
         return;
     }
     if (flow && !flow->unexpected) {
@@ -90,12 +91,12 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
     if (!peer->fragment)
         return;
     peer->unexpected = unexpected;
-    peer->n_unexpected_bytes += window_cost(&peer->frame);
+    peer->n_unexpected_bytes += window_frame_cost(&peer->frame);
     peer->target = TARGET_FRAGMENT;
 }
 
 static uint8_t *
-buffer_of(struct peer *peer, uint8_t **buffer)
+buffer_ensure(struct peer *peer, uint8_t **buffer)
 {
     if (!*buffer)
         *buffer = aligned_alloc(4096, LIMIT_FRAME_PAYLOAD);
@@ -105,17 +106,17 @@ buffer_of(struct peer *peer, uint8_t **buffer)
 }
 
 static void
-begin_direct(struct peer *peer, struct recv_request *flow)
+begin_expected(struct peer *peer, struct recv_request *flow)
 {
     if (peer->frame.codec != CODEC_NONE ||
         (peer->frame.checksum && peer->frame.raw > 0)) {
-        if (!buffer_of(peer, &peer->encoded))
+        if (!buffer_ensure(peer, &peer->encoded))
             return;
         peer->target = TARGET_ENCODED;
     } else if (flow->place) {
         peer->target = TARGET_PLACE;
     } else {
-        if (!buffer_of(peer, &peer->piece))
+        if (!buffer_ensure(peer, &peer->piece))
             return;
         peer->target = TARGET_PIECE;
     }
@@ -139,11 +140,12 @@ is_in_order(const struct recv_request *flow, const struct frame *frame)
 /* Returns whether frame belongs to a message that nobody will take. With its
  * last byte the message is forgotten. */
 static bool
-is_unwanted(struct peer *peer)
+is_dropped_message(struct peer *peer)
 {
     const struct frame *frame = &peer->frame;
-    struct unexpected *unexpected =
-        frame->kind == FRAME_MESSAGE ? match_unexpected(peer, frame) : NULL;
+    struct unexpected *unexpected = frame->kind == FRAME_MESSAGE
+                                        ? match_find_unexpected(peer, frame)
+                                        : NULL;
 
     if (!unexpected || !unexpected->is_dropped)
         return false;
@@ -154,17 +156,18 @@ is_unwanted(struct peer *peer)
 
 /* Decide where the payload of a flow's frame goes. */
 static void
-begin_payload(struct peer *peer)
+payload_target_choose(struct peer *peer)
 {
     struct transport *transport = peer->transport;
     const struct frame *frame = &peer->frame;
-    struct recv_request *flow = match_find(peer, frame, peer_tensor(peer));
+    struct recv_request *flow =
+        match_find_receive(peer, frame, peer_frame_tensor(peer));
 
     peer->target = TARGET_SINK;
     counter_add(&transport->counters.bytes_received, frame->raw);
-    if (!flow && !peer_may_keep(peer))
+    if (!flow && !peer_may_keep_frame(peer))
         return;
-    if (!flow && (match_has_refused(peer, frame) || is_unwanted(peer)))
+    if (!flow && (match_has_refused(peer, frame) || is_dropped_message(peer)))
         return;
     if (flow && frame->kind == FRAME_COLLECTIVE &&
         frame->signature != flow->label->signature) {
@@ -175,19 +178,19 @@ begin_payload(struct peer *peer)
     if (flow && !peer_check_size(peer, frame, flow))
         return;
     if (flow && !is_in_order(flow, frame)) {
-        peer_lose_for(peer, "bytes out of order");
+        peer_lose_protocol_error(peer, "bytes out of order");
         return;
     }
     if (flow)
-        match_begun(peer, flow, frame);
+        match_grant_on_first_frame(peer, flow, frame);
     const bool is_granted = flow && !flow->unexpected &&
                             frame->offset + frame->raw <= flow->allowed;
     if (is_granted)
-        begin_direct(peer, flow);
+        begin_expected(peer, flow);
     else if (frame->flags & FRAME_EAGER)
         begin_unexpected(peer, flow);
     else if (flow)
-        peer_lose_for(peer, "bytes that were not granted");
+        peer_lose_protocol_error(peer, "bytes that were not granted");
 }
 
 bool
@@ -196,7 +199,7 @@ peer_begin_frame(struct peer *peer)
     const enum hoop_status status = peer_header_read(peer);
 
     if (status != HOOP_OK) {
-        peer_lose_for_error(peer);
+        peer_lose_corrupted(peer);
         return false;
     }
     peer->inbound_first += LIMIT_FRAME_HEADER;
@@ -211,7 +214,7 @@ peer_begin_frame(struct peer *peer)
         peer->target = TARGET_SINK;
     else if (peer->frame.kind == FRAME_COLLECTIVE ||
              peer->frame.kind == FRAME_MESSAGE)
-        begin_payload(peer);
+        payload_target_choose(peer);
     else
         peer_receive_control(peer);
     return peer->fd >= 0;
@@ -225,16 +228,16 @@ end_encoded(struct peer *peer)
     const struct codec_span encoded = {peer->encoded, peer->frame.stored};
 
     if (peer->frame.codec == CODEC_NONE) {
-        peer_deliver(peer, flow, peer->encoded, peer->frame.raw);
+        peer_deliver_payload(peer, flow, peer->encoded, peer->frame.raw);
         return;
     }
     uint8_t *raw = flow->place ? flow->place + flow->arrived
-                               : buffer_of(peer, &peer->piece);
+                               : buffer_ensure(peer, &peer->piece);
     if (!raw)
         return;
     if (codec_decode(transport->codec, peer->frame.codec, encoded, raw,
                      peer->frame.raw) != HOOP_OK) {
-        peer_lose_for_error(peer);
+        peer_lose_corrupted(peer);
         return;
     }
     peer_report_encoded(peer, flow, &peer->frame, peer->encoded);
@@ -265,7 +268,7 @@ end_fragment(struct peer *peer)
     TAILQ_FOREACH(flow, &peer->recv_requests, link)
     {
         if (flow->unexpected == unexpected) {
-            match_drain(peer->transport, flow);
+            match_drain_unexpected(peer->transport, flow);
             return;
         }
     }
@@ -281,8 +284,8 @@ peer_end_frame(struct peer *peer)
         (peer->target == TARGET_PLACE || peer->target == TARGET_PIECE);
 
     peer->in_payload = false;
-    if (peer_check_payload(peer) != HOOP_OK) {
-        peer_lose_for_error(peer);
+    if (peer_check_payload_checksum(peer) != HOOP_OK) {
+        peer_lose_corrupted(peer);
         return;
     }
     if (peer->target == TARGET_ENCODED)
@@ -290,7 +293,7 @@ peer_end_frame(struct peer *peer)
     else if (peer->target == TARGET_FRAGMENT)
         end_fragment(peer);
     if (peer->target != TARGET_FRAGMENT)
-        peer_consumed(peer, &peer->frame);
+        peer_return_credit(peer, &peer->frame);
     if (is_empty_message)
         peer->transport->events->on_arrived(peer->transport->owner, peer->flow,
                                             NULL, 0);
@@ -299,7 +302,7 @@ peer_end_frame(struct peer *peer)
 
 /* Use what has been read ahead. Returns false if more must be read. */
 static bool
-parse(struct peer *peer)
+parse_read_ahead(struct peer *peer)
 {
     const size_t n_ahead = peer->inbound_end - peer->inbound_first;
 
@@ -314,7 +317,7 @@ parse(struct peer *peer)
             return false;
         const uint8_t *ahead = peer->inbound + peer->inbound_first;
         peer->inbound_first += n_bytes;
-        peer_payload_take(peer, ahead, n_bytes);
+        peer_payload_consume_all(peer, ahead, n_bytes);
         return peer->fd >= 0;
     }
     if (n_ahead < peer->pad_left)
@@ -340,7 +343,7 @@ read_more(struct peer *peer, size_t *out_direct)
     const size_t n_room = n_left ? peer->pad_left + LIMIT_FRAME_HEADER
                                  : LIMIT_READ_AHEAD - n_ahead;
     const struct iovec spans[2] = {
-        {n_left ? peer_payload_at(peer) : NULL, n_left},
+        {n_left ? peer_payload_target(peer) : NULL, n_left},
         {peer->inbound + n_ahead, n_room},
     };
     const ssize_t n_read = striping_read(peer, spans);
@@ -351,17 +354,17 @@ read_more(struct peer *peer, size_t *out_direct)
 }
 
 static void
-stream_broken(struct peer *peer, int error)
+on_stream_error(struct peer *peer, int error)
 {
     const bool is_mark = error == EBADMSG;
 
     if (!is_mark && error != EPROTO) {
-        peer_stream_ended(peer, error);
+        peer_on_stream_end(peer, error);
         return;
     }
     (void)peer_raise_corruption(peer, is_mark ? "a mark between streams"
                                               : "the TLS seal of a record");
-    peer_lose_for_error(peer);
+    peer_lose_corrupted(peer);
 }
 
 /* Read until the socket is empty, or PEER_PROGRESS_BYTES are read. */
@@ -371,26 +374,26 @@ read_socket(struct peer *peer)
     size_t n_total = 0;
 
     while (peer->fd >= 0 && !peer->has_ended &&
-           (n_total < PEER_PROGRESS_BYTES || striping_is_ready(peer))) {
+           (n_total < PEER_PROGRESS_BYTES || striping_is_readable(peer))) {
         size_t n_direct;
         const ssize_t n_read = read_more(peer, &n_direct);
 
         if (n_read < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (n_read <= 0) {
-            stream_broken(peer, n_read == 0 ? 0 : errno);
+            on_stream_error(peer, n_read == 0 ? 0 : errno);
             return n_total + 1;
         }
         n_total += (size_t)n_read;
         striping_measure(peer, (size_t)n_read);
         peer->inbound_end += (size_t)n_read - n_direct;
-        peer_payload_stored(peer, n_direct);
-        while (peer->fd >= 0 && parse(peer))
+        peer_payload_advance(peer, n_direct);
+        while (peer->fd >= 0 && parse_read_ahead(peer))
             ;
         /* A short read most likely emptied the socket, so no second call is
          * made to learn it. If it did not, the poller reports the socket
          * again. */
-        if (n_read < SHORT_READ && !striping_is_ready(peer))
+        if (n_read < SHORT_READ && !striping_is_readable(peer))
             break;
     }
     return n_total;
@@ -404,7 +407,8 @@ peer_read(struct peer *peer)
     const size_t n_total = read_socket(peer);
 
     peer->n_reads += n_total > 0;
-    if (peer->fd < 0 || !striping_is_receiving(peer) || striping_watch(peer))
+    if (peer->fd < 0 || !striping_is_receiving(peer) ||
+        striping_update_watch(peer))
         return n_total > 0;
     peer_lose(peer, error_text());
     return true;

@@ -26,8 +26,8 @@ enum {
 
 static const uint8_t padding[LIMIT_FRAME_PAD];
 
-struct send_frame *
-peer_frame(struct peer *peer, unsigned i)
+struct outbound_frame *
+peer_queued_frame(struct peer *peer, unsigned i)
 {
     return &peer->frames[(peer->frame_first + i) % PEER_FRAMES_MAX];
 }
@@ -101,7 +101,7 @@ write_frames(struct peer *peer)
     size_t n_iov = 0;
 
     for (unsigned i = 0; i < peer->n_frames; i++) {
-        struct send_frame *out = peer_frame(peer, i);
+        struct outbound_frame *out = peer_queued_frame(peer, i);
 
         iov[n_iov++] = (struct iovec){out->header, LIMIT_FRAME_HEADER};
         if (out->n_stored)
@@ -128,7 +128,7 @@ write_frames(struct peer *peer)
 /* Returns how many payload bytes of out are in the first n_bytes of the
  * frame. */
 static size_t
-payload_within(const struct send_frame *out, size_t n_bytes)
+payload_bytes_within(const struct outbound_frame *out, size_t n_bytes)
 {
     if (n_bytes <= LIMIT_FRAME_HEADER)
         return 0;
@@ -140,21 +140,25 @@ payload_within(const struct send_frame *out, size_t n_bytes)
  * encoded payload, which is a copy, everything is reported with the first
  * byte. */
 static void
-report_sent(struct peer *peer, struct send_frame *out, size_t from, size_t to)
+report_sent(struct peer *peer,
+            struct outbound_frame *out,
+            size_t from,
+            size_t to)
 {
     struct send_request *flow = out->flow;
     const struct transport *transport = peer->transport;
 
     if (!flow)
         return;
-    uint64_t n_bytes = payload_within(out, to) - payload_within(out, from);
+    uint64_t n_bytes =
+        payload_bytes_within(out, to) - payload_bytes_within(out, from);
     if (out->payload == out->owned)
         n_bytes = from == 0 ? out->n_raw : 0;
     if (n_bytes == 0 && flow->total > 0)
         return;
     /* Only padding follows the last payload byte, so the flow may be freed
      * from then on. */
-    if (n_bytes == out->n_raw || payload_within(out, to) == out->n_stored)
+    if (n_bytes == out->n_raw || payload_bytes_within(out, to) == out->n_stored)
         out->flow = NULL;
     flow->handed += n_bytes;
     transport->events->on_bytes_sent(transport->owner, flow, n_bytes);
@@ -164,7 +168,7 @@ static void
 written(struct peer *peer, size_t n_bytes)
 {
     while (n_bytes > 0) {
-        struct send_frame *out = peer_frame(peer, 0);
+        struct outbound_frame *out = peer_queued_frame(peer, 0);
         const size_t n_frame = LIMIT_FRAME_HEADER + out->n_padded;
         const size_t from = peer->frame_offset;
         const size_t n_here =
@@ -189,8 +193,8 @@ written(struct peer *peer, size_t n_bytes)
 void
 peer_await_writable(struct peer *peer)
 {
-    if (striping_watch(peer))
-        peer_touch(peer);
+    if (striping_update_watch(peer))
+        peer_mark_dirty(peer);
     else
         peer_lose(peer, error_text());
 }
@@ -202,25 +206,25 @@ watch_writable(struct peer *peer, bool is_wanted)
         peer->segment)
         return;
     peer->is_watched = is_wanted;
-    if (!striping_watch(peer))
+    if (!striping_update_watch(peer))
         peer_lose(peer, error_text());
 }
 
 /* Our last byte is written. The peer's end of stream is still to come, or has
  * come. */
 static void
-goodbye_sent(struct peer *peer)
+on_last_byte_sent(struct peer *peer)
 {
     if (peer->has_ended)
-        peer_end(peer);
+        peer_close_departed(peer);
     else if (peer->segment)
-        peer_shm_send_end(peer);
+        peer_shm_shutdown(peer);
     else
         shutdown(peer->fd, SHUT_WR);
 }
 
 static void
-write_failed(struct peer *peer)
+on_write_failed(struct peer *peer)
 {
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
         peer->is_blocked = true;
@@ -232,7 +236,7 @@ write_failed(struct peer *peer)
     if (errno == EPIPE || errno == ECONNRESET) {
         peer->is_blocked = true;
         if (peer->has_ended)
-            peer_end(peer);
+            peer_close_departed(peer);
         return;
     }
     peer_lose(peer, strerror(errno));
@@ -260,7 +264,7 @@ peer_write(struct peer *peer)
 
         const ssize_t n_written = write_frames(peer);
         if (n_written < 0) {
-            write_failed(peer);
+            on_write_failed(peer);
             return n_total > 0;
         }
         n_total += (size_t)n_written;
@@ -272,25 +276,25 @@ peer_write(struct peer *peer)
         return true;
     /* This progress call is over, but there is more to write. */
     if (peer->n_frames > 0 || n_total >= PEER_PROGRESS_BYTES) {
-        peer_touch(peer);
+        peer_mark_dirty(peer);
         return true;
     }
     watch_writable(peer, false);
     if (peer->fd >= 0 &&
         (peer->transport->is_leaving || peer->state == PEER_LEFT))
-        goodbye_sent(peer);
+        on_last_byte_sent(peer);
     return n_total > 0;
 }
 
 void
-peer_send_cancel(struct peer *peer, struct send_request *flow)
+peer_cancel_send(struct peer *peer, struct send_request *flow)
 {
     if (flow->is_queued)
-        peer_unqueue(peer, flow);
+        peer_unqueue_send(peer, flow);
     peer_end_unconfirmed(peer, flow);
 
     for (unsigned i = 0; i < peer->n_frames; i++) {
-        struct send_frame *out = peer_frame(peer, i);
+        struct outbound_frame *out = peer_queued_frame(peer, i);
 
         if (out->flow != flow)
             continue;
@@ -298,8 +302,8 @@ peer_send_cancel(struct peer *peer, struct send_request *flow)
         if (out->payload == out->owned || out->n_stored == 0)
             continue;
         const uint8_t *bytes = out->payload;
-        if (!send_frame_room(out, out->n_stored)) {
-            peer_fail_later(peer, "no memory to end a half-sent frame");
+        if (!outbound_frame_ensure_room(out, out->n_stored)) {
+            peer_defer_failure(peer, "no memory to end a half-sent frame");
             return;
         }
         memcpy(out->owned, bytes, out->n_stored);
@@ -308,7 +312,7 @@ peer_send_cancel(struct peer *peer, struct send_request *flow)
 }
 
 void
-peer_forget_controls(struct peer *peer)
+peer_clear_controls(struct peer *peer)
 {
     struct control *control;
 
@@ -324,11 +328,11 @@ peer_send_clear(struct peer *peer)
 {
     struct send_request *flow;
 
-    peer_forget_controls(peer);
+    peer_clear_controls(peer);
     while ((flow = TAILQ_FIRST(&peer->rendezvous_pending)))
-        peer_unqueue(peer, flow);
+        peer_unqueue_send(peer, flow);
     while ((flow = TAILQ_FIRST(&peer->send_requests)))
-        peer_unqueue(peer, flow);
+        peer_unqueue_send(peer, flow);
     while ((flow = TAILQ_FIRST(&peer->unconfirmed)))
         peer_end_unconfirmed(peer, flow);
     for (unsigned i = 0; i < PEER_FRAMES_MAX; i++) {

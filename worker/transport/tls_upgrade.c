@@ -52,13 +52,13 @@ peek_first_bytes(struct handshaker *handshaker)
 }
 
 static enum hoop_status
-client_begin(struct handshaker *handshaker)
+tls_client_start(struct handshaker *handshaker)
 {
     const struct handshake *handshake = &handshaker->handshake;
     char identity[LIMIT_NAME];
 
-    handshake_identity(handshake->roster, handshake->roster->rank,
-                       handshake->peer, identity);
+    handshake_format_identity(handshake->roster, handshake->roster->rank,
+                              handshake->peer, identity);
     const enum hoop_status status = tls_create_client(
         handshaker->tls_context, handshaker->fd, identity, &handshaker->tls);
     if (status != HOOP_OK)
@@ -68,7 +68,7 @@ client_begin(struct handshaker *handshaker)
 }
 
 static enum hoop_status
-server_begin(struct handshaker *handshaker)
+tls_server_start(struct handshaker *handshaker)
 {
     enum hoop_status status = peek_first_bytes(handshaker);
 
@@ -87,9 +87,9 @@ tls_upgrade_progress(struct handshaker *handshaker)
     enum hoop_status status = HOOP_OK;
 
     if (handshaker->state == HANDSHAKER_DIALING)
-        status = client_begin(handshaker);
+        status = tls_client_start(handshaker);
     else if (handshaker->state == HANDSHAKER_AWAIT_FIRST)
-        status = server_begin(handshaker);
+        status = tls_server_start(handshaker);
     if (status == HOOP_OK)
         status = tls_handshake(handshaker->tls);
     if (status == HOOP_E_PENDING && handshaker->tls)
@@ -109,8 +109,8 @@ tls_upgrade_check_identity(const struct handshaker *handshaker)
     const char *said = handshaker->tls ? tls_identity(handshaker->tls) : "";
     char expected[LIMIT_NAME];
 
-    handshake_identity(roster, handshaker->handshake.peer, roster->rank,
-                       expected);
+    handshake_format_identity(roster, handshaker->handshake.peer, roster->rank,
+                              expected);
     /* With certificates, tls_identity() names nobody. */
     if (!*said || strcmp(said, expected) == 0)
         return HOOP_OK;

@@ -35,7 +35,7 @@ transport_create(const struct transport_options *options,
     transport->is_summing = options->is_summing;
     transport->n_streams = options->n_streams;
     transport->faults = options->faults;
-    transport->window = window_share(size);
+    transport->window = window_per_rank(size);
     TAILQ_INIT(&transport->known);
     TAILQ_INIT(&transport->dirty);
     TAILQ_INIT(&transport->expected);
@@ -87,30 +87,30 @@ transport_destroy(struct transport *transport)
 }
 
 static void
-say_goodbye(struct peer *peer)
+peer_start_shutdown(struct peer *peer)
 {
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = peer->transport->roster->epoch};
 
     peer->transport->events->on_leaving(peer->transport->owner, peer->rank);
-    peer->transport->n_goodbyes++;
-    peer->is_goodbye_pending = true;
-    peer_control(peer, &goodbye, NULL);
+    peer->transport->n_shutdowns_pending++;
+    peer->is_shutdown_pending = true;
+    peer_queue_control(peer, &goodbye, NULL);
 }
 
 void
-transport_connected(struct transport *transport, uint32_t rank, int fd)
+transport_add_connection(struct transport *transport, uint32_t rank, int fd)
 {
-    transport_shared(transport, rank, fd, NULL);
+    transport_add_shm_connection(transport, rank, fd, NULL);
 }
 
 void
-transport_shared(struct transport *transport,
-                 uint32_t rank,
-                 int fd,
-                 struct segment *segment)
+transport_add_shm_connection(struct transport *transport,
+                             uint32_t rank,
+                             int fd,
+                             struct segment *segment)
 {
-    struct peer *peer = peer_at(transport, rank);
+    struct peer *peer = peer_get(transport, rank);
     const struct poller_interest reads = {.reads = true};
 
     if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
@@ -130,85 +130,85 @@ transport_shared(struct transport *transport,
     peer->is_same_host = segment || socket_is_local(fd);
     if (segment)
         TAILQ_INSERT_TAIL(&transport->shm_peers, peer, shm_link);
-    peer_move(peer, PEER_READY);
+    peer_set_state(peer, PEER_READY);
     counter_add(&transport->counters.connections, 1);
     peer_update_expected(peer);
-    peer_touch(peer);
-    striping_connected(peer);
+    peer_mark_dirty(peer);
+    striping_on_connected(peer);
     /* The connection came too late, but its peer must not take this rank for
      * dead. */
     if (transport->is_leaving)
-        say_goodbye(peer);
+        peer_start_shutdown(peer);
 }
 
 void
-transport_unreachable(struct transport *transport,
-                      uint32_t rank,
-                      const char *why)
+transport_mark_unreachable(struct transport *transport,
+                           uint32_t rank,
+                           const char *why)
 {
-    struct peer *peer = peer_at(transport, rank);
+    struct peer *peer = peer_get(transport, rank);
 
     if (peer->state == PEER_NEW || peer->state == PEER_CONNECTING)
         peer_lose(peer, why);
 }
 
 bool
-transport_fall_back(struct transport *transport, uint32_t rank)
+transport_reset_connecting(struct transport *transport, uint32_t rank)
 {
-    struct peer *peer = peer_at(transport, rank);
+    struct peer *peer = peer_get(transport, rank);
 
     if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING)
         return false;
-    peer_forget_controls(peer);
+    peer_clear_controls(peer);
     if (peer->state == PEER_CONNECTING)
-        peer_move(peer, PEER_NEW);
+        peer_set_state(peer, PEER_NEW);
     return true;
 }
 
 void
-transport_need(struct transport *transport, uint32_t rank)
+transport_request_connect(struct transport *transport, uint32_t rank)
 {
-    struct peer *peer = peer_at(transport, rank);
+    struct peer *peer = peer_get(transport, rank);
 
     if (peer->state != PEER_NEW || peer_is_self(peer))
         return;
-    peer_move(peer, PEER_CONNECTING);
-    transport->events->on_needed(transport->owner, rank);
+    peer_set_state(peer, PEER_CONNECTING);
+    transport->events->on_connection_needed(transport->owner, rank);
 }
 
 void
 transport_send(struct transport *transport, struct send_request *flow)
 {
-    struct peer *peer = peer_at(transport, flow->key.peer);
+    struct peer *peer = peer_get(transport, flow->key.peer);
 
-    transport_need(transport, flow->key.peer);
-    flow->granted = match_early_granted(peer, flow);
-    peer_queue(peer, flow);
-    peer_touch(peer);
+    transport_request_connect(transport, flow->key.peer);
+    flow->granted = match_early_grant_take(peer, flow);
+    peer_queue_send(peer, flow);
+    peer_mark_dirty(peer);
 }
 
 void
 transport_send_more(struct transport *transport, struct send_request *flow)
 {
     if (flow->is_queued)
-        peer_touch(peer_at(transport, flow->key.peer));
+        peer_mark_dirty(peer_get(transport, flow->key.peer));
 }
 
 void
 transport_send_cancel(struct transport *transport, struct send_request *flow)
 {
-    struct peer *peer = peer_at(transport, flow->key.peer);
+    struct peer *peer = peer_get(transport, flow->key.peer);
     const bool is_half_sent =
         flow->is_unconfirmed ||
         (flow->is_queued && (flow->has_rts || flow->is_opened));
     const bool is_own = flow->is_queued && peer_is_self(peer);
 
-    peer_send_cancel(peer, flow);
+    peer_cancel_send(peer, flow);
     if (is_own)
         loopback_cancel(transport, flow);
     if (is_half_sent && flow->key.kind == FLOW_MESSAGE &&
         peer->state == PEER_READY)
-        peer_withdraw(peer, flow);
+        peer_send_withdrawal(peer, flow);
 }
 
 void
@@ -218,17 +218,17 @@ transport_receive(struct transport *transport, struct recv_request *flow)
     if (flow->key.kind == FLOW_MESSAGE) {
         match_post(transport, flow);
     } else {
-        struct peer *peer = peer_at(transport, flow->key.peer);
+        struct peer *peer = peer_get(transport, flow->key.peer);
 
         flow->is_matched = true;
         TAILQ_INSERT_TAIL(&peer->recv_requests, flow, link);
-        transport_need(transport, flow->key.peer);
+        transport_request_connect(transport, flow->key.peer);
         peer_update_expected(peer);
     }
-    match_open(transport, flow);
+    match_open_receive(transport, flow);
     if (flow->is_open && flow->unexpected)
-        match_begun(peer_at(transport, flow->key.peer), flow,
-                    &flow->unexpected->first);
+        match_grant_on_first_frame(peer_get(transport, flow->key.peer), flow,
+                                   &flow->unexpected->first);
     transport_receive_more(transport, flow);
 }
 
@@ -241,7 +241,7 @@ transport_receive_more(struct transport *transport, struct recv_request *flow)
         flow->is_draining = true;
         TAILQ_INSERT_TAIL(&transport->drains, flow, drain_link);
     }
-    peer_grant(peer_at(transport, flow->key.peer), flow);
+    peer_send_grant(peer_get(transport, flow->key.peer), flow);
 }
 
 void
@@ -258,7 +258,7 @@ transport_receive_cancel(struct transport *transport, struct recv_request *flow)
         return;
     }
 
-    struct peer *peer = peer_at(transport, flow->key.peer);
+    struct peer *peer = peer_get(transport, flow->key.peer);
     /* Further frames that nobody takes must be dropped, not queued. No mark is
      * needed if all of them have come. */
     const bool has_rest = flow->key.kind == FLOW_MESSAGE &&
@@ -273,50 +273,50 @@ transport_receive_cancel(struct transport *transport, struct recv_request *flow)
         peer->target = TARGET_SINK;
     }
     if (has_rest)
-        match_drop(peer, &flow->key);
+        match_mark_dropped(peer, &flow->key);
     peer_update_expected(peer);
 }
 
 void
-transport_tell(struct transport *transport,
-               uint32_t rank,
-               const struct frame *frame,
-               const char *text)
+transport_send_control(struct transport *transport,
+                       uint32_t rank,
+                       const struct frame *frame,
+                       const char *text)
 {
-    struct peer *peer = peer_at(transport, rank);
+    struct peer *peer = peer_get(transport, rank);
 
     if (peer->state == PEER_READY)
-        peer_control(peer, frame, text);
+        peer_queue_control(peer, frame, text);
 }
 
 void
-transport_tell_all(struct transport *transport,
-                   uint32_t except,
-                   const struct frame *frame,
-                   const char *text)
+transport_broadcast_control(struct transport *transport,
+                            uint32_t except,
+                            const struct frame *frame,
+                            const char *text)
 {
     const struct peer *peer;
 
     TAILQ_FOREACH(peer, &transport->known, known_link)
     {
         if (peer->rank != except)
-            transport_tell(transport, peer->rank, frame, text);
+            transport_send_control(transport, peer->rank, frame, text);
     }
 }
 
 void
-transport_fail_later(struct transport *transport,
-                     uint32_t rank,
-                     const char *why)
+transport_defer_failure(struct transport *transport,
+                        uint32_t rank,
+                        const char *why)
 {
-    struct peer *peer = peer_at(transport, rank);
+    struct peer *peer = peer_get(transport, rank);
 
     if (peer->state == PEER_READY)
-        peer_fail_later_for(peer, why);
+        peer_defer_failure_at_fault(peer, why);
 }
 
 void
-transport_leave(struct transport *transport)
+transport_start_shutdown(struct transport *transport)
 {
     struct peer *peer;
 
@@ -326,21 +326,21 @@ transport_leave(struct transport *transport)
         if (peer->state != PEER_READY && peer->fd < 0)
             continue;
         if (peer->state == PEER_READY) {
-            say_goodbye(peer);
+            peer_start_shutdown(peer);
             continue;
         }
         /* The answer to a peer that left first is still queued and must be
          * sent. */
-        transport->n_goodbyes++;
-        peer->is_goodbye_pending = true;
-        peer_touch(peer);
+        transport->n_shutdowns_pending++;
+        peer->is_shutdown_pending = true;
+        peer_mark_dirty(peer);
     }
 }
 
 bool
-transport_has_left(const struct transport *transport)
+transport_is_shut_down(const struct transport *transport)
 {
-    return transport->is_leaving && transport->n_goodbyes == 0;
+    return transport->is_leaving && transport->n_shutdowns_pending == 0;
 }
 
 void
@@ -363,9 +363,9 @@ transport_fd(const struct transport *transport)
 }
 
 void
-transport_count(struct transport *transport,
-                uint64_t n_sent,
-                uint64_t n_received)
+transport_count_bytes(struct transport *transport,
+                      uint64_t n_sent,
+                      uint64_t n_received)
 {
     counter_add(&transport->counters.bytes_sent, n_sent);
     counter_add(&transport->counters.bytes_received, n_received);

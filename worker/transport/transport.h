@@ -8,7 +8,7 @@
  * beforehand, so every socket is always read.
  *
  * Thread: the progress owner, for every function without a Thread line. Bytes
- * are reported by transport_progress(), transport_spin() and
+ * are reported by transport_progress(), transport_spin_once() and
  * transport_flush(), never by the call that opened a flow; but
  * transport_receive() may itself match a message that is already here.
  * Callbacks may open, change and cancel flows.
@@ -72,7 +72,7 @@ struct transport_events {
                        const struct frame *frame,
                        const struct frame_tensor *tensor);
     /* The sender has retracted the message: the engine must cancel flow. */
-    void (*on_retracted)(void *owner, struct recv_request *flow);
+    void (*on_send_withdrawn)(void *owner, struct recv_request *flow);
     enum transport_unexpected_action (
         *on_unexpected)(void *owner, uint32_t peer, const struct frame *frame);
     /* The peer called something else. flow is the receive request that
@@ -131,11 +131,11 @@ struct transport_events {
      * written to it. */
     void (*on_closed)(void *owner, uint32_t peer);
     /* A connection to peer is needed. The owner answers later by
-     * transport_connected() (or one of its siblings) or
-     * transport_unreachable(). */
-    void (*on_needed)(void *owner, uint32_t peer);
+     * transport_add_connection() (or one of its siblings) or
+     * transport_mark_unreachable(). */
+    void (*on_connection_needed)(void *owner, uint32_t peer);
     /* A further connection to peer, number stream, is needed;
-     * transport_stream() may follow. The callback is NULL if there are none. */
+     * transport_attach_stream() may follow. The callback is NULL if there are none. */
     void (*on_stream_needed)(void *owner, uint32_t peer, unsigned stream);
 };
 
@@ -158,47 +158,47 @@ transport_destroy(struct transport *transport);
 /* Take over fd, an authenticated connection to peer. If there already is one,
  * fd is closed. */
 void
-transport_connected(struct transport *transport, uint32_t peer, int fd);
+transport_add_connection(struct transport *transport, uint32_t peer, int fd);
 /* Take over fd, an authenticated connection to peer, and segment, memory
  * shared with peer. All frames go through segment; fd only carries wake-ups
  * and tells of the peer's end. A NULL segment means that there is none. */
 void
-transport_shared(struct transport *transport,
-                 uint32_t peer,
-                 int fd,
-                 struct segment *segment);
+transport_add_shm_connection(struct transport *transport,
+                             uint32_t peer,
+                             int fd,
+                             struct segment *segment);
 /* Take over fd, an authenticated connection beside the first one to peer.
  * stream is its number, 1 to LIMIT_STREAMS. It may come before the first
  * connection. A connection that is not needed is closed. */
 void
-transport_stream(struct transport *transport,
-                 uint32_t peer,
-                 unsigned stream,
-                 int fd);
+transport_attach_stream(struct transport *transport,
+                        uint32_t peer,
+                        unsigned stream,
+                        int fd);
 /* Take over fd and tls, which encrypts it: the first connection to peer if
  * stream is 0, otherwise the one with that number beside it. */
 void
-transport_encrypted(struct transport *transport,
-                    uint32_t peer,
-                    unsigned stream,
-                    int fd,
-                    struct tls *tls);
+transport_add_tls_connection(struct transport *transport,
+                             uint32_t peer,
+                             unsigned stream,
+                             int fd,
+                             struct tls *tls);
 /* No connection to peer can be made: treat peer as lost. */
 void
-transport_unreachable(struct transport *transport,
-                      uint32_t peer,
-                      const char *why);
+transport_mark_unreachable(struct transport *transport,
+                           uint32_t peer,
+                           const char *why);
 /* Say that no connection to peer can be made now, though one may be made
  * later. The caller must cancel the flows that wait for it; the next flow asks
  * again. Returns false if peer is already connected, has left or is lost. */
 bool
-transport_fall_back(struct transport *transport, uint32_t peer);
+transport_reset_connecting(struct transport *transport, uint32_t peer);
 /* Ask for the connection to peer before a flow needs it. */
 void
-transport_need(struct transport *transport, uint32_t peer);
+transport_request_connect(struct transport *transport, uint32_t peer);
 /* Returns whether peer has left or is lost, and its connection is closed. */
 bool
-transport_is_gone(const struct transport *transport, uint32_t peer);
+transport_is_disconnected(const struct transport *transport, uint32_t peer);
 bool
 transport_is_connected(const struct transport *transport, uint32_t peer);
 /* How long nothing has come from peer; for a lost peer, how long nothing had
@@ -218,9 +218,9 @@ transport_path_silence_ns(struct transport *transport,
 /* Returns whether the connection to peer loses packets, or retransmits some
  * now. */
 bool
-transport_path_loses(struct transport *transport,
-                     uint32_t peer,
-                     uint64_t now_ns);
+transport_is_path_lossy(struct transport *transport,
+                        uint32_t peer,
+                        uint64_t now_ns);
 /* The round trip that the kernel measures, with its variation; 0 if there is
  * no connection or the kernel does not measure it. */
 uint32_t
@@ -228,12 +228,12 @@ transport_round_trip_ms(const struct transport *transport, uint32_t peer);
 /* A number that changes whenever anything has come from peer, and whenever
  * peer has taken more of a large amount that is under way to it. */
 uint64_t
-transport_activity(const struct transport *transport, uint32_t peer);
+transport_activity_count(const struct transport *transport, uint32_t peer);
 /* A number that changes whenever anything has come from peer. Unlike
- * transport_activity() it does not change when only the kernel of peer takes
+ * transport_activity_count() it does not change when only the kernel of peer takes
  * bytes, as it does for a stopped process. */
 uint64_t
-transport_received(const struct transport *transport, uint32_t peer);
+transport_read_count(const struct transport *transport, uint32_t peer);
 
 /* Open flow. The caller has set key, label, bytes, total, ready and owner; all
  * else is 0. */
@@ -293,7 +293,7 @@ transport_has_unsent(const struct transport *transport);
 bool
 transport_can_receive_inline(const struct transport *transport, uint32_t peer);
 
-enum transport_inline {
+enum transport_inline_result {
     /* All of it is at flow->place: key.op and total are known. */
     TRANSPORT_INLINE_DONE,
     TRANSPORT_INLINE_NONE, /* the message has not come yet */
@@ -301,24 +301,24 @@ enum transport_inline {
     TRANSPORT_INLINE_OTHER,
 };
 
-enum transport_inline
+enum transport_inline_result
 transport_receive_inline(struct transport *transport,
                          struct recv_request *flow);
 
 /* Returns whether all bytes of flow have arrived, whether or not it has taken
  * them from the unexpected-message queue. */
 bool
-transport_has_all(const struct recv_request *flow);
+transport_has_all_bytes(const struct recv_request *flow);
 
 /* Drop what has arrived for operation op of comm and was never received. */
 void
-transport_forget(struct transport *transport, uint64_t comm, uint64_t op);
+transport_drop_op(struct transport *transport, uint64_t comm, uint64_t op);
 
 /* Drop what has arrived and was not received for every communicator that
  * wants() rejects. */
 void
-transport_sweep(struct transport *transport,
-                bool (*wants)(void *owner, uint64_t comm));
+transport_drop_unwanted(struct transport *transport,
+                        bool (*wants)(void *owner, uint64_t comm));
 
 /* Drop only the early grants for operation op of comm. This costs nothing if
  * there are no early grants at all. */
@@ -328,7 +328,7 @@ transport_drop_early_grants(struct transport *transport,
                             uint64_t op);
 
 /* Selects unexpected messages of a collective. */
-struct transport_unexpected {
+struct transport_unexpected_filter {
     uint64_t comm;
     uint64_t op;
     uint32_t step_first; /* first of the steps to look at */
@@ -347,44 +347,44 @@ transport_has_unexpected(const struct transport *transport, uint64_t op);
  * header of its first frame. Returns false if there is none. */
 bool
 transport_find_unexpected(const struct transport *transport,
-                          const struct transport_unexpected *wanted,
+                          const struct transport_unexpected_filter *wanted,
                           uint32_t *out_peer,
                           struct frame *out_first);
 
 /* Send frame, with text as its payload unless text is NULL, to one peer, if it
  * is connected, or to all connected peers but except. */
 void
-transport_tell(struct transport *transport,
-               uint32_t peer,
-               const struct frame *frame,
-               const char *text);
+transport_send_control(struct transport *transport,
+                       uint32_t peer,
+                       const struct frame *frame,
+                       const char *text);
 void
-transport_tell_all(struct transport *transport,
-                   uint32_t except,
-                   const struct frame *frame,
-                   const char *text);
+transport_broadcast_control(struct transport *transport,
+                            uint32_t except,
+                            const struct frame *frame,
+                            const char *text);
 
 /* Lose peer, if it is connected, at its next write, because it has broken the
  * protocol. on_corrupted() and on_lost() are told why, which must stay
  * valid. */
 void
-transport_fail_later(struct transport *transport,
-                     uint32_t peer,
-                     const char *why);
+transport_defer_failure(struct transport *transport,
+                        uint32_t peer,
+                        const char *why);
 
 /* Send frame and text to peer, connecting to it first if necessary. */
 void
-transport_tell_soon(struct transport *transport,
-                    uint32_t peer,
-                    const struct frame *frame,
-                    const char *text);
+transport_send_control_connect(struct transport *transport,
+                               uint32_t peer,
+                               const struct frame *frame,
+                               const char *text);
 
 /* Say goodbye to every connected peer, after what is queued for it. */
 void
-transport_leave(struct transport *transport);
+transport_start_shutdown(struct transport *transport);
 /* Returns whether every goodbye has been sent and answered. */
 bool
-transport_has_left(const struct transport *transport);
+transport_is_shut_down(const struct transport *transport);
 
 /*
  * Drain unexpected messages that are wanted by now, write, and read. If
@@ -396,7 +396,7 @@ transport_progress(struct transport *transport, int timeout_ms);
 /* Like transport_progress() without a wait, but read only the peers that open
  * receive requests wait for, without asking epoll. */
 bool
-transport_spin(struct transport *transport);
+transport_spin_once(struct transport *transport);
 /* Returns whether a transport call is under way, so that its caller is a
  * callback, which must not call transport_progress(). */
 bool
@@ -410,7 +410,7 @@ transport_flush(struct transport *transport);
  * writes to memory shared with this rank makes transport_fd() readable.
  * Returns false if something has already come. */
 bool
-transport_arm(struct transport *transport);
+transport_prepare_sleep(struct transport *transport);
 
 /* Make a waiting transport_progress() return. Thread: any. */
 void
@@ -435,9 +435,9 @@ struct transport_stats {
 /* Count payload bytes that did not pass through the transport, such as those
  * of shared-memory collectives. */
 void
-transport_count(struct transport *transport,
-                uint64_t n_sent,
-                uint64_t n_received);
+transport_count_bytes(struct transport *transport,
+                      uint64_t n_sent,
+                      uint64_t n_received);
 /* Thread: any. */
 void
 transport_stats(const struct transport *transport,

@@ -33,7 +33,7 @@ key_hash(const struct flow_key *key)
 }
 
 static bool
-index_add(struct transport *transport, struct unexpected *unexpected)
+unexpected_table_add(struct transport *transport, struct unexpected *unexpected)
 {
     HASH_ADD(hh, transport->unexpected_table, key, sizeof(unexpected->key),
              unexpected);
@@ -52,7 +52,7 @@ unexpected_queue_init(struct transport *transport)
         /* No other key has this value. */
         anchor->key.unused = 1;
         transport->unexpected_anchor = anchor;
-        if (index_add(transport, anchor))
+        if (unexpected_table_add(transport, anchor))
             return HOOP_OK;
     }
     return error_raise(HOOP_E_EXHAUSTED, "no memory for what comes early");
@@ -126,7 +126,7 @@ unexpected_queue_add(struct transport *transport,
     unexpected->key = *key;
     unexpected->n_tensors = n_tensors;
     TAILQ_INIT(&unexpected->parts);
-    if (!index_add(transport, unexpected)) {
+    if (!unexpected_table_add(transport, unexpected)) {
         unexpected_free(transport, unexpected);
         return NULL;
     }

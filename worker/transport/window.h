@@ -13,7 +13,7 @@
 #include "wire/frame.h"
 
 static inline uint64_t
-window_share(uint32_t n_ranks)
+window_per_rank(uint32_t n_ranks)
 {
     const uint64_t share = LIMIT_EAGER_TOTAL / n_ranks;
 
@@ -22,14 +22,14 @@ window_share(uint32_t n_ranks)
 
 /* What an eager frame takes of the window. */
 static inline uint64_t
-window_cost(const struct frame *frame)
+window_frame_cost(const struct frame *frame)
 {
     return LIMIT_FRAME_HEADER + (uint64_t)frame->stored;
 }
 
 /* The part of the window that large eager messages leave for small ones. */
 static inline uint64_t
-window_reserve(uint64_t window)
+window_reserved_for_small(uint64_t window)
 {
     return window / 4;
 }
@@ -37,9 +37,9 @@ window_reserve(uint64_t window)
 /* The largest message that may be sent eagerly as a whole, while the window
  * has room. The receiver grants such a message only after its first frame. */
 static inline uint64_t
-window_whole(uint64_t window)
+window_whole_message_max(uint64_t window)
 {
-    const uint64_t n_room = window - window_reserve(window);
+    const uint64_t n_room = window - window_reserved_for_small(window);
 
     return n_room >= LIMIT_EAGER_WHOLE + LIMIT_FRAME_HEADER
                ? LIMIT_EAGER_WHOLE

@@ -23,7 +23,7 @@ agreement_share(struct comm_context *context, void *bytes, size_t n_bytes)
             {
                 .name = CALL_AGREE,
                 .dtype = HOOP_UINT8,
-                .root = context_settings(context),
+                .root = context_agreed_settings(context),
                 .count = n_bytes,
             },
         .algorithm = context_size(context) > CHAIN_RANKS_MAX
@@ -43,7 +43,7 @@ agreement_share(struct comm_context *context, void *bytes, size_t n_bytes)
     };
     struct op *op = NULL;
 
-    enum hoop_status status = engine_start(context, &request, &op);
+    enum hoop_status status = engine_start_collective(context, &request, &op);
     if (status == HOOP_OK)
         status = engine_wait(op, CLOCK_NEVER);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -119,9 +119,10 @@ entry_run(const struct benchmark *benchmark,
     }
     if (benchmark->is_agreement) {
         request.call.name = CALL_AGREE;
-        request.call.root = context_settings(benchmark->context);
+        request.call.root = context_agreed_settings(benchmark->context);
     }
-    enum hoop_status status = engine_start(benchmark->context, &request, &op);
+    enum hoop_status status =
+        engine_start_collective(benchmark->context, &request, &op);
     if (status == HOOP_OK)
         status = engine_wait(op, CLOCK_NEVER);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -166,7 +167,8 @@ timings_reduce(const struct benchmark *benchmark, struct timings *timings)
     };
     struct op *op = NULL;
 
-    enum hoop_status status = engine_start(benchmark->context, &request, &op);
+    enum hoop_status status =
+        engine_start_collective(benchmark->context, &request, &op);
     if (status == HOOP_OK)
         status = engine_wait(op, CLOCK_NEVER);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -298,7 +300,7 @@ benchmark_run(struct comm_context *context,
     const struct benchmark benchmark = {
         .context = context,
         .nodes = nodes,
-        .shm_region = context_shm_region(context),
+        .shm_region = context_plan_shm_region(context),
         .input = input,
         .output = output,
         .end_ns = begin_ns + LIMIT_BENCHMARK_MS * CLOCK_NS_PER_MS,
@@ -355,7 +357,7 @@ benchmark_direct(struct comm_context *context,
     const struct benchmark benchmark = {
         .context = context,
         .nodes = nodes,
-        .shm_region = context_shm_region(context),
+        .shm_region = context_plan_shm_region(context),
         .is_agreement = true,
         .input = input,
         .output = output,

@@ -32,7 +32,7 @@ benchmark_run(struct comm_context *context,
 /*
  * Measures whether ranks that can read each other's memory should do so: runs
  * an alltoall, of which each byte is read by one rank, a few times each way.
- * Requires context_shm_region().has_cma. Each rank gets its own answer in
+ * Requires context_plan_shm_region().has_cma. Each rank gets its own answer in
  * *out_is_faster; only rank 0's is used. Handle: as above.
  */
 enum hoop_status

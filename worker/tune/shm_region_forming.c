@@ -26,7 +26,7 @@ struct card {
      * that. */
     uint32_t may_read;
     struct cma_address attach;
-    struct memory_handle shm_region; /* from rank 0 */
+    struct shared_memory_handle shm_region; /* from rank 0 */
     struct wakeup_handle bell;
 };
 
@@ -51,7 +51,7 @@ gather(struct comm_context *context, const void *own, void *all, size_t n_bytes)
     const struct engine_collective request = {
         .call = {.name = CALL_AGREE,
                  .dtype = HOOP_UINT8,
-                 .root = context_settings(context),
+                 .root = context_agreed_settings(context),
                  .count = n_bytes},
         /* The connections of the ring exist already. */
         .algorithm = &algorithm_allgather_ring,
@@ -68,7 +68,7 @@ gather(struct comm_context *context, const void *own, void *all, size_t n_bytes)
     };
     struct op *op = NULL;
 
-    enum hoop_status status = engine_start(context, &request, &op);
+    enum hoop_status status = engine_start_collective(context, &request, &op);
     if (status == HOOP_OK)
         status = engine_wait(op, CLOCK_NEVER);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -97,14 +97,15 @@ card_write(struct forming *forming, struct card *card)
 
     if (forming->modes->shm_negotiation == SHM_MODE_NEVER)
         return;
-    enum hoop_status status = engine_bell(forming->engine, &card->bell);
+    enum hoop_status status =
+        engine_wakeup_handle(forming->engine, &card->bell);
     if (status == HOOP_OK && context_rank(forming->context) == 0)
-        status = shm_region_create(size, shm_region_slot_bytes(size),
+        status = shm_region_create(size, shm_region_default_slot_bytes(size),
                                    &card->shm_region, &forming->shm_region);
     card->is_willing = status == HOOP_OK;
     if (forming->modes->attaching != CMA_NEVER)
-        card->may_read =
-            engine_export_memory(forming->engine, &card->attach) == HOOP_OK;
+        card->may_read = engine_publish_cma_address(forming->engine,
+                                                    &card->attach) == HOOP_OK;
     if (status != HOOP_OK)
         note_failure("no hall: nothing to share");
 }
@@ -120,7 +121,7 @@ bells_reach(const struct forming *forming, const struct card *cards)
         if (i == context_rank(context))
             continue;
         const enum hoop_status status =
-            engine_reach_bell(forming->engine, rank, &cards[i].bell);
+            engine_import_wakeup(forming->engine, rank, &cards[i].bell);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -214,7 +215,7 @@ forming_agree(struct forming *forming)
         return HOOP_OK;
     if (least == ANSWER_HALL)
         shm_region_disable_cma(forming->shm_region);
-    shm_region_unlink(forming->shm_region);
+    shm_region_close_fd(forming->shm_region);
     context_set_shm_region(forming->context, STEAL(forming->shm_region));
     return HOOP_OK;
 }

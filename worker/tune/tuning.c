@@ -30,7 +30,7 @@ struct tuning {
 static struct plan_shm_region
 shm_region_of(const struct tuning *tuning)
 {
-    return context_shm_region(tuning->context);
+    return context_plan_shm_region(tuning->context);
 }
 
 /* Runs on rank 0, which alone decides. */

@@ -151,7 +151,7 @@ side_late(struct side *side)
                                            &objects, &comm, &op) == HOOP_OK);
     while (!atomic_load(&((struct op *)op)->is_done)) {
         SIDE_CHECK(!clock_is_past(deadline_ns));
-        engine_progress_idle(side->engine);
+        engine_progress_background(side->engine);
     }
     memset(&comm, 0, sizeof(comm));
     SIDE_CHECK(hoop_wait(op, 0) == HOOP_OK);

@@ -175,7 +175,7 @@ notify_of_what_has_ended_tells_at_once(void **state)
         assert_true(hoop_op_has_ended(op));
     }
     assert_int_equal(hoop_wait(op, 0), HOOP_OK);
-    op = (hoop_op_t *)engine_start_nothing();
+    op = (hoop_op_t *)engine_null_op();
     assert_int_equal(hoop_op_notify(op, ends[1]), HOOP_OK);
     assert_int_equal(told(ends[0], 0), 8);
     assert_true(hoop_op_has_ended(op));

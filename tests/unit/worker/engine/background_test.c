@@ -67,7 +67,7 @@ dead_peer_is_noticed_between_operations(void **state)
     (void)state;
     assert_int_equal(engine_connect(couple.sides[0].engine, 1, patience()),
                      HOOP_OK);
-    engine_unreachable(couple.sides[1].engine, 0, "not asked for");
+    engine_report_unreachable(couple.sides[1].engine, 0, "not asked for");
     engine_declare_dead(couple.sides[1].engine, 0, "for the test");
     while (atomic_load(&couple.sides[1].n_lost) == 0 &&
            !clock_is_past(until_ns))
@@ -109,7 +109,7 @@ static void
 destroy_of_none_is_fine(void **state)
 {
     (void)state;
-    background_destroy(NULL);
+    background_progress_destroy(NULL);
 }
 
 int

@@ -16,7 +16,7 @@ static const struct call allreduce = {
 static void
 assert_described(struct call call, const char *expected)
 {
-    const struct frame_call frame = call_frame(&call);
+    const struct frame_call frame = call_to_frame_call(&call);
     char text[CALL_TEXT_MAX];
 
     call_describe(&frame, 3, text);
@@ -118,7 +118,7 @@ call_frame_carries_every_field(void **state)
                               .reduce_op = HOOP_BXOR,
                               .root = 5,
                               .count = 77};
-    const struct frame_call frame = call_frame(&call);
+    const struct frame_call frame = call_to_frame_call(&call);
 
     (void)state;
     assert_int_equal(frame.name, CALL_REDUCE);
@@ -230,7 +230,7 @@ call_that_needs_all_has_something_from_each(void **state)
         const struct frame_call call = {.name = cases[i].name,
                                         .count = cases[i].count};
 
-        assert_int_equal(call_needs_all(&call), cases[i].needs_all);
+        assert_int_equal(call_needs_all_ranks(&call), cases[i].needs_all);
     }
 }
 

@@ -81,7 +81,9 @@ growing_destroy(void *owner)
 }
 
 static enum hoop_status
-growing_start(struct growing *growing, enum engine_mode mode, struct op **op)
+growing_start(struct growing *growing,
+              enum engine_start_mode mode,
+              struct op **op)
 {
     struct engine_collective sum = sum_of(growing, &growing->count, 1);
 
@@ -92,7 +94,7 @@ growing_start(struct growing *growing, enum engine_mode mode, struct op **op)
         .destroy = growing_destroy,
         .owner = growing,
     };
-    return engine_start(growing->context, &sum, op);
+    return engine_start_collective(growing->context, &sum, op);
 }
 
 static enum hoop_status
@@ -267,7 +269,7 @@ side_turning(struct side *side)
     struct op *op = NULL;
 
     sum.chain = (struct chain){.next = turning_next, .owner = &turning};
-    SIDE_CHECK(engine_start(turning.context, &sum, &op) == HOOP_OK);
+    SIDE_CHECK(engine_start_collective(turning.context, &sum, &op) == HOOP_OK);
     SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
     /* Once 1 + 2, then doubled 7 times. */
     SIDE_CHECK(turning.value == 3 << 7);

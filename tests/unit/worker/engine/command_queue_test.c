@@ -49,7 +49,7 @@ call_begun(void)
 
     assert_int_equal(
         sum_start(couple.sides[0].comms[0].context, &value, 1, &op), HOOP_OK);
-    engine_progress_idle(couple.sides[0].engine);
+    engine_progress_background(couple.sides[0].engine);
     assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
     return op;
 }
@@ -58,7 +58,7 @@ call_begun(void)
 static void
 call_ends(struct op *op, enum hoop_status status, const char *why)
 {
-    engine_progress_idle(couple.sides[0].engine);
+    engine_progress_background(couple.sides[0].engine);
     assert_int_equal(engine_wait(op, 0), status);
     assert_non_null(strstr(error_text(), why));
 }
@@ -82,7 +82,7 @@ unreachable_rank_is_known_without_memory(void **state)
 
     (void)state;
     malloc_refuse();
-    engine_unreachable(couple.sides[0].engine, 1, "connection refused");
+    engine_report_unreachable(couple.sides[0].engine, 1, "connection refused");
     malloc_allow();
     call_ends(op, HOOP_E_PEER_LOST, "connection refused");
 }
@@ -94,13 +94,13 @@ shortage_is_known_without_memory(void **state)
 
     (void)state;
     malloc_refuse();
-    engine_shortage(couple.sides[0].engine,
-                    &(struct connector_shortage){
-                        .rank = 1,
-                        .of = 1,
-                        .status = HOOP_E_EXHAUSTED,
-                        .why = "its process may open 17 files",
-                    });
+    engine_report_shortage(couple.sides[0].engine,
+                           &(struct connector_shortage){
+                               .rank = 1,
+                               .of = 1,
+                               .status = HOOP_E_EXHAUSTED,
+                               .why = "its process may open 17 files",
+                           });
     malloc_allow();
     call_ends(op, HOOP_E_EXHAUSTED,
               "rank 1 (host:41) cannot connect to rank 0 (host:40): its "
@@ -117,14 +117,14 @@ absence_of_a_decision_is_known_without_memory(void **state)
                      &(struct engine_options){.on_suspected = on_suspected});
     struct op *op = call_begun();
     /* Rank 1 is the higher one: its accuser does not wait for it. */
-    engine_unreachable(couple.sides[0].engine, 1, "connection reset");
-    engine_progress_idle(couple.sides[0].engine);
+    engine_report_unreachable(couple.sides[0].engine, 1, "connection reset");
+    engine_progress_background(couple.sides[0].engine);
     assert_int_equal(n_complaints, 1);
     const uint64_t rule_ns = couple.sides[0].engine->lost[1].rule_ns;
     malloc_refuse();
-    engine_undecided(couple.sides[0].engine, 1);
+    engine_report_undecided(couple.sides[0].engine, 1);
     malloc_allow();
-    engine_progress_idle(couple.sides[0].engine);
+    engine_progress_background(couple.sides[0].engine);
     assert_true(couple.sides[0].engine->lost[1].rule_ns < rule_ns);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     couple_close(&couple);
@@ -138,7 +138,7 @@ connection_without_memory_loses_its_rank(void **state)
 
     (void)state;
     malloc_refuse();
-    engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
+    engine_add_connection(couple.sides[0].engine, 1, couple.fds[0]);
     malloc_allow();
     couple.fds[0] = -1;
     assert_int_equal(recv(couple.fds[1], &byte, 1, 0), 0);
@@ -170,18 +170,18 @@ communicator_that_is_given_up_is_swept_without_memory(void **state)
     (void)state;
     couple_connect(&couple);
     struct comm_context *sender = context_new(0);
-    context_expect(engine);
+    engine_expect_context(engine);
     assert_int_equal(send_start(sender, "late", 4, 9, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     const uint64_t deadline_ns = patience();
     while (!atomic_load(&engine->has_early_frames) &&
            !clock_is_past(deadline_ns))
-        engine_progress_idle(engine);
+        engine_progress_background(engine);
     assert_true(atomic_load(&engine->has_early_frames));
     malloc_refuse();
-    context_cancel_expect(engine);
+    engine_unexpect_context(engine);
     malloc_allow();
-    engine_progress_idle(engine);
+    engine_progress_background(engine);
     struct comm_context *receiver = context_new(1);
     assert_int_equal(receive_start(receiver, bytes, 4, 9, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
@@ -213,14 +213,15 @@ gravest_of_several_notices_is_told(void **state)
 
         if (is_first)
             engine_declare_dead(engine, 1, "its lease has expired");
-        engine_shortage(engine, &(struct connector_shortage){
-                                    .rank = 1,
-                                    .of = 1,
-                                    .status = HOOP_E_EXHAUSTED,
-                                    .why = "its process may open 17 files",
-                                });
-        engine_undecided(engine, 1);
-        engine_unreachable(engine, 1, "connection refused");
+        engine_report_shortage(engine,
+                               &(struct connector_shortage){
+                                   .rank = 1,
+                                   .of = 1,
+                                   .status = HOOP_E_EXHAUSTED,
+                                   .why = "its process may open 17 files",
+                               });
+        engine_report_undecided(engine, 1);
+        engine_report_unreachable(engine, 1, "connection refused");
         if (!is_first)
             engine_declare_dead(engine, 1, "its lease has expired");
         engine_declare_dead(engine, 1, "twice");
@@ -240,7 +241,7 @@ notices_of_several_ranks_are_all_told(void **state)
     (void)state;
     engine_declare_dead(couple.sides[0].engine, 2, "of 2");
     engine_declare_dead(couple.sides[0].engine, 1, "of 1");
-    engine_progress_idle(couple.sides[0].engine);
+    engine_progress_background(couple.sides[0].engine);
     for (uint32_t rank = 1; rank <= 2; rank++) {
         assert_true(engine->lost[rank].is_lost);
         assert_int_equal(engine->lost[rank].why[3], '0' + (int)rank);

@@ -94,7 +94,7 @@ what_comes_for_an_expected_context_is_kept(void **state)
     char bytes[4] = "";
 
     (void)state;
-    context_expect(couple.sides[1].engine);
+    engine_expect_context(couple.sides[1].engine);
     send_unasked(sender);
     assert_int_equal(receive_now(context_new(1, 50), bytes), HOOP_OK);
     assert_memory_equal(bytes, "late", 4);
@@ -120,12 +120,12 @@ what_was_kept_goes_when_none_is_expected_any_more(void **state)
     char bytes[4] = "";
 
     (void)state;
-    context_expect(couple.sides[1].engine);
-    context_expect(couple.sides[1].engine);
+    engine_expect_context(couple.sides[1].engine);
+    engine_expect_context(couple.sides[1].engine);
     send_unasked(sender);
-    context_cancel_expect(couple.sides[1].engine);
+    engine_unexpect_context(couple.sides[1].engine);
     turn(1, 1);
-    context_cancel_expect(couple.sides[1].engine);
+    engine_unexpect_context(couple.sides[1].engine);
     turn(1, 1);
     assert_int_equal(receive_now(context_new(1, 52), bytes), HOOP_E_PENDING);
     context_close(sender);
@@ -138,9 +138,9 @@ what_comes_after_the_close_is_dropped_while_others_are_expected(void **state)
     char bytes[4] = "";
 
     (void)state;
-    context_expect(couple.sides[1].engine);
+    engine_expect_context(couple.sides[1].engine);
     context_close(context_new(1, 53));
-    context_expect(couple.sides[1].engine);
+    engine_expect_context(couple.sides[1].engine);
     send_unasked(sender);
     assert_int_equal(receive_now(context_new(1, 53), bytes), HOOP_E_PENDING);
     context_close(sender);
@@ -235,7 +235,7 @@ open_and_close(void *owner)
         struct comm_context *context = NULL;
         int32_t value = 1;
 
-        context_expect(engine);
+        engine_expect_context(engine);
         if (context_open(engine, &options, &context) != HOOP_OK)
             return owner;
         if (sum_run(context, &value, 1) != HOOP_OK)
@@ -256,7 +256,7 @@ id_that_is_in_use_is_refused(void **state)
     struct comm_context *context = NULL;
 
     (void)state;
-    context_expect(couple.sides[0].engine);
+    engine_expect_context(couple.sides[0].engine);
     assert_int_equal(context_open(couple.sides[0].engine, &options, &context),
                      HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "the id 77"));
@@ -320,7 +320,7 @@ call_that_a_rank_declines_fails_on_all(void **state)
         if (is_early)
             assert_int_equal(sum_start(contexts[1], &values[1], 1, &ops[1]),
                              HOOP_OK);
-        context_decline(contexts[0], HOOP_E_EXHAUSTED, "no memory");
+        context_fail_next_call(contexts[0], HOOP_E_EXHAUSTED, "no memory");
         if (!is_early)
             assert_int_equal(sum_start(contexts[1], &values[1], 1, &ops[1]),
                              HOOP_OK);

@@ -14,7 +14,7 @@
 #include "segments.h"
 
 static void
-on_needed(void *owner, uint32_t rank)
+on_connection_needed(void *owner, uint32_t rank)
 {
     struct side *side = owner;
 
@@ -40,7 +40,7 @@ on_progress_needed(void *owner)
 
     atomic_fetch_add(&side->n_abandoned, 1);
     if (side->background)
-        background_wake(side->background);
+        background_progress_wake(side->background);
 }
 
 static void
@@ -49,7 +49,7 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
     static const uint32_t ranks[] = {0, 1};
     struct engine_options options = *wanted;
 
-    options.on_needed = on_needed;
+    options.on_connection_needed = on_connection_needed;
     options.on_lost = on_lost;
     options.on_progress_needed = on_progress_needed;
     options.owner = side;
@@ -93,7 +93,7 @@ couple_open(struct couple *couple)
 }
 
 void
-couple_open_checking(struct couple *couple, enum engine_checking checking)
+couple_open_checking(struct couple *couple, enum engine_call_checking checking)
 {
     couple_open_with(couple, &(struct engine_options){.checking = checking});
 }
@@ -115,7 +115,8 @@ couple_connect(struct couple *couple)
 
     segments_open(ends);
     for (uint32_t i = 0; i < 2; i++) {
-        engine_shared(couple->sides[i].engine, 1 - i, couple->fds[i], ends[i]);
+        engine_add_shm_connection(couple->sides[i].engine, 1 - i,
+                                  couple->fds[i], ends[i]);
         couple->fds[i] = -1;
     }
 }
@@ -136,9 +137,9 @@ couple_start_backgrounds(struct couple *couple)
         struct side *side = &couple->sides[i];
 
         assert_int_equal(loop_create(&side->loop), HOOP_OK);
-        assert_int_equal(
-            background_create(side->loop, side->engine, &side->background),
-            HOOP_OK);
+        assert_int_equal(background_progress_create(side->loop, side->engine,
+                                                    &side->background),
+                         HOOP_OK);
         assert_int_equal(pthread_create(&side->thread, NULL, side_loop, side),
                          0);
     }
@@ -154,7 +155,7 @@ couple_close(struct couple *couple)
             loop_stop(side->loop);
             pthread_join(side->thread, NULL);
         }
-        background_destroy(side->background);
+        background_progress_destroy(side->background);
         engine_destroy(side->engine);
         loop_destroy(side->loop);
         roster_destroy(side->roster);
@@ -226,7 +227,7 @@ sum_start(struct comm_context *context,
 {
     const struct engine_collective sum = sum_of(context, values, count);
 
-    return engine_start(context, &sum, out_op);
+    return engine_start_collective(context, &sum, out_op);
 }
 
 enum hoop_status
@@ -236,7 +237,7 @@ sum_run(struct comm_context *context, int32_t *values, size_t count)
     struct op *op = NULL;
 
     sum.mode = ENGINE_START_AND_WAIT;
-    const enum hoop_status status = engine_start(context, &sum, &op);
+    const enum hoop_status status = engine_start_collective(context, &sum, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
 }
 

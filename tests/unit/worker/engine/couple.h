@@ -47,7 +47,7 @@ void
 couple_open(struct couple *couple);
 /* ... whose calls are checked so. */
 void
-couple_open_checking(struct couple *couple, enum engine_checking checking);
+couple_open_checking(struct couple *couple, enum engine_call_checking checking);
 /* ... with what else there is but its callbacks, and process_status_of. */
 void
 couple_open_with(struct couple *couple, const struct engine_options *wanted);

@@ -11,8 +11,8 @@
 static enum hoop_status
 sum_after_leave(int32_t *value)
 {
-    engine_leave(couple.sides[1].engine, clock_deadline_ns(0));
-    engine_unreachable(couple.sides[0].engine, 1, "connection refused");
+    engine_shutdown(couple.sides[1].engine, clock_deadline_ns(0));
+    engine_report_unreachable(couple.sides[0].engine, 1, "connection refused");
     const enum hoop_status status =
         flat_sum(couple.sides[0].comms[0].context, value, 1);
     assert_int_equal(atomic_load(&couple.sides[0].n_lost), 0);
@@ -72,13 +72,13 @@ what_it_had_posted_counts(void **state)
         const struct engine_collective sum =
             flat_sum_of(couple.sides[i].comms[0].context, &values[i], 1);
 
-        assert_int_equal(
-            engine_start(couple.sides[i].comms[0].context, &sum, &ops[i]),
-            HOOP_OK);
+        assert_int_equal(engine_start_collective(
+                             couple.sides[i].comms[0].context, &sum, &ops[i]),
+                         HOOP_OK);
     }
     assert_int_equal(engine_wait(ops[1], patience()), HOOP_OK);
-    engine_leave(couple.sides[1].engine, clock_deadline_ns(0));
-    engine_unreachable(couple.sides[0].engine, 1, "connection refused");
+    engine_shutdown(couple.sides[1].engine, clock_deadline_ns(0));
+    engine_report_unreachable(couple.sides[0].engine, 1, "connection refused");
     assert_int_equal(engine_wait(ops[0], patience()), HOOP_OK);
     assert_int_equal(values[0], 2);
     assert_int_equal(atomic_load(&couple.sides[0].n_lost), 0);
@@ -90,9 +90,9 @@ end_of_a_connection_is_no_loss_after_it_left(void **state)
     int32_t value = 1;
 
     (void)state;
-    engine_leave(couple.sides[1].engine, clock_deadline_ns(0));
+    engine_shutdown(couple.sides[1].engine, clock_deadline_ns(0));
     /* It came too late for a goodbye. */
-    engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
+    engine_add_connection(couple.sides[0].engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
     close(couple.fds[1]);
     couple.fds[1] = -1;

@@ -42,7 +42,7 @@ static void
 connect_to_the_unreachable_says_why(void **state)
 {
     (void)state;
-    engine_unreachable(couple.sides[0].engine, 1, "connection refused");
+    engine_report_unreachable(couple.sides[0].engine, 1, "connection refused");
     assert_int_equal(engine_connect(couple.sides[0].engine, 1, patience()),
                      HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
@@ -87,7 +87,7 @@ leave_ends_what_runs_and_what_comes(void **state)
     couple_connect(&couple);
     assert_int_equal(receive_start(context_at(0, 0), bytes, 4, 1, &op),
                      HOOP_OK);
-    engine_leave(couple.sides[0].engine, clock_deadline_ns(0));
+    engine_shutdown(couple.sides[0].engine, clock_deadline_ns(0));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
     assert_non_null(strstr(error_text(), "being left"));
     assert_int_equal(sum_run(context_at(0, 0), &value, 1), HOOP_E_CLOSED);
@@ -98,7 +98,7 @@ side_leave(struct side *side)
 {
     const uint64_t begin_ns = clock_now_ns();
 
-    engine_leave(side->engine, patience());
+    engine_shutdown(side->engine, patience());
     /* Both goodbyes were answered; nobody waited for a deadline. */
     SIDE_CHECK(clock_now_ns() - begin_ns < 20 * CLOCK_NS_PER_S);
     SIDE_CHECK(atomic_load(&side->n_lost) == 0);
@@ -177,7 +177,7 @@ engine_destroyed_early_closes_what_it_was_given(void **state)
 
     (void)state;
     couple_open(&couple);
-    engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
+    engine_add_connection(couple.sides[0].engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
     engine_declare_dead(couple.sides[0].engine, 1, "nobody reads this");
     engine_destroy(couple.sides[0].engine);

@@ -118,12 +118,12 @@ collective_that_the_other_began_earlier_is_joined(void **state)
     assert_int_equal(
         sum_start(couple.sides[1].comms[0].context, &first, 1, &op), HOOP_OK);
     for (unsigned i = 0; i < 3; i++)
-        engine_progress_idle(couple.sides[0].engine);
+        engine_progress_background(couple.sides[0].engine);
     assert_int_equal(
         sum_start(couple.sides[0].comms[0].context, &second, 1, &other),
         HOOP_OK);
     while (engine_wait(op, 0) == HOOP_E_PENDING)
-        engine_progress_idle(couple.sides[0].engine);
+        engine_progress_background(couple.sides[0].engine);
     assert_int_equal(engine_wait(other, patience()), HOOP_OK);
     assert_int_equal(first, 3);
     assert_int_equal(second, 3);

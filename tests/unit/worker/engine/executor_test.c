@@ -66,7 +66,7 @@ side_average(struct side *side)
 
     for (unsigned i = 0; i < 1000; i++)
         input[i] = (float)(i * (2 * side->rank + 1));
-    SIDE_CHECK(engine_start(context, &average, &op) == HOOP_OK);
+    SIDE_CHECK(engine_start_collective(context, &average, &op) == HOOP_OK);
     SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
     for (unsigned i = 0; i < 1000; i++) {
         SIDE_CHECK(output[i] == (float)(2 * i));
@@ -143,7 +143,7 @@ operation_cut_off_in_the_middle_frees_everything(void **state)
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     free(values);
     /* Rank 1 hears of it from rank 0, or sees its stream end. */
-    engine_leave(couple.sides[0].engine, 0);
+    engine_shutdown(couple.sides[0].engine, 0);
     engine_declare_dead(couple.sides[1].engine, 0, "it has gone");
     assert_int_equal(engine_wait(other_op, patience()), HOOP_E_PEER_LOST);
     free(other);
@@ -207,8 +207,9 @@ there_and_back_start(struct side *side, uint8_t *bytes, size_t count)
         .mode = ENGINE_START,
     };
 
-    assert_int_equal(engine_start(side->comms[0].context, &collective, &op),
-                     HOOP_OK);
+    assert_int_equal(
+        engine_start_collective(side->comms[0].context, &collective, &op),
+        HOOP_OK);
     return op;
 }
 

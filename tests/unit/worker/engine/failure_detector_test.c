@@ -55,7 +55,7 @@ break_link(uint32_t self)
     int32_t value = 1;
     struct op *op = NULL;
 
-    engine_connected(side->engine, 1 - self, couple.fds[self]);
+    engine_add_connection(side->engine, 1 - self, couple.fds[self]);
     couple.fds[self] = -1;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
@@ -106,7 +106,7 @@ last_two_believe_the_lower_if_it_lives(void **state)
     (void)state;
     open_with(fate_alive);
     engine_declare_dead(couple.sides[1].engine, 2, "gone");
-    engine_progress_idle(couple.sides[1].engine);
+    engine_progress_background(couple.sides[1].engine);
     break_link(1);
     assert_non_null(strstr(
         error_text(), "this rank was declared lost by rank 0 (host:40), "
@@ -147,7 +147,7 @@ last_two_blame_the_other_if_it_may_be_dead(void **state)
     (void)state;
     open_with(NULL);
     engine_declare_dead(couple.sides[1].engine, 2, "gone");
-    engine_progress_idle(couple.sides[1].engine);
+    engine_progress_background(couple.sides[1].engine);
     break_link(1);
     assert_non_null(strstr(error_text(), "rank 0 (host:40) is lost"));
     couple_close(&couple);
@@ -165,7 +165,7 @@ lose_for(uint32_t self, const char *why)
     struct side *side = &couple.sides[self];
     int32_t value = 1;
 
-    engine_unreachable(side->engine, 1 - self, why);
+    engine_report_unreachable(side->engine, 1 - self, why);
     assert_int_equal(sum_run(side->comms[0].context, &value, 1),
                      HOOP_E_PEER_LOST);
 }
@@ -182,7 +182,7 @@ advice_is_told_whole_and_by_whom(void **state)
 
     open_with(fate_alive);
     engine_declare_dead(couple.sides[1].engine, 2, "gone");
-    engine_progress_idle(couple.sides[1].engine);
+    engine_progress_background(couple.sides[1].engine);
     lose_for(1, ADVICE);
     assert_non_null(strstr(error_text(),
                            "this rank was declared lost by rank 0 (host:40), "
@@ -201,8 +201,8 @@ others_read_of_an_expelled_rank_by_its_name(void **state)
     open_with(NULL);
     assert_int_equal(
         sum_start(couple.sides[1].comms[0].context, &value, 1, &op), HOOP_OK);
-    engine_progress_idle(couple.sides[1].engine);
-    engine_resign(couple.sides[1].engine, "it sent bytes out of order");
+    engine_progress_background(couple.sides[1].engine);
+    engine_mark_self_lost(couple.sides[1].engine, "it sent bytes out of order");
     assert_int_equal(engine_wait(op, clock_deadline_ns(5000)),
                      HOOP_E_PEER_LOST);
     assert_non_null(strstr(
@@ -301,7 +301,7 @@ loss_is_told_with_its_evidence(void **state)
     engine_events.on_corrupted(couple.sides[0].engine, 1, "no frame of ours");
     assert_int_equal(couple.sides[0].evidence, EVIDENCE_CLOSED);
     engine_declare_dead(couple.sides[0].engine, 2, "gone");
-    engine_progress_idle(couple.sides[0].engine);
+    engine_progress_background(couple.sides[0].engine);
     assert_int_equal(couple.sides[0].evidence, EVIDENCE_TOLD);
     assert_int_equal(atomic_load(&couple.sides[0].n_lost), 2);
     couple_close(&couple);

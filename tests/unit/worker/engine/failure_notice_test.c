@@ -120,7 +120,7 @@ connection_that_ends_fails_what_waits_for_it(void **state)
 
     (void)state;
     couple_open(&couple);
-    engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
+    engine_add_connection(couple.sides[0].engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
     context_set_name(couple.sides[0].comms[1].context, "second");
     assert_int_equal(
@@ -217,7 +217,8 @@ rank_that_gives_up_says_why(void **state)
     pthread_join(own.thread, NULL);
     assert_int_equal(own.status, HOOP_E_RANK_FAILED);
     assert_non_null(strstr(own.text, ": this rank raised ValueError: x; "));
-    assert_int_equal(engine_check_member(sides[1].engine), HOOP_E_RANK_FAILED);
+    assert_int_equal(engine_check_not_expelled(sides[1].engine),
+                     HOOP_E_RANK_FAILED);
     assert_string_equal(error_text(), "this rank raised ValueError: x");
 }
 
@@ -230,7 +231,7 @@ rank_that_has_given_up_is_told_of(void **state)
 
     (void)state;
     couple_open(&couple);
-    engine_given_up(side->engine, 1, "raised ValueError: x");
+    engine_report_given_up(side->engine, 1, "raised ValueError: x");
     engine_declare_dead(side->engine, 1, "frozen");
     assert_int_equal(sum_run(side->comms[0].context, &value, 1),
                      HOOP_E_RANK_FAILED);
@@ -249,15 +250,15 @@ rank_that_is_lost_is_not_believed(void **state)
     couple_open(&couple);
     couple_connect(&couple);
     engine_declare_dead(sides[0].engine, 1, "frozen");
-    engine_progress_idle(sides[0].engine);
+    engine_progress_background(sides[0].engine);
     assert_int_equal(atomic_load(&sides[0].n_lost), 1);
     /* It has not looked yet at what it is told. */
     engine_declare_dead(sides[1].engine, 2, "frozen");
     engine_declare_dead(sides[1].engine, 0, "frozen");
-    engine_progress_idle(sides[1].engine);
+    engine_progress_background(sides[1].engine);
     assert_int_equal(atomic_load(&sides[1].n_lost), 2);
     for (unsigned i = 0; i < 10; i++)
-        engine_progress_idle(sides[0].engine);
+        engine_progress_background(sides[0].engine);
     assert_int_equal(atomic_load(&sides[0].n_lost), 1);
     couple_close(&couple);
 }
@@ -273,7 +274,7 @@ what_was_sent_before_the_end_is_still_received(void **state)
         send_start(couple.sides[1].comms[0].context, "last", 4, 1, &op),
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
-    engine_leave(couple.sides[1].engine, 0);
+    engine_shutdown(couple.sides[1].engine, 0);
     assert_int_equal(
         receive_start(couple.sides[0].comms[0].context, bytes, 7, 1, &op),
         HOOP_OK);
@@ -300,7 +301,7 @@ collective_with_one_that_left_fails_at_once(void **state)
     (void)state;
     assert_int_equal(
         sum_start(couple.sides[0].comms[0].context, &value, 1, &op), HOOP_OK);
-    engine_leave(couple.sides[1].engine, 0);
+    engine_shutdown(couple.sides[1].engine, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "has left the job"));
     assert_int_equal(sum_run(couple.sides[0].comms[1].context, &value, 1),
@@ -318,11 +319,11 @@ rank_that_leaves_says_who_was_lost(void **state)
     (void)state;
     couple_open(&couple);
     engine_declare_dead(couple.sides[1].engine, 2, "killed by signal 9");
-    engine_progress_idle(couple.sides[1].engine);
+    engine_progress_background(couple.sides[1].engine);
     assert_int_equal(
         sum_start(couple.sides[0].comms[0].context, &value, 1, &op), HOOP_OK);
     couple_connect(&couple);
-    engine_leave(couple.sides[1].engine, 0);
+    engine_shutdown(couple.sides[1].engine, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(),
                            "rank 1 (host:41) has left the job; before that "
@@ -348,10 +349,10 @@ rank_alone_hears_itself_when_others_have_left(void **state)
     };
 
     (void)state;
-    engine_leave(couple.sides[1].engine, 0);
+    engine_shutdown(couple.sides[1].engine, 0);
     assert_int_equal(sum_run(couple.sides[0].comms[0].context, &value, 1),
                      HOOP_E_PEER_LOST);
-    assert_int_equal(engine_start_pair(alone, pair, &op), HOOP_OK);
+    assert_int_equal(engine_start_message_pair(alone, pair, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_string_equal(copy, "abc");
 }

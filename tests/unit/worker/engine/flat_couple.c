@@ -21,7 +21,8 @@ halls_attach(struct shm_region *regions[2])
         struct cma_address place;
 
         assert_int_equal(
-            engine_export_memory(couple.sides[1 - i].engine, &place), HOOP_OK);
+            engine_publish_cma_address(couple.sides[1 - i].engine, &place),
+            HOOP_OK);
         assert_int_equal(shm_region_cma_attach(regions[i], 1 - i,
                                                (uint32_t)getpid(), &place),
                          HOOP_OK);
@@ -36,20 +37,20 @@ halls_enter(bool are_open)
     struct wakeup_handle bells[2];
 
     for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(engine_bell(couple.sides[i].engine, &bells[i]),
-                         HOOP_OK);
+        assert_int_equal(
+            engine_wakeup_handle(couple.sides[i].engine, &bells[i]), HOOP_OK);
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(
-            engine_reach_bell(couple.sides[i].engine, 1 - i, &bells[1 - i]),
+            engine_import_wakeup(couple.sides[i].engine, 1 - i, &bells[1 - i]),
             HOOP_OK);
     for (unsigned k = 0; k < 2; k++) {
-        struct memory_handle place;
+        struct shared_memory_handle place;
         struct shm_region *regions[2];
 
         assert_int_equal(shm_region_create(2, FLAT_SLOT, &place, &regions[0]),
                          HOOP_OK);
         assert_int_equal(shm_region_open(&place, 1, 2, &regions[1]), HOOP_OK);
-        shm_region_unlink(regions[0]);
+        shm_region_close_fd(regions[0]);
         if (are_open)
             halls_attach(regions);
         for (uint32_t i = 0; i < 2; i++)
@@ -59,7 +60,7 @@ halls_enter(bool are_open)
 }
 
 static void
-couple_begin(enum engine_checking checking)
+couple_begin(enum engine_call_checking checking)
 {
     couple_open_checking(&couple, checking);
     couple_connect(&couple);
@@ -140,7 +141,7 @@ flat_sum_of(const struct comm_context *context, int32_t *values, size_t count)
                   .is_in_place = true,
                   .count = count,
                   .granule = 16,
-                  .n_slot = context_slot_bytes(context) / 4},
+                  .n_slot = context_shm_slot_bytes(context) / 4},
         .input = values,
         .output = values,
     };
@@ -154,8 +155,9 @@ flat_run(struct engine_collective collective, struct comm_context *context)
 
     collective.mode = ENGINE_START_AND_WAIT;
     if (n_calls++ % 3 != 2)
-        return engine_run(context, &collective);
-    const enum hoop_status status = engine_start(context, &collective, &op);
+        return engine_run_collective(context, &collective);
+    const enum hoop_status status =
+        engine_start_collective(context, &collective, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
 }
 

@@ -77,7 +77,7 @@ wait_for_nobody(void)
     struct side *side = &couple.sides[0];
     int32_t value = 1;
 
-    engine_connected(side->engine, 1, couple.fds[0]);
+    engine_add_connection(side->engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
     return sum_run(side->comms[0].context, &value, 1);
 }
@@ -109,7 +109,7 @@ silent_sender_of_a_message_is_lost_as_soon(void **state)
 
     (void)state;
     open_with(FAILURE_MS, LONG_MS);
-    engine_connected(side->engine, 1, couple.fds[0]);
+    engine_add_connection(side->engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
     assert_int_equal(
         receive_start(side->comms[0].context, bytes, sizeof(bytes), 1, &op),
@@ -202,11 +202,11 @@ patience_measure_ms(uint32_t failure_timeout_ms)
     int32_t value = 1;
 
     open_with(failure_timeout_ms, LONG_MS);
-    engine_connected(side->engine, 1, couple.fds[0]);
+    engine_add_connection(side->engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
-    engine_progress_idle(side->engine);
+    engine_progress_background(side->engine);
     const uint64_t begin_ns = clock_now_ns();
     while (side->n_lost == 0 && passed_ns < LONG_MS * CLOCK_NS_PER_MS) {
         passed_ns += look_ns;
@@ -277,11 +277,12 @@ dead_rank_whose_connection_lives_is_lost(void **state)
                                           i == 0 ? LIVING_FAILURE_MS : SLOW_MS,
                                       .process_status_of = fate_dead});
         context_set_timeout(couple.sides[0].comms[0].context, LONG_MS);
-        assert_int_equal(engine_bell(couple.sides[1].engine, &place), HOOP_OK);
+        assert_int_equal(engine_wakeup_handle(couple.sides[1].engine, &place),
+                         HOOP_OK);
         if (i == 1)
             couple.sides[0].roster->members[1].pid = place.pid;
-        assert_int_equal(engine_reach_bell(couple.sides[0].engine, 1, &place),
-                         HOOP_OK);
+        assert_int_equal(
+            engine_import_wakeup(couple.sides[0].engine, 1, &place), HOOP_OK);
         assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
         assert_non_null(strstr(error_text(), texts[i]));
         couple_close(&couple);

@@ -323,7 +323,7 @@ nobody_there_is_an_error_as_ever(void **state)
 
     (void)state;
     progress_poll(couple.sides[0].engine, 0);
-    engine_unreachable(couple.sides[0].engine, 1, "connection reset");
+    engine_report_unreachable(couple.sides[0].engine, 1, "connection reset");
     assert_int_equal(send_run(context, &value, 1), HOOP_E_PEER_LOST);
     assert_int_equal(receive_run(context, &value, 1), HOOP_E_PEER_LOST);
 }

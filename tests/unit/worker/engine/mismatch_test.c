@@ -26,7 +26,7 @@ run_as(struct side *side, struct call call, int32_t *values, size_t count)
     struct op *op = NULL;
 
     const enum hoop_status status =
-        engine_start(side->comms[0].context, &collective, &op);
+        engine_start_collective(side->comms[0].context, &collective, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
 }
 

@@ -64,7 +64,7 @@ work_that_is_left_behind_is_told(void **state)
     struct op *op = NULL;
 
     (void)state;
-    assert_int_equal(engine_progress_idle(couple.sides[0].engine),
+    assert_int_equal(engine_progress_background(couple.sides[0].engine),
                      ENGINE_PROGRESS_NONE);
     atomic_store(&couple.sides[0].n_abandoned, 0);
     assert_int_equal(receive_start(context_at(0, 0), text, 7, 1, &op), HOOP_OK);
@@ -279,7 +279,8 @@ idler_run(void *owner)
     while (!atomic_load(&idler->is_over)) {
         if (!atomic_exchange(&idler->is_wanted, false))
             continue;
-        while (engine_progress_idle(idler->engine) == ENGINE_PROGRESS_MORE)
+        while (engine_progress_background(idler->engine) ==
+               ENGINE_PROGRESS_MORE)
             ;
     }
     return NULL;

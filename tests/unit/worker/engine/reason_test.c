@@ -14,12 +14,12 @@ reason_that_fits_is_left_whole(void **state)
     char out[REASON_BYTES];
 
     (void)state;
-    reason_write("connection reset", tail, out);
+    reason_write_truncated("connection reset", tail, out);
     assert_string_equal(out, "connection reset, reported by rank 0 (host:40)");
     /* Where it is. */
-    reason_write(out, "!", out);
+    reason_write_truncated(out, "!", out);
     assert_string_equal(out, "connection reset, reported by rank 0 (host:40)!");
-    reason_write("", "", out);
+    reason_write_truncated("", "", out);
     assert_string_equal(out, "");
 }
 
@@ -41,7 +41,7 @@ long_reason_is_cut_at_a_word_and_keeps_its_tail(void **state)
     for (unsigned n_words = 1; n_words < 90; n_words++) {
         words_write(n_words, what);
         const size_t n_what = strlen(what);
-        reason_write(what, tail, out);
+        reason_write_truncated(what, tail, out);
         const char *end = strstr(out, tail);
 
         assert_non_null(end);
@@ -64,7 +64,7 @@ endless_word_is_cut_anywhere(void **state)
 
     (void)state;
     memset(what, 'x', sizeof(what) - 1);
-    reason_write(what, tail, out);
+    reason_write_truncated(what, tail, out);
     assert_int_equal(strlen(out), REASON_BYTES - 1);
     assert_string_equal(out + REASON_BYTES - 1 - strlen(tail), tail);
     assert_non_null(strstr(out, "x ..., reported"));
@@ -79,7 +79,7 @@ tail_that_leaves_no_room_is_whole(void **state)
 
     (void)state;
     memset(longest, 'y', REASON_BYTES - 5);
-    reason_write("connection reset", longest, out);
+    reason_write_truncated("connection reset", longest, out);
     assert_int_equal(strlen(out), REASON_BYTES - 1);
     assert_non_null(strstr(out, longest));
 }

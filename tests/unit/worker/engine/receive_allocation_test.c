@@ -101,7 +101,7 @@ ended_receive_hands_out_nothing(void **state)
     assert_null(tensor.data);
     context_set_timeout(context, 20000);
     assert_int_equal(any_start(context, &tensor, &op), HOOP_OK);
-    engine_leave(couple.sides[1].engine, 0);
+    engine_shutdown(couple.sides[1].engine, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_null(tensor.data);
     assert_int_equal(tensor.dtype, HOOP_BOOL);

@@ -30,8 +30,8 @@ direct_of(const struct comm_context *context,
                   .size = 2,
                   .count = N_VALUES,
                   .granule = 16,
-                  .n_slot = context_slot_bytes(context) / 4,
-                  .has_cma = context_shm_region(context).has_cma},
+                  .n_slot = context_shm_slot_bytes(context) / 4,
+                  .has_cma = context_plan_shm_region(context).has_cma},
     };
 }
 

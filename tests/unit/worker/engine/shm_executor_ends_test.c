@@ -105,7 +105,7 @@ side_roots(struct side *side)
                   .is_in_place = true,
                   .count = 1,
                   .granule = 1,
-                  .n_slot = context_slot_bytes(context) / 4},
+                  .n_slot = context_shm_slot_bytes(context) / 4},
         .input = &value,
         .output = &value,
     };
@@ -175,7 +175,7 @@ late_broadcast(struct side *side, int32_t *values)
                   .is_in_place = true,
                   .count = N_LARGE,
                   .granule = 16,
-                  .n_slot = context_slot_bytes(context) / 4},
+                  .n_slot = context_shm_slot_bytes(context) / 4},
         .input = values,
         .output = values,
     };
@@ -228,9 +228,10 @@ side_cancels(struct side *side)
         for (unsigned i = 0; i < 2; i++) {
             const struct engine_collective sum =
                 flat_sum_of(context, &values[i], 1);
-            SIDE_CHECK(engine_start(context, &sum, &ops[i]) == HOOP_OK);
+            SIDE_CHECK(engine_start_collective(context, &sum, &ops[i]) ==
+                       HOOP_OK);
         }
-        engine_cancel(ops[0]);
+        engine_cancel_op(ops[0]);
         /* Unless rank 1 was faster. */
         (void)!engine_wait(ops[0], patience());
         SIDE_CHECK(engine_wait(ops[1], patience()) == HOOP_OK);
@@ -259,12 +260,12 @@ side_leaves(struct side *side)
 
     SIDE_CHECK(flat_sum(side->comms[0].context, &value, 1) == HOOP_OK);
     if (side->rank == 1) {
-        engine_leave(side->engine, patience());
+        engine_shutdown(side->engine, patience());
         return 0;
     }
     SIDE_CHECK(flat_sum(side->comms[0].context, &value, 1) == HOOP_E_PEER_LOST);
     SIDE_CHECK(says("rank 1") && says("left"));
-    engine_leave(side->engine, patience());
+    engine_shutdown(side->engine, patience());
     return 0;
 }
 
@@ -288,7 +289,8 @@ what_was_posted_before_the_end_counts(void **state)
         const struct engine_collective sum =
             flat_sum_of(context, &values[i], 1);
 
-        assert_int_equal(engine_start(context, &sum, &ops[i]), HOOP_OK);
+        assert_int_equal(engine_start_collective(context, &sum, &ops[i]),
+                         HOOP_OK);
     }
     engine_declare_dead(couple.sides[0].engine, 1, "it has been killed");
     for (unsigned i = 0; i < 2; i++) {
@@ -309,7 +311,7 @@ side_is_freed(struct side *side)
         struct op *op;
         const struct engine_collective sum = flat_sum_of(context, &value, 1);
 
-        SIDE_CHECK(engine_start(context, &sum, &op) == HOOP_OK);
+        SIDE_CHECK(engine_start_collective(context, &sum, &op) == HOOP_OK);
         context_close(context);
         /* Unless rank 1 was faster. */
         const enum hoop_status status = engine_wait(op, patience());
@@ -350,7 +352,8 @@ who_dies_telling_of_another_is_read_to_its_end(void **state)
         const struct engine_collective sum =
             flat_sum_of(contexts[i], &values[i], 1);
 
-        assert_int_equal(engine_start(contexts[i], &sum, &ops[i]), HOOP_OK);
+        assert_int_equal(engine_start_collective(contexts[i], &sum, &ops[i]),
+                         HOOP_OK);
     }
     assert_int_equal(engine_wait(ops[1], patience()), HOOP_OK);
     engine_declare_dead(sides[1].engine, 2, "connection reset");

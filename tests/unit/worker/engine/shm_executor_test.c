@@ -69,7 +69,7 @@ side_starts(struct side *side)
         values[i][0] = i;
         const struct engine_collective sum =
             flat_sum_of(context, values[i], i % 2 ? 1 : FLAT_SLOT / 4);
-        SIDE_CHECK(engine_start(context, &sum, &ops[i]) == HOOP_OK);
+        SIDE_CHECK(engine_start_collective(context, &sum, &ops[i]) == HOOP_OK);
     }
     if (side->rank == 0)
         SIDE_CHECK(sum_run(side->comms[2].context, values[0] + 1, 1) ==

@@ -13,13 +13,14 @@ static struct couple couple;
 static void
 fall_short(struct side *side, uint32_t of)
 {
-    engine_shortage(side->engine, &(struct connector_shortage){
-                                      .rank = 1 - side->rank,
-                                      .of = of,
-                                      .status = HOOP_E_EXHAUSTED,
-                                      .why = "its process may open 17 files",
-                                  });
-    engine_progress_idle(side->engine);
+    engine_report_shortage(side->engine,
+                           &(struct connector_shortage){
+                               .rank = 1 - side->rank,
+                               .of = of,
+                               .status = HOOP_E_EXHAUSTED,
+                               .why = "its process may open 17 files",
+                           });
+    engine_progress_background(side->engine);
 }
 
 static int
@@ -116,7 +117,7 @@ news_come(struct side *side, uint64_t number, uint64_t tag)
         .offset = number,
     };
 
-    shortage_came(side->engine, 2, &frame, "no more files");
+    failed_send_report_receive(side->engine, 2, &frame, "no more files");
 }
 
 /* The receive, which begins now, of what was sent with that tag. */
@@ -130,7 +131,7 @@ receive_begun(struct side *side, uint64_t tag)
                      HOOP_OK);
     const enum hoop_status status = engine_wait(op, 0);
     if (status == HOOP_E_PENDING) {
-        engine_cancel(op);
+        engine_cancel_op(op);
         assert_int_equal(engine_wait(op, patience()), HOOP_E_CANCELLED);
     }
     return status;
@@ -152,7 +153,7 @@ each_failed_send_is_told_once_whatever_its_number(void **state)
             assert_int_equal(receive_begun(side, number), HOOP_E_EXHAUSTED);
         /* Not to be kept: the receive of nobody. */
         else
-            shortage_forget(side->comms[0].context);
+            failed_sends_clear(side->comms[0].context);
         if (is_looked_at)
             assert_int_equal(receive_begun(side, number), HOOP_E_PENDING);
     }
@@ -201,7 +202,7 @@ forged_numbers_silence_no_other_rank(void **state)
             for (unsigned at = 0; at < COUNT_OF(forged); at++)
                 news_come(side, forged[at], 0);
         }
-        shortage_forget(side->comms[0].context);
+        failed_sends_clear(side->comms[0].context);
         number++;
         news_come(side, number, 9);
         news_come(side, number, 9);
@@ -223,7 +224,7 @@ news_that_come_again_much_later_are_not_told(void **state)
         for (uint64_t number = first; number < first + n; number++) {
             news_come(side, number, 9);
             if (pass == 0)
-                shortage_forget(side->comms[0].context);
+                failed_sends_clear(side->comms[0].context);
         }
         assert_int_equal(receive_begun(side, 9), HOOP_E_PENDING);
     }
@@ -260,8 +261,8 @@ neighbour_tells(uint32_t source, uint64_t number)
         .offset = number,
     };
 
-    shortage_came(side->engine, 1, &frame, "no more files");
-    engine_progress_idle(side->engine);
+    failed_send_report_receive(side->engine, 1, &frame, "no more files");
+    engine_progress_background(side->engine);
 }
 
 static void
@@ -292,7 +293,7 @@ numbers_of_a_connected_rank_follow_each_other(void **state)
     for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         couple_open(&couple);
         couple_connect(&couple);
-        engine_progress_idle(couple.sides[0].engine);
+        engine_progress_background(couple.sides[0].engine);
         for (unsigned at = 0; at < COUNT_OF(rows[i].numbers); at++)
             neighbour_tells(rows[i].source, rows[i].numbers[at]);
         const struct side *side = &couple.sides[0];

@@ -47,7 +47,7 @@ reduce_run(struct side *side, int32_t *value, uint32_t root)
     struct op *op = NULL;
 
     const enum hoop_status status =
-        engine_start(side->comms[0].context, &collective, &op);
+        engine_start_collective(side->comms[0].context, &collective, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
 }
 
@@ -115,7 +115,7 @@ rank_that_has_left_is_found_out(void **state)
     (void)state;
     assert_int_equal(sum_run(couple.sides[1].comms[0].context, values, 0),
                      HOOP_OK);
-    engine_leave(couple.sides[1].engine, clock_deadline_ns(100));
+    engine_shutdown(couple.sides[1].engine, clock_deadline_ns(100));
     assert_int_equal(sum_run(context, values, 4), HOOP_E_MISMATCH);
     assert_true(says("4 elements") && says("0 elements"));
     /* What it never called is another matter. */
@@ -135,7 +135,7 @@ rank_that_leaves_meanwhile_is_found_out(void **state)
     assert_int_equal(sum_start(context, values, 4, &op), HOOP_OK);
     assert_int_equal(sum_run(couple.sides[1].comms[0].context, values, 0),
                      HOOP_OK);
-    engine_leave(couple.sides[1].engine, clock_deadline_ns(100));
+    engine_shutdown(couple.sides[1].engine, clock_deadline_ns(100));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_MISMATCH);
     assert_true(says("4 elements") && says("0 elements"));
 }
@@ -191,7 +191,7 @@ relay_open(struct relay *relay)
 
         assert_int_equal(
             socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-        engine_connected(couple.sides[i].engine, 1 - i, fds[0]);
+        engine_add_connection(couple.sides[i].engine, 1 - i, fds[0]);
         relay->ends[i] = fds[1];
     }
 }
@@ -212,7 +212,7 @@ relay_from(const struct relay *relay, uint32_t rank)
     while ((n_bytes = read(relay->ends[rank], bytes, sizeof(bytes))) > 0)
         assert_int_equal(write(relay->ends[1 - rank], bytes, (size_t)n_bytes),
                          n_bytes);
-    engine_progress_idle(couple.sides[1 - rank].engine);
+    engine_progress_background(couple.sides[1 - rank].engine);
 }
 
 /* Turns of rank, until it has written something. */
@@ -224,7 +224,7 @@ await_bytes_of(const struct relay *relay, uint32_t rank)
 
     while (poll(&fd, 1, 1) == 0) {
         assert_false(clock_is_past(deadline_ns));
-        engine_progress_idle(couple.sides[rank].engine);
+        engine_progress_background(couple.sides[rank].engine);
     }
 }
 
@@ -247,8 +247,9 @@ exchange_start(struct side *side,
         .output = received,
     };
 
-    assert_int_equal(engine_start(side->comms[0].context, &collective, out_op),
-                     HOOP_OK);
+    assert_int_equal(
+        engine_start_collective(side->comms[0].context, &collective, out_op),
+        HOOP_OK);
 }
 
 /* Rank 0 waits for the check's byte, which is on its way; rank 1 is through
@@ -360,7 +361,7 @@ rank_that_still_forms_a_communicator_is_waited_for(void **state)
     struct op *op = NULL;
 
     (void)state;
-    context_expect(couple.sides[0].engine);
+    engine_expect_context(couple.sides[0].engine);
     contexts[1] = late_context_open(&couple.sides[1]);
     assert_int_equal(sum_start(contexts[1], &values[1], 1, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, clock_deadline_ns(400)), HOOP_E_PENDING);

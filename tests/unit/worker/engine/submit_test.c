@@ -36,8 +36,8 @@ messages_are_numbered_apart_from_collectives(void **state)
     (void)state;
     assert_int_equal(send_start(context, "a", 1, 1, &first), HOOP_OK);
     assert_int_equal(send_start(context, "b", 1, 2, &second), HOOP_OK);
-    assert_int_equal(message_number(first->number), 1);
-    assert_int_equal(message_number(second->number), 2);
+    assert_int_equal(message_user_number(first->number), 1);
+    assert_int_equal(message_user_number(second->number), 2);
     assert_int_equal(engine_wait(first, patience()), HOOP_OK);
     assert_int_equal(engine_wait(second, patience()), HOOP_OK);
 
@@ -86,8 +86,9 @@ counts_are_copied_when_an_operation_starts(void **state)
     };
 
     (void)state;
-    assert_int_equal(engine_start(couple.sides[0].alone.context, &gather, &op),
-                     HOOP_OK);
+    assert_int_equal(
+        engine_start_collective(couple.sides[0].alone.context, &gather, &op),
+        HOOP_OK);
     assert_false(atomic_load(&op->is_done));
     counts[0] = SIZE_MAX;
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);

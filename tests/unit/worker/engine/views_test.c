@@ -54,13 +54,13 @@ ask(unsigned n_drivers)
     const uint64_t begin_ns = clock_now_ns();
     const uint64_t deadline_ns = clock_deadline_ns(10000);
 
-    engine_ask(couple.sides[0].engine, QUESTION);
+    engine_request_peer_views(couple.sides[0].engine, QUESTION);
     while (answered == 0 && !clock_is_past(deadline_ns)) {
         for (unsigned i = 0; i < n_drivers; i++)
-            engine_progress_idle(couple.sides[i].engine);
+            engine_progress_background(couple.sides[i].engine);
     }
     assert_int_equal(answered, QUESTION);
-    assert_false(engine_is_asked(couple.sides[0].engine));
+    assert_false(engine_has_views_request(couple.sides[0].engine));
     assert_int_equal(seen[0], VIEW_NONE);
     assert_int_equal(seen[2], VIEW_NONE);
     return clock_now_ns() - begin_ns;
@@ -106,13 +106,13 @@ peer_whose_connection_broke_is_told_as_that(void **state)
 
     (void)state;
     open();
-    engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
+    engine_add_connection(couple.sides[0].engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
-    engine_progress_idle(couple.sides[0].engine);
+    engine_progress_background(couple.sides[0].engine);
     close(couple.fds[1]);
     couple.fds[1] = -1;
     while (n_complaints == 0 && !clock_is_past(deadline_ns))
-        engine_progress_idle(couple.sides[0].engine);
+        engine_progress_background(couple.sides[0].engine);
     assert_int_equal(n_complaints, 1);
     ask(1);
     assert_int_equal(seen[1], VIEW_BROKEN);
@@ -129,10 +129,10 @@ question_that_finds_no_memory_is_answered(void **state)
     open();
     couple_connect(&couple);
     malloc_refuse();
-    engine_ask(couple.sides[0].engine, QUESTION - 1);
+    engine_request_peer_views(couple.sides[0].engine, QUESTION - 1);
     malloc_allow();
     while (answered == 0 && !clock_is_past(deadline_ns))
-        engine_progress_idle(couple.sides[0].engine);
+        engine_progress_background(couple.sides[0].engine);
     assert_int_equal(answered, QUESTION - 1);
     couple_close(&couple);
 }
@@ -144,9 +144,9 @@ question_replaces_the_one_before(void **state)
     (void)state;
     open();
     couple_connect(&couple);
-    engine_ask(couple.sides[0].engine, QUESTION - 2);
-    engine_progress_idle(couple.sides[0].engine);
-    engine_ask(couple.sides[0].engine, QUESTION - 1);
+    engine_request_peer_views(couple.sides[0].engine, QUESTION - 2);
+    engine_progress_background(couple.sides[0].engine);
+    engine_request_peer_views(couple.sides[0].engine, QUESTION - 1);
     ask(2);
     assert_int_equal(seen[1], VIEW_HEARD);
     couple_close(&couple);

@@ -29,7 +29,7 @@ failure_tells_who_waited_for_whom_and_how_long(void **state)
     struct op *op = NULL;
 
     (void)state;
-    engine_connected(side->engine, 1, couple.fds[0]);
+    engine_add_connection(side->engine, 1, couple.fds[0]);
     couple.fds[0] = -1;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
@@ -71,7 +71,7 @@ operation_that_was_given_up_has_no_deadline_to_tell(void **state)
     assert_int_equal(
         receive_start(couple.sides[0].comms[0].context, bytes, 4, 1, &op),
         HOOP_OK);
-    engine_cancel(op);
+    engine_cancel_op(op);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CANCELLED);
     assert_null(strstr(error_text(), "allows"));
 }
@@ -267,7 +267,7 @@ peer_of_which_a_part_came_is_said_to_have_called(void **state)
     couple_open_with(&couple, &(struct engine_options){.timeout_ms = 30000});
     relay_start(&relay);
     for (uint32_t i = 0; i < 2; i++)
-        engine_connected(couple.sides[i].engine, 1 - i, relay.ends[i]);
+        engine_add_connection(couple.sides[i].engine, 1 - i, relay.ends[i]);
     couple_start_backgrounds(&couple);
     couple_run(&couple, side_relayed);
     relay_stop(&relay);

@@ -40,7 +40,7 @@ child_offer(pid_t *out_pid)
         struct cma_address place;
 
         memset(bytes, 'x', N_BYTES);
-        if (cma_publish(&word, &place) == HOOP_OK &&
+        if (cma_export_address(&word, &place) == HOOP_OK &&
             write(pipe_fds[1], &place, sizeof(place)) == sizeof(place))
             pause();
         _exit(1);

@@ -315,18 +315,18 @@ who_is_about_to_prove_itself_is_never_displaced(void **state)
     assert_int_equal(handshake_key_init(&slow.key, "secret",
                                         test_cluster.test_nodes[0].roster),
                      HOOP_OK);
-    assert_int_equal(handshake_hello(&slow.handshake, hello), HOOP_OK);
+    assert_int_equal(handshake_write_hello(&slow.handshake, hello), HOOP_OK);
     slow.fd = stranger_open(&test_cluster, 1, hello, sizeof(hello));
     receive_all(slow.fd, challenge, sizeof(challenge));
     for (int i = 0; i < 2 * N_STRANGERS; i++)
         fds[i] = stranger_open(&test_cluster, 1, "HOOPHELO", (size_t)i % 9);
     await_ended(fds, COUNT_OF(fds), COUNT_OF(fds) + 1 - LIMIT_HANDSHAKES);
-    assert_int_equal(handshake_prove(&slow.handshake, challenge, proof),
+    assert_int_equal(handshake_write_proof(&slow.handshake, challenge, proof),
                      HOOP_OK);
     assert_int_equal(send(slow.fd, proof, sizeof(proof), MSG_NOSIGNAL),
                      sizeof(proof));
     receive_all(slow.fd, proof, sizeof(proof));
-    assert_int_equal(handshake_finish(&slow.handshake, proof, &answer),
+    assert_int_equal(handshake_verify_welcome(&slow.handshake, proof, &answer),
                      HOOP_OK);
     assert_int_equal(answer, HANDSHAKE_WELCOME);
     test_cluster_await(&test_cluster,

@@ -85,12 +85,13 @@ scene_close(void **state)
 static void
 scene_prove(struct scene *scene)
 {
-    assert_int_equal(handshake_hello(&scene->dialer, scene->hello), HOOP_OK);
+    assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
+                     HOOP_OK);
+    assert_int_equal(handshake_write_challenge(&scene->acceptor, scene->hello,
+                                               scene->challenge),
+                     HOOP_OK);
     assert_int_equal(
-        handshake_challenge(&scene->acceptor, scene->hello, scene->challenge),
-        HOOP_OK);
-    assert_int_equal(
-        handshake_prove(&scene->dialer, scene->challenge, scene->proof),
+        handshake_write_proof(&scene->dialer, scene->challenge, scene->proof),
         HOOP_OK);
 }
 
@@ -98,7 +99,8 @@ static void
 scene_welcome(struct scene *scene, enum handshake_answer answer)
 {
     scene_prove(scene);
-    assert_int_equal(handshake_verify(&scene->acceptor, scene->proof), HOOP_OK);
+    assert_int_equal(handshake_verify_proof(&scene->acceptor, scene->proof),
+                     HOOP_OK);
     assert_int_equal(handshake_answer(&scene->acceptor, answer, scene->welcome),
                      HOOP_OK);
 }
@@ -117,7 +119,8 @@ two_sides_that_belong_agree(void **state)
         scene_welcome(scene, answers[i]);
         assert_int_equal(scene->acceptor.peer, 1);
         assert_int_equal(
-            handshake_finish(&scene->dialer, scene->welcome, &answer), HOOP_OK);
+            handshake_verify_welcome(&scene->dialer, scene->welcome, &answer),
+            HOOP_OK);
         assert_int_equal(answer, answers[i]);
     }
 }
@@ -132,8 +135,9 @@ answer_beyond_the_known_is_data_loss(void **state)
     assert_int_equal(handshake_answer(&scene->acceptor,
                                       (enum handshake_answer)5, scene->welcome),
                      HOOP_OK);
-    assert_int_equal(handshake_finish(&scene->dialer, scene->welcome, &answer),
-                     HOOP_E_DATA_LOSS);
+    assert_int_equal(
+        handshake_verify_welcome(&scene->dialer, scene->welcome, &answer),
+        HOOP_E_DATA_LOSS);
     assert_int_equal(answer, HANDSHAKE_DUPLICATE);
 }
 
@@ -144,7 +148,7 @@ assert_strangers(struct scene *scene)
     enum handshake_answer answer = HANDSHAKE_REFUSED;
 
     scene_prove(scene);
-    assert_int_equal(handshake_verify(&scene->acceptor, scene->proof),
+    assert_int_equal(handshake_verify_proof(&scene->acceptor, scene->proof),
                      HOOP_E_UNAUTHENTICATED);
     assert_non_null(strstr(error_text(), "rank 1"));
     assert_non_null(strstr(error_text(), "token"));
@@ -152,8 +156,9 @@ assert_strangers(struct scene *scene)
     assert_int_equal(
         handshake_answer(&scene->acceptor, HANDSHAKE_WELCOME, scene->welcome),
         HOOP_OK);
-    assert_int_equal(handshake_finish(&scene->dialer, scene->welcome, &answer),
-                     HOOP_E_UNAUTHENTICATED);
+    assert_int_equal(
+        handshake_verify_welcome(&scene->dialer, scene->welcome, &answer),
+        HOOP_E_UNAUTHENTICATED);
     assert_non_null(strstr(error_text(), "rank 2"));
     assert_int_equal(answer, HANDSHAKE_REFUSED);
 }
@@ -195,9 +200,9 @@ key_of_another_epoch_proves_nothing(void **state)
 static void
 refuse_hello(struct scene *scene, const char *text)
 {
-    assert_int_equal(
-        handshake_challenge(&scene->acceptor, scene->hello, scene->challenge),
-        HOOP_E_PRECONDITION);
+    assert_int_equal(handshake_write_challenge(&scene->acceptor, scene->hello,
+                                               scene->challenge),
+                     HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), text));
     /* An answer worth sending: it tells this side's version and epoch. */
     assert_memory_equal(scene->challenge, "HOOPCHAL", 8);
@@ -227,7 +232,7 @@ hello_that_does_not_belong_is_refused_with_the_reason(void **state)
     struct scene *scene = *state;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(handshake_hello(&scene->dialer, scene->hello),
+        assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
                          HOOP_OK);
         scene->hello[cases[i].at] = cases[i].value;
         refuse_hello(scene, cases[i].text);
@@ -251,15 +256,15 @@ challenge_that_does_not_belong_is_refused_with_the_reason(void **state)
     struct scene *scene = *state;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(handshake_hello(&scene->dialer, scene->hello),
+        assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
                          HOOP_OK);
-        assert_int_equal(handshake_challenge(&scene->acceptor, scene->hello,
-                                             scene->challenge),
+        assert_int_equal(handshake_write_challenge(
+                             &scene->acceptor, scene->hello, scene->challenge),
                          HOOP_OK);
         scene->challenge[cases[i].at] = cases[i].value;
-        assert_int_equal(
-            handshake_prove(&scene->dialer, scene->challenge, scene->proof),
-            HOOP_E_PRECONDITION);
+        assert_int_equal(handshake_write_proof(&scene->dialer, scene->challenge,
+                                               scene->proof),
+                         HOOP_E_PRECONDITION);
         assert_non_null(strstr(error_text(), cases[i].text));
     }
 }
@@ -270,13 +275,14 @@ challenge_of_a_member_that_was_not_called_is_refused(void **state)
     struct scene *scene = *state;
 
     scene->dialer.peer = 0;
-    assert_int_equal(handshake_hello(&scene->dialer, scene->hello), HOOP_OK);
+    assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
+                     HOOP_OK);
     scene->hello[AT_TO] = 2;
+    assert_int_equal(handshake_write_challenge(&scene->acceptor, scene->hello,
+                                               scene->challenge),
+                     HOOP_OK);
     assert_int_equal(
-        handshake_challenge(&scene->acceptor, scene->hello, scene->challenge),
-        HOOP_OK);
-    assert_int_equal(
-        handshake_prove(&scene->dialer, scene->challenge, scene->proof),
+        handshake_write_proof(&scene->dialer, scene->challenge, scene->proof),
         HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "rank 2 answers where rank 0"));
 }
@@ -297,22 +303,24 @@ static enum hoop_status
 run_damaged(struct scene *scene, unsigned message, unsigned bit)
 {
     enum handshake_answer answer = HANDSHAKE_REFUSED;
-    enum hoop_status status = handshake_hello(&scene->dialer, scene->hello);
+    enum hoop_status status =
+        handshake_write_hello(&scene->dialer, scene->hello);
 
     assert_int_equal(status, HOOP_OK);
     for (unsigned at = 0; at < 4 && status == HOOP_OK; at++) {
         if (at == message)
             flip(scene, message, bit);
         if (at == 0)
-            status = handshake_challenge(&scene->acceptor, scene->hello,
-                                         scene->challenge);
+            status = handshake_write_challenge(&scene->acceptor, scene->hello,
+                                               scene->challenge);
         else if (at == 1)
-            status =
-                handshake_prove(&scene->dialer, scene->challenge, scene->proof);
+            status = handshake_write_proof(&scene->dialer, scene->challenge,
+                                           scene->proof);
         else if (at == 2)
-            status = handshake_verify(&scene->acceptor, scene->proof);
+            status = handshake_verify_proof(&scene->acceptor, scene->proof);
         else
-            status = handshake_finish(&scene->dialer, scene->welcome, &answer);
+            status = handshake_verify_welcome(&scene->dialer, scene->welcome,
+                                              &answer);
         if (at == 2 && status == HOOP_OK)
             status = handshake_answer(&scene->acceptor, HANDSHAKE_WELCOME,
                                       scene->welcome);
@@ -358,13 +366,14 @@ other_letters_are_no_message(void **state)
     for (size_t i = 0; i < 4; i++) {
         memcpy(in, strangers[i], 8);
         assert_int_equal(
-            handshake_challenge(&scene->acceptor, in, scene->challenge),
+            handshake_write_challenge(&scene->acceptor, in, scene->challenge),
             HOOP_E_DATA_LOSS);
-        assert_int_equal(handshake_prove(&scene->dialer, in, scene->proof),
+        assert_int_equal(
+            handshake_write_proof(&scene->dialer, in, scene->proof),
+            HOOP_E_DATA_LOSS);
+        assert_int_equal(handshake_verify_proof(&scene->acceptor, in),
                          HOOP_E_DATA_LOSS);
-        assert_int_equal(handshake_verify(&scene->acceptor, in),
-                         HOOP_E_DATA_LOSS);
-        assert_int_equal(handshake_finish(&scene->dialer, in, &answer),
+        assert_int_equal(handshake_verify_welcome(&scene->dialer, in, &answer),
                          HOOP_E_DATA_LOSS);
     }
 }
@@ -382,17 +391,19 @@ message_out_of_its_turn_is_no_message(void **state)
                                   scene->welcome};
     for (unsigned i = 0; i < 4; i++) {
         if (i != 1)
-            assert_int_equal(handshake_prove(&scene->dialer, all[i], out),
+            assert_int_equal(handshake_write_proof(&scene->dialer, all[i], out),
                              HOOP_E_DATA_LOSS);
         if (i != 2)
-            assert_int_equal(handshake_verify(&scene->acceptor, all[i]),
+            assert_int_equal(handshake_verify_proof(&scene->acceptor, all[i]),
                              HOOP_E_DATA_LOSS);
         if (i != 3)
-            assert_int_equal(handshake_finish(&scene->dialer, all[i], &answer),
-                             HOOP_E_DATA_LOSS);
+            assert_int_equal(
+                handshake_verify_welcome(&scene->dialer, all[i], &answer),
+                HOOP_E_DATA_LOSS);
         if (i != 0)
-            assert_int_equal(handshake_challenge(&scene->acceptor, all[i], out),
-                             HOOP_E_DATA_LOSS);
+            assert_int_equal(
+                handshake_write_challenge(&scene->acceptor, all[i], out),
+                HOOP_E_DATA_LOSS);
     }
 }
 
@@ -406,8 +417,9 @@ proof_dressed_as_welcome_proves_nothing(void **state)
     scene_prove(scene);
     memcpy(scene->welcome, scene->proof, HANDSHAKE_BYTES);
     memcpy(scene->welcome, "HOOPWELC", 8);
-    assert_int_equal(handshake_finish(&scene->dialer, scene->welcome, &answer),
-                     HOOP_E_UNAUTHENTICATED);
+    assert_int_equal(
+        handshake_verify_welcome(&scene->dialer, scene->welcome, &answer),
+        HOOP_E_UNAUTHENTICATED);
 }
 
 /* Who sends a rank's own hello back does not become its peer. */
@@ -418,9 +430,10 @@ hello_reflected_to_its_sender_is_refused(void **state)
     struct handshake mirror = {.key = &scene->keys[DIALER],
                                .roster = scene->rosters[DIALER]};
 
-    assert_int_equal(handshake_hello(&scene->dialer, scene->hello), HOOP_OK);
+    assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
+                     HOOP_OK);
     assert_int_equal(
-        handshake_challenge(&mirror, scene->hello, scene->challenge),
+        handshake_write_challenge(&mirror, scene->hello, scene->challenge),
         HOOP_E_PRECONDITION);
 }
 
@@ -434,10 +447,10 @@ replayed_hello_and_proof_prove_nothing(void **state)
     uint8_t challenge[HANDSHAKE_BYTES];
 
     scene_welcome(scene, HANDSHAKE_WELCOME);
-    assert_int_equal(handshake_challenge(&again, scene->hello, challenge),
+    assert_int_equal(handshake_write_challenge(&again, scene->hello, challenge),
                      HOOP_OK);
     assert_memory_not_equal(challenge, scene->challenge, HANDSHAKE_BYTES);
-    assert_int_equal(handshake_verify(&again, scene->proof),
+    assert_int_equal(handshake_verify_proof(&again, scene->proof),
                      HOOP_E_UNAUTHENTICATED);
 }
 
@@ -450,10 +463,11 @@ replayed_challenge_and_welcome_prove_nothing(void **state)
     uint8_t out[HANDSHAKE_BYTES];
 
     scene_welcome(scene, HANDSHAKE_WELCOME);
-    assert_int_equal(handshake_hello(&again, out), HOOP_OK);
+    assert_int_equal(handshake_write_hello(&again, out), HOOP_OK);
     assert_memory_not_equal(out, scene->hello, HANDSHAKE_BYTES);
-    assert_int_equal(handshake_prove(&again, scene->challenge, out), HOOP_OK);
-    assert_int_equal(handshake_finish(&again, scene->welcome, &answer),
+    assert_int_equal(handshake_write_proof(&again, scene->challenge, out),
+                     HOOP_OK);
+    assert_int_equal(handshake_verify_welcome(&again, scene->welcome, &answer),
                      HOOP_E_UNAUTHENTICATED);
 }
 
@@ -467,7 +481,7 @@ same_proof_for_another_rank_proves_nothing(void **state)
     /* The listener believes that rank 0 sent this hello. */
     other = scene->acceptor;
     other.hello[AT_FROM] = 0;
-    assert_int_equal(handshake_verify(&other, scene->proof),
+    assert_int_equal(handshake_verify_proof(&other, scene->proof),
                      HOOP_E_UNAUTHENTICATED);
 }
 

@@ -52,14 +52,15 @@ dial_and_give_up(void)
 
     assert_int_equal(handshake_key_init(&key, "secret", handshake.roster),
                      HOOP_OK);
-    assert_int_equal(handshake_hello(&handshake, message), HOOP_OK);
+    assert_int_equal(handshake_write_hello(&handshake, message), HOOP_OK);
     const int fd = stranger_open(&test_cluster, 1, message, sizeof(message));
     receive_all(fd, message);
     assert_int_equal(loop_post(test_cluster.loop, loop_hold, &test_cluster),
                      HOOP_OK);
     sem_wait(&is_held);
     shm_negotiation_offer(&shm_negotiation, &handshake);
-    assert_int_equal(handshake_prove(&handshake, message, message), HOOP_OK);
+    assert_int_equal(handshake_write_proof(&handshake, message, message),
+                     HOOP_OK);
     assert_int_equal(send(fd, message, sizeof(message), MSG_NOSIGNAL),
                      sizeof(message));
     socket_close(fd);
@@ -136,8 +137,8 @@ mute_peer_has_until_the_world_has_formed(void **state)
     const int stranger = stranger_open(&test_cluster, 0, "HOOP", 4);
     const int forming = mute_dialed(&mutes, 1, 2);
     const int begun_before = mute_dialed(&mutes, 0, 1);
-    assert_int_equal(connector_formed(test_cluster.test_nodes[0].connector),
-                     HOOP_OK);
+    assert_int_equal(
+        connector_end_forming(test_cluster.test_nodes[0].connector), HOOP_OK);
     const int begun_after = mute_dialed(&mutes, 0, 2);
 
     struct pollfd ends = {.fd = forming, .events = POLLIN};

@@ -99,7 +99,7 @@ ask_verdict(struct transport *transport)
                                   .comm = STATION_COMM,
                                   .op = 1};
 
-    transport_tell(transport, 1, &verdict, "as it was");
+    transport_send_control(transport, 1, &verdict, "as it was");
     transport_flush(transport);
 }
 
@@ -284,7 +284,7 @@ large_message_with_checksums_comes_whole(void **state)
         transport_receive(to.transport, &recv_request);
         transport_send(from.transport, &send_request);
         stations_settle(&from, &to);
-        assert_true(transport_has_all(&recv_request));
+        assert_true(transport_has_all_bytes(&recv_request));
         assert_memory_equal(received, sent, LARGE);
         assert_int_equal(from.n_lost + to.n_lost, 0);
         transport_receive_cancel(to.transport, &recv_request);
@@ -310,12 +310,12 @@ sign_of_life_says_which_frame_it_is(void **state)
     assert_true(station_next(&station, 1, &frame, received));
     assert_int_equal(frame.tag, flow.label->tag);
     for (uint64_t number = 2; number < 4; number++) {
-        transport_tell(station.transport, 1, &sign, NULL);
+        transport_send_control(station.transport, 1, &sign, NULL);
         assert_true(station_next(&station, 1, &frame, received));
         assert_int_equal(frame.kind, FRAME_HEARTBEAT);
         assert_int_equal(frame.tag, number);
     }
-    transport_leave(station.transport);
+    transport_start_shutdown(station.transport);
     assert_true(station_next(&station, 1, &frame, received));
     assert_int_equal(frame.kind, FRAME_GOODBYE);
     assert_int_equal(frame.tag, 4);

@@ -78,7 +78,7 @@ write_frame(const struct frame *frame)
     write_part(frame, 0, SIZE_MAX);
 }
 
-static enum transport_inline
+static enum transport_inline_result
 look(struct recv_request *in)
 {
     struct transport *transport = ringside.here.transport;
@@ -335,7 +335,7 @@ next_frame(void)
 
     assert_true(n_ahead >= LIMIT_FRAME_HEADER);
     assert_int_equal(frame_decode(bytes, &frame), HOOP_OK);
-    ring_take(ring, LIMIT_FRAME_HEADER);
+    ring_consume(ring, LIMIT_FRAME_HEADER);
     return frame;
 }
 
@@ -393,7 +393,7 @@ message_that_must_ask_is_not_sent_at_once(void **state)
             break;
         n_sent += SMALL;
         ring_peek(&ringside.peer->in, &n_ahead);
-        ring_take(&ringside.peer->in, n_ahead);
+        ring_consume(&ringside.peer->in, n_ahead);
         ring_release(&ringside.peer->in);
     }
     assert_in_range(n_sent, LIMIT_EAGER_WINDOW / 2, LIMIT_EAGER_WINDOW);
@@ -419,7 +419,7 @@ rest_of_a_message_is_copied(void **state)
 
         memcpy(ringside.got + n_done, payload, n_ahead);
         n_done += n_ahead;
-        ring_take(&ringside.peer->in, n_ahead);
+        ring_consume(&ringside.peer->in, n_ahead);
         ring_release(&ringside.peer->in);
         station_settle(&ringside.here);
     }

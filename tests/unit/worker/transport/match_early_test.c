@@ -129,9 +129,9 @@ forgotten_operation_leaves_nothing(void **state)
     station_feed(&desk.station, 1, &grant, NULL);
     station_feed(&desk.station, 1, &frame, desk.sent);
     feed_message(1, 1, 0, 0);
-    transport_forget(desk.station.transport, STATION_COMM, 2);
-    transport_forget(desk.station.transport, STATION_COMM + 1, 1);
-    transport_forget(desk.station.transport, STATION_COMM, 1);
+    transport_drop_op(desk.station.transport, STATION_COMM, 2);
+    transport_drop_op(desk.station.transport, STATION_COMM + 1, 1);
+    transport_drop_op(desk.station.transport, STATION_COMM, 1);
     transport_send(desk.station.transport, &out);
     assert_int_equal(out.granted, 0);
     transport_send_cancel(desk.station.transport, &out);
@@ -183,10 +183,10 @@ feed_many(uint64_t n_ops)
 static bool
 finds(uint64_t op, uint64_t except, uint32_t *out_peer)
 {
-    const struct transport_unexpected wanted = {.comm = STATION_COMM,
-                                                .op = op,
-                                                .step_last = UINT32_MAX,
-                                                .except = except};
+    const struct transport_unexpected_filter wanted = {.comm = STATION_COMM,
+                                                       .op = op,
+                                                       .step_last = UINT32_MAX,
+                                                       .except = except};
     struct frame first = {.op = 0};
 
     if (!transport_find_unexpected(desk.station.transport, &wanted, out_peer,
@@ -208,15 +208,15 @@ early_frames_are_found_by_their_operation(void **state)
         assert_int_equal(finds(op, 0, &peer), op != last - 1);
         assert_int_equal(finds(op, STATION_SIGNATURE, &peer), op == last);
     }
-    transport_forget(desk.station.transport, STATION_COMM, 1);
+    transport_drop_op(desk.station.transport, STATION_COMM, 1);
     assert_false(finds(1, 0, &peer));
     assert_true(finds(1 + UNEXPECTED_INDEX_LISTS, 0, &peer));
     assert_int_equal(peer, 1);
-    transport_forget(desk.station.transport, STATION_COMM,
-                     1 + UNEXPECTED_INDEX_LISTS);
+    transport_drop_op(desk.station.transport, STATION_COMM,
+                      1 + UNEXPECTED_INDEX_LISTS);
     assert_true(transport_has_unexpected(desk.station.transport, 1));
-    transport_forget(desk.station.transport, STATION_COMM,
-                     1 + 2 * UNEXPECTED_INDEX_LISTS);
+    transport_drop_op(desk.station.transport, STATION_COMM,
+                      1 + 2 * UNEXPECTED_INDEX_LISTS);
     assert_false(transport_has_unexpected(desk.station.transport, 1));
 }
 

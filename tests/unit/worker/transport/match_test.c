@@ -329,7 +329,7 @@ announced_message_is_granted_when_it_is_received(void **state)
     assert_false(next(2));
     receive(&flow);
     assert_true(flow.is_matched);
-    assert_false(transport_has_all(&flow));
+    assert_false(transport_has_all_bytes(&flow));
     assert_true(next(2));
     assert_int_equal(desk.frame.kind, FRAME_GRANT);
     assert_int_equal(desk.frame.flags, FRAME_POINT_TO_POINT);

@@ -21,7 +21,7 @@ static uint8_t bytes[2 * N_RING];
 static int
 rings_open(void **state)
 {
-    struct memory_handle place;
+    struct shared_memory_handle place;
 
     (void)state;
     assert_int_equal(segment_create(N_RING, &place, &maker), HOOP_OK);
@@ -63,7 +63,7 @@ read_bytes(size_t first)
         if (n_bytes == 0)
             return n_total;
         assert_memory_equal(at, bytes + first + n_total, n_bytes);
-        ring_take(&taker->in, n_bytes);
+        ring_consume(&taker->in, n_bytes);
         ring_release(&taker->in);
         n_total += n_bytes;
     }
@@ -113,7 +113,7 @@ what_is_taken_is_room_when_it_is_told(void **state)
     (void)state;
     assert_int_equal(write_bytes(N_RING), N_RING);
     ring_peek(&taker->in, &n_bytes);
-    ring_take(&taker->in, N_RING / 2);
+    ring_consume(&taker->in, N_RING / 2);
     assert_int_equal(write_bytes(RING_STEP), 0);
     ring_release(&taker->in);
     assert_int_equal(write_bytes(N_RING), N_RING / 2);
@@ -124,16 +124,16 @@ reader_that_sleeps_is_woken_once(void **state)
 {
     (void)state;
     assert_false(ring_must_wake_reader(&maker->out));
-    assert_true(ring_reader_may_sleep(&taker->in));
+    assert_true(ring_reader_prepare_sleep(&taker->in));
     assert_int_equal(write_bytes(RING_STEP), RING_STEP);
     assert_true(ring_must_wake_reader(&maker->out));
     assert_false(ring_must_wake_reader(&maker->out));
     /* What came since the last look. */
-    assert_false(ring_reader_may_sleep(&taker->in));
-    ring_reader_awake(&taker->in);
+    assert_false(ring_reader_prepare_sleep(&taker->in));
+    ring_reader_clear_sleeping(&taker->in);
     assert_false(ring_must_wake_reader(&maker->out));
     assert_int_equal(read_bytes(0), RING_STEP);
-    assert_true(ring_reader_may_sleep(&taker->in));
+    assert_true(ring_reader_prepare_sleep(&taker->in));
 }
 
 static void
@@ -141,12 +141,12 @@ writer_that_sleeps_is_woken_once(void **state)
 {
     (void)state;
     assert_int_equal(write_bytes(N_RING), N_RING);
-    assert_true(ring_writer_may_sleep(&maker->out));
+    assert_true(ring_writer_prepare_sleep(&maker->out));
     assert_int_equal(read_bytes(0), N_RING);
     assert_true(ring_must_wake_writer(&taker->in));
     assert_false(ring_must_wake_writer(&taker->in));
-    assert_false(ring_writer_may_sleep(&maker->out));
-    ring_writer_awake(&maker->out);
+    assert_false(ring_writer_prepare_sleep(&maker->out));
+    ring_writer_clear_sleeping(&maker->out);
     assert_false(ring_must_wake_writer(&taker->in));
 }
 
@@ -156,10 +156,10 @@ end_is_seen_and_keeps_the_reader_awake(void **state)
     (void)state;
     assert_int_equal(write_bytes(RING_STEP), RING_STEP);
     assert_false(ring_has_ended(&taker->in));
-    ring_end(&maker->out);
+    ring_mark_end(&maker->out);
     assert_true(ring_has_ended(&taker->in));
     assert_int_equal(read_bytes(0), RING_STEP);
-    assert_false(ring_reader_may_sleep(&taker->in));
+    assert_false(ring_reader_prepare_sleep(&taker->in));
 }
 
 /* What a hostile writer says it wrote. */
@@ -260,9 +260,9 @@ stream_write(void *owner)
         n_total += n;
         if (ring_must_wake_reader(&maker->out))
             wakeup_signal(READER);
-        if (n == 0 && ring_writer_may_sleep(&maker->out))
+        if (n == 0 && ring_writer_prepare_sleep(&maker->out))
             bell_await(WRITER);
-        ring_writer_awake(&maker->out);
+        ring_writer_clear_sleeping(&maker->out);
     }
     return NULL;
 }
@@ -273,7 +273,7 @@ read_once(void)
     size_t n_bytes;
 
     ring_peek(&taker->in, &n_bytes);
-    ring_take(&taker->in, n_bytes);
+    ring_consume(&taker->in, n_bytes);
     ring_release(&taker->in);
     if (ring_must_wake_writer(&taker->in))
         wakeup_signal(WRITER);
@@ -293,9 +293,9 @@ two_that_sleep_when_they_may_miss_no_bell(void **state)
 
         n_total += n_bytes;
         if (n_bytes == 0 && n_total < N_STREAM &&
-            ring_reader_may_sleep(&taker->in))
+            ring_reader_prepare_sleep(&taker->in))
             bell_await(READER);
-        ring_reader_awake(&taker->in);
+        ring_reader_clear_sleeping(&taker->in);
     }
     pthread_join(thread, NULL);
     assert_false(atomic_load(&bells.has_failed));

@@ -15,7 +15,7 @@ struct ringside ringside;
 int
 ringside_open(void **state)
 {
-    struct memory_handle place;
+    struct shared_memory_handle place;
     struct segment *own;
     int fds[2];
 
@@ -25,7 +25,7 @@ ringside_open(void **state)
     assert_int_equal(segment_open(&place, &ringside.peer), HOOP_OK);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
                      0);
-    transport_shared(ringside.here.transport, 1, fds[0], own);
+    transport_add_shm_connection(ringside.here.transport, 1, fds[0], own);
     ringside.fd = fds[1];
     pattern_fill(ringside.bytes, sizeof(ringside.bytes), 3);
     memset(ringside.got, 0, sizeof(ringside.got));

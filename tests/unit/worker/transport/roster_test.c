@@ -109,15 +109,17 @@ roster_name_tells_rank_host_and_pid(void **state)
     assert_int_equal(roster_create(2, &roster), HOOP_OK);
     snprintf(roster->members[1].host, LIMIT_NAME, "node7");
     roster->members[1].pid = 4711;
-    assert_string_equal(roster_name(roster, 1, text), "rank 1 (node7:4711)");
-    assert_string_equal(roster_name(roster, 2, text), "rank 2");
-    assert_string_equal(roster_name(roster, UINT32_MAX, text),
+    assert_string_equal(roster_format_name(roster, 1, text),
+                        "rank 1 (node7:4711)");
+    assert_string_equal(roster_format_name(roster, 2, text), "rank 2");
+    assert_string_equal(roster_format_name(roster, UINT32_MAX, text),
                         "rank 4294967295");
 
     /* The longest name of all fits. */
     memset(roster->members[1].host, 'x', LIMIT_NAME - 1);
     roster->members[1].pid = UINT32_MAX;
-    assert_non_null(strstr(roster_name(roster, 1, text), "x:4294967295)"));
+    assert_non_null(
+        strstr(roster_format_name(roster, 1, text), "x:4294967295)"));
     roster_destroy(roster);
 }
 

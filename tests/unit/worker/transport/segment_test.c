@@ -21,14 +21,14 @@ two_ends_write_what_the_other_reads(void **state)
     static uint8_t bytes[RING_STEP] = "through memory";
     const struct iovec span = {bytes, sizeof(bytes)};
     struct segment *ends[2];
-    struct memory_handle place;
+    struct shared_memory_handle place;
     size_t n_bytes;
 
     (void)state;
     assert_int_equal(segment_create(LIMIT_RING_MAX, &place, &ends[0]), HOOP_OK);
     assert_int_equal(place.pid, getpid());
     assert_int_equal(segment_open(&place, &ends[1]), HOOP_OK);
-    segment_unlink(ends[0]);
+    segment_close_fd(ends[0]);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(ring_write(&ends[i]->out, &span, 1), sizeof(bytes));
         const uint8_t *at = ring_peek(&ends[1 - i]->in, &n_bytes);
@@ -44,11 +44,11 @@ segment_that_is_sealed_off_cannot_be_opened(void **state)
 {
     struct segment *maker;
     struct segment *taker = NULL;
-    struct memory_handle place;
+    struct shared_memory_handle place;
 
     (void)state;
     assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
-    segment_unlink(maker);
+    segment_close_fd(maker);
     assert_int_equal(segment_open(&place, &taker), HOOP_E_UNAVAILABLE);
     assert_null(taker);
     segment_destroy(maker);
@@ -59,7 +59,7 @@ static void
 segment_beyond_the_file_size_limit_is_an_error(void **state)
 {
     struct segment *segment = NULL;
-    struct memory_handle place;
+    struct shared_memory_handle place;
     struct rlimit before;
 
     (void)state;
@@ -80,7 +80,7 @@ key_must_be_the_makers(void **state)
 {
     struct segment *maker;
     struct segment *taker = NULL;
-    struct memory_handle place;
+    struct shared_memory_handle place;
 
     (void)state;
     assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
@@ -102,7 +102,7 @@ places_without_a_segment_are_out_of_reach(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 3; i++) {
-        const struct memory_handle place = {.pid = pids[i], .fd = 1};
+        const struct shared_memory_handle place = {.pid = pids[i], .fd = 1};
 
         assert_int_equal(segment_open(&place, &taker), HOOP_E_UNAVAILABLE);
     }
@@ -113,8 +113,8 @@ places_without_a_segment_are_out_of_reach(void **state)
 static void
 open_false_memory(size_t n_bytes, int seals)
 {
-    const struct memory_handle zeros = {.pid = (uint32_t)getpid()};
-    struct memory_handle place = zeros;
+    const struct shared_memory_handle zeros = {.pid = (uint32_t)getpid()};
+    struct shared_memory_handle place = zeros;
     struct segment *taker = NULL;
     const int fd = memfd_create("hoop-00000000000000000000000000000000",
                                 MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -150,7 +150,7 @@ static void
 process_that_may_not_be_looked_into_is_out_of_reach(void **state)
 {
     struct segment *maker;
-    struct memory_handle place;
+    struct shared_memory_handle place;
     int status = -1;
 
     (void)state;
@@ -174,7 +174,7 @@ static void
 forked_child_does_not_have_it(void **state)
 {
     struct segment *maker;
-    struct memory_handle place;
+    struct shared_memory_handle place;
     unsigned char residency;
     int status = -1;
 

@@ -17,11 +17,11 @@ static void
 halls_of_a_process_have_a_budget(void **state)
 {
     static struct shm_region *shm_regions[N_REGIONS_MAX];
-    struct memory_handle place;
+    struct shared_memory_handle place;
     size_t n_regions = 0;
 
     (void)state;
-    while (shm_region_create(2, shm_region_slot_bytes(2), &place,
+    while (shm_region_create(2, shm_region_default_slot_bytes(2), &place,
                              &shm_regions[n_regions]) == HOOP_OK)
         n_regions++;
     assert_in_range(n_regions, N_REGIONS_MAX / 2, N_REGIONS_MAX - 1);
@@ -32,7 +32,7 @@ halls_of_a_process_have_a_budget(void **state)
                      HOOP_OK);
     assert_int_equal(shm_region_open(&place, 1, 2, &shm_regions[n_regions + 1]),
                      HOOP_OK);
-    while (shm_region_charge(shm_regions[n_regions], REGION_RANKS_SLOT))
+    while (shm_region_charge_budget(shm_regions[n_regions], REGION_RANKS_SLOT))
         ;
     region_ranks_fill_ring(&shm_regions[n_regions], 2);
     region_rank_post(shm_regions[n_regions], REGION_RANKS_GROWING + 1, "a", 1);
@@ -63,7 +63,7 @@ bytes_there(const struct shm_region *shm_region)
 static void
 pair_enter(struct shm_region *shm_regions[2])
 {
-    struct memory_handle place;
+    struct shared_memory_handle place;
 
     assert_int_equal(shm_region_create(2, LIMIT_SHM_REGION_SLOT_MAX, &place,
                                        &shm_regions[0]),
@@ -95,19 +95,19 @@ memory_comes_with_use(void **state)
     assert_in_range(n_lines, 2 * SHM_REGION_ALL_LINES * SHM_REGION_LINES,
                     64 << 10);
     while (op < 100)
-        region_ranks_pass(shm_regions, 2, sequence_of(++op, 0, 0),
+        region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
                           SHM_REGION_INLINE_BYTES);
     assert_int_equal(bytes_there(shm_regions[0]), n_lines);
     while (op < 200)
-        region_ranks_pass(shm_regions, 2, sequence_of(++op, 0, 0),
+        region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
                           SHM_REGION_SMALL);
     assert_int_equal(bytes_there(shm_regions[0]), n_lines + SHM_REGION_SMALLS);
-    region_ranks_pass(shm_regions, 2, sequence_of(++op, 0, 0),
+    region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
                       SHM_REGION_SMALL + 1);
     assert_int_equal(bytes_there(shm_regions[0]),
                      n_lines + SHM_REGION_SMALLS + n_slot / 4);
     while (op < 1000)
-        region_ranks_pass(shm_regions, 2, sequence_of(++op, 0, 0),
+        region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
                           SHM_REGION_SMALL + 1);
     assert_int_equal(bytes_there(shm_regions[0]),
                      n_lines + SHM_REGION_SMALLS + SHM_REGION_SLOTS * n_slot);
@@ -133,11 +133,11 @@ hundredth_call_takes_no_page_faults(void **state)
     (void)state;
     pair_enter(shm_regions);
     while (op < 100)
-        region_ranks_pass(shm_regions, 2, sequence_of(++op, 0, 0),
+        region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
                           LIMIT_SHM_REGION_SLOT_MAX);
     const long n_before = faults_so_far();
     while (op < 200)
-        region_ranks_pass(shm_regions, 2, sequence_of(++op, 0, 0),
+        region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
                           LIMIT_SHM_REGION_SLOT_MAX);
     assert_in_range(faults_so_far() - n_before, 0, 20);
     region_ranks_close(shm_regions, 2);

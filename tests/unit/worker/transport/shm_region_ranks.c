@@ -11,7 +11,7 @@
 void
 region_ranks_open(struct shm_region **shm_regions, uint32_t n_ranks)
 {
-    struct memory_handle place;
+    struct shared_memory_handle place;
 
     assert_int_equal(
         shm_region_create(n_ranks, REGION_RANKS_SLOT, &place, &shm_regions[0]),
@@ -19,7 +19,7 @@ region_ranks_open(struct shm_region **shm_regions, uint32_t n_ranks)
     for (uint32_t i = 1; i < n_ranks; i++)
         assert_int_equal(shm_region_open(&place, i, n_ranks, &shm_regions[i]),
                          HOOP_OK);
-    shm_region_unlink(shm_regions[0]);
+    shm_region_close_fd(shm_regions[0]);
 }
 
 void
@@ -53,12 +53,13 @@ region_ranks_pass(struct shm_region **shm_regions,
     static const uint8_t bytes[LIMIT_SHM_REGION_SLOT_MAX];
     uint32_t late;
 
-    assert_true(shm_region_is_free(shm_regions[0], sequence, n_bytes, &late));
+    assert_true(
+        shm_region_can_publish(shm_regions[0], sequence, n_bytes, &late));
     region_rank_post(shm_regions[0], sequence, bytes, n_bytes);
     for (uint32_t i = 1; i < n_ranks; i++) {
         assert_true(shm_region_poll(shm_regions[i], 0, sequence));
-        assert_non_null(shm_region_bytes(shm_regions[i], 0, 0, n_bytes));
-        shm_region_finish(shm_regions[i], sequence);
+        assert_non_null(shm_region_payload(shm_regions[i], 0, 0, n_bytes));
+        shm_region_mark_finished(shm_regions[i], sequence);
     }
 }
 
@@ -66,6 +67,6 @@ void
 region_ranks_fill_ring(struct shm_region **shm_regions, uint32_t n_ranks)
 {
     for (uint64_t i = 1; i <= REGION_RANKS_GROWING; i++)
-        region_ranks_pass(shm_regions, n_ranks, sequence_of(i, 0, 0),
+        region_ranks_pass(shm_regions, n_ranks, sequence_make(i, 0, 0),
                           REGION_RANKS_SLOT);
 }

@@ -37,23 +37,25 @@ what_one_posts_all_find(void **state)
 
     (void)state;
     region_ranks_open(shm_regions, 3);
-    assert_int_equal(shm_region_n_slot(shm_regions[1]), REGION_RANKS_SLOT);
+    assert_int_equal(shm_region_bytes_per_slot(shm_regions[1]),
+                     REGION_RANKS_SLOT);
     for (uint64_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         bytes[0]++;
-        assert_true(shm_region_is_free(shm_regions[1], i + 1, sizes[i], &late));
+        assert_true(
+            shm_region_can_publish(shm_regions[1], i + 1, sizes[i], &late));
         region_rank_post(shm_regions[1], i + 1, bytes, sizes[i]);
         for (uint32_t rank = 0; rank < 3; rank++) {
             assert_false(shm_region_poll(shm_regions[rank], 0, i + 1));
             assert_true(shm_region_poll(shm_regions[rank], 1, i + 1));
             const struct shm_region_header *header =
-                shm_region_header_of(shm_regions[rank], 1);
+                shm_region_full_header(shm_regions[rank], 1);
             assert_int_equal(header->signature, 3 * (i + 1));
             assert_int_equal(header->count, sizes[i]);
             assert_int_equal(header->root, 7);
             const uint8_t *at =
-                shm_region_bytes(shm_regions[rank], 1, 0, sizes[i]);
+                shm_region_payload(shm_regions[rank], 1, 0, sizes[i]);
             assert_memory_equal(at, bytes, sizes[i]);
-            shm_region_finish(shm_regions[rank], i + 1);
+            shm_region_mark_finished(shm_regions[rank], i + 1);
         }
     }
     region_ranks_close(shm_regions, 3);
@@ -64,7 +66,7 @@ slot_is_free_when_all_others_are_through(void **state)
 {
     static const uint8_t bytes[REGION_RANKS_SLOT];
     const uint64_t first = REGION_RANKS_GROWING;
-    const uint64_t fifth = sequence_of(first + 5, 0, 0);
+    const uint64_t fifth = sequence_make(first + 5, 0, 0);
     struct shm_region *shm_regions[3];
     uint32_t late = 9;
 
@@ -72,27 +74,27 @@ slot_is_free_when_all_others_are_through(void **state)
     region_ranks_open(shm_regions, 3);
     region_ranks_fill_ring(shm_regions, 3);
     for (uint64_t i = 1; i <= 4; i++)
-        region_rank_post(shm_regions[0], sequence_of(first + i, 0, 0), bytes,
+        region_rank_post(shm_regions[0], sequence_make(first + i, 0, 0), bytes,
                          REGION_RANKS_SLOT);
-    assert_false(
-        shm_region_is_free(shm_regions[0], fifth, REGION_RANKS_SLOT, &late));
+    assert_false(shm_region_can_publish(shm_regions[0], fifth,
+                                        REGION_RANKS_SLOT, &late));
     assert_int_equal(late, 1);
     assert_true(
-        shm_region_is_free(shm_regions[0], fifth, SHM_REGION_SMALL, &late));
-    shm_region_finish(shm_regions[1], sequence_of(first + 1, 0, 0));
-    assert_false(
-        shm_region_is_free(shm_regions[0], fifth, REGION_RANKS_SLOT, &late));
+        shm_region_can_publish(shm_regions[0], fifth, SHM_REGION_SMALL, &late));
+    shm_region_mark_finished(shm_regions[1], sequence_make(first + 1, 0, 0));
+    assert_false(shm_region_can_publish(shm_regions[0], fifth,
+                                        REGION_RANKS_SLOT, &late));
     assert_int_equal(late, 2);
     /* Who posts in round 2 has finished round 1; not so round 2. */
-    region_rank_post(shm_regions[2], sequence_of(first + 2, 0, 0), "c", 1);
+    region_rank_post(shm_regions[2], sequence_make(first + 2, 0, 0), "c", 1);
     assert_true(
-        shm_region_poll(shm_regions[0], 2, sequence_of(first + 2, 0, 0)));
-    assert_true(
-        shm_region_is_free(shm_regions[0], fifth, REGION_RANKS_SLOT, &late));
+        shm_region_poll(shm_regions[0], 2, sequence_make(first + 2, 0, 0)));
+    assert_true(shm_region_can_publish(shm_regions[0], fifth, REGION_RANKS_SLOT,
+                                       &late));
     region_rank_post(shm_regions[0], fifth, bytes, REGION_RANKS_SLOT);
-    assert_false(shm_region_is_free(shm_regions[0],
-                                    sequence_of(first + 6, 0, 0),
-                                    REGION_RANKS_SLOT, &late));
+    assert_false(shm_region_can_publish(shm_regions[0],
+                                        sequence_make(first + 6, 0, 0),
+                                        REGION_RANKS_SLOT, &late));
     region_ranks_close(shm_regions, 3);
 }
 
@@ -106,21 +108,22 @@ who_only_posts_may_be_far_ahead(void **state)
 
     (void)state;
     region_ranks_open(shm_regions, 2);
-    while (shm_region_is_free(shm_regions[0], sequence_of(n_ahead + 1, 0, 0),
-                              SHM_REGION_SMALL, &late)) {
+    while (shm_region_can_publish(shm_regions[0],
+                                  sequence_make(n_ahead + 1, 0, 0),
+                                  SHM_REGION_SMALL, &late)) {
         char bytes[SHM_REGION_SMALL] = {(char)n_ahead++};
-        region_rank_post(shm_regions[0], sequence_of(n_ahead, 0, 0), bytes,
+        region_rank_post(shm_regions[0], sequence_make(n_ahead, 0, 0), bytes,
                          sizeof(bytes));
     }
     assert_int_equal(n_ahead, SHM_REGION_FIRST_LINES);
     for (uint64_t i = 1; i <= n_ahead; i++) {
-        assert_true(shm_region_poll(shm_regions[1], 0, sequence_of(i, 0, 0)));
+        assert_true(shm_region_poll(shm_regions[1], 0, sequence_make(i, 0, 0)));
         assert_int_equal(
-            *shm_region_bytes(shm_regions[1], 0, 0, SHM_REGION_SMALL), i - 1);
-        shm_region_finish(shm_regions[1], sequence_of(i, 0, 0));
+            *shm_region_payload(shm_regions[1], 0, 0, SHM_REGION_SMALL), i - 1);
+        shm_region_mark_finished(shm_regions[1], sequence_make(i, 0, 0));
     }
-    assert_true(shm_region_is_free(shm_regions[0],
-                                   sequence_of(2 * n_ahead, 0, 0), 1, &late));
+    assert_true(shm_region_can_publish(
+        shm_regions[0], sequence_make(2 * n_ahead, 0, 0), 1, &late));
     region_ranks_close(shm_regions, 2);
 }
 
@@ -149,15 +152,15 @@ what_is_withdrawn_is_not_found(void **state)
 
     (void)state;
     region_ranks_open(shm_regions, 2);
-    region_rank_post(shm_regions[1], sequence_of(5, 0, 0), "a", 1);
-    region_rank_post(shm_regions[1], sequence_of(6, 0, 0), "b", 1);
+    region_rank_post(shm_regions[1], sequence_make(5, 0, 0), "a", 1);
+    region_rank_post(shm_regions[1], sequence_make(6, 0, 0), "b", 1);
     shm_region_retract(shm_regions[1], 6);
-    assert_false(shm_region_poll(shm_regions[0], 1, sequence_of(6, 0, 0)));
-    assert_true(shm_region_poll(shm_regions[0], 1, sequence_of(5, 0, 0)));
-    assert_false(shm_region_poll_previous(shm_regions[0], 1, &header));
-    shm_region_finish(shm_regions[0], sequence_end(6));
-    assert_true(shm_region_is_free(shm_regions[1], sequence_of(7, 0, 0),
-                                   REGION_RANKS_SLOT, &late));
+    assert_false(shm_region_poll(shm_regions[0], 1, sequence_make(6, 0, 0)));
+    assert_true(shm_region_poll(shm_regions[0], 1, sequence_make(5, 0, 0)));
+    assert_false(shm_region_take_unseen_post(shm_regions[0], 1, &header));
+    shm_region_mark_finished(shm_regions[0], sequence_end(6));
+    assert_true(shm_region_can_publish(shm_regions[1], sequence_make(7, 0, 0),
+                                       REGION_RANKS_SLOT, &late));
     region_ranks_close(shm_regions, 2);
 }
 
@@ -175,10 +178,10 @@ rounds_may_be_more_than_a_stamp_counts(void **state)
     region_ranks_open(shm_regions, 2);
     region_ranks_fill_ring(shm_regions, 2);
     for (uint32_t round = last - 1; round < last + 3; round++) {
-        const uint64_t sequence = sequence_of(op, 0, round);
+        const uint64_t sequence = sequence_make(op, 0, round);
 
-        assert_true(shm_region_is_free(shm_regions[0], sequence,
-                                       REGION_RANKS_SLOT, &late));
+        assert_true(shm_region_can_publish(shm_regions[0], sequence,
+                                           REGION_RANKS_SLOT, &late));
         region_rank_post(shm_regions[0], sequence, bytes, REGION_RANKS_SLOT);
         region_rank_post(shm_regions[1], sequence, "b", 1);
         assert_true(shm_region_poll(shm_regions[1], 0, sequence));
@@ -186,21 +189,21 @@ rounds_may_be_more_than_a_stamp_counts(void **state)
         assert_false(
             shm_region_poll(shm_regions[1], 0, sequence_next(sequence)));
         /* Rank 1 has not read it, but all before it. */
-        shm_region_finish(shm_regions[0], sequence);
+        shm_region_mark_finished(shm_regions[0], sequence);
     }
     for (uint32_t round = last + 3; round < last + 6; round++)
-        region_rank_post(shm_regions[0], sequence_of(op, 0, round), bytes,
+        region_rank_post(shm_regions[0], sequence_make(op, 0, round), bytes,
                          REGION_RANKS_SLOT);
-    assert_false(shm_region_is_free(shm_regions[0],
-                                    sequence_of(op, 0, last + 6),
-                                    REGION_RANKS_SLOT, &late));
+    assert_false(shm_region_can_publish(shm_regions[0],
+                                        sequence_make(op, 0, last + 6),
+                                        REGION_RANKS_SLOT, &late));
     shm_region_retract(shm_regions[0], op);
     for (uint32_t round = last + 2; round < last + 6; round++)
         assert_false(
-            shm_region_poll(shm_regions[1], 0, sequence_of(op, 0, round)));
-    shm_region_finish(shm_regions[1], sequence_end(op));
-    assert_true(shm_region_is_free(shm_regions[0], sequence_of(op + 1, 0, 0),
-                                   REGION_RANKS_SLOT, &late));
+            shm_region_poll(shm_regions[1], 0, sequence_make(op, 0, round)));
+    shm_region_mark_finished(shm_regions[1], sequence_end(op));
+    assert_true(shm_region_can_publish(
+        shm_regions[0], sequence_make(op + 1, 0, 0), REGION_RANKS_SLOT, &late));
     region_ranks_close(shm_regions, 2);
 }
 
@@ -216,7 +219,7 @@ what_is_read_stays_while_others_are_asked_for(void **state)
     assert_true(shm_region_poll(shm_regions[0], 1, 5));
     assert_true(shm_region_has_posted(shm_regions[0], 1, 6));
     assert_false(shm_region_has_posted(shm_regions[0], 1, 7));
-    assert_int_equal(*shm_region_bytes(shm_regions[0], 1, 0, 1), 'a');
+    assert_int_equal(*shm_region_payload(shm_regions[0], 1, 0, 1), 'a');
     region_ranks_close(shm_regions, 2);
 }
 
@@ -231,10 +234,10 @@ what_was_not_fetched_is_found_later(void **state)
     region_rank_post(shm_regions[1], 5, "a", 1);
     region_rank_post(shm_regions[1], 6, "b", 1);
     assert_true(shm_region_poll(shm_regions[0], 1, 6));
-    assert_true(shm_region_poll_previous(shm_regions[0], 1, &header));
+    assert_true(shm_region_take_unseen_post(shm_regions[0], 1, &header));
     assert_int_equal(header.sequence, 5);
     assert_int_equal(header.signature, 15);
-    assert_false(shm_region_poll_previous(shm_regions[0], 1, &header));
+    assert_false(shm_region_take_unseen_post(shm_regions[0], 1, &header));
     region_ranks_close(shm_regions, 2);
 }
 
@@ -248,14 +251,14 @@ more_than_was_posted_is_not_there(void **state)
     region_rank_post(shm_regions[0], 1, "in the line", 11);
     assert_true(shm_region_poll(shm_regions[1], 0, 1));
     assert_non_null(
-        shm_region_bytes(shm_regions[1], 0, 0, SHM_REGION_INLINE_BYTES));
+        shm_region_payload(shm_regions[1], 0, 0, SHM_REGION_INLINE_BYTES));
     assert_non_null(
-        shm_region_bytes(shm_regions[1], 0, SHM_REGION_INLINE_BYTES, 0));
+        shm_region_payload(shm_regions[1], 0, SHM_REGION_INLINE_BYTES, 0));
     assert_null(
-        shm_region_bytes(shm_regions[1], 0, 1, SHM_REGION_INLINE_BYTES));
+        shm_region_payload(shm_regions[1], 0, 1, SHM_REGION_INLINE_BYTES));
     assert_null(
-        shm_region_bytes(shm_regions[1], 0, SHM_REGION_INLINE_BYTES + 1, 0));
-    assert_null(shm_region_bytes(shm_regions[1], 0, SIZE_MAX, 2));
+        shm_region_payload(shm_regions[1], 0, SHM_REGION_INLINE_BYTES + 1, 0));
+    assert_null(shm_region_payload(shm_regions[1], 0, SIZE_MAX, 2));
     region_ranks_close(shm_regions, 2);
 }
 
@@ -266,16 +269,16 @@ who_sleeps_is_woken_once(void **state)
 
     (void)state;
     region_ranks_open(shm_regions, 3);
-    assert_int_equal(shm_region_sleepers(shm_regions[0]), 0);
-    shm_region_arm(shm_regions[0]);
-    shm_region_arm(shm_regions[2]);
-    assert_int_equal(shm_region_sleepers(shm_regions[0]), 4);
-    assert_int_equal(shm_region_sleepers(shm_regions[0]), 0);
-    assert_int_equal(shm_region_sleepers(shm_regions[1]), 1);
-    shm_region_disarm(shm_regions[0]);
-    shm_region_arm(shm_regions[2]);
-    shm_region_disarm(shm_regions[2]);
-    assert_int_equal(shm_region_sleepers(shm_regions[0]), 0);
+    assert_int_equal(shm_region_take_sleepers(shm_regions[0]), 0);
+    shm_region_set_sleeping(shm_regions[0]);
+    shm_region_set_sleeping(shm_regions[2]);
+    assert_int_equal(shm_region_take_sleepers(shm_regions[0]), 4);
+    assert_int_equal(shm_region_take_sleepers(shm_regions[0]), 0);
+    assert_int_equal(shm_region_take_sleepers(shm_regions[1]), 1);
+    shm_region_clear_sleeping(shm_regions[0]);
+    shm_region_set_sleeping(shm_regions[2]);
+    shm_region_clear_sleeping(shm_regions[2]);
+    assert_int_equal(shm_region_take_sleepers(shm_regions[0]), 0);
     region_ranks_close(shm_regions, 3);
 }
 
@@ -284,7 +287,7 @@ static void
 open_false_region(size_t n_bytes)
 {
     const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-    struct memory_handle place = {.pid = (uint32_t)getpid()};
+    struct shared_memory_handle place = {.pid = (uint32_t)getpid()};
     struct shm_region *shm_region = NULL;
     const int fd = memfd_create("hoop-00000000000000000000000000000000",
                                 MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -302,7 +305,7 @@ open_false_region(size_t n_bytes)
 static void
 memory_that_is_no_hall_is_refused(void **state)
 {
-    struct memory_handle place;
+    struct shared_memory_handle place;
     struct shm_region *maker;
     struct shm_region *taker = NULL;
 
@@ -326,17 +329,19 @@ static void
 slots_are_smaller_where_many_share(void **state)
 {
     (void)state;
-    assert_int_equal(shm_region_slot_bytes(2), LIMIT_SHM_REGION_SLOT_MAX);
-    assert_int_equal(shm_region_slot_bytes(SHM_REGION_RANKS),
+    assert_int_equal(shm_region_default_slot_bytes(2),
+                     LIMIT_SHM_REGION_SLOT_MAX);
+    assert_int_equal(shm_region_default_slot_bytes(SHM_REGION_RANKS),
                      LIMIT_SHM_REGION_SLOT_MIN);
     for (uint32_t n = 2; n <= SHM_REGION_RANKS; n++)
-        assert_true(4 * n * shm_region_slot_bytes(n) <= LIMIT_SHM_REGION);
+        assert_true(4 * n * shm_region_default_slot_bytes(n) <=
+                    LIMIT_SHM_REGION);
 }
 
 static void
 forked_child_does_not_have_it(void **state)
 {
-    struct memory_handle place;
+    struct shared_memory_handle place;
     struct shm_region *shm_region;
     uint32_t late;
     int status = -1;
@@ -344,7 +349,8 @@ forked_child_does_not_have_it(void **state)
     (void)state;
     assert_int_equal(
         shm_region_create(2, REGION_RANKS_SLOT, &place, &shm_region), HOOP_OK);
-    assert_true(shm_region_is_free(shm_region, 1, REGION_RANKS_SLOT, &late));
+    assert_true(
+        shm_region_can_publish(shm_region, 1, REGION_RANKS_SLOT, &late));
     uint8_t *slot = shm_region_reserve(shm_region, 1, REGION_RANKS_SLOT);
     const pid_t pid = fork();
     if (pid == 0) {
@@ -370,18 +376,18 @@ add_up(struct shm_region *shm_region, uint32_t other, uint64_t own)
 
         for (unsigned i = 0; i < 8; i++)
             values[i] = own * sequence + i;
-        while (!shm_region_is_free(shm_region, sequence, n_bytes, &late))
+        while (!shm_region_can_publish(shm_region, sequence, n_bytes, &late))
             sched_yield();
         region_rank_post(shm_region, sequence, values, n_bytes);
         while (!shm_region_poll(shm_region, other, sequence))
             sched_yield();
-        memcpy(values, shm_region_bytes(shm_region, other, 0, n_bytes),
+        memcpy(values, shm_region_payload(shm_region, other, 0, n_bytes),
                n_bytes);
         for (unsigned i = 0; i < n_bytes / sizeof(values[0]); i++) {
             if (values[i] != (3 - own) * sequence + i)
                 return 1;
         }
-        shm_region_finish(shm_region, sequence);
+        shm_region_mark_finished(shm_region, sequence);
     }
     return 0;
 }
@@ -389,7 +395,7 @@ add_up(struct shm_region *shm_region, uint32_t other, uint64_t own)
 static void
 two_processes_read_what_was_meant(void **state)
 {
-    struct memory_handle place;
+    struct shared_memory_handle place;
     struct shm_region *shm_region;
     int status = -1;
 

@@ -99,7 +99,7 @@ ring_that_is_full_is_written_on_when_it_is_read(void **state)
     for (unsigned n_turns = 0; n_turns < 1000 && out.handed < LARGE;
          n_turns++) {
         ring_peek(&ringside.peer->in, &n_bytes);
-        ring_take(&ringside.peer->in, n_bytes);
+        ring_consume(&ringside.peer->in, n_bytes);
         ring_release(&ringside.peer->in);
         n_total += n_bytes;
         transport_progress(ringside.here.transport, 0);
@@ -122,7 +122,7 @@ reader_is_rung_only_when_it_sleeps(void **state)
     station_settle(&ringside.here);
     assert_int_equal(bells_heard(), 0);
     ring_peek(&ringside.peer->in, &n_bytes);
-    assert_true(ring_reader_may_sleep(&ringside.peer->in));
+    assert_true(ring_reader_prepare_sleep(&ringside.peer->in));
     second.key.step++;
     transport_send(ringside.here.transport, &second);
     station_settle(&ringside.here);
@@ -203,7 +203,7 @@ peer_that_dies_amid_a_frame_is_lost(void **state)
     transport_receive(ringside.here.transport, &in);
     frame_bytes(&frame, ringside.bytes, stream);
     ringside_feed(stream, LIMIT_FRAME_HEADER + RING_STEP);
-    ring_end(&ringside.peer->out);
+    ring_mark_end(&ringside.peer->out);
     close(ringside.fd);
     ringside.fd = -1;
     station_settle(&ringside.here);
@@ -220,12 +220,12 @@ peer_that_leaves_is_no_loss(void **state)
     (void)state;
     ringside_feed_frame(&goodbye, NULL);
     assert_int_equal(ringside.here.n_left, 1);
-    ring_end(&ringside.peer->out);
+    ring_mark_end(&ringside.peer->out);
     station_settle(&ringside.here);
-    transport_leave(ringside.here.transport);
+    transport_start_shutdown(ringside.here.transport);
     station_settle(&ringside.here);
-    assert_true(transport_has_left(ringside.here.transport));
-    assert_true(transport_is_gone(ringside.here.transport, 1));
+    assert_true(transport_is_shut_down(ringside.here.transport));
+    assert_true(transport_is_disconnected(ringside.here.transport, 1));
     assert_true(ring_has_ended(&ringside.peer->in));
     assert_int_equal(ringside.here.n_lost, 0);
 }

@@ -82,7 +82,7 @@ on_matched(void *owner,
 }
 
 static void
-on_retracted(void *owner, struct recv_request *flow)
+on_send_withdrawn(void *owner, struct recv_request *flow)
 {
     struct station *station = owner;
 
@@ -237,7 +237,7 @@ on_left(void *owner, uint32_t peer)
 }
 
 static void
-on_needed(void *owner, uint32_t peer)
+on_connection_needed(void *owner, uint32_t peer)
 {
     struct station *station = owner;
 
@@ -249,7 +249,7 @@ static const struct transport_events events = {
     .on_bytes_sent = on_bytes_sent,
     .on_arrived = on_arrived,
     .on_matched = on_matched,
-    .on_retracted = on_retracted,
+    .on_send_withdrawn = on_send_withdrawn,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
     .on_receive_mismatch = on_receive_mismatch,
@@ -263,7 +263,7 @@ static const struct transport_events events = {
     .on_left = on_left,
     .on_closed = on_closed,
     .on_heartbeat = on_heartbeat,
-    .on_needed = on_needed,
+    .on_connection_needed = on_connection_needed,
 };
 
 void
@@ -301,7 +301,7 @@ station_attach(struct station *station, uint32_t rank)
     int fds[2];
 
     pair_open(fds);
-    transport_connected(station->transport, rank, fds[0]);
+    transport_add_connection(station->transport, rank, fds[0]);
     station->raw[rank] = fds[1];
 }
 
@@ -313,8 +313,10 @@ station_join(struct station *one, struct station *other)
 
     pair_open(fds);
     segments_open(ends);
-    transport_shared(one->transport, other->roster->rank, fds[0], ends[0]);
-    transport_shared(other->transport, one->roster->rank, fds[1], ends[1]);
+    transport_add_shm_connection(one->transport, other->roster->rank, fds[0],
+                                 ends[0]);
+    transport_add_shm_connection(other->transport, one->roster->rank, fds[1],
+                                 ends[1]);
 }
 
 void

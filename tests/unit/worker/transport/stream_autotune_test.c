@@ -22,7 +22,8 @@ phase_run(struct stream_autotune *stream_autotune, uint64_t rate)
                          !stream_autotune->is_settled;
          i++) {
         now_ns += 1000000 / rate * 1000;
-        n_streams = stream_autotune_moved(stream_autotune, 1000000, clock_read);
+        n_streams =
+            stream_autotune_record_bytes(stream_autotune, 1000000, clock_read);
     }
     return n_streams;
 }
@@ -89,7 +90,8 @@ pauses_do_not_count(void **state)
     for (unsigned i = 0; i < 60; i++) {
         now_ns += i % 10 == 5 ? 1000000000u : 10000000u;
         assert_int_equal(
-            stream_autotune_moved(&stream_autotune, 1000000, clock_read), 1);
+            stream_autotune_record_bytes(&stream_autotune, 1000000, clock_read),
+            1);
     }
     assert_true(stream_autotune.best > 90e6);
     assert_int_equal(phase_run(&stream_autotune, 100), 2);
@@ -108,7 +110,8 @@ it_asks_once(void **state)
     for (unsigned i = 0; i < 200; i++) {
         now_ns += 1000000;
         assert_int_equal(
-            stream_autotune_moved(&stream_autotune, 1000000, clock_read), 1);
+            stream_autotune_record_bytes(&stream_autotune, 1000000, clock_read),
+            1);
     }
 }
 

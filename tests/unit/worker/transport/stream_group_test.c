@@ -56,7 +56,7 @@ rig_open(void **state)
         stream_add(i);
     rig.out->n_streams = STREAMS;
     pattern_fill(rig.sent, LARGE, 3);
-    stream_group_receive_first(rig.in, NULL, 0);
+    stream_group_start_receiving(rig.in, NULL, 0);
     return 0;
 }
 
@@ -164,9 +164,9 @@ little_goes_behind_its_mark(void **state)
     assert_int_equal(stream_group_next_read(rig.in), 0);
     /* Read in parts: what has been read ahead is no descriptor's. */
     assert_int_equal(receive_some(100), 100);
-    assert_true(stream_group_is_ready(rig.in));
+    assert_true(stream_group_is_readable(rig.in));
     assert_int_equal(receive_some(LITTLE), LITTLE - 100);
-    assert_false(stream_group_is_ready(rig.in));
+    assert_false(stream_group_is_readable(rig.in));
 }
 
 static void
@@ -255,7 +255,7 @@ what_is_no_mark_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-        stream_group_receive_first(rig.in, marks[i], STREAM_GROUP_MARK);
+        stream_group_start_receiving(rig.in, marks[i], STREAM_GROUP_MARK);
         for (unsigned k = 0; k < 2; k++) {
             assert_int_equal(receive_some(10), -1);
             assert_int_equal(errno, EBADMSG);
@@ -267,7 +267,7 @@ static void
 ends_are_told_apart(void **state)
 {
     (void)state;
-    assert_int_equal(stream_group_broken(rig.in), 0);
+    assert_int_equal(stream_group_find_broken(rig.in), 0);
     assert_true(send_some(200000) > 0);
     shutdown(rig.first[0], SHUT_WR);
     while (receive_some(200000) > 0)
@@ -278,9 +278,9 @@ ends_are_told_apart(void **state)
     rig.first[1] = -1;
     rig.in->fds[0] = -1;
     /* Its first may have been shut by both: that is no break. */
-    assert_int_equal(stream_group_broken(rig.out), 0);
+    assert_int_equal(stream_group_find_broken(rig.out), 0);
     shutdown(rig.in->fds[2], SHUT_RDWR);
-    assert_int_equal(stream_group_broken(rig.out), 1u << 2);
+    assert_int_equal(stream_group_find_broken(rig.out), 1u << 2);
 }
 
 static void
@@ -289,7 +289,7 @@ dropped_connection_is_not_waited_for(void **state)
     static const uint8_t mark[STREAM_GROUP_MARK] = {2, 0, 0, 0, 1};
 
     (void)state;
-    stream_group_receive_first(rig.in, mark, sizeof(mark));
+    stream_group_start_receiving(rig.in, mark, sizeof(mark));
     stream_group_remove(rig.in, 2);
     assert_false(stream_group_is_complete(rig.in, 2));
     assert_false(stream_group_add(rig.in, 2, 0));
@@ -303,7 +303,7 @@ end_of_one_beside_the_first_is_a_loss(void **state)
     static const uint8_t mark[STREAM_GROUP_MARK] = {2, 0, 0, 0, 1};
 
     (void)state;
-    stream_group_receive_first(rig.in, mark, sizeof(mark));
+    stream_group_start_receiving(rig.in, mark, sizeof(mark));
     shutdown(rig.out->fds[2], SHUT_WR);
     assert_int_equal(receive_some(10), -1);
     assert_int_equal(errno, ECONNRESET);

@@ -47,8 +47,8 @@ static void
 stream_join(unsigned stream)
 {
     pair_open(others);
-    transport_stream(here.transport, 1, stream, others[0]);
-    transport_stream(there.transport, 0, stream, others[1]);
+    transport_attach_stream(here.transport, 1, stream, others[0]);
+    transport_attach_stream(there.transport, 0, stream, others[1]);
 }
 
 static void
@@ -141,7 +141,7 @@ streams_may_come_before_the_first_connection(void **state)
     (void)state;
     for (unsigned i = 1; i <= STREAMS; i++) {
         pair_open(fds);
-        transport_stream(here.transport, 2, i, fds[0]);
+        transport_attach_stream(here.transport, 2, i, fds[0]);
         close(fds[1]);
     }
     assert_int_equal(here.n_lost, 0);
@@ -156,12 +156,12 @@ goodbyes_end_a_bundle_without_a_loss(void **state)
     (void)state;
     streams_join();
     exchange(20);
-    transport_leave(here.transport);
+    transport_start_shutdown(here.transport);
     stations_settle(&here, &there);
-    transport_leave(there.transport);
+    transport_start_shutdown(there.transport);
     stations_settle(&here, &there);
-    assert_true(transport_has_left(here.transport));
-    assert_true(transport_has_left(there.transport));
+    assert_true(transport_is_shut_down(here.transport));
+    assert_true(transport_is_shut_down(there.transport));
     assert_int_equal(here.n_lost + there.n_lost, 0);
     assert_null(stream_group_at(&here, 1));
 }
@@ -196,7 +196,7 @@ broken_stream_that_is_not_used_yet_is_let_go(void **state)
         if (has_first)
             station_attach(&station, 0);
         pair_open(fds);
-        transport_stream(station.transport, 0, 1, fds[0]);
+        transport_attach_stream(station.transport, 0, 1, fds[0]);
         station_settle(&station);
         assert_false(is_woken(&station));
         close(fds[1]);
@@ -225,7 +225,7 @@ stream_group_open(struct station *station, int *out_fd)
     station_open(station, 1, CODEC_NONE);
     station_attach(station, 0);
     pair_open(fds);
-    transport_stream(station->transport, 0, 1, fds[0]);
+    transport_attach_stream(station->transport, 0, 1, fds[0]);
     station_feed(station, 0, &spread, NULL);
     *out_fd = fds[1];
 }
@@ -264,7 +264,7 @@ goodbye_behind_the_end_of_the_first_is_heard(void **state)
 
     (void)state;
     stream_group_open(&station, &fd);
-    transport_leave(station.transport);
+    transport_start_shutdown(station.transport);
     station_feed_bytes(&station, 0,
                        (struct codec_span){goodbye_mark, sizeof(goodbye_mark)},
                        sizeof(goodbye_mark));
@@ -276,7 +276,7 @@ goodbye_behind_the_end_of_the_first_is_heard(void **state)
     station_settle(&station);
     assert_int_equal(station.n_lost, 0);
     assert_int_equal(station.n_left, 1);
-    assert_true(transport_has_left(station.transport));
+    assert_true(transport_is_shut_down(station.transport));
     station_close(&station);
     close(fd);
 }
@@ -340,8 +340,8 @@ nothing_is_spread_over_shared_memory(void **state)
     setenv("HOOP_TRANSPORT", "tcp", 1);
     assert_int_equal(n_wanted(&one, 1), 0);
     pair_open(others);
-    transport_stream(one.transport, 1, 1, others[0]);
-    transport_stream(other.transport, 0, 1, others[1]);
+    transport_attach_stream(one.transport, 1, 1, others[0]);
+    transport_attach_stream(other.transport, 0, 1, others[1]);
     stations_settle(&one, &other);
     assert_int_equal(one.n_lost + other.n_lost, 0);
     assert_null(stream_group_at(&one, 1));

@@ -36,7 +36,7 @@ peer_that_is_doomed_is_lost_with_the_next_turn(void **state)
 
     (void)state;
     transport_send(desk.station.transport, &flow);
-    peer_fail_later(&desk.station.transport->peers[1], "no memory");
+    peer_defer_failure(&desk.station.transport->peers[1], "no memory");
     assert_int_equal(desk.station.n_lost, 0);
     transport_progress(desk.station.transport, 0);
     assert_int_equal(desk.station.n_lost, 1);

@@ -200,8 +200,9 @@ what_goes_whole_depends_on_the_share_of_the_window(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++)
-        assert_int_equal(window_whole(window_share(cases[i].n_ranks)),
-                         cases[i].whole);
+        assert_int_equal(
+            window_whole_message_max(window_per_rank(cases[i].n_ranks)),
+            cases[i].whole);
 }
 
 #define FLOWS_TEST(name)                                                       \

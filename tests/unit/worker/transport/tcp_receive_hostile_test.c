@@ -41,7 +41,7 @@ grown_since(size_t before)
 static void
 bytes_beyond_the_window_lose_the_peer(void **state)
 {
-    const uint64_t window = window_share(STATION_RANKS);
+    const uint64_t window = window_per_rank(STATION_RANKS);
     const size_t before = mallinfo2().uordblks;
     struct frame frame = desk_eager(0, CHUNK, CHUNK);
     uint64_t n_taken = 0;
@@ -75,7 +75,7 @@ empty_messages_without_end_lose_the_peer(void **state)
     }
     assert_lost("more bytes unasked than its window permits");
     assert_int_equal(n_sent,
-                     window_share(STATION_RANKS) / LIMIT_FRAME_HEADER + 1);
+                     window_per_rank(STATION_RANKS) / LIMIT_FRAME_HEADER + 1);
     assert_true(grown_since(before) < WINDOW_BUDGET);
 }
 
@@ -83,7 +83,7 @@ empty_messages_without_end_lose_the_peer(void **state)
 static void
 window_that_is_given_back_is_used_again(void **state)
 {
-    const uint64_t window = window_share(STATION_RANKS);
+    const uint64_t window = window_per_rank(STATION_RANKS);
     struct frame frame = desk_eager(0, CHUNK, CHUNK);
     struct frame answer;
 
@@ -168,7 +168,7 @@ peer_that_reads_nothing_is_lost_before_memory_is(void **state)
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     for (unsigned i = 0; i < 1000000 && desk.station.n_lost == 0; i++) {
-        transport_tell(desk.station.transport, 1, &verdict, text);
+        transport_send_control(desk.station.transport, 1, &verdict, text);
         if (i % 1000 == 0)
             transport_progress(desk.station.transport, 0);
         assert_true(i % 1000 != 0 || grown_since(before) < CONTROL_BUDGET);
@@ -186,7 +186,7 @@ signs_of_life_do_not_pile_up(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 100000; i++) {
-        transport_tell(desk.station.transport, 1, &sign, NULL);
+        transport_send_control(desk.station.transport, 1, &sign, NULL);
         if (i % 1000 == 0)
             transport_progress(desk.station.transport, 0);
     }

@@ -22,10 +22,10 @@ payload_of_an_open_flow_lands_in_its_place(void **state)
     transport_receive(desk.station.transport, &flow);
     desk_feed(&first);
     assert_int_equal(flow.arrived, 300);
-    assert_false(transport_has_all(&flow));
+    assert_false(transport_has_all_bytes(&flow));
     desk_feed(&second);
     assert_int_equal(flow.arrived, SMALL);
-    assert_true(transport_has_all(&flow));
+    assert_true(transport_has_all_bytes(&flow));
     assert_memory_equal(desk.received, desk.bytes, SMALL);
     assert_untouched(SMALL);
     assert_int_equal(desk.station.n_unexpected, 0);
@@ -96,7 +96,7 @@ empty_message_completes_its_receive(void **state)
     transport_receive(desk.station.transport, &nowhere);
     desk_feed(&first);
     assert_int_equal(sink.n_pieces, 1);
-    assert_true(transport_has_all(&placed));
+    assert_true(transport_has_all_bytes(&placed));
     assert_int_equal(placed.total, 0);
     desk_feed(&second);
     assert_int_equal(sink.n_pieces, 2);
@@ -126,7 +126,7 @@ unexpected_frame_has_the_fate_it_is_given(void **state)
     desk_feed(&second);
     assert_int_equal(flow.arrived, 0);
     transport_receive(desk.station.transport, &flow);
-    assert_true(transport_has_all(&flow));
+    assert_true(transport_has_all_bytes(&flow));
     station_settle(&desk.station);
     assert_int_equal(flow.arrived, SMALL);
     assert_memory_equal(desk.received, desk.bytes, SMALL);
@@ -280,7 +280,7 @@ credit_comes_back_for_every_byte_that_was_consumed(void **state)
         desk_feed(&frame);
     }
     for (unsigned i = 0; i < N_FRAMES; i++)
-        transport_forget(desk.station.transport, STATION_COMM, i);
+        transport_drop_op(desk.station.transport, STATION_COMM, i);
     while (desk_next()) {
         assert_int_equal(desk.frame.kind, FRAME_CREDIT);
         n_back += desk.frame.total;

@@ -301,9 +301,11 @@ verdict_goes_before_the_data_with_its_text(void **state)
 
     (void)state;
     transport_send(desk.station.transport, &flow);
-    transport_tell(desk.station.transport, 1, &verdict, "rank 2 is gone");
+    transport_send_control(desk.station.transport, 1, &verdict,
+                           "rank 2 is gone");
     /* Nobody is there to hear it. */
-    transport_tell(desk.station.transport, 2, &verdict, "rank 2 is gone");
+    transport_send_control(desk.station.transport, 2, &verdict,
+                           "rank 2 is gone");
     assert_true(desk_next());
     assert_int_equal(desk.frame.kind, FRAME_VERDICT);
     assert_int_equal(desk.frame.op, 3);

@@ -43,15 +43,15 @@ goodbyes_end_both_sides_without_a_loss(void **state)
     /* What was sent before is delivered before. */
     transport_send(here.transport, &out);
     transport_progress(here.transport, 0);
-    assert_false(transport_has_left(here.transport));
-    transport_leave(here.transport);
-    assert_false(transport_has_left(here.transport));
+    assert_false(transport_is_shut_down(here.transport));
+    transport_start_shutdown(here.transport);
+    assert_false(transport_is_shut_down(here.transport));
     stations_settle(&here, &there);
-    assert_true(transport_has_left(here.transport));
+    assert_true(transport_is_shut_down(here.transport));
     assert_int_equal(there.n_left, 1);
     assert_int_equal(there.n_unexpected, 1);
-    transport_leave(there.transport);
-    assert_true(transport_has_left(there.transport));
+    transport_start_shutdown(there.transport);
+    assert_true(transport_is_shut_down(there.transport));
     assert_int_equal(here.n_lost + there.n_lost, 0);
     transport_stats(here.transport, &stats);
     assert_int_equal(stats.connections, 0);
@@ -67,12 +67,12 @@ nothing_is_told_after_the_goodbye(void **state)
         .kind = FRAME_VERDICT, .epoch = STATION_EPOCH, .comm = 7, .op = 8};
 
     (void)state;
-    transport_leave(here.transport);
+    transport_start_shutdown(here.transport);
     transport_progress(here.transport, 0);
-    transport_tell(here.transport, 1, &verdict, "too late");
+    transport_send_control(here.transport, 1, &verdict, "too late");
     transport_progress(here.transport, 0);
     stations_settle(&here, &there);
-    assert_true(transport_has_left(here.transport));
+    assert_true(transport_is_shut_down(here.transport));
     assert_int_equal(there.n_failure_notices, 0);
     assert_int_equal(here.n_lost + there.n_lost, 0);
 }
@@ -84,25 +84,25 @@ peer_that_connects_to_a_leaving_rank_hears_its_goodbye(void **state)
     uint8_t payload[SMALL];
 
     (void)state;
-    transport_leave(here.transport);
+    transport_start_shutdown(here.transport);
     station_attach(&here, 2);
     assert_true(station_next(&here, 2, &frame, payload));
     assert_int_equal(frame.kind, FRAME_GOODBYE);
     stations_settle(&here, &there);
-    assert_false(transport_has_left(here.transport));
+    assert_false(transport_is_shut_down(here.transport));
     station_hang_up(&here, 2);
-    assert_true(transport_has_left(here.transport));
+    assert_true(transport_is_shut_down(here.transport));
 }
 
 static void
 both_may_leave_at_once(void **state)
 {
     (void)state;
-    transport_leave(here.transport);
-    transport_leave(there.transport);
+    transport_start_shutdown(here.transport);
+    transport_start_shutdown(there.transport);
     stations_settle(&here, &there);
-    assert_true(transport_has_left(here.transport));
-    assert_true(transport_has_left(there.transport));
+    assert_true(transport_is_shut_down(here.transport));
+    assert_true(transport_is_shut_down(there.transport));
     assert_int_equal(here.n_lost + there.n_lost, 0);
 }
 
@@ -111,16 +111,16 @@ static void
 answer_to_a_goodbye_goes_before_its_rank_leaves(void **state)
 {
     (void)state;
-    transport_leave(there.transport);
+    transport_start_shutdown(there.transport);
     transport_progress(there.transport, 0);
     transport_progress(here.transport, 0);
     assert_int_equal(here.n_left, 1);
-    transport_leave(here.transport);
-    assert_false(transport_has_left(here.transport));
-    while (!transport_has_left(here.transport))
+    transport_start_shutdown(here.transport);
+    assert_false(transport_is_shut_down(here.transport));
+    while (!transport_is_shut_down(here.transport))
         assert_true(transport_progress(here.transport, 5000));
     station_settle(&there);
-    assert_true(transport_has_left(there.transport));
+    assert_true(transport_is_shut_down(there.transport));
     assert_int_equal(here.n_lost + there.n_lost, 0);
 }
 
@@ -129,11 +129,11 @@ peer_that_dies_does_not_hold_up_leaving(void **state)
 {
     (void)state;
     station_attach(&here, 2);
-    transport_leave(here.transport);
+    transport_start_shutdown(here.transport);
     stations_settle(&here, &there);
-    assert_false(transport_has_left(here.transport));
+    assert_false(transport_is_shut_down(here.transport));
     station_hang_up(&here, 2);
-    assert_true(transport_has_left(here.transport));
+    assert_true(transport_is_shut_down(here.transport));
 }
 
 /* It left, and went away before it had read all that was for it. */
@@ -150,15 +150,15 @@ peer_that_left_and_went_away_does_not_hold_up_leaving(void **state)
     memset(text, 'x', sizeof(text) - 1);
     station_attach(&here, 2);
     for (unsigned i = 0; i < 20000; i++)
-        transport_tell(here.transport, 2, &verdict, text);
+        transport_send_control(here.transport, 2, &verdict, text);
     station_feed(&here, 2, &goodbye, NULL);
     assert_int_equal(here.n_left, 1);
     shutdown(here.raw[2], SHUT_WR);
     station_settle(&here);
-    transport_leave(here.transport);
+    transport_start_shutdown(here.transport);
     station_hang_up(&here, 2);
     stations_settle(&here, &there);
-    assert_true(transport_has_left(here.transport));
+    assert_true(transport_is_shut_down(here.transport));
 }
 
 #define STATIONS_TEST(name)                                                    \

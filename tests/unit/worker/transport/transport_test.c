@@ -96,7 +96,7 @@ connection_is_asked_for_once_and_flows_wait_for_it(void **state)
     (void)state;
     transport_send(here.transport, &out);
     transport_receive(here.transport, &in);
-    transport_need(here.transport, 2);
+    transport_request_connect(here.transport, 2);
     assert_int_equal(here.n_needed, 1);
     assert_int_equal(here.peer, 2);
     station_settle(&here);
@@ -106,7 +106,7 @@ connection_is_asked_for_once_and_flows_wait_for_it(void **state)
     assert_true(transport_is_connected(here.transport, 2));
     station_settle(&here);
     assert_int_equal(out.handed, SMALL);
-    transport_need(here.transport, 2);
+    transport_request_connect(here.transport, 2);
     assert_int_equal(here.n_needed, 1);
     transport_receive_cancel(here.transport, &in);
 }
@@ -120,7 +120,7 @@ second_connection_is_closed(void **state)
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
                      0);
-    transport_connected(here.transport, 1, fds[0]);
+    transport_add_connection(here.transport, 1, fds[0]);
     assert_int_equal(recv(fds[1], &byte, 1, 0), 0);
     close(fds[1]);
     assert_true(transport_is_connected(here.transport, 1));
@@ -131,16 +131,16 @@ static void
 unreachable_peer_is_lost_once(void **state)
 {
     (void)state;
-    transport_unreachable(here.transport, 2, "connection refused");
+    transport_mark_unreachable(here.transport, 2, "connection refused");
     assert_int_equal(here.n_lost, 1);
     assert_int_equal(here.peer, 2);
     assert_string_equal(here.text, "connection refused");
-    transport_unreachable(here.transport, 2, "again");
-    transport_need(here.transport, 2);
+    transport_mark_unreachable(here.transport, 2, "again");
+    transport_request_connect(here.transport, 2);
     assert_int_equal(here.n_lost, 1);
     assert_int_equal(here.n_needed, 0);
     /* Who is connected is not unreachable. */
-    transport_unreachable(here.transport, 1, "a rumour");
+    transport_mark_unreachable(here.transport, 1, "a rumour");
     assert_true(transport_is_connected(here.transport, 1));
     station_attach(&here, 2);
     assert_false(transport_is_connected(here.transport, 2));
@@ -156,7 +156,7 @@ tell_all_reaches_all_but_one(void **state)
 
     (void)state;
     station_attach(&here, 2);
-    transport_tell_all(here.transport, 2, &verdict, "why");
+    transport_broadcast_control(here.transport, 2, &verdict, "why");
     stations_settle(&here, &there);
     assert_int_equal(there.n_failure_notices, 1);
     assert_int_equal(there.frame.op, 8);
@@ -200,7 +200,7 @@ fd_is_readable_when_something_has_come(void **state)
                              .events = POLLIN};
 
     (void)state;
-    assert_true(transport_arm(here.transport));
+    assert_true(transport_prepare_sleep(here.transport));
     assert_int_equal(poll(&poll_fd, 1, 0), 0);
     transport_send(there.transport, &out);
     station_settle(&there);
@@ -220,10 +220,10 @@ spin_reads_who_is_waited_for(void **state)
     (void)state;
     transport_send(there.transport, &out);
     station_settle(&there);
-    assert_false(transport_spin(here.transport));
+    assert_false(transport_spin_once(here.transport));
     assert_int_equal(here.n_unexpected, 0);
     transport_receive(here.transport, &in);
-    while (transport_spin(here.transport))
+    while (transport_spin_once(here.transport))
         ;
     assert_int_equal(in.arrived, SMALL);
     transport_receive_cancel(here.transport, &in);
@@ -248,15 +248,15 @@ spin_reads_who_may_send_a_message(void **state)
             .comm = STATION_COMM, .op = i + 1, .kind = FLOW_MESSAGE};
         in.key.kind = FLOW_MESSAGE;
         transport_receive(here.transport, &in);
-        assert_false(transport_spin(here.transport));
+        assert_false(transport_spin_once(here.transport));
         transport_send(there.transport, &out);
         station_settle(&there);
-        while (transport_spin(here.transport))
+        while (transport_spin_once(here.transport))
             ;
         assert_int_equal(in.arrived, SMALL);
         assert_memory_equal(received, bytes, SMALL);
         transport_receive_cancel(here.transport, &in);
-        assert_false(transport_spin(here.transport));
+        assert_false(transport_spin_once(here.transport));
     }
 }
 
@@ -421,12 +421,12 @@ peer_that_takes_much_is_heard(void **state)
     station_feed(&here, 1, &frame, NULL);
     station_settle(&here);
     assert_true(flow.handed < BIG);
-    const uint64_t n_heard = transport_activity(here.transport, 1);
+    const uint64_t n_heard = transport_activity_count(here.transport, 1);
     station_settle(&here);
-    assert_int_equal(transport_activity(here.transport, 1), n_heard);
+    assert_int_equal(transport_activity_count(here.transport, 1), n_heard);
     while (station_next(&here, 1, &frame, bytes))
         ;
-    assert_true(transport_activity(here.transport, 1) > n_heard);
+    assert_true(transport_activity_count(here.transport, 1) > n_heard);
     station_close(&here);
     free(bytes);
 }

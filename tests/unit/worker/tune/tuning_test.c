@@ -243,7 +243,7 @@ side_nonsense(struct side *side)
     struct op *op = NULL;
 
     if (side->rank == 0) {
-        SIDE_CHECK(engine_start(context, &request, &op) == HOOP_OK);
+        SIDE_CHECK(engine_start_collective(context, &request, &op) == HOOP_OK);
         SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
         return 0;
     }
