@@ -12,17 +12,18 @@ enum {
 
 /* What a place has written lies in its part, and in the file. */
 static void
-require_pieces(const struct manifest *manifest, uint32_t place)
+require_pieces(const struct checkpoint_manifest *manifest, uint32_t place)
 {
     const size_t n_tensors = manifest->contents.n_tensors;
     uint64_t *offsets = calloc(n_tensors + 1, sizeof(*offsets));
 
     if (!offsets)
         return;
-    const uint64_t end = piece_offsets(manifest, place, offsets);
+    const uint64_t end = piece_file_offsets(manifest, place, offsets);
     fuzz_require(end <= INT64_MAX);
     for (size_t i = 0; i < n_tensors && i < TENSORS; i++) {
-        const struct piece piece = piece_of(manifest, i, place);
+        const struct tensor_piece piece =
+            tensor_piece_of_place(manifest, i, place);
         size_t count = 0;
 
         fuzz_require(hoop_shape_count(&piece.part.shape, &count) == HOOP_OK);
@@ -34,9 +35,9 @@ require_pieces(const struct manifest *manifest, uint32_t place)
 }
 
 static void
-require_same_again(const struct manifest *manifest)
+require_same_again(const struct checkpoint_manifest *manifest)
 {
-    struct manifest *again = NULL;
+    struct checkpoint_manifest *again = NULL;
     char *text = NULL;
     size_t n_bytes = 0;
     uint64_t before = 0;
@@ -55,7 +56,7 @@ require_same_again(const struct manifest *manifest)
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
-    struct manifest *manifest = NULL;
+    struct checkpoint_manifest *manifest = NULL;
 
     if (manifest_decode((const char *)bytes, n_bytes, &manifest) != HOOP_OK)
         return 0;

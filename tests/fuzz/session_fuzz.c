@@ -94,7 +94,7 @@ on_views(void *owner, uint64_t question, const uint8_t *views)
 {
     const struct session *session = owner;
 
-    lease_client_send_views(session->lease_client, question, views);
+    lease_client_send_peer_views(session->lease_client, question, views);
 }
 
 static void
@@ -122,7 +122,7 @@ on_condemned(void *owner,
 }
 
 static void
-on_asked(void *owner, uint64_t question)
+on_peer_views_query(void *owner, uint64_t question)
 {
     const struct session *session = owner;
 
@@ -150,7 +150,7 @@ on_activity_query(void *owner, uint64_t query)
 }
 
 static void
-on_undecided(void *owner, uint32_t rank)
+on_suspicion_undecided(void *owner, uint32_t rank)
 {
     const struct session *session = owner;
 
@@ -207,9 +207,9 @@ parts_open(struct session *session, const struct join_reply *reply)
         .lease_ms = reply->lease_ms,
         .revision = reply->revision,
         .on_lost = on_condemned,
-        .on_asked = on_asked,
+        .on_peer_views_query = on_peer_views_query,
         .on_activity_query = on_activity_query,
-        .on_undecided = on_undecided,
+        .on_suspicion_undecided = on_suspicion_undecided,
         .owner = session,
     };
     const struct tuner_options tuner = {
@@ -240,12 +240,13 @@ session_join(struct session *session)
 {
     CLEANUP(join_reply_deinit) struct join_reply reply = {0};
     const struct rendezvous rendezvous = rendezvous_of(session);
-    struct advertised advertised = {.is_guess = false};
+    struct advertised_address advertised = {.is_guess = false};
 
     fuzz_require(address_parse("127.0.0.1:1", &advertised.address) == HOOP_OK);
     enum hoop_status status = rendezvous_join(&rendezvous, &advertised, &reply);
     if (status == HOOP_OK)
-        status = rendezvous_roster(&session->config, &reply, &session->roster);
+        status = rendezvous_roster_create(&session->config, &reply,
+                                          &session->roster);
     if (status != HOOP_OK)
         return false;
     session->roster->credential = session->credential;
@@ -313,7 +314,7 @@ comm_add(struct session *session, hoop_comm_t **place, unsigned which)
         if (rank == roster->rank || (which & 2) || (which & 1 && rank % 2))
             ranks[list.n_ranks++] = rank;
     }
-    fuzz_require(comm_list_check(roster, &list) == HOOP_OK);
+    fuzz_require(rank_list_check(roster, &list) == HOOP_OK);
     status_check(comm_form(&session->world.domain, &list,
                            clock_deadline_ns(OP_MS), place));
     free(ranks);

@@ -18,8 +18,8 @@ static void
 save(const char *name)
 {
     struct folder folder = FOLDER_CLOSED;
-    struct manifest *manifest = NULL;
-    enum folder_outcome outcome;
+    struct checkpoint_manifest *manifest = NULL;
+    enum folder_commit_outcome outcome;
 
     assert_int_equal(folder_open(path, &folder), HOOP_OK);
     assert_int_equal(manifest_create(1, 2, &manifest), HOOP_OK);
@@ -27,17 +27,18 @@ save(const char *name)
     manifest->tensors[0].shape = (struct hoop_shape){2, {3, 2}};
     manifest->tensors[0].mesh = (struct hoop_mesh_shape){1, {2}};
     manifest->tensors[0].sharding.dims[1] = (struct hoop_axes){1, {0}};
-    manifest_set_save(manifest, 3, 0xabc);
+    manifest_set_generation(manifest, 3, 0xabc);
     for (uint32_t i = 0; i < 2; i++) {
         struct file_writer *file_writer = NULL;
-        struct written written;
+        struct written_file written;
 
         assert_int_equal(
             file_writer_create(&folder, manifest->files[i].name, &file_writer),
             HOOP_OK);
-        assert_int_equal(file_writer_add(file_writer, "\0\0", 3), HOOP_OK);
-        assert_int_equal(file_writer_align(file_writer, 64), HOOP_OK);
-        assert_int_equal(file_writer_finish(file_writer, &written), HOOP_OK);
+        assert_int_equal(file_writer_append(file_writer, "\0\0", 3), HOOP_OK);
+        assert_int_equal(file_writer_pad(file_writer, 64), HOOP_OK);
+        assert_int_equal(file_writer_sync_and_close(file_writer, &written),
+                         HOOP_OK);
         manifest->files[i].n_bytes = written.n_bytes;
         manifest->files[i].digest = written.digest;
         file_writer_destroy(file_writer);

@@ -12,7 +12,7 @@ hoop_checkpoint_list(const char *folder,
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
     struct folder opened = FOLDER_CLOSED;
-    struct manifest *manifest = NULL;
+    struct checkpoint_manifest *manifest = NULL;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -20,7 +20,7 @@ hoop_checkpoint_list(const char *folder,
         return error_raise(HOOP_E_INVALID, "out_contents is NULL");
     enum hoop_status status = folder_open(folder, &opened);
     if (status == HOOP_OK)
-        status = folder_load(&opened, &manifest);
+        status = folder_load_manifest(&opened, &manifest);
     folder_close(&opened);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -32,5 +32,6 @@ void
 hoop_checkpoint_contents_free(struct hoop_checkpoint_contents *contents)
 {
     if (contents)
-        manifest_destroy(CONTAINER_OF(contents, struct manifest, contents));
+        manifest_destroy(
+            CONTAINER_OF(contents, struct checkpoint_manifest, contents));
 }

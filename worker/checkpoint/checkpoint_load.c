@@ -31,12 +31,12 @@ enum {
     AGAIN_IS_OTHER = 0,
 };
 
-struct load {
+struct checkpoint_load {
     const char *path;
     struct folder folder;
     struct agree_status *agree_status;
-    struct manifest *manifest; /* of the checkpoint */
-    uint64_t digest;           /* of what the caller asks for */
+    struct checkpoint_manifest *manifest; /* of the checkpoint */
+    uint64_t digest;                      /* of what the caller asks for */
     const struct hoop_named_dtensor *tensors;
     size_t n_tensors;
     /* How to create the only tensor, once its shape is known; NULL: the tensors
@@ -46,7 +46,7 @@ struct load {
 };
 
 static bool
-load_is_first(const struct load *load)
+load_is_first_rank(const struct checkpoint_load *load)
 {
     return hoop_comm_rank(load->agree_status->comm) == 0;
 }
@@ -54,23 +54,23 @@ load_is_first(const struct load *load)
 /* Broadcast the index that the first rank has read; the caller frees *out_text.
  * mine is this rank's status so far. */
 static enum hoop_status
-index_share(struct load *load,
-            enum hoop_status mine,
-            char **out_text,
-            size_t *out_n_bytes)
+index_read_and_broadcast(struct checkpoint_load *load,
+                         enum hoop_status mine,
+                         char **out_text,
+                         size_t *out_n_bytes)
 {
     const uint64_t said[AGREE_STATUS_NUMBERS] = {load->digest};
     CLEANUP(free) char *text = NULL;
     void *received = NULL;
     size_t n_bytes = 0;
 
-    if (mine == HOOP_OK && load_is_first(load))
-        mine = folder_read(&load->folder, &text, &n_bytes);
+    if (mine == HOOP_OK && load_is_first_rank(load))
+        mine = folder_read_index(&load->folder, &text, &n_bytes);
     enum hoop_status status =
         agree_status_exchange(load->agree_status, mine, said);
     if (status == HOOP_OK)
         status =
-            agree_status_compare(load->agree_status, BEGIN_DIGEST, "loads");
+            agree_status_check_equal(load->agree_status, BEGIN_DIGEST, "loads");
     if (status == HOOP_OK)
         status = hoop_broadcast_object(text, n_bytes, &received, &n_bytes, 0,
                                        load->agree_status->comm);
@@ -82,7 +82,8 @@ index_share(struct load *load,
 }
 
 static enum hoop_status
-tensor_make(struct load *load, const struct hoop_checkpoint_tensor *saved)
+load_create_tensor(struct checkpoint_load *load,
+                   const struct hoop_checkpoint_tensor *saved)
 {
     enum hoop_status status =
         dtensor_check(saved->dtype, &saved->shape, load->spec);
@@ -96,20 +97,20 @@ tensor_make(struct load *load, const struct hoop_checkpoint_tensor *saved)
 /* Find a tensor in the checkpoint, and create it or compare its dtype and
  * shape. */
 static enum hoop_status
-tensor_match(struct load *load, size_t at, size_t *out_number)
+load_match_tensor(struct checkpoint_load *load, size_t at, size_t *out_number)
 {
     const struct hoop_named_dtensor *tensor = &load->tensors[at];
     hoop_dtensor_t *dtensor = tensor->dtensor;
     size_t number;
 
     enum hoop_status status =
-        manifest_find(load->manifest, tensor->name, &number);
+        manifest_find_tensor(load->manifest, tensor->name, &number);
     if (status != HOOP_OK)
         return error_raise(status, "%s: %s", load->path, error_text());
     const struct hoop_checkpoint_tensor *saved =
         &load->manifest->tensors[number];
     if (load->spec) {
-        status = tensor_make(load, saved);
+        status = load_create_tensor(load, saved);
         dtensor = load->made;
     }
     if (status != HOOP_OK)
@@ -129,7 +130,7 @@ tensor_match(struct load *load, size_t at, size_t *out_number)
 }
 
 static int
-compare_numbers(const void *left, const void *right)
+compare_part_numbers(const void *left, const void *right)
 {
     const size_t a = ((const struct fetch_part *)left)->number;
     const size_t b = ((const struct fetch_part *)right)->number;
@@ -139,10 +140,10 @@ compare_numbers(const void *left, const void *right)
 
 /* Determine all parts that this rank wants, in order of number. */
 static enum hoop_status
-parts_match(struct load *load, struct fetch_part *parts)
+load_match_parts(struct checkpoint_load *load, struct fetch_part *parts)
 {
     for (size_t i = 0; i < load->n_tensors; i++) {
-        enum hoop_status status = tensor_match(load, i, &parts[i].number);
+        enum hoop_status status = load_match_tensor(load, i, &parts[i].number);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -156,29 +157,29 @@ parts_match(struct load *load, struct fetch_part *parts)
             return error_pass(status);
         parts[i].bytes = hoop_dtensor_local(dtensor)->data;
     }
-    qsort(parts, load->n_tensors, sizeof(*parts), compare_numbers);
+    qsort(parts, load->n_tensors, sizeof(*parts), compare_part_numbers);
     return HOOP_OK;
 }
 
 static enum hoop_status
-parts_fetch(struct load *load, struct fetch_part *parts)
+load_fetch_parts(struct checkpoint_load *load, struct fetch_part *parts)
 {
-    const struct fetch fetch = {
+    const struct checkpoint_fetch fetch = {
         .folder = &load->folder,
         .manifest = load->manifest,
         .parts = parts,
         .n_parts = load->n_tensors,
         .first_file = hoop_comm_rank(load->agree_status->comm),
     };
-    const enum hoop_status status =
-        agree_status_exchange(load->agree_status, fetch_run(&fetch), NULL);
+    const enum hoop_status status = agree_status_exchange(
+        load->agree_status, fetch_parts_from_files(&fetch), NULL);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Load once. mine is the status of checking the caller's arguments. */
 static enum hoop_status
-load_attempt(struct load *load, enum hoop_status mine)
+checkpoint_load_once(struct checkpoint_load *load, enum hoop_status mine)
 {
     CLEANUP(free)
     struct fetch_part *parts = calloc(load->n_tensors, sizeof(*parts));
@@ -190,38 +191,40 @@ load_attempt(struct load *load, enum hoop_status mine)
                            load->n_tensors);
     if (mine == HOOP_OK)
         mine = folder_open(load->path, &load->folder);
-    enum hoop_status status = index_share(load, mine, &text, &n_bytes);
+    enum hoop_status status =
+        index_read_and_broadcast(load, mine, &text, &n_bytes);
     if (status != HOOP_OK)
         return error_pass(status);
-    mine = folder_decode(&load->folder, text, n_bytes, &load->manifest);
+    mine = folder_decode_index(&load->folder, text, n_bytes, &load->manifest);
     if (mine == HOOP_OK)
-        mine = parts_match(load, parts);
+        mine = load_match_parts(load, parts);
     status = agree_status_exchange(load->agree_status, mine, NULL);
     if (status == HOOP_OK)
-        status = parts_fetch(load, parts);
+        status = load_fetch_parts(load, parts);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* After a failure that all ranks know of: has the checkpoint been replaced? */
 static bool
-load_is_outdated(struct load *load, enum hoop_status failure)
+checkpoint_was_replaced(struct checkpoint_load *load, enum hoop_status failure)
 {
-    CLEANUP(manifest_destroy) struct manifest *now = NULL;
+    CLEANUP(manifest_destroy) struct checkpoint_manifest *now = NULL;
     uint64_t said[AGREE_STATUS_NUMBERS] = {0};
 
     if (!load->manifest || !load->agree_status->is_agreed ||
         (failure != HOOP_E_DATA_LOSS && failure != HOOP_E_UNAVAILABLE))
         return false;
-    if (load_is_first(load) && folder_load(&load->folder, &now) == HOOP_OK)
+    if (load_is_first_rank(load) &&
+        folder_load_manifest(&load->folder, &now) == HOOP_OK)
         said[AGAIN_IS_OTHER] = now->token != load->manifest->token;
     if (agree_status_exchange(load->agree_status, HOOP_OK, said) != HOOP_OK)
         return false;
-    return load->agree_status->words[0].numbers[AGAIN_IS_OTHER] != 0;
+    return load->agree_status->reports[0].numbers[AGAIN_IS_OTHER] != 0;
 }
 
 /* Undo the attempt. */
 static void
-load_reset(struct load *load)
+checkpoint_load_reset(struct checkpoint_load *load)
 {
     folder_close(&load->folder);
     manifest_destroy(STEAL(load->manifest));
@@ -231,42 +234,43 @@ load_reset(struct load *load)
 /* Load until it succeeds or fails for good. On failure the created tensor is
  * freed. */
 static enum hoop_status
-load_run(struct load *load, enum hoop_status mine)
+checkpoint_load_with_retries(struct checkpoint_load *load,
+                             enum hoop_status mine)
 {
-    enum hoop_status status = load_attempt(load, mine);
+    enum hoop_status status = checkpoint_load_once(load, mine);
 
     for (int i = 1; i < ATTEMPTS && status != HOOP_OK; i++) {
         char text[LIMIT_ERROR_TEXT];
 
         snprintf(text, sizeof(text), "%s", error_text());
-        if (!load_is_outdated(load, status)) {
-            load_reset(load);
+        if (!checkpoint_was_replaced(load, status)) {
+            checkpoint_load_reset(load);
             return error_raise(status, "%s", text);
         }
-        load_reset(load);
-        status = load_attempt(load, mine);
+        checkpoint_load_reset(load);
+        status = checkpoint_load_once(load, mine);
     }
     if (status == HOOP_OK) {
         folder_close(&load->folder);
         manifest_destroy(STEAL(load->manifest));
         return HOOP_OK;
     }
-    load_reset(load);
+    checkpoint_load_reset(load);
     return error_pass(status);
 }
 
 /* In a process that is not in the mesh, create the tensor without a part. */
 static enum hoop_status
-load_outside(struct load *load, enum hoop_status status)
+load_tensor_outside_mesh(struct checkpoint_load *load, enum hoop_status status)
 {
     size_t number;
 
     if (status == HOOP_OK)
         status = folder_open(load->path, &load->folder);
     if (status == HOOP_OK)
-        status = folder_load(&load->folder, &load->manifest);
+        status = folder_load_manifest(&load->folder, &load->manifest);
     if (status == HOOP_OK)
-        status = tensor_match(load, 0, &number);
+        status = load_match_tensor(load, 0, &number);
     folder_close(&load->folder);
     manifest_destroy(STEAL(load->manifest));
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -275,11 +279,11 @@ load_outside(struct load *load, enum hoop_status status)
 /* Hash what is asked for. The shape is not known, so the sharding of all
  * HOOP_MAX_DIMS dimensions is included. */
 static enum hoop_status
-request_digest(const char *name,
-               const struct hoop_tensor_spec *spec,
-               uint64_t *out_digest)
+load_request_digest(const char *name,
+                    const struct hoop_tensor_spec *spec,
+                    uint64_t *out_digest)
 {
-    CLEANUP(manifest_destroy) struct manifest *manifest = NULL;
+    CLEANUP(manifest_destroy) struct checkpoint_manifest *manifest = NULL;
     enum hoop_status status = manifest_create(1, 0, &manifest);
 
     if (status == HOOP_OK)
@@ -294,10 +298,10 @@ request_digest(const char *name,
 }
 
 static enum hoop_status
-requested_size_check(const char *name,
-                     const struct hoop_tensor_spec *spec,
-                     hoop_dtensor_t **out_dtensor,
-                     uint64_t *out_digest)
+load_request_check_and_digest(const char *name,
+                              const struct hoop_tensor_spec *spec,
+                              hoop_dtensor_t **out_dtensor,
+                              uint64_t *out_digest)
 {
     if (!name || !out_dtensor)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
@@ -311,7 +315,7 @@ requested_size_check(const char *name,
         return error_raise(HOOP_E_INVALID,
                            "tensor \"%s\" cannot be loaded as a partial sum",
                            name);
-    return request_digest(name, spec, out_digest);
+    return load_request_digest(name, spec, out_digest);
 }
 
 enum hoop_status
@@ -322,11 +326,11 @@ hoop_checkpoint_load(const char *folder,
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
     const struct hoop_named_dtensor tensor = {.name = name};
-    struct load load = {.path = folder,
-                        .folder = FOLDER_CLOSED,
-                        .tensors = &tensor,
-                        .n_tensors = 1,
-                        .spec = spec};
+    struct checkpoint_load load = {.path = folder,
+                                   .folder = FOLDER_CLOSED,
+                                   .tensors = &tensor,
+                                   .n_tensors = 1,
+                                   .spec = spec};
     CLEANUP(agree_status_destroy) struct agree_status *agree_status = NULL;
     hoop_comm_t *comm = NULL;
 
@@ -334,15 +338,16 @@ hoop_checkpoint_load(const char *folder,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!spec)
         return error_raise(HOOP_E_INVALID, "spec is NULL");
-    enum hoop_status status = request_comm(spec->mesh, &comm);
+    enum hoop_status status = request_comm_of_mesh(spec->mesh, &comm);
     if (status == HOOP_OK && hoop_comm_is_member(comm))
         status = agree_status_create(comm, &agree_status);
     if (status != HOOP_OK)
         return error_pass(status);
     load.agree_status = agree_status;
-    status = requested_size_check(name, spec, out_dtensor, &load.digest);
     status =
-        agree_status ? load_run(&load, status) : load_outside(&load, status);
+        load_request_check_and_digest(name, spec, out_dtensor, &load.digest);
+    status = agree_status ? checkpoint_load_with_retries(&load, status)
+                          : load_tensor_outside_mesh(&load, status);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_dtensor = load.made;
@@ -355,18 +360,18 @@ hoop_checkpoint_restore(const char *folder,
                         size_t n_tensors)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    const struct request request = {tensors, n_tensors};
-    struct load load = {.path = folder,
-                        .folder = FOLDER_CLOSED,
-                        .tensors = tensors,
-                        .n_tensors = n_tensors};
+    const struct checkpoint_request request = {tensors, n_tensors};
+    struct checkpoint_load load = {.path = folder,
+                                   .folder = FOLDER_CLOSED,
+                                   .tensors = tensors,
+                                   .n_tensors = n_tensors};
     CLEANUP(agree_status_destroy) struct agree_status *agree_status = NULL;
-    CLEANUP(manifest_destroy) struct manifest *asked = NULL;
+    CLEANUP(manifest_destroy) struct checkpoint_manifest *asked = NULL;
     hoop_comm_t *comm = NULL;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
-    enum hoop_status status = request_comm_of(&request, &comm);
+    enum hoop_status status = request_comm_of_tensors(&request, &comm);
     if (status == HOOP_OK && !hoop_comm_is_member(comm))
         return HOOP_OK;
     if (status == HOOP_OK)
@@ -374,9 +379,9 @@ hoop_checkpoint_restore(const char *folder,
     if (status != HOOP_OK)
         return error_pass(status);
     load.agree_status = agree_status;
-    status = request_describe(&request, comm, &asked);
+    status = request_to_manifest(&request, comm, &asked);
     if (status == HOOP_OK)
         status = manifest_digest(asked, &load.digest);
-    status = load_run(&load, status);
+    status = checkpoint_load_with_retries(&load, status);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

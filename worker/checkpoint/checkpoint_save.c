@@ -42,11 +42,11 @@ enum {
     COMMIT_OUTCOME = 0,
 };
 
-struct save {
-    struct request request;
+struct checkpoint_save {
+    struct checkpoint_request request;
     struct folder folder;
     struct agree_status *agree_status;
-    struct manifest *manifest;
+    struct checkpoint_manifest *manifest;
     uint32_t place;
     struct file_writer *file_writer; /* this rank's file */
 };
@@ -54,58 +54,60 @@ struct save {
 /* On the first rank: lock the folder, remove what earlier saves have left and
  * choose the generation and token of this save. */
 static enum hoop_status
-folder_prepare(struct folder *folder, uint64_t *out_generation, uint64_t *token)
+folder_lock_and_clean(struct folder *folder,
+                      uint64_t *out_generation,
+                      uint64_t *token)
 {
-    CLEANUP(manifest_destroy) struct manifest *before = NULL;
+    CLEANUP(manifest_destroy) struct checkpoint_manifest *before = NULL;
 
     enum hoop_status status = folder_lock(folder);
     if (status == HOOP_OK)
-        status = folder_load(folder, &before);
+        status = folder_load_manifest(folder, &before);
     if (status == HOOP_E_NOT_FOUND)
         status = HOOP_OK;
     if (status == HOOP_OK)
         status = random_fill(token, sizeof(*token));
     if (status != HOOP_OK)
         return error_pass(status);
-    folder_clean(folder, before);
+    folder_remove_old_files(folder, before);
     *out_generation = before ? before->contents.generation + 1 : 1;
     return HOOP_OK;
 }
 
 static enum hoop_status
-save_begin(struct save *save, const char *path)
+checkpoint_save_begin(struct checkpoint_save *save, const char *path)
 {
     uint64_t said[AGREE_STATUS_NUMBERS] = {0};
-    const struct agree_status_report *first = &save->agree_status->words[0];
+    const struct agree_status_report *first = &save->agree_status->reports[0];
 
-    enum hoop_status status = request_describe(
+    enum hoop_status status = request_to_manifest(
         &save->request, save->agree_status->comm, &save->manifest);
     if (status == HOOP_OK)
         status = manifest_digest(save->manifest, &said[BEGIN_DIGEST]);
     if (status == HOOP_OK)
         status = folder_open(path, &save->folder);
     if (status == HOOP_OK && save->place == 0)
-        status = folder_prepare(&save->folder, &said[BEGIN_GENERATION],
-                                &said[BEGIN_TOKEN]);
+        status = folder_lock_and_clean(&save->folder, &said[BEGIN_GENERATION],
+                                       &said[BEGIN_TOKEN]);
     status = agree_status_exchange(save->agree_status, status, said);
     if (status == HOOP_OK)
         status =
-            agree_status_compare(save->agree_status, BEGIN_DIGEST, "saves");
+            agree_status_check_equal(save->agree_status, BEGIN_DIGEST, "saves");
     if (status != HOOP_OK)
         return error_pass(status);
-    manifest_set_save(save->manifest, first->numbers[BEGIN_GENERATION],
-                      first->numbers[BEGIN_TOKEN]);
+    manifest_set_generation(save->manifest, first->numbers[BEGIN_GENERATION],
+                            first->numbers[BEGIN_TOKEN]);
     return HOOP_OK;
 }
 
 /* Whether several ranks hold the same part of any tensor. The result is the
  * same on all ranks. */
 static bool
-has_replicas(const struct save *save)
+any_part_is_replicated(const struct checkpoint_save *save)
 {
     for (size_t i = 0; i < save->manifest->contents.n_tensors; i++) {
         for (uint32_t j = 0; j < save->manifest->contents.n_files; j++) {
-            if (piece_first_place(&save->manifest->tensors[i], j) != j)
+            if (piece_first_replica_place(&save->manifest->tensors[i], j) != j)
                 return true;
         }
     }
@@ -114,7 +116,8 @@ has_replicas(const struct save *save)
 
 /* digests holds one digest for each place and tensor, [place][tensor]. */
 static enum hoop_status
-digests_compare(const struct save *save, const uint64_t *digests)
+replica_digests_compare(const struct checkpoint_save *save,
+                        const uint64_t *digests)
 {
     const size_t n = save->request.n_tensors;
 
@@ -123,7 +126,7 @@ digests_compare(const struct save *save, const uint64_t *digests)
         for (size_t i = 0; i < n; i++) {
             const struct hoop_checkpoint_tensor *tensor =
                 &save->manifest->tensors[i];
-            const uint32_t first = piece_first_place(tensor, place);
+            const uint32_t first = piece_first_replica_place(tensor, place);
 
             if (digests[place * n + i] != digests[first * n + i])
                 return error_raise(
@@ -141,12 +144,12 @@ digests_compare(const struct save *save, const uint64_t *digests)
 /* Ranks that hold the same part each write a piece of it. If their bytes
  * differed, a loaded part would be a mixture. */
 static enum hoop_status
-replicas_compare(const struct save *save)
+replicas_compare(const struct checkpoint_save *save)
 {
     const size_t n = save->request.n_tensors;
     hoop_comm_t *comm = save->agree_status->comm;
 
-    if (!has_replicas(save))
+    if (!any_part_is_replicated(save))
         return HOOP_OK;
     CLEANUP(free)
     uint64_t *digests =
@@ -167,51 +170,52 @@ replicas_compare(const struct save *save)
     enum hoop_status status =
         internal_allgather(digests, digests + n, n, HOOP_UINT64, comm);
     if (status == HOOP_OK)
-        status = digests_compare(save, digests + n);
+        status = replica_digests_compare(save, digests + n);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Write this rank's piece of a tensor. */
 static enum hoop_status
-piece_write(struct save *save, size_t number)
+tensor_piece_write(struct checkpoint_save *save, size_t number)
 {
     const struct hoop_tensor *local =
         hoop_dtensor_local(save->request.tensors[number].dtensor);
     const size_t element = dtype_size(local->dtype);
-    const struct piece piece = piece_of(save->manifest, number, save->place);
+    const struct tensor_piece piece =
+        tensor_piece_of_place(save->manifest, number, save->place);
 
     if (piece.n_elements == 0)
         return HOOP_OK;
-    enum hoop_status status = file_writer_add(
+    enum hoop_status status = file_writer_append(
         save->file_writer, (const uint8_t *)local->data + piece.first * element,
         piece.n_elements * element);
     if (status == HOOP_OK)
-        status = file_writer_align(save->file_writer, PIECE_ALIGNMENT);
+        status = file_writer_pad(save->file_writer, PIECE_ALIGNMENT);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-file_write(struct save *save, struct written *out_written)
+rank_file_write(struct checkpoint_save *save, struct written_file *out_written)
 {
     enum hoop_status status = file_writer_create(
         &save->folder, save->manifest->files[save->place].name,
         &save->file_writer);
 
     for (size_t i = 0; status == HOOP_OK && i < save->request.n_tensors; i++)
-        status = piece_write(save, i);
+        status = tensor_piece_write(save, i);
     if (status == HOOP_OK)
-        status = file_writer_finish(save->file_writer, out_written);
+        status = file_writer_sync_and_close(save->file_writer, out_written);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-save_write(struct save *save)
+checkpoint_save_write(struct checkpoint_save *save)
 {
-    struct written written = {0};
+    struct written_file written = {0};
     enum hoop_status status = replicas_compare(save);
 
     if (status == HOOP_OK)
-        status = file_write(save, &written);
+        status = rank_file_write(save, &written);
     const uint64_t said[AGREE_STATUS_NUMBERS] = {written.n_bytes,
                                                  written.digest};
 
@@ -219,7 +223,7 @@ save_write(struct save *save)
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t i = 0; i < save->manifest->contents.n_files; i++) {
-        const uint64_t *numbers = save->agree_status->words[i].numbers;
+        const uint64_t *numbers = save->agree_status->reports[i].numbers;
 
         save->manifest->files[i].n_bytes = numbers[END_BYTES];
         save->manifest->files[i].digest = numbers[END_DIGEST];
@@ -230,9 +234,10 @@ save_write(struct save *save)
 /* Commit on the first rank. *out_outcome is what the first rank reports, or
  * FOLDER_UNCERTAIN on a rank that does not receive it. */
 static enum hoop_status
-save_commit(struct save *save, enum folder_outcome *out_outcome)
+checkpoint_save_commit(struct checkpoint_save *save,
+                       enum folder_commit_outcome *out_outcome)
 {
-    enum folder_outcome outcome = FOLDER_AS_IT_WAS;
+    enum folder_commit_outcome outcome = FOLDER_AS_IT_WAS;
     enum hoop_status status = HOOP_OK;
 
     if (save->place == 0) {
@@ -242,31 +247,32 @@ save_commit(struct save *save, enum folder_outcome *out_outcome)
     }
     const uint64_t said[AGREE_STATUS_NUMBERS] = {outcome};
     status = agree_status_exchange(save->agree_status, status, said);
-    *out_outcome = save->agree_status->is_agreed
-                       ? (enum folder_outcome)save->agree_status->words[0]
-                             .numbers[COMMIT_OUTCOME]
-                       : FOLDER_UNCERTAIN;
+    *out_outcome =
+        save->agree_status->is_agreed
+            ? (enum folder_commit_outcome)save->agree_status->reports[0]
+                  .numbers[COMMIT_OUTCOME]
+            : FOLDER_UNCERTAIN;
     /* Clean even if the agreement failed: the first rank may be the only one
      * that knows of the commit. */
     if (outcome == FOLDER_COMMITTED)
-        folder_clean(&save->folder, save->manifest);
+        folder_remove_old_files(&save->folder, save->manifest);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-save_run(struct save *save, const char *path)
+checkpoint_save_run(struct checkpoint_save *save, const char *path)
 {
-    enum folder_outcome outcome = FOLDER_AS_IT_WAS;
-    enum hoop_status status = save_begin(save, path);
+    enum folder_commit_outcome outcome = FOLDER_AS_IT_WAS;
+    enum hoop_status status = checkpoint_save_begin(save, path);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    status = save_write(save);
+    status = checkpoint_save_write(save);
     if (status == HOOP_OK)
-        status = save_commit(save, &outcome);
+        status = checkpoint_save_commit(save, &outcome);
     if (status != HOOP_OK && save->agree_status->is_agreed &&
         outcome == FOLDER_AS_IT_WAS)
-        file_writer_abandon(STEAL(save->file_writer));
+        file_writer_discard(STEAL(save->file_writer));
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -276,20 +282,20 @@ hoop_checkpoint_save(const char *folder,
                      size_t n_tensors)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    struct save save = {.request = {tensors, n_tensors},
-                        .folder = FOLDER_CLOSED};
+    struct checkpoint_save save = {.request = {tensors, n_tensors},
+                                   .folder = FOLDER_CLOSED};
     hoop_comm_t *comm = NULL;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
-    enum hoop_status status = request_comm_of(&save.request, &comm);
+    enum hoop_status status = request_comm_of_tensors(&save.request, &comm);
     if (status == HOOP_OK && !hoop_comm_is_member(comm))
         return HOOP_OK;
     if (status == HOOP_OK)
         status = agree_status_create(comm, &save.agree_status);
     if (status == HOOP_OK) {
         save.place = hoop_comm_rank(comm);
-        status = save_run(&save, folder);
+        status = checkpoint_save_run(&save, folder);
     }
     file_writer_destroy(save.file_writer);
     manifest_destroy(save.manifest);

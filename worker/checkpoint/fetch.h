@@ -23,9 +23,9 @@ struct fetch_part {
     void *bytes; /* where to store the part, dense */
 };
 
-struct fetch {
+struct checkpoint_fetch {
     const struct folder *folder;
-    const struct manifest *manifest;
+    const struct checkpoint_manifest *manifest;
     struct fetch_part *parts; /* [n_parts], in ascending order of number */
     size_t n_parts;
     uint32_t first_file; /* any number; taken modulo the number of files */
@@ -35,6 +35,6 @@ struct fetch {
  * Handle: HOOP_E_DATA_LOSS (a file is missing, or is not what the index
  * says). */
 enum hoop_status
-fetch_run(const struct fetch *fetch);
+fetch_parts_from_files(const struct checkpoint_fetch *fetch);
 
 #endif

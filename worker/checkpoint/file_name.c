@@ -7,7 +7,7 @@
 #include <string.h>
 
 void
-file_name_write(const struct file_name *name, char out_text[FILE_NAME_ROOM])
+file_name_format(const struct file_name *name, char out_text[FILE_NAME_ROOM])
 {
     switch (name->kind) {
     case FILE_NAME_PART:
@@ -24,7 +24,7 @@ file_name_write(const struct file_name *name, char out_text[FILE_NAME_ROOM])
 }
 
 bool
-file_name_read(const char *text, struct file_name *out_name)
+file_name_parse(const char *text, struct file_name *out_name)
 {
     struct file_name name = {.kind = FILE_NAME_PART};
     char again[FILE_NAME_ROOM];
@@ -38,8 +38,8 @@ file_name_read(const char *text, struct file_name *out_name)
         return false;
     if (n_fields == 2)
         name.kind = FILE_NAME_INDEX;
-    /* The name is hoop's only if file_name_write() would have written it. */
-    file_name_write(&name, again);
+    /* The name is hoop's only if file_name_format() would have written it. */
+    file_name_format(&name, again);
     if (strcmp(again, text) != 0)
         return false;
     *out_name = name;

@@ -31,10 +31,11 @@ struct file_name {
 };
 
 void
-file_name_write(const struct file_name *name, char out_text[FILE_NAME_ROOM]);
+file_name_format(const struct file_name *name, char out_text[FILE_NAME_ROOM]);
 
-/* Returns false unless text is exactly a name that file_name_write() writes. */
+/* Returns false unless text is exactly a name that file_name_format()
+ * writes. */
 bool
-file_name_read(const char *text, struct file_name *out_name);
+file_name_parse(const char *text, struct file_name *out_name);
 
 #endif

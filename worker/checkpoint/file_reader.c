@@ -27,13 +27,14 @@ struct file_reader {
 };
 
 static enum hoop_status
-size_check(const struct file_reader *file_reader)
+file_size_check(const struct file_reader *file_reader)
 {
     const struct hoop_checkpoint_file *file = file_reader->file;
     struct stat stat;
 
     if (fstat(file_reader->fd, &stat) < 0)
-        return folder_raise(file_reader->folder, errno, "look at", file->name);
+        return folder_raise_errno(file_reader->folder, errno, "look at",
+                                  file->name);
     if (!S_ISREG(stat.st_mode) || (uint64_t)stat.st_size != file->n_bytes)
         return error_raise(HOOP_E_DATA_LOSS,
                            "%s/%s has %llu bytes, the index says %llu",
@@ -65,8 +66,8 @@ file_reader_create(const struct folder *folder,
                            "%s/%s is missing, and the index names it",
                            folder->path, file->name);
     if (file_reader->fd < 0)
-        return folder_raise(folder, errno, "open", file->name);
-    const enum hoop_status status = size_check(file_reader);
+        return folder_raise_errno(folder, errno, "open", file->name);
+    const enum hoop_status status = file_size_check(file_reader);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_reader = STEAL(file_reader);
@@ -75,7 +76,7 @@ file_reader_create(const struct folder *folder,
 
 /* Remove the first n_bytes, which have been read, from the places. */
 static void
-places_advance(struct iovec **places, int *n_places, size_t n_bytes)
+iovecs_advance(struct iovec **places, int *n_places, size_t n_bytes)
 {
     while (*n_places > 0 && n_bytes >= (*places)->iov_len) {
         n_bytes -= (*places)->iov_len;
@@ -89,7 +90,7 @@ places_advance(struct iovec **places, int *n_places, size_t n_bytes)
 }
 
 enum hoop_status
-file_reader_finish(struct file_reader *file_reader)
+file_reader_read_pending(struct file_reader *file_reader)
 {
     struct iovec *places = file_reader->places;
     int n_places = file_reader->n_places;
@@ -101,15 +102,15 @@ file_reader_finish(struct file_reader *file_reader)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return folder_raise(file_reader->folder, errno, "read",
-                                file_reader->file->name);
+            return folder_raise_errno(file_reader->folder, errno, "read",
+                                      file_reader->file->name);
         if (n == 0)
             return error_raise(HOOP_E_DATA_LOSS, "%s/%s ends at byte %llu",
                                file_reader->folder->path,
                                file_reader->file->name,
                                (unsigned long long)file_reader->start);
         file_reader->start += (uint64_t)n;
-        places_advance(&places, &n_places, (size_t)n);
+        iovecs_advance(&places, &n_places, (size_t)n);
     }
     file_reader->n_places = 0;
     return HOOP_OK;
@@ -118,8 +119,8 @@ file_reader_finish(struct file_reader *file_reader)
 /* Whether the range continues the last pending one, both in the file and in
  * memory. */
 static bool
-range_continues(const struct file_reader *file_reader,
-                const struct range *range)
+range_is_contiguous(const struct file_reader *file_reader,
+                    const struct file_range *range)
 {
     if (file_reader->n_places == 0 || range->offset != file_reader->end)
         return false;
@@ -128,7 +129,7 @@ range_continues(const struct file_reader *file_reader,
 }
 
 static void
-place_add(struct file_reader *file_reader, void *bytes, size_t n_bytes)
+iovec_append(struct file_reader *file_reader, void *bytes, size_t n_bytes)
 {
     file_reader->places[file_reader->n_places++] =
         (struct iovec){bytes, n_bytes};
@@ -136,12 +137,13 @@ place_add(struct file_reader *file_reader, void *bytes, size_t n_bytes)
 }
 
 enum hoop_status
-file_reader_add(struct file_reader *file_reader, const struct range *range)
+file_reader_add_range(struct file_reader *file_reader,
+                      const struct file_range *range)
 {
     enum hoop_status status = HOOP_OK;
 
     assert(range->offset >= file_reader->end);
-    if (range_continues(file_reader, range)) {
+    if (range_is_contiguous(file_reader, range)) {
         file_reader->places[file_reader->n_places - 1].iov_len +=
             range->n_bytes;
         file_reader->end += range->n_bytes;
@@ -150,15 +152,15 @@ file_reader_add(struct file_reader *file_reader, const struct range *range)
     /* Up to two places are needed, for the gap and for the range. */
     if (file_reader->n_places > LIMIT_READ_RANGES - 2 ||
         range->offset - file_reader->end >= LIMIT_READ_GAP)
-        status = file_reader_finish(file_reader);
+        status = file_reader_read_pending(file_reader);
     if (status != HOOP_OK)
         return error_pass(status);
     if (file_reader->n_places == 0)
         file_reader->start = file_reader->end = range->offset;
     if (range->offset > file_reader->end)
-        place_add(file_reader, file_reader->nowhere,
-                  range->offset - file_reader->end);
-    place_add(file_reader, range->bytes, range->n_bytes);
+        iovec_append(file_reader, file_reader->nowhere,
+                     range->offset - file_reader->end);
+    iovec_append(file_reader, range->bytes, range->n_bytes);
     return HOOP_OK;
 }
 

@@ -19,7 +19,7 @@
 struct folder;
 struct file_reader;
 
-struct range {
+struct file_range {
     uint64_t offset; /* not before the end of the range before */
     void *bytes;     /* where to store the range */
     size_t n_bytes;
@@ -35,13 +35,14 @@ file_reader_create(const struct folder *folder,
                    struct file_reader **out_reader);
 
 /* Read a range, now or together with later ones. Its bytes are valid after
- * file_reader_finish(). Handle: HOOP_E_DATA_LOSS. */
+ * file_reader_read_pending(). Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
-file_reader_add(struct file_reader *file_reader, const struct range *range);
+file_reader_add_range(struct file_reader *file_reader,
+                      const struct file_range *range);
 
 /* Read the ranges that have not been read yet. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
-file_reader_finish(struct file_reader *file_reader);
+file_reader_read_pending(struct file_reader *file_reader);
 
 /* NULL is fine. */
 void

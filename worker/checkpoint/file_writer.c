@@ -52,7 +52,7 @@ file_writer_create(const struct folder *folder,
         openat(folder->fd, name,
                O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file_writer->fd < 0)
-        return folder_raise(folder, errno, "create", name);
+        return folder_raise_errno(folder, errno, "create", name);
     file_writer->digest = STEAL(digest);
     *out_writer = STEAL(file_writer);
     return HOOP_OK;
@@ -60,7 +60,7 @@ file_writer_create(const struct folder *folder,
 
 /* write() without SIGXFSZ. */
 static ssize_t
-write_quietly(int fd, const void *bytes, size_t n_bytes)
+write_without_sigxfsz(int fd, const void *bytes, size_t n_bytes)
 {
     static const struct timespec at_once = {0};
     sigset_t limit;
@@ -82,17 +82,20 @@ write_quietly(int fd, const void *bytes, size_t n_bytes)
 
 /* Append up to LIMIT_WRITE bytes. */
 static enum hoop_status
-chunk_add(struct file_writer *file_writer, const uint8_t *bytes, size_t n_bytes)
+file_writer_append_chunk(struct file_writer *file_writer,
+                         const uint8_t *bytes,
+                         size_t n_bytes)
 {
     digest_add(file_writer->digest, bytes, n_bytes);
     while (n_bytes > 0) {
-        const ssize_t n = write_quietly(file_writer->fd, bytes, n_bytes);
+        const ssize_t n =
+            write_without_sigxfsz(file_writer->fd, bytes, n_bytes);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return folder_raise(file_writer->folder, errno, "write",
-                                file_writer->name);
+            return folder_raise_errno(file_writer->folder, errno, "write",
+                                      file_writer->name);
         bytes += n;
         n_bytes -= (size_t)n;
         file_writer->n_bytes += (uint64_t)n;
@@ -101,15 +104,15 @@ chunk_add(struct file_writer *file_writer, const uint8_t *bytes, size_t n_bytes)
 }
 
 enum hoop_status
-file_writer_add(struct file_writer *file_writer,
-                const void *bytes,
-                size_t n_bytes)
+file_writer_append(struct file_writer *file_writer,
+                   const void *bytes,
+                   size_t n_bytes)
 {
     for (size_t at = 0; at < n_bytes; at += LIMIT_WRITE) {
         const size_t n_left = n_bytes - at;
-        const enum hoop_status status =
-            chunk_add(file_writer, (const uint8_t *)bytes + at,
-                      n_left < LIMIT_WRITE ? n_left : LIMIT_WRITE);
+        const enum hoop_status status = file_writer_append_chunk(
+            file_writer, (const uint8_t *)bytes + at,
+            n_left < LIMIT_WRITE ? n_left : LIMIT_WRITE);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -118,7 +121,7 @@ file_writer_add(struct file_writer *file_writer,
 }
 
 enum hoop_status
-file_writer_align(struct file_writer *file_writer, size_t alignment)
+file_writer_pad(struct file_writer *file_writer, size_t alignment)
 {
     static const uint8_t zeros[ALIGNMENT_MAX];
     const size_t n_over = file_writer->n_bytes % alignment;
@@ -126,22 +129,23 @@ file_writer_align(struct file_writer *file_writer, size_t alignment)
     assert(alignment <= ALIGNMENT_MAX);
     if (n_over == 0)
         return HOOP_OK;
-    return file_writer_add(file_writer, zeros, alignment - n_over);
+    return file_writer_append(file_writer, zeros, alignment - n_over);
 }
 
 enum hoop_status
-file_writer_finish(struct file_writer *file_writer, struct written *out_written)
+file_writer_sync_and_close(struct file_writer *file_writer,
+                           struct written_file *out_written)
 {
     if (fsync(file_writer->fd) < 0)
-        return folder_raise(file_writer->folder, errno, "sync",
-                            file_writer->name);
+        return folder_raise_errno(file_writer->folder, errno, "sync",
+                                  file_writer->name);
     const int fd = file_writer->fd;
     file_writer->fd = -1;
     if (close(fd) < 0)
-        return folder_raise(file_writer->folder, errno, "close",
-                            file_writer->name);
-    *out_written = (struct written){file_writer->n_bytes,
-                                    digest_value(file_writer->digest)};
+        return folder_raise_errno(file_writer->folder, errno, "close",
+                                  file_writer->name);
+    *out_written = (struct written_file){file_writer->n_bytes,
+                                         digest_value(file_writer->digest)};
     return HOOP_OK;
 }
 
@@ -157,7 +161,7 @@ file_writer_destroy(struct file_writer *file_writer)
 }
 
 void
-file_writer_abandon(struct file_writer *file_writer)
+file_writer_discard(struct file_writer *file_writer)
 {
     if (file_writer)
         unlinkat(file_writer->folder->fd, file_writer->name, 0);

@@ -17,7 +17,7 @@
 struct folder;
 struct file_writer;
 
-struct written {
+struct written_file {
     uint64_t n_bytes;
     uint64_t digest;
 };
@@ -33,18 +33,18 @@ file_writer_create(const struct folder *folder,
 /* Append bytes. Handle: HOOP_E_EXHAUSTED (no space left, or the process's limit
  * on file sizes). */
 enum hoop_status
-file_writer_add(struct file_writer *file_writer,
-                const void *bytes,
-                size_t n_bytes);
+file_writer_append(struct file_writer *file_writer,
+                   const void *bytes,
+                   size_t n_bytes);
 
 /* Append zeros up to a multiple of alignment, which is at most 64. */
 enum hoop_status
-file_writer_align(struct file_writer *file_writer, size_t alignment);
+file_writer_pad(struct file_writer *file_writer, size_t alignment);
 
 /* Sync and close the file. No more bytes may be added. */
 enum hoop_status
-file_writer_finish(struct file_writer *file_writer,
-                   struct written *out_written);
+file_writer_sync_and_close(struct file_writer *file_writer,
+                           struct written_file *out_written);
 
 /* Free the writer and keep the file. NULL is fine. */
 void
@@ -52,8 +52,8 @@ file_writer_destroy(struct file_writer *file_writer);
 
 /* Free the writer and remove the file. NULL is fine. */
 void
-file_writer_abandon(struct file_writer *file_writer);
+file_writer_discard(struct file_writer *file_writer);
 
-DEFINE_CLEANUP(struct file_writer *, file_writer_abandon)
+DEFINE_CLEANUP(struct file_writer *, file_writer_discard)
 
 #endif

@@ -23,7 +23,7 @@ static const char index_name[] = "index.json";
 static const char lock_name[] = "hoop.lock";
 
 static enum hoop_status
-status_of(int error)
+status_from_errno(int error)
 {
     if (error == ENOENT || error == ENOTDIR)
         return HOOP_E_NOT_FOUND;
@@ -38,12 +38,12 @@ status_of(int error)
 }
 
 enum hoop_status
-folder_raise(const struct folder *folder,
-             int error,
-             const char *action,
-             const char *name)
+folder_raise_errno(const struct folder *folder,
+                   int error,
+                   const char *action,
+                   const char *name)
 {
-    return error_raise(status_of(error), "cannot %s %s%s%s: %s", action,
+    return error_raise(status_from_errno(error), "cannot %s %s%s%s: %s", action,
                        folder->path, name ? "/" : "", name ? name : "",
                        strerrordesc_np(error));
 }
@@ -57,7 +57,7 @@ folder_open(const char *path, struct folder *out_folder)
         return error_raise(HOOP_E_INVALID, "there is no folder's name");
     folder.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder.fd < 0)
-        return folder_raise(&folder, errno, "open the folder", NULL);
+        return folder_raise_errno(&folder, errno, "open the folder", NULL);
     *out_folder = folder;
     return HOOP_OK;
 }
@@ -78,7 +78,7 @@ folder_lock(struct folder *folder)
                           O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 
     if (fd < 0)
-        return folder_raise(folder, errno, "open", lock_name);
+        return folder_raise_errno(folder, errno, "open", lock_name);
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         descriptor_track(fd); /* so that a forked child closes it */
         folder->lock = fd;
@@ -90,18 +90,21 @@ folder_lock(struct folder *folder)
         return error_raise(HOOP_E_PRECONDITION,
                            "another save into %s runs: it holds %s",
                            folder->path, lock_name);
-    return folder_raise(folder, error, "lock", lock_name);
+    return folder_raise_errno(folder, error, "lock", lock_name);
 }
 
 /* Read a whole file that is not too large. */
 static enum hoop_status
-text_read(const struct folder *folder, int fd, char **out_text, size_t *out_n)
+index_file_read(const struct folder *folder,
+                int fd,
+                char **out_text,
+                size_t *out_n)
 {
     struct stat stat;
     size_t n_read = 0;
 
     if (fstat(fd, &stat) < 0)
-        return folder_raise(folder, errno, "look at", index_name);
+        return folder_raise_errno(folder, errno, "look at", index_name);
     if (!S_ISREG(stat.st_mode) || stat.st_size > LIMIT_CHECKPOINT_INDEX)
         return error_raise(HOOP_E_DATA_LOSS,
                            "%s/%s is no index: it is no file, or has more "
@@ -116,7 +119,7 @@ text_read(const struct folder *folder, int fd, char **out_text, size_t *out_n)
             pread(fd, text + n_read, n_bytes - n_read, (off_t)n_read);
 
         if (n < 0 && errno != EINTR)
-            return folder_raise(folder, errno, "read", index_name);
+            return folder_raise_errno(folder, errno, "read", index_name);
         if (n == 0)
             break;
         n_read += n > 0 ? (size_t)n : 0;
@@ -127,7 +130,9 @@ text_read(const struct folder *folder, int fd, char **out_text, size_t *out_n)
 }
 
 enum hoop_status
-folder_read(const struct folder *folder, char **out_text, size_t *out_n_bytes)
+folder_read_index(const struct folder *folder,
+                  char **out_text,
+                  size_t *out_n_bytes)
 {
     const int fd =
         openat(folder->fd, index_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -137,20 +142,20 @@ folder_read(const struct folder *folder, char **out_text, size_t *out_n_bytes)
                            "there is no checkpoint in %s: it has no %s",
                            folder->path, index_name);
     if (fd < 0)
-        return folder_raise(folder, errno, "open", index_name);
+        return folder_raise_errno(folder, errno, "open", index_name);
     const enum hoop_status status =
-        text_read(folder, fd, out_text, out_n_bytes);
+        index_file_read(folder, fd, out_text, out_n_bytes);
     close(fd);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-folder_decode(const struct folder *folder,
-              const char *text,
-              size_t n_bytes,
-              struct manifest **out_manifest)
+folder_decode_index(const struct folder *folder,
+                    const char *text,
+                    size_t n_bytes,
+                    struct checkpoint_manifest **out_manifest)
 {
-    CLEANUP(manifest_destroy) struct manifest *manifest = NULL;
+    CLEANUP(manifest_destroy) struct checkpoint_manifest *manifest = NULL;
 
     enum hoop_status status = manifest_decode(text, n_bytes, &manifest);
     if (status == HOOP_OK)
@@ -163,19 +168,21 @@ folder_decode(const struct folder *folder,
 }
 
 enum hoop_status
-folder_load(const struct folder *folder, struct manifest **out_manifest)
+folder_load_manifest(const struct folder *folder,
+                     struct checkpoint_manifest **out_manifest)
 {
     CLEANUP(free) char *text = NULL;
     size_t n_bytes = 0;
 
-    enum hoop_status status = folder_read(folder, &text, &n_bytes);
+    enum hoop_status status = folder_read_index(folder, &text, &n_bytes);
     if (status == HOOP_OK)
-        status = folder_decode(folder, text, n_bytes, out_manifest);
+        status = folder_decode_index(folder, text, n_bytes, out_manifest);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-folder_check_files(const struct folder *folder, const struct manifest *manifest)
+folder_check_files(const struct folder *folder,
+                   const struct checkpoint_manifest *manifest)
 {
     for (uint32_t i = 0; i < manifest->contents.n_files; i++) {
         const struct hoop_checkpoint_file *file = &manifest->files[i];
@@ -203,28 +210,28 @@ static enum hoop_status
 folder_sync(const struct folder *folder)
 {
     if (fsync(folder->fd) < 0)
-        return folder_raise(folder, errno, "sync the folder", NULL);
+        return folder_raise_errno(folder, errno, "sync the folder", NULL);
     return HOOP_OK;
 }
 
 /* Write the index under its unique name. */
 static enum hoop_status
-index_write(const struct folder *folder,
-            const struct manifest *manifest,
-            const char *name)
+index_file_write(const struct folder *folder,
+                 const struct checkpoint_manifest *manifest,
+                 const char *name)
 {
     CLEANUP(free) char *text = NULL;
-    CLEANUP(file_writer_abandon) struct file_writer *file_writer = NULL;
-    struct written written;
+    CLEANUP(file_writer_discard) struct file_writer *file_writer = NULL;
+    struct written_file written;
     size_t n_bytes = 0;
 
     enum hoop_status status = manifest_encode(manifest, &text, &n_bytes);
     if (status == HOOP_OK)
         status = file_writer_create(folder, name, &file_writer);
     if (status == HOOP_OK)
-        status = file_writer_add(file_writer, text, n_bytes);
+        status = file_writer_append(file_writer, text, n_bytes);
     if (status == HOOP_OK)
-        status = file_writer_finish(file_writer, &written);
+        status = file_writer_sync_and_close(file_writer, &written);
     if (status != HOOP_OK)
         return error_pass(status);
     file_writer_destroy(STEAL(file_writer));
@@ -233,8 +240,8 @@ index_write(const struct folder *folder,
 
 enum hoop_status
 folder_commit(const struct folder *folder,
-              const struct manifest *manifest,
-              enum folder_outcome *out_outcome)
+              const struct checkpoint_manifest *manifest,
+              enum folder_commit_outcome *out_outcome)
 {
     const struct file_name of = {.kind = FILE_NAME_INDEX,
                                  .generation = manifest->contents.generation,
@@ -242,14 +249,14 @@ folder_commit(const struct folder *folder,
     char name[FILE_NAME_ROOM];
 
     *out_outcome = FOLDER_AS_IT_WAS;
-    file_name_write(&of, name);
-    enum hoop_status status = index_write(folder, manifest, name);
+    file_name_format(&of, name);
+    enum hoop_status status = index_file_write(folder, manifest, name);
     if (status == HOOP_OK)
         status = folder_sync(folder); /* makes the names of all files durable */
     if (status != HOOP_OK)
         return error_pass(status);
     if (renameat(folder->fd, name, folder->fd, index_name) < 0) {
-        status = folder_raise(folder, errno, "replace", index_name);
+        status = folder_raise_errno(folder, errno, "replace", index_name);
         unlinkat(folder->fd, name, 0);
         return status;
     }
@@ -265,7 +272,8 @@ folder_commit(const struct folder *folder,
 }
 
 void
-folder_clean(const struct folder *folder, const struct manifest *kept)
+folder_remove_old_files(const struct folder *folder,
+                        const struct checkpoint_manifest *kept)
 {
     const struct dirent *entry;
     const int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -279,7 +287,7 @@ folder_clean(const struct folder *folder, const struct manifest *kept)
     while ((entry = readdir(entries))) {
         struct file_name name;
 
-        if (!file_name_read(entry->d_name, &name))
+        if (!file_name_parse(entry->d_name, &name))
             continue;
         if (kept && name.kind == FILE_NAME_PART &&
             name.generation == kept->contents.generation &&

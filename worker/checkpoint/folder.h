@@ -36,10 +36,10 @@ folder_close(struct folder *folder);
 /* Raise the failure of action ("write") on the file name, with the text of
  * error, an errno. name NULL means the folder itself. */
 enum hoop_status
-folder_raise(const struct folder *folder,
-             int error,
-             const char *action,
-             const char *name);
+folder_raise_errno(const struct folder *folder,
+                   int error,
+                   const char *action,
+                   const char *name);
 
 /* Lock the folder against other saves. Does not wait.
  * Handle: HOOP_E_PRECONDITION (another save holds the lock), HOOP_E_DENIED,
@@ -52,23 +52,26 @@ folder_lock(struct folder *folder);
  * Handle: HOOP_E_NOT_FOUND (there is no index), HOOP_E_DATA_LOSS,
  * HOOP_E_UNIMPLEMENTED. */
 enum hoop_status
-folder_read(const struct folder *folder, char **out_text, size_t *out_n_bytes);
+folder_read_index(const struct folder *folder,
+                  char **out_text,
+                  size_t *out_n_bytes);
 enum hoop_status
-folder_decode(const struct folder *folder,
-              const char *text,
-              size_t n_bytes,
-              struct manifest **out_manifest);
+folder_decode_index(const struct folder *folder,
+                    const char *text,
+                    size_t n_bytes,
+                    struct checkpoint_manifest **out_manifest);
 enum hoop_status
-folder_load(const struct folder *folder, struct manifest **out_manifest);
+folder_load_manifest(const struct folder *folder,
+                     struct checkpoint_manifest **out_manifest);
 
 /* Check that the files of all places exist with the right sizes: a rank may
  * have written to a different folder of the same path. Handle:
  * HOOP_E_DATA_LOSS. */
 enum hoop_status
 folder_check_files(const struct folder *folder,
-                   const struct manifest *manifest);
+                   const struct checkpoint_manifest *manifest);
 
-enum folder_outcome {
+enum folder_commit_outcome {
     FOLDER_AS_IT_WAS,
     FOLDER_COMMITTED,
     FOLDER_UNCERTAIN, /* the final sync failed: either of the two */
@@ -77,12 +80,13 @@ enum folder_outcome {
 /* Make manifest the folder's index, durably. Always writes *out_outcome. */
 enum hoop_status
 folder_commit(const struct folder *folder,
-              const struct manifest *manifest,
-              enum folder_outcome *out_outcome);
+              const struct checkpoint_manifest *manifest,
+              enum folder_commit_outcome *out_outcome);
 
 /* Remove all files of saves except those that kept names; kept NULL means
  * remove all. Files that cannot be removed stay until the next save. */
 void
-folder_clean(const struct folder *folder, const struct manifest *kept);
+folder_remove_old_files(const struct folder *folder,
+                        const struct checkpoint_manifest *kept);
 
 #endif

@@ -17,10 +17,10 @@
 enum hoop_status
 manifest_create(size_t n_tensors,
                 uint32_t n_files,
-                struct manifest **out_manifest)
+                struct checkpoint_manifest **out_manifest)
 {
     CLEANUP(manifest_destroy)
-    struct manifest *manifest = calloc(1, sizeof(*manifest));
+    struct checkpoint_manifest *manifest = calloc(1, sizeof(*manifest));
 
     if (manifest) {
         manifest->tensors = calloc(n_tensors + 1, sizeof(*manifest->tensors));
@@ -41,7 +41,7 @@ manifest_create(size_t n_tensors,
 }
 
 void
-manifest_destroy(struct manifest *manifest)
+manifest_destroy(struct checkpoint_manifest *manifest)
 {
     if (!manifest)
         return;
@@ -56,7 +56,9 @@ manifest_destroy(struct manifest *manifest)
 }
 
 enum hoop_status
-manifest_set_name(struct manifest *manifest, size_t number, const char *name)
+manifest_set_name(struct checkpoint_manifest *manifest,
+                  size_t number,
+                  const char *name)
 {
     char *copy = strdup(name);
 
@@ -67,9 +69,9 @@ manifest_set_name(struct manifest *manifest, size_t number, const char *name)
 }
 
 void
-manifest_set_save(struct manifest *manifest,
-                  uint64_t generation,
-                  uint64_t token)
+manifest_set_generation(struct checkpoint_manifest *manifest,
+                        uint64_t generation,
+                        uint64_t token)
 {
     manifest->contents.generation = generation;
     manifest->token = token;
@@ -77,13 +79,13 @@ manifest_set_save(struct manifest *manifest,
         char *name = manifest->names + (size_t)i * FILE_NAME_ROOM;
         const struct file_name of = {FILE_NAME_PART, generation, token, i};
 
-        file_name_write(&of, name);
+        file_name_format(&of, name);
         manifest->files[i].name = name;
     }
 }
 
 static uint64_t
-places_of(const struct hoop_mesh_shape *mesh)
+mesh_place_count(const struct hoop_mesh_shape *mesh)
 {
     uint64_t n_places = 1;
 
@@ -93,7 +95,7 @@ places_of(const struct hoop_mesh_shape *mesh)
 }
 
 static enum hoop_status
-check_name(const char *name, size_t number)
+tensor_name_check(const char *name, size_t number)
 {
     if (!name || !*name)
         return error_raise(HOOP_E_INVALID, "tensor %zu has no name", number);
@@ -101,7 +103,7 @@ check_name(const char *name, size_t number)
         return error_raise(HOOP_E_INVALID,
                            "the name of tensor %zu has more than %d bytes",
                            number, LIMIT_CHECKPOINT_NAME - 1);
-    if (!manifest_is_text(name))
+    if (!manifest_is_utf8(name))
         return error_raise(HOOP_E_INVALID,
                            "the name of tensor %zu is not UTF-8", number);
     return HOOP_OK;
@@ -109,14 +111,16 @@ check_name(const char *name, size_t number)
 
 /* Check a tensor, and add its bytes to *bytes. */
 static enum hoop_status
-check_tensor(const struct manifest *manifest, size_t number, uint64_t *bytes)
+manifest_check_tensor(const struct checkpoint_manifest *manifest,
+                      size_t number,
+                      uint64_t *bytes)
 {
     const struct hoop_checkpoint_tensor *tensor = &manifest->tensors[number];
     const uint32_t n_files = manifest->contents.n_files;
     size_t count;
     uint64_t n_bytes;
 
-    enum hoop_status status = check_name(tensor->name, number);
+    enum hoop_status status = tensor_name_check(tensor->name, number);
     if (status != HOOP_OK)
         return error_pass(status);
     status =
@@ -134,10 +138,10 @@ check_tensor(const struct manifest *manifest, size_t number, uint64_t *bytes)
                            "tensor \"%s\" is a partial sum: redistribute it "
                            "first",
                            tensor->name);
-    if (places_of(&tensor->mesh) != n_files)
+    if (mesh_place_count(&tensor->mesh) != n_files)
         return error_raise(
             HOOP_E_INVALID, "tensor \"%s\" lies over %llu ranks, not %u",
-            tensor->name, (unsigned long long)places_of(&tensor->mesh),
+            tensor->name, (unsigned long long)mesh_place_count(&tensor->mesh),
             n_files);
     if (__builtin_mul_overflow(count, dtype_size(tensor->dtype), &n_bytes) ||
         __builtin_add_overflow(*bytes, n_bytes, bytes) ||
@@ -150,7 +154,7 @@ check_tensor(const struct manifest *manifest, size_t number, uint64_t *bytes)
 }
 
 static int
-compare_names(const void *left, const void *right, void *tensors)
+compare_tensor_names(const void *left, const void *right, void *tensors)
 {
     const struct hoop_checkpoint_tensor *all = tensors;
 
@@ -160,7 +164,7 @@ compare_names(const void *left, const void *right, void *tensors)
 
 /* Sort the tensors by name, and check that no name occurs twice. */
 static enum hoop_status
-check_names(struct manifest *manifest)
+manifest_sort_and_check_names(struct checkpoint_manifest *manifest)
 {
     const struct hoop_checkpoint_tensor *tensors = manifest->tensors;
     const size_t n_names = manifest->contents.n_tensors;
@@ -171,7 +175,7 @@ check_names(struct manifest *manifest)
                            n_names);
     for (size_t i = 0; i < n_names; i++)
         by_name[i] = i;
-    qsort_r(by_name, n_names, sizeof(*by_name), compare_names,
+    qsort_r(by_name, n_names, sizeof(*by_name), compare_tensor_names,
             manifest->tensors);
     for (size_t i = 1; i < n_names; i++) {
         const char *name = tensors[by_name[i]].name;
@@ -186,24 +190,25 @@ check_names(struct manifest *manifest)
 }
 
 enum hoop_status
-manifest_check(struct manifest *manifest)
+manifest_check(struct checkpoint_manifest *manifest)
 {
     uint64_t bytes = 0;
 
     for (size_t i = 0; i < manifest->contents.n_tensors; i++) {
-        const enum hoop_status status = check_tensor(manifest, i, &bytes);
+        const enum hoop_status status =
+            manifest_check_tensor(manifest, i, &bytes);
 
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    const enum hoop_status status = check_names(manifest);
+    const enum hoop_status status = manifest_sort_and_check_names(manifest);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-manifest_find(const struct manifest *manifest,
-              const char *name,
-              size_t *out_number)
+manifest_find_tensor(const struct checkpoint_manifest *manifest,
+                     const char *name,
+                     size_t *out_number)
 {
     const size_t n_tensors = manifest->contents.n_tensors;
     size_t first = 0;
@@ -229,37 +234,39 @@ manifest_find(const struct manifest *manifest,
 }
 
 static void
-add_number(struct digest *digest, uint64_t number)
+digest_add_number(struct digest *digest, uint64_t number)
 {
     digest_add(digest, &number, sizeof(number));
 }
 
 static void
-add_tensor(struct digest *digest, const struct hoop_checkpoint_tensor *tensor)
+digest_add_tensor(struct digest *digest,
+                  const struct hoop_checkpoint_tensor *tensor)
 {
     const struct hoop_shape *shape = &tensor->shape;
     const size_t n_name = strlen(tensor->name);
 
-    add_number(digest, n_name);
+    digest_add_number(digest, n_name);
     digest_add(digest, tensor->name, n_name);
-    add_number(digest, tensor->dtype);
-    add_number(digest, shape->n_dims);
+    digest_add_number(digest, tensor->dtype);
+    digest_add_number(digest, shape->n_dims);
     for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
         const struct hoop_axes *axes = &tensor->sharding.dims[dim];
 
-        add_number(digest, shape->dims[dim]);
-        add_number(digest, axes->n_axes);
+        digest_add_number(digest, shape->dims[dim]);
+        digest_add_number(digest, axes->n_axes);
         for (uint32_t i = 0; i < axes->n_axes; i++)
-            add_number(digest, axes->axes[i]);
+            digest_add_number(digest, axes->axes[i]);
     }
-    add_number(digest, tensor->sharding.is_uneven);
-    add_number(digest, tensor->mesh.n_axes);
+    digest_add_number(digest, tensor->sharding.is_uneven);
+    digest_add_number(digest, tensor->mesh.n_axes);
     for (uint32_t i = 0; i < tensor->mesh.n_axes; i++)
-        add_number(digest, tensor->mesh.sizes[i]);
+        digest_add_number(digest, tensor->mesh.sizes[i]);
 }
 
 enum hoop_status
-manifest_digest(const struct manifest *manifest, uint64_t *out_digest)
+manifest_digest(const struct checkpoint_manifest *manifest,
+                uint64_t *out_digest)
 {
     const struct hoop_checkpoint_contents *contents = &manifest->contents;
     CLEANUP(digest_destroy) struct digest *digest = NULL;
@@ -267,22 +274,22 @@ manifest_digest(const struct manifest *manifest, uint64_t *out_digest)
     const enum hoop_status status = digest_create(&digest);
     if (status != HOOP_OK)
         return error_pass(status);
-    add_number(digest, contents->generation);
-    add_number(digest, manifest->token);
-    add_number(digest, contents->n_tensors);
+    digest_add_number(digest, contents->generation);
+    digest_add_number(digest, manifest->token);
+    digest_add_number(digest, contents->n_tensors);
     for (size_t i = 0; i < contents->n_tensors; i++)
-        add_tensor(digest, &manifest->tensors[i]);
-    add_number(digest, contents->n_files);
+        digest_add_tensor(digest, &manifest->tensors[i]);
+    digest_add_number(digest, contents->n_files);
     for (uint32_t i = 0; i < contents->n_files; i++) {
-        add_number(digest, manifest->files[i].n_bytes);
-        add_number(digest, manifest->files[i].digest);
+        digest_add_number(digest, manifest->files[i].n_bytes);
+        digest_add_number(digest, manifest->files[i].digest);
     }
     *out_digest = digest_value(digest);
     return HOOP_OK;
 }
 
 enum hoop_status
-manifest_verify_digest(const struct manifest *manifest)
+manifest_verify_digest(const struct checkpoint_manifest *manifest)
 {
     uint64_t found;
     const enum hoop_status status = manifest_digest(manifest, &found);

@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 
-struct manifest {
+struct checkpoint_manifest {
     /* the public view of the fields below */
     struct hoop_checkpoint_contents contents;
     uint64_t token;  /* random: no two saves use the same file names */
@@ -34,23 +34,25 @@ struct manifest {
 enum hoop_status
 manifest_create(size_t n_tensors,
                 uint32_t n_files,
-                struct manifest **out_manifest);
+                struct checkpoint_manifest **out_manifest);
 
 /* NULL is fine. */
 void
-manifest_destroy(struct manifest *manifest);
+manifest_destroy(struct checkpoint_manifest *manifest);
 
-DEFINE_CLEANUP(struct manifest *, manifest_destroy)
+DEFINE_CLEANUP(struct checkpoint_manifest *, manifest_destroy)
 
 /* Set the name of a tensor to a copy of name. Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
-manifest_set_name(struct manifest *manifest, size_t number, const char *name);
+manifest_set_name(struct checkpoint_manifest *manifest,
+                  size_t number,
+                  const char *name);
 
 /* Set which save this is. The names of the files follow from that. */
 void
-manifest_set_save(struct manifest *manifest,
-                  uint64_t generation,
-                  uint64_t token);
+manifest_set_generation(struct checkpoint_manifest *manifest,
+                        uint64_t generation,
+                        uint64_t token);
 
 /*
  * Check that the tensors can be saved: their names, dtypes and sizes, and that
@@ -58,41 +60,42 @@ manifest_set_save(struct manifest *manifest,
  * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED.
  */
 enum hoop_status
-manifest_check(struct manifest *manifest);
+manifest_check(struct checkpoint_manifest *manifest);
 
 /* Find a tensor by name in a manifest that has been checked.
  * Handle: HOOP_E_NOT_FOUND (there is no tensor of that name; the text gives the
  * first that there is). */
 enum hoop_status
-manifest_find(const struct manifest *manifest,
-              const char *name,
-              size_t *out_number);
+manifest_find_tensor(const struct checkpoint_manifest *manifest,
+                     const char *name,
+                     size_t *out_number);
 
 /* Compute a hash of everything in the manifest except its digest. Handle:
  * HOOP_E_EXHAUSTED. */
 enum hoop_status
-manifest_digest(const struct manifest *manifest, uint64_t *out_digest);
+manifest_digest(const struct checkpoint_manifest *manifest,
+                uint64_t *out_digest);
 
 /* Check that a manifest has the digest that its index gives. Handle:
  * HOOP_E_DATA_LOSS, HOOP_E_EXHAUSTED. */
 enum hoop_status
-manifest_verify_digest(const struct manifest *manifest);
+manifest_verify_digest(const struct checkpoint_manifest *manifest);
 
 /* Whether name is UTF-8, as JSON needs. Returns false also if there is no
  * memory. */
 bool
-manifest_is_text(const char *name);
+manifest_is_utf8(const char *name);
 
 /* Convert to JSON and back (manifest_json.c). The caller frees *out_text.
  * Handle: HOOP_E_EXHAUSTED; when decoding also HOOP_E_DATA_LOSS (the text says
  * what is wrong) and HOOP_E_UNIMPLEMENTED (another version). */
 enum hoop_status
-manifest_encode(const struct manifest *manifest,
+manifest_encode(const struct checkpoint_manifest *manifest,
                 char **out_text,
                 size_t *out_n_bytes);
 enum hoop_status
 manifest_decode(const char *text,
                 size_t n_bytes,
-                struct manifest **out_manifest);
+                struct checkpoint_manifest **out_manifest);
 
 #endif

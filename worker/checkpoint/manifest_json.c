@@ -33,7 +33,7 @@ json_destroy(json_t *json)
 DEFINE_CLEANUP(json_t *, json_destroy)
 
 bool
-manifest_is_text(const char *name)
+manifest_is_utf8(const char *name)
 {
     CLEANUP(json_destroy) json_t *text = json_string(name);
 
@@ -41,7 +41,7 @@ manifest_is_text(const char *name)
 }
 
 static json_t *
-list_of_axes(const uint32_t *numbers, uint32_t n_numbers)
+axes_to_json(const uint32_t *numbers, uint32_t n_numbers)
 {
     json_t *list = json_array();
 
@@ -52,7 +52,7 @@ list_of_axes(const uint32_t *numbers, uint32_t n_numbers)
 
 /* Returns NULL if there is no memory. */
 static json_t *
-tensor_encode(const struct hoop_checkpoint_tensor *tensor)
+tensor_to_json(const struct hoop_checkpoint_tensor *tensor)
 {
     json_t *shape = json_array();
     json_t *cuts = json_array();
@@ -62,16 +62,16 @@ tensor_encode(const struct hoop_checkpoint_tensor *tensor)
 
         json_array_append_new(
             shape, json_integer((json_int_t)tensor->shape.dims[dim]));
-        json_array_append_new(cuts, list_of_axes(axes->axes, axes->n_axes));
+        json_array_append_new(cuts, axes_to_json(axes->axes, axes->n_axes));
     }
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "name", tensor->name,
                      "dtype", dtype_name(tensor->dtype), "shape", shape, "mesh",
-                     list_of_axes(tensor->mesh.sizes, tensor->mesh.n_axes),
+                     axes_to_json(tensor->mesh.sizes, tensor->mesh.n_axes),
                      "cuts", cuts, "uneven", (int)tensor->sharding.is_uneven);
 }
 
 static json_t *
-file_encode(const struct hoop_checkpoint_file *file)
+file_entry_to_json(const struct hoop_checkpoint_file *file)
 {
     char digest[HEX_DIGITS + 1];
 
@@ -83,7 +83,7 @@ file_encode(const struct hoop_checkpoint_file *file)
 /* Takes ownership of value. Returns false if value is NULL or there is no
  * memory. */
 static bool
-line_write(json_t *value, const char *end, FILE *out)
+json_line_write(json_t *value, const char *end, FILE *out)
 {
     CLEANUP(json_destroy) json_t *taken = value;
 
@@ -95,7 +95,9 @@ line_write(json_t *value, const char *end, FILE *out)
 
 /* Returns false if there is no memory. */
 static bool
-manifest_write(const struct manifest *manifest, uint64_t digest, FILE *out)
+manifest_write_json(const struct checkpoint_manifest *manifest,
+                    uint64_t digest,
+                    FILE *out)
 {
     const struct hoop_checkpoint_contents *contents = &manifest->contents;
 
@@ -106,14 +108,14 @@ manifest_write(const struct manifest *manifest, uint64_t digest, FILE *out)
             format_name, VERSION, contents->generation, manifest->token,
             digest);
     for (size_t i = 0; i < contents->n_tensors; i++) {
-        if (!line_write(tensor_encode(&manifest->tensors[i]),
-                        i + 1 < contents->n_tensors ? ",\n" : "\n", out))
+        if (!json_line_write(tensor_to_json(&manifest->tensors[i]),
+                             i + 1 < contents->n_tensors ? ",\n" : "\n", out))
             return false;
     }
     fputs("],\n\"files\": [\n", out);
     for (uint32_t i = 0; i < contents->n_files; i++) {
-        if (!line_write(file_encode(&manifest->files[i]),
-                        i + 1 < contents->n_files ? ",\n" : "\n", out))
+        if (!json_line_write(file_entry_to_json(&manifest->files[i]),
+                             i + 1 < contents->n_files ? ",\n" : "\n", out))
             return false;
     }
     fputs("]\n}\n", out);
@@ -121,7 +123,7 @@ manifest_write(const struct manifest *manifest, uint64_t digest, FILE *out)
 }
 
 enum hoop_status
-manifest_encode(const struct manifest *manifest,
+manifest_encode(const struct checkpoint_manifest *manifest,
                 char **out_text,
                 size_t *out_n_bytes)
 {
@@ -135,7 +137,7 @@ manifest_encode(const struct manifest *manifest,
     FILE *out = open_memstream(&text, &n_bytes);
     if (!out)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an index");
-    const bool is_whole = manifest_write(manifest, digest, out);
+    const bool is_whole = manifest_write_json(manifest, digest, out);
     const bool is_kept = !ferror(out);
     if (fclose(out) != 0 || !is_whole || !is_kept) {
         free(text);
@@ -155,32 +157,32 @@ manifest_encode(const struct manifest *manifest,
 }
 
 /* A value and its name in error texts, such as "tensors[3].shape". */
-struct field {
+struct json_field {
     const json_t *value;
     char where[64];
 };
 
-static struct field
-field_in(const struct field *object, const char *key)
+static struct json_field
+json_field_of_object(const struct json_field *object, const char *key)
 {
-    struct field field = {.value = json_object_get(object->value, key)};
+    struct json_field field = {.value = json_object_get(object->value, key)};
 
     snprintf(field.where, sizeof(field.where), "%.40s%s%s", object->where,
              *object->where ? "." : "", key);
     return field;
 }
 
-static struct field
-field_at(const struct field *list, size_t at)
+static struct json_field
+json_field_of_array(const struct json_field *list, size_t at)
 {
-    struct field field = {.value = json_array_get(list->value, at)};
+    struct json_field field = {.value = json_array_get(list->value, at)};
 
     snprintf(field.where, sizeof(field.where), "%.40s[%zu]", list->where, at);
     return field;
 }
 
 static enum hoop_status
-field_raise(const struct field *field, const char *expected)
+json_field_raise(const struct json_field *field, const char *expected)
 {
     return error_raise(HOOP_E_DATA_LOSS, "%s is %s: %s is expected",
                        *field->where ? field->where : "it",
@@ -188,50 +190,56 @@ field_raise(const struct field *field, const char *expected)
 }
 
 static enum hoop_status
-number_decode(const struct field *field, uint64_t max, uint64_t *out_number)
+number_from_json(const struct json_field *field,
+                 uint64_t max,
+                 uint64_t *out_number)
 {
     const json_int_t number = json_integer_value(field->value);
 
     if (!json_is_integer(field->value) || number < 0 || (uint64_t)number > max)
-        return field_raise(field, "a whole number in its bounds");
+        return json_field_raise(field, "a whole number in its bounds");
     *out_number = (uint64_t)number;
     return HOOP_OK;
 }
 
 /* Decode 16 hexadecimal digits. */
 static enum hoop_status
-hex_decode(const struct field *field, uint64_t *out_number)
+hex_from_json(const struct json_field *field, uint64_t *out_number)
 {
     const char *text = json_string_value(field->value);
 
     if (!text || strlen(text) != HEX_DIGITS ||
         strspn(text, "0123456789abcdef") != HEX_DIGITS)
-        return field_raise(field, "a text of 16 hexadecimal digits");
+        return json_field_raise(field, "a text of 16 hexadecimal digits");
     *out_number = strtoull(text, NULL, 16);
     return HOOP_OK;
 }
 
 static enum hoop_status
-list_decode(const struct field *field, size_t max, size_t *out_count)
+list_size_from_json(const struct json_field *field,
+                    size_t max,
+                    size_t *out_count)
 {
     if (!json_is_array(field->value) || json_array_size(field->value) > max)
-        return field_raise(field, "a list, not too long");
+        return json_field_raise(field, "a list, not too long");
     *out_count = json_array_size(field->value);
     return HOOP_OK;
 }
 
 /* Decode a list of at most HOOP_MAX_AXES numbers of 32 bits. */
 static enum hoop_status
-axes_decode(const struct field *field, uint32_t *out_numbers, uint32_t *out_n)
+axes_from_json(const struct json_field *field,
+               uint32_t *out_numbers,
+               uint32_t *out_n)
 {
     size_t count = 0;
-    enum hoop_status status = list_decode(field, HOOP_MAX_AXES, &count);
+    enum hoop_status status = list_size_from_json(field, HOOP_MAX_AXES, &count);
 
     for (size_t i = 0; status == HOOP_OK && i < count; i++) {
-        const struct field at = field_at(field, i);
+        const struct json_field at = json_field_of_array(field, i);
         uint64_t number = 0;
 
-        status = number_decode(&at, UINT32_MAX, &number);
+        status = number_from_json(&at, UINT32_MAX, &number);
         if (status == HOOP_OK)
             out_numbers[i] = (uint32_t)number;
     }
@@ -242,7 +250,7 @@ axes_decode(const struct field *field, uint32_t *out_numbers, uint32_t *out_n)
 }
 
 static enum hoop_status
-dtype_decode(const struct field *field, enum hoop_dtype *out_dtype)
+dtype_from_json(const struct json_field *field, enum hoop_dtype *out_dtype)
 {
     const char *name = json_string_value(field->value);
 
@@ -252,20 +260,21 @@ dtype_decode(const struct field *field, enum hoop_dtype *out_dtype)
             return HOOP_OK;
         }
     }
-    return field_raise(field, "the name of a dtype");
+    return json_field_raise(field, "the name of a dtype");
 }
 
 static enum hoop_status
-shape_decode(const struct field *field, struct hoop_shape *out_shape)
+shape_from_json(const struct json_field *field, struct hoop_shape *out_shape)
 {
     size_t n_dims = 0;
-    enum hoop_status status = list_decode(field, HOOP_MAX_DIMS, &n_dims);
+    enum hoop_status status =
+        list_size_from_json(field, HOOP_MAX_DIMS, &n_dims);
 
     for (size_t i = 0; status == HOOP_OK && i < n_dims; i++) {
-        const struct field at = field_at(field, i);
+        const struct json_field at = json_field_of_array(field, i);
         uint64_t size = 0;
 
-        status = number_decode(&at, INT64_MAX, &size);
+        status = number_from_json(&at, INT64_MAX, &size);
         if (status == HOOP_OK)
             out_shape->dims[i] = size;
     }
@@ -277,80 +286,84 @@ shape_decode(const struct field *field, struct hoop_shape *out_shape)
 
 /* Decode how the tensor was sharded over its mesh. */
 static enum hoop_status
-layout_decode(const struct field *object, struct hoop_checkpoint_tensor *tensor)
+sharding_from_json(const struct json_field *object,
+                   struct hoop_checkpoint_tensor *tensor)
 {
-    const struct field mesh = field_in(object, "mesh");
-    const struct field cuts = field_in(object, "cuts");
-    const struct field uneven = field_in(object, "uneven");
+    const struct json_field mesh = json_field_of_object(object, "mesh");
+    const struct json_field cuts = json_field_of_object(object, "cuts");
+    const struct json_field uneven = json_field_of_object(object, "uneven");
     size_t n_cuts = 0;
 
     enum hoop_status status =
-        axes_decode(&mesh, tensor->mesh.sizes, &tensor->mesh.n_axes);
+        axes_from_json(&mesh, tensor->mesh.sizes, &tensor->mesh.n_axes);
     if (status == HOOP_OK)
-        status = list_decode(&cuts, HOOP_MAX_DIMS, &n_cuts);
+        status = list_size_from_json(&cuts, HOOP_MAX_DIMS, &n_cuts);
     if (status == HOOP_OK && n_cuts != tensor->shape.n_dims)
-        status = field_raise(&cuts, "a list for each dimension");
+        status = json_field_raise(&cuts, "a list for each dimension");
     for (size_t i = 0; status == HOOP_OK && i < n_cuts; i++) {
-        const struct field at = field_at(&cuts, i);
+        const struct json_field at = json_field_of_array(&cuts, i);
         struct hoop_axes *axes = &tensor->sharding.dims[i];
 
-        status = axes_decode(&at, axes->axes, &axes->n_axes);
+        status = axes_from_json(&at, axes->axes, &axes->n_axes);
     }
     if (status == HOOP_OK && !json_is_boolean(uneven.value))
-        status = field_raise(&uneven, "true or false");
+        status = json_field_raise(&uneven, "true or false");
     tensor->sharding.is_uneven = json_is_true(uneven.value);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-tensor_decode(const struct field *object,
-              struct manifest *manifest,
-              size_t number)
+tensor_from_json(const struct json_field *object,
+                 struct checkpoint_manifest *manifest,
+                 size_t number)
 {
     struct hoop_checkpoint_tensor *tensor = &manifest->tensors[number];
-    const struct field name = field_in(object, "name");
-    const struct field dtype = field_in(object, "dtype");
-    const struct field shape = field_in(object, "shape");
+    const struct json_field name = json_field_of_object(object, "name");
+    const struct json_field dtype = json_field_of_object(object, "dtype");
+    const struct json_field shape = json_field_of_object(object, "shape");
 
     enum hoop_status status = HOOP_OK;
     if (!json_is_string(name.value))
-        status = field_raise(&name, "a text");
+        status = json_field_raise(&name, "a text");
     if (status == HOOP_OK)
         status =
             manifest_set_name(manifest, number, json_string_value(name.value));
     if (status == HOOP_OK)
-        status = dtype_decode(&dtype, &tensor->dtype);
+        status = dtype_from_json(&dtype, &tensor->dtype);
     if (status == HOOP_OK)
-        status = shape_decode(&shape, &tensor->shape);
+        status = shape_from_json(&shape, &tensor->shape);
     if (status == HOOP_OK)
-        status = layout_decode(object, tensor);
+        status = sharding_from_json(object, tensor);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-file_decode(const struct field *object, struct hoop_checkpoint_file *file)
+file_entry_from_json(const struct json_field *object,
+                     struct hoop_checkpoint_file *file)
 {
-    const struct field bytes = field_in(object, "bytes");
-    const struct field digest = field_in(object, "xxh3");
-    enum hoop_status status = number_decode(&bytes, INT64_MAX, &file->n_bytes);
+    const struct json_field bytes = json_field_of_object(object, "bytes");
+    const struct json_field digest = json_field_of_object(object, "xxh3");
+    enum hoop_status status =
+        number_from_json(&bytes, INT64_MAX, &file->n_bytes);
 
     if (status == HOOP_OK)
-        status = hex_decode(&digest, &file->digest);
+        status = hex_from_json(&digest, &file->digest);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Check format and version before anything else. */
 static enum hoop_status
-format_decode(const struct field *root)
+json_format_check(const struct json_field *root)
 {
-    const struct field format = field_in(root, "format");
-    const struct field version = field_in(root, "version");
+    const struct json_field format = json_field_of_object(root, "format");
+    const struct json_field version = json_field_of_object(root, "version");
     const char *name = json_string_value(format.value);
     uint64_t number = 0;
 
     if (!name || strcmp(name, format_name) != 0)
-        return field_raise(&format, "\"hoop-checkpoint\"");
-    const enum hoop_status status = number_decode(&version, INT64_MAX, &number);
+        return json_field_raise(&format, "\"hoop-checkpoint\"");
+    const enum hoop_status status =
+        number_from_json(&version, INT64_MAX, &number);
     if (status != HOOP_OK)
         return error_pass(status);
     if (number != VERSION)
@@ -362,49 +375,52 @@ format_decode(const struct field *root)
 }
 
 static enum hoop_status
-save_decode(const struct field *root, struct manifest *manifest)
+generation_from_json(const struct json_field *root,
+                     struct checkpoint_manifest *manifest)
 {
-    const struct field generation = field_in(root, "generation");
-    const struct field token = field_in(root, "token");
+    const struct json_field generation =
+        json_field_of_object(root, "generation");
+    const struct json_field token = json_field_of_object(root, "token");
     uint64_t number = 0;
     uint64_t chance = 0;
     /* The next save's generation, one higher, must be valid, too. */
     enum hoop_status status =
-        number_decode(&generation, INT64_MAX - 1, &number);
+        number_from_json(&generation, INT64_MAX - 1, &number);
 
     if (status == HOOP_OK)
-        status = hex_decode(&token, &chance);
+        status = hex_from_json(&token, &chance);
     if (status != HOOP_OK)
         return error_pass(status);
-    manifest_set_save(manifest, number, chance);
+    manifest_set_generation(manifest, number, chance);
     return HOOP_OK;
 }
 
 /* Create a manifest of the right size and decode its tensors and files. */
 static enum hoop_status
-lists_decode(const struct field *root, struct manifest **out_manifest)
+entries_from_json(const struct json_field *root,
+                  struct checkpoint_manifest **out_manifest)
 {
-    const struct field tensors = field_in(root, "tensors");
-    const struct field files = field_in(root, "files");
+    const struct json_field tensors = json_field_of_object(root, "tensors");
+    const struct json_field files = json_field_of_object(root, "files");
     size_t n_tensors = 0;
     size_t n_files = 0;
-    CLEANUP(manifest_destroy) struct manifest *manifest = NULL;
+    CLEANUP(manifest_destroy) struct checkpoint_manifest *manifest = NULL;
 
     enum hoop_status status =
-        list_decode(&tensors, LIMIT_CHECKPOINT_TENSORS, &n_tensors);
+        list_size_from_json(&tensors, LIMIT_CHECKPOINT_TENSORS, &n_tensors);
     if (status == HOOP_OK)
-        status = list_decode(&files, LIMIT_RANKS, &n_files);
+        status = list_size_from_json(&files, LIMIT_RANKS, &n_files);
     if (status == HOOP_OK)
         status = manifest_create(n_tensors, (uint32_t)n_files, &manifest);
     for (size_t i = 0; status == HOOP_OK && i < n_tensors; i++) {
-        const struct field at = field_at(&tensors, i);
+        const struct json_field at = json_field_of_array(&tensors, i);
 
-        status = tensor_decode(&at, manifest, i);
+        status = tensor_from_json(&at, manifest, i);
     }
     for (size_t i = 0; status == HOOP_OK && i < n_files; i++) {
-        const struct field at = field_at(&files, i);
+        const struct json_field at = json_field_of_array(&files, i);
 
-        status = file_decode(&at, &manifest->files[i]);
+        status = file_entry_from_json(&at, &manifest->files[i]);
     }
     if (status != HOOP_OK)
         return error_pass(status);
@@ -414,24 +430,25 @@ lists_decode(const struct field *root, struct manifest **out_manifest)
 
 /* Check that such tensors could have been saved. */
 static enum hoop_status
-whole_check(const struct field *root, struct manifest *manifest)
+manifest_check_decoded(const struct json_field *root,
+                       struct checkpoint_manifest *manifest)
 {
-    const struct field digest = field_in(root, "digest");
+    const struct json_field digest = json_field_of_object(root, "digest");
     const enum hoop_status status = manifest_check(manifest);
 
     if (status == HOOP_E_INVALID)
         return error_raise(HOOP_E_DATA_LOSS, "%s", error_text());
     if (status != HOOP_OK)
         return error_pass(status);
-    return hex_decode(&digest, &manifest->digest);
+    return hex_from_json(&digest, &manifest->digest);
 }
 
 enum hoop_status
 manifest_decode(const char *text,
                 size_t n_bytes,
-                struct manifest **out_manifest)
+                struct checkpoint_manifest **out_manifest)
 {
-    CLEANUP(manifest_destroy) struct manifest *manifest = NULL;
+    CLEANUP(manifest_destroy) struct checkpoint_manifest *manifest = NULL;
     json_error_t error;
 
     CLEANUP(json_destroy)
@@ -439,16 +456,16 @@ manifest_decode(const char *text,
     if (!json)
         return error_raise(HOOP_E_DATA_LOSS, "line %d: %s", error.line,
                            error.text);
-    const struct field root = {.value = json};
+    const struct json_field root = {.value = json};
     enum hoop_status status = json_is_object(json)
-                                  ? format_decode(&root)
-                                  : field_raise(&root, "an object");
+                                  ? json_format_check(&root)
+                                  : json_field_raise(&root, "an object");
     if (status == HOOP_OK)
-        status = lists_decode(&root, &manifest);
+        status = entries_from_json(&root, &manifest);
     if (status == HOOP_OK)
-        status = save_decode(&root, manifest);
+        status = generation_from_json(&root, manifest);
     if (status == HOOP_OK)
-        status = whole_check(&root, manifest);
+        status = manifest_check_decoded(&root, manifest);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_manifest = STEAL(manifest);

@@ -10,19 +10,19 @@
 #include "checkpoint/overlap.h"
 
 /* The overlap along one dimension, from start to before end. */
-struct stretch {
+struct dim_overlap {
     size_t start;
     size_t end;
 };
 
-static struct stretch
-stretch_along(const struct hoop_part *a,
-              const struct hoop_part *b,
-              uint32_t dim)
+static struct dim_overlap
+overlap_along_dim(const struct hoop_part *a,
+                  const struct hoop_part *b,
+                  uint32_t dim)
 {
     const size_t end_a = a->offset[dim] + a->shape.dims[dim];
     const size_t end_b = b->offset[dim] + b->shape.dims[dim];
-    const struct stretch stretch = {
+    const struct dim_overlap stretch = {
         a->offset[dim] > b->offset[dim] ? a->offset[dim] : b->offset[dim],
         end_a < end_b ? end_a : end_b};
 
@@ -32,7 +32,7 @@ stretch_along(const struct hoop_part *a,
 /* The offset of a row in the saved part; *out_to is its offset in the wanted
  * part. */
 static size_t
-row_start(const struct overlap *overlap, size_t row, size_t *out_to)
+overlap_row_offset(const struct overlap *overlap, size_t row, size_t *out_to)
 {
     size_t from = overlap->from;
     size_t to = overlap->to;
@@ -50,7 +50,7 @@ row_start(const struct overlap *overlap, size_t row, size_t *out_to)
 
 /* The first row that ends after the beginning of the piece. */
 static size_t
-row_find(const struct overlap *overlap)
+overlap_first_row_of_piece(const struct overlap *overlap)
 {
     size_t low = 0;
     size_t high = overlap->n_rows;
@@ -59,7 +59,7 @@ row_find(const struct overlap *overlap)
         const size_t middle = low + (high - low) / 2;
         size_t to;
 
-        if (row_start(overlap, middle, &to) + overlap->n_elements >
+        if (overlap_row_offset(overlap, middle, &to) + overlap->n_elements >
             overlap->piece_first)
             high = middle;
         else
@@ -70,9 +70,9 @@ row_find(const struct overlap *overlap)
 
 /* Add a dimension; all inner dimensions have been added. */
 static void
-overlap_extend(struct overlap *overlap,
-               const struct stretch *stretch,
-               uint32_t dim)
+overlap_add_dim(struct overlap *overlap,
+                const struct dim_overlap *stretch,
+                uint32_t dim)
 {
     const size_t size = stretch->end - stretch->start;
 
@@ -87,7 +87,8 @@ overlap_extend(struct overlap *overlap,
 }
 
 struct overlap
-overlap_of(const struct piece *piece, const struct hoop_part *part)
+overlap_of_piece_and_part(const struct tensor_piece *piece,
+                          const struct hoop_part *part)
 {
     const struct hoop_part *saved = &piece->part;
     struct overlap overlap = {
@@ -103,11 +104,11 @@ overlap_of(const struct piece *piece, const struct hoop_part *part)
         return (struct overlap){0};
     for (uint32_t dim = saved->shape.n_dims; dim > 0; dim--) {
         const uint32_t i = dim - 1;
-        const struct stretch stretch = stretch_along(saved, part, i);
+        const struct dim_overlap stretch = overlap_along_dim(saved, part, i);
 
         if (stretch.start >= stretch.end)
             return (struct overlap){0};
-        overlap_extend(&overlap, &stretch, i);
+        overlap_add_dim(&overlap, &stretch, i);
         overlap.from += (stretch.start - saved->offset[i]) * from_stride;
         overlap.to += (stretch.start - part->offset[i]) * to_stride;
         overlap.from_strides[i] = from_stride;
@@ -119,18 +120,18 @@ overlap_of(const struct piece *piece, const struct hoop_part *part)
              stretch.end - stretch.start < part->shape.dims[i]))
             overlap.rows.n_dims = i; /* dimensions outside of i count rows */
     }
-    overlap.row = row_find(&overlap);
+    overlap.row = overlap_first_row_of_piece(&overlap);
     return overlap;
 }
 
 bool
-overlap_next(struct overlap *overlap, struct run *out_run)
+overlap_next_run(struct overlap *overlap, struct overlap_run *out_run)
 {
     size_t to;
 
     if (overlap->row >= overlap->n_rows)
         return false;
-    const size_t start = row_start(overlap, overlap->row++, &to);
+    const size_t start = overlap_row_offset(overlap, overlap->row++, &to);
     size_t end = start + overlap->n_elements;
     if (start >= overlap->piece_end)
         return false;
@@ -138,7 +139,7 @@ overlap_next(struct overlap *overlap, struct run *out_run)
         start < overlap->piece_first ? overlap->piece_first - start : 0;
     if (end > overlap->piece_end)
         end = overlap->piece_end;
-    *out_run = (struct run){
+    *out_run = (struct overlap_run){
         .from = start + cut - overlap->piece_first,
         .to = to + cut,
         .n_elements = end - start - cut,

@@ -16,7 +16,7 @@
 #include "checkpoint/piece.h"
 
 /* A contiguous run; all fields are in elements. */
-struct run {
+struct overlap_run {
     size_t from; /* offset in the piece */
     size_t to;   /* offset in the part */
     size_t n_elements;
@@ -38,10 +38,11 @@ struct overlap {
 
 /* Compute the overlap of piece and part, which are of one tensor. */
 struct overlap
-overlap_of(const struct piece *piece, const struct hoop_part *part);
+overlap_of_piece_and_part(const struct tensor_piece *piece,
+                          const struct hoop_part *part);
 
 /* Take the next run; returns false if there is none. */
 bool
-overlap_next(struct overlap *overlap, struct run *out_run);
+overlap_next_run(struct overlap *overlap, struct overlap_run *out_run);
 
 #endif

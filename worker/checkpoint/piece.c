@@ -9,14 +9,14 @@
 #include "tensor/shape.h"
 
 /* A position among the places that hold the same part. */
-struct share {
+struct replica_share {
     uint32_t n_shares;
     uint32_t number;
 };
 
 /* The mesh axes that shard the tensor, one bit each. */
 static unsigned
-axes_that_cut(const struct hoop_checkpoint_tensor *tensor)
+sharding_axes_mask(const struct hoop_checkpoint_tensor *tensor)
 {
     unsigned cutting = 0;
 
@@ -30,9 +30,10 @@ axes_that_cut(const struct hoop_checkpoint_tensor *tensor)
 }
 
 uint32_t
-piece_first_place(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
+piece_first_replica_place(const struct hoop_checkpoint_tensor *tensor,
+                          uint32_t place)
 {
-    const unsigned cutting = axes_that_cut(tensor);
+    const unsigned cutting = sharding_axes_mask(tensor);
     uint32_t stride = 1;
     uint32_t first = 0;
 
@@ -47,11 +48,11 @@ piece_first_place(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
     return first;
 }
 
-static struct share
-share_of(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
+static struct replica_share
+replica_share_of(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
 {
-    const unsigned cutting = axes_that_cut(tensor);
-    struct share share = {.n_shares = 1};
+    const unsigned cutting = sharding_axes_mask(tensor);
+    struct replica_share share = {.n_shares = 1};
     uint32_t stride = 1;
 
     for (uint32_t axis = tensor->mesh.n_axes; axis > 0; axis--) {
@@ -68,19 +69,21 @@ share_of(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
 }
 
 static size_t
-smaller(size_t a, size_t b)
+min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-struct piece
-piece_of(const struct manifest *manifest, size_t number, uint32_t place)
+struct tensor_piece
+tensor_piece_of_place(const struct checkpoint_manifest *manifest,
+                      size_t number,
+                      uint32_t place)
 {
     const struct hoop_checkpoint_tensor *tensor = &manifest->tensors[number];
-    const struct share share = share_of(tensor, place);
+    const struct replica_share share = replica_share_of(tensor, place);
     const size_t turn = (share.number + number) % share.n_shares;
     const size_t unit = PIECE_UNIT / dtype_size(tensor->dtype);
-    struct piece piece;
+    struct tensor_piece piece;
     size_t count;
 
     enum hoop_status status = hoop_sharding_part(
@@ -92,32 +95,33 @@ piece_of(const struct manifest *manifest, size_t number, uint32_t place)
     const size_t n_units = count / unit + (count % unit > 0 ? 1 : 0);
     const size_t each = n_units / share.n_shares;
     const size_t more = n_units % share.n_shares;
-    const size_t unit_first = each * turn + smaller(turn, more);
+    const size_t unit_first = each * turn + min_size(turn, more);
     const size_t unit_end = unit_first + each + (turn < more ? 1 : 0);
-    piece.first = smaller(unit_first * unit, count);
-    piece.n_elements = smaller(unit_end * unit, count) - piece.first;
+    piece.first = min_size(unit_first * unit, count);
+    piece.n_elements = min_size(unit_end * unit, count) - piece.first;
     return piece;
 }
 
 uint64_t
-piece_room(uint64_t n_bytes)
+piece_padded_bytes(uint64_t n_bytes)
 {
     return (n_bytes + PIECE_ALIGNMENT - 1) / PIECE_ALIGNMENT * PIECE_ALIGNMENT;
 }
 
 uint64_t
-piece_offsets(const struct manifest *manifest,
-              uint32_t place,
-              uint64_t *out_offsets)
+piece_file_offsets(const struct checkpoint_manifest *manifest,
+                   uint32_t place,
+                   uint64_t *out_offsets)
 {
     uint64_t offset = 0;
 
     for (size_t i = 0; i < manifest->contents.n_tensors; i++) {
-        const struct piece piece = piece_of(manifest, i, place);
+        const struct tensor_piece piece =
+            tensor_piece_of_place(manifest, i, place);
 
         out_offsets[i] = offset;
-        offset += piece_room((uint64_t)piece.n_elements *
-                             dtype_size(manifest->tensors[i].dtype));
+        offset += piece_padded_bytes((uint64_t)piece.n_elements *
+                                     dtype_size(manifest->tensors[i].dtype));
     }
     return offset;
 }

@@ -23,7 +23,7 @@ enum {
     PIECE_ALIGNMENT = 64,
 };
 
-struct piece {
+struct tensor_piece {
     struct hoop_part part; /* the part that the place holds */
     size_t first; /* index of the first element in the part, row-major */
     size_t n_elements;
@@ -31,22 +31,25 @@ struct piece {
 
 /* The piece that place writes of a tensor. number is the tensor's index in
  * manifest, which has been checked. */
-struct piece
-piece_of(const struct manifest *manifest, size_t number, uint32_t place);
+struct tensor_piece
+tensor_piece_of_place(const struct checkpoint_manifest *manifest,
+                      size_t number,
+                      uint32_t place);
 
 /* The first of the places that hold the same part as place. */
 uint32_t
-piece_first_place(const struct hoop_checkpoint_tensor *tensor, uint32_t place);
+piece_first_replica_place(const struct hoop_checkpoint_tensor *tensor,
+                          uint32_t place);
 
 /* Compute the offset of each tensor's piece in the file of place, [n_tensors].
  * Returns the size of the file. */
 uint64_t
-piece_offsets(const struct manifest *manifest,
-              uint32_t place,
-              uint64_t *out_offsets);
+piece_file_offsets(const struct checkpoint_manifest *manifest,
+                   uint32_t place,
+                   uint64_t *out_offsets);
 
 /* The bytes of a piece including the padding up to the next one. */
 uint64_t
-piece_room(uint64_t n_bytes);
+piece_padded_bytes(uint64_t n_bytes);
 
 #endif

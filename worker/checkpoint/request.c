@@ -9,7 +9,7 @@
 #include "parallel/mesh.h"
 
 enum hoop_status
-request_comm(hoop_mesh_t *mesh, hoop_comm_t **out_comm)
+request_comm_of_mesh(hoop_mesh_t *mesh, hoop_comm_t **out_comm)
 {
     uint32_t axes[HOOP_MAX_AXES];
 
@@ -23,20 +23,23 @@ request_comm(hoop_mesh_t *mesh, hoop_comm_t **out_comm)
 }
 
 enum hoop_status
-request_comm_of(const struct request *request, hoop_comm_t **out_comm)
+request_comm_of_tensors(const struct checkpoint_request *request,
+                        hoop_comm_t **out_comm)
 {
     if (!request->tensors || request->n_tensors == 0)
         return error_raise(HOOP_E_INVALID, "there are no tensors");
     if (!request->tensors[0].dtensor)
         return error_raise(HOOP_E_INVALID, "tensors[0].dtensor is NULL");
-    const enum hoop_status status = request_comm(
+    const enum hoop_status status = request_comm_of_mesh(
         hoop_dtensor_spec(request->tensors[0].dtensor)->mesh, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Check that the mesh has the ranks of comm, in their order. */
 static enum hoop_status
-check_mesh(const hoop_mesh_t *mesh, const hoop_comm_t *comm, const char *name)
+mesh_check_same_ranks(const hoop_mesh_t *mesh,
+                      const hoop_comm_t *comm,
+                      const char *name)
 {
     const uint32_t n_places = mesh_n_places(mesh);
     bool is_same = n_places == hoop_comm_size(comm);
@@ -52,16 +55,17 @@ check_mesh(const hoop_mesh_t *mesh, const hoop_comm_t *comm, const char *name)
 }
 
 static enum hoop_status
-tensor_describe(const struct hoop_named_dtensor *tensor,
-                const hoop_comm_t *comm,
-                struct manifest *manifest,
-                size_t number)
+manifest_describe_tensor(const struct hoop_named_dtensor *tensor,
+                         const hoop_comm_t *comm,
+                         struct checkpoint_manifest *manifest,
+                         size_t number)
 {
     if (!tensor->name || !tensor->dtensor)
         return error_raise(HOOP_E_INVALID, "tensors[%zu] has no %s", number,
                            tensor->name ? "dtensor" : "name");
     const struct hoop_tensor_spec *spec = hoop_dtensor_spec(tensor->dtensor);
-    enum hoop_status status = check_mesh(spec->mesh, comm, tensor->name);
+    enum hoop_status status =
+        mesh_check_same_ranks(spec->mesh, comm, tensor->name);
     if (status == HOOP_OK)
         status = manifest_set_name(manifest, number, tensor->name);
     if (status != HOOP_OK)
@@ -75,11 +79,11 @@ tensor_describe(const struct hoop_named_dtensor *tensor,
 }
 
 enum hoop_status
-request_describe(const struct request *request,
-                 const hoop_comm_t *comm,
-                 struct manifest **out_manifest)
+request_to_manifest(const struct checkpoint_request *request,
+                    const hoop_comm_t *comm,
+                    struct checkpoint_manifest **out_manifest)
 {
-    CLEANUP(manifest_destroy) struct manifest *manifest = NULL;
+    CLEANUP(manifest_destroy) struct checkpoint_manifest *manifest = NULL;
 
     if (request->n_tensors > LIMIT_CHECKPOINT_TENSORS)
         return error_raise(HOOP_E_INVALID,
@@ -88,7 +92,8 @@ request_describe(const struct request *request,
     enum hoop_status status =
         manifest_create(request->n_tensors, hoop_comm_size(comm), &manifest);
     for (size_t i = 0; status == HOOP_OK && i < request->n_tensors; i++)
-        status = tensor_describe(&request->tensors[i], comm, manifest, i);
+        status =
+            manifest_describe_tensor(&request->tensors[i], comm, manifest, i);
     if (status == HOOP_OK)
         status = manifest_check(manifest);
     if (status != HOOP_OK)

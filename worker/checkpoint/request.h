@@ -14,7 +14,7 @@
 
 #include "checkpoint/manifest.h"
 
-struct request {
+struct checkpoint_request {
     const struct hoop_named_dtensor *tensors;
     size_t n_tensors;
 };
@@ -25,12 +25,13 @@ struct request {
  * Handle: HOOP_E_INVALID (NULL), and as hoop_mesh_comm().
  */
 enum hoop_status
-request_comm(hoop_mesh_t *mesh, hoop_comm_t **out_comm);
+request_comm_of_mesh(hoop_mesh_t *mesh, hoop_comm_t **out_comm);
 
-/* request_comm() with the mesh of the first tensor. Handle: also HOOP_E_INVALID
- * (there are no tensors). */
+/* request_comm_of_mesh() with the mesh of the first tensor. Handle: also
+ * HOOP_E_INVALID (there are no tensors). */
 enum hoop_status
-request_comm_of(const struct request *request, hoop_comm_t **out_comm);
+request_comm_of_tensors(const struct checkpoint_request *request,
+                        hoop_comm_t **out_comm);
 
 /*
  * Describe all tensors in a manifest with one file for each rank of comm, and
@@ -38,8 +39,8 @@ request_comm_of(const struct request *request, hoop_comm_t **out_comm);
  * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED.
  */
 enum hoop_status
-request_describe(const struct request *request,
-                 const hoop_comm_t *comm,
-                 struct manifest **out_manifest);
+request_to_manifest(const struct checkpoint_request *request,
+                    const hoop_comm_t *comm,
+                    struct checkpoint_manifest **out_manifest);
 
 #endif

@@ -43,7 +43,7 @@ agree_status_destroy(struct agree_status *agree_status)
  * the failure, they would report its end in place of the cause. So no rank
  * returns before all know. */
 static void
-failure_await(hoop_comm_t *comm)
+barrier_after_failure(hoop_comm_t *comm)
 {
     if (internal_barrier(comm) != HOOP_OK)
         log_debug("coll", "some may not know of a failure: %s", error_text());
@@ -51,12 +51,12 @@ failure_await(hoop_comm_t *comm)
 
 /* Broadcast the text of the rank that failed. */
 static enum hoop_status
-failure_share(struct agree_status *agree_status,
-              uint32_t rank,
-              const char *mine)
+failure_text_broadcast(struct agree_status *agree_status,
+                       uint32_t rank,
+                       const char *mine)
 {
     const enum hoop_status failure =
-        (enum hoop_status)agree_status->words[rank].status;
+        (enum hoop_status)agree_status->reports[rank].status;
     char text[LIMIT_ERROR_TEXT] = "";
 
     snprintf(text, sizeof(text), "%s", mine);
@@ -66,7 +66,7 @@ failure_share(struct agree_status *agree_status,
         return error_pass(status);
     text[sizeof(text) - 1] = '\0';
     agree_status->is_agreed = true;
-    failure_await(agree_status->comm);
+    barrier_after_failure(agree_status->comm);
     return error_raise(failure, "rank %u: %s",
                        hoop_comm_world_rank(agree_status->comm, rank), text);
 }
@@ -77,39 +77,39 @@ agree_status_exchange(struct agree_status *agree_status,
                       const uint64_t numbers[AGREE_STATUS_NUMBERS])
 {
     const uint32_t size = hoop_comm_size(agree_status->comm);
-    struct agree_status_report word = {.status = mine};
+    struct agree_status_report report = {.status = mine};
     char text[LIMIT_ERROR_TEXT] = "";
 
     if (mine != HOOP_OK)
         snprintf(text, sizeof(text), "%s", error_text());
     if (numbers)
-        memcpy(word.numbers, numbers, sizeof(word.numbers));
+        memcpy(report.numbers, numbers, sizeof(report.numbers));
     agree_status->is_agreed = false;
     const enum hoop_status status =
-        internal_allgather(&word, agree_status->words, WORD_NUMBERS,
+        internal_allgather(&report, agree_status->reports, WORD_NUMBERS,
                            HOOP_UINT64, agree_status->comm);
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t rank = 0; rank < size; rank++) {
-        if (agree_status->words[rank].status != HOOP_OK)
-            return failure_share(agree_status, rank, text);
+        if (agree_status->reports[rank].status != HOOP_OK)
+            return failure_text_broadcast(agree_status, rank, text);
     }
     agree_status->is_agreed = true;
     return HOOP_OK;
 }
 
 enum hoop_status
-agree_status_compare(const struct agree_status *agree_status,
-                     unsigned at,
-                     const char *doing)
+agree_status_check_equal(const struct agree_status *agree_status,
+                         unsigned at,
+                         const char *doing)
 {
     const uint32_t size = hoop_comm_size(agree_status->comm);
 
     for (uint32_t rank = 1; rank < size; rank++) {
-        if (agree_status->words[rank].numbers[at] ==
-            agree_status->words[0].numbers[at])
+        if (agree_status->reports[rank].numbers[at] ==
+            agree_status->reports[0].numbers[at])
             continue;
-        failure_await(agree_status->comm);
+        barrier_after_failure(agree_status->comm);
         return error_raise(HOOP_E_MISMATCH,
                            "rank %u %s other tensors than rank %u, or lays "
                            "them out in another way",

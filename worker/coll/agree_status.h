@@ -33,7 +33,7 @@ struct agree_status {
      * lost meanwhile. */
     bool is_agreed;
     /* by rank, valid after agree_status_exchange() */
-    struct agree_status_report words[];
+    struct agree_status_report reports[];
 };
 
 /* Prepare an agreement among the members of comm. comm is borrowed; the caller
@@ -63,8 +63,8 @@ agree_status_exchange(struct agree_status *agree_status,
  * for the error text.
  * Handle: HOOP_E_MISMATCH, on all ranks. */
 enum hoop_status
-agree_status_compare(const struct agree_status *agree_status,
-                     unsigned at,
-                     const char *doing);
+agree_status_check_equal(const struct agree_status *agree_status,
+                         unsigned at,
+                         const char *doing);
 
 #endif

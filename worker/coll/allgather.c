@@ -7,7 +7,10 @@
 #include "coll/retry.h"
 
 static struct collective
-describe(const void *send, void *recv, size_t count, enum hoop_dtype dtype)
+allgather_describe(const void *send,
+                   void *recv,
+                   size_t count,
+                   enum hoop_dtype dtype)
 {
     return (struct collective){
         .name = CALL_ALLGATHER,
@@ -26,9 +29,10 @@ hoop_allgather(const void *send,
                enum hoop_dtype dtype,
                hoop_comm_t *comm)
 {
-    const struct collective allgather = describe(send, recv, count, dtype);
+    const struct collective allgather =
+        allgather_describe(send, recv, count, dtype);
 
-    return retry_run(&allgather, comm);
+    return retry_run_collective(&allgather, comm);
 }
 
 enum hoop_status
@@ -39,16 +43,17 @@ hoop_allgather_start(const void *send,
                      hoop_comm_t *comm,
                      hoop_op_t **out_op)
 {
-    const struct collective allgather = describe(send, recv, count, dtype);
+    const struct collective allgather =
+        allgather_describe(send, recv, count, dtype);
 
-    return retry_start(&allgather, comm, out_op);
+    return retry_start_collective(&allgather, comm, out_op);
 }
 
 static struct collective
-describe_uneven(const void *send,
-                void *recv,
-                const size_t *counts,
-                enum hoop_dtype dtype)
+allgatherv_describe(const void *send,
+                    void *recv,
+                    const size_t *counts,
+                    enum hoop_dtype dtype)
 {
     return (struct collective){
         .name = CALL_ALLGATHERV,
@@ -68,9 +73,9 @@ hoop_allgatherv(const void *send,
                 hoop_comm_t *comm)
 {
     const struct collective allgatherv =
-        describe_uneven(send, recv, counts, dtype);
+        allgatherv_describe(send, recv, counts, dtype);
 
-    return retry_run(&allgatherv, comm);
+    return retry_run_collective(&allgatherv, comm);
 }
 
 enum hoop_status
@@ -82,7 +87,7 @@ hoop_allgatherv_start(const void *send,
                       hoop_op_t **out_op)
 {
     const struct collective allgatherv =
-        describe_uneven(send, recv, counts, dtype);
+        allgatherv_describe(send, recv, counts, dtype);
 
-    return retry_start(&allgatherv, comm, out_op);
+    return retry_start_collective(&allgatherv, comm, out_op);
 }

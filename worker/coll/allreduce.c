@@ -7,11 +7,11 @@
 #include "coll/retry.h"
 
 static struct collective
-describe(const void *send,
-         void *recv,
-         size_t count,
-         enum hoop_dtype dtype,
-         enum hoop_reduce_op op)
+allreduce_describe(const void *send,
+                   void *recv,
+                   size_t count,
+                   enum hoop_dtype dtype,
+                   enum hoop_reduce_op op)
 {
     return (struct collective){
         .name = CALL_ALLREDUCE,
@@ -32,9 +32,10 @@ hoop_allreduce(const void *send,
                enum hoop_reduce_op op,
                hoop_comm_t *comm)
 {
-    const struct collective allreduce = describe(send, recv, count, dtype, op);
+    const struct collective allreduce =
+        allreduce_describe(send, recv, count, dtype, op);
 
-    return retry_run(&allreduce, comm);
+    return retry_run_collective(&allreduce, comm);
 }
 
 enum hoop_status
@@ -46,7 +47,8 @@ hoop_allreduce_start(const void *send,
                      hoop_comm_t *comm,
                      hoop_op_t **out_op)
 {
-    const struct collective allreduce = describe(send, recv, count, dtype, op);
+    const struct collective allreduce =
+        allreduce_describe(send, recv, count, dtype, op);
 
-    return retry_start(&allreduce, comm, out_op);
+    return retry_start_collective(&allreduce, comm, out_op);
 }

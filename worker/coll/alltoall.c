@@ -7,7 +7,10 @@
 #include "coll/collective.h"
 
 static struct collective
-describe(const void *send, void *recv, size_t count, enum hoop_dtype dtype)
+alltoall_describe(const void *send,
+                  void *recv,
+                  size_t count,
+                  enum hoop_dtype dtype)
 {
     return (struct collective){
         .name = CALL_ALLTOALL,
@@ -26,7 +29,8 @@ hoop_alltoall(const void *send,
               enum hoop_dtype dtype,
               hoop_comm_t *comm)
 {
-    const struct collective alltoall = describe(send, recv, count, dtype);
+    const struct collective alltoall =
+        alltoall_describe(send, recv, count, dtype);
 
     return collective_run(&alltoall, comm);
 }
@@ -39,17 +43,18 @@ hoop_alltoall_start(const void *send,
                     hoop_comm_t *comm,
                     hoop_op_t **out_op)
 {
-    const struct collective alltoall = describe(send, recv, count, dtype);
+    const struct collective alltoall =
+        alltoall_describe(send, recv, count, dtype);
 
     return collective_start(&alltoall, comm, out_op);
 }
 
 static struct collective
-describe_uneven(const void *send,
-                const size_t *send_counts,
-                void *recv,
-                const size_t *recv_counts,
-                enum hoop_dtype dtype)
+alltoallv_describe(const void *send,
+                   const size_t *send_counts,
+                   void *recv,
+                   const size_t *recv_counts,
+                   enum hoop_dtype dtype)
 {
     return (struct collective){
         .name = CALL_ALLTOALLV,
@@ -72,7 +77,7 @@ hoop_alltoallv(const void *send,
                hoop_comm_t *comm)
 {
     const struct collective alltoallv =
-        describe_uneven(send, send_counts, recv, recv_counts, dtype);
+        alltoallv_describe(send, send_counts, recv, recv_counts, dtype);
 
     return collective_run(&alltoallv, comm);
 }
@@ -87,7 +92,7 @@ hoop_alltoallv_start(const void *send,
                      hoop_op_t **out_op)
 {
     const struct collective alltoallv =
-        describe_uneven(send, send_counts, recv, recv_counts, dtype);
+        alltoallv_describe(send, send_counts, recv, recv_counts, dtype);
 
     return collective_start(&alltoallv, comm, out_op);
 }

@@ -14,11 +14,11 @@ static const struct collective barrier = {
 enum hoop_status
 hoop_barrier(hoop_comm_t *comm)
 {
-    return retry_run(&barrier, comm);
+    return retry_run_collective(&barrier, comm);
 }
 
 enum hoop_status
 hoop_barrier_start(hoop_comm_t *comm, hoop_op_t **out_op)
 {
-    return retry_start(&barrier, comm, out_op);
+    return retry_start_collective(&barrier, comm, out_op);
 }

@@ -12,9 +12,9 @@
 #include "session/comm.h"
 
 static enum hoop_status
-check_all(const struct hoop_message *messages,
-          size_t n_messages,
-          const hoop_comm_t *comm)
+messages_check_all(const struct hoop_message *messages,
+                   size_t n_messages,
+                   const hoop_comm_t *comm)
 {
     if (!messages && n_messages > 0)
         return error_raise(HOOP_E_INVALID, "messages is NULL");
@@ -29,10 +29,10 @@ check_all(const struct hoop_message *messages,
 }
 
 static enum hoop_status
-start_all(const struct hoop_message *messages,
-          size_t n_messages,
-          hoop_comm_t *comm,
-          hoop_op_t **out_ops)
+messages_start_all(const struct hoop_message *messages,
+                   size_t n_messages,
+                   hoop_comm_t *comm,
+                   hoop_op_t **out_ops)
 {
     CLEANUP(free)
     struct engine_message *requests = calloc(n_messages, sizeof(*requests));
@@ -42,7 +42,7 @@ start_all(const struct hoop_message *messages,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu messages",
                            n_messages);
     for (size_t i = 0; i < n_messages; i++)
-        requests[i] = message_request(&messages[i], ENGINE_START);
+        requests[i] = message_to_engine_request(&messages[i], ENGINE_START);
     const enum hoop_status status =
         engine_start_messages(comm->context, requests, n_messages, ops);
     if (status != HOOP_OK)
@@ -70,9 +70,9 @@ hoop_batch_start(const struct hoop_message *messages,
             out_ops[i] = (hoop_op_t *)engine_null_op();
         return HOOP_OK;
     }
-    status = check_all(messages, n_messages, comm);
+    status = messages_check_all(messages, n_messages, comm);
     if (status == HOOP_OK && n_messages > 0)
-        status = start_all(messages, n_messages, comm, out_ops);
+        status = messages_start_all(messages, n_messages, comm, out_ops);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

@@ -7,11 +7,11 @@
 #include "coll/retry.h"
 
 static struct collective
-describe(const void *send,
-         void *recv,
-         size_t count,
-         enum hoop_dtype dtype,
-         uint32_t root)
+broadcast_describe(const void *send,
+                   void *recv,
+                   size_t count,
+                   enum hoop_dtype dtype,
+                   uint32_t root)
 {
     return (struct collective){
         .name = CALL_BROADCAST,
@@ -33,9 +33,9 @@ hoop_broadcast(const void *send,
                hoop_comm_t *comm)
 {
     const struct collective broadcast =
-        describe(send, recv, count, dtype, root);
+        broadcast_describe(send, recv, count, dtype, root);
 
-    return retry_run(&broadcast, comm);
+    return retry_run_collective(&broadcast, comm);
 }
 
 enum hoop_status
@@ -48,7 +48,7 @@ hoop_broadcast_start(const void *send,
                      hoop_op_t **out_op)
 {
     const struct collective broadcast =
-        describe(send, recv, count, dtype, root);
+        broadcast_describe(send, recv, count, dtype, root);
 
-    return retry_start(&broadcast, comm, out_op);
+    return retry_start_collective(&broadcast, comm, out_op);
 }

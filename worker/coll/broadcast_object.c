@@ -29,13 +29,15 @@ struct broadcast_object {
 };
 
 static bool
-is_root(const struct broadcast_object *object)
+broadcast_object_is_root(const struct broadcast_object *object)
 {
     return context_rank(object->comm->context) == object->root;
 }
 
 static enum hoop_status
-bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
+broadcast_object_next_stage(void *owner,
+                            uint32_t stage,
+                            struct engine_collective *out_next)
 {
     struct broadcast_object *object = owner;
 
@@ -46,7 +48,7 @@ bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
                            "rank %u announces an object of %lld bytes",
                            object->root, (long long)object->n_bytes);
     const size_t n_bytes = (size_t)object->n_bytes;
-    if (!is_root(object) && n_bytes > 0) {
+    if (!broadcast_object_is_root(object) && n_bytes > 0) {
         object->bytes = malloc(n_bytes);
         if (!object->bytes)
             return error_raise(HOOP_E_EXHAUSTED,
@@ -57,18 +59,19 @@ bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
         .parts = COLL_HAS_ROOT,
         .send = HOOP_IN_PLACE,
         /* The root's buffer is not written. */
-        .recv =
-            is_root(object) ? (void *)(uintptr_t)object->send : object->bytes,
+        .recv = broadcast_object_is_root(object)
+                    ? (void *)(uintptr_t)object->send
+                    : object->bytes,
         .count = n_bytes,
         .dtype = HOOP_UINT8,
         .root = object->root,
     };
-    *out_next = collective_request(&collective, object->comm);
+    *out_next = collective_to_engine_request(&collective, object->comm);
     return HOOP_OK;
 }
 
 static enum hoop_status
-bytes_finish(void *owner)
+broadcast_object_finish(void *owner)
 {
     struct broadcast_object *object = owner;
 
@@ -81,7 +84,7 @@ bytes_finish(void *owner)
 }
 
 static void
-object_destroy(void *owner)
+broadcast_object_destroy(void *owner)
 {
     struct broadcast_object *object = owner;
 
@@ -90,11 +93,11 @@ object_destroy(void *owner)
 }
 
 static enum hoop_status
-check(const struct broadcast_object *asked)
+broadcast_object_check(const struct broadcast_object *asked)
 {
     const uint32_t rank = context_rank(asked->comm->context);
 
-    if (!is_root(asked)) {
+    if (!broadcast_object_is_root(asked)) {
         if (!asked->out_bytes || !asked->out_n_bytes)
             return error_raise(HOOP_E_INVALID,
                                "out_bytes or out_n_bytes is NULL on rank %u, "
@@ -114,7 +117,8 @@ check(const struct broadcast_object *asked)
 /* Describe the first collective; an empty description if this process is not a
  * member. */
 static enum hoop_status
-prepare(struct broadcast_object *asked, struct collective *out_lengths)
+broadcast_object_prepare(struct broadcast_object *asked,
+                         struct collective *out_lengths)
 {
     bool is_member;
     enum hoop_status status =
@@ -122,7 +126,7 @@ prepare(struct broadcast_object *asked, struct collective *out_lengths)
 
     *out_lengths = (struct collective){.name = CALL_BROADCAST_OBJECT};
     if (status == HOOP_OK && is_member)
-        status = check(asked);
+        status = broadcast_object_check(asked);
     if (status != HOOP_OK || !is_member)
         return status;
     struct broadcast_object *object = malloc(sizeof(*object));
@@ -138,9 +142,9 @@ prepare(struct broadcast_object *asked, struct collective *out_lengths)
         .count = 1,
         .dtype = HOOP_INT64,
         .root = object->root,
-        .chain = {.next = bytes_next,
-                  .finish = bytes_finish,
-                  .destroy = object_destroy,
+        .chain = {.next = broadcast_object_next_stage,
+                  .finish = broadcast_object_finish,
+                  .destroy = broadcast_object_destroy,
                   .owner = object},
     };
     return HOOP_OK;
@@ -158,7 +162,7 @@ hoop_broadcast_object(const void *send,
                                       root, comm,   0,         NULL};
     struct collective lengths;
 
-    const enum hoop_status status = prepare(&object, &lengths);
+    const enum hoop_status status = broadcast_object_prepare(&object, &lengths);
     if (status != HOOP_OK)
         return error_pass(status);
     return collective_run(&lengths, object.comm);
@@ -177,7 +181,7 @@ hoop_broadcast_object_start(const void *send,
                                       root, comm,   0,         NULL};
     struct collective lengths;
 
-    const enum hoop_status status = prepare(&object, &lengths);
+    const enum hoop_status status = broadcast_object_prepare(&object, &lengths);
     if (status != HOOP_OK)
         return error_pass(status);
     return collective_start(&lengths, object.comm, out_op);

@@ -9,7 +9,7 @@
 #include "session/comm.h"
 
 static size_t
-sum_of(const size_t *counts, uint32_t n_counts)
+counts_sum(const size_t *counts, uint32_t n_counts)
 {
     size_t sum = 0;
 
@@ -19,38 +19,39 @@ sum_of(const size_t *counts, uint32_t n_counts)
 }
 
 size_t
-buffers_total(const struct collective *collective, const hoop_comm_t *comm)
+collective_total_count(const struct collective *collective,
+                       const hoop_comm_t *comm)
 {
     const uint32_t size = context_size(comm->context);
     const unsigned all = COLL_SEND_ALL | COLL_RECV_ALL;
 
     if (collective->counts)
-        return sum_of(collective->counts, size);
+        return counts_sum(collective->counts, size);
     return collective->parts & all ? collective->count * size
                                    : collective->count;
 }
 
 static void
-count_elements(const struct collective *collective,
-               const hoop_comm_t *comm,
-               struct buffers *buffers)
+buffers_count_elements(const struct collective *collective,
+                       const hoop_comm_t *comm,
+                       struct collective_buffers *buffers)
 {
     const uint32_t rank = context_rank(comm->context);
     const uint32_t size = context_size(comm->context);
-    const size_t total = buffers_total(collective, comm);
+    const size_t total = collective_total_count(collective, comm);
     const size_t own =
         collective->counts ? collective->counts[rank] : collective->count;
 
     buffers->n_input = collective->parts & COLL_SEND_ALL ? total : own;
     buffers->n_output = collective->parts & COLL_RECV_ALL ? total : own;
     if (collective->recv_counts)
-        buffers->n_output = sum_of(collective->recv_counts, size);
+        buffers->n_output = counts_sum(collective->recv_counts, size);
 }
 
 void
-buffers_place(const struct collective *collective,
-              const hoop_comm_t *comm,
-              struct buffers *buffers)
+buffers_set_pointers(const struct collective *collective,
+                     const hoop_comm_t *comm,
+                     struct collective_buffers *buffers)
 {
     const bool is_root = context_rank(comm->context) == collective->root;
 
@@ -73,18 +74,19 @@ buffers_place(const struct collective *collective,
     }
 }
 
-struct buffers
-buffers_of(const struct collective *collective, const hoop_comm_t *comm)
+struct collective_buffers
+buffers_from_collective(const struct collective *collective,
+                        const hoop_comm_t *comm)
 {
-    struct buffers buffers;
+    struct collective_buffers buffers;
 
-    count_elements(collective, comm, &buffers);
-    buffers_place(collective, comm, &buffers);
+    buffers_count_elements(collective, comm, &buffers);
+    buffers_set_pointers(collective, comm, &buffers);
     return buffers;
 }
 
 static bool
-overlap(const struct buffers *buffers, size_t element_size)
+buffers_overlap(const struct collective_buffers *buffers, size_t element_size)
 {
     const uintptr_t input = (uintptr_t)buffers->input;
     const uintptr_t output = (uintptr_t)buffers->output;
@@ -97,7 +99,7 @@ overlap(const struct buffers *buffers, size_t element_size)
 enum hoop_status
 buffers_check(const struct collective *collective,
               const hoop_comm_t *comm,
-              const struct buffers *buffers)
+              const struct collective_buffers *buffers)
 {
     const uint32_t rank = context_rank(comm->context);
 
@@ -110,7 +112,7 @@ buffers_check(const struct collective *collective,
         return error_raise(HOOP_E_INVALID, "send is NULL on rank %u", rank);
     if (!buffers->output && buffers->n_output > 0)
         return error_raise(HOOP_E_INVALID, "recv is NULL on rank %u", rank);
-    if (overlap(buffers, dtype_size(collective->dtype)))
+    if (buffers_overlap(buffers, dtype_size(collective->dtype)))
         return error_raise(HOOP_E_INVALID,
                            "send and recv overlap on rank %u and are not the "
                            "same: use HOOP_IN_PLACE or two buffers",

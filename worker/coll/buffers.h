@@ -14,7 +14,7 @@
 
 #include "coll/collective.h"
 
-struct buffers {
+struct collective_buffers {
     const void *input;
     /* the input if the call is in place, or if only one buffer matters here */
     void *output;
@@ -24,26 +24,28 @@ struct buffers {
 };
 
 /* The buffers of a call whose counts have been checked. */
-struct buffers
-buffers_of(const struct collective *collective, const hoop_comm_t *comm);
+struct collective_buffers
+buffers_from_collective(const struct collective *collective,
+                        const hoop_comm_t *comm);
 
 /* Set only the pointers and is_in_place; the numbers of elements in buffers are
  * kept, unless a buffer does not matter on this rank. */
 void
-buffers_place(const struct collective *collective,
-              const hoop_comm_t *comm,
-              struct buffers *buffers);
+buffers_set_pointers(const struct collective *collective,
+                     const hoop_comm_t *comm,
+                     struct collective_buffers *buffers);
 
 /* Check the buffers of a call.
  * Handle: HOOP_E_INVALID (NULL, both in place, overlapping). */
 enum hoop_status
 buffers_check(const struct collective *collective,
               const hoop_comm_t *comm,
-              const struct buffers *buffers);
+              const struct collective_buffers *buffers);
 
 /* The sum of all counts, or count times the number of ranks if a buffer holds
  * every rank's block, else count. The caller has checked that it fits. */
 size_t
-buffers_total(const struct collective *collective, const hoop_comm_t *comm);
+collective_total_count(const struct collective *collective,
+                       const hoop_comm_t *comm);
 
 #endif

@@ -18,7 +18,7 @@
 #include "dtype/dtype.h"
 
 /* The tensors of an operation that is running. */
-struct coalesced {
+struct coalesced_tensors {
     uint8_t *packed;
     size_t element_size;
     size_t n_pieces;
@@ -33,7 +33,7 @@ struct coalesced_call {
 };
 
 static enum hoop_status
-piece_check(const struct hoop_piece *piece, size_t i)
+coalesced_check_piece(const struct hoop_piece *piece, size_t i)
 {
     if (piece->send == HOOP_IN_PLACE && piece->recv == HOOP_IN_PLACE)
         return error_raise(HOOP_E_INVALID,
@@ -47,7 +47,7 @@ piece_check(const struct hoop_piece *piece, size_t i)
 }
 
 static enum hoop_status
-check(const struct coalesced_call *call, size_t *out_total)
+coalesced_check(const struct coalesced_call *call, size_t *out_total)
 {
     size_t total = 0;
     size_t n_bytes;
@@ -58,7 +58,8 @@ check(const struct coalesced_call *call, size_t *out_total)
         return error_raise(HOOP_E_INVALID, "%zu pieces are too many",
                            call->n_pieces);
     for (size_t i = 0; i < call->n_pieces; i++) {
-        const enum hoop_status status = piece_check(&call->pieces[i], i);
+        const enum hoop_status status =
+            coalesced_check_piece(&call->pieces[i], i);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -75,7 +76,7 @@ check(const struct coalesced_call *call, size_t *out_total)
 }
 
 static void
-coalesced_pack(const struct coalesced *coalesced)
+coalesced_pack(const struct coalesced_tensors *coalesced)
 {
     uint8_t *to = coalesced->packed;
 
@@ -93,7 +94,7 @@ coalesced_pack(const struct coalesced *coalesced)
 static enum hoop_status
 coalesced_unpack(void *owner)
 {
-    const struct coalesced *coalesced = owner;
+    const struct coalesced_tensors *coalesced = owner;
     const uint8_t *from = coalesced->packed;
 
     for (size_t i = 0; i < coalesced->n_pieces; i++) {
@@ -112,17 +113,17 @@ coalesced_unpack(void *owner)
 static void
 coalesced_destroy(void *owner)
 {
-    struct coalesced *coalesced = owner;
+    struct coalesced_tensors *coalesced = owner;
 
     free(coalesced->packed);
     free(coalesced);
 }
 
-static struct coalesced *
+static struct coalesced_tensors *
 coalesced_create(const struct coalesced_call *call, size_t total)
 {
     const size_t element_size = dtype_size(call->dtype);
-    struct coalesced *coalesced = malloc(
+    struct coalesced_tensors *coalesced = malloc(
         sizeof(*coalesced) + call->n_pieces * sizeof(coalesced->pieces[0]));
     uint8_t *packed = malloc(total * element_size + 1);
 
@@ -143,7 +144,7 @@ coalesced_create(const struct coalesced_call *call, size_t total)
 /* The address that identifies the tensors to error feedback: the packed buffer
  * differs from call to call, the first tensor does not. */
 static const void *
-place_of(const struct coalesced_call *call)
+coalesced_feedback_key(const struct coalesced_call *call)
 {
     if (call->n_pieces == 0)
         return NULL;
@@ -155,12 +156,12 @@ place_of(const struct coalesced_call *call)
  * member. counts has space for the count of each piece and must live until the
  * operation has been started. */
 static enum hoop_status
-prepare(const struct coalesced_call *call,
-        size_t total,
-        size_t *counts,
-        struct collective *out_collective)
+coalesced_prepare(const struct coalesced_call *call,
+                  size_t total,
+                  size_t *counts,
+                  struct collective *out_collective)
 {
-    struct coalesced *coalesced = coalesced_create(call, total);
+    struct coalesced_tensors *coalesced = coalesced_create(call, total);
 
     if (!coalesced)
         return error_raise(HOOP_E_EXHAUSTED,
@@ -174,7 +175,7 @@ prepare(const struct coalesced_call *call,
         .parts = COLL_REDUCES,
         .send = HOOP_IN_PLACE,
         .recv = coalesced->packed,
-        .place = place_of(call),
+        .place = coalesced_feedback_key(call),
         .count = total,
         .agreed = counts,
         .n_agreed = (uint32_t)call->n_pieces,
@@ -189,7 +190,9 @@ prepare(const struct coalesced_call *call,
 
 /* out_op is NULL in the blocking form. */
 static enum hoop_status
-start(const struct coalesced_call *call, hoop_comm_t *comm, hoop_op_t **out_op)
+coalesced_start(const struct coalesced_call *call,
+                hoop_comm_t *comm,
+                hoop_op_t **out_op)
 {
     struct collective collective = {.name = CALL_ALLREDUCE_COALESCED};
     CLEANUP(free) size_t *counts = NULL;
@@ -198,13 +201,13 @@ start(const struct coalesced_call *call, hoop_comm_t *comm, hoop_op_t **out_op)
     enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
     if (status == HOOP_OK && is_member)
-        status = check(call, &total);
+        status = coalesced_check(call, &total);
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_member) {
         counts = calloc(call->n_pieces + 1, sizeof(*counts));
         status = counts
-                     ? prepare(call, total, counts, &collective)
+                     ? coalesced_prepare(call, total, counts, &collective)
                      : error_raise(HOOP_E_EXHAUSTED, "no memory for %zu counts",
                                    call->n_pieces);
     }
@@ -223,7 +226,7 @@ hoop_allreduce_coalesced(const struct hoop_piece *pieces,
 {
     const struct coalesced_call call = {pieces, n_pieces, dtype, op};
 
-    return start(&call, comm, NULL);
+    return coalesced_start(&call, comm, NULL);
 }
 
 enum hoop_status
@@ -240,5 +243,5 @@ hoop_allreduce_coalesced_start(const struct hoop_piece *pieces,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    return start(&call, comm, out_op);
+    return coalesced_start(&call, comm, out_op);
 }

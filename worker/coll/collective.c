@@ -24,7 +24,7 @@ enum {
 };
 
 static enum hoop_status
-check_dtype(const struct collective *collective)
+collective_check_dtype(const struct collective *collective)
 {
     if (dtype_size(collective->dtype) == 0)
         return error_raise(HOOP_E_INVALID, "dtype %d is not known to hoop",
@@ -49,9 +49,9 @@ check_dtype(const struct collective *collective)
 
 /* Check that the sum of all counts, in bytes, fits an int64_t and a size_t. */
 static enum hoop_status
-check_counts_of(const struct collective *collective,
-                const size_t *counts,
-                uint32_t size)
+check_counts_sum(const struct collective *collective,
+                 const size_t *counts,
+                 uint32_t size)
 {
     const unsigned all = COLL_SEND_ALL | COLL_RECV_ALL;
     size_t total = 0;
@@ -78,7 +78,8 @@ check_counts_of(const struct collective *collective,
 }
 
 static enum hoop_status
-check_counts(const struct collective *collective, const hoop_comm_t *comm)
+collective_check_counts(const struct collective *collective,
+                        const hoop_comm_t *comm)
 {
     const uint32_t size = context_size(comm->context);
     const uint32_t rank = context_rank(comm->context);
@@ -87,7 +88,7 @@ check_counts(const struct collective *collective, const hoop_comm_t *comm)
     if ((collective->parts & COLL_HAS_COUNTS) && !collective->counts)
         return error_raise(HOOP_E_INVALID, "counts is NULL");
     enum hoop_status status =
-        check_counts_of(collective, collective->counts, size);
+        check_counts_sum(collective, collective->counts, size);
     if (status != HOOP_OK || !(collective->parts & COLL_HAS_RECV_COUNTS))
         return status;
     if (!recv_counts)
@@ -97,12 +98,13 @@ check_counts(const struct collective *collective, const hoop_comm_t *comm)
                            "rank %u sends %zu elements to itself, but receives "
                            "%zu from itself",
                            rank, collective->counts[rank], recv_counts[rank]);
-    status = check_counts_of(collective, recv_counts, size);
+    status = check_counts_sum(collective, recv_counts, size);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-check_root(const struct collective *collective, const hoop_comm_t *comm)
+collective_check_root(const struct collective *collective,
+                      const hoop_comm_t *comm)
 {
     const uint32_t size = context_size(comm->context);
 
@@ -116,21 +118,23 @@ check_root(const struct collective *collective, const hoop_comm_t *comm)
 enum hoop_status
 collective_check(const struct collective *collective, const hoop_comm_t *comm)
 {
-    enum hoop_status status = check_root(collective, comm);
+    enum hoop_status status = collective_check_root(collective, comm);
 
     if (status == HOOP_OK && !(collective->parts & COLL_NO_BUFFERS))
-        status = check_dtype(collective);
+        status = collective_check_dtype(collective);
     if (status == HOOP_OK && !(collective->parts & COLL_NO_BUFFERS))
-        status = check_counts(collective, comm);
+        status = collective_check_counts(collective, comm);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct buffers buffers = buffers_of(collective, comm);
+    const struct collective_buffers buffers =
+        buffers_from_collective(collective, comm);
     status = buffers_check(collective, comm, &buffers);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static struct call
-call_of(const struct collective *collective, const hoop_comm_t *comm)
+call_from_collective(const struct collective *collective,
+                     const hoop_comm_t *comm)
 {
     struct call call = {
         .name = collective->name,
@@ -143,7 +147,7 @@ call_of(const struct collective *collective, const hoop_comm_t *comm)
     };
 
     if (collective->counts)
-        call.count = buffers_total(collective, comm);
+        call.count = collective_total_count(collective, comm);
     /* In an alltoallv the counts concern pairs of ranks, so they are not
      * compared. */
     if (collective->counts && !collective->recv_counts && !collective->agreed) {
@@ -156,7 +160,7 @@ call_of(const struct collective *collective, const hoop_comm_t *comm)
 /* Whether the call may use a lossy codec (HOOP_WIRE_DTYPE): reductions and
  * gathers of float32. */
 static bool
-may_lose(enum call_name name)
+can_use_lossy_codec(enum call_name name)
 {
     return name == CALL_ALLREDUCE || name == CALL_ALLREDUCE_COALESCED ||
            name == CALL_REDUCE || name == CALL_REDUCE_SCATTER ||
@@ -168,7 +172,7 @@ may_lose(enum call_name name)
 /* Whether the call may use 8-bit blocks: error feedback can compensate losses
  * in sums only. */
 static bool
-may_lose_to_blocks(const struct collective *collective)
+can_quantize_int8(const struct collective *collective)
 {
     return collective->name != CALL_REDUCE &&
            (collective->parts & COLL_REDUCES) &&
@@ -176,15 +180,17 @@ may_lose_to_blocks(const struct collective *collective)
 }
 
 static enum codec_loss
-loss_of(const struct collective *collective, const hoop_comm_t *comm)
+collective_lossy_codec(const struct collective *collective,
+                       const hoop_comm_t *comm)
 {
     const enum codec_loss loss = tuning_loss(comm->tuning);
 
-    if (collective->dtype != HOOP_FLOAT32 || !may_lose(collective->name) ||
+    if (collective->dtype != HOOP_FLOAT32 ||
+        !can_use_lossy_codec(collective->name) ||
         context_size(comm->context) == 1 ||
-        buffers_total(collective, comm) < LOSSY_MIN)
+        collective_total_count(collective, comm) < LOSSY_MIN)
         return LOSS_NONE;
-    if (loss == LOSS_INT8 && !may_lose_to_blocks(collective))
+    if (loss == LOSS_INT8 && !can_quantize_int8(collective))
         return LOSS_NONE;
     return loss;
 }
@@ -192,7 +198,7 @@ loss_of(const struct collective *collective, const hoop_comm_t *comm)
 /* With these algorithms each rank rounds its values once and knows the error,
  * which error feedback needs. */
 static void
-request_by_blocks(struct engine_collective *request)
+request_use_pairwise(struct engine_collective *request)
 {
     const bool is_scatter = request->call.name == CALL_REDUCE_SCATTER ||
                             request->call.name == CALL_REDUCE_SCATTERV;
@@ -203,7 +209,8 @@ request_by_blocks(struct engine_collective *request)
 }
 
 static struct plan_shape
-shape_of(const struct collective *collective, const hoop_comm_t *comm)
+plan_shape_from_collective(const struct collective *collective,
+                           const hoop_comm_t *comm)
 {
     const bool is_barrier = collective->parts & COLL_NO_BUFFERS;
     const size_t element_size = is_barrier ? 1 : dtype_size(collective->dtype);
@@ -226,21 +233,23 @@ shape_of(const struct collective *collective, const hoop_comm_t *comm)
 }
 
 struct engine_collective
-collective_request(const struct collective *collective, const hoop_comm_t *comm)
+collective_to_engine_request(const struct collective *collective,
+                             const hoop_comm_t *comm)
 {
-    const struct buffers buffers = buffers_of(collective, comm);
+    const struct collective_buffers buffers =
+        buffers_from_collective(collective, comm);
     const enum call_name like =
         collective->like == CALL_UNKNOWN ? collective->name : collective->like;
-    const size_t n_bytes =
-        buffers_total(collective, comm) * dtype_size(collective->dtype);
+    const size_t n_bytes = collective_total_count(collective, comm) *
+                           dtype_size(collective->dtype);
     struct engine_collective request = {
-        .call = call_of(collective, comm),
+        .call = call_from_collective(collective, comm),
         .algorithm = select_algorithm(comm, like, n_bytes),
-        .shape = shape_of(collective, comm),
+        .shape = plan_shape_from_collective(collective, comm),
         .place = collective->place,
         .input = buffers.input,
         .output = buffers.output,
-        .loss = loss_of(collective, comm),
+        .loss = collective_lossy_codec(collective, comm),
         .chain = collective->chain,
     };
 
@@ -249,27 +258,28 @@ collective_request(const struct collective *collective, const hoop_comm_t *comm)
     if (request.algorithm->is_shm)
         request.loss = LOSS_NONE;
     if (request.loss == LOSS_INT8)
-        request_by_blocks(&request);
+        request_use_pairwise(&request);
     return request;
 }
 
 static enum hoop_status
-start_checked(const struct collective *collective,
-              hoop_comm_t *comm,
-              enum engine_start_mode mode,
-              struct op **out_op)
+collective_start_checked(const struct collective *collective,
+                         hoop_comm_t *comm,
+                         enum engine_start_mode mode,
+                         struct op **out_op)
 {
-    struct engine_collective request = collective_request(collective, comm);
+    struct engine_collective request =
+        collective_to_engine_request(collective, comm);
 
     request.mode = mode;
     return engine_start_collective(comm->context, &request, out_op);
 }
 
 static enum hoop_status
-start(const struct collective *collective,
-      hoop_comm_t *comm,
-      enum engine_start_mode mode,
-      struct op **out_op)
+collective_check_and_start(const struct collective *collective,
+                           hoop_comm_t *comm,
+                           enum engine_start_mode mode,
+                           struct op **out_op)
 {
     struct chain chain = collective->chain;
     bool is_member;
@@ -278,7 +288,7 @@ start(const struct collective *collective,
     if (status == HOOP_OK && is_member)
         status = collective_check(collective, comm);
     if (status == HOOP_OK && is_member)
-        return start_checked(collective, comm, mode, out_op);
+        return collective_start_checked(collective, comm, mode, out_op);
     op_chain_deinit(&chain);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -302,17 +312,18 @@ collective_start(const struct collective *collective,
         op_chain_deinit(&chain);
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     }
-    const enum hoop_status status = start(collective, comm, ENGINE_START, &op);
+    const enum hoop_status status =
+        collective_check_and_start(collective, comm, ENGINE_START, &op);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_op = (hoop_op_t *)op;
     return HOOP_OK;
 }
 
-/* Whether the call has only those properties that is_cached_request()
+/* Whether the call has only those properties that matches_cached_request()
  * compares. */
 static bool
-is_plain(const struct collective *collective)
+collective_is_cacheable(const struct collective *collective)
 {
     return !collective->counts && !collective->agreed && !collective->place &&
            !collective->chain.owner && !collective->chain.next &&
@@ -321,24 +332,27 @@ is_plain(const struct collective *collective)
 
 /* Whether the call equals the last blocking one, apart from the buffers. */
 static bool
-is_cached_request(const struct collective *collective, const hoop_comm_t *comm)
+matches_cached_request(const struct collective *collective,
+                       const hoop_comm_t *comm)
 {
     const struct call *last = &comm->cached_request.request.call;
 
     return last->name == collective->name && last->count == collective->count &&
            last->dtype == collective->dtype &&
            last->reduce_op == collective->op &&
-           last->root == collective->root && is_plain(collective);
+           last->root == collective->root &&
+           collective_is_cacheable(collective);
 }
 
 static enum hoop_status
 cached_request_run(const struct collective *collective, hoop_comm_t *comm)
 {
     struct engine_collective *request = &comm->cached_request.request;
-    struct buffers buffers = {.n_input = comm->cached_request.n_input,
-                              .n_output = comm->cached_request.n_output};
+    struct collective_buffers buffers = {
+        .n_input = comm->cached_request.n_input,
+        .n_output = comm->cached_request.n_output};
 
-    buffers_place(collective, comm, &buffers);
+    buffers_set_pointers(collective, comm, &buffers);
     const enum hoop_status status = buffers_check(collective, comm, &buffers);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -352,23 +366,26 @@ cached_request_run(const struct collective *collective, hoop_comm_t *comm)
 static void
 cached_request_store(const struct collective *collective, hoop_comm_t *comm)
 {
-    const struct buffers buffers = buffers_of(collective, comm);
+    const struct collective_buffers buffers =
+        buffers_from_collective(collective, comm);
 
-    comm->cached_request.request = collective_request(collective, comm);
+    comm->cached_request.request =
+        collective_to_engine_request(collective, comm);
     comm->cached_request.request.mode = ENGINE_START_AND_WAIT;
     comm->cached_request.n_input = buffers.n_input;
     comm->cached_request.n_output = buffers.n_output;
 }
 
 static enum hoop_status
-run_checked(const struct collective *collective, hoop_comm_t *comm)
+collective_run_checked(const struct collective *collective, hoop_comm_t *comm)
 {
-    if (is_plain(collective)) {
+    if (collective_is_cacheable(collective)) {
         cached_request_store(collective, comm);
         return engine_run_collective(comm->context,
                                      &comm->cached_request.request);
     }
-    struct engine_collective request = collective_request(collective, comm);
+    struct engine_collective request =
+        collective_to_engine_request(collective, comm);
     request.mode = ENGINE_START_AND_WAIT;
     return engine_run_collective(comm->context, &request);
 }
@@ -380,12 +397,13 @@ collective_run(const struct collective *collective, hoop_comm_t *comm)
     bool is_member;
     enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
-    if (status == HOOP_OK && is_member && is_cached_request(collective, comm))
+    if (status == HOOP_OK && is_member &&
+        matches_cached_request(collective, comm))
         return cached_request_run(collective, comm);
     if (status == HOOP_OK && is_member)
         status = collective_check(collective, comm);
     if (status == HOOP_OK && is_member)
-        return run_checked(collective, comm);
+        return collective_run_checked(collective, comm);
     op_chain_deinit(&chain);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

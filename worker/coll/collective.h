@@ -16,7 +16,7 @@
 
 /* The properties of a collective. A field of struct collective that belongs to a
  * property is ignored without it. */
-enum coll_part {
+enum collective_property {
     COLL_REDUCES = 1,
     COLL_HAS_ROOT = 2,
     COLL_SEND_AT_ROOT = 4, /* send matters on the root only */
@@ -73,7 +73,7 @@ collective_run(const struct collective *collective, hoop_comm_t *comm);
 /* Convert to the engine's request without checking: also for the later
  * operations of a chain. */
 struct engine_collective
-collective_request(const struct collective *collective,
-                   const hoop_comm_t *comm);
+collective_to_engine_request(const struct collective *collective,
+                             const hoop_comm_t *comm);
 
 #endif

@@ -23,7 +23,7 @@
 
 /* The larger tensor in the order [rank][row], and the user's tensor that it is
  * copied to. */
-struct sorted {
+struct rank_major_tensor {
     struct axis whole;
     uint32_t n_ranks;
     void *user;
@@ -31,9 +31,9 @@ struct sorted {
 };
 
 static enum hoop_status
-sorted_finish(void *owner)
+rank_major_copy_to_user(void *owner)
 {
-    const struct sorted *sorted = owner;
+    const struct rank_major_tensor *sorted = owner;
 
     axis_join(&sorted->whole, sorted->user, sorted->n_ranks, sorted->bytes);
     return HOOP_OK;
@@ -49,7 +49,7 @@ struct dim_call {
 
 /* With one rank, one row or no elements both orders are the same. */
 static bool
-needs_sorting(const struct dim_call *call, const hoop_comm_t *comm)
+dim_call_needs_reorder(const struct dim_call *call, const hoop_comm_t *comm)
 {
     return call->axis.n_outer > 1 && axis_count(&call->axis, 1) > 0 &&
            call->axis.length > 0 && context_size(comm->context) > 1;
@@ -57,10 +57,10 @@ needs_sorting(const struct dim_call *call, const hoop_comm_t *comm)
 
 /* Allocate the reordered larger tensor, whose length along the dimension is
  * given. The collective has been checked, so the size fits. */
-static struct sorted *
-sorted_create(const struct dim_call *call, size_t length, uint32_t n_ranks)
+static struct rank_major_tensor *
+rank_major_create(const struct dim_call *call, size_t length, uint32_t n_ranks)
 {
-    struct sorted *sorted =
+    struct rank_major_tensor *sorted =
         malloc(sizeof(*sorted) + axis_bytes(&call->axis, length));
 
     if (!sorted)
@@ -72,28 +72,30 @@ sorted_create(const struct dim_call *call, size_t length, uint32_t n_ranks)
 }
 
 static enum hoop_status
-no_memory(const struct collective *collective)
+raise_no_reorder_memory(const struct collective *collective)
 {
     return error_raise(HOOP_E_EXHAUSTED,
                        "no memory to sort %zu elements of %s for each rank",
                        collective->count, dtype_name(collective->dtype));
 }
 
-/* Gather into reordered memory. sorted_finish() copies it to the user's
- * tensor. */
+/* Gather into reordered memory. rank_major_copy_to_user() copies it to the
+ * user's tensor. */
 static enum hoop_status
-gather_sorted(struct collective *collective,
-              const struct dim_call *call,
-              const hoop_comm_t *comm)
+allgather_dim_reorder(struct collective *collective,
+                      const struct dim_call *call,
+                      const hoop_comm_t *comm)
 {
-    const struct buffers buffers = buffers_of(collective, comm);
+    const struct collective_buffers buffers =
+        buffers_from_collective(collective, comm);
     const uint32_t rank = context_rank(comm->context);
     const uint32_t size = context_size(comm->context);
     const size_t length = call->axis.length;
-    struct sorted *sorted = sorted_create(call, length * size, size);
+    struct rank_major_tensor *sorted =
+        rank_major_create(call, length * size, size);
 
     if (!sorted)
-        return no_memory(collective);
+        return raise_no_reorder_memory(collective);
     sorted->user = buffers.output;
     if (buffers.is_in_place) {
         axis_take(&sorted->whole, buffers.output, rank * length, length,
@@ -102,22 +104,24 @@ gather_sorted(struct collective *collective,
     }
     collective->recv = sorted->bytes;
     collective->chain = (struct chain){
-        .finish = sorted_finish, .destroy = free, .owner = sorted};
+        .finish = rank_major_copy_to_user, .destroy = free, .owner = sorted};
     return HOOP_OK;
 }
 
 /* Copy the input into reordered memory and reduce from there. */
 static enum hoop_status
-scatter_sorted(struct collective *collective,
-               const struct dim_call *call,
-               const hoop_comm_t *comm)
+reduce_scatter_dim_reorder(struct collective *collective,
+                           const struct dim_call *call,
+                           const hoop_comm_t *comm)
 {
-    const struct buffers buffers = buffers_of(collective, comm);
+    const struct collective_buffers buffers =
+        buffers_from_collective(collective, comm);
     const uint32_t size = context_size(comm->context);
-    struct sorted *sorted = sorted_create(call, call->axis.length, size);
+    struct rank_major_tensor *sorted =
+        rank_major_create(call, call->axis.length, size);
 
     if (!sorted)
-        return no_memory(collective);
+        return raise_no_reorder_memory(collective);
     axis_divide(&sorted->whole, buffers.input, size, sorted->bytes);
     collective->send = sorted->bytes;
     collective->recv = buffers.output;
@@ -127,9 +131,9 @@ scatter_sorted(struct collective *collective,
 
 /* Derive axis, count and agreed from the shape. */
 static enum hoop_status
-complete(struct collective *collective,
-         struct dim_call *call,
-         const hoop_comm_t *comm)
+dim_call_derive_counts(struct collective *collective,
+                       struct dim_call *call,
+                       const hoop_comm_t *comm)
 {
     const uint32_t size = context_size(comm->context);
     const enum hoop_status status =
@@ -158,29 +162,31 @@ complete(struct collective *collective,
 /* Turn the call on tensors into one on plain buffers. Does nothing if this
  * process is not a member. *comm NULL becomes the default group's. */
 static enum hoop_status
-prepare(struct collective *collective,
-        struct dim_call *call,
-        hoop_comm_t **comm)
+dim_call_prepare(struct collective *collective,
+                 struct dim_call *call,
+                 hoop_comm_t **comm)
 {
     bool is_member;
     enum hoop_status status = comm_call_begin_or_default(comm, &is_member);
 
     if (status != HOOP_OK || !is_member)
         return status;
-    status = complete(collective, call, *comm);
+    status = dim_call_derive_counts(collective, call, *comm);
     if (status == HOOP_OK)
         status = collective_check(collective, *comm);
-    if (status == HOOP_OK && needs_sorting(call, *comm))
+    if (status == HOOP_OK && dim_call_needs_reorder(call, *comm))
         status = collective->name == CALL_ALLGATHER
-                     ? gather_sorted(collective, call, *comm)
-                     : scatter_sorted(collective, call, *comm);
+                     ? allgather_dim_reorder(collective, call, *comm)
+                     : reduce_scatter_dim_reorder(collective, call, *comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-run(struct collective collective, struct dim_call call, hoop_comm_t *comm)
+dim_call_run(struct collective collective,
+             struct dim_call call,
+             hoop_comm_t *comm)
 {
-    const enum hoop_status status = prepare(&collective, &call, &comm);
+    const enum hoop_status status = dim_call_prepare(&collective, &call, &comm);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -188,24 +194,24 @@ run(struct collective collective, struct dim_call call, hoop_comm_t *comm)
 }
 
 static enum hoop_status
-run_later(struct collective collective,
-          struct dim_call call,
-          hoop_comm_t *comm,
-          hoop_op_t **out_op)
+dim_call_start(struct collective collective,
+               struct dim_call call,
+               hoop_comm_t *comm,
+               hoop_op_t **out_op)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    const enum hoop_status status = prepare(&collective, &call, &comm);
+    const enum hoop_status status = dim_call_prepare(&collective, &call, &comm);
     if (status != HOOP_OK)
         return error_pass(status);
     return collective_start(&collective, comm, out_op);
 }
 
-/* Everything but the count, which prepare() sets. */
+/* Everything but the count, which dim_call_prepare() sets. */
 static struct collective
-gathering(const void *send, void *recv, enum hoop_dtype dtype)
+allgather_dim_describe(const void *send, void *recv, enum hoop_dtype dtype)
 {
     return (struct collective){
         .name = CALL_ALLGATHER,
@@ -217,10 +223,10 @@ gathering(const void *send, void *recv, enum hoop_dtype dtype)
 }
 
 static struct collective
-scattering(const void *send,
-           void *recv,
-           enum hoop_dtype dtype,
-           enum hoop_reduce_op op)
+reduce_scatter_dim_describe(const void *send,
+                            void *recv,
+                            enum hoop_dtype dtype,
+                            enum hoop_reduce_op op)
 {
     return (struct collective){
         .name = CALL_REDUCE_SCATTER,
@@ -240,8 +246,8 @@ hoop_allgather_dim(const void *send,
                    enum hoop_dtype dtype,
                    hoop_comm_t *comm)
 {
-    return run(gathering(send, recv, dtype),
-               (struct dim_call){.shape = shape, .dim = dim}, comm);
+    return dim_call_run(allgather_dim_describe(send, recv, dtype),
+                        (struct dim_call){.shape = shape, .dim = dim}, comm);
 }
 
 enum hoop_status
@@ -253,9 +259,9 @@ hoop_allgather_dim_start(const void *send,
                          hoop_comm_t *comm,
                          hoop_op_t **out_op)
 {
-    return run_later(gathering(send, recv, dtype),
-                     (struct dim_call){.shape = shape, .dim = dim}, comm,
-                     out_op);
+    return dim_call_start(allgather_dim_describe(send, recv, dtype),
+                          (struct dim_call){.shape = shape, .dim = dim}, comm,
+                          out_op);
 }
 
 enum hoop_status
@@ -267,8 +273,8 @@ hoop_reduce_scatter_dim(const void *send,
                         enum hoop_reduce_op op,
                         hoop_comm_t *comm)
 {
-    return run(scattering(send, recv, dtype, op),
-               (struct dim_call){.shape = shape, .dim = dim}, comm);
+    return dim_call_run(reduce_scatter_dim_describe(send, recv, dtype, op),
+                        (struct dim_call){.shape = shape, .dim = dim}, comm);
 }
 
 enum hoop_status
@@ -281,7 +287,7 @@ hoop_reduce_scatter_dim_start(const void *send,
                               hoop_comm_t *comm,
                               hoop_op_t **out_op)
 {
-    return run_later(scattering(send, recv, dtype, op),
-                     (struct dim_call){.shape = shape, .dim = dim}, comm,
-                     out_op);
+    return dim_call_start(reduce_scatter_dim_describe(send, recv, dtype, op),
+                          (struct dim_call){.shape = shape, .dim = dim}, comm,
+                          out_op);
 }

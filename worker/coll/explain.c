@@ -15,7 +15,7 @@ static const double NS_PER_US = 1e3;
 /* Accepts the collectives for which the table has an algorithm: no messages and
  * no internal operations. */
 static enum call_name
-name_parse(const char *text)
+collective_name_parse(const char *text)
 {
     for (enum call_name name = CALL_ALLREDUCE; name <= CALL_SCATTER_OBJECT;
          name++) {
@@ -29,7 +29,7 @@ name_parse(const char *text)
 }
 
 static bool
-has_context(const struct hoop_comm *comm)
+comm_has_context(const struct hoop_comm *comm)
 {
     return comm && comm->context;
 }
@@ -39,9 +39,9 @@ hoop_comm_algorithm(const hoop_comm_t *comm,
                     const char *collective,
                     size_t n_bytes)
 {
-    const enum call_name name = name_parse(collective);
+    const enum call_name name = collective_name_parse(collective);
 
-    if (name == CALL_UNKNOWN || !has_context(comm))
+    if (name == CALL_UNKNOWN || !comm_has_context(comm))
         return NULL;
     return tuning_find(comm->tuning, name, n_bytes)->name;
 }
@@ -49,7 +49,7 @@ hoop_comm_algorithm(const hoop_comm_t *comm,
 const char *
 hoop_algorithm_name(const char *collective, uint32_t index)
 {
-    const enum call_name name = name_parse(collective);
+    const enum call_name name = collective_name_parse(collective);
     const struct registry_entry *entries;
     size_t n_entries;
     uint32_t n_before = 0;
@@ -69,7 +69,7 @@ hoop_algorithm_name(const char *collective, uint32_t index)
 uint32_t
 hoop_comm_nodes(const hoop_comm_t *comm)
 {
-    if (!has_context(comm))
+    if (!comm_has_context(comm))
         return 0;
     const struct plan_nodes *nodes = tuning_nodes(comm->tuning);
     return nodes ? nodes->n_nodes : 1;
@@ -81,7 +81,7 @@ hoop_comm_explain(const hoop_comm_t *comm,
                   size_t n_bytes,
                   struct hoop_choice *out_choice)
 {
-    const enum call_name name = name_parse(collective);
+    const enum call_name name = collective_name_parse(collective);
     struct tuning_choice choice;
 
     if (!error_begin_call())
@@ -91,7 +91,7 @@ hoop_comm_explain(const hoop_comm_t *comm,
     if (name == CALL_UNKNOWN)
         return error_raise(HOOP_E_INVALID, "there is no collective '%s'",
                            collective ? collective : "(null)");
-    if (!has_context(comm) || !comm->tuning)
+    if (!comm_has_context(comm) || !comm->tuning)
         return error_raise(HOOP_E_INVALID,
                            "comm is NULL, or this process is no member of it");
     const enum hoop_status status =
@@ -117,7 +117,7 @@ hoop_comm_set_algorithms(hoop_comm_t *comm, const char *algorithms)
         return error_raise(HOOP_E_INVALID, "comm is NULL");
     if (!algorithms)
         return error_raise(HOOP_E_INVALID, "algorithms is NULL");
-    if (!has_context(comm) || !comm->tuning)
+    if (!comm_has_context(comm) || !comm->tuning)
         return HOOP_OK;
     comm->cached_request = (struct comm_cached_request){0};
     const enum hoop_status status = tuning_force(comm->tuning, algorithms);

@@ -7,11 +7,11 @@
 #include "coll/collective.h"
 
 static struct collective
-describe(const void *send,
-         void *recv,
-         size_t count,
-         enum hoop_dtype dtype,
-         uint32_t root)
+gather_describe(const void *send,
+                void *recv,
+                size_t count,
+                enum hoop_dtype dtype,
+                uint32_t root)
 {
     return (struct collective){
         .name = CALL_GATHER,
@@ -32,7 +32,8 @@ hoop_gather(const void *send,
             uint32_t root,
             hoop_comm_t *comm)
 {
-    const struct collective gather = describe(send, recv, count, dtype, root);
+    const struct collective gather =
+        gather_describe(send, recv, count, dtype, root);
 
     return collective_run(&gather, comm);
 }
@@ -46,17 +47,18 @@ hoop_gather_start(const void *send,
                   hoop_comm_t *comm,
                   hoop_op_t **out_op)
 {
-    const struct collective gather = describe(send, recv, count, dtype, root);
+    const struct collective gather =
+        gather_describe(send, recv, count, dtype, root);
 
     return collective_start(&gather, comm, out_op);
 }
 
 static struct collective
-describe_uneven(const void *send,
-                void *recv,
-                const size_t *counts,
-                enum hoop_dtype dtype,
-                uint32_t root)
+gatherv_describe(const void *send,
+                 void *recv,
+                 const size_t *counts,
+                 enum hoop_dtype dtype,
+                 uint32_t root)
 {
     return (struct collective){
         .name = CALL_GATHERV,
@@ -79,7 +81,7 @@ hoop_gatherv(const void *send,
              hoop_comm_t *comm)
 {
     const struct collective gatherv =
-        describe_uneven(send, recv, counts, dtype, root);
+        gatherv_describe(send, recv, counts, dtype, root);
 
     return collective_run(&gatherv, comm);
 }
@@ -94,7 +96,7 @@ hoop_gatherv_start(const void *send,
                    hoop_op_t **out_op)
 {
     const struct collective gatherv =
-        describe_uneven(send, recv, counts, dtype, root);
+        gatherv_describe(send, recv, counts, dtype, root);
 
     return collective_start(&gatherv, comm, out_op);
 }

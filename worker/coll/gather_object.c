@@ -36,14 +36,16 @@ struct gather_object {
 
 /* Whether this rank receives the objects. */
 static bool
-receives(const struct gather_object *asked)
+gather_object_receives_here(const struct gather_object *asked)
 {
     return asked->name == CALL_ALLGATHER_OBJECT ||
            context_rank(asked->comm->context) == asked->root;
 }
 
 static enum hoop_status
-bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
+gather_object_next_stage(void *owner,
+                         uint32_t stage,
+                         struct engine_collective *out_next)
 {
     struct gather_object *gather = owner;
     const uint32_t size = gather->size;
@@ -52,7 +54,7 @@ bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
     if (stage > 1)
         return HOOP_OK;
     const enum hoop_status status =
-        object_lengths_take(gather->lengths, size, gather->counts, &total);
+        object_lengths_to_counts(gather->lengths, size, gather->counts, &total);
     if (status != HOOP_OK)
         return error_pass(status);
     if (gather->is_receiver) {
@@ -73,12 +75,12 @@ bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
         .dtype = HOOP_UINT8,
         .root = gather->root,
     };
-    *out_next = collective_request(&collective, gather->comm);
+    *out_next = collective_to_engine_request(&collective, gather->comm);
     return HOOP_OK;
 }
 
 static enum hoop_status
-bytes_finish(void *owner)
+gather_object_finish(void *owner)
 {
     struct gather_object *gather = owner;
     const uint32_t size = gather->size;
@@ -102,7 +104,7 @@ bytes_finish(void *owner)
 }
 
 static void
-gather_destroy(void *owner)
+gather_object_destroy(void *owner)
 {
     struct gather_object *gather = owner;
 
@@ -112,7 +114,7 @@ gather_destroy(void *owner)
 }
 
 static enum hoop_status
-check(const struct gather_object *asked)
+gather_object_check(const struct gather_object *asked)
 {
     const uint32_t rank = context_rank(asked->comm->context);
     const uint32_t size = context_size(asked->comm->context);
@@ -127,14 +129,14 @@ check(const struct gather_object *asked)
         return error_raise(HOOP_E_INVALID,
                            "an object of %zu bytes is too large",
                            asked->n_send);
-    if (!asked->out_objects && receives(asked))
+    if (!asked->out_objects && gather_object_receives_here(asked))
         return error_raise(HOOP_E_INVALID, "out_objects is NULL on rank %u",
                            rank);
     return HOOP_OK;
 }
 
 static struct gather_object *
-gather_create(const struct gather_object *asked)
+gather_object_create(const struct gather_object *asked)
 {
     const uint32_t size = context_size(asked->comm->context);
     struct gather_object *gather =
@@ -148,7 +150,7 @@ gather_create(const struct gather_object *asked)
     }
     *gather = *asked;
     gather->size = size;
-    gather->is_receiver = receives(asked);
+    gather->is_receiver = gather_object_receives_here(asked);
     gather->counts = counts;
     gather->lengths[context_rank(asked->comm->context)] =
         (int64_t)asked->n_send;
@@ -158,7 +160,8 @@ gather_create(const struct gather_object *asked)
 /* Describe the first collective; an empty description if this process is not a
  * member. */
 static enum hoop_status
-prepare(struct gather_object *asked, struct collective *out_lengths)
+gather_object_prepare(struct gather_object *asked,
+                      struct collective *out_lengths)
 {
     bool is_member;
     enum hoop_status status =
@@ -166,10 +169,10 @@ prepare(struct gather_object *asked, struct collective *out_lengths)
 
     *out_lengths = (struct collective){.name = asked->name};
     if (status == HOOP_OK && is_member)
-        status = check(asked);
+        status = gather_object_check(asked);
     if (status != HOOP_OK || !is_member)
         return status;
-    struct gather_object *gather = gather_create(asked);
+    struct gather_object *gather = gather_object_create(asked);
     if (!gather)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
     *out_lengths = (struct collective){
@@ -181,19 +184,19 @@ prepare(struct gather_object *asked, struct collective *out_lengths)
         .dtype = HOOP_INT64,
         .root = gather->root,
         .like = CALL_ALLGATHER,
-        .chain = {.next = bytes_next,
-                  .finish = bytes_finish,
-                  .destroy = gather_destroy,
+        .chain = {.next = gather_object_next_stage,
+                  .finish = gather_object_finish,
+                  .destroy = gather_object_destroy,
                   .owner = gather},
     };
     return HOOP_OK;
 }
 
 static enum hoop_status
-run(struct gather_object *asked)
+gather_object_run(struct gather_object *asked)
 {
     struct collective lengths;
-    const enum hoop_status status = prepare(asked, &lengths);
+    const enum hoop_status status = gather_object_prepare(asked, &lengths);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -201,10 +204,10 @@ run(struct gather_object *asked)
 }
 
 static enum hoop_status
-run_later(struct gather_object *asked, hoop_op_t **out_op)
+gather_object_start(struct gather_object *asked, hoop_op_t **out_op)
 {
     struct collective lengths;
-    const enum hoop_status status = prepare(asked, &lengths);
+    const enum hoop_status status = gather_object_prepare(asked, &lengths);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -225,7 +228,7 @@ hoop_allgather_object(const void *send,
         .comm = comm,
     };
 
-    return run(&gather);
+    return gather_object_run(&gather);
 }
 
 enum hoop_status
@@ -243,7 +246,7 @@ hoop_allgather_object_start(const void *send,
         .comm = comm,
     };
 
-    return run_later(&gather, out_op);
+    return gather_object_start(&gather, out_op);
 }
 
 enum hoop_status
@@ -262,7 +265,7 @@ hoop_gather_object(const void *send,
         .comm = comm,
     };
 
-    return run(&gather);
+    return gather_object_run(&gather);
 }
 
 enum hoop_status
@@ -282,7 +285,7 @@ hoop_gather_object_start(const void *send,
         .comm = comm,
     };
 
-    return run_later(&gather, out_op);
+    return gather_object_start(&gather, out_op);
 }
 
 void

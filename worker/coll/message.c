@@ -8,7 +8,7 @@
 #include "session/comm.h"
 
 static enum hoop_status
-check_peer(const struct hoop_message *message, const hoop_comm_t *comm)
+message_check_peer(const struct hoop_message *message, const hoop_comm_t *comm)
 {
     const uint32_t size = context_size(comm->context);
 
@@ -47,7 +47,7 @@ message_check(const struct hoop_message *message, const hoop_comm_t *comm)
         return error_raise(HOOP_E_INVALID,
                            "kind %d is neither HOOP_SEND nor HOOP_RECV",
                            (int)message->kind);
-    enum hoop_status status = check_peer(message, comm);
+    enum hoop_status status = message_check_peer(message, comm);
     if (status != HOOP_OK)
         return error_pass(status);
     if (dtype_size(message->dtype) == 0)
@@ -67,7 +67,8 @@ message_check(const struct hoop_message *message, const hoop_comm_t *comm)
 }
 
 struct engine_message
-message_request(const struct hoop_message *message, enum engine_start_mode mode)
+message_to_engine_request(const struct hoop_message *message,
+                          enum engine_start_mode mode)
 {
     return (struct engine_message){
         .call =

@@ -24,7 +24,7 @@ message_check_tag(int64_t tag, const hoop_comm_t *comm);
 
 /* Convert a checked message to the engine's request. */
 struct engine_message
-message_request(const struct hoop_message *message,
-                enum engine_start_mode mode);
+message_to_engine_request(const struct hoop_message *message,
+                          enum engine_start_mode mode);
 
 #endif

@@ -13,10 +13,10 @@
  * counts.
  * Handle: HOOP_E_EXHAUSTED (a length is negative, or the sum is too large). */
 static inline enum hoop_status
-object_lengths_take(const int64_t *lengths,
-                    uint32_t n_ranks,
-                    size_t *counts,
-                    size_t *out_total)
+object_lengths_to_counts(const int64_t *lengths,
+                         uint32_t n_ranks,
+                         size_t *counts,
+                         size_t *out_total)
 {
     int64_t total = 0;
 

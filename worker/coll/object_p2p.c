@@ -25,7 +25,8 @@ struct object_message {
 };
 
 static enum hoop_status
-object_check(const struct object_message *object, const hoop_comm_t *comm)
+object_message_check(const struct object_message *object,
+                     const hoop_comm_t *comm)
 {
     const struct hoop_message *message = &object->message;
     const bool is_receive = message->kind == HOOP_RECV;
@@ -45,7 +46,8 @@ object_check(const struct object_message *object, const hoop_comm_t *comm)
 }
 
 static struct engine_message
-request_of(struct object_message *object, enum engine_start_mode mode)
+object_message_to_request(struct object_message *object,
+                          enum engine_start_mode mode)
 {
     const struct hoop_message *message = &object->message;
     const bool is_send = message->kind == HOOP_SEND;
@@ -72,32 +74,33 @@ request_of(struct object_message *object, enum engine_start_mode mode)
 }
 
 static enum hoop_status
-start(struct object_message *object,
-      hoop_comm_t *comm,
-      enum engine_start_mode mode,
-      struct op **out_op)
+object_message_check_and_start(struct object_message *object,
+                               hoop_comm_t *comm,
+                               enum engine_start_mode mode,
+                               struct op **out_op)
 {
     bool is_member;
     enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
 
     if (status == HOOP_OK && is_member)
-        status = object_check(object, comm);
+        status = object_message_check(object, comm);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!is_member) {
         *out_op = engine_null_op();
         return HOOP_OK;
     }
-    const struct engine_message request = request_of(object, mode);
+    const struct engine_message request =
+        object_message_to_request(object, mode);
     return engine_start_messages(comm->context, &request, 1, out_op);
 }
 
 static enum hoop_status
-run(struct object_message *object, hoop_comm_t *comm)
+object_message_run(struct object_message *object, hoop_comm_t *comm)
 {
     struct op *op = NULL;
-    const enum hoop_status status =
-        start(object, comm, ENGINE_START_AND_WAIT, &op);
+    const enum hoop_status status = object_message_check_and_start(
+        object, comm, ENGINE_START_AND_WAIT, &op);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -105,7 +108,9 @@ run(struct object_message *object, hoop_comm_t *comm)
 }
 
 static enum hoop_status
-run_later(struct object_message *object, hoop_comm_t *comm, hoop_op_t **out_op)
+object_message_start(struct object_message *object,
+                     hoop_comm_t *comm,
+                     hoop_op_t **out_op)
 {
     struct op *op = NULL;
 
@@ -113,7 +118,8 @@ run_later(struct object_message *object, hoop_comm_t *comm, hoop_op_t **out_op)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    const enum hoop_status status = start(object, comm, ENGINE_START, &op);
+    const enum hoop_status status =
+        object_message_check_and_start(object, comm, ENGINE_START, &op);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_op = (hoop_op_t *)op;
@@ -122,7 +128,10 @@ run_later(struct object_message *object, hoop_comm_t *comm, hoop_op_t **out_op)
 
 /* The buffer is not written. */
 static struct object_message
-sending(const void *send, size_t n_send, uint32_t dest, int64_t tag)
+object_send_describe(const void *send,
+                     size_t n_send,
+                     uint32_t dest,
+                     int64_t tag)
 {
     return (struct object_message){
         .message = {.kind = HOOP_SEND,
@@ -134,7 +143,10 @@ sending(const void *send, size_t n_send, uint32_t dest, int64_t tag)
 }
 
 static struct object_message
-receiving(void **out_bytes, size_t *out_n_bytes, uint32_t source, int64_t tag)
+object_recv_describe(void **out_bytes,
+                     size_t *out_n_bytes,
+                     uint32_t source,
+                     int64_t tag)
 {
     return (struct object_message){.message = {.kind = HOOP_RECV,
                                                .dtype = HOOP_UINT8,
@@ -150,9 +162,10 @@ hoop_send_object(const void *send,
                  int64_t tag,
                  hoop_comm_t *comm)
 {
-    struct object_message object = sending(send, n_send, dest, tag);
+    struct object_message object =
+        object_send_describe(send, n_send, dest, tag);
 
-    return run(&object, comm);
+    return object_message_run(&object, comm);
 }
 
 enum hoop_status
@@ -163,9 +176,10 @@ hoop_send_object_start(const void *send,
                        hoop_comm_t *comm,
                        hoop_op_t **out_op)
 {
-    struct object_message object = sending(send, n_send, dest, tag);
+    struct object_message object =
+        object_send_describe(send, n_send, dest, tag);
 
-    return run_later(&object, comm, out_op);
+    return object_message_start(&object, comm, out_op);
 }
 
 enum hoop_status
@@ -177,10 +191,10 @@ hoop_recv_object(void **out_bytes,
                  struct hoop_received *out_received)
 {
     struct object_message object =
-        receiving(out_bytes, out_n_bytes, source, tag);
+        object_recv_describe(out_bytes, out_n_bytes, source, tag);
 
     object.message.received = out_received;
-    return run(&object, comm);
+    return object_message_run(&object, comm);
 }
 
 enum hoop_status
@@ -193,8 +207,8 @@ hoop_recv_object_start(void **out_bytes,
                        hoop_op_t **out_op)
 {
     struct object_message object =
-        receiving(out_bytes, out_n_bytes, source, tag);
+        object_recv_describe(out_bytes, out_n_bytes, source, tag);
 
     object.message.received = out_received;
-    return run_later(&object, comm, out_op);
+    return object_message_start(&object, comm, out_op);
 }

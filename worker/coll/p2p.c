@@ -12,9 +12,9 @@
 /* Begin a call and check the message, if this process is a member. *comm NULL
  * becomes the default group's. */
 static enum hoop_status
-check(const struct hoop_message *message,
-      hoop_comm_t **comm,
-      bool *out_is_member)
+p2p_message_check(const struct hoop_message *message,
+                  hoop_comm_t **comm,
+                  bool *out_is_member)
 {
     const enum hoop_status status =
         comm_call_begin_or_default(comm, out_is_member);
@@ -25,22 +25,23 @@ check(const struct hoop_message *message,
 }
 
 static enum hoop_status
-run(const struct hoop_message *message, hoop_comm_t *comm)
+p2p_message_run(const struct hoop_message *message, hoop_comm_t *comm)
 {
     bool is_member;
-    const enum hoop_status status = check(message, &comm, &is_member);
+    const enum hoop_status status =
+        p2p_message_check(message, &comm, &is_member);
 
     if (status != HOOP_OK || !is_member)
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
     const struct engine_message request =
-        message_request(message, ENGINE_START_AND_WAIT);
+        message_to_engine_request(message, ENGINE_START_AND_WAIT);
     return engine_run_message(comm->context, &request);
 }
 
 static enum hoop_status
-run_later(const struct hoop_message *message,
-          hoop_comm_t *comm,
-          hoop_op_t **out_op)
+p2p_message_start(const struct hoop_message *message,
+                  hoop_comm_t *comm,
+                  hoop_op_t **out_op)
 {
     struct op *op = NULL;
     bool is_member;
@@ -49,12 +50,12 @@ run_later(const struct hoop_message *message,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    enum hoop_status status = check(message, &comm, &is_member);
+    enum hoop_status status = p2p_message_check(message, &comm, &is_member);
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_member) {
         const struct engine_message request =
-            message_request(message, ENGINE_START);
+            message_to_engine_request(message, ENGINE_START);
 
         status = engine_start_messages(comm->context, &request, 1, &op);
     } else {
@@ -68,11 +69,11 @@ run_later(const struct hoop_message *message,
 
 /* The buffer is not written. */
 static struct hoop_message
-sending(const void *buffer,
-        size_t count,
-        enum hoop_dtype dtype,
-        uint32_t dest,
-        int64_t tag)
+send_message_describe(const void *buffer,
+                      size_t count,
+                      enum hoop_dtype dtype,
+                      uint32_t dest,
+                      int64_t tag)
 {
     return (struct hoop_message){
         .kind = HOOP_SEND,
@@ -85,11 +86,11 @@ sending(const void *buffer,
 }
 
 static struct hoop_message
-receiving(void *buffer,
-          size_t count,
-          enum hoop_dtype dtype,
-          uint32_t source,
-          int64_t tag)
+recv_message_describe(void *buffer,
+                      size_t count,
+                      enum hoop_dtype dtype,
+                      uint32_t source,
+                      int64_t tag)
 {
     return (struct hoop_message){
         .kind = HOOP_RECV,
@@ -110,9 +111,9 @@ hoop_send(const void *buffer,
           hoop_comm_t *comm)
 {
     const struct hoop_message message =
-        sending(buffer, count, dtype, dest, tag);
+        send_message_describe(buffer, count, dtype, dest, tag);
 
-    return run(&message, comm);
+    return p2p_message_run(&message, comm);
 }
 
 enum hoop_status
@@ -125,9 +126,9 @@ hoop_send_start(const void *buffer,
                 hoop_op_t **out_op)
 {
     const struct hoop_message message =
-        sending(buffer, count, dtype, dest, tag);
+        send_message_describe(buffer, count, dtype, dest, tag);
 
-    return run_later(&message, comm, out_op);
+    return p2p_message_start(&message, comm, out_op);
 }
 
 enum hoop_status
@@ -139,10 +140,11 @@ hoop_recv(void *buffer,
           hoop_comm_t *comm,
           struct hoop_received *out_received)
 {
-    struct hoop_message message = receiving(buffer, count, dtype, source, tag);
+    struct hoop_message message =
+        recv_message_describe(buffer, count, dtype, source, tag);
 
     message.received = out_received;
-    return run(&message, comm);
+    return p2p_message_run(&message, comm);
 }
 
 enum hoop_status
@@ -155,8 +157,9 @@ hoop_recv_start(void *buffer,
                 struct hoop_received *out_received,
                 hoop_op_t **out_op)
 {
-    struct hoop_message message = receiving(buffer, count, dtype, source, tag);
+    struct hoop_message message =
+        recv_message_describe(buffer, count, dtype, source, tag);
 
     message.received = out_received;
-    return run_later(&message, comm, out_op);
+    return p2p_message_start(&message, comm, out_op);
 }

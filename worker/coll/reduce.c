@@ -7,11 +7,11 @@
 #include "coll/retry.h"
 
 static struct collective
-describe(const void *send,
-         void *recv,
-         size_t count,
-         enum hoop_dtype dtype,
-         enum hoop_reduce_op op)
+reduce_describe(const void *send,
+                void *recv,
+                size_t count,
+                enum hoop_dtype dtype,
+                enum hoop_reduce_op op)
 {
     return (struct collective){
         .name = CALL_REDUCE,
@@ -33,10 +33,10 @@ hoop_reduce(const void *send,
             uint32_t root,
             hoop_comm_t *comm)
 {
-    struct collective reduce = describe(send, recv, count, dtype, op);
+    struct collective reduce = reduce_describe(send, recv, count, dtype, op);
 
     reduce.root = root;
-    return retry_run(&reduce, comm);
+    return retry_run_collective(&reduce, comm);
 }
 
 enum hoop_status
@@ -49,8 +49,8 @@ hoop_reduce_start(const void *send,
                   hoop_comm_t *comm,
                   hoop_op_t **out_op)
 {
-    struct collective reduce = describe(send, recv, count, dtype, op);
+    struct collective reduce = reduce_describe(send, recv, count, dtype, op);
 
     reduce.root = root;
-    return retry_start(&reduce, comm, out_op);
+    return retry_start_collective(&reduce, comm, out_op);
 }

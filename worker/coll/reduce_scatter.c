@@ -8,11 +8,11 @@
 #include "coll/retry.h"
 
 static struct collective
-describe(const void *send,
-         void *recv,
-         size_t count,
-         enum hoop_dtype dtype,
-         enum hoop_reduce_op op)
+reduce_scatter_describe(const void *send,
+                        void *recv,
+                        size_t count,
+                        enum hoop_dtype dtype,
+                        enum hoop_reduce_op op)
 {
     return (struct collective){
         .name = CALL_REDUCE_SCATTER,
@@ -34,9 +34,9 @@ hoop_reduce_scatter(const void *send,
                     hoop_comm_t *comm)
 {
     const struct collective reduce_scatter =
-        describe(send, recv, count, dtype, op);
+        reduce_scatter_describe(send, recv, count, dtype, op);
 
-    return retry_run(&reduce_scatter, comm);
+    return retry_run_collective(&reduce_scatter, comm);
 }
 
 enum hoop_status
@@ -49,17 +49,17 @@ hoop_reduce_scatter_start(const void *send,
                           hoop_op_t **out_op)
 {
     const struct collective reduce_scatter =
-        describe(send, recv, count, dtype, op);
+        reduce_scatter_describe(send, recv, count, dtype, op);
 
-    return retry_start(&reduce_scatter, comm, out_op);
+    return retry_start_collective(&reduce_scatter, comm, out_op);
 }
 
 static struct collective
-describe_uneven(const void *send,
-                void *recv,
-                const size_t *counts,
-                enum hoop_dtype dtype,
-                enum hoop_reduce_op op)
+reduce_scatterv_describe(const void *send,
+                         void *recv,
+                         const size_t *counts,
+                         enum hoop_dtype dtype,
+                         enum hoop_reduce_op op)
 {
     return (struct collective){
         .name = CALL_REDUCE_SCATTERV,
@@ -81,9 +81,9 @@ hoop_reduce_scatterv(const void *send,
                      hoop_comm_t *comm)
 {
     const struct collective reduce_scatterv =
-        describe_uneven(send, recv, counts, dtype, op);
+        reduce_scatterv_describe(send, recv, counts, dtype, op);
 
-    return retry_run(&reduce_scatterv, comm);
+    return retry_run_collective(&reduce_scatterv, comm);
 }
 
 enum hoop_status
@@ -96,7 +96,7 @@ hoop_reduce_scatterv_start(const void *send,
                            hoop_op_t **out_op)
 {
     const struct collective reduce_scatterv =
-        describe_uneven(send, recv, counts, dtype, op);
+        reduce_scatterv_describe(send, recv, counts, dtype, op);
 
-    return retry_start(&reduce_scatterv, comm, out_op);
+    return retry_start_collective(&reduce_scatterv, comm, out_op);
 }

@@ -20,7 +20,7 @@
 #include "session/recovery.h"
 
 static bool
-is_retried(const hoop_comm_t *comm)
+comm_retries_on_failure(const hoop_comm_t *comm)
 {
     return comm->context && comm->domain &&
            comm->domain->on_failure == COMM_POLICY_RETRY;
@@ -28,7 +28,7 @@ is_retried(const hoop_comm_t *comm)
 
 /* A rank is lost, or other ranks have found that and wait for this one. */
 static bool
-is_interrupted(enum hoop_status status)
+status_is_lost_rank(enum hoop_status status)
 {
     return status_is_loss(status) || status == HOOP_E_ABORTED;
 }
@@ -36,7 +36,7 @@ is_interrupted(enum hoop_status status)
 /* Agree on an outcome: the greatest status wins, and the lowest rank that has
  * it is named. */
 static enum hoop_status
-outcomes_compare(hoop_comm_t *comm, enum hoop_status mine)
+outcomes_agree_on_worst(hoop_comm_t *comm, enum hoop_status mine)
 {
     const uint32_t rank = hoop_comm_rank(comm);
     uint64_t word =
@@ -63,7 +63,7 @@ outcomes_compare(hoop_comm_t *comm, enum hoop_status mine)
 
 /* Tell the other ranks, which wait for this one, that it cannot take part. */
 static enum hoop_status
-decline(hoop_comm_t *comm, enum hoop_status status)
+retry_decline_call(hoop_comm_t *comm, enum hoop_status status)
 {
     char text[LIMIT_ERROR_TEXT];
 
@@ -75,28 +75,28 @@ decline(hoop_comm_t *comm, enum hoop_status status)
 /* Attempt the call once. made is the status of preparing it. *out_work tells
  * whether all data arrived. */
 static enum hoop_status
-attempt(struct retry_request *retry_request,
-        enum hoop_status made,
-        enum retry_vote_work *out_work)
+retry_attempt_once(struct retry_request *retry_request,
+                   enum hoop_status made,
+                   enum retry_vote_progress *out_work)
 {
     hoop_comm_t *comm = retry_request->comm;
     enum hoop_status status = made == HOOP_OK
                                   ? collective_run(&retry_request->now, comm)
-                                  : decline(comm, made);
+                                  : retry_decline_call(comm, made);
 
     *out_work = status == HOOP_OK ? RETRY_VOTE_FINISHED : RETRY_VOTE_UNFINISHED;
     /* A rank that its own program interrupts does not exchange outcomes. */
-    if (!is_interrupted(status) && status != HOOP_E_CANCELLED)
-        status = outcomes_compare(comm, status);
+    if (!status_is_lost_rank(status) && status != HOOP_E_CANCELLED)
+        status = outcomes_agree_on_worst(comm, status);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Shrink comm to the survivors and agree with them on *out_result. comm keeps
  * its handle. */
 static enum hoop_status
-survivors_agree(struct retry_request *retry_request,
-                struct retry_vote *retry_vote,
-                struct retry_vote_result *out_result)
+retry_shrink_and_vote(struct retry_request *retry_request,
+                      struct retry_vote *retry_vote,
+                      struct retry_vote_result *out_result)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
     hoop_comm_t *comm = retry_request->comm;
@@ -108,8 +108,8 @@ survivors_agree(struct retry_request *retry_request,
     enum hoop_status status = comm_shrink(comm, deadline_ns, &shrunk);
     if (status != HOOP_OK)
         return error_pass(status);
-    comm_adopt(comm, shrunk);
-    retry_vote->is_rootless = retry_request_is_rootless(retry_request);
+    comm_replace_with_shrunk(comm, shrunk);
+    retry_vote->is_rootless = retry_request_has_lost_root(retry_request);
     struct retry_vote_word word = retry_vote_word(retry_vote);
     status = comm_agree(comm, deadline_ns, &word.flags, &word.least);
     if (status != HOOP_OK) {
@@ -126,7 +126,7 @@ survivors_agree(struct retry_request *retry_request,
 }
 
 static enum hoop_status
-call_end(struct retry_request *retry_request, enum hoop_status outcome)
+retried_call_end(struct retry_request *retry_request, enum hoop_status outcome)
 {
     struct comm_retry *retry = &retry_request->comm->retry;
 
@@ -143,8 +143,8 @@ call_end(struct retry_request *retry_request, enum hoop_status outcome)
 /* End the call as the survivors in a later call decided; they may have given
  * this one up. */
 static enum hoop_status
-call_end_as_elsewhere(struct retry_request *retry_request,
-                      const struct retry_vote_result *result)
+retried_call_end_as_voted(struct retry_request *retry_request,
+                          const struct retry_vote_result *result)
 {
     struct comm_retry *retry = &retry_request->comm->retry;
 
@@ -153,60 +153,61 @@ call_end_as_elsewhere(struct retry_request *retry_request,
     if (result->outcome != HOOP_OK)
         (void)error_raise(result->outcome,
                           "it failed on a rank that is in a later call");
-    return call_end(retry_request, result->outcome);
+    return retried_call_end(retry_request, result->outcome);
 }
 
 /* End a call that was over on the other ranks while this rank was in an earlier
  * one. */
 static enum hoop_status
-call_end_unmade(struct retry_request *retry_request)
+retried_call_end_missed(struct retry_request *retry_request)
 {
     struct comm_retry *retry = &retry_request->comm->retry;
 
     if (retry->n_calls < retry->n_over)
-        return call_end(retry_request,
-                        error_raise(HOOP_E_TIMEOUT,
-                                    "it was over for the other ranks before "
-                                    "this one called"));
+        return retried_call_end(
+            retry_request, error_raise(HOOP_E_TIMEOUT,
+                                       "it was over for the other ranks before "
+                                       "this one called"));
     retry->is_next_over = false;
-    return call_end(retry_request,
-                    error_raise(HOOP_E_PEER_LOST,
-                                "the root was lost before this rank called: "
-                                "the others could not do it again"));
+    return retried_call_end(
+        retry_request, error_raise(HOOP_E_PEER_LOST,
+                                   "the root was lost before this rank called: "
+                                   "the others could not do it again"));
 }
 
 /* Run the call until it succeeds or fails for good. made is the status of
  * preparing retry_request. */
 static enum hoop_status
-call_run(struct retry_request *retry_request, enum hoop_status made)
+retried_call_run(struct retry_request *retry_request, enum hoop_status made)
 {
     struct comm_retry *retry = &retry_request->comm->retry;
 
     if (retry->n_calls < retry->n_over || retry->is_next_over)
-        return call_end_unmade(retry_request);
+        return retried_call_end_missed(retry_request);
     for (;;) {
-        enum retry_vote_work work;
-        enum hoop_status status = attempt(retry_request, made, &work);
+        enum retry_vote_progress work;
+        enum hoop_status status =
+            retry_attempt_once(retry_request, made, &work);
 
-        if (!is_interrupted(status))
-            return call_end(retry_request, status);
+        if (!status_is_lost_rank(status))
+            return retried_call_end(retry_request, status);
         struct retry_vote retry_vote = {
             .n_calls = retry->n_calls, .outcome = retry->outcome, .work = work};
         struct retry_vote_result result = {0};
-        status = survivors_agree(retry_request, &retry_vote, &result);
+        status = retry_shrink_and_vote(retry_request, &retry_vote, &result);
         /* A rank that makes this call later is told that it is over. */
         if (status != HOOP_OK)
-            return call_end(retry_request, status);
+            return retried_call_end(retry_request, status);
         if (result.decision != RETRY_VOTE_AGAIN)
-            return call_end_as_elsewhere(retry_request, &result);
+            return retried_call_end_as_voted(retry_request, &result);
         made = retry_request_rebuild(retry_request);
         if (made != HOOP_OK && made != HOOP_E_EXHAUSTED)
-            return call_end(retry_request, made);
+            return retried_call_end(retry_request, made);
     }
 }
 
 static enum hoop_status
-run_retried(const struct collective *collective, hoop_comm_t *comm)
+retry_check_and_run(const struct collective *collective, hoop_comm_t *comm)
 {
     struct retry_request retry_request = {0};
     bool is_member;
@@ -215,37 +216,39 @@ run_retried(const struct collective *collective, hoop_comm_t *comm)
     if (status == HOOP_OK)
         status = collective_check(collective, comm);
     if (status == HOOP_OK)
-        status = call_run(&retry_request,
-                          retry_request_init(&retry_request, collective, comm));
+        status = retried_call_run(
+            &retry_request,
+            retry_request_init(&retry_request, collective, comm));
     retry_request_deinit(&retry_request);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* comm is NULL: use the default group's communicator. */
 static enum hoop_status
-run_on_default(const struct collective *collective)
+retry_run_on_default_comm(const struct collective *collective)
 {
     hoop_comm_t *comm = NULL;
     bool is_member;
     const enum hoop_status status =
         comm_call_begin_or_default(&comm, &is_member);
 
-    return status == HOOP_OK ? retry_run(collective, comm) : error_pass(status);
+    return status == HOOP_OK ? retry_run_collective(collective, comm)
+                             : error_pass(status);
 }
 
 enum hoop_status
-retry_run(const struct collective *collective, hoop_comm_t *comm)
+retry_run_collective(const struct collective *collective, hoop_comm_t *comm)
 {
     if (!comm)
-        return run_on_default(collective);
-    return is_retried(comm) ? run_retried(collective, comm)
-                            : collective_run(collective, comm);
+        return retry_run_on_default_comm(collective);
+    return comm_retries_on_failure(comm) ? retry_check_and_run(collective, comm)
+                                         : collective_run(collective, comm);
 }
 
 enum hoop_status
-retry_start(const struct collective *collective,
-            hoop_comm_t *comm,
-            hoop_op_t **out_op)
+retry_start_collective(const struct collective *collective,
+                       hoop_comm_t *comm,
+                       hoop_op_t **out_op)
 {
     bool is_member;
     const enum hoop_status status =
@@ -253,7 +256,7 @@ retry_start(const struct collective *collective,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!is_retried(comm))
+    if (!comm_retries_on_failure(comm))
         return collective_start(collective, comm, out_op);
     return error_raise(HOOP_E_UNIMPLEMENTED,
                        "what is only started cannot be done again: with "

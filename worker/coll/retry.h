@@ -18,13 +18,13 @@
 
 /* collective_run(), with retries if the session's policy asks for them. */
 enum hoop_status
-retry_run(const struct collective *collective, hoop_comm_t *comm);
+retry_run_collective(const struct collective *collective, hoop_comm_t *comm);
 
 /* collective_start(). An operation that is only started is never retried.
  * Handle: also HOOP_E_UNIMPLEMENTED (the session's policy is to retry). */
 enum hoop_status
-retry_start(const struct collective *collective,
-            hoop_comm_t *comm,
-            hoop_op_t **out_op);
+retry_start_collective(const struct collective *collective,
+                       hoop_comm_t *comm,
+                       hoop_op_t **out_op);
 
 #endif

@@ -10,7 +10,7 @@
 #include "session/comm.h"
 
 static void
-members_note(struct retry_request *retry_request)
+retry_request_store_members(struct retry_request *retry_request)
 {
     retry_request->n_members = hoop_comm_size(retry_request->comm);
     for (uint32_t i = 0; i < retry_request->n_members; i++)
@@ -21,9 +21,9 @@ members_note(struct retry_request *retry_request)
 /* Whether the result overwrites the input: only in place and, in calls with a
  * root, only on the root of a call whose result is there. */
 static bool
-is_overwritten(const struct collective *asked,
-               const struct buffers *buffers,
-               const hoop_comm_t *comm)
+input_is_overwritten(const struct collective *asked,
+                     const struct collective_buffers *buffers,
+                     const hoop_comm_t *comm)
 {
     const bool is_root = hoop_comm_rank(comm) == asked->root;
 
@@ -34,7 +34,7 @@ is_overwritten(const struct collective *asked,
 }
 
 static enum hoop_status
-room_take(struct comm_retry *retry, size_t n_bytes)
+retry_input_buffer_reserve(struct comm_retry *retry, size_t n_bytes)
 {
     if (n_bytes <= retry->n_kept)
         return HOOP_OK;
@@ -53,9 +53,9 @@ room_take(struct comm_retry *retry, size_t n_bytes)
 /* In an in-place gather, a rank's input block lies where it stays in the
  * output. */
 static const uint8_t *
-input_begin(const struct collective *asked,
-            const struct buffers *buffers,
-            const hoop_comm_t *comm)
+own_input_block(const struct collective *asked,
+                const struct collective_buffers *buffers,
+                const hoop_comm_t *comm)
 {
     const uint32_t rank = hoop_comm_rank(comm);
     const uint8_t *begin = buffers->input;
@@ -72,20 +72,21 @@ input_begin(const struct collective *asked,
 }
 
 static enum hoop_status
-input_keep(struct retry_request *retry_request)
+retry_request_save_input(struct retry_request *retry_request)
 {
     const struct collective *asked = retry_request->asked;
-    const struct buffers buffers = buffers_of(asked, retry_request->comm);
+    const struct collective_buffers buffers =
+        buffers_from_collective(asked, retry_request->comm);
     const size_t n_bytes = buffers.n_input * dtype_size(asked->dtype);
     struct comm_retry *retry = &retry_request->comm->retry;
 
     retry_request->output = buffers.output;
-    if (!is_overwritten(asked, &buffers, retry_request->comm))
+    if (!input_is_overwritten(asked, &buffers, retry_request->comm))
         return HOOP_OK;
-    const enum hoop_status status = room_take(retry, n_bytes);
+    const enum hoop_status status = retry_input_buffer_reserve(retry, n_bytes);
     if (status != HOOP_OK)
         return error_pass(status);
-    memcpy(retry->kept, input_begin(asked, &buffers, retry_request->comm),
+    memcpy(retry->kept, own_input_block(asked, &buffers, retry_request->comm),
            n_bytes);
     retry_request->input = retry->kept;
     return HOOP_OK;
@@ -111,11 +112,11 @@ retry_request_init(struct retry_request *retry_request,
     };
     if (!retry_request->entry || !retry_request->members)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
-    members_note(retry_request);
+    retry_request_store_members(retry_request);
     memcpy(retry_request->entry, retry_request->members,
            size * sizeof(uint32_t));
     if (!(asked->parts & COLL_NO_BUFFERS)) {
-        const enum hoop_status status = input_keep(retry_request);
+        const enum hoop_status status = retry_request_save_input(retry_request);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -136,9 +137,9 @@ retry_request_deinit(struct retry_request *retry_request)
 /* The index in entry of a current member, at from or later: survivors keep
  * their order. */
 static uint32_t
-entry_of(const struct retry_request *retry_request,
-         uint32_t member,
-         uint32_t from)
+original_rank_of_member(const struct retry_request *retry_request,
+                        uint32_t member,
+                        uint32_t from)
 {
     uint32_t at = from;
 
@@ -149,7 +150,7 @@ entry_of(const struct retry_request *retry_request,
 
 /* The root's current rank; HOOP_NO_RANK: it is lost. */
 static uint32_t
-root_find(const struct retry_request *retry_request)
+root_current_rank(const struct retry_request *retry_request)
 {
     const uint32_t size = hoop_comm_size(retry_request->comm);
 
@@ -161,18 +162,18 @@ root_find(const struct retry_request *retry_request)
 }
 
 bool
-retry_request_is_rootless(const struct retry_request *retry_request)
+retry_request_has_lost_root(const struct retry_request *retry_request)
 {
     return retry_request->root != HOOP_NO_RANK &&
-           root_find(retry_request) == HOOP_NO_RANK;
+           root_current_rank(retry_request) == HOOP_NO_RANK;
 }
 
 /* The loss of the root is checked first, so that all ranks find the same even
  * if one of them could not save its input. */
 static enum hoop_status
-again_check(const struct retry_request *retry_request)
+retry_request_check_repeatable(const struct retry_request *retry_request)
 {
-    if (retry_request_is_rootless(retry_request))
+    if (retry_request_has_lost_root(retry_request))
         return error_raise(HOOP_E_PEER_LOST,
                            "rank %u, the root, is lost: nobody can do it again",
                            retry_request->root);
@@ -184,7 +185,7 @@ again_check(const struct retry_request *retry_request)
 }
 
 static enum hoop_status
-counts_choose(struct retry_request *retry_request)
+retry_request_select_counts(struct retry_request *retry_request)
 {
     uint32_t at = 0;
 
@@ -194,7 +195,7 @@ counts_choose(struct retry_request *retry_request)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u counts",
                            retry_request->n_entry);
     for (uint32_t i = 0; i < retry_request->n_members; i++) {
-        at = entry_of(retry_request, i, at);
+        at = original_rank_of_member(retry_request, i, at);
         retry_request->counts[i] = retry_request->asked->counts[at++];
     }
     retry_request->now.counts = retry_request->counts;
@@ -203,7 +204,7 @@ counts_choose(struct retry_request *retry_request)
 
 /* Bytes of the block of the rank that had this number at first. */
 static size_t
-block_bytes(const struct collective *asked, uint32_t rank)
+original_block_bytes(const struct collective *asked, uint32_t rank)
 {
     return (asked->counts ? asked->counts[rank] : asked->count) *
            dtype_size(asked->dtype);
@@ -211,14 +212,15 @@ block_bytes(const struct collective *asked, uint32_t rank)
 
 /* Copy the blocks for the current members one behind the other. */
 static enum hoop_status
-blocks_pack(struct retry_request *retry_request, const void *input)
+retry_request_pack_blocks(struct retry_request *retry_request,
+                          const void *input)
 {
     const uint8_t *from = input;
     size_t total = 0;
     uint32_t member = 0;
 
     for (uint32_t rank = 0; rank < retry_request->n_entry; rank++)
-        total += block_bytes(retry_request->asked, rank);
+        total += original_block_bytes(retry_request->asked, rank);
     if (!retry_request->packed)
         retry_request->packed = malloc(total + 1);
     if (!retry_request->packed)
@@ -226,7 +228,7 @@ blocks_pack(struct retry_request *retry_request, const void *input)
                            total);
     uint8_t *to = retry_request->packed;
     for (uint32_t rank = 0; rank < retry_request->n_entry; rank++) {
-        const size_t n_bytes = block_bytes(retry_request->asked, rank);
+        const size_t n_bytes = original_block_bytes(retry_request->asked, rank);
 
         if (member < retry_request->n_members &&
             retry_request->entry[rank] == retry_request->members[member]) {
@@ -246,11 +248,11 @@ enum hoop_status
 retry_request_rebuild(struct retry_request *retry_request)
 {
     const struct collective *asked = retry_request->asked;
-    enum hoop_status status = again_check(retry_request);
+    enum hoop_status status = retry_request_check_repeatable(retry_request);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    members_note(retry_request);
+    retry_request_store_members(retry_request);
     retry_request->now = *asked;
     if (retry_request->input) {
         retry_request->now.send = retry_request->input;
@@ -260,10 +262,11 @@ retry_request_rebuild(struct retry_request *retry_request)
             retry_request->now.place = retry_request->output;
     }
     if (asked->parts & COLL_HAS_ROOT)
-        retry_request->now.root = root_find(retry_request);
+        retry_request->now.root = root_current_rank(retry_request);
     if (asked->counts)
-        status = counts_choose(retry_request);
+        status = retry_request_select_counts(retry_request);
     if (status == HOOP_OK && (asked->parts & COLL_SEND_ALL))
-        status = blocks_pack(retry_request, retry_request->now.send);
+        status =
+            retry_request_pack_blocks(retry_request, retry_request->now.send);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -37,7 +37,7 @@ struct retry_request {
  * Save what a repetition of asked, which has been checked, needs. Copies of
  * inputs are kept in comm->retry.
  * Handle: HOOP_E_EXHAUSTED (this rank cannot make the call, but
- * retry_request_is_rootless() and retry_request_rebuild() can be called).
+ * retry_request_has_lost_root() and retry_request_rebuild() can be called).
  */
 enum hoop_status
 retry_request_init(struct retry_request *retry_request,
@@ -49,7 +49,7 @@ retry_request_deinit(struct retry_request *retry_request);
 
 /* Whether the call has a root that is no longer a member of comm. */
 bool
-retry_request_is_rootless(const struct retry_request *retry_request);
+retry_request_has_lost_root(const struct retry_request *retry_request);
 
 /* Update retry_request->now after the members of comm have changed.
  * Handle: HOOP_E_PEER_LOST (the root is lost), HOOP_E_EXHAUSTED (no memory now,

@@ -41,7 +41,7 @@ retry_vote_word(const struct retry_vote *retry_vote)
 
 /* Whether all ranks are in the same call and have finished it. */
 static bool
-is_finished(uint64_t flags)
+vote_all_finished(uint64_t flags)
 {
     const uint64_t alike = flags >> NUMBER_FIRST | flags >> INVERSE_FIRST;
 
@@ -68,7 +68,7 @@ retry_vote_decide(const struct retry_vote *retry_vote,
         result.is_next_over = !(word.least & 1);
         return result;
     }
-    if (is_finished(word.flags))
+    if (vote_all_finished(word.flags))
         result.n_over++;
     else
         result.decision = RETRY_VOTE_AGAIN;

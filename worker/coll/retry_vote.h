@@ -31,7 +31,7 @@
 struct retry_vote {
     uint64_t n_calls;         /* calls that have ended before */
     enum hoop_status outcome; /* of the last of them, if there is one */
-    enum retry_vote_work {
+    enum retry_vote_progress {
         RETRY_VOTE_UNFINISHED,
         RETRY_VOTE_FINISHED, /* all data have arrived */
     } work;

@@ -7,11 +7,11 @@
 #include "coll/collective.h"
 
 static struct collective
-describe(const void *send,
-         void *recv,
-         size_t count,
-         enum hoop_dtype dtype,
-         enum hoop_reduce_op op)
+scan_describe(const void *send,
+              void *recv,
+              size_t count,
+              enum hoop_dtype dtype,
+              enum hoop_reduce_op op)
 {
     return (struct collective){
         .name = CALL_SCAN,
@@ -32,7 +32,7 @@ hoop_scan(const void *send,
           enum hoop_reduce_op op,
           hoop_comm_t *comm)
 {
-    const struct collective scan = describe(send, recv, count, dtype, op);
+    const struct collective scan = scan_describe(send, recv, count, dtype, op);
 
     return collective_run(&scan, comm);
 }
@@ -46,17 +46,17 @@ hoop_scan_start(const void *send,
                 hoop_comm_t *comm,
                 hoop_op_t **out_op)
 {
-    const struct collective scan = describe(send, recv, count, dtype, op);
+    const struct collective scan = scan_describe(send, recv, count, dtype, op);
 
     return collective_start(&scan, comm, out_op);
 }
 
 static struct collective
-describe_exclusive(const void *send,
-                   void *recv,
-                   size_t count,
-                   enum hoop_dtype dtype,
-                   enum hoop_reduce_op op)
+exscan_describe(const void *send,
+                void *recv,
+                size_t count,
+                enum hoop_dtype dtype,
+                enum hoop_reduce_op op)
 {
     return (struct collective){
         .name = CALL_EXSCAN,
@@ -78,7 +78,7 @@ hoop_exscan(const void *send,
             hoop_comm_t *comm)
 {
     const struct collective exscan =
-        describe_exclusive(send, recv, count, dtype, op);
+        exscan_describe(send, recv, count, dtype, op);
 
     return collective_run(&exscan, comm);
 }
@@ -93,7 +93,7 @@ hoop_exscan_start(const void *send,
                   hoop_op_t **out_op)
 {
     const struct collective exscan =
-        describe_exclusive(send, recv, count, dtype, op);
+        exscan_describe(send, recv, count, dtype, op);
 
     return collective_start(&exscan, comm, out_op);
 }

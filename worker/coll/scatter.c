@@ -7,11 +7,11 @@
 #include "coll/collective.h"
 
 static struct collective
-describe(const void *send,
-         void *recv,
-         size_t count,
-         enum hoop_dtype dtype,
-         uint32_t root)
+scatter_describe(const void *send,
+                 void *recv,
+                 size_t count,
+                 enum hoop_dtype dtype,
+                 uint32_t root)
 {
     return (struct collective){
         .name = CALL_SCATTER,
@@ -32,7 +32,8 @@ hoop_scatter(const void *send,
              uint32_t root,
              hoop_comm_t *comm)
 {
-    const struct collective scatter = describe(send, recv, count, dtype, root);
+    const struct collective scatter =
+        scatter_describe(send, recv, count, dtype, root);
 
     return collective_run(&scatter, comm);
 }
@@ -46,17 +47,18 @@ hoop_scatter_start(const void *send,
                    hoop_comm_t *comm,
                    hoop_op_t **out_op)
 {
-    const struct collective scatter = describe(send, recv, count, dtype, root);
+    const struct collective scatter =
+        scatter_describe(send, recv, count, dtype, root);
 
     return collective_start(&scatter, comm, out_op);
 }
 
 static struct collective
-describe_uneven(const void *send,
-                void *recv,
-                const size_t *counts,
-                enum hoop_dtype dtype,
-                uint32_t root)
+scatterv_describe(const void *send,
+                  void *recv,
+                  const size_t *counts,
+                  enum hoop_dtype dtype,
+                  uint32_t root)
 {
     return (struct collective){
         .name = CALL_SCATTERV,
@@ -79,7 +81,7 @@ hoop_scatterv(const void *send,
               hoop_comm_t *comm)
 {
     const struct collective scatterv =
-        describe_uneven(send, recv, counts, dtype, root);
+        scatterv_describe(send, recv, counts, dtype, root);
 
     return collective_run(&scatterv, comm);
 }
@@ -94,7 +96,7 @@ hoop_scatterv_start(const void *send,
                     hoop_op_t **out_op)
 {
     const struct collective scatterv =
-        describe_uneven(send, recv, counts, dtype, root);
+        scatterv_describe(send, recv, counts, dtype, root);
 
     return collective_start(&scatterv, comm, out_op);
 }

@@ -34,14 +34,16 @@ struct scatter_object {
 };
 
 static enum hoop_status
-bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
+scatter_object_next_stage(void *owner,
+                          uint32_t stage,
+                          struct engine_collective *out_next)
 {
     struct scatter_object *scatter = owner;
     size_t total = 0;
 
     if (stage > 1)
         return HOOP_OK;
-    const enum hoop_status status = object_lengths_take(
+    const enum hoop_status status = object_lengths_to_counts(
         scatter->lengths, scatter->size, scatter->counts, &total);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -64,12 +66,12 @@ bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
         .dtype = HOOP_UINT8,
         .root = scatter->root,
     };
-    *out_next = collective_request(&collective, scatter->comm);
+    *out_next = collective_to_engine_request(&collective, scatter->comm);
     return HOOP_OK;
 }
 
 static enum hoop_status
-bytes_finish(void *owner)
+scatter_object_finish(void *owner)
 {
     struct scatter_object *scatter = owner;
 
@@ -80,7 +82,7 @@ bytes_finish(void *owner)
 }
 
 static void
-scatter_destroy(void *owner)
+scatter_object_destroy(void *owner)
 {
     struct scatter_object *scatter = owner;
 
@@ -91,14 +93,14 @@ scatter_destroy(void *owner)
 }
 
 static bool
-is_root(const struct scatter_object *asked)
+scatter_object_is_root(const struct scatter_object *asked)
 {
     return context_rank(asked->comm->context) == asked->root;
 }
 
 /* Check the objects that the root passes. */
 static enum hoop_status
-check_send(const struct scatter_object *asked)
+scatter_object_check_send(const struct scatter_object *asked)
 {
     const uint32_t size = context_size(asked->comm->context);
     size_t total = 0;
@@ -125,7 +127,7 @@ check_send(const struct scatter_object *asked)
 }
 
 static enum hoop_status
-check(const struct scatter_object *asked)
+scatter_object_check(const struct scatter_object *asked)
 {
     const uint32_t size = context_size(asked->comm->context);
 
@@ -137,13 +139,14 @@ check(const struct scatter_object *asked)
         return error_raise(HOOP_E_INVALID,
                            "out_bytes or out_n_bytes is NULL on rank %u",
                            context_rank(asked->comm->context));
-    return is_root(asked) ? check_send(asked) : HOOP_OK;
+    return scatter_object_is_root(asked) ? scatter_object_check_send(asked)
+                                         : HOOP_OK;
 }
 
 /* On the root, pack all objects one behind the other, and note their
  * lengths. */
 static enum hoop_status
-objects_pack(struct scatter_object *scatter)
+scatter_object_pack(struct scatter_object *scatter)
 {
     size_t total = 0;
 
@@ -167,8 +170,8 @@ objects_pack(struct scatter_object *scatter)
 }
 
 static enum hoop_status
-scatter_create(const struct scatter_object *asked,
-               struct scatter_object **out_scatter)
+scatter_object_create(const struct scatter_object *asked,
+                      struct scatter_object **out_scatter)
 {
     const uint32_t size = context_size(asked->comm->context);
     struct scatter_object *scatter =
@@ -184,10 +187,10 @@ scatter_create(const struct scatter_object *asked,
         scatter->counts
             ? HOOP_OK
             : error_raise(HOOP_E_EXHAUSTED, "no memory for %u counts", size);
-    if (status == HOOP_OK && is_root(asked))
-        status = objects_pack(scatter);
+    if (status == HOOP_OK && scatter_object_is_root(asked))
+        status = scatter_object_pack(scatter);
     if (status != HOOP_OK) {
-        scatter_destroy(scatter);
+        scatter_object_destroy(scatter);
         return error_pass(status);
     }
     *out_scatter = scatter;
@@ -197,7 +200,8 @@ scatter_create(const struct scatter_object *asked,
 /* Describe the first collective; an empty description if this process is not a
  * member. */
 static enum hoop_status
-prepare(struct scatter_object *asked, struct collective *out_lengths)
+scatter_object_prepare(struct scatter_object *asked,
+                       struct collective *out_lengths)
 {
     struct scatter_object *scatter = NULL;
     bool is_member;
@@ -206,9 +210,9 @@ prepare(struct scatter_object *asked, struct collective *out_lengths)
 
     *out_lengths = (struct collective){.name = CALL_SCATTER_OBJECT};
     if (status == HOOP_OK && is_member)
-        status = check(asked);
+        status = scatter_object_check(asked);
     if (status == HOOP_OK && is_member)
-        status = scatter_create(asked, &scatter);
+        status = scatter_object_create(asked, &scatter);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!is_member)
@@ -222,9 +226,9 @@ prepare(struct scatter_object *asked, struct collective *out_lengths)
         .dtype = HOOP_INT64,
         .root = scatter->root,
         .like = CALL_BROADCAST,
-        .chain = {.next = bytes_next,
-                  .finish = bytes_finish,
-                  .destroy = scatter_destroy,
+        .chain = {.next = scatter_object_next_stage,
+                  .finish = scatter_object_finish,
+                  .destroy = scatter_object_destroy,
                   .owner = scatter},
     };
     return HOOP_OK;
@@ -243,7 +247,7 @@ hoop_scatter_object(const struct hoop_object *send,
                                      .root = root,
                                      .comm = comm};
     struct collective lengths;
-    const enum hoop_status status = prepare(&scatter, &lengths);
+    const enum hoop_status status = scatter_object_prepare(&scatter, &lengths);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -264,7 +268,7 @@ hoop_scatter_object_start(const struct hoop_object *send,
                                      .root = root,
                                      .comm = comm};
     struct collective lengths;
-    const enum hoop_status status = prepare(&scatter, &lengths);
+    const enum hoop_status status = scatter_object_prepare(&scatter, &lengths);
 
     if (status != HOOP_OK)
         return error_pass(status);

@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "session/comm.h"
 
-struct exchange {
+struct sendrecv_call {
     const struct hoop_message *send;
     const struct hoop_message *recv;
     hoop_comm_t *comm;
@@ -17,9 +17,9 @@ struct exchange {
 };
 
 static enum hoop_status
-half_check(const struct hoop_message *half,
-           enum hoop_message_kind kind,
-           const hoop_comm_t *comm)
+sendrecv_check_half(const struct hoop_message *half,
+                    enum hoop_message_kind kind,
+                    const hoop_comm_t *comm)
 {
     const char *name = kind == HOOP_SEND ? "send" : "recv";
 
@@ -35,9 +35,9 @@ half_check(const struct hoop_message *half,
 }
 
 static enum hoop_status
-start(struct exchange *exchange,
-      enum engine_start_mode mode,
-      struct op **out_op)
+sendrecv_check_and_start(struct sendrecv_call *exchange,
+                         enum engine_start_mode mode,
+                         struct op **out_op)
 {
     bool is_member;
     enum hoop_status status =
@@ -49,15 +49,15 @@ start(struct exchange *exchange,
         *out_op = engine_null_op();
         return HOOP_OK;
     }
-    status = half_check(exchange->send, HOOP_SEND, exchange->comm);
+    status = sendrecv_check_half(exchange->send, HOOP_SEND, exchange->comm);
     if (status == HOOP_OK)
-        status = half_check(exchange->recv, HOOP_RECV, exchange->comm);
+        status = sendrecv_check_half(exchange->recv, HOOP_RECV, exchange->comm);
     if (status != HOOP_OK)
         return error_pass(status);
 
     struct engine_message pair[2] = {
-        message_request(exchange->send, mode),
-        message_request(exchange->recv, mode),
+        message_to_engine_request(exchange->send, mode),
+        message_to_engine_request(exchange->recv, mode),
     };
     if (exchange->received)
         pair[1].received = exchange->received;
@@ -70,11 +70,11 @@ hoop_sendrecv(const struct hoop_message *send,
               hoop_comm_t *comm,
               struct hoop_received *out_received)
 {
-    struct exchange exchange = {send, recv, comm, out_received};
+    struct sendrecv_call exchange = {send, recv, comm, out_received};
     struct op *op = NULL;
 
     const enum hoop_status status =
-        start(&exchange, ENGINE_START_AND_WAIT, &op);
+        sendrecv_check_and_start(&exchange, ENGINE_START_AND_WAIT, &op);
     if (status != HOOP_OK)
         return error_pass(status);
     return engine_wait(op, CLOCK_NEVER);
@@ -87,14 +87,15 @@ hoop_sendrecv_start(const struct hoop_message *send,
                     struct hoop_received *out_received,
                     hoop_op_t **out_op)
 {
-    struct exchange exchange = {send, recv, comm, out_received};
+    struct sendrecv_call exchange = {send, recv, comm, out_received};
     struct op *op = NULL;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    const enum hoop_status status = start(&exchange, ENGINE_START, &op);
+    const enum hoop_status status =
+        sendrecv_check_and_start(&exchange, ENGINE_START, &op);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_op = (hoop_op_t *)op;

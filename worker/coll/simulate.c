@@ -42,8 +42,8 @@ hoop_simulate_algorithm(const char *collective, size_t number)
 }
 
 static enum hoop_status
-entry_find(const struct hoop_simulation *simulation,
-           const struct registry_entry **out_entry)
+simulated_algorithm_find(const struct hoop_simulation *simulation,
+                         const struct registry_entry **out_entry)
 {
     enum collective_kind collective = COLLECTIVE_BARRIER;
     const char *name = simulation->collective;
@@ -78,13 +78,13 @@ simulation_check(const struct hoop_simulation *simulation)
 }
 
 static bool
-is_amount(double value)
+is_finite_nonnegative(double value)
 {
     return isfinite(value) && value >= 0;
 }
 
 static enum hoop_status
-machine_check(const struct hoop_machine *machine)
+simulated_machine_check(const struct hoop_machine *machine)
 {
     const double amounts[] = {
         machine->send_us,    machine->receive_us,
@@ -96,7 +96,7 @@ machine_check(const struct hoop_machine *machine)
     };
 
     for (size_t i = 0; i < COUNT_OF(amounts); i++)
-        if (!is_amount(amounts[i]))
+        if (!is_finite_nonnegative(amounts[i]))
             return error_raise(HOOP_E_INVALID,
                                "a machine's times and rates are numbers from "
                                "0 on; one of these is %f",
@@ -108,33 +108,33 @@ machine_check(const struct hoop_machine *machine)
 }
 
 static double
-byte_ns(double gbs)
+gbs_to_ns_per_byte(double gbs)
 {
     return gbs > 0 ? 1 / gbs : 0;
 }
 
 static struct simulation_machine
-machine_model(const struct hoop_machine *machine)
+machine_to_simulation_machine(const struct hoop_machine *machine)
 {
     return (struct simulation_machine){
         .send_ns = machine->send_us * 1e3,
         .receive_ns = machine->receive_us * 1e3,
         .latency_inside_ns = machine->latency_inside_us * 1e3,
         .latency_between_ns = machine->latency_us * 1e3,
-        .link_inside_ns = byte_ns(machine->link_inside_gbs),
-        .link_between_ns = byte_ns(machine->link_gbs),
-        .send_byte_ns = byte_ns(machine->send_gbs),
-        .receive_byte_ns = byte_ns(machine->receive_gbs),
-        .copy_byte_ns = byte_ns(machine->copy_gbs),
-        .reduce_byte_ns = byte_ns(machine->reduce_gbs),
+        .link_inside_ns = gbs_to_ns_per_byte(machine->link_inside_gbs),
+        .link_between_ns = gbs_to_ns_per_byte(machine->link_gbs),
+        .send_byte_ns = gbs_to_ns_per_byte(machine->send_gbs),
+        .receive_byte_ns = gbs_to_ns_per_byte(machine->receive_gbs),
+        .copy_byte_ns = gbs_to_ns_per_byte(machine->copy_gbs),
+        .reduce_byte_ns = gbs_to_ns_per_byte(machine->reduce_gbs),
         .wait_ns = machine->wait_us * 1e3,
         .n_processors = machine->n_processors,
     };
 }
 
 static enum hoop_status
-nodes_make(const struct hoop_simulation *simulation,
-           struct plan_nodes **out_nodes)
+simulated_nodes_create(const struct hoop_simulation *simulation,
+                       struct plan_nodes **out_nodes)
 {
     CLEANUP(free)
     uint32_t *names = calloc(simulation->n_ranks, sizeof(*names));
@@ -149,8 +149,8 @@ nodes_make(const struct hoop_simulation *simulation,
 
 /* Blocks are cut at the padding of frames, as in a real call. */
 static struct plan_shape
-shape_make(const struct hoop_simulation *simulation,
-           enum collective_kind collective)
+simulated_plan_shape(const struct hoop_simulation *simulation,
+                     enum collective_kind collective)
 {
     const size_t element_size = simulation->element_size;
     const size_t n_blocks =
@@ -188,18 +188,20 @@ hoop_simulate(const struct hoop_simulation *simulation,
     if (!simulation || !machine || !out_simulated)
         return error_raise(HOOP_E_INVALID,
                            "simulation, machine or out_simulated is NULL");
-    enum hoop_status status = entry_find(simulation, &entry);
+    enum hoop_status status = simulated_algorithm_find(simulation, &entry);
     if (status == HOOP_OK)
         status = simulation_check(simulation);
     if (status == HOOP_OK)
-        status = machine_check(machine);
+        status = simulated_machine_check(machine);
     if (status == HOOP_OK)
-        status = nodes_make(simulation, &nodes);
+        status = simulated_nodes_create(simulation, &nodes);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    struct plan_shape shape = shape_make(simulation, entry->collective);
-    const struct simulation_machine model = machine_model(machine);
+    struct plan_shape shape =
+        simulated_plan_shape(simulation, entry->collective);
+    const struct simulation_machine model =
+        machine_to_simulation_machine(machine);
 
     shape.nodes = nodes;
     if (!registry_entry_suits(entry, &shape))

@@ -17,21 +17,21 @@
 #include "session/comm.h"
 
 /* What one rank contributes; exchanged as int64 elements. */
-struct choice {
+struct split_choice {
     int64_t color;
     int64_t key;
 };
 
-struct part_query {
+struct color_member {
     int64_t key;
     uint32_t rank; /* in the communicator that is split */
 };
 
 static int
-by_key_and_rank(const void *left, const void *right)
+compare_key_and_rank(const void *left, const void *right)
 {
-    const struct part_query *one = left;
-    const struct part_query *other = right;
+    const struct color_member *one = left;
+    const struct color_member *other = right;
 
     if (one->key != other->key)
         return one->key < other->key ? -1 : 1;
@@ -39,7 +39,7 @@ by_key_and_rank(const void *left, const void *right)
 }
 
 static enum hoop_status
-colors_check(const struct choice *choices, uint32_t size)
+split_colors_check(const struct split_choice *choices, uint32_t size)
 {
     for (uint32_t rank = 0; rank < size; rank++) {
         if (choices[rank].color < HOOP_NO_COLOR)
@@ -54,10 +54,10 @@ colors_check(const struct choice *choices, uint32_t size)
 /* Fill ranks with the world ranks of this rank's color, in order of key;
  * returns how many. */
 static uint32_t
-part_find(const hoop_comm_t *comm,
-          const struct choice *choices,
-          struct part_query *seekers,
-          uint32_t *ranks)
+split_find_own_color_ranks(const hoop_comm_t *comm,
+                           const struct split_choice *choices,
+                           struct color_member *color_members,
+                           uint32_t *ranks)
 {
     const uint32_t size = hoop_comm_size(comm);
     const int64_t color = choices[hoop_comm_rank(comm)].color;
@@ -65,18 +65,19 @@ part_find(const hoop_comm_t *comm,
 
     for (uint32_t rank = 0; rank < size; rank++) {
         if (choices[rank].color == color)
-            seekers[n_ranks++] = (struct part_query){choices[rank].key, rank};
+            color_members[n_ranks++] =
+                (struct color_member){choices[rank].key, rank};
     }
-    qsort(seekers, n_ranks, sizeof(*seekers), by_key_and_rank);
+    qsort(color_members, n_ranks, sizeof(*color_members), compare_key_and_rank);
     for (uint32_t i = 0; i < n_ranks; i++)
-        ranks[i] = hoop_comm_world_rank(comm, seekers[i].rank);
+        ranks[i] = hoop_comm_world_rank(comm, color_members[i].rank);
     return n_ranks;
 }
 
 static enum hoop_status
-choices_exchange(hoop_comm_t *comm,
-                 const struct choice *own,
-                 struct choice *choices)
+split_choices_exchange(hoop_comm_t *comm,
+                       const struct split_choice *own,
+                       struct split_choice *choices)
 {
     context_set_wait_purpose(comm->context, "hoop_comm_split()");
     const enum hoop_status status = internal_allgather(
@@ -85,28 +86,31 @@ choices_exchange(hoop_comm_t *comm,
     context_set_wait_purpose(comm->context, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
-    return colors_check(choices, hoop_comm_size(comm));
+    return split_colors_check(choices, hoop_comm_size(comm));
 }
 
 static enum hoop_status
-split(hoop_comm_t *comm, const struct choice *own, hoop_comm_t **out_comm)
+comm_split_by_color(hoop_comm_t *comm,
+                    const struct split_choice *own,
+                    hoop_comm_t **out_comm)
 {
     const uint32_t size = hoop_comm_size(comm);
     const uint64_t deadline_ns =
         clock_deadline_ns(context_timeout(comm->context));
-    CLEANUP(free) struct choice *choices = calloc(size, sizeof(*choices));
-    CLEANUP(free) struct part_query *seekers = calloc(size, sizeof(*seekers));
+    CLEANUP(free) struct split_choice *choices = calloc(size, sizeof(*choices));
+    CLEANUP(free)
+    struct color_member *color_members = calloc(size, sizeof(*color_members));
     CLEANUP(free) uint32_t *ranks = calloc(size, sizeof(*ranks));
 
-    if (!choices || !seekers || !ranks)
+    if (!choices || !color_members || !ranks)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
-    enum hoop_status status = choices_exchange(comm, own, choices);
+    enum hoop_status status = split_choices_exchange(comm, own, choices);
     if (status != HOOP_OK)
         return error_pass(status);
     if (own->color == HOOP_NO_COLOR)
-        return comm_form_without_us(comm->domain, out_comm);
-    const struct rank_list list = {ranks,
-                                   part_find(comm, choices, seekers, ranks)};
+        return comm_create_without_context(comm->domain, out_comm);
+    const struct rank_list list = {
+        ranks, split_find_own_color_ranks(comm, choices, color_members, ranks)};
     return comm_form(comm->domain, &list, deadline_ns, out_comm);
 }
 
@@ -125,7 +129,8 @@ hoop_comm_split(hoop_comm_t *comm,
         return error_pass(status);
     if (!comm->domain)
         return error_raise(HOOP_E_INVALID, "comm has no session");
-    status = is_member ? split(comm, &(struct choice){color, key}, out_comm)
-                       : comm_form_without_us(comm->domain, out_comm);
+    status = is_member ? comm_split_by_color(
+                             comm, &(struct split_choice){color, key}, out_comm)
+                       : comm_create_without_context(comm->domain, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

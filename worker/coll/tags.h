@@ -24,7 +24,7 @@ static const int64_t TAG_PROGRAM_MAX = (int64_t)1 << 62;
 
 static const int64_t TAG_OBJECT_MAX = (int64_t)1 << 61;
 
-enum tag_part {
+enum tag_library_part {
     TAG_PIPELINE = 0,  /* hoop/pipeline.h: tensors between stages */
     TAG_META = 1,      /* hoop_send_tensor_meta() */
     TAG_RING = 2,      /* hoop_ring_forward() */
@@ -36,7 +36,7 @@ enum tag_part {
 
 /* number must be below 2^56. */
 static inline uint64_t
-tag_of(enum tag_part part, uint64_t number)
+tag_of_library_part(enum tag_library_part part, uint64_t number)
 {
     assert(number >> 56 == 0);
     return (uint64_t)3 << 62 | (uint64_t)part << 56 | number;

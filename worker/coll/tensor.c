@@ -63,7 +63,7 @@ hoop_tensor_is_dense(const struct hoop_tensor *tensor)
 
 /* Only this function accepts a result with strides. */
 static enum hoop_status
-copy_prepare(const struct hoop_tensor *tensor, struct hoop_tensor *out)
+copy_output_prepare(const struct hoop_tensor *tensor, struct hoop_tensor *out)
 {
     struct result result;
     enum hoop_status status;
@@ -88,7 +88,7 @@ hoop_tensor_copy(const struct hoop_tensor *tensor, struct hoop_tensor *out)
         return error_pass(HOOP_E_EXHAUSTED);
     status = operand_check_strided(tensor, "tensor");
     if (status == HOOP_OK)
-        status = copy_prepare(tensor, out);
+        status = copy_output_prepare(tensor, out);
     if (status != HOOP_OK)
         return error_pass(status);
     layout_copy(tensor, out);

@@ -13,10 +13,10 @@
 /* Copy the list with tags as they travel; the caller frees *out_list. *comm
  * NULL becomes the default group's. */
 static enum hoop_status
-list_copy(const struct hoop_tensor_message *messages,
-          size_t n_messages,
-          hoop_comm_t **comm,
-          struct tensor_message **out_list)
+tensor_messages_copy(const struct hoop_tensor_message *messages,
+                     size_t n_messages,
+                     hoop_comm_t **comm,
+                     struct tensor_message **out_list)
 {
     struct tensor_message *list = calloc(n_messages + 1, sizeof(*list));
     bool is_member;
@@ -56,7 +56,7 @@ hoop_batch_tensors(const struct hoop_tensor_message *messages,
 {
     CLEANUP(free) struct tensor_message *list = NULL;
     const enum hoop_status status =
-        list_copy(messages, n_messages, &comm, &list);
+        tensor_messages_copy(messages, n_messages, &comm, &list);
 
     return status == HOOP_OK ? tensor_message_run(list, n_messages, comm)
                              : error_pass(status);
@@ -70,7 +70,7 @@ hoop_batch_tensors_start(const struct hoop_tensor_message *messages,
 {
     CLEANUP(free) struct tensor_message *list = NULL;
     const enum hoop_status status =
-        list_copy(messages, n_messages, &comm, &list);
+        tensor_messages_copy(messages, n_messages, &comm, &list);
 
     return status == HOOP_OK
                ? tensor_message_start(list, n_messages, comm, out_ops)

@@ -20,7 +20,7 @@
 #include "tensor/result.h"
 #include "tensor/shape.h"
 
-struct batch {
+struct tensor_batch {
     const struct tensor_message *messages;
     size_t n_messages;
     hoop_comm_t *comm;
@@ -32,7 +32,7 @@ struct batch {
 };
 
 static enum hoop_status
-batch_allocate(struct batch *batch)
+tensor_batch_allocate(struct tensor_batch *batch)
 {
     const size_t n = batch->n_messages;
 
@@ -45,7 +45,7 @@ batch_allocate(struct batch *batch)
 }
 
 static void
-batch_deinit_at(struct batch *batch)
+tensor_batch_deinit_at(struct tensor_batch *batch)
 {
     free(batch->made);
     free(batch->requests);
@@ -54,7 +54,7 @@ batch_deinit_at(struct batch *batch)
 
 /* Nothing was started: free the memory that was allocated for receives. */
 static void
-batch_withdraw(const struct batch *batch)
+tensor_batch_free_allocated(const struct tensor_batch *batch)
 {
     for (size_t i = 0; batch->made && i < batch->n_messages; i++) {
         const struct tensor_message *message = &batch->messages[i];
@@ -65,35 +65,35 @@ batch_withdraw(const struct batch *batch)
 }
 
 static bool
-is_any_shape(const struct hoop_tensor *tensor)
+tensor_is_any_shape(const struct hoop_tensor *tensor)
 {
     return tensor->shape.n_dims == HOOP_ANY_SHAPE;
 }
 
 /* Nothing is allocated for such a tensor. */
 static bool
-has_no_elements(const struct hoop_tensor *tensor)
+tensor_has_no_elements(const struct hoop_tensor *tensor)
 {
     size_t count;
 
-    return !is_any_shape(tensor) &&
+    return !tensor_is_any_shape(tensor) &&
            shape_count(&tensor->shape, &count) == HOOP_OK && count == 0;
 }
 
 enum hoop_status
-tensor_message_check_received(const struct hoop_tensor *expected,
-                              const struct hoop_tensor *received,
-                              const char *name)
+tensor_message_check_output(const struct hoop_tensor *expected,
+                            const struct hoop_tensor *received,
+                            const char *name)
 {
     if (!expected)
         return error_raise(HOOP_E_INVALID, "%s is NULL", name);
-    if (is_any_shape(expected) && expected->data)
+    if (tensor_is_any_shape(expected) && expected->data)
         return error_raise(
             HOOP_E_INVALID,
             "%s is to be of any shape, for which hoop allocates: "
             "its data must be NULL",
             name);
-    if (!expected->data && !received && !has_no_elements(expected))
+    if (!expected->data && !received && !tensor_has_no_elements(expected))
         return error_raise(HOOP_E_INVALID,
                            "%s has no data, and there is nothing to write to "
                            "what hoop allocates for it",
@@ -104,13 +104,14 @@ tensor_message_check_received(const struct hoop_tensor *expected,
 /* Prepare the tensor that a receive writes to. For HOOP_ANY_SHAPE there is none
  * yet. */
 static enum hoop_status
-made_prepare(const struct tensor_message *message, struct hoop_tensor *out_made)
+received_tensor_prepare(const struct tensor_message *message,
+                        struct hoop_tensor *out_made)
 {
     const struct hoop_tensor *expected = message->tensor;
     enum hoop_status status =
-        tensor_message_check_received(expected, message->received, "tensor");
+        tensor_message_check_output(expected, message->received, "tensor");
 
-    if (status != HOOP_OK || is_any_shape(expected))
+    if (status != HOOP_OK || tensor_is_any_shape(expected))
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
     if (!expected->data)
         return result_allocate(expected->dtype, &expected->shape, out_made);
@@ -119,9 +120,9 @@ made_prepare(const struct tensor_message *message, struct hoop_tensor *out_made)
 }
 
 static enum hoop_status
-message_prepare(const struct tensor_message *message,
-                const hoop_comm_t *comm,
-                struct hoop_tensor *out_made)
+tensor_message_prepare(const struct tensor_message *message,
+                       const hoop_comm_t *comm,
+                       struct hoop_tensor *out_made)
 {
     /* message_check() checks kind and peer only; operand_check() checks the
      * tensor. */
@@ -137,13 +138,13 @@ message_prepare(const struct tensor_message *message,
     case HOOP_RECV:
         break;
     }
-    return made_prepare(message, out_made);
+    return received_tensor_prepare(message, out_made);
 }
 
 static struct engine_message
-request_of(const struct tensor_message *message,
-           const struct hoop_tensor *made,
-           enum engine_start_mode mode)
+tensor_message_to_request(const struct tensor_message *message,
+                          const struct hoop_tensor *made,
+                          enum engine_start_mode mode)
 {
     const struct hoop_tensor *tensor = message->tensor;
     const bool is_receive = message->kind == HOOP_RECV;
@@ -160,7 +161,7 @@ request_of(const struct tensor_message *message,
         .received_part = message->received_part,
     };
 
-    if (is_any_shape(tensor)) {
+    if (tensor_is_any_shape(tensor)) {
         request.call.name = CALL_RECV_ANY_TENSOR;
         request.call.dtype = message->has_dtype
                                  ? tensor->dtype
@@ -179,35 +180,35 @@ request_of(const struct tensor_message *message,
 }
 
 static enum hoop_status
-batch_prepare(const struct batch *batch)
+tensor_batch_prepare(const struct tensor_batch *batch)
 {
     for (size_t i = 0; i < batch->n_messages; i++) {
-        const enum hoop_status status =
-            message_prepare(&batch->messages[i], batch->comm, &batch->made[i]);
+        const enum hoop_status status = tensor_message_prepare(
+            &batch->messages[i], batch->comm, &batch->made[i]);
 
         if (status != HOOP_OK && batch->n_messages > 1)
             return error_raise(status, "message %zu of the batch: %s", i,
                                error_text());
         if (status != HOOP_OK)
             return error_pass(status);
-        batch->requests[i] =
-            request_of(&batch->messages[i], &batch->made[i], batch->mode);
+        batch->requests[i] = tensor_message_to_request(
+            &batch->messages[i], &batch->made[i], batch->mode);
     }
     return HOOP_OK;
 }
 
 static enum hoop_status
-batch_start(struct batch *batch, hoop_op_t **out_ops)
+tensor_batch_start(struct tensor_batch *batch, hoop_op_t **out_ops)
 {
-    enum hoop_status status = batch_allocate(batch);
+    enum hoop_status status = tensor_batch_allocate(batch);
 
     if (status == HOOP_OK)
-        status = batch_prepare(batch);
+        status = tensor_batch_prepare(batch);
     if (status == HOOP_OK)
         status = engine_start_messages(batch->comm->context, batch->requests,
                                        batch->n_messages, batch->ops);
     if (status != HOOP_OK) {
-        batch_withdraw(batch);
+        tensor_batch_free_allocated(batch);
         return error_pass(status);
     }
     for (size_t i = 0; i < batch->n_messages; i++)
@@ -221,8 +222,9 @@ tensor_message_start(const struct tensor_message *messages,
                      hoop_comm_t *comm,
                      hoop_op_t **out_ops)
 {
-    CLEANUP(batch_deinit)
-    struct batch batch = {messages, n_messages, comm, .mode = ENGINE_START};
+    CLEANUP(tensor_batch_deinit)
+    struct tensor_batch batch = {messages, n_messages, comm,
+                                 .mode = ENGINE_START};
     bool is_member;
     const enum hoop_status status = comm_call_begin(comm, &is_member);
 
@@ -235,16 +237,16 @@ tensor_message_start(const struct tensor_message *messages,
             out_ops[i] = (hoop_op_t *)engine_null_op();
         return HOOP_OK;
     }
-    return n_messages > 0 ? batch_start(&batch, out_ops) : HOOP_OK;
+    return n_messages > 0 ? tensor_batch_start(&batch, out_ops) : HOOP_OK;
 }
 
 /* Copy the messages so that they are received into came. The results are handed
  * to the caller only after all messages have succeeded. */
 static void
-redirect(const struct tensor_message *messages,
-         size_t n_messages,
-         struct hoop_tensor *came,
-         struct tensor_message *out_copies)
+receives_redirect_to_temps(const struct tensor_message *messages,
+                           size_t n_messages,
+                           struct hoop_tensor *came,
+                           struct tensor_message *out_copies)
 {
     for (size_t i = 0; i < n_messages; i++) {
         out_copies[i] = messages[i];
@@ -254,10 +256,10 @@ redirect(const struct tensor_message *messages,
 }
 
 static void
-received_settle(const struct tensor_message *messages,
-                size_t n_messages,
-                struct hoop_tensor *came,
-                enum hoop_status status)
+received_tensors_deliver(const struct tensor_message *messages,
+                         size_t n_messages,
+                         struct hoop_tensor *came,
+                         enum hoop_status status)
 {
     for (size_t i = 0; i < n_messages; i++) {
         if (messages[i].kind != HOOP_RECV || !messages[i].received)
@@ -270,9 +272,9 @@ received_settle(const struct tensor_message *messages,
 }
 
 static enum hoop_status
-run_several(const struct tensor_message *messages,
-            size_t n_messages,
-            hoop_comm_t *comm)
+tensor_messages_run_all(const struct tensor_message *messages,
+                        size_t n_messages,
+                        hoop_comm_t *comm)
 {
     CLEANUP(free)
     hoop_op_t **ops = calloc(n_messages, sizeof(hoop_op_t *));
@@ -284,13 +286,13 @@ run_several(const struct tensor_message *messages,
     if (!ops || !came || !copies)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu messages",
                            n_messages);
-    redirect(messages, n_messages, came, copies);
+    receives_redirect_to_temps(messages, n_messages, came, copies);
     enum hoop_status status =
         tensor_message_start(copies, n_messages, comm, ops);
     if (status != HOOP_OK)
         return error_pass(status);
     status = hoop_wait_all(ops, n_messages, HOOP_FOREVER);
-    received_settle(messages, n_messages, came, status);
+    received_tensors_deliver(messages, n_messages, came, status);
     return status;
 }
 
@@ -299,8 +301,9 @@ tensor_message_run(const struct tensor_message *messages,
                    size_t n_messages,
                    hoop_comm_t *comm)
 {
-    CLEANUP(batch_deinit)
-    struct batch batch = {messages, 1, comm, .mode = ENGINE_START_AND_WAIT};
+    CLEANUP(tensor_batch_deinit)
+    struct tensor_batch batch = {messages, 1, comm,
+                                 .mode = ENGINE_START_AND_WAIT};
     hoop_op_t *op = NULL;
     bool is_member;
     enum hoop_status status = comm_call_begin(comm, &is_member);
@@ -310,8 +313,8 @@ tensor_message_run(const struct tensor_message *messages,
     if (!is_member || n_messages == 0)
         return HOOP_OK;
     if (n_messages > 1)
-        return run_several(messages, n_messages, comm);
-    status = batch_start(&batch, &op);
+        return tensor_messages_run_all(messages, n_messages, comm);
+    status = tensor_batch_start(&batch, &op);
     if (status != HOOP_OK)
         return error_pass(status);
     return hoop_wait(op, HOOP_FOREVER);

@@ -25,7 +25,7 @@ struct tensor_message {
     const struct hoop_tensor *tensor;
     struct hoop_tensor *received;
     uint32_t peer; /* of a receive also HOOP_ANY_SOURCE */
-    uint64_t tag;  /* on the wire: tag_of() */
+    uint64_t tag;  /* on the wire: tag_of_library_part() */
     /* frame_part(), FRAME_PART_EMPTY or 0; equal on both sides */
     uint32_t part;
     bool has_dtype; /* with HOOP_ANY_SHAPE: accept only the tensor's dtype */
@@ -52,9 +52,9 @@ tensor_message_start(const struct tensor_message *messages,
 /* Check that there is a place for what is received for expected. name is the
  * tensor's name in the error text. Handle: HOOP_E_INVALID. */
 enum hoop_status
-tensor_message_check_received(const struct hoop_tensor *expected,
-                              const struct hoop_tensor *received,
-                              const char *name);
+tensor_message_check_output(const struct hoop_tensor *expected,
+                            const struct hoop_tensor *received,
+                            const char *name);
 
 /* Like tensor_message_start(), and wait for all. If one fails, no received
  * tensor is handed out. */

@@ -8,7 +8,9 @@
 #include "coll/tensor_message.h"
 
 static enum hoop_status
-run(const struct tensor_message *message, int64_t tag, hoop_comm_t *comm)
+tensor_p2p_run(const struct tensor_message *message,
+               int64_t tag,
+               hoop_comm_t *comm)
 {
     bool is_member;
     enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
@@ -21,10 +23,10 @@ run(const struct tensor_message *message, int64_t tag, hoop_comm_t *comm)
 }
 
 static enum hoop_status
-run_later(const struct tensor_message *message,
-          int64_t tag,
-          hoop_comm_t *comm,
-          hoop_op_t **out_op)
+tensor_p2p_start(const struct tensor_message *message,
+                 int64_t tag,
+                 hoop_comm_t *comm,
+                 hoop_op_t **out_op)
 {
     bool is_member;
 
@@ -40,7 +42,9 @@ run_later(const struct tensor_message *message,
 }
 
 static struct tensor_message
-sending(const struct hoop_tensor *tensor, uint32_t dest, int64_t tag)
+tensor_send_describe(const struct hoop_tensor *tensor,
+                     uint32_t dest,
+                     int64_t tag)
 {
     return (struct tensor_message){
         .kind = HOOP_SEND,
@@ -51,7 +55,9 @@ sending(const struct hoop_tensor *tensor, uint32_t dest, int64_t tag)
 }
 
 static struct tensor_message
-receiving(const struct hoop_tensor *expected, uint32_t source, int64_t tag)
+tensor_recv_describe(const struct hoop_tensor *expected,
+                     uint32_t source,
+                     int64_t tag)
 {
     return (struct tensor_message){
         .kind = HOOP_RECV,
@@ -67,9 +73,10 @@ hoop_send_tensor(const struct hoop_tensor *tensor,
                  int64_t tag,
                  hoop_comm_t *comm)
 {
-    const struct tensor_message message = sending(tensor, dest, tag);
+    const struct tensor_message message =
+        tensor_send_describe(tensor, dest, tag);
 
-    return run(&message, tag, comm);
+    return tensor_p2p_run(&message, tag, comm);
 }
 
 enum hoop_status
@@ -79,9 +86,10 @@ hoop_send_tensor_start(const struct hoop_tensor *tensor,
                        hoop_comm_t *comm,
                        hoop_op_t **out_op)
 {
-    const struct tensor_message message = sending(tensor, dest, tag);
+    const struct tensor_message message =
+        tensor_send_describe(tensor, dest, tag);
 
-    return run_later(&message, tag, comm, out_op);
+    return tensor_p2p_start(&message, tag, comm, out_op);
 }
 
 enum hoop_status
@@ -91,10 +99,10 @@ hoop_recv_tensor(const struct hoop_tensor *expected,
                  hoop_comm_t *comm,
                  struct hoop_tensor *out_tensor)
 {
-    struct tensor_message message = receiving(expected, source, tag);
+    struct tensor_message message = tensor_recv_describe(expected, source, tag);
 
     message.received = out_tensor;
-    return run(&message, tag, comm);
+    return tensor_p2p_run(&message, tag, comm);
 }
 
 enum hoop_status
@@ -105,8 +113,8 @@ hoop_recv_tensor_start(const struct hoop_tensor *expected,
                        struct hoop_tensor *out_tensor,
                        hoop_op_t **out_op)
 {
-    struct tensor_message message = receiving(expected, source, tag);
+    struct tensor_message message = tensor_recv_describe(expected, source, tag);
 
     message.received = out_tensor;
-    return run_later(&message, tag, comm, out_op);
+    return tensor_p2p_start(&message, tag, comm, out_op);
 }

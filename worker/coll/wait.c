@@ -12,7 +12,7 @@
 #include "engine/engine.h"
 
 static uint64_t
-deadline_of(int64_t timeout_ms)
+deadline_from_timeout_ms(int64_t timeout_ms)
 {
     return timeout_ms < 0 ? CLOCK_NEVER
                           : clock_deadline_ns((uint64_t)timeout_ms);
@@ -21,7 +21,7 @@ deadline_of(int64_t timeout_ms)
 /* timeout_ms is what deadline_ns was computed from; it is for the error
  * text. */
 static enum hoop_status
-wait_until(hoop_op_t *op, uint64_t deadline_ns, int64_t timeout_ms)
+op_wait_until(hoop_op_t *op, uint64_t deadline_ns, int64_t timeout_ms)
 {
     const enum hoop_status status = engine_wait((struct op *)op, deadline_ns);
 
@@ -45,7 +45,7 @@ hoop_wait(hoop_op_t *op, int64_t timeout_ms)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!op)
         return error_raise(HOOP_E_INVALID, "op is NULL");
-    return wait_until(op, deadline_of(timeout_ms), timeout_ms);
+    return op_wait_until(op, deadline_from_timeout_ms(timeout_ms), timeout_ms);
 }
 
 enum hoop_status
@@ -57,7 +57,7 @@ hoop_test(hoop_op_t *op)
 enum hoop_status
 hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
 {
-    const uint64_t deadline_ns = deadline_of(timeout_ms);
+    const uint64_t deadline_ns = deadline_from_timeout_ms(timeout_ms);
     enum hoop_status first = HOOP_OK;
     struct hoop_failure failure = {0};
     char text[LIMIT_ERROR_TEXT] = "";
@@ -70,7 +70,7 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
         if (!ops[i])
             continue;
         const enum hoop_status status =
-            wait_until(ops[i], deadline_ns, timeout_ms);
+            op_wait_until(ops[i], deadline_ns, timeout_ms);
         if (status != HOOP_E_PENDING)
             ops[i] = NULL;
         /* A failure is more important than a wait that was too short. */
@@ -88,7 +88,7 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
 
 /* The progress owner writes to fd and must not block. */
 static enum hoop_status
-notified_check(int fd)
+notify_fd_check(int fd)
 {
     const int flags = fcntl(fd, F_GETFL);
 
@@ -114,7 +114,7 @@ hoop_op_notify(hoop_op_t *op, int fd)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!op)
         return error_raise(HOOP_E_INVALID, "op is NULL");
-    const enum hoop_status status = fd < 0 ? HOOP_OK : notified_check(fd);
+    const enum hoop_status status = fd < 0 ? HOOP_OK : notify_fd_check(fd);
 
     if (status != HOOP_OK)
         return error_pass(status);

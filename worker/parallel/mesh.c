@@ -136,7 +136,7 @@ hoop_mesh_create(hoop_session_t *session,
     if (options->ranks) {
         const struct rank_list list = {options->ranks, grid.n_places};
 
-        status = comm_list_check(world->domain->roster, &list);
+        status = rank_list_check(world->domain->roster, &list);
     }
     if (status != HOOP_OK)
         return error_pass(status);
@@ -311,7 +311,7 @@ line_form(struct hoop_mesh *mesh, struct line *line)
     const uint32_t n_ranks = grid_line_count(&mesh->grid, &line->axes);
 
     if (mesh->here == HOOP_NO_RANK)
-        return comm_form_without_us(domain, &line->comm);
+        return comm_create_without_context(domain, &line->comm);
     CLEANUP(free) uint32_t *ranks = calloc(n_ranks, sizeof(*ranks));
     if (!ranks)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");

@@ -47,7 +47,7 @@ task_tag(const struct hoop_task *task)
     const bool is_forward = task->kind == HOOP_TASK_SEND_FORWARD ||
                             task->kind == HOOP_TASK_RECV_FORWARD;
 
-    return tag_of(TAG_SCHEDULE, is_forward ? 0 : 1);
+    return tag_of_library_part(TAG_SCHEDULE, is_forward ? 0 : 1);
 }
 
 static bool

@@ -74,7 +74,7 @@ p2p_exchange_check_receive(const struct hoop_p2p *p2p,
             return error_pass(status);
     }
     const struct hoop_tensor expected = expected_of(p2p, tensor);
-    return tensor_message_check_received(&expected, received, name);
+    return tensor_message_check_output(&expected, received, name);
 }
 
 static enum hoop_status

@@ -66,7 +66,7 @@ message_of(const struct p2p_posting *posting,
         .tensor = tensor_of(ops, direction),
         .received = received_of(ops, direction),
         .peer = is_next ? posting->next : posting->prev,
-        .tag = tag_of(posting->tags, p2p_order_way(direction)),
+        .tag = tag_of_library_part(posting->tags, p2p_order_way(direction)),
         .part = posting->part,
         .has_dtype = true,
     };

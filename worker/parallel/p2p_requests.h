@@ -13,8 +13,8 @@ struct p2p_posting {
     uint32_t prev;     /* ranks of comm, as next */
     uint32_t next;
     enum p2p_order order;
-    enum tag_part tags; /* messages of one part never match another's */
-    uint32_t part;      /* wire/frame_tensor.h: of each tensor */
+    enum tag_library_part tags; /* messages of one part never match another's */
+    uint32_t part;              /* wire/frame_tensor.h: of each tensor */
 };
 
 /* Returns the posting of p2p as it was created: one tensor in each

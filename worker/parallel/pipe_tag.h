@@ -34,7 +34,8 @@ static const uint32_t PIPE_LANES = (uint32_t)1 << PIPE_LANE_BITS;
 static inline uint64_t
 pipe_tag(enum pipe_kind kind, uint32_t lane)
 {
-    return tag_of(TAG_PIPELINE, (uint64_t)kind << PIPE_LANE_BITS | lane);
+    return tag_of_library_part(TAG_PIPELINE,
+                               (uint64_t)kind << PIPE_LANE_BITS | lane);
 }
 
 #endif

@@ -66,7 +66,7 @@ check_ranks(const hoop_comm_t *world, const struct hoop_pg_options *options)
         return error_raise(HOOP_E_INVALID,
                            "a process group has at least one rank");
     const enum hoop_status status =
-        comm_list_check(world->domain->roster, &list);
+        rank_list_check(world->domain->roster, &list);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

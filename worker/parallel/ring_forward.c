@@ -34,13 +34,13 @@ rotate(const struct hoop_tensor *tensor,
             .kind = HOOP_SEND,
             .tensor = tensor,
             .peer = (rank + 1) % size,
-            .tag = tag_of(TAG_RING, 0),
+            .tag = tag_of_library_part(TAG_RING, 0),
         },
         {
             .kind = HOOP_RECV,
             .tensor = out,
             .peer = (rank + size - 1) % size,
-            .tag = tag_of(TAG_RING, 0),
+            .tag = tag_of_library_part(TAG_RING, 0),
         },
     };
 

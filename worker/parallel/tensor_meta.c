@@ -27,7 +27,7 @@ way_choose(const hoop_pipeline_t *pipeline,
     if (options && options->lane >= PIPE_LANES)
         return error_raise(HOOP_E_INVALID, "lane %u is not below %u",
                            options->lane, PIPE_LANES);
-    out_way->tag = tag_of(TAG_META, options ? options->lane : 0);
+    out_way->tag = tag_of_library_part(TAG_META, options ? options->lane : 0);
     if (rank)
         out_way->peer = *rank;
     else

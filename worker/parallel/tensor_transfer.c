@@ -97,7 +97,7 @@ receive_prepare(struct tensor_transfer *tensor_transfer, const char *name)
                            "%s may not be of any shape, since its shares are "
                            "to be gathered: say the shape",
                            name);
-    const enum hoop_status status = tensor_message_check_received(
+    const enum hoop_status status = tensor_message_check_output(
         expected, tensor_told(tensor_transfer), name);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -128,7 +128,7 @@ union_comm_form(struct union_comm *union_comm, const hoop_comm_t *world)
                              clock_deadline_ns(domain->forming_timeout_ms),
                              &union_comm->comm);
     }
-    return comm_form_without_us(domain, &union_comm->comm);
+    return comm_create_without_context(domain, &union_comm->comm);
 }
 
 /* The communicator along all axes of source has its ranks by place. */

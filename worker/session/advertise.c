@@ -20,7 +20,7 @@ enum {
 
 /* "host:port", with port 0 if text has none. */
 static void
-port_complete(const char *text, char out_text[LIMIT_ADDRESS])
+address_text_add_default_port(const char *text, char out_text[LIMIT_ADDRESS])
 {
     const char *colon = strchr(text, ':');
     const bool is_bracketed = text[0] == '[';
@@ -36,13 +36,14 @@ port_complete(const char *text, char out_text[LIMIT_ADDRESS])
 }
 
 static enum hoop_status
-configured_find(const struct advertise *wanted, struct address *out_address)
+configured_address_resolve(const struct advertise_options *wanted,
+                           struct address *out_address)
 {
     struct address address;
     char text[LIMIT_ADDRESS];
     char why[LIMIT_ERROR_TEXT];
 
-    port_complete(wanted->advertise, text);
+    address_text_add_default_port(wanted->advertise, text);
     const enum hoop_status status = address_resolve(text, &address);
     if (status != HOOP_OK) {
         snprintf(why, sizeof(why), "%s", error_text());
@@ -61,7 +62,8 @@ configured_find(const struct advertise *wanted, struct address *out_address)
 /* The local address from which packets to remote would leave. Nothing is
  * sent. */
 static enum hoop_status
-route_find(const struct address *remote, struct address *out_address)
+source_address_for_remote(const struct address *remote,
+                          struct address *out_address)
 {
     const int fd =
         socket(remote->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -87,7 +89,8 @@ route_find(const struct address *remote, struct address *out_address)
  * loopback, so that the listener serves all of them. Which of two loopback
  * addresses it is does not matter within a host. */
 static void
-candidate_add(const struct address *candidate, struct advertised *advertised)
+advertised_add_candidate(const struct address *candidate,
+                         struct advertised_address *advertised)
 {
     const bool was_loopback = address_is_loopback(&advertised->address);
     const bool is_loopback = address_is_loopback(candidate);
@@ -99,10 +102,11 @@ candidate_add(const struct address *candidate, struct advertised *advertised)
 }
 
 static enum hoop_status
-routed_find(const struct advertise *wanted, struct advertised *out_advertised)
+advertised_find_by_route(const struct advertise_options *wanted,
+                         struct advertised_address *out_advertised)
 {
     struct address remotes[LIMIT_RPC_ADDRESSES];
-    struct advertised advertised = {.is_guess = false};
+    struct advertised_address advertised = {.is_guess = false};
     size_t n_remotes = 0;
     size_t n_found = 0;
 
@@ -121,14 +125,15 @@ routed_find(const struct advertise *wanted, struct advertised *out_advertised)
     status = HOOP_E_UNAVAILABLE;
     for (size_t i = 0; i < n_remotes; i++) {
         struct address candidate;
-        const enum hoop_status found = route_find(&remotes[i], &candidate);
+        const enum hoop_status found =
+            source_address_for_remote(&remotes[i], &candidate);
 
         if (found == HOOP_OK) {
             address_unmap(&candidate);
             address_set_port(&candidate, 0);
             if (n_found++ == 0)
                 advertised.address = candidate;
-            candidate_add(&candidate, &advertised);
+            advertised_add_candidate(&candidate, &advertised);
         }
         status = n_found > 0 ? HOOP_OK : found;
     }
@@ -139,18 +144,18 @@ routed_find(const struct advertise *wanted, struct advertised *out_advertised)
 }
 
 enum hoop_status
-advertise_find(const struct advertise *wanted,
-               struct advertised *out_advertised)
+advertised_address_find(const struct advertise_options *wanted,
+                        struct advertised_address *out_advertised)
 {
-    struct advertised advertised = {.is_guess = false};
+    struct advertised_address advertised = {.is_guess = false};
     enum hoop_status status = HOOP_OK;
 
     if (wanted->advertise[0])
-        status = configured_find(wanted, &advertised.address);
+        status = configured_address_resolve(wanted, &advertised.address);
     else if (wanted->interface[0])
         status = address_of_interface(wanted->interface, &advertised.address);
     else
-        status = routed_find(wanted, &advertised);
+        status = advertised_find_by_route(wanted, &advertised);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_advertised = advertised;
@@ -161,9 +166,9 @@ advertise_find(const struct advertise *wanted,
  * and 2 more". The thread's last error says why the last port could not be
  * taken. */
 static void
-holders_describe(struct port_range ports,
-                 const struct address *local,
-                 char out_text[LIMIT_REASON])
+port_holders_describe(struct port_range ports,
+                      const struct address *local,
+                      char out_text[LIMIT_REASON])
 {
     struct address address = *local;
     const char *reason = strrchr(error_text(), ':');
@@ -190,11 +195,11 @@ holders_describe(struct port_range ports,
 }
 
 static enum hoop_status
-ports_raise(struct port_range ports, const struct address *local)
+raise_ports_in_use(struct port_range ports, const struct address *local)
 {
     char holders[LIMIT_REASON];
 
-    holders_describe(ports, local, holders);
+    port_holders_describe(ports, local, holders);
     if (ports.first < ports.last)
         return error_raise(HOOP_E_UNAVAILABLE,
                            "no port of HOOP_PORT=%u-%u can be listened on: %s; "
@@ -213,7 +218,9 @@ ports_raise(struct port_range ports, const struct address *local)
 
 /* Listen on the first free port of ports. */
 static enum hoop_status
-ports_listen(struct port_range ports, struct address *local, int *out_fd)
+listen_on_first_free_port(struct port_range ports,
+                          struct address *local,
+                          int *out_fd)
 {
     for (unsigned port = ports.first; port <= ports.last; port++) {
         address_set_port(local, (uint16_t)port);
@@ -225,15 +232,15 @@ ports_listen(struct port_range ports, struct address *local, int *out_fd)
         if (status != HOOP_E_UNAVAILABLE || ports.last == 0)
             return error_pass(status);
     }
-    return ports_raise(ports, local);
+    return raise_ports_in_use(ports, local);
 }
 
 /* An advertised loopback address means that only this host connects, so the
  * listener binds to that address only. */
 enum hoop_status
-advertise_listen(struct port_range ports,
-                 struct address *advertised,
-                 int *out_fd)
+peer_listener_open(struct port_range ports,
+                   struct address *advertised,
+                   int *out_fd)
 {
     struct address local;
 
@@ -242,7 +249,7 @@ advertise_listen(struct port_range ports,
         return error_pass(status);
     if (address_is_loopback(advertised))
         local = *advertised;
-    status = ports_listen(ports, &local, out_fd);
+    status = listen_on_first_free_port(ports, &local, out_fd);
     if (status == HOOP_OK)
         status = socket_local_address(*out_fd, &local);
     if (status != HOOP_OK)

@@ -23,13 +23,13 @@
 #include "base/settings.h"
 #include "net/address.h"
 
-struct advertise {
+struct advertise_options {
     const char *advertise;   /* "host" or "host:port"; "": not set */
     const char *interface;   /* "": not set */
     const char *coordinator; /* "host:port" */
 };
 
-struct advertised {
+struct advertised_address {
     struct address address;
     bool is_guess; /* the address that reaches the coordinator replaces it */
 };
@@ -41,8 +41,8 @@ struct advertised {
  * HOOP_E_UNAVAILABLE (unknown name, no route to the coordinator).
  */
 enum hoop_status
-advertise_find(const struct advertise *wanted,
-               struct advertised *out_advertised);
+advertised_address_find(const struct advertise_options *wanted,
+                        struct advertised_address *out_advertised);
 
 /*
  * Listen for peers on the first free port of ports. If advertised has no port
@@ -50,8 +50,8 @@ advertise_find(const struct advertise *wanted,
  * Handle: HOOP_E_UNAVAILABLE (no port is free; the text says who holds them).
  */
 enum hoop_status
-advertise_listen(struct port_range ports,
-                 struct address *advertised,
-                 int *out_fd);
+peer_listener_open(struct port_range ports,
+                   struct address *advertised,
+                   int *out_fd);
 
 #endif

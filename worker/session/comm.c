@@ -46,7 +46,7 @@ hoop_comm_world_rank(const hoop_comm_t *comm, uint32_t rank)
 }
 
 static const struct member *
-member_of(const hoop_comm_t *comm, uint32_t rank)
+comm_roster_member(const hoop_comm_t *comm, uint32_t rank)
 {
     return &comm->domain->roster->members[hoop_comm_world_rank(comm, rank)];
 }
@@ -54,7 +54,8 @@ member_of(const hoop_comm_t *comm, uint32_t rank)
 const char *
 hoop_comm_host(const hoop_comm_t *comm, uint32_t rank)
 {
-    return rank < hoop_comm_size(comm) ? member_of(comm, rank)->host : NULL;
+    return rank < hoop_comm_size(comm) ? comm_roster_member(comm, rank)->host
+                                       : NULL;
 }
 
 uint32_t
@@ -64,8 +65,8 @@ hoop_comm_node(const hoop_comm_t *comm, uint32_t rank)
 
     if (rank >= hoop_comm_size(comm))
         return HOOP_NO_RANK;
-    while (strcmp(member_of(comm, lowest)->host_id,
-                  member_of(comm, rank)->host_id) != 0)
+    while (strcmp(comm_roster_member(comm, lowest)->host_id,
+                  comm_roster_member(comm, rank)->host_id) != 0)
         lowest++;
     return lowest;
 }
@@ -111,7 +112,8 @@ hoop_comm_set_name(hoop_comm_t *comm, const char *name)
 }
 
 enum hoop_status
-comm_form_without_us(struct comm_domain *domain, struct hoop_comm **out_comm)
+comm_create_without_context(struct comm_domain *domain,
+                            struct hoop_comm **out_comm)
 {
     struct hoop_comm *comm = calloc(1, sizeof(*comm));
 
@@ -127,7 +129,7 @@ comm_form_without_us(struct comm_domain *domain, struct hoop_comm **out_comm)
 }
 
 static enum hoop_status
-context_form(struct hoop_comm *comm, const struct rank_list *list)
+comm_context_open(struct hoop_comm *comm, const struct rank_list *list)
 {
     const struct comm_domain *domain = comm->domain;
     struct context_options options = {
@@ -144,13 +146,13 @@ context_form(struct hoop_comm *comm, const struct rank_list *list)
 
 /* Open the context of a communicator that has its group membership. */
 static enum hoop_status
-comm_begin(struct hoop_comm *comm,
-           const struct rank_list *list,
-           uint64_t deadline_ns)
+comm_setup_resources(struct hoop_comm *comm,
+                     const struct rank_list *list,
+                     uint64_t deadline_ns)
 {
     const struct comm_domain *domain = comm->domain;
 
-    enum hoop_status status = context_form(comm, list);
+    enum hoop_status status = comm_context_open(comm, list);
     if (status == HOOP_OK)
         status = shm_region_form(domain->engine, comm->context, domain->roster,
                                  &domain->modes, deadline_ns);
@@ -164,9 +166,9 @@ comm_begin(struct hoop_comm *comm,
 }
 
 static enum hoop_status
-comm_join(struct hoop_comm *comm,
-          const struct rank_list *list,
-          uint64_t deadline_ns)
+comm_register_and_setup(struct hoop_comm *comm,
+                        const struct rank_list *list,
+                        uint64_t deadline_ns)
 {
     const struct comm_domain *domain = comm->domain;
     const int left_ms = clock_left_ms(deadline_ns);
@@ -179,18 +181,18 @@ comm_join(struct hoop_comm *comm,
         engine_unexpect_context(domain->engine);
         return error_pass(status);
     }
-    status = comm_begin(comm, list, deadline_ns);
+    status = comm_setup_resources(comm, list, deadline_ns);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-comm_open(struct comm_domain *domain,
-          const struct rank_list *list,
-          struct group_membership *group_membership,
-          uint64_t deadline_ns,
-          struct hoop_comm **out_comm)
+comm_open_registered(struct comm_domain *domain,
+                     const struct rank_list *list,
+                     struct group_membership *group_membership,
+                     uint64_t deadline_ns,
+                     struct hoop_comm **out_comm)
 {
-    enum hoop_status status = comm_form_without_us(domain, out_comm);
+    enum hoop_status status = comm_create_without_context(domain, out_comm);
 
     if (status != HOOP_OK) {
         *out_comm = NULL;
@@ -199,7 +201,7 @@ comm_open(struct comm_domain *domain,
         return error_pass(status);
     }
     (*out_comm)->group_membership = group_membership;
-    status = comm_begin(*out_comm, list, deadline_ns);
+    status = comm_setup_resources(*out_comm, list, deadline_ns);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -214,10 +216,10 @@ comm_form(struct comm_domain *domain,
 
     enum hoop_status status = engine_check_not_expelled(domain->engine);
     if (status == HOOP_OK)
-        status = comm_form_without_us(domain, &comm);
+        status = comm_create_without_context(domain, &comm);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = comm_join(comm, list, deadline_ns);
+    status = comm_register_and_setup(comm, list, deadline_ns);
     if (status != HOOP_OK) {
         char text[LIMIT_ERROR_TEXT];
 
@@ -230,7 +232,7 @@ comm_form(struct comm_domain *domain,
 }
 
 enum hoop_status
-comm_list_check(const struct roster *roster, const struct rank_list *list)
+rank_list_check(const struct roster *roster, const struct rank_list *list)
 {
     CLEANUP(free) bool *is_named = calloc(roster->size, sizeof(*is_named));
 
@@ -254,7 +256,8 @@ comm_list_check(const struct roster *roster, const struct rank_list *list)
 }
 
 static enum hoop_status
-caller_check(const struct roster *roster, const struct rank_list *list)
+rank_list_check_has_self(const struct roster *roster,
+                         const struct rank_list *list)
 {
     for (uint32_t i = 0; i < list->n_ranks; i++) {
         if (list->ranks[i] == roster->rank)
@@ -284,9 +287,9 @@ hoop_comm_create(hoop_session_t *session,
                            "a communicator has at least one rank");
 
     struct comm_domain *domain = hoop_world(session)->domain;
-    enum hoop_status status = comm_list_check(domain->roster, &list);
+    enum hoop_status status = rank_list_check(domain->roster, &list);
     if (status == HOOP_OK)
-        status = caller_check(domain->roster, &list);
+        status = rank_list_check_has_self(domain->roster, &list);
     if (status == HOOP_OK)
         status =
             comm_form(domain, &list,
@@ -296,7 +299,7 @@ hoop_comm_create(hoop_session_t *session,
 
 /* Free everything but the context. */
 static void
-comm_release(struct hoop_comm *comm)
+comm_free_except_context(struct hoop_comm *comm)
 {
     tuning_destroy(comm->tuning);
     free(comm->agreement.failed);
@@ -306,7 +309,7 @@ comm_release(struct hoop_comm *comm)
 }
 
 static void
-comm_end(struct hoop_comm *comm)
+comm_leave_and_free(struct hoop_comm *comm)
 {
     struct comm_domain *domain = comm->domain;
 
@@ -316,13 +319,13 @@ comm_end(struct hoop_comm *comm)
     if (comm->context)
         context_close(comm->context);
     group_client_leave(domain->group_client, comm->group_membership);
-    comm_release(comm);
+    comm_free_except_context(comm);
 }
 
 /* Returns true once: the user has freed the world of a grown session and all
  * communicators made from it. */
 static bool
-domain_is_over(struct comm_domain *domain)
+grown_domain_is_unused(struct comm_domain *domain)
 {
     pthread_mutex_lock(&domain->lock);
     const bool is_over = domain->is_freed && TAILQ_EMPTY(&domain->comms);
@@ -332,7 +335,7 @@ domain_is_over(struct comm_domain *domain)
 }
 
 static void
-world_free(struct comm_domain *domain)
+world_mark_freed(struct comm_domain *domain)
 {
     pthread_mutex_lock(&domain->lock);
     domain->is_freed = domain->grown_from != NULL;
@@ -348,15 +351,15 @@ hoop_comm_free(hoop_comm_t *comm)
     struct comm_domain *domain = comm->domain;
 
     if (comm->is_world)
-        world_free(domain);
+        world_mark_freed(domain);
     else
-        comm_end(comm);
-    if (domain_is_over(domain))
+        comm_leave_and_free(comm);
+    if (grown_domain_is_unused(domain))
         hoop_leave(domain->session);
 }
 
 void
-comm_adopt(struct hoop_comm *comm, struct hoop_comm *shrunk)
+comm_replace_with_shrunk(struct hoop_comm *comm, struct hoop_comm *shrunk)
 {
     const struct hoop_comm old = *comm;
     char name[LIMIT_NAME];
@@ -384,7 +387,7 @@ comms_destroy(struct comm_domain *domain)
     while ((comm = TAILQ_FIRST(&domain->comms))) {
         TAILQ_REMOVE(&domain->comms, comm, link);
         free(comm->group_membership);
-        comm_release(comm);
+        comm_free_except_context(comm);
     }
     pthread_mutex_destroy(&domain->lock);
 }

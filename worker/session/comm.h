@@ -122,11 +122,11 @@ struct hoop_comm {
 /* Check that list names ranks of the world, each at most once.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
-comm_list_check(const struct roster *roster, const struct rank_list *list);
+rank_list_check(const struct roster *roster, const struct rank_list *list);
 
 /*
  * Form a communicator of the ranks in list. Every rank of list calls this, with
- * the same list; the caller has passed comm_list_check() and is in list. Blocks
+ * the same list; the caller has passed rank_list_check() and is in list. Blocks
  * until all have joined or deadline_ns.
  */
 enum hoop_status
@@ -142,21 +142,22 @@ comm_form(struct comm_domain *domain,
  * NULL or a communicator that the caller frees.
  */
 enum hoop_status
-comm_open(struct comm_domain *domain,
-          const struct rank_list *list,
-          struct group_membership *group_membership,
-          uint64_t deadline_ns,
-          struct hoop_comm **out_comm);
+comm_open_registered(struct comm_domain *domain,
+                     const struct rank_list *list,
+                     struct group_membership *group_membership,
+                     uint64_t deadline_ns,
+                     struct hoop_comm **out_comm);
 
 /* Create a handle for a communicator that this process is not a member of. */
 enum hoop_status
-comm_form_without_us(struct comm_domain *domain, struct hoop_comm **out_comm);
+comm_create_without_context(struct comm_domain *domain,
+                            struct hoop_comm **out_comm);
 
 /* Make comm the communicator that its survivors have formed: shrunk's parts
  * replace those of comm. Consumes shrunk and frees comm's former parts. The
  * caller is a member. */
 void
-comm_adopt(struct hoop_comm *comm, struct hoop_comm *shrunk);
+comm_replace_with_shrunk(struct hoop_comm *comm, struct hoop_comm *shrunk);
 
 /* Free all communicators that are left. Call after the engine has been left,
  * when no other thread uses them. */

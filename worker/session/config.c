@@ -25,7 +25,9 @@ enum {
 };
 
 static enum hoop_status
-option_set(struct settings *settings, enum setting_id id, const char *text)
+settings_set_from_option(struct settings *settings,
+                         enum setting_id id,
+                         const char *text)
 {
     if (!text)
         return HOOP_OK;
@@ -38,7 +40,8 @@ option_set(struct settings *settings, enum setting_id id, const char *text)
 }
 
 static enum hoop_status
-texts_set(struct settings *settings, const struct hoop_join_options *options)
+settings_set_option_texts(struct settings *settings,
+                          const struct hoop_join_options *options)
 {
     const struct {
         enum setting_id id;
@@ -57,7 +60,7 @@ texts_set(struct settings *settings, const struct hoop_join_options *options)
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const enum hoop_status status =
-            option_set(settings, rows[i].id, rows[i].text);
+            settings_set_from_option(settings, rows[i].id, rows[i].text);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -66,7 +69,8 @@ texts_set(struct settings *settings, const struct hoop_join_options *options)
 }
 
 static enum hoop_status
-numbers_set(struct settings *settings, const struct hoop_join_options *options)
+settings_set_option_numbers(struct settings *settings,
+                            const struct hoop_join_options *options)
 {
     const struct {
         enum setting_id id;
@@ -97,13 +101,13 @@ environment_lookup(void *owner, const char *name)
 
 /* Use the launcher's rank and size where they contradict no setting. */
 static enum hoop_status
-launcher_apply(const struct settings *settings, struct config *config)
+config_apply_launcher(const struct settings *settings, struct config *config)
 {
     const bool has_rank = settings_is_set(settings, SETTING_RANK);
     const bool has_size = settings_is_set(settings, SETTING_WORLD_SIZE);
     struct launcher launcher;
 
-    if (!launcher_find(environment_lookup, NULL, &launcher))
+    if (!launcher_detect(environment_lookup, NULL, &launcher))
         return HOOP_OK;
     if (has_rank && config->rank >= launcher.size)
         return HOOP_OK;
@@ -126,10 +130,10 @@ launcher_apply(const struct settings *settings, struct config *config)
 }
 
 static void
-text_take(const struct settings *settings,
-          enum setting_id id,
-          size_t n_bytes,
-          char *out_text)
+config_copy_text_setting(const struct settings *settings,
+                         enum setting_id id,
+                         size_t n_bytes,
+                         char *out_text)
 {
     const char *text = settings_text(settings, id);
 
@@ -137,37 +141,44 @@ text_take(const struct settings *settings,
 }
 
 static void
-texts_take(const struct settings *settings, struct config *config)
+config_read_text_settings(const struct settings *settings,
+                          struct config *config)
 {
-    text_take(settings, SETTING_COORDINATOR, sizeof(config->coordinator),
-              config->coordinator);
-    text_take(settings, SETTING_JOB, sizeof(config->job), config->job);
+    config_copy_text_setting(settings, SETTING_COORDINATOR,
+                             sizeof(config->coordinator), config->coordinator);
+    config_copy_text_setting(settings, SETTING_JOB, sizeof(config->job),
+                             config->job);
     config->root[0] = '\0';
-    text_take(settings, SETTING_TOKEN, sizeof(config->token), config->token);
-    text_take(settings, SETTING_ADVERTISE, sizeof(config->advertise),
-              config->advertise);
-    text_take(settings, SETTING_INTERFACE, sizeof(config->interface),
-              config->interface);
-    text_take(settings, SETTING_NODE, sizeof(config->node), config->node);
-    text_take(settings, SETTING_ALGORITHM, sizeof(config->algorithms),
-              config->algorithms);
-    text_take(settings, SETTING_DEBUG_LINK, sizeof(config->link), config->link);
-    text_take(settings, SETTING_ENDINGS, sizeof(config->exit_status),
-              config->exit_status);
-    text_take(settings, SETTING_DEBUG_FAULT, sizeof(config->faults),
-              config->faults);
-    text_take(settings, SETTING_TLS_CERT, sizeof(config->tls_cert),
-              config->tls_cert);
-    text_take(settings, SETTING_TLS_KEY, sizeof(config->tls_key),
-              config->tls_key);
-    text_take(settings, SETTING_TLS_CA, sizeof(config->tls_ca), config->tls_ca);
-    text_take(settings, SETTING_TUNING, sizeof(config->tuning), config->tuning);
+    config_copy_text_setting(settings, SETTING_TOKEN, sizeof(config->token),
+                             config->token);
+    config_copy_text_setting(settings, SETTING_ADVERTISE,
+                             sizeof(config->advertise), config->advertise);
+    config_copy_text_setting(settings, SETTING_INTERFACE,
+                             sizeof(config->interface), config->interface);
+    config_copy_text_setting(settings, SETTING_NODE, sizeof(config->node),
+                             config->node);
+    config_copy_text_setting(settings, SETTING_ALGORITHM,
+                             sizeof(config->algorithms), config->algorithms);
+    config_copy_text_setting(settings, SETTING_DEBUG_LINK, sizeof(config->link),
+                             config->link);
+    config_copy_text_setting(settings, SETTING_ENDINGS,
+                             sizeof(config->exit_status), config->exit_status);
+    config_copy_text_setting(settings, SETTING_DEBUG_FAULT,
+                             sizeof(config->faults), config->faults);
+    config_copy_text_setting(settings, SETTING_TLS_CERT,
+                             sizeof(config->tls_cert), config->tls_cert);
+    config_copy_text_setting(settings, SETTING_TLS_KEY, sizeof(config->tls_key),
+                             config->tls_key);
+    config_copy_text_setting(settings, SETTING_TLS_CA, sizeof(config->tls_ca),
+                             config->tls_ca);
+    config_copy_text_setting(settings, SETTING_TUNING, sizeof(config->tuning),
+                             config->tuning);
 }
 
 /* A user who turns the log off does not want warnings. By default the log is
  * off, too, but then a job that seems to hang is worth a message. */
 static uint32_t
-warning_of(const struct settings *settings, enum setting_id id)
+warning_setting_ms(const struct settings *settings, enum setting_id id)
 {
     const bool is_silenced =
         settings_is_set(settings, SETTING_LOG) &&
@@ -180,19 +191,20 @@ warning_of(const struct settings *settings, enum setting_id id)
  * at once. A rank that does not know its number on the host may be the only one
  * there, and gives notice at once. */
 static void
-wait_notice_delay(struct config *config)
+config_delay_wait_notice(struct config *config)
 {
     uint32_t local_rank = 0;
 
     if (config->world_size > NOTICE_SIZE && config->rank >= NOTICE_RANKS &&
-        launcher_find_local(environment_lookup, NULL, &local_rank) &&
+        launcher_local_rank(environment_lookup, NULL, &local_rank) &&
         local_rank >= NOTICE_RANKS &&
         config->wait_notice_ms <= UINT32_MAX / NOTICE_DELAY)
         config->wait_notice_ms *= NOTICE_DELAY;
 }
 
 static void
-numbers_take(const struct settings *settings, struct config *config)
+config_read_number_settings(const struct settings *settings,
+                            struct config *config)
 {
     config->rank = settings_is_set(settings, SETTING_RANK)
                        ? (uint32_t)settings_number(settings, SETTING_RANK)
@@ -212,8 +224,9 @@ numbers_take(const struct settings *settings, struct config *config)
         (uint32_t)settings_number(settings, SETTING_FAILURE_TIMEOUT);
     config->is_failure_timeout_fixed =
         settings_is_set(settings, SETTING_FAILURE_TIMEOUT);
-    config->late_warning_ms = warning_of(settings, SETTING_LATE_WARNING);
-    config->wait_notice_ms = warning_of(settings, SETTING_WAIT_NOTICE);
+    config->late_warning_ms =
+        warning_setting_ms(settings, SETTING_LATE_WARNING);
+    config->wait_notice_ms = warning_setting_ms(settings, SETTING_WAIT_NOTICE);
     config->on_failure =
         (enum comm_failure_policy)settings_number(settings, SETTING_ON_FAILURE);
     config->ports = settings_ports(settings, SETTING_PORT);
@@ -237,7 +250,7 @@ numbers_take(const struct settings *settings, struct config *config)
 
 /* A token that is set directly takes precedence over a token file. */
 static enum hoop_status
-token_take(const struct settings *settings, struct config *config)
+config_read_token(const struct settings *settings, struct config *config)
 {
     const char *path = settings_text(settings, SETTING_TOKEN_FILE);
 
@@ -271,14 +284,15 @@ config_check(const struct config *config)
 }
 
 static enum hoop_status
-sources_read(struct settings *settings, const struct hoop_join_options *options)
+settings_read_all_sources(struct settings *settings,
+                          const struct hoop_join_options *options)
 {
     enum hoop_status status = HOOP_OK;
 
     if (options)
-        status = texts_set(settings, options);
+        status = settings_set_option_texts(settings, options);
     if (status == HOOP_OK && options)
-        status = numbers_set(settings, options);
+        status = settings_set_option_numbers(settings, options);
     /* The list comes after the members of options, so that it overrides
      * them. */
     if (status == HOOP_OK && options)
@@ -297,19 +311,19 @@ config_resolve(const struct hoop_join_options *options,
 
     enum hoop_status status = settings_create(SETTING_USER_WORKER, &settings);
     if (status == HOOP_OK)
-        status = sources_read(settings, options);
+        status = settings_read_all_sources(settings, options);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    texts_take(settings, &config);
-    numbers_take(settings, &config);
-    status = launcher_apply(settings, &config);
-    wait_notice_delay(&config);
+    config_read_text_settings(settings, &config);
+    config_read_number_settings(settings, &config);
+    status = config_apply_launcher(settings, &config);
+    config_delay_wait_notice(&config);
     /* The file may exist on rank 0's host only. */
     if (config.rank > 0 && config.rank != RENDEZVOUS_RANK_ANY)
         config.tuning[0] = '\0';
     if (status == HOOP_OK)
-        status = token_take(settings, &config);
+        status = config_read_token(settings, &config);
     if (status == HOOP_OK)
         status = config_check(&config);
     if (status == HOOP_OK)
@@ -325,7 +339,7 @@ config_job_name(const struct config *config)
 }
 
 struct tls_files
-config_tls(const struct config *config)
+config_tls_files(const struct config *config)
 {
     return (struct tls_files){
         .certificate = config->tls_cert,

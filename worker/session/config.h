@@ -99,7 +99,7 @@ config_job_name(const struct config *config);
 
 /* The paths of the TLS files. Borrowed. */
 struct tls_files
-config_tls(const struct config *config);
+config_tls_files(const struct config *config);
 
 /* Wipes the token. */
 void

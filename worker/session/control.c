@@ -37,7 +37,8 @@ struct control_setting {
 };
 
 static enum hoop_status
-setting_take(struct settings *settings, const struct control_setting *setting)
+control_setting_apply(struct settings *settings,
+                      const struct control_setting *setting)
 {
     if (!setting->text)
         return HOOP_OK;
@@ -50,8 +51,8 @@ setting_take(struct settings *settings, const struct control_setting *setting)
 }
 
 static enum hoop_status
-options_read(const struct hoop_control_options *options,
-             struct settings *settings)
+control_options_to_settings(const struct hoop_control_options *options,
+                            struct settings *settings)
 {
     const struct control_setting given[] = {
         {SETTING_COORDINATOR, "options.coordinator", options->coordinator},
@@ -61,7 +62,8 @@ options_read(const struct hoop_control_options *options,
     };
 
     for (size_t i = 0; i < COUNT_OF(given); i++) {
-        const enum hoop_status status = setting_take(settings, &given[i]);
+        const enum hoop_status status =
+            control_setting_apply(settings, &given[i]);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -74,7 +76,7 @@ options_read(const struct hoop_control_options *options,
 /* A token that is set directly takes precedence over a token file, whichever
  * source each comes from. */
 static enum hoop_status
-token_read(const struct settings *settings, char token[LIMIT_TOKEN])
+settings_read_token(const struct settings *settings, char token[LIMIT_TOKEN])
 {
     const char *text = settings_text(settings, SETTING_TOKEN);
     const char *path = settings_text(settings, SETTING_TOKEN_FILE);
@@ -89,7 +91,7 @@ token_read(const struct settings *settings, char token[LIMIT_TOKEN])
     return token_file_read(path, LIMIT_TOKEN, token);
 }
 
-/* Where to connect and as whom. client_create() copies all of it. */
+/* Where to connect and as whom. control_client_create() copies all of it. */
 struct control_config {
     const char *coordinator;
     const char *job;
@@ -98,7 +100,8 @@ struct control_config {
 };
 
 static enum hoop_status
-client_create(struct hoop_control *control, const struct control_config *config)
+control_client_create(struct hoop_control *control,
+                      const struct control_config *config)
 {
     snprintf(control->coordinator, sizeof(control->coordinator), "%s",
              config->coordinator);
@@ -118,8 +121,8 @@ client_create(struct hoop_control *control, const struct control_config *config)
 }
 
 static enum hoop_status
-client_create_as_set(struct hoop_control *control,
-                     const struct settings *settings)
+control_client_from_settings(struct hoop_control *control,
+                             const struct settings *settings)
 {
     const struct tls_files files = {
         .certificate = settings_text(settings, SETTING_TLS_CERT),
@@ -138,9 +141,9 @@ client_create_as_set(struct hoop_control *control,
         return error_raise(HOOP_E_INVALID,
                            "which coordinator? Say host:port, or set "
                            "HOOP_COORDINATOR");
-    enum hoop_status status = token_read(settings, token);
+    enum hoop_status status = settings_read_token(settings, token);
     if (status == HOOP_OK)
-        status = client_create(control, &config);
+        status = control_client_create(control, &config);
     explicit_bzero(token, sizeof(token));
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -180,9 +183,9 @@ hoop_control_create(const struct hoop_control_options *options,
     if (status == HOOP_OK)
         status = settings_create(SETTING_USER_WORKER, &settings);
     if (status == HOOP_OK)
-        status = options_read(options, settings);
+        status = control_options_to_settings(options, settings);
     if (status == HOOP_OK)
-        status = client_create_as_set(control, settings);
+        status = control_client_from_settings(control, settings);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_control = STEAL(control);
@@ -201,16 +204,16 @@ hoop_session_control(hoop_session_t *session, hoop_control_t **out_control)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            session ? "out_control" : "session");
     const struct config *config = session_config(session);
-    const struct tls_files files = config_tls(config);
+    const struct tls_files files = config_tls_files(config);
     enum hoop_status status = control_alloc(0, &control);
     if (status == HOOP_OK)
-        status = client_create(control,
-                               &(struct control_config){
-                                   .coordinator = config->coordinator,
-                                   .job = config_job_name(config),
-                                   .token = config->token,
-                                   .tls = config->is_encrypted ? &files : NULL,
-                               });
+        status = control_client_create(
+            control, &(struct control_config){
+                         .coordinator = config->coordinator,
+                         .job = config_job_name(config),
+                         .token = config->token,
+                         .tls = config->is_encrypted ? &files : NULL,
+                     });
     if (status != HOOP_OK)
         return error_pass(status);
     *out_control = STEAL(control);
@@ -228,15 +231,16 @@ hoop_control_set_timeout(hoop_control_t *control, uint32_t timeout_ms)
 /* Find the token that others are derived from. Handle: HOOP_E_NOT_FOUND (none
  * is set). */
 static enum hoop_status
-token_find(const struct hoop_control_options *options, char token[LIMIT_TOKEN])
+parent_token_find(const struct hoop_control_options *options,
+                  char token[LIMIT_TOKEN])
 {
     CLEANUP(settings_destroy) struct settings *settings = NULL;
 
     enum hoop_status status = settings_create(SETTING_USER_WORKER, &settings);
     if (status == HOOP_OK)
-        status = options_read(options, settings);
+        status = control_options_to_settings(options, settings);
     if (status == HOOP_OK)
-        status = token_read(settings, token);
+        status = settings_read_token(settings, token);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!token[0])
@@ -264,7 +268,7 @@ hoop_control_token(const struct hoop_control_options *options,
                            role_text ? "out_token" : "role");
     enum hoop_status status = role_parse(role_text, &role);
     if (status == HOOP_OK)
-        status = token_find(options ? options : &none, secret);
+        status = parent_token_find(options ? options : &none, secret);
     if (status == HOOP_OK)
         status = role_token(role, secret, token);
     if (status == HOOP_OK)
@@ -275,7 +279,7 @@ hoop_control_token(const struct hoop_control_options *options,
 }
 
 static void
-answer_deinit(struct control_answer *answer)
+control_answer_deinit(struct control_answer *answer)
 {
     free(answer->items);
     jobs_reply_deinit(&answer->jobs);
@@ -296,7 +300,7 @@ hoop_control_destroy(hoop_control_t *control)
 
     rpc_client_destroy(control->client);
     loop_destroy(control->loop);
-    answer_deinit(&control->answer);
+    control_answer_deinit(&control->answer);
     free(control);
 }
 
@@ -313,7 +317,8 @@ hoop_control_job_name(const hoop_control_t *control)
 }
 
 static enum hoop_status
-body_keep(struct hoop_control *control, const struct rpc_answer *answer)
+control_answer_keep_body(struct hoop_control *control,
+                         const struct rpc_answer *answer)
 {
     if (answer->status != HOOP_OK)
         return error_raise(answer->status, "%s", answer->message);
@@ -330,18 +335,18 @@ body_keep(struct hoop_control *control, const struct rpc_answer *answer)
 }
 
 static void
-on_answer(void *owner, const struct rpc_answer *answer)
+control_on_answer(void *owner, const struct rpc_answer *answer)
 {
     struct hoop_control *control = owner;
 
-    control->status = body_keep(control, answer);
+    control->status = control_answer_keep_body(control, answer);
     loop_stop(control->loop);
 }
 
 enum hoop_status
-control_check(const struct hoop_control *control,
-              const void *argument,
-              const char *name)
+control_check_argument(const struct hoop_control *control,
+                       const void *argument,
+                       const char *name)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -378,7 +383,7 @@ control_call(struct hoop_control *control,
         /* A health check asks whether the coordinator serves now; a later try
          * would not answer that. */
         .tries_once = method == METHOD_HEALTH_CHECK,
-        .on_answer = on_answer,
+        .on_answer = control_on_answer,
         .owner = control,
     };
     uint64_t id = 0;
@@ -388,7 +393,7 @@ control_call(struct hoop_control *control,
 
     /* The arguments may be borrowed from the last answer. They have been packed
      * by now, so that answer can be freed. */
-    answer_deinit(&control->answer);
+    control_answer_deinit(&control->answer);
     status = loop_run_interruptible(control->loop);
     if (status != HOOP_OK) {
         rpc_client_cancel(control->client, id);
@@ -400,13 +405,15 @@ control_call(struct hoop_control *control,
 }
 
 struct message_span
-control_body(const struct hoop_control *control)
+control_answer_body(const struct hoop_control *control)
 {
     return (struct message_span){control->answer.body, control->answer.n_body};
 }
 
 void *
-control_items(struct hoop_control *control, size_t n_items, size_t n_bytes)
+control_answer_alloc_items(struct hoop_control *control,
+                           size_t n_items,
+                           size_t n_bytes)
 {
     control->answer.items = calloc(n_items > 0 ? n_items : 1, n_bytes);
     if (!control->answer.items)

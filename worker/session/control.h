@@ -58,9 +58,9 @@ struct hoop_control {
  * the argument's name in the error text.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
-control_check(const struct hoop_control *control,
-              const void *argument,
-              const char *name);
+control_check_argument(const struct hoop_control *control,
+                       const void *argument,
+                       const char *name);
 
 /*
  * Discard the last answer, call method with the body in pack (NULL: no body)
@@ -74,11 +74,13 @@ control_call(struct hoop_control *control,
 
 /* The body of the last answer. Borrowed until the next call. */
 struct message_span
-control_body(const struct hoop_control *control);
+control_answer_body(const struct hoop_control *control);
 
 /* Allocate zeroed memory for n_items items of n_bytes each. The answer owns it.
  * Returns NULL if there is no memory. */
 void *
-control_items(struct hoop_control *control, size_t n_items, size_t n_bytes);
+control_answer_alloc_items(struct hoop_control *control,
+                           size_t n_items,
+                           size_t n_bytes);
 
 #endif

@@ -14,14 +14,15 @@ hoop_control_health(hoop_control_t *control)
     struct health_reply reply;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    enum hoop_status status = control_check(control, control, "control");
+    enum hoop_status status =
+        control_check_argument(control, control, "control");
     if (status != HOOP_OK)
         return error_pass(status);
     health_request_encode(&(struct health_request){""}, &pack);
     status = control_call(control, METHOD_HEALTH_CHECK, &pack);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = health_reply_decode(control_body(control), &reply);
+    status = health_reply_decode(control_answer_body(control), &reply);
     if (status != HOOP_OK)
         return error_pass(status);
     if (reply.serving != HEALTH_SERVING)
@@ -31,7 +32,7 @@ hoop_control_health(hoop_control_t *control)
 }
 
 static struct hoop_control_job
-job_view(const struct job_line *line)
+control_job_from_line(const struct job_line *line)
 {
     return (struct hoop_control_job){
         .name = line->name,
@@ -50,23 +51,24 @@ hoop_control_status(hoop_control_t *control,
                     const struct hoop_control_overview **out_overview)
 {
     enum hoop_status status =
-        control_check(control, out_overview, "out_overview");
+        control_check_argument(control, out_overview, "out_overview");
     if (status != HOOP_OK)
         return error_pass(status);
     const struct jobs_reply *reply = &control->answer.jobs;
     status = control_call(control, METHOD_STATUS_JOBS, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = jobs_reply_decode(control_body(control), &control->answer.jobs);
+    status =
+        jobs_reply_decode(control_answer_body(control), &control->answer.jobs);
     if (status != HOOP_OK)
         return error_pass(status);
 
     struct hoop_control_job *jobs =
-        control_items(control, reply->n_jobs, sizeof(*jobs));
+        control_answer_alloc_items(control, reply->n_jobs, sizeof(*jobs));
     if (!jobs)
         return error_pass(HOOP_E_EXHAUSTED);
     for (size_t i = 0; i < reply->n_jobs; i++)
-        jobs[i] = job_view(&reply->jobs[i]);
+        jobs[i] = control_job_from_line(&reply->jobs[i]);
     control->answer.overview = (struct hoop_control_overview){
         .version = reply->version,
         .serving = reply->serving == HEALTH_SERVING ? "serving" : "draining",
@@ -80,7 +82,7 @@ hoop_control_status(hoop_control_t *control,
 }
 
 static struct hoop_control_rank
-rank_view(const struct job_member *member)
+control_rank_from_member(const struct job_member *member)
 {
     return (struct hoop_control_rank){
         .rank = member->rank,
@@ -96,7 +98,7 @@ rank_view(const struct job_member *member)
 }
 
 static struct hoop_control_activity
-activity_view(const struct rank_activity *activity)
+control_activity_from_reply(const struct rank_activity *activity)
 {
     return (struct hoop_control_activity){
         .silence = activity->silence,
@@ -110,7 +112,7 @@ activity_view(const struct rank_activity *activity)
 }
 
 static enum hoop_status
-roster_ask(struct hoop_control *control, uint32_t asks)
+job_status_query(struct hoop_control *control, uint32_t asks)
 {
     CLEANUP(pack_deinit) struct pack pack;
 
@@ -119,39 +121,41 @@ roster_ask(struct hoop_control *control, uint32_t asks)
     enum hoop_status status = control_call(control, METHOD_STATUS_JOB, &pack);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = job_reply_decode(control_body(control), &control->answer.job);
+    status =
+        job_reply_decode(control_answer_body(control), &control->answer.job);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-roster_read(struct hoop_control *control,
-            uint32_t asks,
-            const struct hoop_control_roster **out_roster)
+control_roster_query(struct hoop_control *control,
+                     uint32_t asks,
+                     const struct hoop_control_roster **out_roster)
 {
     const struct job_reply *reply = &control->answer.job;
-    enum hoop_status status = control_check(control, out_roster, "out_roster");
+    enum hoop_status status =
+        control_check_argument(control, out_roster, "out_roster");
     if (status == HOOP_OK)
-        status = roster_ask(control, asks);
+        status = job_status_query(control, asks);
     if (status != HOOP_OK)
         return error_pass(status);
 
     /* One allocation holds the ranks and, behind them, their activities. */
-    struct hoop_control_rank *ranks =
-        control_items(control, reply->n_members,
-                      sizeof(*ranks) + sizeof(struct hoop_control_activity));
+    struct hoop_control_rank *ranks = control_answer_alloc_items(
+        control, reply->n_members,
+        sizeof(*ranks) + sizeof(struct hoop_control_activity));
     if (!ranks)
         return error_pass(HOOP_E_EXHAUSTED);
     struct hoop_control_activity *activities =
         (struct hoop_control_activity *)(ranks + reply->n_members);
     for (size_t i = 0; i < reply->n_members; i++) {
-        ranks[i] = rank_view(&reply->members[i]);
+        ranks[i] = control_rank_from_member(&reply->members[i]);
         if (!reply->activities)
             continue;
-        activities[i] = activity_view(&reply->activities[i]);
+        activities[i] = control_activity_from_reply(&reply->activities[i]);
         ranks[i].activity = &activities[i];
     }
     control->answer.roster = (struct hoop_control_roster){
-        .job = job_view(&reply->line),
+        .job = control_job_from_line(&reply->line),
         .membership_epoch = reply->membership_epoch,
         .revision = reply->revision,
         .n_groups = reply->n_groups,
@@ -171,7 +175,8 @@ enum hoop_status
 hoop_control_ranks(hoop_control_t *control,
                    const struct hoop_control_roster **out_roster)
 {
-    const enum hoop_status status = roster_read(control, 0, out_roster);
+    const enum hoop_status status =
+        control_roster_query(control, 0, out_roster);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -180,13 +185,14 @@ enum hoop_status
 hoop_control_activities(hoop_control_t *control,
                         const struct hoop_control_roster **out_roster)
 {
-    const enum hoop_status status = roster_read(control, 1, out_roster);
+    const enum hoop_status status =
+        control_roster_query(control, 1, out_roster);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-groups_ask(struct hoop_control *control, const char *after)
+groups_list_query(struct hoop_control *control, const char *after)
 {
     CLEANUP(pack_deinit) struct pack pack;
     struct group_key_request request = {0};
@@ -198,8 +204,8 @@ groups_ask(struct hoop_control *control, const char *after)
     enum hoop_status status = control_call(control, METHOD_GROUPS_LIST, &pack);
     if (status != HOOP_OK)
         return error_pass(status);
-    status =
-        groups_reply_decode(control_body(control), &control->answer.groups);
+    status = groups_reply_decode(control_answer_body(control),
+                                 &control->answer.groups);
     if (status != HOOP_OK)
         return error_pass(status);
     return HOOP_OK;
@@ -210,16 +216,17 @@ hoop_control_groups(hoop_control_t *control,
                     const char *after,
                     const struct hoop_control_group_list **out_groups)
 {
-    enum hoop_status status = control_check(control, out_groups, "out_groups");
+    enum hoop_status status =
+        control_check_argument(control, out_groups, "out_groups");
     if (status != HOOP_OK)
         return error_pass(status);
     const struct groups_reply *reply = &control->answer.groups;
-    status = groups_ask(control, after);
+    status = groups_list_query(control, after);
     if (status != HOOP_OK)
         return error_pass(status);
 
     struct hoop_control_group *groups =
-        control_items(control, reply->n_groups, sizeof(*groups));
+        control_answer_alloc_items(control, reply->n_groups, sizeof(*groups));
     if (!groups)
         return error_pass(HOOP_E_EXHAUSTED);
     for (size_t i = 0; i < reply->n_groups; i++)

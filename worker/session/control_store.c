@@ -10,7 +10,7 @@
 #include "wire/pack.h"
 
 static enum hoop_status
-text_take(char *to, size_t n_to, const char *from)
+store_key_copy(char *to, size_t n_to, const char *from)
 {
     if (!from)
         from = "";
@@ -22,24 +22,25 @@ text_take(char *to, size_t n_to, const char *from)
 }
 
 static enum hoop_status
-store_ask(struct hoop_control *control,
-          enum method_id method,
-          struct pack *pack)
+store_rpc_call(struct hoop_control *control,
+               enum method_id method,
+               struct pack *pack)
 {
     enum hoop_status status = control_call(control, method, pack);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = store_reply_decode(control_body(control), &control->answer.store);
+    status = store_reply_decode(control_answer_body(control),
+                                &control->answer.store);
     if (status != HOOP_OK)
         return error_pass(status);
     return HOOP_OK;
 }
 
 static enum hoop_status
-keys_ask(struct hoop_control *control,
-         enum method_id method,
-         const char *const *keys,
-         size_t n_keys)
+store_rpc_call_with_keys(struct hoop_control *control,
+                         enum method_id method,
+                         const char *const *keys,
+                         size_t n_keys)
 {
     CLEANUP(pack_deinit) struct pack pack;
 
@@ -58,11 +59,11 @@ keys_ask(struct hoop_control *control,
             .keys = (const char **)(uintptr_t)keys,
         },
         &pack);
-    return store_ask(control, method, &pack);
+    return store_rpc_call(control, method, &pack);
 }
 
 static struct hoop_control_value
-value_view(const struct store_entry *entry)
+control_value_from_entry(const struct store_entry *entry)
 {
     if (!entry->is_found)
         return (struct hoop_control_value){0};
@@ -79,11 +80,11 @@ hoop_control_get(hoop_control_t *control,
                  const char *key,
                  struct hoop_control_value *out_value)
 {
-    enum hoop_status status = control_check(control, key, "key");
+    enum hoop_status status = control_check_argument(control, key, "key");
     if (status == HOOP_OK)
-        status = control_check(control, out_value, "out_value");
+        status = control_check_argument(control, out_value, "out_value");
     if (status == HOOP_OK)
-        status = keys_ask(control, METHOD_STORE_GET, &key, 1);
+        status = store_rpc_call_with_keys(control, METHOD_STORE_GET, &key, 1);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -91,17 +92,18 @@ hoop_control_get(hoop_control_t *control,
     if (reply->n_entries != 1 || !reply->entries[0].is_found)
         return error_raise(HOOP_E_NOT_FOUND, "job '%s' has no key '%s'",
                            control->job, key);
-    *out_value = value_view(&reply->entries[0]);
+    *out_value = control_value_from_entry(&reply->entries[0]);
     return HOOP_OK;
 }
 
 static enum hoop_status
-values_ask(struct hoop_control *control,
-           enum method_id method,
-           const char *const *keys,
-           size_t n_keys)
+store_rpc_call_for_values(struct hoop_control *control,
+                          enum method_id method,
+                          const char *const *keys,
+                          size_t n_keys)
 {
-    const enum hoop_status status = keys_ask(control, method, keys, n_keys);
+    const enum hoop_status status =
+        store_rpc_call_with_keys(control, method, keys, n_keys);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -111,11 +113,11 @@ values_ask(struct hoop_control *control,
                            "the coordinator answers %zu keys with %zu", n_keys,
                            reply->n_entries);
     struct hoop_control_value *values =
-        control_items(control, n_keys, sizeof(*values));
+        control_answer_alloc_items(control, n_keys, sizeof(*values));
     if (!values)
         return error_pass(HOOP_E_EXHAUSTED);
     for (size_t i = 0; i < n_keys; i++)
-        values[i] = value_view(&reply->entries[i]);
+        values[i] = control_value_from_entry(&reply->entries[i]);
     return HOOP_OK;
 }
 
@@ -125,11 +127,12 @@ hoop_control_multi_get(hoop_control_t *control,
                        size_t n_keys,
                        const struct hoop_control_value **out_values)
 {
-    enum hoop_status status = control_check(control, keys, "keys");
+    enum hoop_status status = control_check_argument(control, keys, "keys");
     if (status == HOOP_OK)
-        status = control_check(control, out_values, "out_values");
+        status = control_check_argument(control, out_values, "out_values");
     if (status == HOOP_OK)
-        status = values_ask(control, METHOD_STORE_MULTI_GET, keys, n_keys);
+        status = store_rpc_call_for_values(control, METHOD_STORE_MULTI_GET,
+                                           keys, n_keys);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_values = control->answer.items;
@@ -142,11 +145,12 @@ hoop_control_wait(hoop_control_t *control,
                   size_t n_keys,
                   const struct hoop_control_value **out_values)
 {
-    enum hoop_status status = control_check(control, keys, "keys");
+    enum hoop_status status = control_check_argument(control, keys, "keys");
     if (status == HOOP_OK)
-        status = control_check(control, out_values, "out_values");
+        status = control_check_argument(control, out_values, "out_values");
     if (status == HOOP_OK)
-        status = values_ask(control, METHOD_STORE_WAIT, keys, n_keys);
+        status =
+            store_rpc_call_for_values(control, METHOD_STORE_WAIT, keys, n_keys);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_values = control->answer.items;
@@ -162,15 +166,15 @@ hoop_control_set(hoop_control_t *control,
     struct store_set_request request = {0};
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    enum hoop_status status = control_check(control, value, "value");
+    enum hoop_status status = control_check_argument(control, value, "value");
     if (status == HOOP_OK)
-        status = text_take(request.key, sizeof(request.key), key);
+        status = store_key_copy(request.key, sizeof(request.key), key);
     if (status != HOOP_OK)
         return error_pass(status);
     request.value = (struct message_span){value->bytes, value->n_bytes};
     request.ttl_ms = value->ttl_ms;
     store_set_request_encode(&request, &pack);
-    status = store_ask(control, METHOD_STORE_SET, &pack);
+    status = store_rpc_call(control, METHOD_STORE_SET, &pack);
     if (status != HOOP_OK)
         return error_pass(status);
     return HOOP_OK;
@@ -179,9 +183,10 @@ hoop_control_set(hoop_control_t *control,
 enum hoop_status
 hoop_control_delete(hoop_control_t *control, const char *key)
 {
-    enum hoop_status status = control_check(control, key, "key");
+    enum hoop_status status = control_check_argument(control, key, "key");
     if (status == HOOP_OK)
-        status = keys_ask(control, METHOD_STORE_DELETE, &key, 1);
+        status =
+            store_rpc_call_with_keys(control, METHOD_STORE_DELETE, &key, 1);
     if (status != HOOP_OK)
         return error_pass(status);
     if (control->answer.store.counter == 0)
@@ -201,15 +206,15 @@ hoop_control_add(hoop_control_t *control,
     struct store_add_request request = {.delta = delta, .ttl_ms = ttl_ms};
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    enum hoop_status status = control_check(control, key, "key");
+    enum hoop_status status = control_check_argument(control, key, "key");
     if (status == HOOP_OK)
-        status = control_check(control, out_sum, "out_sum");
+        status = control_check_argument(control, out_sum, "out_sum");
     if (status == HOOP_OK)
-        status = text_take(request.key, sizeof(request.key), key);
+        status = store_key_copy(request.key, sizeof(request.key), key);
     if (status != HOOP_OK)
         return error_pass(status);
     store_add_request_encode(&request, &pack);
-    status = store_ask(control, METHOD_STORE_ADD, &pack);
+    status = store_rpc_call(control, METHOD_STORE_ADD, &pack);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_sum = control->answer.store.counter;
@@ -217,13 +222,14 @@ hoop_control_add(hoop_control_t *control,
 }
 
 static enum hoop_status
-exchange_ask(struct hoop_control *control, struct store_swap_request *request)
+store_rpc_compare_set(struct hoop_control *control,
+                      struct store_swap_request *request)
 {
     CLEANUP(pack_deinit) struct pack pack;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_swap_request_encode(request, &pack);
-    return store_ask(control, METHOD_STORE_COMPARE_SET, &pack);
+    return store_rpc_call(control, METHOD_STORE_COMPARE_SET, &pack);
 }
 
 enum hoop_status
@@ -235,13 +241,13 @@ hoop_control_compare_set(hoop_control_t *control,
 {
     struct store_swap_request request = {.expects_absent = !expected};
 
-    enum hoop_status status = control_check(control, key, "key");
+    enum hoop_status status = control_check_argument(control, key, "key");
     if (status == HOOP_OK)
-        status = control_check(control, value, "value");
+        status = control_check_argument(control, value, "value");
     if (status == HOOP_OK)
-        status = control_check(control, out_exchange, "out_exchange");
+        status = control_check_argument(control, out_exchange, "out_exchange");
     if (status == HOOP_OK)
-        status = text_take(request.key, sizeof(request.key), key);
+        status = store_key_copy(request.key, sizeof(request.key), key);
     if (status != HOOP_OK)
         return error_pass(status);
     if (expected)
@@ -249,7 +255,7 @@ hoop_control_compare_set(hoop_control_t *control,
             (struct message_span){expected->bytes, expected->n_bytes};
     request.value = (struct message_span){value->bytes, value->n_bytes};
     request.ttl_ms = value->ttl_ms;
-    status = exchange_ask(control, &request);
+    status = store_rpc_compare_set(control, &request);
     if (status != HOOP_OK)
         return error_pass(status);
     const struct store_reply *reply = &control->answer.store;
@@ -257,26 +263,27 @@ hoop_control_compare_set(hoop_control_t *control,
     *out_exchange =
         (struct hoop_control_exchange){.is_applied = reply->is_applied};
     if (!reply->is_applied && reply->n_entries == 1)
-        out_exchange->present = value_view(&reply->entries[0]);
+        out_exchange->present = control_value_from_entry(&reply->entries[0]);
     return HOOP_OK;
 }
 
 static enum hoop_status
-list_ask(struct hoop_control *control, const struct hoop_control_scan *scan)
+store_rpc_list(struct hoop_control *control,
+               const struct hoop_control_scan *scan)
 {
     CLEANUP(pack_deinit) struct pack pack;
     struct store_list_request request = {0};
 
     enum hoop_status status =
-        text_take(request.prefix, sizeof(request.prefix), scan->prefix);
+        store_key_copy(request.prefix, sizeof(request.prefix), scan->prefix);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = text_take(request.after, sizeof(request.after), scan->after);
+    status = store_key_copy(request.after, sizeof(request.after), scan->after);
     if (status != HOOP_OK)
         return error_pass(status);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_list_request_encode(&request, &pack);
-    return store_ask(control, METHOD_STORE_LIST, &pack);
+    return store_rpc_call(control, METHOD_STORE_LIST, &pack);
 }
 
 enum hoop_status
@@ -284,17 +291,17 @@ hoop_control_list(hoop_control_t *control,
                   const struct hoop_control_scan *scan,
                   const struct hoop_control_keys **out_keys)
 {
-    enum hoop_status status = control_check(control, scan, "scan");
+    enum hoop_status status = control_check_argument(control, scan, "scan");
     if (status == HOOP_OK)
-        status = control_check(control, out_keys, "out_keys");
+        status = control_check_argument(control, out_keys, "out_keys");
     if (status == HOOP_OK)
-        status = list_ask(control, scan);
+        status = store_rpc_list(control, scan);
     if (status != HOOP_OK)
         return error_pass(status);
     const struct store_reply *reply = &control->answer.store;
 
     struct hoop_control_key *keys =
-        control_items(control, reply->n_entries, sizeof(*keys));
+        control_answer_alloc_items(control, reply->n_entries, sizeof(*keys));
     if (!keys)
         return error_pass(HOOP_E_EXHAUSTED);
     for (size_t i = 0; i < reply->n_entries; i++)
@@ -313,13 +320,15 @@ hoop_control_list(hoop_control_t *control,
 }
 
 static enum hoop_status
-watch_ask(struct hoop_control *control, const char *prefix, uint64_t since)
+store_rpc_watch(struct hoop_control *control,
+                const char *prefix,
+                uint64_t since)
 {
     CLEANUP(pack_deinit) struct pack pack;
     struct store_watch_request request = {.since = since};
 
     enum hoop_status status =
-        text_take(request.prefix, sizeof(request.prefix), prefix);
+        store_key_copy(request.prefix, sizeof(request.prefix), prefix);
     if (status != HOOP_OK)
         return error_pass(status);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
@@ -327,13 +336,13 @@ watch_ask(struct hoop_control *control, const char *prefix, uint64_t since)
     status = control_call(control, METHOD_STORE_WATCH, &pack);
     if (status != HOOP_OK)
         return error_pass(status);
-    status =
-        store_watch_reply_decode(control_body(control), &control->answer.watch);
+    status = store_watch_reply_decode(control_answer_body(control),
+                                      &control->answer.watch);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static const char *
-event_kind(uint32_t kind)
+store_event_kind_name(uint32_t kind)
 {
     switch ((enum store_event_kind)kind) {
     case STORE_EVENT_SET:
@@ -352,20 +361,21 @@ hoop_control_watch(hoop_control_t *control,
                    uint64_t since,
                    const struct hoop_control_events **out_events)
 {
-    enum hoop_status status = control_check(control, out_events, "out_events");
+    enum hoop_status status =
+        control_check_argument(control, out_events, "out_events");
     if (status == HOOP_OK)
-        status = watch_ask(control, prefix, since);
+        status = store_rpc_watch(control, prefix, since);
     if (status != HOOP_OK)
         return error_pass(status);
 
     const struct store_watch_reply *reply = &control->answer.watch;
     struct hoop_control_event *events =
-        control_items(control, reply->n_events, sizeof(*events));
+        control_answer_alloc_items(control, reply->n_events, sizeof(*events));
     if (!events)
         return error_pass(HOOP_E_EXHAUSTED);
     for (size_t i = 0; i < reply->n_events; i++)
         events[i] = (struct hoop_control_event){
-            .kind = event_kind(reply->events[i].kind),
+            .kind = store_event_kind_name(reply->events[i].kind),
             .key = reply->events[i].key,
             .revision = reply->events[i].revision,
         };

@@ -16,7 +16,7 @@ enum {
 /* Read how process pid has ended, if the line is about it. The text is shown to
  * users, so it ends at the first character that is not printable. */
 static bool
-line_read(const char *line, uint32_t pid, char out_how[LIMIT_NAME])
+exit_status_line_parse(const char *line, uint32_t pid, char out_how[LIMIT_NAME])
 {
     char *text = NULL;
     size_t n = 0;
@@ -40,7 +40,7 @@ exit_status_line_find(const char *path, uint32_t pid, char out_how[LIMIT_NAME])
     if (!file)
         return false;
     while (!is_found && fgets(line, sizeof(line), file))
-        is_found = line_read(line, pid, out_how);
+        is_found = exit_status_line_parse(line, pid, out_how);
     fclose(file);
     return is_found;
 }
@@ -79,7 +79,9 @@ exit_status_find(const struct roster *roster,
 
 /* Read "rank 2 ended (...)" if the rank is below world_size. */
 static bool
-absence_read(const char *line, uint32_t world_size, char out_text[LIMIT_NAME])
+ended_rank_line_parse(const char *line,
+                      uint32_t world_size,
+                      char out_text[LIMIT_NAME])
 {
     static const char begin[] = "rank ";
     size_t n = 0;
@@ -96,9 +98,9 @@ absence_read(const char *line, uint32_t world_size, char out_text[LIMIT_NAME])
 }
 
 bool
-exit_status_find_absent(const char *path,
-                        uint32_t world_size,
-                        char out_text[LIMIT_NAME])
+exit_status_find_ended_rank(const char *path,
+                            uint32_t world_size,
+                            char out_text[LIMIT_NAME])
 {
     FILE *file = path[0] ? fopen(path, "re") : NULL;
     char line[LINE_MAX_BYTES];
@@ -107,7 +109,7 @@ exit_status_find_absent(const char *path,
     if (!file)
         return false;
     while (!is_found && fgets(line, sizeof(line), file))
-        is_found = absence_read(line, world_size, out_text);
+        is_found = ended_rank_line_parse(line, world_size, out_text);
     fclose(file);
     return is_found;
 }

@@ -35,8 +35,8 @@ exit_status_find(const struct roster *roster,
  * its line ("rank 2 ended (exit code 0)") to out_text. Returns false if there
  * is none. Thread: any. */
 bool
-exit_status_find_absent(const char *path,
-                        uint32_t world_size,
-                        char out_text[LIMIT_NAME]);
+exit_status_find_ended_rank(const char *path,
+                            uint32_t world_size,
+                            char out_text[LIMIT_NAME]);
 
 #endif

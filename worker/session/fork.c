@@ -13,21 +13,21 @@ static struct fork_watch_list watches = LIST_HEAD_INITIALIZER(watches);
 static pthread_once_t registered = PTHREAD_ONCE_INIT;
 
 static void
-on_prepare(void)
+atfork_prepare(void)
 {
     pthread_mutex_lock(&lock);
     descriptor_lock();
 }
 
 static void
-on_parent(void)
+atfork_parent(void)
 {
     descriptor_unlock();
     pthread_mutex_unlock(&lock);
 }
 
 static void
-on_child(void)
+atfork_child(void)
 {
     struct fork_watch *watch;
 
@@ -43,17 +43,17 @@ on_child(void)
 }
 
 static void
-handlers_register(void)
+atfork_handlers_register(void)
 {
     /* This fails only for lack of memory; then a child keeps the descriptors
      * that it inherits. */
-    (void)pthread_atfork(on_prepare, on_parent, on_child);
+    (void)pthread_atfork(atfork_prepare, atfork_parent, atfork_child);
 }
 
 void
 fork_watch_start(struct fork_watch *watch)
 {
-    pthread_once(&registered, handlers_register);
+    pthread_once(&registered, atfork_handlers_register);
     pthread_mutex_lock(&lock);
     LIST_INSERT_HEAD(&watches, watch, link);
     pthread_mutex_unlock(&lock);

@@ -42,14 +42,15 @@ struct group_client {
     pthread_mutex_t lock;
     uint64_t number; /* the last one drawn; guarded by lock */
     /* leaves not yet sent; guarded by lock */
-    struct group_membership_list parting;
+    struct group_membership_list leave_queue;
     /* Used by the loop's thread. */
-    struct group_membership_list told; /* leaves sent, not answered yet */
+    struct group_membership_list
+        leaves_in_flight; /* leaves sent, not answered yet */
     struct loop_timer *retry;
 };
 
 static void
-leaves_send(void *owner);
+leave_requests_send(void *owner);
 
 /* A call that waits for other members gives notice, on its own thread, of whom
  * it waits for. */
@@ -63,11 +64,11 @@ struct group_client_wait {
 
 /* Send what pack holds and wait for the answer, as rpc_client_call_wait(). */
 static enum hoop_status
-packed_ask(struct group_client *group_client,
-           struct rpc_call call,
-           struct pack *pack,
-           uint8_t **out_body,
-           size_t *out_n_body)
+group_client_call_packed(struct group_client *group_client,
+                         struct rpc_call call,
+                         struct pack *pack,
+                         uint8_t **out_body,
+                         size_t *out_n_body)
 {
     CLEANUP(free) uint8_t *bytes = NULL;
 
@@ -83,8 +84,8 @@ packed_ask(struct group_client *group_client,
 /* While a call waits, ask the coordinator which members are missing. */
 
 static enum hoop_status
-awaited_ask(const struct group_client_wait *wait,
-            struct group_awaited_reply *out_reply)
+missing_members_query(const struct group_client_wait *wait,
+                      struct group_awaited_reply *out_reply)
 {
     const int left_ms = clock_left_ms(wait->deadline_ns);
     const struct group_awaited_request request = {
@@ -102,8 +103,8 @@ awaited_ask(const struct group_client_wait *wait,
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     group_awaited_request_encode(&request, &pack);
-    enum hoop_status status =
-        packed_ask(wait->group_client, call, &pack, &body, &n_body);
+    enum hoop_status status = group_client_call_packed(wait->group_client, call,
+                                                       &pack, &body, &n_body);
     if (status == HOOP_OK)
         status = group_awaited_reply_decode((struct message_span){body, n_body},
                                             out_reply);
@@ -112,13 +113,13 @@ awaited_ask(const struct group_client_wait *wait,
 
 /* An older coordinator does not say who is missing. */
 static enum hoop_status
-wait_on_due(void *owner)
+group_wait_notice_on_due(void *owner)
 {
     struct group_client_wait *wait = owner;
     struct group_awaited_reply reply;
     char text[LIMIT_ERROR_TEXT];
 
-    const enum hoop_status status = awaited_ask(wait, &reply);
+    const enum hoop_status status = missing_members_query(wait, &reply);
     if (status == HOOP_OK)
         snprintf(text, sizeof(text),
                  "waiting for %s to %s, too; %u of %u are here", reply.missing,
@@ -141,7 +142,7 @@ wait_on_due(void *owner)
 /* The call was interrupted: withdraw this rank's request before anybody else
  * can learn of the interruption. */
 static void
-wait_on_interrupt(void *owner)
+group_wait_on_interrupt(void *owner)
 {
     const struct group_client_wait *wait = owner;
     struct group_membership *group_membership =
@@ -155,7 +156,7 @@ wait_on_interrupt(void *owner)
 }
 
 static int
-wait_due_ms(const void *owner)
+group_wait_notice_due_ms(const void *owner)
 {
     const struct group_client_wait *wait = owner;
 
@@ -165,9 +166,9 @@ wait_due_ms(const void *owner)
 }
 
 static void
-wait_begin(struct group_client_wait *wait,
-           struct rpc_call *call,
-           struct group_client *group_client)
+group_wait_begin_notices(struct group_client_wait *wait,
+                         struct rpc_call *call,
+                         struct group_client *group_client)
 {
     const struct group_client_options *options = &group_client->options;
     /* The timeout is smaller than the setting by what the call has used up. */
@@ -178,19 +179,19 @@ wait_begin(struct group_client_wait *wait,
     wait_notice_begin(&wait->notice, options->wait_notice_ms,
                       is_whole ? "HOOP_TIMEOUT" : "the call's deadline",
                       is_whole ? options->timeout_ms : call->timeout_ms);
-    call->due_ms = wait_due_ms;
-    call->on_due = wait_on_due;
-    call->on_interrupt = wait_on_interrupt;
+    call->due_ms = group_wait_notice_due_ms;
+    call->on_due = group_wait_notice_on_due;
+    call->on_interrupt = group_wait_on_interrupt;
     call->owner = wait;
 }
 
 /* A join. */
 
 static enum hoop_status
-join_ask(struct group_client *group_client,
-         const struct group_join_request *request,
-         uint64_t timeout_ms,
-         uint64_t *out_id)
+group_join_call(struct group_client *group_client,
+                const struct group_join_request *request,
+                uint64_t timeout_ms,
+                uint64_t *out_id)
 {
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *body = NULL;
@@ -205,12 +206,12 @@ join_ask(struct group_client *group_client,
     struct group_join_reply reply;
     size_t n_body = 0;
 
-    wait_begin(&wait, &call, group_client);
+    group_wait_begin_notices(&wait, &call, group_client);
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     group_join_request_encode(request, &pack);
     enum hoop_status status =
-        packed_ask(group_client, call, &pack, &body, &n_body);
+        group_client_call_packed(group_client, call, &pack, &body, &n_body);
     /* The coordinator has no status that says more exactly that a member is
      * lost. */
     if (status == HOOP_E_ABORTED)
@@ -226,7 +227,7 @@ join_ask(struct group_client *group_client,
 }
 
 static uint64_t
-number_draw(struct group_client *group_client)
+group_membership_next_number(struct group_client *group_client)
 {
     pthread_mutex_lock(&group_client->lock);
     const uint64_t number = ++group_client->number;
@@ -245,7 +246,7 @@ group_client_join(struct group_client *group_client,
 
     if (!group_membership)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
-    group_membership->number = number_draw(group_client);
+    group_membership->number = group_membership_next_number(group_client);
     if (list->n_ranks == 1) {
         group_membership->id = ID_ALONE |
                                (uint64_t)list->ranks[0] << RANK_SHIFT |
@@ -260,8 +261,8 @@ group_client_join(struct group_client *group_client,
         .n_ranks = list->n_ranks,
         .ranks = (uint32_t *)(uintptr_t)list->ranks, /* not written */
     };
-    const enum hoop_status status =
-        join_ask(group_client, &request, timeout_ms, &group_membership->id);
+    const enum hoop_status status = group_join_call(
+        group_client, &request, timeout_ms, &group_membership->id);
     if (status != HOOP_OK) {
         group_client_leave(group_client, group_membership);
         return error_pass(status);
@@ -273,10 +274,10 @@ group_client_join(struct group_client *group_client,
 /* An agreement. */
 
 static enum hoop_status
-agree_ask(struct group_client *group_client,
-          const struct group_agree_request *request,
-          uint64_t timeout_ms,
-          struct group_agree_reply *out_reply)
+group_agree_call(struct group_client *group_client,
+                 const struct group_agree_request *request,
+                 uint64_t timeout_ms,
+                 struct group_agree_reply *out_reply)
 {
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *body = NULL;
@@ -296,12 +297,12 @@ agree_ask(struct group_client *group_client,
     };
     size_t n_body = 0;
 
-    wait_begin(&wait, &call, group_client);
+    group_wait_begin_notices(&wait, &call, group_client);
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     group_agree_request_encode(request, &pack);
     enum hoop_status status =
-        packed_ask(group_client, call, &pack, &body, &n_body);
+        group_client_call_packed(group_client, call, &pack, &body, &n_body);
     if (status == HOOP_OK)
         status = group_agree_reply_decode((struct message_span){body, n_body},
                                           out_reply);
@@ -320,7 +321,7 @@ group_client_agree(struct group_client *group_client,
 
     if (!group_membership)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an agreement");
-    group_membership->number = number_draw(group_client);
+    group_membership->number = group_membership_next_number(group_client);
 
     const struct group_agree_request request = {
         .member = group_client->self,
@@ -332,7 +333,7 @@ group_client_agree(struct group_client *group_client,
         .number = group_membership->number,
     };
     const enum hoop_status status =
-        agree_ask(group_client, &request, timeout_ms, out_reply);
+        group_agree_call(group_client, &request, timeout_ms, out_reply);
     /* Withdraw the request: the coordinator does not learn of an interruption
      * in any other way. */
     if (status == HOOP_E_CANCELLED ||
@@ -351,9 +352,9 @@ group_client_agree(struct group_client *group_client,
 }
 
 void
-group_client_report(struct group_client *group_client,
-                    uint32_t rank,
-                    uint64_t timeout_ms)
+group_client_report_lost(struct group_client *group_client,
+                         uint32_t rank,
+                         uint64_t timeout_ms)
 {
     const struct report_request request = {
         .reporter = group_client->self,
@@ -369,7 +370,8 @@ group_client_report(struct group_client *group_client,
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     report_request_encode(&request, &pack);
-    if (packed_ask(group_client, call, &pack, NULL, NULL) != HOOP_OK)
+    if (group_client_call_packed(group_client, call, &pack, NULL, NULL) !=
+        HOOP_OK)
         log_debug("session", "a report was not heard: %s", error_text());
 }
 
@@ -386,16 +388,16 @@ group_client_leave(struct group_client *group_client,
         return;
     }
     pthread_mutex_lock(&group_client->lock);
-    const bool is_first = STAILQ_EMPTY(&group_client->parting);
-    STAILQ_INSERT_TAIL(&group_client->parting, group_membership, link);
+    const bool is_first = STAILQ_EMPTY(&group_client->leave_queue);
+    STAILQ_INSERT_TAIL(&group_client->leave_queue, group_membership, link);
     pthread_mutex_unlock(&group_client->lock);
-    if (is_first && loop_post(group_client->options.loop, leaves_send,
+    if (is_first && loop_post(group_client->options.loop, leave_requests_send,
                               group_client) != HOOP_OK)
         log_debug("session", "leaving a communicator later: %s", error_text());
 }
 
 static void
-memberships_free(struct group_membership_list *list)
+membership_list_free(struct group_membership_list *list)
 {
     struct group_membership *group_membership;
 
@@ -408,49 +410,50 @@ memberships_free(struct group_membership_list *list)
 /* Put the unanswered leaves back at the head of the queue, and send them
  * later. */
 static void
-leaves_retry(struct group_client *group_client, const char *why)
+leave_requests_retry(struct group_client *group_client, const char *why)
 {
     log_debug("session", "leaving communicators in %d ms: %s", RETRY_MS, why);
     pthread_mutex_lock(&group_client->lock);
-    STAILQ_CONCAT(&group_client->told, &group_client->parting);
-    STAILQ_CONCAT(&group_client->parting, &group_client->told);
+    STAILQ_CONCAT(&group_client->leaves_in_flight, &group_client->leave_queue);
+    STAILQ_CONCAT(&group_client->leave_queue, &group_client->leaves_in_flight);
     pthread_mutex_unlock(&group_client->lock);
     loop_timer_start(group_client->retry, RETRY_MS);
 }
 
 static void
-leaves_on_answer(void *owner, const struct rpc_answer *answer)
+leave_requests_on_answer(void *owner, const struct rpc_answer *answer)
 {
     struct group_client *group_client = owner;
 
     if (answer->status == HOOP_E_TIMEOUT ||
         answer->status == HOOP_E_UNAVAILABLE ||
         answer->status == HOOP_E_EXHAUSTED) {
-        leaves_retry(group_client, answer->message);
+        leave_requests_retry(group_client, answer->message);
         return;
     }
     /* Any other answer is final: such a membership has left all
      * communicators. */
-    memberships_free(&group_client->told);
+    membership_list_free(&group_client->leaves_in_flight);
     if (answer->status != HOOP_E_CANCELLED)
-        leaves_send(group_client);
+        leave_requests_send(group_client);
 }
 
 /* Move the first leaves of the queue to those being sent. One request holds
  * only leaves of one kind, withdrawn or not. */
 static void
-leaves_take(struct group_client *group_client,
-            struct group_leave_request *request)
+leave_requests_dequeue(struct group_client *group_client,
+                       struct group_leave_request *request)
 {
     struct group_membership *group_membership;
 
     pthread_mutex_lock(&group_client->lock);
     while (request->n_numbers < LIMIT_GROUP_NUMBERS &&
-           (group_membership = STAILQ_FIRST(&group_client->parting)) &&
+           (group_membership = STAILQ_FIRST(&group_client->leave_queue)) &&
            (request->n_numbers == 0 ||
             group_membership->is_withdrawn == (request->is_withdrawal != 0))) {
-        STAILQ_REMOVE_HEAD(&group_client->parting, link);
-        STAILQ_INSERT_TAIL(&group_client->told, group_membership, link);
+        STAILQ_REMOVE_HEAD(&group_client->leave_queue, link);
+        STAILQ_INSERT_TAIL(&group_client->leaves_in_flight, group_membership,
+                           link);
         request->numbers[request->n_numbers++] = group_membership->number;
         request->is_withdrawal = group_membership->is_withdrawn;
     }
@@ -458,15 +461,15 @@ leaves_take(struct group_client *group_client,
 }
 
 static enum hoop_status
-leaves_tell(struct group_client *group_client,
-            const struct group_leave_request *request)
+leave_request_call(struct group_client *group_client,
+                   const struct group_leave_request *request)
 {
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *bytes = NULL;
     struct rpc_call call = {
         .method = method_of(METHOD_GROUPS_LEAVE)->name,
         .timeout_ms = LEAVE_MS,
-        .on_answer = leaves_on_answer,
+        .on_answer = leave_requests_on_answer,
         .owner = group_client,
     };
 
@@ -482,7 +485,7 @@ leaves_tell(struct group_client *group_client,
 
 /* One call runs at a time. Leaves that come meanwhile go with the next one. */
 static void
-leaves_send(void *owner)
+leave_requests_send(void *owner)
 {
     struct group_client *group_client = owner;
     uint64_t numbers[LIMIT_GROUP_NUMBERS];
@@ -491,11 +494,12 @@ leaves_send(void *owner)
         .numbers = numbers,
     };
 
-    if (!STAILQ_EMPTY(&group_client->told))
+    if (!STAILQ_EMPTY(&group_client->leaves_in_flight))
         return;
-    leaves_take(group_client, &request);
-    if (request.n_numbers > 0 && leaves_tell(group_client, &request) != HOOP_OK)
-        leaves_retry(group_client, error_text());
+    leave_requests_dequeue(group_client, &request);
+    if (request.n_numbers > 0 &&
+        leave_request_call(group_client, &request) != HOOP_OK)
+        leave_requests_retry(group_client, error_text());
 }
 
 enum hoop_status
@@ -513,11 +517,11 @@ group_client_create(const struct group_client_options *options,
         .incarnation = roster->credential,
     };
     pthread_mutex_init(&group_client->lock, NULL);
-    STAILQ_INIT(&group_client->parting);
-    STAILQ_INIT(&group_client->told);
+    STAILQ_INIT(&group_client->leave_queue);
+    STAILQ_INIT(&group_client->leaves_in_flight);
 
     const enum hoop_status status = loop_timer_create(
-        options->loop, leaves_send, group_client, &group_client->retry);
+        options->loop, leave_requests_send, group_client, &group_client->retry);
     if (status != HOOP_OK) {
         group_client_destroy(group_client);
         return error_pass(status);
@@ -533,8 +537,8 @@ group_client_destroy(struct group_client *group_client)
         return;
     loop_cancel_posts(group_client->options.loop, group_client);
     loop_timer_destroy(group_client->retry);
-    memberships_free(&group_client->parting);
-    memberships_free(&group_client->told);
+    membership_list_free(&group_client->leave_queue);
+    membership_list_free(&group_client->leaves_in_flight);
     pthread_mutex_destroy(&group_client->lock);
     free(group_client);
 }

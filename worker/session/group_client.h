@@ -99,9 +99,9 @@ group_client_agree(struct group_client *group_client,
 /* Report again to the coordinator that this rank found rank dead, and wait for
  * the answer. Failure is only logged. Thread: any but the loop's. */
 void
-group_client_report(struct group_client *group_client,
-                    uint32_t rank,
-                    uint64_t timeout_ms);
+group_client_report_lost(struct group_client *group_client,
+                         uint32_t rank,
+                         uint64_t timeout_ms);
 
 /* Leave a communicator without waiting. Takes ownership of group_membership.
  * NULL is fine. Thread: any. */

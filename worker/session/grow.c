@@ -33,7 +33,7 @@ enum {
 /* Newcomers. */
 
 static bool
-is_worth_another_try(enum hoop_status status)
+join_status_is_retryable(enum hoop_status status)
 {
     return status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT ||
            status_is_loss(status);
@@ -42,7 +42,8 @@ is_worth_another_try(enum hoop_status status)
 /* A newcomer whose admitting members died before all were connected waits for
  * the next world by which its job grows. */
 static enum hoop_status
-grow_join(const struct config *config, hoop_session_t **out_session)
+session_create_with_retries(const struct config *config,
+                            hoop_session_t **out_session)
 {
     const uint64_t deadline_ns = clock_deadline_ns(config->join_timeout_ms);
     struct config now = *config;
@@ -51,7 +52,7 @@ grow_join(const struct config *config, hoop_session_t **out_session)
     int left_ms = clock_left_ms(deadline_ns);
 
     while (status != HOOP_OK && admission == ADMISSION_BY_GROWTH &&
-           is_worth_another_try(status) && left_ms > NEXT_TRY_MS) {
+           join_status_is_retryable(status) && left_ms > NEXT_TRY_MS) {
         nanosleep(&(struct timespec){.tv_nsec = NEXT_TRY_MS * 1000000L}, NULL);
         now.join_timeout_ms = (uint32_t)(left_ms - NEXT_TRY_MS);
         status = session_create(&now, &admission, out_session);
@@ -63,7 +64,7 @@ grow_join(const struct config *config, hoop_session_t **out_session)
 
 /* One warning is enough for a job, and one for an attempt to join it. */
 static bool
-speaks_for_job(const struct config *config, hoop_session_t *session)
+is_job_warning_rank(const struct config *config, hoop_session_t *session)
 {
     if (session)
         return hoop_comm_rank(hoop_world(session)) == 0;
@@ -86,8 +87,8 @@ hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
         return error_pass(status);
     }
     config_apply_log(&config);
-    status = grow_join(&config, out_session);
-    if (speaks_for_job(&config, status == HOOP_OK ? *out_session : NULL))
+    status = session_create_with_retries(&config, out_session);
+    if (is_job_warning_rank(&config, status == HOOP_OK ? *out_session : NULL))
         spelling_warn();
     config_deinit(&config);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -98,7 +99,7 @@ hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
 /* A name that no other growth has: the combination of epoch, communicator id
  * and turn is unique. */
 static void
-grown_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
+grown_world_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
 {
     const struct config *config = session_config(comm->domain->session);
 
@@ -109,16 +110,16 @@ grown_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
 }
 
 static struct config
-grown_config(const struct hoop_comm *comm,
-             uint32_t n_newcomers,
-             uint32_t timeout_ms)
+grown_world_config(const struct hoop_comm *comm,
+                   uint32_t n_newcomers,
+                   uint32_t timeout_ms)
 {
     const struct config *config = session_config(comm->domain->session);
     const uint32_t size = context_size(comm->context);
     struct config grown = *config;
 
     snprintf(grown.root, sizeof(grown.root), "%s", config_job_name(config));
-    grown_name(comm, grown.job);
+    grown_world_name(comm, grown.job);
     grown.membership = comm->domain->roster->credential;
     grown.rank = context_rank(comm->context);
     grown.prefers_rank = false;
@@ -133,12 +134,12 @@ grown_config(const struct hoop_comm *comm,
 }
 
 static enum hoop_status
-grown_join(struct hoop_comm *comm,
-           uint32_t n_newcomers,
-           uint32_t timeout_ms,
-           struct hoop_session **out_session)
+grown_world_join(struct hoop_comm *comm,
+                 uint32_t n_newcomers,
+                 uint32_t timeout_ms,
+                 struct hoop_session **out_session)
 {
-    struct config grown = grown_config(comm, n_newcomers, timeout_ms);
+    struct config grown = grown_world_config(comm, n_newcomers, timeout_ms);
     enum admission admission;
     const enum hoop_status status =
         session_create(&grown, &admission, out_session);
@@ -150,7 +151,9 @@ grown_join(struct hoop_comm *comm,
 /* Agree on the smallest number of newcomers that a member asks for. All members
  * continue together. */
 static enum hoop_status
-grow_agree(struct hoop_comm *comm, uint32_t *n_newcomers, uint64_t deadline_ns)
+grow_agree_newcomers(struct hoop_comm *comm,
+                     uint32_t *n_newcomers,
+                     uint64_t deadline_ns)
 {
     uint64_t least = *n_newcomers;
     const enum hoop_status status =
@@ -165,7 +168,7 @@ grow_agree(struct hoop_comm *comm, uint32_t *n_newcomers, uint64_t deadline_ns)
 /* Add grown to the list of the session that the user joined. The user may leave
  * only that one. */
 static void
-grow_attach(struct comm_domain *domain, struct comm_domain *grown)
+grown_domain_link(struct comm_domain *domain, struct comm_domain *grown)
 {
     struct comm_domain *root = domain->grown_from ? domain->grown_from : domain;
 
@@ -176,7 +179,7 @@ grow_attach(struct comm_domain *domain, struct comm_domain *grown)
 }
 
 void
-grow_end(struct comm_domain *domain)
+grow_leave_grown_sessions(struct comm_domain *domain)
 {
     struct comm_domain *grown;
 
@@ -197,16 +200,16 @@ comm_grow(struct hoop_comm *comm,
           struct hoop_comm **out_comm)
 {
     struct hoop_session *grown = NULL;
-    enum hoop_status status = grow_agree(
+    enum hoop_status status = grow_agree_newcomers(
         comm, &n_newcomers, clock_deadline_ns(context_timeout(comm->context)));
 
     if (status == HOOP_OK)
-        status = grown_join(comm, n_newcomers, timeout_ms, &grown);
+        status = grown_world_join(comm, n_newcomers, timeout_ms, &grown);
     if (status != HOOP_OK)
         return error_pass(status);
     struct hoop_comm *world = hoop_world(grown);
 
-    grow_attach(comm->domain, world->domain);
+    grown_domain_link(comm->domain, world->domain);
     recovery_fault_inject(comm->domain->engine, comm->agreement.faults,
                           FAULT_AT_END, 1);
     *out_comm = world;
@@ -236,7 +239,7 @@ hoop_comm_grow(hoop_comm_t *comm,
                            n_newcomers, LIMIT_RANKS);
     const enum hoop_status status =
         comm->context ? comm_grow(comm, n_newcomers, timeout_ms, out_comm)
-                      : comm_form_without_us(comm->domain, out_comm);
+                      : comm_create_without_context(comm->domain, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -247,14 +250,14 @@ hoop_comm_session(const hoop_comm_t *comm)
 }
 
 void
-grow_abort(struct comm_domain *domain, const char *why)
+grow_abort_grown_sessions(struct comm_domain *domain, const char *why)
 {
     struct comm_domain *grown;
 
     pthread_mutex_lock(&domain->lock);
     LIST_FOREACH(grown, &domain->grown, grown_link)
     {
-        session_give_up(grown->session, why);
+        session_abort_calls(grown->session, why);
     }
     pthread_mutex_unlock(&domain->lock);
 }

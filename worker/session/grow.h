@@ -18,10 +18,10 @@
 /* Leave all sessions that domain's session has grown into. Called when that
  * session is being left. */
 void
-grow_end(struct comm_domain *domain);
+grow_leave_grown_sessions(struct comm_domain *domain);
 /* Give up in all sessions that domain's session has grown into, for the reason
  * why. The caller tells the coordinator through domain's own session. */
 void
-grow_abort(struct comm_domain *domain, const char *why);
+grow_abort_grown_sessions(struct comm_domain *domain, const char *why);
 
 #endif

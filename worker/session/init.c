@@ -30,7 +30,7 @@ static struct {
 } standard;
 
 static enum hoop_status
-init_begin(void)
+default_session_begin_join(void)
 {
     enum init_state before = INIT_NONE;
 
@@ -47,7 +47,7 @@ init_begin(void)
 
 /* session and group are NULL after a failed join or a shutdown. */
 static void
-init_end(hoop_session_t *session, hoop_group_t *group)
+default_session_set(hoop_session_t *session, hoop_group_t *group)
 {
     atomic_store(&standard.session, session);
     atomic_store(&standard.group, group);
@@ -63,7 +63,7 @@ hoop_init(const struct hoop_join_options *options)
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
-    enum hoop_status status = init_begin();
+    enum hoop_status status = default_session_begin_join();
     if (status != HOOP_OK)
         return error_pass(status);
     status = hoop_join(options, &session);
@@ -71,7 +71,7 @@ hoop_init(const struct hoop_join_options *options)
         status = hoop_group_create(session, NULL, 0, &group);
     if (status != HOOP_OK)
         hoop_leave(STEAL(session));
-    init_end(session, group);
+    default_session_set(session, group);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -106,5 +106,5 @@ hoop_shutdown(void)
 
     hoop_group_free(group);
     hoop_leave(session);
-    init_end(NULL, NULL);
+    default_session_set(NULL, NULL);
 }

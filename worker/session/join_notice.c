@@ -28,9 +28,9 @@ struct join_notice {
 };
 
 void
-join_notice_describe_trouble(const struct config *config,
-                             const char *trouble,
-                             char out_text[LIMIT_ERROR_TEXT])
+join_notice_describe_unreachable(const struct config *config,
+                                 const char *trouble,
+                                 char out_text[LIMIT_ERROR_TEXT])
 {
     snprintf(out_text, LIMIT_ERROR_TEXT, "waiting for hoopd at %s: %.700s",
              config->coordinator, trouble[0] ? trouble : "no answer yet");
@@ -38,7 +38,8 @@ join_notice_describe_trouble(const struct config *config,
 
 /* "2 of 4 are here: hosts a, b". */
 static void
-members_describe(const struct job_reply *job, char out_text[LIMIT_ERROR_TEXT])
+joined_members_describe(const struct job_reply *job,
+                        char out_text[LIMIT_ERROR_TEXT])
 {
     const struct job_line *line = &job->line;
     const bool has_range = job->size_min > 0 && job->size_min < line->size;
@@ -57,7 +58,8 @@ members_describe(const struct job_reply *job, char out_text[LIMIT_ERROR_TEXT])
 
 /* An older coordinator does not say who is missing. */
 static void
-missing_describe(const struct job_reply *job, char out_text[LIMIT_ERROR_TEXT])
+missing_members_describe(const struct job_reply *job,
+                         char out_text[LIMIT_ERROR_TEXT])
 {
     const struct job_line *line = &job->line;
 
@@ -83,8 +85,8 @@ join_notice_describe_job(const struct config *config,
 
     if (config->rank != RENDEZVOUS_RANK_ANY)
         snprintf(rank, sizeof(rank), " as rank %u", config->rank);
-    missing_describe(job, missing);
-    members_describe(job, members);
+    missing_members_describe(job, missing);
+    joined_members_describe(job, members);
     snprintf(out_text, LIMIT_ERROR_TEXT, "joined job '%s'%s; %.350s; %.350s",
              config_job_name(config), rank, missing, members);
 }
@@ -99,9 +101,9 @@ join_notice_describe_refusal(const struct config *config,
 }
 
 void
-join_notice_describe_silence(const struct config *config,
-                             const char *why,
-                             char out_text[LIMIT_ERROR_TEXT])
+join_notice_describe_no_answer(const struct config *config,
+                               const char *why,
+                               char out_text[LIMIT_ERROR_TEXT])
 {
     if (why[0])
         snprintf(out_text, LIMIT_ERROR_TEXT,
@@ -116,7 +118,7 @@ join_notice_describe_silence(const struct config *config,
 }
 
 static void
-notice_plan(struct join_notice *notice)
+join_notice_schedule(struct join_notice *notice)
 {
     const int left_ms = wait_notice_left_ms(&notice->wait);
 
@@ -127,7 +129,7 @@ notice_plan(struct join_notice *notice)
 /* If the job has formed and has not refused the join, this process waits to be
  * admitted when the job grows. */
 static void
-notice_say_of_job(struct join_notice *notice, const struct job_reply *job)
+join_notice_print_job(struct join_notice *notice, const struct job_reply *job)
 {
     char text[LIMIT_ERROR_TEXT];
 
@@ -144,24 +146,25 @@ notice_say_of_job(struct join_notice *notice, const struct job_reply *job)
 }
 
 static void
-notice_say_unknown(struct join_notice *notice, const struct rpc_answer *answer)
+join_notice_print_trouble(struct join_notice *notice,
+                          const struct rpc_answer *answer)
 {
     const char *trouble = rpc_client_trouble(notice->client);
     char text[LIMIT_ERROR_TEXT];
 
     if (trouble)
-        join_notice_describe_trouble(notice->config, trouble, text);
+        join_notice_describe_unreachable(notice->config, trouble, text);
     else if (answer->status == HOOP_E_TIMEOUT)
-        join_notice_describe_silence(notice->config, "", text);
+        join_notice_describe_no_answer(notice->config, "", text);
     else if (notice->refusal[0])
         join_notice_describe_refusal(notice->config, notice->refusal, text);
     else
-        join_notice_describe_silence(notice->config, answer->message, text);
+        join_notice_describe_no_answer(notice->config, answer->message, text);
     wait_notice_say(&notice->wait, text);
 }
 
 static void
-notice_on_answer(void *owner, const struct rpc_answer *answer)
+join_notice_on_answer(void *owner, const struct rpc_answer *answer)
 {
     CLEANUP(job_reply_deinit) struct job_reply job = {0};
     struct join_notice *notice = owner;
@@ -173,21 +176,21 @@ notice_on_answer(void *owner, const struct rpc_answer *answer)
         known.message = error_text();
     }
     if (known.status == HOOP_OK)
-        notice_say_of_job(notice, &job);
+        join_notice_print_job(notice, &job);
     else
-        notice_say_unknown(notice, &known);
-    notice_plan(notice);
+        join_notice_print_trouble(notice, &known);
+    join_notice_schedule(notice);
 }
 
 static enum hoop_status
-question_send(struct join_notice *notice)
+joined_members_query_send(struct join_notice *notice)
 {
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *bytes = NULL;
     struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_MEMBERS)->name,
         .timeout_ms = ANSWER_MS,
-        .on_answer = notice_on_answer,
+        .on_answer = join_notice_on_answer,
         .owner = notice,
     };
 
@@ -202,23 +205,23 @@ question_send(struct join_notice *notice)
 }
 
 static void
-notice_on_timer(void *owner)
+join_notice_on_timer(void *owner)
 {
     struct join_notice *notice = owner;
     const char *trouble = rpc_client_trouble(notice->client);
     char text[LIMIT_ERROR_TEXT];
 
-    if (!trouble && question_send(notice) == HOOP_OK)
+    if (!trouble && joined_members_query_send(notice) == HOOP_OK)
         return;
-    join_notice_describe_trouble(notice->config,
-                                 trouble ? trouble : error_text(), text);
+    join_notice_describe_unreachable(notice->config,
+                                     trouble ? trouble : error_text(), text);
     wait_notice_say(&notice->wait, text);
-    notice_plan(notice);
+    join_notice_schedule(notice);
 }
 
 /* For members of a job that grows, the timeout is an argument of the call. */
 static const char *
-bound_of(const struct config *config)
+join_timeout_setting_name(const struct config *config)
 {
     return config->membership ? "the timeout of hoop_comm_grow()"
                               : "HOOP_JOIN_TIMEOUT";
@@ -238,14 +241,15 @@ join_notice_create(const struct rendezvous *rendezvous, const char *refusal)
     notice->config = config;
     notice->client = rendezvous->client;
     notice->refusal = refusal;
-    if (loop_timer_create(rendezvous->loop, notice_on_timer, notice,
+    if (loop_timer_create(rendezvous->loop, join_notice_on_timer, notice,
                           &notice->timer) != HOOP_OK) {
         log_debug("session", "a join will not tell: %s", error_text());
         return NULL;
     }
-    wait_notice_begin(&notice->wait, config->wait_notice_ms, bound_of(config),
+    wait_notice_begin(&notice->wait, config->wait_notice_ms,
+                      join_timeout_setting_name(config),
                       config->join_timeout_ms);
-    notice_plan(notice);
+    join_notice_schedule(notice);
     return STEAL(notice);
 }
 

@@ -34,9 +34,9 @@ DEFINE_CLEANUP(struct join_notice *, join_notice_destroy)
 /* Describe a join that waits for a connection to the coordinator. trouble is as
  * rpc_client_trouble() returns it. */
 void
-join_notice_describe_trouble(const struct config *config,
-                             const char *trouble,
-                             char out_text[LIMIT_ERROR_TEXT]);
+join_notice_describe_unreachable(const struct config *config,
+                                 const char *trouble,
+                                 char out_text[LIMIT_ERROR_TEXT]);
 
 /* Describe a join that waits in a job that is forming, by the coordinator's
  * description of that job. */
@@ -55,8 +55,8 @@ join_notice_describe_refusal(const struct config *config,
 /* Describe a join of which the coordinator does not tell who has come. why is
  * its reason, or "" if it does not answer. */
 void
-join_notice_describe_silence(const struct config *config,
-                             const char *why,
-                             char out_text[LIMIT_ERROR_TEXT]);
+join_notice_describe_no_answer(const struct config *config,
+                               const char *why,
+                               char out_text[LIMIT_ERROR_TEXT]);
 
 #endif

@@ -34,9 +34,9 @@ number_parse(const char *text, uint32_t max, uint32_t *out_number)
 }
 
 bool
-launcher_find(launcher_lookup_fn *lookup,
-              void *owner,
-              struct launcher *out_launcher)
+launcher_detect(launcher_lookup_fn *lookup,
+                void *owner,
+                struct launcher *out_launcher)
 {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct launcher found = rows[i];
@@ -53,7 +53,7 @@ launcher_find(launcher_lookup_fn *lookup,
 }
 
 bool
-launcher_find_local(launcher_lookup_fn *lookup,
+launcher_local_rank(launcher_lookup_fn *lookup,
                     void *owner,
                     uint32_t *out_local_rank)
 {

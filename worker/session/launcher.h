@@ -35,15 +35,15 @@ launcher_lookup_fn(void *owner, const char *name);
  * may be at or above the size; the caller checks that. Returns false if there
  * is no launcher. Pure apart from lookup. */
 bool
-launcher_find(launcher_lookup_fn *lookup,
-              void *owner,
-              struct launcher *out_launcher);
+launcher_detect(launcher_lookup_fn *lookup,
+                void *owner,
+                struct launcher *out_launcher);
 
 /* Find the rank of this process within its host, from the innermost launcher
  * that sets one: LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID,
  * SLURM_LOCALID. Returns false if none does. */
 bool
-launcher_find_local(launcher_lookup_fn *lookup,
+launcher_local_rank(launcher_lookup_fn *lookup,
                     void *owner,
                     uint32_t *out_local_rank);
 

@@ -34,8 +34,8 @@ enum {
 
 /* Passed from any thread to the loop: a report of a lost or suspected rank, an
  * answer to a question, or an answer to an activity query. */
-struct report {
-    STAILQ_ENTRY(report) link;
+struct coordinator_report {
+    STAILQ_ENTRY(coordinator_report) link;
     uint32_t rank;
     enum evidence evidence;
     uint32_t slack_ms;
@@ -46,7 +46,7 @@ struct report {
     struct engine_activity activity; /* the answer to it */
 };
 
-STAILQ_HEAD(report_list, report);
+STAILQ_HEAD(report_list, coordinator_report);
 
 enum lease_client_state {
     LEASE_CLIENT_GOOD,
@@ -80,17 +80,17 @@ struct lease_client {
 };
 
 static void
-watch_begin(void *owner);
+failure_watch_send(void *owner);
 
 static void
-question_take(struct lease_client *lease_client, uint64_t question);
+peer_views_query_handle(struct lease_client *lease_client, uint64_t question);
 
 static void
-activity_query_take(struct lease_client *lease_client, uint64_t query);
+activity_query_handle(struct lease_client *lease_client, uint64_t query);
 
 /* Whether repeating the call is pointless. */
 static bool
-is_final(enum hoop_status status)
+is_permanent_failure(enum hoop_status status)
 {
     return status == HOOP_E_NOT_FOUND || status == HOOP_E_PRECONDITION ||
            status == HOOP_E_UNAUTHENTICATED || status == HOOP_E_DENIED ||
@@ -99,7 +99,7 @@ is_final(enum hoop_status status)
 
 /* Report that the coordinator was away and has come back without this job. */
 static void
-forgotten_say(const struct lease_client *lease_client, const char *why)
+warn_job_forgotten(const struct lease_client *lease_client, const char *why)
 {
     if (lease_client->options.wait_notice_ms > 0)
         log_write(LOG_WARNING, "wait",
@@ -110,7 +110,7 @@ forgotten_say(const struct lease_client *lease_client, const char *why)
 }
 
 static void
-lease_client_end(struct lease_client *lease_client, const char *why)
+lease_client_end_membership(struct lease_client *lease_client, const char *why)
 {
     if (lease_client->state == LEASE_CLIENT_OVER)
         return;
@@ -124,20 +124,20 @@ lease_client_end(struct lease_client *lease_client, const char *why)
 }
 
 static void
-lease_client_refuse(struct lease_client *lease_client,
-                    const struct rpc_answer *answer)
+lease_client_on_rejection(struct lease_client *lease_client,
+                          const struct rpc_answer *answer)
 {
     if (lease_client->was_away && answer->status == HOOP_E_NOT_FOUND &&
         lease_client->state != LEASE_CLIENT_OVER)
-        forgotten_say(lease_client, answer->message);
-    lease_client_end(lease_client, answer->message);
+        warn_job_forgotten(lease_client, answer->message);
+    lease_client_end_membership(lease_client, answer->message);
 }
 
 static enum hoop_status
-call_send(struct lease_client *lease_client,
-          struct rpc_call call,
-          struct pack *pack,
-          uint64_t *out_id)
+lease_client_call(struct lease_client *lease_client,
+                  struct rpc_call call,
+                  struct pack *pack,
+                  uint64_t *out_id)
 {
     CLEANUP(free) uint8_t *bytes = NULL;
 
@@ -153,7 +153,7 @@ call_send(struct lease_client *lease_client,
 /* Schedule the next notice about a coordinator that does not answer. */
 
 static void
-notice_plan(struct lease_client *lease_client)
+away_notice_schedule(struct lease_client *lease_client)
 {
     const int left_ms = wait_notice_left_ms(&lease_client->wait);
 
@@ -162,7 +162,7 @@ notice_plan(struct lease_client *lease_client)
 }
 
 static void
-wait_begin(struct lease_client *lease_client)
+away_wait_begin(struct lease_client *lease_client)
 {
     const struct lease_client_options *options = &lease_client->options;
 
@@ -171,11 +171,11 @@ wait_begin(struct lease_client *lease_client)
     lease_client->is_waiting = true;
     lease_client->has_told = false;
     wait_notice_begin(&lease_client->wait, options->wait_notice_ms, NULL, 0);
-    notice_plan(lease_client);
+    away_notice_schedule(lease_client);
 }
 
 static void
-wait_end(struct lease_client *lease_client)
+away_wait_end(struct lease_client *lease_client)
 {
     if (!lease_client->is_waiting)
         return;
@@ -189,7 +189,7 @@ wait_end(struct lease_client *lease_client)
 }
 
 static void
-notice_on_timer(void *owner)
+away_notice_on_timer(void *owner)
 {
     struct lease_client *lease_client = owner;
     const char *trouble = rpc_client_trouble(lease_client->options.client);
@@ -204,35 +204,35 @@ notice_on_timer(void *owner)
              trouble ? trouble : "it is connected, but does not answer");
     lease_client->has_told = true;
     wait_notice_say(&lease_client->wait, text);
-    notice_plan(lease_client);
+    away_notice_schedule(lease_client);
 }
 
 /* The lease. */
 
 static void
-renewal_on_answer(void *owner, const struct rpc_answer *answer)
+lease_renewal_on_answer(void *owner, const struct rpc_answer *answer)
 {
     struct lease_client *lease_client = owner;
 
     if (answer->status == HOOP_OK) {
         lease_client->was_away = false;
-        wait_end(lease_client);
+        away_wait_end(lease_client);
         return;
     }
-    if (is_final(answer->status))
-        lease_client_refuse(lease_client, answer);
+    if (is_permanent_failure(answer->status))
+        lease_client_on_rejection(lease_client, answer);
     else
         log_debug("session", "the lease was not renewed: %s", answer->message);
 }
 
 static void
-renewal_begin(void *owner)
+lease_renewal_send(void *owner)
 {
     struct lease_client *lease_client = owner;
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_RENEW)->name,
         .timeout_ms = lease_client->options.lease_ms,
-        .on_answer = renewal_on_answer,
+        .on_answer = lease_renewal_on_answer,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
     const uint64_t period_ms =
@@ -247,15 +247,15 @@ renewal_begin(void *owner)
     uint64_t *id = &lease_client->renewals[lease_client->n_renewals++ %
                                            COUNT_OF(lease_client->renewals)];
     rpc_client_cancel(lease_client->options.client, *id);
-    if (call_send(lease_client, call, &pack, id) != HOOP_OK)
+    if (lease_client_call(lease_client, call, &pack, id) != HOOP_OK)
         log_debug("session", "the lease was not renewed: %s", error_text());
-    wait_begin(lease_client);
+    away_wait_begin(lease_client);
 }
 
 /* A renewal that waits for the connection shows when the coordinator is back,
  * and whether it knows the job. */
 static void
-away_on_change(void *owner)
+on_coordinator_away(void *owner)
 {
     struct lease_client *lease_client = owner;
 
@@ -264,13 +264,14 @@ away_on_change(void *owner)
     if (!rpc_client_is_away(lease_client->options.client))
         return;
     lease_client->was_away = true;
-    renewal_begin(lease_client);
+    lease_renewal_send(lease_client);
 }
 
 /* Failure notices from the coordinator. */
 
 static void
-watch_take(struct lease_client *lease_client, const struct watch_event *event)
+failure_notice_handle(struct lease_client *lease_client,
+                      const struct watch_event *event)
 {
     const struct roster *roster = lease_client->options.roster;
 
@@ -280,7 +281,7 @@ watch_take(struct lease_client *lease_client, const struct watch_event *event)
     /* This rank itself was declared dead: the others have gone on without
      * it. */
     if (event->rank == roster->rank)
-        lease_client_end(lease_client, event->reason);
+        lease_client_end_membership(lease_client, event->reason);
     if (lease_client->is_known[event->rank])
         return;
     lease_client->is_known[event->rank] = true;
@@ -292,7 +293,7 @@ watch_take(struct lease_client *lease_client, const struct watch_event *event)
 }
 
 static void
-watch_again(struct lease_client *lease_client, const char *why)
+failure_watch_retry(struct lease_client *lease_client, const char *why)
 {
     log_debug("session", "watching again in %u ms: %s",
               (unsigned)lease_client->backoff_ms, why);
@@ -303,7 +304,7 @@ watch_again(struct lease_client *lease_client, const char *why)
 }
 
 static void
-watch_on_answer(void *owner, const struct rpc_answer *answer)
+failure_watch_on_answer(void *owner, const struct rpc_answer *answer)
 {
     CLEANUP(watch_reply_deinit) struct watch_reply reply = {0};
     struct lease_client *lease_client = owner;
@@ -311,30 +312,30 @@ watch_on_answer(void *owner, const struct rpc_answer *answer)
     lease_client->watch_call = 0;
     if (lease_client->state != LEASE_CLIENT_GOOD)
         return;
-    if (is_final(answer->status)) {
-        lease_client_refuse(lease_client, answer);
+    if (is_permanent_failure(answer->status)) {
+        lease_client_on_rejection(lease_client, answer);
         return;
     }
     if (answer->status != HOOP_OK) {
-        watch_again(lease_client, answer->message);
+        failure_watch_retry(lease_client, answer->message);
         return;
     }
     if (watch_reply_decode(answer->body, &reply) != HOOP_OK) {
-        watch_again(lease_client, error_text());
+        failure_watch_retry(lease_client, error_text());
         return;
     }
     lease_client->backoff_ms = BACKOFF_FIRST_MS;
     lease_client->revision = reply.revision;
     for (size_t i = 0; i < reply.n_events; i++)
-        watch_take(lease_client, &reply.events[i]);
-    question_take(lease_client, reply.question);
-    activity_query_take(lease_client, reply.activity_query);
+        failure_notice_handle(lease_client, &reply.events[i]);
+    peer_views_query_handle(lease_client, reply.question);
+    activity_query_handle(lease_client, reply.activity_query);
     if (lease_client->state == LEASE_CLIENT_GOOD)
-        watch_begin(lease_client);
+        failure_watch_send(lease_client);
 }
 
 static void
-watch_begin(void *owner)
+failure_watch_send(void *owner)
 {
     struct lease_client *lease_client = owner;
     const struct watch_request request = {
@@ -346,15 +347,15 @@ watch_begin(void *owner)
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_WATCH)->name,
         .timeout_ms = WATCH_MS,
-        .on_answer = watch_on_answer,
+        .on_answer = failure_watch_on_answer,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     watch_request_encode(&request, &pack);
-    if (call_send(lease_client, call, &pack, &lease_client->watch_call) !=
-        HOOP_OK)
-        watch_again(lease_client, error_text());
+    if (lease_client_call(lease_client, call, &pack,
+                          &lease_client->watch_call) != HOOP_OK)
+        failure_watch_retry(lease_client, error_text());
 }
 
 /* Reports to the coordinator. */
@@ -368,13 +369,14 @@ report_on_answer(void *owner, const struct rpc_answer *answer)
 }
 
 static bool
-is_failure_notice(const struct report *report)
+report_is_certain_loss(const struct coordinator_report *report)
 {
     return evidence_rows[report->evidence].decider != EVIDENCE_COORDINATOR;
 }
 
 static void
-report_send(struct lease_client *lease_client, const struct report *report)
+loss_report_send(struct lease_client *lease_client,
+                 const struct coordinator_report *report)
 {
     const struct roster *roster = lease_client->options.roster;
     struct report_request request = {
@@ -397,23 +399,24 @@ report_send(struct lease_client *lease_client, const struct report *report)
     snprintf(request.reason, sizeof(request.reason), "%s", report->why);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     report_request_encode(&request, &pack);
-    if (call_send(lease_client, call, &pack, NULL) != HOOP_OK)
+    if (lease_client_call(lease_client, call, &pack, NULL) != HOOP_OK)
         log_debug("session", "a report was not sent: %s", error_text());
 }
 
 static void
-suspicion_send(struct lease_client *lease_client, const struct report *report)
+suspicion_report_send(struct lease_client *lease_client,
+                      const struct coordinator_report *report)
 {
     if (lease_client->state != LEASE_CLIENT_GOOD ||
         rpc_client_is_away(lease_client->options.client))
-        lease_client->options.on_undecided(lease_client->options.owner,
-                                           report->rank);
+        lease_client->options.on_suspicion_undecided(
+            lease_client->options.owner, report->rank);
     else
-        report_send(lease_client, report);
+        loss_report_send(lease_client, report);
 }
 
 static struct rank_activity
-activity_of(const struct engine_activity *from)
+rank_activity_from_engine(const struct engine_activity *from)
 {
     struct rank_activity activity = {
         .number = from->number,
@@ -431,7 +434,8 @@ activity_of(const struct engine_activity *from)
 
 /* Answers travel in a renewal, which also renews the lease. */
 static void
-answer_send(struct lease_client *lease_client, const struct report *report)
+query_answer_send(struct lease_client *lease_client,
+                  const struct coordinator_report *report)
 {
     const struct renew_request request = {
         .member = lease_client->self,
@@ -439,7 +443,7 @@ answer_send(struct lease_client *lease_client, const struct report *report)
         .views = {report->views,
                   report->views ? lease_client->options.roster->size : 0},
         .activity_query = report->activity_query,
-        .activity = activity_of(&report->activity),
+        .activity = rank_activity_from_engine(&report->activity),
     };
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_RENEW)->name,
@@ -452,24 +456,26 @@ answer_send(struct lease_client *lease_client, const struct report *report)
         return;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     renew_request_encode(&request, &pack);
-    if (call_send(lease_client, call, &pack, NULL) != HOOP_OK)
+    if (lease_client_call(lease_client, call, &pack, NULL) != HOOP_OK)
         log_debug("session", "an answer was not sent: %s", error_text());
 }
 
 static void
-question_take(struct lease_client *lease_client, uint64_t question)
+peer_views_query_handle(struct lease_client *lease_client, uint64_t question)
 {
     if (question == 0 || question == lease_client->question)
         return;
     lease_client->question = question;
     /* Answer at once that this rank lives: the engine may take longer to say
      * which peers it hears. */
-    answer_send(lease_client, &(struct report){.question = question});
-    lease_client->options.on_asked(lease_client->options.owner, question);
+    query_answer_send(lease_client,
+                      &(struct coordinator_report){.question = question});
+    lease_client->options.on_peer_views_query(lease_client->options.owner,
+                                              question);
 }
 
 static void
-activity_query_take(struct lease_client *lease_client, uint64_t query)
+activity_query_handle(struct lease_client *lease_client, uint64_t query)
 {
     if (query == 0 || query == lease_client->activity_query)
         return;
@@ -480,7 +486,8 @@ activity_query_take(struct lease_client *lease_client, uint64_t query)
 /* The others have declared this rank lost, or it has given up: end the
  * membership and fail every call to the coordinator. */
 static void
-eviction_take(struct lease_client *lease_client, const struct report *report)
+own_expulsion_handle(struct lease_client *lease_client,
+                     const struct coordinator_report *report)
 {
     const bool is_own = report->evidence == EVIDENCE_GIVEN_UP;
     char text[LIMIT_ERROR_TEXT];
@@ -489,7 +496,7 @@ eviction_take(struct lease_client *lease_client, const struct report *report)
         snprintf(text, sizeof(text), "this rank %s", report->why);
     else
         engine_describe_expulsion(report->why, text);
-    lease_client_end(lease_client, text);
+    lease_client_end_membership(lease_client, text);
     rpc_client_answer_all(
         lease_client->options.client,
         &(struct rpc_answer){.status =
@@ -498,31 +505,32 @@ eviction_take(struct lease_client *lease_client, const struct report *report)
 }
 
 static void
-report_open(struct lease_client *lease_client, const struct report *report)
+report_dispatch(struct lease_client *lease_client,
+                const struct coordinator_report *report)
 {
     if (report->question > 0 || report->activity_query > 0)
-        answer_send(lease_client, report);
+        query_answer_send(lease_client, report);
     else if (report->rank == lease_client->options.roster->rank)
-        eviction_take(lease_client, report);
-    else if (is_failure_notice(report))
-        report_send(lease_client, report);
+        own_expulsion_handle(lease_client, report);
+    else if (report_is_certain_loss(report))
+        loss_report_send(lease_client, report);
     else
-        suspicion_send(lease_client, report);
+        suspicion_report_send(lease_client, report);
 }
 
 static void
-report_free(struct report *report)
+report_free(struct coordinator_report *report)
 {
     if (report)
         free(report->views);
     free(report);
 }
 
-static struct report *
-report_take(struct lease_client *lease_client)
+static struct coordinator_report *
+report_dequeue(struct lease_client *lease_client)
 {
     pthread_mutex_lock(&lease_client->lock);
-    struct report *report = STAILQ_FIRST(&lease_client->reports);
+    struct coordinator_report *report = STAILQ_FIRST(&lease_client->reports);
 
     if (report)
         STAILQ_REMOVE_HEAD(&lease_client->reports, link);
@@ -531,35 +539,36 @@ report_take(struct lease_client *lease_client)
 }
 
 static void
-reports_send(void *owner)
+reports_dispatch_all(void *owner)
 {
     struct lease_client *lease_client = owner;
-    struct report *report;
+    struct coordinator_report *report;
 
-    while ((report = report_take(lease_client))) {
-        report_open(lease_client, report);
+    while ((report = report_dequeue(lease_client))) {
+        report_dispatch(lease_client, report);
         report_free(report);
     }
 }
 
 /* Takes ownership of report. NULL (there was no memory) is ignored. */
 static void
-report_post(struct lease_client *lease_client, struct report *report)
+report_enqueue(struct lease_client *lease_client,
+               struct coordinator_report *report)
 {
     if (!report)
         return;
     pthread_mutex_lock(&lease_client->lock);
     STAILQ_INSERT_TAIL(&lease_client->reports, report, link);
     pthread_mutex_unlock(&lease_client->lock);
-    if (loop_post(lease_client->options.loop, reports_send, lease_client) !=
-        HOOP_OK)
+    if (loop_post(lease_client->options.loop, reports_dispatch_all,
+                  lease_client) != HOOP_OK)
         log_debug("session", "a report was not sent: %s", error_text());
 }
 
-static struct report *
+static struct coordinator_report *
 report_create(uint32_t rank, enum evidence evidence, const char *why)
 {
-    struct report *report = calloc(1, sizeof(*report));
+    struct coordinator_report *report = calloc(1, sizeof(*report));
 
     if (!report)
         return NULL;
@@ -575,16 +584,16 @@ lease_client_report_lost(struct lease_client *lease_client,
                          enum evidence evidence,
                          const char *why)
 {
-    report_post(lease_client, report_create(rank, evidence, why));
+    report_enqueue(lease_client, report_create(rank, evidence, why));
 }
 
 /* Send a report about this rank and wait for the answer. A status other than
  * HOOP_OK comes with the thread's last error. */
 static enum hoop_status
-report_ask(struct lease_client *lease_client,
-           enum evidence evidence,
-           const char *why,
-           uint64_t timeout_ms)
+report_self_and_wait(struct lease_client *lease_client,
+                     enum evidence evidence,
+                     const char *why,
+                     uint64_t timeout_ms)
 {
     const struct roster *roster = lease_client->options.roster;
     struct report_request request = {
@@ -615,20 +624,20 @@ report_ask(struct lease_client *lease_client,
 }
 
 bool
-lease_client_give_up(struct lease_client *lease_client,
-                     const char *why,
-                     uint64_t timeout_ms)
+lease_client_report_give_up(struct lease_client *lease_client,
+                            const char *why,
+                            uint64_t timeout_ms)
 {
     const uint64_t deadline_ns = clock_deadline_ns(timeout_ms);
     enum hoop_status status =
-        report_ask(lease_client, EVIDENCE_GIVEN_UP, why, timeout_ms);
+        report_self_and_wait(lease_client, EVIDENCE_GIVEN_UP, why, timeout_ms);
 
     /* An older coordinator does not know EVIDENCE_GIVEN_UP. It is told that
      * this rank is lost. */
     const int left_ms = clock_left_ms(deadline_ns);
     if (status == HOOP_E_INVALID && left_ms > 0)
-        status =
-            report_ask(lease_client, EVIDENCE_TOLD, why, (uint64_t)left_ms);
+        status = report_self_and_wait(lease_client, EVIDENCE_TOLD, why,
+                                      (uint64_t)left_ms);
     if (status != HOOP_OK)
         log_debug("session",
                   "the coordinator may not know that this rank has "
@@ -644,22 +653,22 @@ lease_client_report_suspicion(struct lease_client *lease_client,
                               uint32_t rank,
                               const struct engine_suspicion *suspicion)
 {
-    struct report *report =
+    struct coordinator_report *report =
         report_create(rank, suspicion->evidence, suspicion->why);
 
     if (!report)
         return;
     report->slack_ms = suspicion->slack_ms;
-    report_post(lease_client, report);
+    report_enqueue(lease_client, report);
 }
 
 void
-lease_client_send_views(struct lease_client *lease_client,
-                        uint64_t question,
-                        const uint8_t *views)
+lease_client_send_peer_views(struct lease_client *lease_client,
+                             uint64_t question,
+                             const uint8_t *views)
 {
     const uint32_t size = lease_client->options.roster->size;
-    struct report *report = report_create(0, EVIDENCE_TOLD, "");
+    struct coordinator_report *report = report_create(0, EVIDENCE_TOLD, "");
 
     if (!report)
         return;
@@ -670,7 +679,7 @@ lease_client_send_views(struct lease_client *lease_client,
         return;
     }
     memcpy(report->views, views, size);
-    report_post(lease_client, report);
+    report_enqueue(lease_client, report);
 }
 
 void
@@ -678,17 +687,17 @@ lease_client_send_activity(struct lease_client *lease_client,
                            uint64_t query,
                            const struct engine_activity *activity)
 {
-    struct report *report = report_create(0, EVIDENCE_TOLD, "");
+    struct coordinator_report *report = report_create(0, EVIDENCE_TOLD, "");
 
     if (!report)
         return;
     report->activity_query = query;
     report->activity = *activity;
-    report_post(lease_client, report);
+    report_enqueue(lease_client, report);
 }
 
 static enum hoop_status
-lease_client_open(struct lease_client *lease_client)
+lease_client_create_timers(struct lease_client *lease_client)
 {
     const struct lease_client_options *options = &lease_client->options;
 
@@ -697,16 +706,17 @@ lease_client_open(struct lease_client *lease_client)
     if (!lease_client->is_known)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u members",
                            options->roster->size);
-    enum hoop_status status = loop_timer_create(
-        options->loop, renewal_begin, lease_client, &lease_client->renewal);
+    enum hoop_status status =
+        loop_timer_create(options->loop, lease_renewal_send, lease_client,
+                          &lease_client->renewal);
     if (status == HOOP_OK)
-        status = loop_timer_create(options->loop, watch_begin, lease_client,
-                                   &lease_client->retry);
+        status = loop_timer_create(options->loop, failure_watch_send,
+                                   lease_client, &lease_client->retry);
     if (status == HOOP_OK)
-        status = loop_timer_create(options->loop, notice_on_timer, lease_client,
-                                   &lease_client->notice);
+        status = loop_timer_create(options->loop, away_notice_on_timer,
+                                   lease_client, &lease_client->notice);
     if (status == HOOP_OK)
-        rpc_client_watch(options->client, away_on_change, lease_client);
+        rpc_client_watch(options->client, on_coordinator_away, lease_client);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -728,7 +738,7 @@ lease_client_create(const struct lease_client_options *options,
     pthread_mutex_init(&lease_client->lock, NULL);
     STAILQ_INIT(&lease_client->reports);
 
-    const enum hoop_status status = lease_client_open(lease_client);
+    const enum hoop_status status = lease_client_create_timers(lease_client);
     if (status != HOOP_OK) {
         lease_client_destroy(lease_client);
         return error_pass(status);
@@ -742,7 +752,7 @@ lease_client_create(const struct lease_client_options *options,
 void
 lease_client_destroy(struct lease_client *lease_client)
 {
-    struct report *report;
+    struct coordinator_report *report;
 
     if (!lease_client)
         return;
@@ -752,7 +762,7 @@ lease_client_destroy(struct lease_client *lease_client)
     rpc_client_cancel(lease_client->options.client, lease_client->watch_call);
     rpc_client_watch(lease_client->options.client, NULL, NULL);
     loop_cancel_posts(lease_client->options.loop, lease_client);
-    while ((report = report_take(lease_client)))
+    while ((report = report_dequeue(lease_client)))
         report_free(report);
     loop_timer_destroy(lease_client->renewal);
     loop_timer_destroy(lease_client->retry);

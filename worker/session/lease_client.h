@@ -41,13 +41,13 @@ struct lease_client_options {
                     enum evidence evidence,
                     const char *why);
     /* The coordinator asks which ranks this one hears. The owner answers with
-     * lease_client_send_views() and the same question. */
-    void (*on_asked)(void *owner, uint64_t question);
+     * lease_client_send_peer_views() and the same question. */
+    void (*on_peer_views_query)(void *owner, uint64_t question);
     /* The coordinator asks what this rank is doing. The owner answers with
      * lease_client_send_activity() and the same query. */
     void (*on_activity_query)(void *owner, uint64_t query);
     /* The coordinator is away and cannot decide on a suspicion of rank. */
-    void (*on_undecided)(void *owner, uint32_t rank);
+    void (*on_suspicion_undecided)(void *owner, uint32_t rank);
     void *owner;
 };
 
@@ -75,9 +75,9 @@ lease_client_report_lost(struct lease_client *lease_client,
  * lease_client_report_lost() does. Returns whether the coordinator has
  * answered. Thread: any but the loop's. */
 bool
-lease_client_give_up(struct lease_client *lease_client,
-                     const char *why,
-                     uint64_t timeout_ms);
+lease_client_report_give_up(struct lease_client *lease_client,
+                            const char *why,
+                            uint64_t timeout_ms);
 
 /* Tell the coordinator that this process no longer hears rank. The coordinator
  * decides who is lost. Thread: any. */
@@ -89,9 +89,9 @@ lease_client_report_suspicion(struct lease_client *lease_client,
 /* Answer a question: views holds, for each rank, an enum evidence_view. Copied.
  * Thread: any. */
 void
-lease_client_send_views(struct lease_client *lease_client,
-                        uint64_t question,
-                        const uint8_t *views);
+lease_client_send_peer_views(struct lease_client *lease_client,
+                             uint64_t question,
+                             const uint8_t *views);
 
 /* Answer a query for what this rank is doing. Copied. Thread: any. */
 void

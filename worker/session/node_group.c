@@ -17,7 +17,7 @@
 #include "plan/nodes.h"
 #include "session/comm.h"
 
-enum group_part {
+enum group_comm_kind {
     GROUP_GLOBAL,
     GROUP_INTER,
     GROUP_INTRA,
@@ -25,20 +25,20 @@ enum group_part {
 
 /* Each part has its own lock, so that threads that form one part do not block
  * those that form another. */
-struct part {
+struct group_comm_slot {
     pthread_mutex_t lock; /* held while comm is formed */
     hoop_comm_t *comm;    /* NULL: not formed yet */
 };
 
 struct hoop_group {
     hoop_comm_t *world;
-    struct part parts[GROUP_INTRA + 1];
+    struct group_comm_slot parts[GROUP_INTRA + 1];
     uint32_t n_ranks;
     uint32_t ranks[];
 };
 
 static int
-by_rank(const void *left, const void *right)
+compare_ranks(const void *left, const void *right)
 {
     const uint32_t one = *(const uint32_t *)left;
     const uint32_t other = *(const uint32_t *)right;
@@ -47,7 +47,7 @@ by_rank(const void *left, const void *right)
 }
 
 static struct hoop_group *
-group_fill(hoop_comm_t *world, const struct rank_list *list)
+group_alloc(hoop_comm_t *world, const struct rank_list *list)
 {
     struct hoop_group *group =
         calloc(1, sizeof(*group) + list->n_ranks * sizeof(*group->ranks));
@@ -64,9 +64,9 @@ group_fill(hoop_comm_t *world, const struct rank_list *list)
 }
 
 static enum hoop_status
-group_open(hoop_session_t *session,
-           const struct rank_list *given,
-           struct hoop_group **out_group)
+group_create_unsorted(hoop_session_t *session,
+                      const struct rank_list *given,
+                      struct hoop_group **out_group)
 {
     struct rank_list list = *given;
 
@@ -82,12 +82,12 @@ group_open(hoop_session_t *session,
         return error_raise(HOOP_E_INVALID, "a group has at least one rank");
     if (list.ranks) {
         const enum hoop_status status =
-            comm_list_check(world->domain->roster, &list);
+            rank_list_check(world->domain->roster, &list);
 
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    struct hoop_group *group = group_fill(world, &list);
+    struct hoop_group *group = group_alloc(world, &list);
     if (!group)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a group of %u",
                            list.n_ranks);
@@ -108,10 +108,11 @@ hoop_group_create(hoop_session_t *session,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_group)
         return error_raise(HOOP_E_INVALID, "out_group is NULL");
-    const enum hoop_status status = group_open(session, &list, &group);
+    const enum hoop_status status =
+        group_create_unsorted(session, &list, &group);
     if (status != HOOP_OK)
         return error_pass(status);
-    qsort(group->ranks, group->n_ranks, sizeof(*group->ranks), by_rank);
+    qsort(group->ranks, group->n_ranks, sizeof(*group->ranks), compare_ranks);
     *out_group = group;
     return HOOP_OK;
 }
@@ -123,7 +124,8 @@ hoop_group_from_ranks(hoop_session_t *session,
                       hoop_group_t **out_group)
 {
     const struct rank_list list = {ranks, n_ranks};
-    const enum hoop_status status = group_open(session, &list, out_group);
+    const enum hoop_status status =
+        group_create_unsorted(session, &list, out_group);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -153,7 +155,9 @@ hoop_group_ranks(const hoop_group_t *group)
 }
 
 static bool
-has_rank(const struct hoop_group *group, enum group_part part, uint32_t rank)
+group_comm_has_rank(const struct hoop_group *group,
+                    enum group_comm_kind part,
+                    uint32_t rank)
 {
     const struct plan_nodes *nodes = tuning_nodes(group->world->tuning);
     const uint32_t here = hoop_comm_rank(group->world);
@@ -170,9 +174,9 @@ has_rank(const struct hoop_group *group, enum group_part part, uint32_t rank)
 }
 
 static enum hoop_status
-part_find(struct hoop_group *group,
-          enum group_part which,
-          hoop_comm_t **out_comm);
+group_comm_get_or_form(struct hoop_group *group,
+                       enum group_comm_kind which,
+                       hoop_comm_t **out_comm);
 
 /*
  * The coordinator matches members by their list of ranks. If a part contains
@@ -181,15 +185,16 @@ part_find(struct hoop_group *group,
  * global part. So every rank forms the global one first.
  */
 static enum hoop_status
-part_form_ranks(struct hoop_group *group,
-                enum group_part part,
-                const struct rank_list *list)
+group_comm_form_ranks(struct hoop_group *group,
+                      enum group_comm_kind part,
+                      const struct rank_list *list)
 {
     struct comm_domain *domain = group->world->domain;
     hoop_comm_t *global = NULL;
 
     if (part != GROUP_GLOBAL && list->n_ranks == group->n_ranks) {
-        const enum hoop_status status = part_find(group, GROUP_GLOBAL, &global);
+        const enum hoop_status status =
+            group_comm_get_or_form(group, GROUP_GLOBAL, &global);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -201,7 +206,7 @@ part_form_ranks(struct hoop_group *group,
 
 /* The part's lock is held, so a second caller finds the communicator. */
 static enum hoop_status
-part_form(struct hoop_group *group, enum group_part part)
+group_comm_form(struct hoop_group *group, enum group_comm_kind part)
 {
     const uint32_t here = hoop_comm_rank(group->world);
     CLEANUP(free) uint32_t *ranks = calloc(group->n_ranks, sizeof(*ranks));
@@ -213,29 +218,29 @@ part_form(struct hoop_group *group, enum group_part part)
     for (uint32_t i = 0; i < group->n_ranks; i++) {
         const uint32_t rank = group->ranks[i];
 
-        if (!has_rank(group, part, rank))
+        if (!group_comm_has_rank(group, part, rank))
             continue;
         ranks[list.n_ranks++] = rank;
         is_member |= rank == here;
     }
     if (!is_member)
-        return comm_form_without_us(group->world->domain,
-                                    &group->parts[part].comm);
-    return part_form_ranks(group, part, &list);
+        return comm_create_without_context(group->world->domain,
+                                           &group->parts[part].comm);
+    return group_comm_form_ranks(group, part, &list);
 }
 
 /* Locks are taken in the order part, global. */
 static enum hoop_status
-part_find(struct hoop_group *group,
-          enum group_part which,
-          hoop_comm_t **out_comm)
+group_comm_get_or_form(struct hoop_group *group,
+                       enum group_comm_kind which,
+                       hoop_comm_t **out_comm)
 {
     enum hoop_status status = HOOP_OK;
-    struct part *part = &group->parts[which];
+    struct group_comm_slot *part = &group->parts[which];
 
     pthread_mutex_lock(&part->lock);
     if (!part->comm)
-        status = part_form(group, which);
+        status = group_comm_form(group, which);
     if (status == HOOP_OK)
         *out_comm = part->comm;
     pthread_mutex_unlock(&part->lock);
@@ -243,14 +248,17 @@ part_find(struct hoop_group *group,
 }
 
 static enum hoop_status
-part_ask(hoop_group_t *group, enum group_part part, hoop_comm_t **out_comm)
+group_comm_get(hoop_group_t *group,
+               enum group_comm_kind part,
+               hoop_comm_t **out_comm)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!group || !out_comm)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            group ? "out_comm" : "group");
-    const enum hoop_status status = part_find(group, part, out_comm);
+    const enum hoop_status status =
+        group_comm_get_or_form(group, part, out_comm);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -258,17 +266,17 @@ part_ask(hoop_group_t *group, enum group_part part, hoop_comm_t **out_comm)
 enum hoop_status
 hoop_group_global_comm(hoop_group_t *group, hoop_comm_t **out_comm)
 {
-    return part_ask(group, GROUP_GLOBAL, out_comm);
+    return group_comm_get(group, GROUP_GLOBAL, out_comm);
 }
 
 enum hoop_status
 hoop_group_inter_comm(hoop_group_t *group, hoop_comm_t **out_comm)
 {
-    return part_ask(group, GROUP_INTER, out_comm);
+    return group_comm_get(group, GROUP_INTER, out_comm);
 }
 
 enum hoop_status
 hoop_group_intra_comm(hoop_group_t *group, hoop_comm_t **out_comm)
 {
-    return part_ask(group, GROUP_INTRA, out_comm);
+    return group_comm_get(group, GROUP_INTRA, out_comm);
 }

@@ -30,7 +30,7 @@ enum {
 };
 
 static uint64_t
-left_ms(uint64_t deadline_ns)
+deadline_left_ms(uint64_t deadline_ns)
 {
     const int left = clock_left_ms(deadline_ns);
 
@@ -39,7 +39,8 @@ left_ms(uint64_t deadline_ns)
 
 /* Record which members of comm are not among the survivors. */
 static enum hoop_status
-failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
+comm_record_failed_ranks(struct hoop_comm *comm,
+                         const struct group_agree_reply *reply)
 {
     const uint32_t size = context_size(comm->context);
     struct comm_agreement *agreement = &comm->agreement;
@@ -69,7 +70,7 @@ failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
 }
 
 static void
-fault_begin(struct hoop_comm *comm, const char *name)
+fault_injection_begin(struct hoop_comm *comm, const char *name)
 {
     comm->agreement.n_tries = 1;
     comm->agreement.faults = recovery_fault_begin(comm->domain->engine, name);
@@ -85,18 +86,18 @@ fault_inject(const struct hoop_comm *comm, enum fault_point point)
 /* Take part in one agreement. *out_registration is written for a shrink
  * only. */
 static enum hoop_status
-turn_take(struct hoop_comm *comm,
-          struct group_client_proposal say,
-          uint64_t deadline_ns,
-          struct group_agree_reply *out_reply,
-          struct group_membership **out_registration)
+agreement_round_run(struct hoop_comm *comm,
+                    struct group_client_proposal say,
+                    uint64_t deadline_ns,
+                    struct group_agree_reply *out_reply,
+                    struct group_membership **out_registration)
 {
     fault_inject(comm, FAULT_AT_SEND);
     say.comm = context_id(comm->context);
     say.turn = comm->agreement.turns[say.kind] + 1;
-    const enum hoop_status status =
-        group_client_agree(comm->domain->group_client, &say,
-                           left_ms(deadline_ns), out_reply, out_registration);
+    const enum hoop_status status = group_client_agree(
+        comm->domain->group_client, &say, deadline_left_ms(deadline_ns),
+        out_reply, out_registration);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -109,7 +110,7 @@ turn_take(struct hoop_comm *comm,
  * have left this world are not reported: they may live in other worlds of the
  * job. */
 static void
-losses_report(struct hoop_comm *comm, uint64_t deadline_ns)
+lost_ranks_report(struct hoop_comm *comm, uint64_t deadline_ns)
 {
     const uint32_t size = context_size(comm->context);
     CLEANUP(free) bool *is_lost = calloc(size, sizeof(*is_lost));
@@ -121,18 +122,18 @@ losses_report(struct hoop_comm *comm, uint64_t deadline_ns)
         const uint32_t rank = context_world_rank(comm->context, i);
 
         if (is_lost[i] && rank != comm->domain->roster->rank)
-            group_client_report(comm->domain->group_client, rank,
-                                left_ms(deadline_ns));
+            group_client_report_lost(comm->domain->group_client, rank,
+                                     deadline_left_ms(deadline_ns));
     }
 }
 
 /* Agree whether all survivors have opened comm. *out_again: shrink once
  * more. */
 static enum hoop_status
-shrunk_confirm(struct hoop_comm *comm,
-               enum hoop_status opened,
-               uint64_t deadline_ns,
-               bool *out_again)
+shrunk_comm_confirm(struct hoop_comm *comm,
+                    enum hoop_status opened,
+                    uint64_t deadline_ns,
+                    bool *out_again)
 {
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
     const uint64_t final =
@@ -141,7 +142,8 @@ shrunk_confirm(struct hoop_comm *comm,
         .kind = GROUP_CONFIRM,
         .flags = opened == HOOP_OK ? CONFIRM_OPEN | CONFIRM_FINAL : final,
     };
-    enum hoop_status status = turn_take(comm, say, deadline_ns, &reply, NULL);
+    enum hoop_status status =
+        agreement_round_run(comm, say, deadline_ns, &reply, NULL);
 
     /* The agreement was decided after its members had given up, and no longer
      * exists. */
@@ -162,19 +164,19 @@ shrunk_confirm(struct hoop_comm *comm,
 /* Open the communicator that the coordinator has registered. Either all
  * survivors keep it or none; *out_comm is NULL if they must shrink again. */
 static enum hoop_status
-shrunk_open(struct hoop_comm *old,
-            const struct group_agree_reply *reply,
-            struct group_membership *group_membership,
-            uint64_t deadline_ns,
-            struct hoop_comm **out_comm)
+shrunk_comm_open(struct hoop_comm *old,
+                 const struct group_agree_reply *reply,
+                 struct group_membership *group_membership,
+                 uint64_t deadline_ns,
+                 struct hoop_comm **out_comm)
 {
     const struct rank_list list = {reply->ranks, (uint32_t)reply->n_ranks};
     struct hoop_comm *comm = NULL;
     char text[LIMIT_ERROR_TEXT] = "";
     bool is_again = false;
 
-    const enum hoop_status opened =
-        comm_open(old->domain, &list, group_membership, deadline_ns, &comm);
+    const enum hoop_status opened = comm_open_registered(
+        old->domain, &list, group_membership, deadline_ns, &comm);
     if (opened != HOOP_OK)
         snprintf(text, sizeof(text), "%s", error_text());
     if (!comm || !comm->context) {
@@ -186,7 +188,7 @@ shrunk_open(struct hoop_comm *old,
     comm->agreement.faults = old->agreement.faults;
     comm->agreement.n_tries = old->agreement.n_tries;
     const enum hoop_status status =
-        shrunk_confirm(comm, opened, deadline_ns, &is_again);
+        shrunk_comm_confirm(comm, opened, deadline_ns, &is_again);
     if (status == HOOP_OK && !is_again) {
         comm->agreement.unfinished = reply->least;
         *out_comm = comm;
@@ -204,10 +206,10 @@ shrunk_open(struct hoop_comm *old,
 
 /* Shrink once. *out_comm is NULL if it must be tried again. */
 static enum hoop_status
-shrink_try(struct hoop_comm *comm,
-           uint64_t unfinished,
-           uint64_t deadline_ns,
-           struct hoop_comm **out_comm)
+comm_shrink_once(struct hoop_comm *comm,
+                 uint64_t unfinished,
+                 uint64_t deadline_ns,
+                 struct hoop_comm **out_comm)
 {
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
     const struct group_client_proposal say = {
@@ -217,9 +219,9 @@ shrink_try(struct hoop_comm *comm,
 
     engine_expect_context(engine);
     enum hoop_status status =
-        turn_take(comm, say, deadline_ns, &reply, &group_membership);
+        agreement_round_run(comm, say, deadline_ns, &reply, &group_membership);
     if (status == HOOP_OK) {
-        status = failed_note(comm, &reply);
+        status = comm_record_failed_ranks(comm, &reply);
         if (status != HOOP_OK)
             group_client_leave(comm->domain->group_client, group_membership);
     }
@@ -227,16 +229,17 @@ shrink_try(struct hoop_comm *comm,
         engine_unexpect_context(engine);
         return error_pass(status);
     }
-    status = shrunk_open(comm, &reply, group_membership, deadline_ns, out_comm);
+    status =
+        shrunk_comm_open(comm, &reply, group_membership, deadline_ns, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* A communicator of one rank is shrunk without the coordinator. */
 static enum hoop_status
-shrink_alone(struct hoop_comm *comm,
-             uint64_t unfinished,
-             uint64_t deadline_ns,
-             struct hoop_comm **out_comm)
+comm_shrink_single_rank(struct hoop_comm *comm,
+                        uint64_t unfinished,
+                        uint64_t deadline_ns,
+                        struct hoop_comm **out_comm)
 {
     const struct rank_list list = {&comm->domain->roster->rank, 1};
     const enum hoop_status status =
@@ -249,24 +252,24 @@ shrink_alone(struct hoop_comm *comm,
 }
 
 static enum hoop_status
-shrink_on(struct hoop_comm *comm,
-          uint64_t unfinished,
-          uint64_t deadline_ns,
-          struct hoop_comm **out_comm)
+comm_shrink_with_retries(struct hoop_comm *comm,
+                         uint64_t unfinished,
+                         uint64_t deadline_ns,
+                         struct hoop_comm **out_comm)
 {
     struct hoop_comm *shrunk = NULL;
 
     for (unsigned n_tries = 0; !shrunk; n_tries++) {
         comm->agreement.n_tries = n_tries + 1;
         if (n_tries > 0)
-            losses_report(comm, deadline_ns);
+            lost_ranks_report(comm, deadline_ns);
         if (clock_is_past(deadline_ns))
             return error_raise(HOOP_E_TIMEOUT,
                                "the survivors were not all there at one time, "
                                "in %u tries",
                                n_tries);
         const enum hoop_status status =
-            shrink_try(comm, unfinished, deadline_ns, &shrunk);
+            comm_shrink_once(comm, unfinished, deadline_ns, &shrunk);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -285,14 +288,15 @@ comm_shrink(struct hoop_comm *comm,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    fault_begin(comm, "shrink");
+    fault_injection_begin(comm, "shrink");
     const uint64_t unfinished = context_revoke_if_failed(comm->context);
     if (context_size(comm->context) == 1) {
-        status = shrink_alone(comm, unfinished, deadline_ns, out_comm);
+        status =
+            comm_shrink_single_rank(comm, unfinished, deadline_ns, out_comm);
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
     }
     context_watch(comm->context, CONTEXT_REVOKE_ON_LOSS);
-    status = shrink_on(comm, unfinished, deadline_ns, out_comm);
+    status = comm_shrink_with_retries(comm, unfinished, deadline_ns, out_comm);
     context_watch(comm->context, CONTEXT_NOT_WATCHED);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -316,12 +320,12 @@ comm_agree(struct hoop_comm *comm,
         return error_pass(status);
     if (context_size(comm->context) == 1)
         return HOOP_OK;
-    fault_begin(comm, "agree");
+    fault_injection_begin(comm, "agree");
     context_watch(comm->context, CONTEXT_WATCHED);
-    status = turn_take(comm, say, deadline_ns, &reply, NULL);
+    status = agreement_round_run(comm, say, deadline_ns, &reply, NULL);
     context_watch(comm->context, CONTEXT_NOT_WATCHED);
     if (status == HOOP_OK)
-        status = failed_note(comm, &reply);
+        status = comm_record_failed_ranks(comm, &reply);
     if (status != HOOP_OK)
         return error_pass(status);
     fault_inject(comm, FAULT_AT_END);
@@ -344,7 +348,7 @@ comm_sync_survivors(struct hoop_comm *comm,
     if (alive != HOOP_OK)
         return error_pass(alive);
     if (kind == GROUP_GROW)
-        fault_begin(comm, "grow");
+        fault_injection_begin(comm, "grow");
     /* The coordinator does not know communicators of one rank. */
     if (context_size(comm->context) == 1) {
         comm->agreement.turns[kind]++;
@@ -352,7 +356,7 @@ comm_sync_survivors(struct hoop_comm *comm,
     }
     context_watch(comm->context, CONTEXT_WATCHED);
     const enum hoop_status status =
-        turn_take(comm, say, deadline_ns, &reply, NULL);
+        agreement_round_run(comm, say, deadline_ns, &reply, NULL);
     context_watch(comm->context, CONTEXT_NOT_WATCHED);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -400,7 +404,7 @@ hoop_comm_shrink(hoop_comm_t *comm, hoop_comm_t **out_comm)
                            comm ? "out_comm" : "comm");
     const enum hoop_status status =
         comm->context ? comm_shrink(comm, comm_deadline_ns(comm), out_comm)
-                      : comm_form_without_us(comm->domain, out_comm);
+                      : comm_create_without_context(comm->domain, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -427,10 +431,10 @@ hoop_comm_agree(hoop_comm_t *comm, uint64_t *flags)
 }
 
 static enum hoop_status
-failed_check(const struct hoop_comm *comm,
-             const uint32_t *ranks,
-             uint32_t capacity,
-             const uint32_t *out_n_ranks)
+failed_query_check_arguments(const struct hoop_comm *comm,
+                             const uint32_t *ranks,
+                             uint32_t capacity,
+                             const uint32_t *out_n_ranks)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -454,7 +458,7 @@ hoop_comm_failed(hoop_comm_t *comm,
     uint32_t n_ranks = 0;
 
     const enum hoop_status status =
-        failed_check(comm, ranks, capacity, out_n_ranks);
+        failed_query_check_arguments(comm, ranks, capacity, out_n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!has_failed)
@@ -479,7 +483,7 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
                         uint32_t *out_n_ranks)
 {
     const enum hoop_status status =
-        failed_check(comm, ranks, capacity, out_n_ranks);
+        failed_query_check_arguments(comm, ranks, capacity, out_n_ranks);
 
     if (status != HOOP_OK)
         return error_pass(status);

@@ -53,7 +53,7 @@ struct sync_call {
     struct join_reply *reply; /* NULL: not wanted */
     struct job_reply *job;    /* NULL: not wanted */
     uint64_t call;
-    bool is_farewell; /* the call that leaves; signals do not interrupt it */
+    bool is_leave_call; /* the call that leaves; signals do not interrupt it */
 };
 
 static void
@@ -94,7 +94,7 @@ sync_call_run(struct sync_call *sync_call,
         snprintf(sync_call->text, sizeof(sync_call->text), "%s", error_text());
         return status;
     }
-    if (sync_call->is_farewell) {
+    if (sync_call->is_leave_call) {
         loop_run(sync_call->loop);
         return sync_call->status;
     }
@@ -108,9 +108,9 @@ sync_call_run(struct sync_call *sync_call,
 }
 
 static enum hoop_status
-request_fill(const struct config *config,
-             const struct advertised *advertised,
-             struct join_request *request)
+join_request_fill(const struct config *config,
+                  const struct advertised_address *advertised,
+                  struct join_request *request)
 {
     *request = (struct join_request){
         .protocol = RENDEZVOUS_PROTOCOL,
@@ -140,7 +140,7 @@ request_fill(const struct config *config,
 }
 
 static enum hoop_status
-reply_check(const struct join_reply *reply, uint64_t incarnation)
+join_reply_check(const struct join_reply *reply, uint64_t incarnation)
 {
     if (reply->size == 0 || reply->size > LIMIT_RANKS ||
         reply->n_members != reply->size || reply->rank >= reply->size ||
@@ -155,7 +155,7 @@ reply_check(const struct join_reply *reply, uint64_t incarnation)
 }
 
 /* Checks, while a join waits, whether a rank that it needs has ended. */
-struct absence {
+struct ended_rank_watch {
     const struct config *config;
     struct sync_call *sync_call;
     struct loop_timer *timer;
@@ -164,14 +164,14 @@ struct absence {
 };
 
 static void
-absence_on_timer(void *owner)
+ended_rank_watch_on_timer(void *owner)
 {
-    struct absence *absence = owner;
+    struct ended_rank_watch *absence = owner;
     struct sync_call *sync_call = absence->sync_call;
     char text[LIMIT_NAME];
 
-    if (exit_status_find_absent(absence->config->exit_status,
-                                absence->config->world_size, text) &&
+    if (exit_status_find_ended_rank(absence->config->exit_status,
+                                    absence->config->world_size, text) &&
         ++absence->n_seen == ABSENCE_LOOKS) {
         absence->is_certain = true;
         sync_call->status = HOOP_E_PEER_LOST;
@@ -186,7 +186,7 @@ absence_on_timer(void *owner)
 /* Watch only if the world needs every rank and a launcher records how ranks
  * end. */
 static enum hoop_status
-absence_watch(struct absence *absence, struct loop *loop)
+ended_rank_watch_start(struct ended_rank_watch *absence, struct loop *loop)
 {
     const struct config *config = absence->config;
 
@@ -194,8 +194,8 @@ absence_watch(struct absence *absence, struct loop *loop)
         (config->size_min && config->size_min < config->world_size))
         return HOOP_OK;
 
-    const enum hoop_status status =
-        loop_timer_create(loop, absence_on_timer, absence, &absence->timer);
+    const enum hoop_status status = loop_timer_create(
+        loop, ended_rank_watch_on_timer, absence, &absence->timer);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -207,9 +207,9 @@ absence_watch(struct absence *absence, struct loop *loop)
  * reached: a coordinator whose name has several addresses may answer at one of
  * them only. */
 static enum hoop_status
-address_settle(const struct rendezvous *rendezvous,
-               struct join_request *request,
-               struct sync_call *sync_call)
+join_request_update_address(const struct rendezvous *rendezvous,
+                            struct join_request *request,
+                            struct sync_call *sync_call)
 {
     const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
     const struct rpc_call call = {
@@ -240,9 +240,9 @@ address_settle(const struct rendezvous *rendezvous,
 }
 
 static enum hoop_status
-join_once(const struct rendezvous *rendezvous,
-          const struct join_request *request,
-          struct sync_call *sync_call)
+join_rpc_run(const struct rendezvous *rendezvous,
+             const struct join_request *request,
+             struct sync_call *sync_call)
 {
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_JOIN)->name,
@@ -251,12 +251,13 @@ join_once(const struct rendezvous *rendezvous,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
 
-    struct absence absence = {.config = rendezvous->config,
-                              .sync_call = sync_call};
+    struct ended_rank_watch absence = {.config = rendezvous->config,
+                                       .sync_call = sync_call};
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     join_request_encode(request, &pack);
-    enum hoop_status status = absence_watch(&absence, rendezvous->loop);
+    enum hoop_status status =
+        ended_rank_watch_start(&absence, rendezvous->loop);
     if (status == HOOP_OK)
         status = sync_call_run(sync_call, rendezvous, call, &pack);
     else
@@ -269,28 +270,28 @@ join_once(const struct rendezvous *rendezvous,
 
 static enum hoop_status
 join_attempt(const struct rendezvous *rendezvous,
-             const struct advertised *advertised,
+             const struct advertised_address *advertised,
              struct join_request *request,
              struct sync_call *sync_call)
 {
     if (advertised->is_guess) {
         const enum hoop_status status =
-            address_settle(rendezvous, request, sync_call);
+            join_request_update_address(rendezvous, request, sync_call);
 
         if (status != HOOP_OK)
             return status;
     }
-    return join_once(rendezvous, request, sync_call);
+    return join_rpc_run(rendezvous, request, sync_call);
 }
 
 static void
-pause_on_timer(void *owner)
+join_pause_on_timer(void *owner)
 {
     loop_stop(owner);
 }
 
 uint64_t
-rendezvous_pause_ms(uint64_t left_ms)
+rendezvous_retry_delay_ms(uint64_t left_ms)
 {
     return left_ms < JOIN_PAUSE_MS ? left_ms : JOIN_PAUSE_MS;
 }
@@ -298,15 +299,17 @@ rendezvous_pause_ms(uint64_t left_ms)
 /* Pause before the next attempt. On failure, text becomes that of the
  * failure. */
 static enum hoop_status
-join_pause(struct loop *loop, uint64_t deadline_ns, char text[LIMIT_ERROR_TEXT])
+join_retry_delay(struct loop *loop,
+                 uint64_t deadline_ns,
+                 char text[LIMIT_ERROR_TEXT])
 {
     const uint64_t left_ms = (uint64_t)clock_left_ms(deadline_ns);
     struct loop_timer *timer = NULL;
     enum hoop_status status =
-        loop_timer_create(loop, pause_on_timer, loop, &timer);
+        loop_timer_create(loop, join_pause_on_timer, loop, &timer);
 
     if (status == HOOP_OK) {
-        loop_timer_start(timer, rendezvous_pause_ms(left_ms));
+        loop_timer_start(timer, rendezvous_retry_delay_ms(left_ms));
         status = loop_run_interruptible(loop);
     }
     loop_timer_destroy(timer);
@@ -326,9 +329,9 @@ struct ended_members {
  * in this process's PID namespace can be checked. Returns whether there are
  * any. */
 static bool
-ended_members_note(struct ended_members *ended,
-                   const struct job_reply *job,
-                   struct join_request *request)
+ended_members_add_to_request(struct ended_members *ended,
+                             const struct job_reply *job,
+                             struct join_request *request)
 {
     bool has_news = false;
 
@@ -359,9 +362,9 @@ ended_members_note(struct ended_members *ended,
 /* The places of the world are taken: ask the coordinator who holds them.
  * Returns whether a holder has ended that the coordinator may not know of. */
 static bool
-ended_members_look(struct ended_members *ended,
-                   const struct rendezvous *rendezvous,
-                   struct join_request *request)
+ended_members_query(struct ended_members *ended,
+                    const struct rendezvous *rendezvous,
+                    struct join_request *request)
 {
     CLEANUP(job_reply_deinit) struct job_reply job = {0};
     CLEANUP(pack_deinit) struct pack pack = {0};
@@ -386,13 +389,13 @@ ended_members_look(struct ended_members *ended,
                   question.text);
         return false;
     }
-    return ended_members_note(ended, &job, request);
+    return ended_members_add_to_request(ended, &job, request);
 }
 
 /* Whether the status may be due to a member that has ended and that the
  * coordinator believes to be alive. */
 static bool
-is_of_places(enum hoop_status status)
+may_be_due_to_ended_member(enum hoop_status status)
 {
     return status == HOOP_E_UNAVAILABLE || status == HOOP_E_PRECONDITION ||
            status == HOOP_E_EXISTS;
@@ -401,10 +404,10 @@ is_of_places(enum hoop_status status)
 /* Repeat the join until the answer is final: a job may have to end before it
  * can form again. */
 static enum hoop_status
-join_repeatedly(const struct rendezvous *rendezvous,
-                const struct advertised *advertised,
-                struct join_request *request,
-                struct sync_call *sync_call)
+join_with_retries(const struct rendezvous *rendezvous,
+                  const struct advertised_address *advertised,
+                  struct join_request *request,
+                  struct sync_call *sync_call)
 {
     const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
     CLEANUP(join_notice_destroy)
@@ -416,12 +419,13 @@ join_repeatedly(const struct rendezvous *rendezvous,
 
     /* A world by which a job grows forms only once, so that join is not
      * repeated. If the coordinator could not be reached, no time is left. */
-    while (is_of_places(status) && !rendezvous->config->root[0] &&
+    while (may_be_due_to_ended_member(status) && !rendezvous->config->root[0] &&
            !clock_is_past(deadline_ns)) {
-        if (!ended_members_look(&ended, rendezvous, request)) {
+        if (!ended_members_query(&ended, rendezvous, request)) {
             if (status != HOOP_E_UNAVAILABLE)
                 break;
-            status = join_pause(rendezvous->loop, deadline_ns, sync_call->text);
+            status = join_retry_delay(rendezvous->loop, deadline_ns,
+                                      sync_call->text);
             if (status != HOOP_OK)
                 break;
         }
@@ -437,7 +441,7 @@ join_repeatedly(const struct rendezvous *rendezvous,
 
 enum hoop_status
 rendezvous_join(const struct rendezvous *rendezvous,
-                const struct advertised *advertised,
+                const struct advertised_address *advertised,
                 struct join_reply *out_reply)
 {
     const struct config *config = rendezvous->config;
@@ -445,15 +449,15 @@ rendezvous_join(const struct rendezvous *rendezvous,
     struct sync_call sync_call = {.reply = &reply};
     struct join_request request;
 
-    enum hoop_status status = request_fill(config, advertised, &request);
+    enum hoop_status status = join_request_fill(config, advertised, &request);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = join_repeatedly(rendezvous, advertised, &request, &sync_call);
+    status = join_with_retries(rendezvous, advertised, &request, &sync_call);
     if (status != HOOP_OK)
         return error_raise(status, "cannot join job '%s' at %s: %s",
                            config_job_name(config), config->coordinator,
                            sync_call.text);
-    status = reply_check(&reply, request.incarnation);
+    status = join_reply_check(&reply, request.incarnation);
     if (status != HOOP_OK)
         return error_pass(status);
     *rendezvous->credential = request.incarnation;
@@ -463,7 +467,7 @@ rendezvous_join(const struct rendezvous *rendezvous,
 }
 
 static enum hoop_status
-member_fill(const struct roster_member *told, struct member *member)
+roster_member_fill(const struct roster_member *told, struct member *member)
 {
     member->incarnation = told->incarnation;
     member->rank = told->rank;
@@ -484,9 +488,9 @@ member_fill(const struct roster_member *told, struct member *member)
  * different users, it may never be able to. Checking each process would take
  * too long for thousands, so shows_all skips it. */
 static bool
-is_visible(const struct roster_member *self,
-           const struct roster_member *told,
-           bool shows_all)
+process_is_visible(const struct roster_member *self,
+                   const struct roster_member *told,
+                   bool shows_all)
 {
     if (told->process_space == 0 || told->process_space != self->process_space)
         return false;
@@ -500,7 +504,7 @@ is_visible(const struct roster_member *self,
 /* Warn, before a connection fails, of a member that other hosts cannot
  * reach. */
 static void
-member_check(const struct roster *roster, const struct member *member)
+member_warn_loopback(const struct roster *roster, const struct member *member)
 {
     const struct member *self = &roster->members[roster->rank];
     char name[ROSTER_NAME_MAX];
@@ -514,9 +518,9 @@ member_check(const struct roster *roster, const struct member *member)
 }
 
 enum hoop_status
-rendezvous_roster(const struct config *config,
-                  const struct join_reply *reply,
-                  struct roster **out_roster)
+rendezvous_roster_create(const struct config *config,
+                         const struct join_reply *reply,
+                         struct roster **out_roster)
 {
     CLEANUP(roster_destroy) struct roster *roster = NULL;
     const bool shows_all = process_shows_all();
@@ -533,14 +537,15 @@ rendezvous_roster(const struct config *config,
                                "the coordinator's roster has rank %u in place "
                                "of %u",
                                reply->roster[rank].rank, rank);
-        status = member_fill(&reply->roster[rank], &roster->members[rank]);
+        status =
+            roster_member_fill(&reply->roster[rank], &roster->members[rank]);
         if (status != HOOP_OK)
             return error_pass(status);
-        roster->members[rank].is_visible = is_visible(
+        roster->members[rank].is_visible = process_is_visible(
             &reply->roster[reply->rank], &reply->roster[rank], shows_all);
     }
     for (uint32_t rank = 0; rank < reply->size; rank++)
-        member_check(roster, &roster->members[rank]);
+        member_warn_loopback(roster, &roster->members[rank]);
     *out_roster = STEAL(roster);
     return HOOP_OK;
 }
@@ -565,7 +570,7 @@ rendezvous_leave(const struct rendezvous *rendezvous,
         .timeout_ms = timeout_ms,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
-    struct sync_call sync_call = {.is_farewell = true};
+    struct sync_call sync_call = {.is_leave_call = true};
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     snprintf(report.reason, sizeof(report.reason), "%s", why);

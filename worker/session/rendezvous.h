@@ -38,21 +38,21 @@ struct rendezvous {
  */
 enum hoop_status
 rendezvous_join(const struct rendezvous *rendezvous,
-                const struct advertised *advertised,
+                const struct advertised_address *advertised,
                 struct join_reply *out_reply);
 
 /* How long to pause before repeating a refused join, with left_ms left until
  * its deadline. The last attempt falls exactly on the deadline. */
 uint64_t
-rendezvous_pause_ms(uint64_t left_ms);
+rendezvous_retry_delay_ms(uint64_t left_ms);
 
 /* Build the roster of members that the transport uses. The caller owns
  * *out_roster.
  * Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
-rendezvous_roster(const struct config *config,
-                  const struct join_reply *reply,
-                  struct roster **out_roster);
+rendezvous_roster_create(const struct config *config,
+                         const struct join_reply *reply,
+                         struct roster **out_roster);
 
 /* Tell the coordinator that this rank leaves, and wait at most timeout_ms.
  * Failure is harmless and only logged. why is "", or the reason why this rank

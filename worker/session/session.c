@@ -73,11 +73,11 @@ struct hoop_session {
     struct world world;
     _Atomic bool has_joined;
     /* the join failed for lack of a local resource (connector.h) */
-    _Atomic bool falls_short;
+    _Atomic bool lacks_resource;
     /* why this member cannot go on; "": it can */
-    char resigns_for[LIMIT_REASON];
-    atomic_bool has_given_up;   /* by its own decision (hoop_abort()) */
-    atomic_bool is_abort_heard; /* the coordinator knows that */
+    char give_up_reason[LIMIT_REASON];
+    atomic_bool has_given_up; /* by its own decision (hoop_abort()) */
+    atomic_bool coordinator_knows_abort; /* the coordinator knows that */
     bool has_thread;
     pthread_t thread; /* runs the loop */
 };
@@ -95,7 +95,7 @@ on_connection_needed(void *owner, uint32_t rank)
 }
 
 static void
-on_stream_needed(void *owner, uint32_t rank, unsigned stream)
+session_on_stream_needed(void *owner, uint32_t rank, unsigned stream)
 {
     const struct hoop_session *session = owner;
 
@@ -104,7 +104,7 @@ on_stream_needed(void *owner, uint32_t rank, unsigned stream)
 }
 
 static void
-on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
+session_on_stream_connected(void *owner, uint32_t rank, unsigned stream, int fd)
 {
     const struct hoop_session *session = owner;
 
@@ -112,11 +112,11 @@ on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
 }
 
 static void
-on_encrypted(void *owner,
-             uint32_t rank,
-             unsigned stream,
-             int fd,
-             struct tls *tls)
+session_on_tls_connected(void *owner,
+                         uint32_t rank,
+                         unsigned stream,
+                         int fd,
+                         struct tls *tls)
 {
     const struct hoop_session *session = owner;
 
@@ -124,7 +124,10 @@ on_encrypted(void *owner,
 }
 
 static void
-on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
+session_report_lost_rank(void *owner,
+                         uint32_t rank,
+                         enum evidence evidence,
+                         const char *why)
 {
     const struct hoop_session *session = owner;
 
@@ -135,9 +138,9 @@ on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 }
 
 static void
-on_suspected(void *owner,
-             uint32_t rank,
-             const struct engine_suspicion *suspicion)
+session_report_suspicion(void *owner,
+                         uint32_t rank,
+                         const struct engine_suspicion *suspicion)
 {
     const struct hoop_session *session = owner;
 
@@ -145,17 +148,19 @@ on_suspected(void *owner,
 }
 
 static void
-on_views(void *owner, uint64_t question, const uint8_t *views)
+session_send_peer_views(void *owner, uint64_t question, const uint8_t *views)
 {
     const struct hoop_session *session = owner;
 
     /* While the session is being left, the lease client no longer exists. */
     if (session->lease_client)
-        lease_client_send_views(session->lease_client, question, views);
+        lease_client_send_peer_views(session->lease_client, question, views);
 }
 
 static void
-on_activity(void *owner, uint64_t query, const struct engine_activity *activity)
+session_send_activity(void *owner,
+                      uint64_t query,
+                      const struct engine_activity *activity)
 {
     const struct hoop_session *session = owner;
 
@@ -164,7 +169,7 @@ on_activity(void *owner, uint64_t query, const struct engine_activity *activity)
 }
 
 static void
-on_activity_query(void *owner, uint64_t query)
+session_query_activity(void *owner, uint64_t query)
 {
     const struct hoop_session *session = owner;
 
@@ -172,7 +177,7 @@ on_activity_query(void *owner, uint64_t query)
 }
 
 static void
-on_asked(void *owner, uint64_t question)
+session_query_peer_views(void *owner, uint64_t question)
 {
     const struct hoop_session *session = owner;
 
@@ -180,7 +185,7 @@ on_asked(void *owner, uint64_t question)
 }
 
 static void
-on_undecided(void *owner, uint32_t rank)
+session_on_suspicion_undecided(void *owner, uint32_t rank)
 {
     const struct hoop_session *session = owner;
 
@@ -188,7 +193,7 @@ on_undecided(void *owner, uint32_t rank)
 }
 
 static enum engine_process_status
-process_status_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+session_process_status(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
     const struct hoop_session *session = owner;
 
@@ -197,7 +202,7 @@ process_status_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 }
 
 static void
-on_progress_needed(void *owner)
+session_wake_background(void *owner)
 {
     const struct hoop_session *session = owner;
 
@@ -205,7 +210,10 @@ on_progress_needed(void *owner)
 }
 
 static void
-on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
+session_on_peer_connected(void *owner,
+                          uint32_t rank,
+                          int fd,
+                          struct segment *segment)
 {
     const struct hoop_session *session = owner;
 
@@ -213,7 +221,7 @@ on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
 }
 
 static void
-on_unreachable(void *owner, uint32_t rank, const char *why)
+session_on_peer_unreachable(void *owner, uint32_t rank, const char *why)
 {
     const struct hoop_session *session = owner;
 
@@ -224,13 +232,14 @@ on_unreachable(void *owner, uint32_t rank, const char *why)
  * needs to wait for that rank. Later, the shortage fails a call, and the next
  * call may succeed. */
 static void
-on_shortage(void *owner, const struct connector_shortage *shortage)
+session_on_resource_shortage(void *owner,
+                             const struct connector_shortage *shortage)
 {
     struct hoop_session *session = owner;
     char why[LIMIT_REASON];
 
     if (shortage->of == session->roster->rank)
-        atomic_store(&session->falls_short, true);
+        atomic_store(&session->lacks_resource, true);
     if (atomic_load(&session->has_joined) ||
         shortage->of == session->roster->rank) {
         engine_report_shortage(session->engine, shortage);
@@ -242,10 +251,10 @@ on_shortage(void *owner, const struct connector_shortage *shortage)
 }
 
 static void
-on_declared_dead(void *owner,
-                 uint32_t rank,
-                 enum evidence evidence,
-                 const char *why)
+session_on_declared_dead(void *owner,
+                         uint32_t rank,
+                         enum evidence evidence,
+                         const char *why)
 {
     const struct hoop_session *session = owner;
 
@@ -256,7 +265,7 @@ on_declared_dead(void *owner,
 }
 
 static void
-on_forked(void *owner)
+session_on_fork_child(void *owner)
 {
     struct hoop_session *session = owner;
 
@@ -268,7 +277,7 @@ on_forked(void *owner)
 /* Raise that the coordinator's name is unknown. The thread's last error says
  * which name. */
 static enum hoop_status
-name_raise(const struct config *config)
+raise_unknown_coordinator(const struct config *config)
 {
     char why[LIMIT_ERROR_TEXT];
 
@@ -280,10 +289,10 @@ name_raise(const struct config *config)
 }
 
 static enum hoop_status
-client_open(struct hoop_session *session)
+session_create_rpc_client(struct hoop_session *session)
 {
     const struct config *config = &session->config;
-    const struct tls_files files = config_tls(config);
+    const struct tls_files files = config_tls_files(config);
 
     enum hoop_status status = loop_create(&session->loop);
     if (status != HOOP_OK)
@@ -297,12 +306,12 @@ client_open(struct hoop_session *session)
     };
     status = rpc_client_create(&options, &session->client);
     if (status == HOOP_E_UNAVAILABLE)
-        return name_raise(config);
+        return raise_unknown_coordinator(config);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static struct rendezvous
-rendezvous_of(struct hoop_session *session)
+rendezvous_from_session(struct hoop_session *session)
 {
     return (struct rendezvous){
         .loop = session->loop,
@@ -314,21 +323,22 @@ rendezvous_of(struct hoop_session *session)
 
 /* Join, and wait for the world to form. */
 static enum hoop_status
-world_await(struct hoop_session *session, struct join_reply *out_reply)
+session_rendezvous_run(struct hoop_session *session,
+                       struct join_reply *out_reply)
 {
     const struct config *config = &session->config;
-    const struct advertise wanted = {
+    const struct advertise_options wanted = {
         .advertise = config->advertise,
         .interface = config->interface,
         .coordinator = config->coordinator,
     };
-    const struct rendezvous rendezvous = rendezvous_of(session);
-    struct advertised advertised;
+    const struct rendezvous rendezvous = rendezvous_from_session(session);
+    struct advertised_address advertised;
 
-    enum hoop_status status = advertise_find(&wanted, &advertised);
+    enum hoop_status status = advertised_address_find(&wanted, &advertised);
     if (status == HOOP_OK)
-        status = advertise_listen(config->ports, &advertised.address,
-                                  &session->listen_fd);
+        status = peer_listener_open(config->ports, &advertised.address,
+                                    &session->listen_fd);
     if (status != HOOP_OK)
         return error_pass(status);
     status = rendezvous_join(&rendezvous, &advertised, out_reply);
@@ -338,7 +348,7 @@ world_await(struct hoop_session *session, struct join_reply *out_reply)
 /* Create the engine. The roster exists. */
 
 static enum hoop_status
-engine_open(struct hoop_session *session)
+session_create_engine(struct hoop_session *session)
 {
     const struct engine_options options = {
         .roster = session->roster,
@@ -356,14 +366,14 @@ engine_open(struct hoop_session *session)
         .timeout_ms = session->config.op_timeout_ms,
         .late_warning_ms = session->config.late_warning_ms,
         .wait_notice_ms = session->config.wait_notice_ms,
-        .process_status_of = process_status_of,
+        .process_status_of = session_process_status,
         .on_connection_needed = on_connection_needed,
-        .on_stream_needed = on_stream_needed,
-        .on_lost = on_lost,
-        .on_suspected = on_suspected,
-        .on_views = on_views,
-        .on_activity = on_activity,
-        .on_progress_needed = on_progress_needed,
+        .on_stream_needed = session_on_stream_needed,
+        .on_lost = session_report_lost_rank,
+        .on_suspected = session_report_suspicion,
+        .on_views = session_send_peer_views,
+        .on_activity = session_send_activity,
+        .on_progress_needed = session_wake_background,
         .owner = session,
     };
 
@@ -375,10 +385,10 @@ engine_open(struct hoop_session *session)
 }
 
 static enum hoop_status
-connector_open(struct hoop_session *session)
+session_create_connector(struct hoop_session *session)
 {
     const struct config *config = &session->config;
-    const struct tls_files files = config_tls(config);
+    const struct tls_files files = config_tls_files(config);
     const struct connector_options options = {
         .loop = session->loop,
         .roster = session->roster,
@@ -389,11 +399,11 @@ connector_open(struct hoop_session *session)
         .wait_notice_ms = config->wait_notice_ms,
         .shm_negotiation = config->shm_negotiation,
         .tls = config->is_encrypted ? &files : NULL,
-        .on_connected = on_connected,
-        .on_unreachable = on_unreachable,
-        .on_shortage = on_shortage,
-        .on_stream = on_stream,
-        .on_encrypted = on_encrypted,
+        .on_connected = session_on_peer_connected,
+        .on_unreachable = session_on_peer_unreachable,
+        .on_shortage = session_on_resource_shortage,
+        .on_stream = session_on_stream_connected,
+        .on_encrypted = session_on_tls_connected,
         .owner = session,
     };
     const enum hoop_status status =
@@ -403,7 +413,8 @@ connector_open(struct hoop_session *session)
 }
 
 static enum hoop_status
-lease_client_open(struct hoop_session *session, const struct join_reply *reply)
+session_create_lease_client(struct hoop_session *session,
+                            const struct join_reply *reply)
 {
     const struct lease_client_options options = {
         .loop = session->loop,
@@ -413,10 +424,10 @@ lease_client_open(struct hoop_session *session, const struct join_reply *reply)
         .revision = reply->revision,
         .coordinator = session->config.coordinator,
         .wait_notice_ms = session->config.wait_notice_ms,
-        .on_lost = on_declared_dead,
-        .on_asked = on_asked,
-        .on_activity_query = on_activity_query,
-        .on_undecided = on_undecided,
+        .on_lost = session_on_declared_dead,
+        .on_peer_views_query = session_query_peer_views,
+        .on_activity_query = session_query_activity,
+        .on_suspicion_undecided = session_on_suspicion_undecided,
         .owner = session,
     };
     const enum hoop_status status =
@@ -426,7 +437,7 @@ lease_client_open(struct hoop_session *session, const struct join_reply *reply)
 }
 
 static struct world_options
-world_options_of(const struct hoop_session *session)
+world_options_from_session(const struct hoop_session *session)
 {
     return (struct world_options){
         .loop = session->loop,
@@ -440,7 +451,7 @@ world_options_of(const struct hoop_session *session)
 }
 
 static enum hoop_status
-tuner_open(struct hoop_session *session)
+session_create_tuner(struct hoop_session *session)
 {
     const struct tuner_options options = {
         .roster = session->roster,
@@ -459,7 +470,8 @@ tuner_open(struct hoop_session *session)
 }
 
 static enum hoop_status
-parts_open(struct hoop_session *session, const struct join_reply *reply)
+session_create_components(struct hoop_session *session,
+                          const struct join_reply *reply)
 {
     const uint64_t least_ns = clock_deadline_ns(CONNECT_MS);
 
@@ -467,31 +479,31 @@ parts_open(struct hoop_session *session, const struct join_reply *reply)
                                     ? session->join_deadline_ns
                                     : least_ns;
     enum hoop_status status =
-        rendezvous_roster(&session->config, reply, &session->roster);
+        rendezvous_roster_create(&session->config, reply, &session->roster);
     if (status == HOOP_OK) {
         session->roster->credential = session->credential;
-        status = engine_open(session);
+        status = session_create_engine(session);
     }
     if (status == HOOP_OK)
-        status = connector_open(session);
+        status = session_create_connector(session);
     if (status == HOOP_OK)
-        status = lease_client_open(session, reply);
+        status = session_create_lease_client(session, reply);
     if (status == HOOP_OK)
-        status = tuner_open(session);
+        status = session_create_tuner(session);
     if (status != HOOP_OK)
         return error_pass(status);
 
     session->world_id = reply->world;
-    const struct world_options options = world_options_of(session);
+    const struct world_options options = world_options_from_session(session);
     status = world_open(&options, &session->world);
     session->world.domain.session = session;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-world_join(struct hoop_session *session)
+session_connect_world(struct hoop_session *session)
 {
-    const struct world_options options = world_options_of(session);
+    const struct world_options options = world_options_from_session(session);
     const enum hoop_status status =
         world_connect(&options, &session->world, session->forming_until_ns);
 
@@ -502,21 +514,22 @@ world_join(struct hoop_session *session)
  * the thread's last error without its first part, which only repeats the job
  * and rank. */
 static void
-resign(struct hoop_session *session)
+session_note_join_failure(struct hoop_session *session)
 {
     static const char joined[] = ", but: ";
     const char *why = strstr(error_text(), joined);
 
     why = why ? why + strlen(joined) : error_text();
-    snprintf(session->resigns_for, sizeof(session->resigns_for), "%.250s", why);
+    snprintf(session->give_up_reason, sizeof(session->give_up_reason), "%.250s",
+             why);
     if (session->has_thread)
-        engine_mark_self_lost(session->engine, session->resigns_for);
+        engine_mark_self_lost(session->engine, session->give_up_reason);
 }
 
 /* The coordinator has admitted this process to a world by which the job grows.
  * Only the coordinator knows that world by its own name. */
 static void
-grow_adopt(struct hoop_session *session, const char *job)
+session_switch_to_grown_world(struct hoop_session *session, const char *job)
 {
     struct config *config = &session->config;
 
@@ -531,39 +544,39 @@ session_open(struct hoop_session *session)
     CLEANUP(join_reply_deinit) struct join_reply reply = {0};
     char name[LIMIT_NAME];
 
-    enum hoop_status status = client_open(session);
+    enum hoop_status status = session_create_rpc_client(session);
     if (status == HOOP_OK)
-        status = world_await(session, &reply);
+        status = session_rendezvous_run(session, &reply);
     if (status != HOOP_OK)
         return error_pass(status);
 
     if (reply.job[0] && strcmp(reply.job, session->config.job) != 0)
-        grow_adopt(session, reply.job);
+        session_switch_to_grown_world(session, reply.job);
     snprintf(name, sizeof(name), "rank %u", reply.rank);
     log_name(name);
     log_debug("session", "joined job '%s': %u ranks, epoch %llu",
               session->config.job, reply.size, (unsigned long long)reply.epoch);
-    status = parts_open(session, &reply);
+    status = session_create_components(session, &reply);
     if (status == HOOP_OK)
         status = loop_thread_start(session->loop, &session->thread);
     session->has_thread = status == HOOP_OK;
-    atomic_store(&session->falls_short, status != HOOP_OK);
+    atomic_store(&session->lacks_resource, status != HOOP_OK);
     if (status == HOOP_OK)
-        status = world_join(session);
+        status = session_connect_world(session);
     if (status == HOOP_OK)
         status = connector_end_forming(session->connector);
     atomic_store(&session->has_joined, status == HOOP_OK);
-    if (status != HOOP_OK && atomic_load(&session->falls_short))
-        resign(session);
+    if (status != HOOP_OK && atomic_load(&session->lacks_resource))
+        session_note_join_failure(session);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* The coordinator knows that this rank has given up, or learns it from the
  * session that has grown into this one. */
 static bool
-is_known_to_give_up(const struct hoop_session *session)
+coordinator_knows_give_up(const struct hoop_session *session)
 {
-    return atomic_load(&session->is_abort_heard) ||
+    return atomic_load(&session->coordinator_knows_abort) ||
            (atomic_load(&session->has_given_up) &&
             session->config.membership != 0);
 }
@@ -571,7 +584,7 @@ is_known_to_give_up(const struct hoop_session *session)
 /* The peers are told first, so that they need not learn it from the
  * coordinator. */
 static void
-leave_send(struct hoop_session *session)
+session_leave_job(struct hoop_session *session)
 {
     const bool has_left = session->has_thread;
 
@@ -589,13 +602,13 @@ leave_send(struct hoop_session *session)
         engine_await_peers_shutdown(session->engine,
                                     clock_deadline_ns(LEAVE_MS));
     background_progress_destroy(STEAL(session->background));
-    if (session->roster && !is_known_to_give_up(session)) {
-        const struct rendezvous rendezvous = rendezvous_of(session);
+    if (session->roster && !coordinator_knows_give_up(session)) {
+        const struct rendezvous rendezvous = rendezvous_from_session(session);
         const bool has_given_up = atomic_load(&session->has_given_up);
 
         rendezvous_leave(&rendezvous, session->roster,
                          has_given_up ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD,
-                         session->resigns_for, LEAVE_MS);
+                         session->give_up_reason, LEAVE_MS);
     }
 }
 
@@ -605,7 +618,7 @@ session_destroy(struct hoop_session *session)
 {
     if (!session)
         return;
-    leave_send(session);
+    session_leave_job(session);
     rpc_client_destroy(session->client);
     world_close(&session->world);
     tuner_destroy(session->tuner);
@@ -632,7 +645,7 @@ session_create(const struct config *config,
     session->config = *config;
     session->listen_fd = -1;
     session->join_deadline_ns = clock_deadline_ns(config->join_timeout_ms);
-    session->fork_watch.on_child = on_forked;
+    session->fork_watch.on_child = session_on_fork_child;
     session->fork_watch.owner = session;
     fork_watch_start(&session->fork_watch);
 
@@ -662,15 +675,16 @@ hoop_leave(hoop_session_t *session)
     CLEANUP(cancel_release) const int held = cancel_hold();
     if (!session || session->is_orphan)
         return;
-    grow_end(&session->world.domain);
+    grow_leave_grown_sessions(&session->world.domain);
     session_destroy(session);
 }
 
 bool
-session_give_up(struct hoop_session *session, const char *why)
+session_abort_calls(struct hoop_session *session, const char *why)
 {
     if (engine_give_up(session->engine, why)) {
-        snprintf(session->resigns_for, sizeof(session->resigns_for), "%s", why);
+        snprintf(session->give_up_reason, sizeof(session->give_up_reason), "%s",
+                 why);
         atomic_store(&session->has_given_up, true);
     }
     return atomic_load(&session->has_given_up);
@@ -686,13 +700,13 @@ hoop_abort(hoop_session_t *session, const char *reason)
         return;
     escape_text(reason && reason[0] ? reason : "has given up", why,
                 sizeof(why));
-    const bool has_given_up = session_give_up(session, why);
-    grow_abort(&session->world.domain, why);
-    if (!has_given_up || atomic_load(&session->is_abort_heard))
+    const bool has_given_up = session_abort_calls(session, why);
+    grow_abort_grown_sessions(&session->world.domain, why);
+    if (!has_given_up || atomic_load(&session->coordinator_knows_abort))
         return;
-    if (lease_client_give_up(session->lease_client, session->resigns_for,
-                             LEAVE_MS))
-        atomic_store(&session->is_abort_heard, true);
+    if (lease_client_report_give_up(session->lease_client,
+                                    session->give_up_reason, LEAVE_MS))
+        atomic_store(&session->coordinator_knows_abort, true);
 }
 
 hoop_comm_t *

@@ -30,7 +30,7 @@ session_create(const struct config *config,
  * connected to. Does not tell the coordinator. Returns false if this rank had
  * been declared lost before, by others. Thread: any. */
 bool
-session_give_up(struct hoop_session *session, const char *why);
+session_abort_calls(struct hoop_session *session, const char *why);
 
 /* The config of the session. Borrowed. */
 const struct config *

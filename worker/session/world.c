@@ -10,7 +10,8 @@
 #include "tune/tuning.h"
 
 static enum hoop_status
-domain_init(const struct world_options *options, struct comm_domain *domain)
+comm_domain_init(const struct world_options *options,
+                 struct comm_domain *domain)
 {
     const struct group_client_options group_client = {
         .loop = options->loop,
@@ -61,7 +62,7 @@ world_open(const struct world_options *options, struct world *world)
         .ranks = ranks,
         .timeout_ms = options->config->op_timeout_ms,
     };
-    enum hoop_status status = domain_init(options, &world->domain);
+    enum hoop_status status = comm_domain_init(options, &world->domain);
     if (status != HOOP_OK)
         return error_pass(status);
     world->comm.domain = &world->domain;
@@ -75,7 +76,8 @@ world_open(const struct world_options *options, struct world *world)
 }
 
 static enum hoop_status
-neighbours_connect(const struct world_options *options, uint64_t deadline_ns)
+ring_neighbours_connect(const struct world_options *options,
+                        uint64_t deadline_ns)
 {
     const uint32_t rank = options->roster->rank;
     const uint32_t size = options->roster->size;
@@ -96,7 +98,7 @@ world_connect(const struct world_options *options,
               struct world *world,
               uint64_t deadline_ns)
 {
-    enum hoop_status status = neighbours_connect(options, deadline_ns);
+    enum hoop_status status = ring_neighbours_connect(options, deadline_ns);
 
     if (status == HOOP_OK)
         status =

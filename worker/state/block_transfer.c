@@ -12,7 +12,7 @@
 #include "session/comm.h"
 
 /* A ring of pending operations, oldest first. */
-struct window {
+struct transfer_window {
     struct op *ops[LIMIT_STATE_UNDER_WAY];
     size_t bytes[LIMIT_STATE_UNDER_WAY];
     unsigned first;
@@ -23,7 +23,7 @@ struct window {
 };
 
 static void
-outcome_note(struct window *window, enum hoop_status status)
+transfer_record_failure(struct transfer_window *window, enum hoop_status status)
 {
     if (status == HOOP_OK || window->failure != HOOP_OK)
         return;
@@ -32,23 +32,23 @@ outcome_note(struct window *window, enum hoop_status status)
 }
 
 static void
-oldest_await(struct window *window)
+transfer_wait_oldest(struct transfer_window *window)
 {
     const enum hoop_status status =
         engine_wait(window->ops[window->first], CLOCK_NEVER);
 
     if (status == HOOP_OK)
         window->n_bytes += window->bytes[window->first];
-    outcome_note(window, status);
+    transfer_record_failure(window, status);
     window->first = (window->first + 1) % LIMIT_STATE_UNDER_WAY;
     window->n_under_way--;
 }
 
 static void
-message_start(const struct block_transfer *block_transfer,
-              const struct block_transfer_lane *lane,
-              const struct tensor_manifest_run *run,
-              struct window *window)
+transfer_start_message(const struct block_transfer *block_transfer,
+                       const struct block_transfer_lane *lane,
+                       const struct state_manifest_byte_range *run,
+                       struct transfer_window *window)
 {
     const struct hoop_message message = {
         .kind = block_transfer->kind,
@@ -57,15 +57,16 @@ message_start(const struct block_transfer *block_transfer,
         .dtype = HOOP_UINT8,
         .peer = lane->peer,
     };
-    struct engine_message request = message_request(&message, ENGINE_START);
+    struct engine_message request =
+        message_to_engine_request(&message, ENGINE_START);
     struct op *op = NULL;
 
     request.tag = block_transfer->tag;
     if (window->n_under_way == LIMIT_STATE_UNDER_WAY)
-        oldest_await(window);
+        transfer_wait_oldest(window);
     const enum hoop_status status =
         engine_start_messages(block_transfer->comm->context, &request, 1, &op);
-    outcome_note(window, status);
+    transfer_record_failure(window, status);
     if (status != HOOP_OK)
         return;
     const unsigned last =
@@ -78,9 +79,10 @@ message_start(const struct block_transfer *block_transfer,
 /* Start one message of each lane that has any left. Returns false if none has,
  * or after a failure that ends the transfer. */
 static bool
-turn(const struct block_transfer *block_transfer, struct window *window)
+transfer_start_round(const struct block_transfer *block_transfer,
+                     struct transfer_window *window)
 {
-    struct tensor_manifest_run run;
+    struct state_manifest_byte_range run;
     bool is_any = false;
 
     if (window->failure != HOOP_OK && !status_is_loss(window->failure))
@@ -88,9 +90,9 @@ turn(const struct block_transfer *block_transfer, struct window *window)
     for (uint32_t i = 0; i < block_transfer->n_lanes; i++) {
         struct block_transfer_lane *lane = &block_transfer->lanes[i];
 
-        if (!source_assignment_next(&lane->source_assignment, &run))
+        if (!source_assignment_next_message(&lane->source_assignment, &run))
             continue;
-        message_start(block_transfer, lane, &run, window);
+        transfer_start_message(block_transfer, lane, &run, window);
         is_any = true;
     }
     return is_any;
@@ -100,12 +102,12 @@ enum hoop_status
 block_transfer_run(const struct block_transfer *block_transfer,
                    uint64_t *out_bytes)
 {
-    struct window window = {0};
+    struct transfer_window window = {0};
 
-    while (turn(block_transfer, &window))
+    while (transfer_start_round(block_transfer, &window))
         continue;
     while (window.n_under_way > 0)
-        oldest_await(&window);
+        transfer_wait_oldest(&window);
     *out_bytes = window.n_bytes;
     if (window.failure != HOOP_OK)
         return error_raise(window.failure, "%s", window.text);

@@ -17,33 +17,33 @@ enum {
 };
 
 static void
-pair_write(FILE *out, const char *name, const char *description)
+string_pair_write(FILE *out, const char *name, const char *description)
 {
     fwrite(name, strlen(name) + 1, 1, out);
     fwrite(description, strlen(description) + 1, 1, out);
 }
 
 static void
-entries_write(FILE *out, const struct tensor_manifest *tensor_manifest)
+manifest_text_write(FILE *out, const struct state_manifest *tensor_manifest)
 {
     char text[DESCRIPTION];
 
     snprintf(text, sizeof(text), "blocks of %zu bytes",
              tensor_manifest->block_bytes);
-    pair_write(out, "", text);
+    string_pair_write(out, "", text);
     for (size_t i = 0; i < tensor_manifest->n_entries; i++) {
         const struct hoop_named_tensor *named =
             tensor_manifest->entries[i].named;
 
         snprintf(text, sizeof(text), "%s %s", dtype_name(named->tensor.dtype),
                  shape_text(&named->tensor.shape).text);
-        pair_write(out, named->name, text);
+        string_pair_write(out, named->name, text);
     }
 }
 
 enum hoop_status
-manifest_text_create(const struct tensor_manifest *tensor_manifest,
-                     struct manifest_text_bytes *out_text)
+state_manifest_to_text(const struct state_manifest *tensor_manifest,
+                       struct manifest_text_bytes *out_text)
 {
     char *bytes = NULL;
     size_t n_bytes = 0;
@@ -51,7 +51,7 @@ manifest_text_create(const struct tensor_manifest *tensor_manifest,
 
     if (!out)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a list of tensors");
-    entries_write(out, tensor_manifest);
+    manifest_text_write(out, tensor_manifest);
     const bool is_whole = !ferror(out);
     if (fclose(out) != 0 || !is_whole) {
         free(bytes);
@@ -63,18 +63,18 @@ manifest_text_create(const struct tensor_manifest *tensor_manifest,
 
 /* The position of a reader in a text. A string without its terminating 0 ends
  * it. */
-struct reader {
+struct string_reader {
     const char *at;
     const char *end;
 };
 
-struct pair {
+struct string_pair {
     const char *name; /* NULL: the text has ended */
     const char *description;
 };
 
 static const char *
-text_read(struct reader *reader)
+next_string_read(struct string_reader *reader)
 {
     const size_t left = (size_t)(reader->end - reader->at);
     const char *text = reader->at;
@@ -86,19 +86,21 @@ text_read(struct reader *reader)
     return text;
 }
 
-static struct pair
-pair_read(struct reader *reader)
+static struct string_pair
+string_pair_read(struct string_reader *reader)
 {
-    struct pair pair = {.name = text_read(reader)};
+    struct string_pair pair = {.name = next_string_read(reader)};
 
     if (pair.name)
-        pair.description = text_read(reader);
-    return pair.description ? pair : (struct pair){0};
+        pair.description = next_string_read(reader);
+    return pair.description ? pair : (struct string_pair){0};
 }
 
 /* Raise how the first pairs that differ, in the order of names, differ. */
 static enum hoop_status
-differing(const struct pair *mine, const struct pair *theirs, uint32_t rank)
+raise_first_difference(const struct string_pair *mine,
+                       const struct string_pair *theirs,
+                       uint32_t rank)
 {
     const int order = !mine->name     ? 1
                       : !theirs->name ? -1
@@ -127,17 +129,18 @@ manifest_text_compare(const struct manifest_text_bytes *mine,
                       const struct manifest_text_bytes *theirs,
                       uint32_t rank)
 {
-    struct reader own = {mine->bytes, mine->bytes + mine->n_bytes};
-    struct reader other = {theirs->bytes, theirs->bytes + theirs->n_bytes};
+    struct string_reader own = {mine->bytes, mine->bytes + mine->n_bytes};
+    struct string_reader other = {theirs->bytes,
+                                  theirs->bytes + theirs->n_bytes};
 
     for (;;) {
-        const struct pair here = pair_read(&own);
-        const struct pair there = pair_read(&other);
+        const struct string_pair here = string_pair_read(&own);
+        const struct string_pair there = string_pair_read(&other);
 
         if (!here.name && !there.name)
             return HOOP_OK;
         if (!here.name || !there.name || strcmp(here.name, there.name) != 0 ||
             strcmp(here.description, there.description) != 0)
-            return differing(&here, &there, rank);
+            return raise_first_difference(&here, &there, rank);
     }
 }

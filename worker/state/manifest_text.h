@@ -20,8 +20,8 @@ struct manifest_text_bytes {
 /* Write tensor_manifest as text. The caller frees out_text->bytes.
  * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
-manifest_text_create(const struct tensor_manifest *tensor_manifest,
-                     struct manifest_text_bytes *out_text);
+state_manifest_to_text(const struct state_manifest *tensor_manifest,
+                       struct manifest_text_bytes *out_text);
 
 /* Compare this rank's text with that of rank. The error text names the first
  * difference.

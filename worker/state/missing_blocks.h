@@ -15,19 +15,19 @@
 
 /* The size of the bitmap for all blocks. */
 size_t
-missing_blocks_n_bytes(const struct tensor_manifest *tensor_manifest);
+missing_blocks_bitmap_bytes(const struct state_manifest *tensor_manifest);
 
 /* The totals of a bitmap. */
-struct missing_blocks_sum {
+struct missing_blocks_totals {
     uint64_t n_blocks;
     uint64_t n_bytes;
 };
 
-/* Set the bits of the blocks whose hashes differ from truth[]. missing_blocks
- * must be zeroed. */
-struct missing_blocks_sum
-missing_blocks_find(const struct tensor_manifest *tensor_manifest,
-                    const struct digest_wide *truth,
+/* Set the bits of the blocks whose hashes differ from newest_digests[].
+ * missing_blocks must be zeroed. */
+struct missing_blocks_totals
+missing_blocks_find(const struct state_manifest *tensor_manifest,
+                    const struct digest_wide *newest_digests,
                     uint8_t *missing_blocks);
 
 static inline bool

@@ -18,7 +18,7 @@
 
 struct source_assignment {
     /* borrowed for life, as is missing_blocks */
-    const struct tensor_manifest *tensor_manifest;
+    const struct state_manifest *tensor_manifest;
     const uint8_t *missing_blocks;
     uint64_t next; /* a missing block, or end */
     uint64_t end;
@@ -32,15 +32,15 @@ struct source_part {
 
 /* Compute the blocks of one part. n_bytes is the size of all missing blocks. */
 struct source_assignment
-source_assignment_of(const struct tensor_manifest *tensor_manifest,
-                     const uint8_t *missing_blocks,
-                     uint64_t n_bytes,
-                     struct source_part part);
+source_assignment_compute(const struct state_manifest *tensor_manifest,
+                          const uint8_t *missing_blocks,
+                          uint64_t n_bytes,
+                          struct source_part part);
 
 /* Take the next message: adjacent missing blocks of one tensor, at most
  * LIMIT_STATE_MESSAGE bytes or one block. Returns false if none is left. */
 bool
-source_assignment_next(struct source_assignment *source_assignment,
-                       struct tensor_manifest_run *out_run);
+source_assignment_next_message(struct source_assignment *source_assignment,
+                               struct state_manifest_byte_range *out_run);
 
 #endif

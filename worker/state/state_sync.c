@@ -40,15 +40,16 @@ enum {
     NEEDS_BYTES,
 };
 
-struct sync {
+struct state_sync {
     hoop_comm_t *comm;
     uint32_t rank;
     uint32_t size;
     struct agree_status *agree_status;
-    struct tensor_manifest *tensor_manifest;
+    struct state_manifest *tensor_manifest;
     struct manifest_text_bytes manifest_text;
-    struct digest_wide *truth; /* hashes of the newest state, by block */
-    uint8_t *missing_blocks;   /* bitmap of this rank */
+    struct digest_wide
+        *newest_digests;     /* hashes of the newest state, by block */
+    uint8_t *missing_blocks; /* bitmap of this rank */
     /* bitmaps of the ranks that lack any blocks, in order of rank */
     uint8_t *all_missing;
     /* bytes of the bitmap of each rank; 0: it lacks no blocks */
@@ -62,12 +63,12 @@ struct sync {
 };
 
 static void
-sync_deinit(struct sync *sync)
+state_sync_deinit(struct state_sync *sync)
 {
     agree_status_destroy(sync->agree_status);
-    tensor_manifest_destroy(sync->tensor_manifest);
+    state_manifest_destroy(sync->tensor_manifest);
     free(sync->manifest_text.bytes);
-    free(sync->truth);
+    free(sync->newest_digests);
     free(sync->missing_blocks);
     free(sync->all_missing);
     free(sync->counts);
@@ -78,18 +79,18 @@ sync_deinit(struct sync *sync)
 /* Allocate everything in advance. Memory that is never touched costs
  * nothing. */
 static enum hoop_status
-sync_allocate(struct sync *sync)
+state_sync_allocate(struct state_sync *sync)
 {
-    const size_t n_missing = missing_blocks_n_bytes(sync->tensor_manifest);
+    const size_t n_missing = missing_blocks_bitmap_bytes(sync->tensor_manifest);
 
-    sync->truth =
+    sync->newest_digests =
         calloc(sync->tensor_manifest->n_blocks + 1, sizeof(struct digest_wide));
     sync->missing_blocks = calloc(1, n_missing);
     sync->all_missing = calloc(sync->size, n_missing);
     sync->counts = calloc(sync->size, sizeof(*sync->counts));
     sync->lanes = calloc(sync->size, sizeof(*sync->lanes));
     sync->sources = calloc(sync->size, sizeof(*sync->sources));
-    if (!sync->truth || !sync->missing_blocks || !sync->all_missing ||
+    if (!sync->newest_digests || !sync->missing_blocks || !sync->all_missing ||
         !sync->counts || !sync->lanes || !sync->sources)
         return error_raise(
             HOOP_E_EXHAUSTED, "no memory to compare %llu blocks of %u ranks",
@@ -98,22 +99,22 @@ sync_allocate(struct sync *sync)
 }
 
 static enum hoop_status
-state_describe(struct sync *sync,
-               const struct hoop_state *state,
-               uint64_t said[AGREE_STATUS_NUMBERS])
+state_sync_describe_state(struct state_sync *sync,
+                          const struct hoop_state *state,
+                          uint64_t said[AGREE_STATUS_NUMBERS])
 {
     enum hoop_status status =
-        tensor_manifest_create(state, &sync->tensor_manifest);
+        state_manifest_create(state, &sync->tensor_manifest);
 
     if (status == HOOP_OK)
         status =
-            manifest_text_create(sync->tensor_manifest, &sync->manifest_text);
+            state_manifest_to_text(sync->tensor_manifest, &sync->manifest_text);
     if (status == HOOP_OK)
-        status = sync_allocate(sync);
+        status = state_sync_allocate(sync);
     if (status != HOOP_OK)
         return error_pass(status);
     const struct digest_wide digest =
-        tensor_manifest_digest(sync->tensor_manifest);
+        state_manifest_hash_blocks(sync->tensor_manifest);
     said[BEGIN_VERSION] = state->version;
     said[BEGIN_LISTING] =
         digest_bytes(sync->manifest_text.bytes, sync->manifest_text.n_bytes);
@@ -125,7 +126,7 @@ state_describe(struct sync *sync,
 /* Rank odd has other tensors than rank 0. It finds out which, and all ranks
  * fail with its text. */
 static enum hoop_status
-manifest_texts_compare(struct sync *sync, uint32_t odd)
+raise_manifest_mismatch(struct state_sync *sync, uint32_t odd)
 {
     CLEANUP(free) void *bytes = NULL;
     size_t n_bytes = 0;
@@ -153,22 +154,22 @@ manifest_texts_compare(struct sync *sync, uint32_t odd)
 
 /* Determine the sources from what all ranks contributed. */
 static void
-sources_find(struct sync *sync)
+newest_ranks_select(struct state_sync *sync)
 {
-    const struct agree_status_report *words = sync->agree_status->words;
+    const struct agree_status_report *reports = sync->agree_status->reports;
     uint64_t newest = 0;
 
     for (uint32_t rank = 0; rank < sync->size; rank++) {
-        if (words[rank].numbers[BEGIN_VERSION] > newest)
-            newest = words[rank].numbers[BEGIN_VERSION];
+        if (reports[rank].numbers[BEGIN_VERSION] > newest)
+            newest = reports[rank].numbers[BEGIN_VERSION];
     }
     for (uint32_t rank = 0; rank < sync->size; rank++) {
-        if (words[rank].numbers[BEGIN_VERSION] == newest)
+        if (reports[rank].numbers[BEGIN_VERSION] == newest)
             sync->sources[sync->n_sources++] = rank;
     }
-    sync->is_source = words[sync->rank].numbers[BEGIN_VERSION] == newest;
-    sync->tag = tag_of(TAG_STATE,
-                       digest_bytes(words, sync->size * sizeof(*words)) >> 8);
+    sync->is_source = reports[sync->rank].numbers[BEGIN_VERSION] == newest;
+    sync->tag = tag_of_library_part(
+        TAG_STATE, digest_bytes(reports, sync->size * sizeof(*reports)) >> 8);
     sync->report.version = newest;
     sync->report.n_sources = sync->n_sources;
     sync->report.n_blocks = sync->tensor_manifest->n_blocks;
@@ -176,13 +177,13 @@ sources_find(struct sync *sync)
 }
 
 static bool
-is_in_sync(const struct sync *sync)
+all_states_are_equal(const struct state_sync *sync)
 {
-    const struct agree_status_report *words = sync->agree_status->words;
+    const struct agree_status_report *reports = sync->agree_status->reports;
 
     for (uint32_t rank = 1; rank < sync->size; rank++) {
-        if (memcmp(&words[rank].numbers[BEGIN_DIGEST],
-                   &words[0].numbers[BEGIN_DIGEST],
+        if (memcmp(&reports[rank].numbers[BEGIN_DIGEST],
+                   &reports[0].numbers[BEGIN_DIGEST],
                    sizeof(struct digest_wide)) != 0)
             return false;
     }
@@ -190,22 +191,22 @@ is_in_sync(const struct sync *sync)
 }
 
 static enum hoop_status
-sync_begin(struct sync *sync, const struct hoop_state *state)
+state_sync_agree_newest(struct state_sync *sync, const struct hoop_state *state)
 {
     uint64_t said[AGREE_STATUS_NUMBERS] = {0};
 
-    enum hoop_status status = state_describe(sync, state, said);
+    enum hoop_status status = state_sync_describe_state(sync, state, said);
     status = agree_status_exchange(sync->agree_status, status, said);
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t rank = 1; rank < sync->size; rank++) {
-        const struct agree_status_report *words = sync->agree_status->words;
+        const struct agree_status_report *reports = sync->agree_status->reports;
 
-        if (words[rank].numbers[BEGIN_LISTING] !=
-            words[0].numbers[BEGIN_LISTING])
-            return manifest_texts_compare(sync, rank);
+        if (reports[rank].numbers[BEGIN_LISTING] !=
+            reports[0].numbers[BEGIN_LISTING])
+            return raise_manifest_mismatch(sync, rank);
     }
-    sources_find(sync);
+    newest_ranks_select(sync);
     if (sync->report.version > 0)
         return HOOP_OK;
     status = agree_status_exchange(
@@ -219,14 +220,16 @@ sync_begin(struct sync *sync, const struct hoop_state *state)
 
 /* Check that this source has the same bytes as the first source. */
 static enum hoop_status
-source_check(const struct sync *sync)
+source_check_same_bytes(const struct state_sync *sync)
 {
-    const struct tensor_manifest *tensor_manifest = sync->tensor_manifest;
+    const struct state_manifest *tensor_manifest = sync->tensor_manifest;
 
     for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
-        if (digest_wide_equal(&tensor_manifest->digests[i], &sync->truth[i]))
+        if (digest_wide_equal(&tensor_manifest->digests[i],
+                              &sync->newest_digests[i]))
             continue;
-        const size_t entry = tensor_manifest_run(tensor_manifest, i, 1).entry;
+        const size_t entry =
+            state_manifest_byte_range(tensor_manifest, i, 1).entry;
         return error_raise(
             HOOP_E_PRECONDITION,
             "tensor \"%.200s\" holds other bytes than on rank %u, which has "
@@ -240,22 +243,22 @@ source_check(const struct sync *sync)
 
 /* Determine the missing blocks of each rank and share them with all ranks. */
 static enum hoop_status
-missing_blocks_exchange(struct sync *sync)
+missing_blocks_exchange(struct state_sync *sync)
 {
-    struct missing_blocks_sum sum = {0};
+    struct missing_blocks_totals sum = {0};
 
     const size_t n_bytes =
         sync->tensor_manifest->n_blocks * sizeof(struct digest_wide);
     if (sync->rank == sync->sources[0])
-        memcpy(sync->truth, sync->tensor_manifest->digests, n_bytes);
-    enum hoop_status status =
-        internal_broadcast(sync->truth, n_bytes, sync->sources[0], sync->comm);
+        memcpy(sync->newest_digests, sync->tensor_manifest->digests, n_bytes);
+    enum hoop_status status = internal_broadcast(sync->newest_digests, n_bytes,
+                                                 sync->sources[0], sync->comm);
     if (status != HOOP_OK)
         return error_pass(status);
     if (sync->is_source)
-        status = source_check(sync);
+        status = source_check_same_bytes(sync);
     else
-        sum = missing_blocks_find(sync->tensor_manifest, sync->truth,
+        sum = missing_blocks_find(sync->tensor_manifest, sync->newest_digests,
                                   sync->missing_blocks);
     const uint64_t said[AGREE_STATUS_NUMBERS] = {sum.n_blocks, sum.n_bytes};
     status = agree_status_exchange(sync->agree_status, status, said);
@@ -264,11 +267,12 @@ missing_blocks_exchange(struct sync *sync)
     sync->report.blocks_needed = sum.n_blocks;
     sync->report.bytes_needed = sum.n_bytes;
     for (uint32_t rank = 0; rank < sync->size; rank++) {
-        const uint64_t *numbers = sync->agree_status->words[rank].numbers;
+        const uint64_t *numbers = sync->agree_status->reports[rank].numbers;
 
         sync->report.bytes_moved += numbers[NEEDS_BYTES];
         if (numbers[NEEDS_BLOCKS] > 0)
-            sync->counts[rank] = missing_blocks_n_bytes(sync->tensor_manifest);
+            sync->counts[rank] =
+                missing_blocks_bitmap_bytes(sync->tensor_manifest);
     }
     status = internal_allgatherv(sync->missing_blocks, sync->all_missing,
                                  sync->counts, HOOP_UINT8, sync->comm);
@@ -279,16 +283,16 @@ missing_blocks_exchange(struct sync *sync)
  * of these ranks begins with a different source: if each lacks few blocks, they
  * do not all come from the first source. */
 static void
-lanes_assign(struct sync *sync,
-             struct block_transfer *block_transfer,
-             uint32_t rank,
-             uint32_t number)
+transfer_lanes_assign(struct state_sync *sync,
+                      struct block_transfer *block_transfer,
+                      uint32_t rank,
+                      uint32_t number)
 {
     const uint8_t *missing_blocks =
         sync->all_missing +
-        number * missing_blocks_n_bytes(sync->tensor_manifest);
+        number * missing_blocks_bitmap_bytes(sync->tensor_manifest);
     const uint64_t n_bytes =
-        sync->agree_status->words[rank].numbers[NEEDS_BYTES];
+        sync->agree_status->reports[rank].numbers[NEEDS_BYTES];
 
     for (uint32_t i = 0; i < sync->n_sources; i++) {
         const uint32_t source = sync->sources[(i + number) % sync->n_sources];
@@ -298,7 +302,7 @@ lanes_assign(struct sync *sync,
             continue;
         sync->lanes[block_transfer->n_lanes++] = (struct block_transfer_lane){
             .peer = sync->is_source ? rank : source,
-            .source_assignment = source_assignment_of(
+            .source_assignment = source_assignment_compute(
                 sync->tensor_manifest, missing_blocks, n_bytes, part),
         };
     }
@@ -306,19 +310,19 @@ lanes_assign(struct sync *sync,
 
 /* Check that the blocks received have the hashes that the source announced. */
 static enum hoop_status
-arrivals_check(const struct sync *sync)
+received_blocks_check(const struct state_sync *sync)
 {
-    const struct tensor_manifest *tensor_manifest = sync->tensor_manifest;
+    const struct state_manifest *tensor_manifest = sync->tensor_manifest;
 
     for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
         if (!missing_blocks_has(sync->missing_blocks, i))
             continue;
-        const struct tensor_manifest_run run =
-            tensor_manifest_run(tensor_manifest, i, 1);
+        const struct state_manifest_byte_range run =
+            state_manifest_byte_range(tensor_manifest, i, 1);
         const struct digest_wide digest =
             digest_wide_bytes(run.at, run.n_bytes);
 
-        if (!digest_wide_equal(&digest, &sync->truth[i]))
+        if (!digest_wide_equal(&digest, &sync->newest_digests[i]))
             return error_raise(
                 HOOP_E_DATA_LOSS,
                 "tensor \"%.200s\", %zu bytes from %zu on: what came is not "
@@ -330,7 +334,7 @@ arrivals_check(const struct sync *sync)
 }
 
 static enum hoop_status
-blocks_transfer(struct sync *sync)
+missing_blocks_transfer(struct state_sync *sync)
 {
     struct block_transfer block_transfer = {
         .comm = sync->comm,
@@ -343,11 +347,11 @@ blocks_transfer(struct sync *sync)
 
     for (uint32_t rank = 0; rank < sync->size; rank++) {
         if (sync->counts[rank] > 0)
-            lanes_assign(sync, &block_transfer, rank, number++);
+            transfer_lanes_assign(sync, &block_transfer, rank, number++);
     }
     enum hoop_status status = block_transfer_run(&block_transfer, &n_bytes);
     if (status == HOOP_OK && !sync->is_source)
-        status = arrivals_check(sync);
+        status = received_blocks_check(sync);
     if (sync->is_source)
         sync->report.bytes_sent = n_bytes;
     status = agree_status_exchange(sync->agree_status, status, NULL);
@@ -360,7 +364,7 @@ blocks_transfer(struct sync *sync)
  * after it a rank that gives up owes no blocks. So no revocation is needed
  * there, and ranks that have finished can go on with other calls on comm. */
 static void
-peer_loss_report(const hoop_comm_t *comm, enum hoop_status status)
+revoke_after_peer_loss(const hoop_comm_t *comm, enum hoop_status status)
 {
     char text[LIMIT_ERROR_TEXT];
 
@@ -372,21 +376,21 @@ peer_loss_report(const hoop_comm_t *comm, enum hoop_status status)
 }
 
 static enum hoop_status
-sync_run(struct sync *sync, const struct hoop_state *state)
+state_sync_run(struct state_sync *sync, const struct hoop_state *state)
 {
     enum hoop_status status =
         agree_status_create(sync->comm, &sync->agree_status);
 
     if (status == HOOP_OK)
-        status = sync_begin(sync, state);
-    if (status == HOOP_OK && is_in_sync(sync))
+        status = state_sync_agree_newest(sync, state);
+    if (status == HOOP_OK && all_states_are_equal(sync))
         return HOOP_OK;
     if (status == HOOP_OK) {
         status = missing_blocks_exchange(sync);
-        peer_loss_report(sync->comm, status);
+        revoke_after_peer_loss(sync->comm, status);
     }
     if (status == HOOP_OK)
-        status = blocks_transfer(sync);
+        status = missing_blocks_transfer(sync);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -402,15 +406,15 @@ hoop_state_sync(const struct hoop_state *state,
         return error_pass(status);
     if (!is_member)
         return HOOP_OK;
-    struct sync sync = {
+    struct state_sync sync = {
         .comm = comm,
         .rank = hoop_comm_rank(comm),
         .size = hoop_comm_size(comm),
     };
     context_set_wait_purpose(comm->context, "hoop_state_sync()");
-    status = sync_run(&sync, state);
+    status = state_sync_run(&sync, state);
     context_set_wait_purpose(comm->context, NULL);
-    sync_deinit(&sync);
+    state_sync_deinit(&sync);
     if (status != HOOP_OK)
         return error_pass(status);
     if (out_report)

@@ -16,7 +16,7 @@ enum {
 };
 
 static enum hoop_status
-check_named(const struct hoop_named_tensor *named, size_t number)
+named_tensor_check(const struct hoop_named_tensor *named, size_t number)
 {
     char name[LIMIT_NAME * 2];
 
@@ -32,7 +32,7 @@ check_named(const struct hoop_named_tensor *named, size_t number)
 }
 
 static enum hoop_status
-check_state(const struct hoop_state *state)
+state_check_arguments(const struct hoop_state *state)
 {
     if (!state)
         return error_raise(HOOP_E_INVALID, "state is NULL");
@@ -43,7 +43,8 @@ check_state(const struct hoop_state *state)
                            "blocks of %zu bytes are too small: %d at least",
                            state->block_bytes, LIMIT_STATE_BLOCK_MIN);
     for (size_t i = 0; i < state->n_tensors; i++) {
-        const enum hoop_status status = check_named(&state->tensors[i], i);
+        const enum hoop_status status =
+            named_tensor_check(&state->tensors[i], i);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -52,21 +53,21 @@ check_state(const struct hoop_state *state)
 }
 
 static int
-by_name(const void *a, const void *b)
+compare_entry_names(const void *a, const void *b)
 {
-    const struct tensor_manifest_entry *left = a;
-    const struct tensor_manifest_entry *right = b;
+    const struct state_manifest_entry *left = a;
+    const struct state_manifest_entry *right = b;
 
     return strcmp(left->named->name, right->named->name);
 }
 
 static enum hoop_status
-check_names_apart(const struct tensor_manifest *tensor_manifest)
+check_names_unique(const struct state_manifest *tensor_manifest)
 {
-    const struct tensor_manifest_entry *entries = tensor_manifest->entries;
+    const struct state_manifest_entry *entries = tensor_manifest->entries;
 
     for (size_t i = 1; i < tensor_manifest->n_entries; i++) {
-        if (by_name(&entries[i - 1], &entries[i]) == 0)
+        if (compare_entry_names(&entries[i - 1], &entries[i]) == 0)
             return error_raise(HOOP_E_INVALID,
                                "the name \"%.200s\" is there twice",
                                entries[i].named->name);
@@ -75,10 +76,10 @@ check_names_apart(const struct tensor_manifest *tensor_manifest)
 }
 
 static void
-number_blocks(struct tensor_manifest *tensor_manifest)
+assign_block_numbers(struct state_manifest *tensor_manifest)
 {
     for (size_t i = 0; i < tensor_manifest->n_entries; i++) {
-        struct tensor_manifest_entry *entry = &tensor_manifest->entries[i];
+        struct state_manifest_entry *entry = &tensor_manifest->entries[i];
         const size_t n_bytes = operand_bytes(&entry->named->tensor);
 
         entry->n_bytes = n_bytes;
@@ -91,17 +92,17 @@ number_blocks(struct tensor_manifest *tensor_manifest)
 }
 
 enum hoop_status
-tensor_manifest_create(const struct hoop_state *state,
-                       struct tensor_manifest **out_tensor_manifest)
+state_manifest_create(const struct hoop_state *state,
+                      struct state_manifest **out_tensor_manifest)
 {
-    enum hoop_status status = check_state(state);
+    enum hoop_status status = state_check_arguments(state);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    CLEANUP(tensor_manifest_destroy)
-    struct tensor_manifest *tensor_manifest =
+    CLEANUP(state_manifest_destroy)
+    struct state_manifest *tensor_manifest =
         calloc(1, sizeof(*tensor_manifest) +
-                      state->n_tensors * sizeof(struct tensor_manifest_entry));
+                      state->n_tensors * sizeof(struct state_manifest_entry));
     if (!tensor_manifest)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tensors",
                            state->n_tensors);
@@ -111,11 +112,11 @@ tensor_manifest_create(const struct hoop_state *state,
     for (size_t i = 0; i < state->n_tensors; i++)
         tensor_manifest->entries[i].named = &state->tensors[i];
     qsort(tensor_manifest->entries, tensor_manifest->n_entries,
-          sizeof(struct tensor_manifest_entry), by_name);
-    status = check_names_apart(tensor_manifest);
+          sizeof(struct state_manifest_entry), compare_entry_names);
+    status = check_names_unique(tensor_manifest);
     if (status != HOOP_OK)
         return error_pass(status);
-    number_blocks(tensor_manifest);
+    assign_block_numbers(tensor_manifest);
     tensor_manifest->digests = calloc(tensor_manifest->n_blocks + 1,
                                       sizeof(*tensor_manifest->digests));
     if (!tensor_manifest->digests)
@@ -127,7 +128,7 @@ tensor_manifest_create(const struct hoop_state *state,
 }
 
 void
-tensor_manifest_destroy(struct tensor_manifest *tensor_manifest)
+state_manifest_destroy(struct state_manifest *tensor_manifest)
 {
     if (!tensor_manifest)
         return;
@@ -136,11 +137,11 @@ tensor_manifest_destroy(struct tensor_manifest *tensor_manifest)
 }
 
 struct digest_wide
-tensor_manifest_digest(struct tensor_manifest *tensor_manifest)
+state_manifest_hash_blocks(struct state_manifest *tensor_manifest)
 {
     for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
-        const struct tensor_manifest_run run =
-            tensor_manifest_run(tensor_manifest, i, 1);
+        const struct state_manifest_byte_range run =
+            state_manifest_byte_range(tensor_manifest, i, 1);
 
         tensor_manifest->digests[i] = digest_wide_bytes(run.at, run.n_bytes);
     }
@@ -152,7 +153,7 @@ tensor_manifest_digest(struct tensor_manifest *tensor_manifest)
 /* The last entry whose first block is number or earlier. This skips tensors
  * without blocks. */
 static size_t
-entry_of(const struct tensor_manifest *tensor_manifest, uint64_t number)
+entry_of_block(const struct state_manifest *tensor_manifest, uint64_t number)
 {
     size_t low = 0;
     size_t high = tensor_manifest->n_entries;
@@ -168,19 +169,19 @@ entry_of(const struct tensor_manifest *tensor_manifest, uint64_t number)
     return low;
 }
 
-struct tensor_manifest_run
-tensor_manifest_run(const struct tensor_manifest *tensor_manifest,
-                    uint64_t number,
-                    uint64_t n_blocks)
+struct state_manifest_byte_range
+state_manifest_byte_range(const struct state_manifest *tensor_manifest,
+                          uint64_t number,
+                          uint64_t n_blocks)
 {
-    const size_t at = entry_of(tensor_manifest, number);
-    const struct tensor_manifest_entry *entry = &tensor_manifest->entries[at];
+    const size_t at = entry_of_block(tensor_manifest, number);
+    const struct state_manifest_entry *entry = &tensor_manifest->entries[at];
     const size_t offset =
         (number - entry->first) * tensor_manifest->block_bytes;
     const size_t left = entry->n_bytes - offset;
     const size_t asked = n_blocks * tensor_manifest->block_bytes;
 
-    return (struct tensor_manifest_run){
+    return (struct state_manifest_byte_range){
         .entry = at,
         .at = (uint8_t *)entry->named->tensor.data + offset,
         .offset = offset,
@@ -189,11 +190,11 @@ tensor_manifest_run(const struct tensor_manifest *tensor_manifest,
 }
 
 uint64_t
-tensor_manifest_n_adjacent(const struct tensor_manifest *tensor_manifest,
-                           uint64_t number,
-                           uint64_t end)
+state_manifest_adjacent_blocks(const struct state_manifest *tensor_manifest,
+                               uint64_t number,
+                               uint64_t end)
 {
-    const size_t at = entry_of(tensor_manifest, number);
+    const size_t at = entry_of_block(tensor_manifest, number);
     const uint64_t behind = at + 1 < tensor_manifest->n_entries
                                 ? tensor_manifest->entries[at + 1].first
                                 : tensor_manifest->n_blocks;

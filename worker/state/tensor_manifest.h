@@ -18,23 +18,24 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 
-struct tensor_manifest_entry {
+struct state_manifest_entry {
     const struct hoop_named_tensor *named; /* borrowed for life */
     size_t n_bytes;
     uint64_t first; /* the number of its first block */
 };
 
-struct tensor_manifest {
+struct state_manifest {
     size_t n_entries;
     size_t block_bytes;
     uint64_t n_blocks;
     uint64_t n_bytes;
-    struct digest_wide *digests; /* by block; set by tensor_manifest_digest() */
-    struct tensor_manifest_entry entries[];
+    struct digest_wide
+        *digests; /* by block; set by state_manifest_hash_blocks() */
+    struct state_manifest_entry entries[];
 };
 
 /* Adjacent bytes of one tensor that begin at a block. */
-struct tensor_manifest_run {
+struct state_manifest_byte_range {
     size_t entry;
     uint8_t *at;
     size_t offset; /* in bytes, from the tensor's beginning */
@@ -44,30 +45,30 @@ struct tensor_manifest_run {
 /* Check and sort the tensors of state, which is borrowed for life.
  * Handle: HOOP_E_INVALID (the text names the tensor), HOOP_E_EXHAUSTED. */
 enum hoop_status
-tensor_manifest_create(const struct hoop_state *state,
-                       struct tensor_manifest **out_tensor_manifest);
+state_manifest_create(const struct hoop_state *state,
+                      struct state_manifest **out_tensor_manifest);
 
 /* NULL is fine. */
 void
-tensor_manifest_destroy(struct tensor_manifest *tensor_manifest);
+state_manifest_destroy(struct state_manifest *tensor_manifest);
 
-DEFINE_CLEANUP(struct tensor_manifest *, tensor_manifest_destroy)
+DEFINE_CLEANUP(struct state_manifest *, state_manifest_destroy)
 
 /* Compute the hashes of all blocks, and return the hash of those hashes. */
 struct digest_wide
-tensor_manifest_digest(struct tensor_manifest *tensor_manifest);
+state_manifest_hash_blocks(struct state_manifest *tensor_manifest);
 
 /* The bytes of n_blocks blocks, beginning with number, all of one tensor. */
-struct tensor_manifest_run
-tensor_manifest_run(const struct tensor_manifest *tensor_manifest,
-                    uint64_t number,
-                    uint64_t n_blocks);
+struct state_manifest_byte_range
+state_manifest_byte_range(const struct state_manifest *tensor_manifest,
+                          uint64_t number,
+                          uint64_t n_blocks);
 
 /* How many of the blocks from number up to, but not including, end are of the
  * same tensor as number. */
 uint64_t
-tensor_manifest_n_adjacent(const struct tensor_manifest *tensor_manifest,
-                           uint64_t number,
-                           uint64_t end);
+state_manifest_adjacent_blocks(const struct state_manifest *tensor_manifest,
+                               uint64_t number,
+                               uint64_t end);
 
 #endif

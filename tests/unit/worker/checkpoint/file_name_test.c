@@ -20,8 +20,8 @@ file_name_reads_what_it_wrote(void **state)
         char text[FILE_NAME_ROOM];
         struct file_name again;
 
-        file_name_write(&names[i], text);
-        assert_true(file_name_read(text, &again));
+        file_name_format(&names[i], text);
+        assert_true(file_name_parse(text, &again));
         assert_int_equal(again.kind, names[i].kind);
         assert_int_equal(again.generation, names[i].generation);
         assert_int_equal(again.token, names[i].token);
@@ -37,9 +37,9 @@ file_name_is_as_documented(void **state)
     char text[FILE_NAME_ROOM];
 
     (void)state;
-    file_name_write(&part, text);
+    file_name_format(&part, text);
     assert_string_equal(text, "hoop-12-0123456789abcdef-3.part");
-    file_name_write(&index, text);
+    file_name_format(&index, text);
     assert_string_equal(text, "hoop-12-0123456789abcdef.index");
 }
 
@@ -69,7 +69,7 @@ file_name_of_others_is_left_alone(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        assert_false(file_name_read(texts[i], &name));
+        assert_false(file_name_parse(texts[i], &name));
 }
 
 int

@@ -35,11 +35,11 @@ require_strided(const struct folder *folder, size_t n_bytes, size_t stride)
     struct file_reader *file_reader = file_reader_of(folder);
 
     for (size_t at = 3; at + n_bytes <= FILE_BYTES; at += stride) {
-        const struct range range = {at, memory + at, n_bytes};
+        const struct file_range range = {at, memory + at, n_bytes};
 
-        assert_int_equal(file_reader_add(file_reader, &range), HOOP_OK);
+        assert_int_equal(file_reader_add_range(file_reader, &range), HOOP_OK);
     }
-    assert_int_equal(file_reader_finish(file_reader), HOOP_OK);
+    assert_int_equal(file_reader_read_pending(file_reader), HOOP_OK);
     for (size_t i = 0; i < FILE_BYTES; i++) {
         const bool is_read = i >= 3 && (i - 3) % stride < n_bytes &&
                              i - (i - 3) % stride + n_bytes <= FILE_BYTES;
@@ -75,12 +75,12 @@ file_reader_of_one_range_to_many_places(void **state)
     place_case_write(folder, "a", FILE_BYTES);
     struct file_reader *file_reader = file_reader_of(folder);
     for (size_t i = 0; i < 5000; i++) {
-        const struct range range = {1000 + i, memory + 2 * i, 1};
+        const struct file_range range = {1000 + i, memory + 2 * i, 1};
 
-        assert_int_equal(file_reader_add(file_reader, &range), HOOP_OK);
+        assert_int_equal(file_reader_add_range(file_reader, &range), HOOP_OK);
     }
-    assert_int_equal(file_reader_finish(file_reader), HOOP_OK);
-    assert_int_equal(file_reader_finish(file_reader), HOOP_OK);
+    assert_int_equal(file_reader_read_pending(file_reader), HOOP_OK);
+    assert_int_equal(file_reader_read_pending(file_reader), HOOP_OK);
     for (size_t i = 0; i < 5000; i++) {
         assert_int_equal(memory[2 * i], (1000 + i) % 251);
         assert_int_equal(memory[2 * i + 1], NOTHING);
@@ -119,13 +119,13 @@ static void
 file_reader_past_the_end_is_an_error(void **state)
 {
     struct folder *folder = place_case_create();
-    const struct range range = {FILE_BYTES - 2, memory, 4};
+    const struct file_range range = {FILE_BYTES - 2, memory, 4};
 
     (void)state;
     place_case_write(folder, "a", FILE_BYTES);
     struct file_reader *file_reader = file_reader_of(folder);
-    assert_int_equal(file_reader_add(file_reader, &range), HOOP_OK);
-    assert_int_equal(file_reader_finish(file_reader), HOOP_E_DATA_LOSS);
+    assert_int_equal(file_reader_add_range(file_reader, &range), HOOP_OK);
+    assert_int_equal(file_reader_read_pending(file_reader), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "ends at byte 200000"));
     file_reader_destroy(file_reader);
     place_case_destroy(folder);

@@ -27,17 +27,18 @@ file_writer_leaves_a_file_and_its_digest(void **state)
     struct folder *folder = place_case_create();
     struct digest *digest = NULL;
     struct file_writer *file_writer = NULL;
-    struct written written;
+    struct written_file written;
 
     (void)state;
     assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
-    assert_int_equal(file_writer_align(file_writer, 64), HOOP_OK);
-    assert_int_equal(file_writer_add(file_writer, "abc", 3), HOOP_OK);
-    assert_int_equal(file_writer_align(file_writer, 8), HOOP_OK);
-    assert_int_equal(file_writer_align(file_writer, 8), HOOP_OK);
-    assert_int_equal(file_writer_add(file_writer, NULL, 0), HOOP_OK);
-    assert_int_equal(file_writer_add(file_writer, "d", 1), HOOP_OK);
-    assert_int_equal(file_writer_finish(file_writer, &written), HOOP_OK);
+    assert_int_equal(file_writer_pad(file_writer, 64), HOOP_OK);
+    assert_int_equal(file_writer_append(file_writer, "abc", 3), HOOP_OK);
+    assert_int_equal(file_writer_pad(file_writer, 8), HOOP_OK);
+    assert_int_equal(file_writer_pad(file_writer, 8), HOOP_OK);
+    assert_int_equal(file_writer_append(file_writer, NULL, 0), HOOP_OK);
+    assert_int_equal(file_writer_append(file_writer, "d", 1), HOOP_OK);
+    assert_int_equal(file_writer_sync_and_close(file_writer, &written),
+                     HOOP_OK);
     file_writer_destroy(file_writer);
     assert_int_equal(digest_create(&digest), HOOP_OK);
     digest_add(digest, "abc\0\0\0\0\0d", 9);
@@ -55,13 +56,14 @@ file_writer_of_more_than_a_chunk_is_whole(void **state)
     const size_t n_bytes = 2 * (size_t)LIMIT_WRITE + 17;
     uint8_t *bytes = calloc(1, n_bytes);
     struct file_writer *file_writer = NULL;
-    struct written written;
+    struct written_file written;
 
     (void)state;
     assert_non_null(bytes);
     assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
-    assert_int_equal(file_writer_add(file_writer, bytes, n_bytes), HOOP_OK);
-    assert_int_equal(file_writer_finish(file_writer, &written), HOOP_OK);
+    assert_int_equal(file_writer_append(file_writer, bytes, n_bytes), HOOP_OK);
+    assert_int_equal(file_writer_sync_and_close(file_writer, &written),
+                     HOOP_OK);
     assert_int_equal(size_of(folder, "a"), n_bytes);
     file_writer_destroy(file_writer);
     free(bytes);
@@ -73,17 +75,18 @@ file_writer_abandoned_leaves_nothing(void **state)
 {
     struct folder *folder = place_case_create();
     struct file_writer *file_writer = NULL;
-    struct written written;
+    struct written_file written;
 
     (void)state;
     assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
-    file_writer_abandon(file_writer);
+    file_writer_discard(file_writer);
     assert_false(place_case_has(folder, "a"));
     assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
-    assert_int_equal(file_writer_finish(file_writer, &written), HOOP_OK);
-    file_writer_abandon(file_writer);
+    assert_int_equal(file_writer_sync_and_close(file_writer, &written),
+                     HOOP_OK);
+    file_writer_discard(file_writer);
     assert_false(place_case_has(folder, "a"));
-    file_writer_abandon(NULL);
+    file_writer_discard(NULL);
     file_writer_destroy(NULL);
     place_case_destroy(folder);
 }
@@ -119,13 +122,13 @@ file_writer_past_the_limit_of_the_process_is_an_error(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
     const enum hoop_status status =
-        file_writer_add(file_writer, bytes, sizeof(bytes));
+        file_writer_append(file_writer, bytes, sizeof(bytes));
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(status, HOOP_E_EXHAUSTED);
     assert_non_null(strstr(error_text(), "cannot write"));
     assert_int_equal(sigpending(&pending), 0);
     assert_int_equal(sigismember(&pending, SIGXFSZ), 0);
-    file_writer_abandon(file_writer);
+    file_writer_discard(file_writer);
     place_case_destroy(folder);
 }
 

@@ -30,15 +30,15 @@ static void
 folder_committed_says_what_was_committed(void **state)
 {
     struct folder *folder = place_case_create();
-    struct manifest *manifest = manifest_case_two();
-    struct manifest *again = NULL;
-    enum folder_outcome outcome;
+    struct checkpoint_manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *again = NULL;
+    enum folder_commit_outcome outcome;
 
     (void)state;
-    assert_int_equal(folder_load(folder, &again), HOOP_E_NOT_FOUND);
+    assert_int_equal(folder_load_manifest(folder, &again), HOOP_E_NOT_FOUND);
     assert_int_equal(folder_commit(folder, manifest, &outcome), HOOP_OK);
     assert_int_equal(outcome, FOLDER_COMMITTED);
-    assert_int_equal(folder_load(folder, &again), HOOP_OK);
+    assert_int_equal(folder_load_manifest(folder, &again), HOOP_OK);
     assert_int_equal(again->token, manifest->token);
     assert_false(place_case_has(folder, "hoop-7-1f2e3d4c5b6a7988.index"));
     manifest_destroy(again);
@@ -50,8 +50,8 @@ static void
 folder_commit_that_fails_leaves_the_index(void **state)
 {
     struct folder *folder = place_case_create();
-    struct manifest *manifest = manifest_case_two();
-    enum folder_outcome outcome;
+    struct checkpoint_manifest *manifest = manifest_case_two();
+    enum folder_commit_outcome outcome;
 
     (void)state;
     place_case_write_text(folder, "index.json", "before");
@@ -92,7 +92,7 @@ static void
 folder_clean_removes_only_our_leftovers(void **state)
 {
     struct folder *folder = place_case_create();
-    struct manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *manifest = manifest_case_two();
 
     (void)state;
     place_case_write(folder, "hoop-7-1f2e3d4c5b6a7988-0.part", 1);
@@ -101,14 +101,14 @@ folder_clean_removes_only_our_leftovers(void **state)
     place_case_write(folder, "hoop-7-1f2e3d4c5b6a7988.index", 1);
     place_case_write(folder, "notes.part", 1);
     place_case_write(folder, "index.json", 1);
-    folder_clean(folder, manifest);
+    folder_remove_old_files(folder, manifest);
     assert_true(place_case_has(folder, "hoop-7-1f2e3d4c5b6a7988-0.part"));
     assert_false(place_case_has(folder, "hoop-7-1f2e3d4c5b6a7989-0.part"));
     assert_false(place_case_has(folder, "hoop-8-1f2e3d4c5b6a7988-0.part"));
     assert_false(place_case_has(folder, "hoop-7-1f2e3d4c5b6a7988.index"));
     assert_true(place_case_has(folder, "notes.part"));
     assert_true(place_case_has(folder, "index.json"));
-    folder_clean(folder, NULL);
+    folder_remove_old_files(folder, NULL);
     assert_false(place_case_has(folder, "hoop-7-1f2e3d4c5b6a7988-0.part"));
     assert_true(place_case_has(folder, "notes.part"));
     manifest_destroy(manifest);
@@ -119,17 +119,17 @@ static void
 folder_with_a_wrong_index_says_so(void **state)
 {
     struct folder *folder = place_case_create();
-    struct manifest *manifest = NULL;
+    struct checkpoint_manifest *manifest = NULL;
 
     (void)state;
     place_case_write_text(folder, "index.json", "{}");
-    assert_int_equal(folder_load(folder, &manifest), HOOP_E_DATA_LOSS);
+    assert_int_equal(folder_load_manifest(folder, &manifest), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "/index.json: format is missing"));
     place_case_write_text(folder, "index.json", "");
-    assert_int_equal(folder_load(folder, &manifest), HOOP_E_DATA_LOSS);
+    assert_int_equal(folder_load_manifest(folder, &manifest), HOOP_E_DATA_LOSS);
     assert_int_equal(unlinkat(folder->fd, "index.json", 0), 0);
     assert_int_equal(mkdirat(folder->fd, "index.json", 0700), 0);
-    assert_int_equal(folder_load(folder, &manifest), HOOP_E_DATA_LOSS);
+    assert_int_equal(folder_load_manifest(folder, &manifest), HOOP_E_DATA_LOSS);
     assert_int_equal(unlinkat(folder->fd, "index.json", AT_REMOVEDIR), 0);
     place_case_destroy(folder);
 }
@@ -138,7 +138,7 @@ static void
 folder_without_a_part_is_noticed(void **state)
 {
     struct folder *folder = place_case_create();
-    struct manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *manifest = manifest_case_two();
 
     (void)state;
     for (uint32_t i = 0; i < 4; i++)

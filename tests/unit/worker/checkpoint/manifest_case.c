@@ -15,13 +15,13 @@ count_places(const struct hoop_mesh_shape *mesh)
     return n_places;
 }
 
-struct manifest *
+struct checkpoint_manifest *
 manifest_case(enum hoop_dtype dtype,
               const struct hoop_shape *shape,
               const struct hoop_mesh_shape *mesh,
               const struct hoop_sharding *sharding)
 {
-    struct manifest *manifest = NULL;
+    struct checkpoint_manifest *manifest = NULL;
 
     assert_int_equal(manifest_create(1, count_places(mesh), &manifest),
                      HOOP_OK);
@@ -33,11 +33,11 @@ manifest_case(enum hoop_dtype dtype,
     return manifest;
 }
 
-struct manifest *
+struct checkpoint_manifest *
 manifest_case_two(void)
 {
     const struct hoop_mesh_shape mesh = {2, {2, 2}};
-    struct manifest *manifest = NULL;
+    struct checkpoint_manifest *manifest = NULL;
     uint64_t offsets[2];
 
     assert_int_equal(manifest_create(2, 4, &manifest), HOOP_OK);
@@ -51,9 +51,9 @@ manifest_case_two(void)
     manifest->tensors[1].dtype = HOOP_INT8;
     manifest->tensors[1].shape = (struct hoop_shape){1, {70000}};
     manifest->tensors[1].mesh = mesh;
-    manifest_set_save(manifest, 7, 0x1f2e3d4c5b6a7988);
+    manifest_set_generation(manifest, 7, 0x1f2e3d4c5b6a7988);
     for (uint32_t i = 0; i < 4; i++) {
-        manifest->files[i].n_bytes = piece_offsets(manifest, i, offsets);
+        manifest->files[i].n_bytes = piece_file_offsets(manifest, i, offsets);
         manifest->files[i].digest = 0xf000000000000000 + i;
     }
     return manifest;

@@ -7,14 +7,14 @@
 
 /* Of one tensor "t" over a mesh of those sizes; fails the test without memory.
  */
-struct manifest *
+struct checkpoint_manifest *
 manifest_case(enum hoop_dtype dtype,
               const struct hoop_shape *shape,
               const struct hoop_mesh_shape *mesh,
               const struct hoop_sharding *sharding);
 
 /* Of two tensors, "w" and "b", over 2 x 2, which has been saved. */
-struct manifest *
+struct checkpoint_manifest *
 manifest_case_two(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include "manifest_case.h"
 
 static char *
-text_of(const struct manifest *manifest)
+text_of(const struct checkpoint_manifest *manifest)
 {
     char *text = NULL;
     size_t n_bytes = 0;
@@ -23,8 +23,8 @@ text_of(const struct manifest *manifest)
 static void
 manifest_comes_back_as_it_was(void **state)
 {
-    struct manifest *manifest = manifest_case_two();
-    struct manifest *again = NULL;
+    struct checkpoint_manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *again = NULL;
     char *text = text_of(manifest);
 
     (void)state;
@@ -46,7 +46,7 @@ manifest_comes_back_as_it_was(void **state)
 static void
 manifest_is_a_tensor_a_line(void **state)
 {
-    struct manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *manifest = manifest_case_two();
     char *text = text_of(manifest);
 
     (void)state;
@@ -68,7 +68,7 @@ require_refused(const char *text,
                 const char *words)
 {
     const char *at = strstr(text, from);
-    struct manifest *manifest = NULL;
+    struct checkpoint_manifest *manifest = NULL;
     char changed[4096];
 
     assert_non_null(at);
@@ -130,7 +130,7 @@ static const struct fault faults[] = {
 static void
 manifest_with_a_fault_is_refused_with_its_place(void **state)
 {
-    struct manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *manifest = manifest_case_two();
     char *text = text_of(manifest);
 
     (void)state;
@@ -146,7 +146,7 @@ manifest_of_another_version_is_left_alone(void **state)
 {
     static const char text[] =
         "{\"format\": \"hoop-checkpoint\", \"version\": 2}";
-    struct manifest *manifest = NULL;
+    struct checkpoint_manifest *manifest = NULL;
 
     (void)state;
     assert_int_equal(manifest_decode(text, strlen(text), &manifest),
@@ -157,8 +157,8 @@ manifest_of_another_version_is_left_alone(void **state)
 static void
 manifest_that_was_changed_is_not_proved(void **state)
 {
-    struct manifest *manifest = manifest_case_two();
-    struct manifest *again = NULL;
+    struct checkpoint_manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *again = NULL;
     char *text = text_of(manifest);
 
     (void)state;

@@ -9,7 +9,7 @@
 #include "manifest_case.h"
 
 static void
-require_refused(struct manifest *manifest, const char *words)
+require_refused(struct checkpoint_manifest *manifest, const char *words)
 {
     assert_int_equal(manifest_check(manifest), HOOP_E_INVALID);
     if (!strstr(error_text(), words))
@@ -19,16 +19,17 @@ require_refused(struct manifest *manifest, const char *words)
 static void
 manifest_of_two_tensors_is_good(void **state)
 {
-    struct manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *manifest = manifest_case_two();
     size_t number = 0;
 
     (void)state;
     assert_int_equal(manifest_check(manifest), HOOP_OK);
-    assert_int_equal(manifest_find(manifest, "b", &number), HOOP_OK);
+    assert_int_equal(manifest_find_tensor(manifest, "b", &number), HOOP_OK);
     assert_int_equal(number, 1);
-    assert_int_equal(manifest_find(manifest, "w", &number), HOOP_OK);
+    assert_int_equal(manifest_find_tensor(manifest, "w", &number), HOOP_OK);
     assert_int_equal(number, 0);
-    assert_int_equal(manifest_find(manifest, "c", &number), HOOP_E_NOT_FOUND);
+    assert_int_equal(manifest_find_tensor(manifest, "c", &number),
+                     HOOP_E_NOT_FOUND);
     assert_non_null(strstr(error_text(), "\"c\""));
     assert_string_equal(manifest->contents.files[3].name,
                         "hoop-7-1f2e3d4c5b6a7988-3.part");
@@ -39,7 +40,7 @@ manifest_of_two_tensors_is_good(void **state)
 static void
 manifest_with_a_wrong_tensor_is_refused(void **state)
 {
-    struct manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *manifest = manifest_case_two();
     struct hoop_checkpoint_tensor *tensor = &manifest->tensors[1];
     const struct hoop_checkpoint_tensor before = *tensor;
 
@@ -71,7 +72,7 @@ manifest_with_a_wrong_tensor_is_refused(void **state)
 static void
 manifest_with_too_many_bytes_is_refused(void **state)
 {
-    struct manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *manifest = manifest_case_two();
 
     (void)state;
     manifest->tensors[0].shape = (struct hoop_shape){1, {INT64_MAX}};
@@ -86,7 +87,7 @@ manifest_with_too_many_bytes_is_refused(void **state)
 static void
 manifest_with_a_wrong_name_is_refused(void **state)
 {
-    struct manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *manifest = manifest_case_two();
     const char *const before = manifest->tensors[1].name;
     char text[LIMIT_CHECKPOINT_NAME + 1];
 
@@ -110,7 +111,7 @@ manifest_with_a_wrong_name_is_refused(void **state)
 }
 
 static uint64_t
-digest_of(const struct manifest *manifest)
+digest_of(const struct checkpoint_manifest *manifest)
 {
     uint64_t digest = 0;
 
@@ -121,7 +122,7 @@ digest_of(const struct manifest *manifest)
 static void
 manifest_digest_tells_every_field(void **state)
 {
-    struct manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *manifest = manifest_case_two();
     const uint64_t before = digest_of(manifest);
     struct hoop_checkpoint_tensor *tensor = &manifest->tensors[0];
 

@@ -45,7 +45,9 @@ count_of(const struct hoop_part *part)
 
 /* What lands in the part, element by element: the whole's places. */
 static void
-expect(const struct piece *piece, const struct hoop_part *part, uint8_t *out)
+expect(const struct tensor_piece *piece,
+       const struct hoop_part *part,
+       uint8_t *out)
 {
     memset(out, NOTHING, ROOM);
     for (size_t to = 0; to < count_of(part); to++) {
@@ -58,18 +60,18 @@ expect(const struct piece *piece, const struct hoop_part *part, uint8_t *out)
 }
 
 static void
-require_runs(const struct piece *piece, const struct hoop_part *part)
+require_runs(const struct tensor_piece *piece, const struct hoop_part *part)
 {
-    struct overlap overlap = overlap_of(piece, part);
+    struct overlap overlap = overlap_of_piece_and_part(piece, part);
     uint8_t expected[ROOM];
     uint8_t found[ROOM];
-    struct run run;
+    struct overlap_run run;
     size_t from_end = 0;
     size_t to_end = 0;
 
     expect(piece, part, expected);
     memset(found, NOTHING, sizeof(found));
-    while (overlap_next(&overlap, &run)) {
+    while (overlap_next_run(&overlap, &run)) {
         assert_true(run.n_elements > 0);
         assert_true(run.from >= from_end && run.to >= to_end);
         from_end = run.from + run.n_elements;
@@ -78,7 +80,7 @@ require_runs(const struct piece *piece, const struct hoop_part *part)
         for (size_t i = 0; i < run.n_elements; i++)
             found[run.to + i] = (uint8_t)(run.from + i);
     }
-    assert_false(overlap_next(&overlap, &run));
+    assert_false(overlap_next_run(&overlap, &run));
     assert_memory_equal(found, expected, ROOM);
 }
 
@@ -109,7 +111,8 @@ overlap_of_all_boxes_is_that_of_their_elements(void **state)
     for (uint32_t n_dims = 0; n_dims <= 3; n_dims++) {
         for (uint32_t n = 0; n < n_boxes[n_dims] * n_boxes[n_dims]; n++) {
             const struct hoop_part part = box(n_dims, n / n_boxes[n_dims]);
-            struct piece piece = {.part = box(n_dims, n % n_boxes[n_dims])};
+            struct tensor_piece piece = {.part =
+                                             box(n_dims, n % n_boxes[n_dims])};
             const size_t count = count_of(&piece.part);
 
             piece.first = count / 3;
@@ -126,16 +129,16 @@ static void
 overlap_of_equal_boxes_is_one_run(void **state)
 {
     const struct hoop_part part = {{1, 0, 2}, {3, {2, 4, 2}}};
-    const struct piece piece = {part, 3, 9};
-    struct overlap overlap = overlap_of(&piece, &part);
-    struct run run;
+    const struct tensor_piece piece = {part, 3, 9};
+    struct overlap overlap = overlap_of_piece_and_part(&piece, &part);
+    struct overlap_run run;
 
     (void)state;
-    assert_true(overlap_next(&overlap, &run));
+    assert_true(overlap_next_run(&overlap, &run));
     assert_int_equal(run.from, 0);
     assert_int_equal(run.to, 3);
     assert_int_equal(run.n_elements, 9);
-    assert_false(overlap_next(&overlap, &run));
+    assert_false(overlap_next_run(&overlap, &run));
 }
 
 int

@@ -14,7 +14,7 @@ enum {
 
 /* Counts how often each element of the whole is written, 2 dimensions. */
 static void
-count_writes(const struct piece *piece,
+count_writes(const struct tensor_piece *piece,
              const struct hoop_shape *shape,
              uint8_t *counts)
 {
@@ -33,11 +33,13 @@ require_each_once(const struct hoop_shape *shape,
                   const struct hoop_mesh_shape *mesh,
                   const struct hoop_sharding *sharding)
 {
-    struct manifest *manifest = manifest_case(HOOP_INT8, shape, mesh, sharding);
+    struct checkpoint_manifest *manifest =
+        manifest_case(HOOP_INT8, shape, mesh, sharding);
     uint8_t counts[ROOM] = {0};
 
     for (uint32_t place = 0; place < manifest->contents.n_files; place++) {
-        const struct piece piece = piece_of(manifest, 0, place);
+        const struct tensor_piece piece =
+            tensor_piece_of_place(manifest, 0, place);
 
         count_writes(&piece, shape, counts);
     }
@@ -66,9 +68,9 @@ pieces_of_all_shardings_are_each_element_once(void **state)
 
 /* Of a tensor that all places have, in bytes. */
 static uint64_t
-share_bytes(struct manifest *manifest, size_t number, uint32_t place)
+share_bytes(struct checkpoint_manifest *manifest, size_t number, uint32_t place)
 {
-    return piece_of(manifest, number, place).n_elements *
+    return tensor_piece_of_place(manifest, number, place).n_elements *
            dtype_size(manifest->tensors[number].dtype);
 }
 
@@ -77,14 +79,15 @@ piece_of_replicas_is_spread_evenly(void **state)
 {
     const size_t n = 1000003;
     const struct hoop_mesh_shape mesh = {1, {7}};
-    struct manifest *manifest =
+    struct checkpoint_manifest *manifest =
         manifest_case(HOOP_FLOAT64, &(struct hoop_shape){1, {n}}, &mesh,
                       &(struct hoop_sharding){.is_uneven = false});
     size_t next = 0;
 
     (void)state;
     for (uint32_t place = 0; place < 7; place++) {
-        const struct piece piece = piece_of(manifest, 0, place);
+        const struct tensor_piece piece =
+            tensor_piece_of_place(manifest, 0, place);
 
         assert_int_equal(piece.first, next);
         next += piece.n_elements;
@@ -98,7 +101,7 @@ piece_of_replicas_is_spread_evenly(void **state)
 static void
 piece_of_small_replicas_goes_around(void **state)
 {
-    struct manifest *manifest = NULL;
+    struct checkpoint_manifest *manifest = NULL;
     uint64_t offsets[8];
 
     (void)state;
@@ -109,8 +112,8 @@ piece_of_small_replicas_goes_around(void **state)
         manifest->tensors[i].mesh = (struct hoop_mesh_shape){1, {4}};
     }
     for (uint32_t place = 0; place < 4; place++)
-        assert_int_equal(piece_offsets(manifest, place, offsets),
-                         2 * piece_room(40));
+        assert_int_equal(piece_file_offsets(manifest, place, offsets),
+                         2 * piece_padded_bytes(40));
     manifest_destroy(manifest);
 }
 
@@ -130,17 +133,19 @@ piece_first_place_is_the_lowest_of_the_same_part(void **state)
 
         if (hoop_sharding_check(&sharding, &mesh, &shape) != HOOP_OK)
             continue;
-        struct manifest *manifest =
+        struct checkpoint_manifest *manifest =
             manifest_case(HOOP_INT8, &shape, &mesh, &sharding);
         for (uint32_t place = 0; place < manifest->contents.n_files; place++) {
-            const struct piece piece = piece_of(manifest, 0, place);
+            const struct tensor_piece piece =
+                tensor_piece_of_place(manifest, 0, place);
             uint32_t first = 0;
-            struct piece other = piece_of(manifest, 0, first);
+            struct tensor_piece other =
+                tensor_piece_of_place(manifest, 0, first);
 
             while (memcmp(&other.part, &piece.part, sizeof(piece.part)) != 0)
-                other = piece_of(manifest, 0, ++first);
-            assert_int_equal(piece_first_place(&manifest->tensors[0], place),
-                             first);
+                other = tensor_piece_of_place(manifest, 0, ++first);
+            assert_int_equal(
+                piece_first_replica_place(&manifest->tensors[0], place), first);
         }
         manifest_destroy(manifest);
     }
@@ -149,23 +154,23 @@ piece_first_place_is_the_lowest_of_the_same_part(void **state)
 static void
 piece_offsets_are_aligned_and_rising(void **state)
 {
-    struct manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *manifest = manifest_case_two();
     uint64_t offsets[2];
 
     (void)state;
     for (uint32_t place = 0; place < 4; place++) {
-        const uint64_t end = piece_offsets(manifest, place, offsets);
+        const uint64_t end = piece_file_offsets(manifest, place, offsets);
 
         assert_int_equal(offsets[0], 0);
         assert_int_equal(offsets[1],
-                         piece_room(share_bytes(manifest, 0, place)));
-        assert_int_equal(end, offsets[1] +
-                                  piece_room(share_bytes(manifest, 1, place)));
+                         piece_padded_bytes(share_bytes(manifest, 0, place)));
+        assert_int_equal(end, offsets[1] + piece_padded_bytes(share_bytes(
+                                               manifest, 1, place)));
     }
     manifest_destroy(manifest);
-    assert_int_equal(piece_room(0), 0);
-    assert_int_equal(piece_room(1), PIECE_ALIGNMENT);
-    assert_int_equal(piece_room(PIECE_ALIGNMENT), PIECE_ALIGNMENT);
+    assert_int_equal(piece_padded_bytes(0), 0);
+    assert_int_equal(piece_padded_bytes(1), PIECE_ALIGNMENT);
+    assert_int_equal(piece_padded_bytes(PIECE_ALIGNMENT), PIECE_ALIGNMENT);
 }
 
 int

@@ -7,7 +7,7 @@ static int32_t here[8];
 static int32_t there[8];
 
 /* As rank 0 of both, for one count. */
-static struct buffers
+static struct collective_buffers
 buffers(unsigned parts, const void *send, void *recv, uint32_t root)
 {
     const struct collective collective = {
@@ -19,13 +19,14 @@ buffers(unsigned parts, const void *send, void *recv, uint32_t root)
         .root = root,
     };
 
-    return buffers_of(&collective, both());
+    return buffers_from_collective(&collective, both());
 }
 
 static void
 two_buffers_are_read_and_written(void **state)
 {
-    const struct buffers two = buffers(COLL_RECV_ALL, here, there, 0);
+    const struct collective_buffers two =
+        buffers(COLL_RECV_ALL, here, there, 0);
 
     (void)state;
     assert_ptr_equal(two.input, here);
@@ -38,7 +39,7 @@ two_buffers_are_read_and_written(void **state)
 static void
 one_buffer_is_in_place_however_it_is_said(void **state)
 {
-    const struct buffers ways[] = {
+    const struct collective_buffers ways[] = {
         buffers(COLL_SEND_ALL, here, here, 0),
         buffers(COLL_SEND_ALL, HOOP_IN_PLACE, here, 0),
         buffers(COLL_SEND_ALL, here, HOOP_IN_PLACE, 0),
@@ -57,9 +58,9 @@ one_buffer_is_in_place_however_it_is_said(void **state)
 static void
 only_one_buffer_matters_away_from_the_root(void **state)
 {
-    const struct buffers out =
+    const struct collective_buffers out =
         buffers(COLL_HAS_ROOT | COLL_SEND_AT_ROOT, NULL, there, 1);
-    const struct buffers in = buffers(
+    const struct collective_buffers in = buffers(
         COLL_HAS_ROOT | COLL_RECV_AT_ROOT | COLL_RECV_ALL, here, NULL, 1);
 
     (void)state;

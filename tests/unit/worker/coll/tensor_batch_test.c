@@ -131,7 +131,7 @@ side_tags(struct side *side)
             .kind = HOOP_SEND,
             .tensor = &tensors[i],
             .peer = 1,
-            .tag = tag_of(i / 3, numbers[i % 3]),
+            .tag = tag_of_library_part(i / 3, numbers[i % 3]),
         };
 
         values[i][0] = i;
@@ -152,7 +152,7 @@ side_tags(struct side *side)
         const struct tensor_message message = {
             .kind = HOOP_RECV,
             .tensor = &expected,
-            .tag = tag_of(i / 3, numbers[i % 3]),
+            .tag = tag_of_library_part(i / 3, numbers[i % 3]),
         };
 
         SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_OK);
@@ -205,8 +205,9 @@ side_own(struct side *side)
 {
     int64_t values[4] = {4, 3, 2, 1};
     struct hoop_tensor tensor = table(values);
-    struct tensor_message message = {
-        .tensor = &tensor, .peer = 1 - side->rank, .tag = tag_of(TAG_P2P, 9)};
+    struct tensor_message message = {.tensor = &tensor,
+                                     .peer = 1 - side->rank,
+                                     .tag = tag_of_library_part(TAG_P2P, 9)};
 
     for (uint32_t i = 0; side->rank == 0 && i < 3; i++) {
         message.kind = HOOP_SEND;

@@ -17,29 +17,30 @@ enum {
 };
 
 static void
-expect(const struct advertise *wanted, const char *text)
+expect(const struct advertise_options *wanted, const char *text)
 {
-    struct advertised advertised;
+    struct advertised_address advertised;
     char found[LIMIT_ADDRESS];
 
-    assert_int_equal(advertise_find(wanted, &advertised), HOOP_OK);
+    assert_int_equal(advertised_address_find(wanted, &advertised), HOOP_OK);
     assert_false(advertised.is_guess);
     address_format(&advertised.address, found);
     assert_string_equal(found, text);
 }
 
-static struct advertise
+static struct advertise_options
 told(const char *text)
 {
-    return (struct advertise){text, "", "127.0.0.1:1"};
+    return (struct advertise_options){text, "", "127.0.0.1:1"};
 }
 
 static void
 advertise_what_is_told_is_taken(void **state)
 {
     (void)state;
-    expect(&(struct advertise){"10.1.2.3", "lo", "127.0.0.1:1"}, "10.1.2.3:0");
-    struct advertise wanted = told("10.1.2.3:99");
+    expect(&(struct advertise_options){"10.1.2.3", "lo", "127.0.0.1:1"},
+           "10.1.2.3:0");
+    struct advertise_options wanted = told("10.1.2.3:99");
     expect(&wanted, "10.1.2.3:99");
     wanted = told("2001:db8::7");
     expect(&wanted, "[2001:db8::7]:0");
@@ -52,14 +53,16 @@ advertise_what_is_told_is_taken(void **state)
 static void
 advertise_nowhere_is_refused(void **state)
 {
-    struct advertised address;
-    struct advertise wanted = told("0.0.0.0:99");
+    struct advertised_address address;
+    struct advertise_options wanted = told("0.0.0.0:99");
 
     (void)state;
-    assert_int_equal(advertise_find(&wanted, &address), HOOP_E_INVALID);
+    assert_int_equal(advertised_address_find(&wanted, &address),
+                     HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_ADVERTISE"));
     wanted = told("10.0.0.1:nothing");
-    assert_int_equal(advertise_find(&wanted, &address), HOOP_E_INVALID);
+    assert_int_equal(advertised_address_find(&wanted, &address),
+                     HOOP_E_INVALID);
     assert_non_null(
         strstr(error_text(), "HOOP_ADVERTISE=10.0.0.1:nothing: address '"));
 }
@@ -67,21 +70,23 @@ advertise_nowhere_is_refused(void **state)
 static void
 advertise_interface_gives_its_address(void **state)
 {
-    const struct advertise none = {"", "no such", "127.0.0.1:1"};
-    struct advertised address;
+    const struct advertise_options none = {"", "no such", "127.0.0.1:1"};
+    struct advertised_address address;
 
     (void)state;
-    expect(&(struct advertise){"", "lo", "10.0.0.1:1"}, "127.0.0.1:0");
-    assert_int_equal(advertise_find(&none, &address), HOOP_E_NOT_FOUND);
+    expect(&(struct advertise_options){"", "lo", "10.0.0.1:1"}, "127.0.0.1:0");
+    assert_int_equal(advertised_address_find(&none, &address),
+                     HOOP_E_NOT_FOUND);
 }
 
 static void
 advertise_loopback_is_for_a_coordinator_on_loopback(void **state)
 {
     (void)state;
-    expect(&(struct advertise){"", "", "127.0.0.1:4667"}, "127.0.0.1:0");
+    expect(&(struct advertise_options){"", "", "127.0.0.1:4667"},
+           "127.0.0.1:0");
     /* Of two names, and two loopback addresses, either will do. */
-    expect(&(struct advertise){"", "", "127.0.0.1:4667,127.0.0.2:4667"},
+    expect(&(struct advertise_options){"", "", "127.0.0.1:4667,127.0.0.2:4667"},
            "127.0.0.1:0");
 }
 
@@ -89,12 +94,12 @@ advertise_loopback_is_for_a_coordinator_on_loopback(void **state)
 static void
 advertise_to_a_remote_coordinator_is_never_loopback(void **state)
 {
-    const struct advertise wanted = {"", "", "192.0.2.1:4667"};
-    struct advertised advertised;
+    const struct advertise_options wanted = {"", "", "192.0.2.1:4667"};
+    struct advertised_address advertised;
 
     (void)state;
     /* A machine without any route says so instead. */
-    if (advertise_find(&wanted, &advertised) == HOOP_OK)
+    if (advertised_address_find(&wanted, &advertised) == HOOP_OK)
         assert_false(address_is_loopback(&advertised.address));
     else
         assert_non_null(strstr(error_text(), "no route to 192.0.2.1:4667"));
@@ -121,7 +126,7 @@ rank_listen(uint16_t first, uint16_t last, uint16_t *out_port)
     struct address address = own_address();
     int fd = -1;
 
-    const enum hoop_status status = advertise_listen(
+    const enum hoop_status status = peer_listener_open(
         (struct port_range){.first = first, .last = last}, &address, &fd);
     if (status != HOOP_OK) {
         assert_int_equal(status, HOOP_E_UNAVAILABLE);

@@ -180,13 +180,14 @@ exit_status_find_absent_names_a_rank_of_the_world(void **state)
         assert_non_null(file);
         assert_true(fputs(files[i].text, file) >= 0);
         assert_int_equal(fclose(file), 0);
-        assert_int_equal(exit_status_find_absent(path, 3, text),
+        assert_int_equal(exit_status_find_ended_rank(path, 3, text),
                          files[i].found != NULL);
         if (files[i].found)
             assert_string_equal(text, files[i].found);
     }
-    assert_false(exit_status_find_absent("", 3, (char[LIMIT_NAME]){0}));
-    assert_false(exit_status_find_absent("/nowhere", 3, (char[LIMIT_NAME]){0}));
+    assert_false(exit_status_find_ended_rank("", 3, (char[LIMIT_NAME]){0}));
+    assert_false(
+        exit_status_find_ended_rank("/nowhere", 3, (char[LIMIT_NAME]){0}));
 }
 
 int

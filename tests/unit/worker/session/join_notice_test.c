@@ -39,7 +39,7 @@ join_without_a_coordinator_says_why(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        join_notice_describe_trouble(&config, rows[i][0], text);
+        join_notice_describe_unreachable(&config, rows[i][0], text);
         assert_string_equal(text, rows[i][1]);
     }
 }
@@ -110,10 +110,10 @@ join_of_a_silent_coordinator_says_so(void **state)
     char text[LIMIT_ERROR_TEXT];
 
     (void)state;
-    join_notice_describe_silence(&config, "", text);
+    join_notice_describe_no_answer(&config, "", text);
     assert_string_equal(text, "waiting for hoopd at 10.0.0.1:4667: it is "
                               "connected, but does not answer");
-    join_notice_describe_silence(&config, "no such method", text);
+    join_notice_describe_no_answer(&config, "no such method", text);
     assert_string_equal(text,
                         "waiting for job 'train' to form; hoopd at "
                         "10.0.0.1:4667 does not say who has come: no such "

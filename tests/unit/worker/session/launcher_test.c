@@ -32,7 +32,8 @@ expect(const char *environment, const char *name, uint32_t rank, uint32_t size)
 {
     struct launcher found;
 
-    assert_true(launcher_find(lookup, (void *)(uintptr_t)environment, &found));
+    assert_true(
+        launcher_detect(lookup, (void *)(uintptr_t)environment, &found));
     assert_string_equal(found.name, name);
     assert_int_equal(found.rank, rank);
     assert_int_equal(found.size, size);
@@ -43,7 +44,8 @@ expect_none(const char *environment)
 {
     struct launcher found;
 
-    assert_false(launcher_find(lookup, (void *)(uintptr_t)environment, &found));
+    assert_false(
+        launcher_detect(lookup, (void *)(uintptr_t)environment, &found));
 }
 
 static void
@@ -105,11 +107,11 @@ launcher_tells_the_number_on_the_host(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         void *environment = (void *)(uintptr_t)rows[i].environment;
 
-        assert_true(launcher_find_local(lookup, environment, &found));
+        assert_true(launcher_local_rank(lookup, environment, &found));
         assert_int_equal(found, rows[i].local_rank);
     }
     assert_false(
-        launcher_find_local(lookup, (void *)(uintptr_t) "RANK=1", &found));
+        launcher_local_rank(lookup, (void *)(uintptr_t) "RANK=1", &found));
 }
 
 int

@@ -10,7 +10,8 @@ end_ms(uint64_t deadline_ms, uint64_t answer_ms)
     uint64_t now_ms = answer_ms;
 
     while (now_ms < deadline_ms) {
-        const uint64_t pause_ms = rendezvous_pause_ms(deadline_ms - now_ms);
+        const uint64_t pause_ms =
+            rendezvous_retry_delay_ms(deadline_ms - now_ms);
 
         assert_true(pause_ms > 0);
         now_ms += pause_ms + answer_ms;

@@ -19,13 +19,13 @@ manifest_text_of(const struct hoop_named_tensor *tensors,
                  size_t block_bytes)
 {
     const struct hoop_state it = {tensors, n_tensors, 1, block_bytes};
-    struct tensor_manifest *tensor_manifest = NULL;
+    struct state_manifest *tensor_manifest = NULL;
     struct manifest_text_bytes manifest_text = {0};
 
-    assert_int_equal(tensor_manifest_create(&it, &tensor_manifest), HOOP_OK);
-    assert_int_equal(manifest_text_create(tensor_manifest, &manifest_text),
+    assert_int_equal(state_manifest_create(&it, &tensor_manifest), HOOP_OK);
+    assert_int_equal(state_manifest_to_text(tensor_manifest, &manifest_text),
                      HOOP_OK);
-    tensor_manifest_destroy(tensor_manifest);
+    state_manifest_destroy(tensor_manifest);
     return manifest_text;
 }
 

@@ -10,17 +10,17 @@ static void
 missing_blocks_are_the_blocks_that_differ(void **state)
 {
     static const size_t sizes[] = {9 * CASE_BLOCK, 1, CASE_BLOCK + 7};
-    struct tensor_manifest *tensor_manifest =
+    struct state_manifest *tensor_manifest =
         state_case_of(sizes, COUNT_OF(sizes));
     struct digest_wide truth[12];
     uint8_t missing_blocks[2] = {0};
 
     (void)state;
     assert_int_equal(tensor_manifest->n_blocks, 12);
-    assert_int_equal(missing_blocks_n_bytes(tensor_manifest), 2);
-    (void)tensor_manifest_digest(tensor_manifest);
+    assert_int_equal(missing_blocks_bitmap_bytes(tensor_manifest), 2);
+    (void)state_manifest_hash_blocks(tensor_manifest);
     memcpy(truth, tensor_manifest->digests, sizeof(truth));
-    struct missing_blocks_sum sum =
+    struct missing_blocks_totals sum =
         missing_blocks_find(tensor_manifest, truth, missing_blocks);
     assert_int_equal(sum.n_blocks, 0);
     assert_int_equal(sum.n_bytes, 0);
@@ -35,7 +35,7 @@ missing_blocks_are_the_blocks_that_differ(void **state)
     for (uint64_t i = 0; i < 12; i++)
         assert_int_equal(missing_blocks_has(missing_blocks, i),
                          i == 0 || i == 9 || i == 11);
-    tensor_manifest_destroy(tensor_manifest);
+    state_manifest_destroy(tensor_manifest);
 }
 
 int

@@ -17,14 +17,14 @@ static const size_t sizes[] = {5 * CASE_BLOCK, 0, 100, 64 * CASE_BLOCK,
                                CASE_BLOCK - 1};
 
 static uint64_t
-bytes_of(const struct tensor_manifest *tensor_manifest,
+bytes_of(const struct state_manifest *tensor_manifest,
          const uint8_t *missing_blocks)
 {
     uint64_t n_bytes = 0;
 
     for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
         if (missing_blocks_has(missing_blocks, i))
-            n_bytes += tensor_manifest_run(tensor_manifest, i, 1).n_bytes;
+            n_bytes += state_manifest_byte_range(tensor_manifest, i, 1).n_bytes;
     }
     return n_bytes;
 }
@@ -33,13 +33,13 @@ bytes_of(const struct tensor_manifest *tensor_manifest,
 static uint64_t
 part_take(struct source_assignment source_assignment, uint8_t *left)
 {
-    const struct tensor_manifest *tensor_manifest =
+    const struct state_manifest *tensor_manifest =
         source_assignment.tensor_manifest;
-    struct tensor_manifest_run run;
+    struct state_manifest_byte_range run;
     uint64_t n_bytes = 0;
 
-    while (source_assignment_next(&source_assignment, &run)) {
-        const struct tensor_manifest_entry *entry =
+    while (source_assignment_next_message(&source_assignment, &run)) {
+        const struct state_manifest_entry *entry =
             &tensor_manifest->entries[run.entry];
         const uint64_t first = entry->first + run.offset / CASE_BLOCK;
 
@@ -56,7 +56,7 @@ part_take(struct source_assignment source_assignment, uint8_t *left)
 
 /* Each block once, and parts that differ by one block at most. */
 static void
-require_even(const struct tensor_manifest *tensor_manifest,
+require_even(const struct state_manifest *tensor_manifest,
              const uint8_t *missing_blocks)
 {
     const uint64_t n_bytes = bytes_of(tensor_manifest, missing_blocks);
@@ -68,8 +68,8 @@ require_even(const struct tensor_manifest *tensor_manifest,
         for (uint32_t i = 0; i < n_parts; i++) {
             const struct source_part part = {i, n_parts};
             const uint64_t n_part =
-                part_take(source_assignment_of(tensor_manifest, missing_blocks,
-                                               n_bytes, part),
+                part_take(source_assignment_compute(
+                              tensor_manifest, missing_blocks, n_bytes, part),
                           left);
 
             assert_true(n_part <= n_bytes / n_parts + CASE_BLOCK);
@@ -83,7 +83,7 @@ require_even(const struct tensor_manifest *tensor_manifest,
 static void
 source_assignments_are_even_and_leave_nothing(void **state)
 {
-    struct tensor_manifest *tensor_manifest =
+    struct state_manifest *tensor_manifest =
         state_case_of(sizes, COUNT_OF(sizes));
     uint32_t chance = 12345;
 
@@ -99,30 +99,30 @@ source_assignments_are_even_and_leave_nothing(void **state)
         }
         require_even(tensor_manifest, missing_blocks);
     }
-    tensor_manifest_destroy(tensor_manifest);
+    state_manifest_destroy(tensor_manifest);
 }
 
 static void
 source_assignment_joins_what_lies_together(void **state)
 {
-    struct tensor_manifest *tensor_manifest =
+    struct state_manifest *tensor_manifest =
         state_case_of(sizes, COUNT_OF(sizes));
     static const size_t expected[] = {5 * CASE_BLOCK, 100, 64 * CASE_BLOCK,
                                       CASE_BLOCK - 1};
     uint8_t missing_blocks[MISSING_BYTES_MAX];
-    struct tensor_manifest_run run;
+    struct state_manifest_byte_range run;
 
     (void)state;
     memset(missing_blocks, 0xff, sizeof(missing_blocks));
-    struct source_assignment source_assignment = source_assignment_of(
+    struct source_assignment source_assignment = source_assignment_compute(
         tensor_manifest, missing_blocks, tensor_manifest->n_bytes,
         (struct source_part){0, 1});
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
-        assert_true(source_assignment_next(&source_assignment, &run));
+        assert_true(source_assignment_next_message(&source_assignment, &run));
         assert_int_equal(run.n_bytes, expected[i]);
     }
-    assert_false(source_assignment_next(&source_assignment, &run));
-    tensor_manifest_destroy(tensor_manifest);
+    assert_false(source_assignment_next_message(&source_assignment, &run));
+    state_manifest_destroy(tensor_manifest);
 }
 
 /* No memory is touched: the tensor need not be there. */
@@ -133,25 +133,26 @@ source_assignment_of_much_is_cut_into_messages(void **state)
     const struct hoop_named_tensor large = {
         "t", {nothing, HOOP_UINT8, {1, {(size_t)3 * LIMIT_STATE_MESSAGE}}, 0}};
     const struct hoop_state it = {&large, 1, 1, 3 * CASE_BLOCK};
-    struct tensor_manifest *tensor_manifest = NULL;
-    struct tensor_manifest_run run;
+    struct state_manifest *tensor_manifest = NULL;
+    struct state_manifest_byte_range run;
     uint64_t n_bytes = 0;
 
     (void)state;
-    assert_int_equal(tensor_manifest_create(&it, &tensor_manifest), HOOP_OK);
-    uint8_t *missing_blocks = malloc(missing_blocks_n_bytes(tensor_manifest));
-    memset(missing_blocks, 0xff, missing_blocks_n_bytes(tensor_manifest));
-    struct source_assignment source_assignment = source_assignment_of(
+    assert_int_equal(state_manifest_create(&it, &tensor_manifest), HOOP_OK);
+    uint8_t *missing_blocks =
+        malloc(missing_blocks_bitmap_bytes(tensor_manifest));
+    memset(missing_blocks, 0xff, missing_blocks_bitmap_bytes(tensor_manifest));
+    struct source_assignment source_assignment = source_assignment_compute(
         tensor_manifest, missing_blocks, tensor_manifest->n_bytes,
         (struct source_part){0, 1});
-    while (source_assignment_next(&source_assignment, &run)) {
+    while (source_assignment_next_message(&source_assignment, &run)) {
         assert_true(run.n_bytes <= LIMIT_STATE_MESSAGE);
         assert_int_equal(run.offset, n_bytes);
         n_bytes += run.n_bytes;
     }
     assert_int_equal(n_bytes, tensor_manifest->n_bytes);
     free(missing_blocks);
-    tensor_manifest_destroy(tensor_manifest);
+    state_manifest_destroy(tensor_manifest);
 }
 
 /* One that is larger than a message goes alone. */
@@ -164,20 +165,20 @@ source_assignment_of_large_blocks_is_one_by_one(void **state)
         "t", {nothing, HOOP_UINT8, {1, {n_block + 1}}, NULL}};
     const struct hoop_state it = {&large, 1, 1, n_block};
     const uint8_t missing_blocks[] = {3};
-    struct tensor_manifest *tensor_manifest = NULL;
-    struct tensor_manifest_run run;
+    struct state_manifest *tensor_manifest = NULL;
+    struct state_manifest_byte_range run;
 
     (void)state;
-    assert_int_equal(tensor_manifest_create(&it, &tensor_manifest), HOOP_OK);
-    struct source_assignment source_assignment = source_assignment_of(
+    assert_int_equal(state_manifest_create(&it, &tensor_manifest), HOOP_OK);
+    struct source_assignment source_assignment = source_assignment_compute(
         tensor_manifest, missing_blocks, tensor_manifest->n_bytes,
         (struct source_part){0, 1});
-    assert_true(source_assignment_next(&source_assignment, &run));
+    assert_true(source_assignment_next_message(&source_assignment, &run));
     assert_int_equal(run.n_bytes, n_block);
-    assert_true(source_assignment_next(&source_assignment, &run));
+    assert_true(source_assignment_next_message(&source_assignment, &run));
     assert_int_equal(run.n_bytes, 1);
-    assert_false(source_assignment_next(&source_assignment, &run));
-    tensor_manifest_destroy(tensor_manifest);
+    assert_false(source_assignment_next_message(&source_assignment, &run));
+    state_manifest_destroy(tensor_manifest);
 }
 
 int

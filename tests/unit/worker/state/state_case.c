@@ -14,10 +14,10 @@ static uint8_t room[CASE_TENSORS_MAX][ROOM];
 static struct hoop_named_tensor tensors[CASE_TENSORS_MAX];
 static struct hoop_state the_state;
 
-struct tensor_manifest *
+struct state_manifest *
 state_case_of(const size_t *n_bytes, size_t n_tensors)
 {
-    struct tensor_manifest *tensor_manifest = NULL;
+    struct state_manifest *tensor_manifest = NULL;
 
     for (size_t i = 0; i < n_tensors; i++) {
         assert_true(n_bytes[i] <= ROOM);
@@ -29,7 +29,7 @@ state_case_of(const size_t *n_bytes, size_t n_tensors)
         };
     }
     the_state = (struct hoop_state){tensors, n_tensors, 1, CASE_BLOCK};
-    assert_int_equal(tensor_manifest_create(&the_state, &tensor_manifest),
+    assert_int_equal(state_manifest_create(&the_state, &tensor_manifest),
                      HOOP_OK);
     return tensor_manifest;
 }

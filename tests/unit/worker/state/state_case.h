@@ -12,7 +12,7 @@ enum {
 
 /* Tensors "a", "b", ... of so many bytes each, in blocks of CASE_BLOCK. The
  * tensor_manifest is of this state, until the next call. */
-struct tensor_manifest *
+struct state_manifest *
 state_case_of(const size_t *n_bytes, size_t n_tensors);
 
 /* A byte of tensor number, which may be changed. */

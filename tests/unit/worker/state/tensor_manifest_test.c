@@ -14,7 +14,7 @@ tensor_manifest_cuts_each_tensor_by_itself(void **state)
     static const size_t sizes[] = {0, 2 * CASE_BLOCK, 1, 0, CASE_BLOCK + 1, 0};
     static const uint64_t firsts[] = {0, 0, 2, 3, 3, 5};
     static const size_t entries[] = {1, 1, 2, 4, 4};
-    struct tensor_manifest *tensor_manifest =
+    struct state_manifest *tensor_manifest =
         state_case_of(sizes, COUNT_OF(sizes));
 
     (void)state;
@@ -23,63 +23,65 @@ tensor_manifest_cuts_each_tensor_by_itself(void **state)
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         assert_int_equal(tensor_manifest->entries[i].first, firsts[i]);
     for (uint64_t i = 0; i < 5; i++)
-        assert_int_equal(tensor_manifest_run(tensor_manifest, i, 1).entry,
+        assert_int_equal(state_manifest_byte_range(tensor_manifest, i, 1).entry,
                          entries[i]);
-    const struct tensor_manifest_run last =
-        tensor_manifest_run(tensor_manifest, 3, 2);
+    const struct state_manifest_byte_range last =
+        state_manifest_byte_range(tensor_manifest, 3, 2);
     assert_ptr_equal(last.at, state_case_at(4, 0));
     assert_int_equal(last.n_bytes, CASE_BLOCK + 1);
-    const struct tensor_manifest_run tail =
-        tensor_manifest_run(tensor_manifest, 4, 1);
+    const struct state_manifest_byte_range tail =
+        state_manifest_byte_range(tensor_manifest, 4, 1);
     assert_ptr_equal(tail.at, state_case_at(4, CASE_BLOCK));
     assert_int_equal(tail.offset, CASE_BLOCK);
     assert_int_equal(tail.n_bytes, 1);
-    assert_int_equal(tensor_manifest_n_adjacent(tensor_manifest, 0, 5), 2);
-    assert_int_equal(tensor_manifest_n_adjacent(tensor_manifest, 1, 5), 1);
-    assert_int_equal(tensor_manifest_n_adjacent(tensor_manifest, 3, 5), 2);
-    assert_int_equal(tensor_manifest_n_adjacent(tensor_manifest, 3, 4), 1);
-    tensor_manifest_destroy(tensor_manifest);
-    tensor_manifest_destroy(NULL);
+    assert_int_equal(state_manifest_adjacent_blocks(tensor_manifest, 0, 5), 2);
+    assert_int_equal(state_manifest_adjacent_blocks(tensor_manifest, 1, 5), 1);
+    assert_int_equal(state_manifest_adjacent_blocks(tensor_manifest, 3, 5), 2);
+    assert_int_equal(state_manifest_adjacent_blocks(tensor_manifest, 3, 4), 1);
+    state_manifest_destroy(tensor_manifest);
+    state_manifest_destroy(NULL);
 }
 
 static void
 tensor_manifest_digest_tells_every_byte(void **state)
 {
     static const size_t sizes[] = {CASE_BLOCK + 5, 0, 3};
-    struct tensor_manifest *tensor_manifest =
+    struct state_manifest *tensor_manifest =
         state_case_of(sizes, COUNT_OF(sizes));
-    const struct digest_wide before = tensor_manifest_digest(tensor_manifest);
+    const struct digest_wide before =
+        state_manifest_hash_blocks(tensor_manifest);
     struct digest_wide digests[3];
 
     (void)state;
     memcpy(digests, tensor_manifest->digests, sizeof(digests));
     *state_case_at(2, 2) ^= 1;
-    const struct digest_wide after = tensor_manifest_digest(tensor_manifest);
+    const struct digest_wide after =
+        state_manifest_hash_blocks(tensor_manifest);
     assert_false(digest_wide_equal(&before, &after));
     assert_true(digest_wide_equal(&digests[0], &tensor_manifest->digests[0]));
     assert_true(digest_wide_equal(&digests[1], &tensor_manifest->digests[1]));
     assert_false(digest_wide_equal(&digests[2], &tensor_manifest->digests[2]));
     *state_case_at(2, 2) ^= 1;
-    tensor_manifest_destroy(tensor_manifest);
+    state_manifest_destroy(tensor_manifest);
 }
 
 static void
 tensor_manifest_of_nothing_has_no_blocks(void **state)
 {
-    struct tensor_manifest *tensor_manifest = state_case_of(NULL, 0);
+    struct state_manifest *tensor_manifest = state_case_of(NULL, 0);
 
     (void)state;
     assert_int_equal(tensor_manifest->n_blocks, 0);
-    (void)tensor_manifest_digest(tensor_manifest);
-    tensor_manifest_destroy(tensor_manifest);
+    (void)state_manifest_hash_blocks(tensor_manifest);
+    state_manifest_destroy(tensor_manifest);
 }
 
 static void
 require_refused(const struct hoop_state *wrong, const char *words)
 {
-    struct tensor_manifest *tensor_manifest = NULL;
+    struct state_manifest *tensor_manifest = NULL;
 
-    assert_int_equal(tensor_manifest_create(wrong, &tensor_manifest),
+    assert_int_equal(state_manifest_create(wrong, &tensor_manifest),
                      HOOP_E_INVALID);
     assert_null(tensor_manifest);
     if (!strstr(error_text(), words))
