@@ -102,11 +102,11 @@ backward(struct training *training,
 }
 
 static int
-warm_up(struct training *training, uint32_t n_warm_up)
+warm_up(struct training *training, uint32_t n_warm_up_forwards)
 {
     const struct rank *rank = training->rank;
 
-    for (uint32_t i = 0; i < n_warm_up; i++) {
+    for (uint32_t i = 0; i < n_warm_up_forwards; i++) {
         const struct hoop_shape shape = batch_shape(i);
         struct hoop_tensors input = list_of(&training->inputs[i]);
 
@@ -158,16 +158,16 @@ steady_step(struct training *training, struct hoop_tensors *input)
 }
 
 static int
-steady_state(struct training *training, uint32_t n_warm_up)
+steady_state(struct training *training, uint32_t n_warm_up_forwards)
 {
     const struct rank *rank = training->rank;
-    const struct hoop_shape shape = batch_shape(n_warm_up);
-    struct hoop_tensors input = list_of(&training->inputs[n_warm_up]);
+    const struct hoop_shape shape = batch_shape(n_warm_up_forwards);
+    struct hoop_tensors input = list_of(&training->inputs[n_warm_up_forwards]);
 
-    training->inputs[n_warm_up] = tensor_awaited(&shape);
+    training->inputs[n_warm_up_forwards] = tensor_awaited(&shape);
     RANK_CHECK(hoop_p2p_recv_forward(training->p2p, &input, training->at) ==
                HOOP_OK);
-    for (uint32_t i = n_warm_up; i < N_BATCHES; i++)
+    for (uint32_t i = n_warm_up_forwards; i < N_BATCHES; i++)
         RANK_CHECK(steady_step(training, &input) == 0);
     return 0;
 }
@@ -198,13 +198,13 @@ drain(struct training *training)
 static int
 train(struct rank *rank, uint32_t kind)
 {
-    const uint32_t n_warm_up = rank->size - rank->rank - 1;
+    const uint32_t n_warm_up_forwards = rank->size - rank->rank - 1;
     struct training training = {
         .rank = rank, .p2p = p2p_of_kind(rank, kind), .at = stage_of(rank)};
     int64_t expected = 0;
 
-    RANK_CHECK(warm_up(&training, n_warm_up) == 0);
-    RANK_CHECK(steady_state(&training, n_warm_up) == 0);
+    RANK_CHECK(warm_up(&training, n_warm_up_forwards) == 0);
+    RANK_CHECK(steady_state(&training, n_warm_up_forwards) == 0);
     RANK_CHECK(drain(&training) == 0);
     for (uint32_t batch = 0; batch < N_BATCHES; batch++)
         expected += grad_behind(rank->rank, rank->size, batch) *

@@ -28,7 +28,7 @@ struct training {
     int size;
     int last;
     int n_passes; /* of each kind: batches by chunks */
-    int n_warm_up;
+    int n_warm_up_forwards;
     uint32_t n_forward[N_CHUNKS];
     struct queue inputs[N_CHUNKS];
     struct queue output_grads[N_CHUNKS];
@@ -176,18 +176,19 @@ warm_up(struct training *training)
                         .grad_chunk = -1};
 
     RANK_CHECK(step_run(training, &step) == 0);
-    for (int k = 0; k < training->n_warm_up; k++) {
+    for (int k = 0; k < training->n_warm_up_forwards; k++) {
         const int next = forward_chunk(training, k + 1);
         const bool has_next =
             k + 1 < training->n_passes && !(rank->rank == 0 && next == 0);
 
         RANK_CHECK(forward(training, k, &step.output) == 0);
         step.input_chunk = has_next ? next : -1;
-        step.grad_chunk = k + 1 == training->n_warm_up &&
-                                  training->n_warm_up < training->n_passes &&
-                                  (int)rank->rank != training->last
-                              ? N_CHUNKS - 1
-                              : -1;
+        step.grad_chunk =
+            k + 1 == training->n_warm_up_forwards &&
+                    training->n_warm_up_forwards < training->n_passes &&
+                    (int)rank->rank != training->last
+                ? N_CHUNKS - 1
+                : -1;
         RANK_CHECK(step_run(training, &step) == 0);
     }
     return 0;
@@ -217,8 +218,8 @@ steady_state(struct training *training)
 {
     const struct rank *rank = training->rank;
 
-    for (int k = training->n_warm_up; k < training->n_passes; k++) {
-        const int back = k - training->n_warm_up;
+    for (int k = training->n_warm_up_forwards; k < training->n_passes; k++) {
+        const int back = k - training->n_warm_up_forwards;
         struct step step;
 
         RANK_CHECK(forward(training, k, &step.output) == 0);
@@ -235,7 +236,7 @@ static int
 drain(struct training *training)
 {
     const struct rank *rank = training->rank;
-    const int n_steady = training->n_passes - training->n_warm_up;
+    const int n_steady = training->n_passes - training->n_warm_up_forwards;
     struct step step = {.input_chunk = -1, .grad_chunk = N_CHUNKS - 1};
 
     if (n_steady == 0 && (int)rank->rank != training->last)
@@ -265,9 +266,9 @@ train(struct rank *rank, uint32_t kind, int n_rounds)
         .n_passes = n_rounds * size * N_CHUNKS,
     };
 
-    training.n_warm_up = n_rounds == 1
-                             ? training.n_passes
-                             : 2 * (size - (int)rank->rank - 1) + size;
+    training.n_warm_up_forwards = n_rounds == 1
+                                      ? training.n_passes
+                                      : 2 * (size - (int)rank->rank - 1) + size;
     RANK_CHECK(warm_up(&training) == 0);
     RANK_CHECK(steady_state(&training) == 0);
     RANK_CHECK(drain(&training) == 0);

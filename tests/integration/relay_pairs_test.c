@@ -94,7 +94,7 @@ struct tour {
 };
 
 static struct trip
-trip_of(const struct tour *tour, size_t pair, enum redistribution_way way)
+trip_of(const struct tour *tour, size_t pair, enum redistribution_direction way)
 {
     return (struct trip){
         .rank = tour->rank,
@@ -107,7 +107,9 @@ trip_of(const struct tour *tour, size_t pair, enum redistribution_way way)
 }
 
 static int
-tour_alone(const struct tour *tour, enum redistribution_way way, size_t step)
+tour_alone(const struct tour *tour,
+           enum redistribution_direction way,
+           size_t step)
 {
     for (size_t pair = 0; pair < tour->n_layouts * tour->n_layouts;
          pair += step) {

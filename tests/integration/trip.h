@@ -57,7 +57,7 @@ struct trip {
     const struct group *group;
     const struct hoop_sharding *from;
     const struct hoop_sharding *to;
-    enum redistribution_way way;
+    enum redistribution_direction way;
     struct redistribution *redistribution;
     struct hoop_tensor input;
     struct hoop_tensor output;

@@ -122,12 +122,12 @@ request_refined(const struct redistribution_request *request)
     struct hoop_mesh_shape fine;
 
     if (request->to.ranks ||
-        !refinement_of(&request->from.mesh, &request->to.mesh, &fine))
+        !refinement_of_meshes(&request->from.mesh, &request->to.mesh, &fine))
         return refined;
-    refined.from.sharding = refinement_sharding(&request->from.mesh, &fine,
-                                                &request->from.sharding);
-    refined.to.sharding =
-        refinement_sharding(&request->to.mesh, &fine, &request->to.sharding);
+    refined.from.sharding = refinement_refine_sharding(
+        &request->from.mesh, &fine, &request->from.sharding);
+    refined.to.sharding = refinement_refine_sharding(&request->to.mesh, &fine,
+                                                     &request->to.sharding);
     refined.from.mesh = fine;
     refined.to.mesh = fine;
     return refined;

@@ -216,7 +216,7 @@ swapped_messages_are_found(void **state)
             struct hoop_task *other = task + 1;
 
             while (other < schedule->tasks + schedule->firsts[1] &&
-                   (!swap_matters(task, other) || task_is_computed(task)))
+                   (!swap_matters(task, other) || task_is_compute(task)))
                 other++;
             if (other == schedule->tasks + schedule->firsts[1])
                 continue;

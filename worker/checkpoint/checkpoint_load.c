@@ -86,11 +86,11 @@ load_create_tensor(struct checkpoint_load *load,
                    const struct hoop_checkpoint_tensor *saved)
 {
     enum hoop_status status =
-        dtensor_check(saved->dtype, &saved->shape, load->spec);
+        dtensor_spec_check(saved->dtype, &saved->shape, load->spec);
 
     if (status == HOOP_OK)
-        status = dtensor_allocate(saved->dtype, &saved->shape, load->spec,
-                                  &load->made);
+        status = dtensor_create_allocated(saved->dtype, &saved->shape,
+                                          load->spec, &load->made);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

@@ -14,41 +14,46 @@
 #include "tensor/shape.h"
 
 /* Which dimensions a pattern needs. */
-enum need {
+enum dims_needed {
     NEED_NONE,
     NEED_SAME,      /* both, equal; forward only the one that it uses */
     NEED_DIFFERENT, /* gather_dim and shard_dim, independent */
     NEED_MIX,
 };
 
-struct rule {
+struct pattern_rule {
     const char *name;
-    enum action_kind kinds[2]; /* [enum action_way] */
-    enum need need;
+    enum comm_action_kind kinds[2]; /* [enum comm_action_direction] */
+    enum dims_needed dims_needed;
 };
 
-static const struct rule rules[] = {
-    [HOOP_COMM_GATHER] = {"a gather", {ACTION_GATHER, ACTION_TAKE}, NEED_SAME},
-    [HOOP_COMM_SPLIT] = {"a split", {ACTION_TAKE, ACTION_GATHER}, NEED_SAME},
+static const struct pattern_rule rules[] = {
+    [HOOP_COMM_GATHER] = {"a gather",
+                          {ACTION_ALL_GATHER, ACTION_SLICE},
+                          NEED_SAME},
+    [HOOP_COMM_SPLIT] = {"a split",
+                         {ACTION_SLICE, ACTION_ALL_GATHER},
+                         NEED_SAME},
     [HOOP_COMM_ALL_TO_ALL] = {"an all-to-all",
-                              {ACTION_EXCHANGE, ACTION_EXCHANGE},
+                              {ACTION_ALL_TO_ALL, ACTION_ALL_TO_ALL},
                               NEED_DIFFERENT},
     [HOOP_COMM_ALLREDUCE] = {"an allreduce",
-                             {ACTION_SUM, ACTION_COPY},
+                             {ACTION_ALL_REDUCE, ACTION_COPY},
                              NEED_NONE},
     [HOOP_COMM_IDENTITY] = {"an identity",
-                            {ACTION_COPY, ACTION_SUM},
+                            {ACTION_COPY, ACTION_ALL_REDUCE},
                             NEED_NONE},
     [HOOP_COMM_MIX_GATHER] = {"a mix-gather",
-                              {ACTION_GATHER, ACTION_TAKE},
+                              {ACTION_ALL_GATHER, ACTION_SLICE},
                               NEED_MIX},
     [HOOP_COMM_REDUCE_SCATTER] = {"a reduce-scatter",
-                                  {ACTION_SCATTER, ACTION_GATHER},
+                                  {ACTION_REDUCE_SCATTER, ACTION_ALL_GATHER},
                                   NEED_SAME},
 };
 
 static enum hoop_status
-rule_find(const struct hoop_comm_spec *spec, const struct rule **out_rule)
+pattern_rule_find(const struct hoop_comm_spec *spec,
+                  const struct pattern_rule **out_rule)
 {
     if (!spec)
         return error_raise(HOOP_E_INVALID, "spec is NULL");
@@ -60,7 +65,7 @@ rule_find(const struct hoop_comm_spec *spec, const struct rule **out_rule)
 }
 
 static enum hoop_status
-check_mesh(const struct hoop_mesh_shape *mesh)
+action_mesh_check(const struct hoop_mesh_shape *mesh)
 {
     struct grid grid = {0};
 
@@ -68,7 +73,7 @@ check_mesh(const struct hoop_mesh_shape *mesh)
         return error_raise(HOOP_E_INVALID, "there is no mesh of 1 to %d axes",
                            HOOP_MAX_AXES);
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
-        const enum hoop_status status = grid_extend(&grid, mesh->sizes[axis]);
+        const enum hoop_status status = grid_add_axis(&grid, mesh->sizes[axis]);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -77,9 +82,9 @@ check_mesh(const struct hoop_mesh_shape *mesh)
 }
 
 static enum hoop_status
-check_known(const struct hoop_axes *axes,
-            const struct hoop_mesh_shape *mesh,
-            const char *name)
+axes_check_in_mesh(const struct hoop_axes *axes,
+                   const struct hoop_mesh_shape *mesh,
+                   const char *name)
 {
     if (axes->n_axes == 0 || axes->n_axes > HOOP_MAX_AXES)
         return error_raise(HOOP_E_INVALID,
@@ -96,10 +101,10 @@ check_known(const struct hoop_axes *axes,
 
 /* Returns in *out_line the one axis, or all axes in the order of places. */
 static enum hoop_status
-line_of_axes(const struct hoop_axes *axes,
-             const struct hoop_mesh_shape *mesh,
-             const char *name,
-             struct hoop_axes *out_line)
+comm_axes_order(const struct hoop_axes *axes,
+                const struct hoop_mesh_shape *mesh,
+                const char *name,
+                struct hoop_axes *out_line)
 {
     struct hoop_axes line = {.n_axes = mesh->n_axes};
     unsigned seen = 0;
@@ -128,9 +133,9 @@ line_of_axes(const struct hoop_axes *axes,
 /* Blocks are numbered along the first of the axes first, so it comes last in
  * the line. */
 static enum hoop_status
-line_of_mix(const struct hoop_axes *axes,
-            const struct hoop_mesh_shape *mesh,
-            struct hoop_axes *out_line)
+mix_gather_axes_order(const struct hoop_axes *axes,
+                      const struct hoop_mesh_shape *mesh,
+                      struct hoop_axes *out_line)
 {
     if (mesh->n_axes != 2 || axes->n_axes != 2)
         return error_raise(HOOP_E_INVALID,
@@ -142,31 +147,32 @@ line_of_mix(const struct hoop_axes *axes,
 }
 
 enum hoop_status
-action_line(const struct hoop_comm_spec *spec,
-            const struct hoop_mesh_shape *mesh,
-            struct hoop_axes *out_line)
+comm_action_axes_find(const struct hoop_comm_spec *spec,
+                      const struct hoop_mesh_shape *mesh,
+                      struct hoop_axes *out_line)
 {
-    const struct rule *rule = NULL;
-    enum hoop_status status = rule_find(spec, &rule);
+    const struct pattern_rule *pattern_rule = NULL;
+    enum hoop_status status = pattern_rule_find(spec, &pattern_rule);
 
     if (status == HOOP_OK)
-        status = check_mesh(mesh);
+        status = action_mesh_check(mesh);
     if (status == HOOP_OK)
-        status = check_known(&spec->axes, mesh, rule->name);
+        status = axes_check_in_mesh(&spec->axes, mesh, pattern_rule->name);
     if (status == HOOP_OK)
-        status = rule->need == NEED_MIX
-                     ? line_of_mix(&spec->axes, mesh, out_line)
-                     : line_of_axes(&spec->axes, mesh, rule->name, out_line);
+        status = pattern_rule->dims_needed == NEED_MIX
+                     ? mix_gather_axes_order(&spec->axes, mesh, out_line)
+                     : comm_axes_order(&spec->axes, mesh, pattern_rule->name,
+                                       out_line);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* name is that of the pattern, what that of the dimension. */
 static enum hoop_status
-one_dim(const struct hoop_comm_dims *dims,
-        const char *name,
-        const char *what,
-        uint32_t n_dims,
-        uint32_t *out_dim)
+comm_dim_resolve(const struct hoop_comm_dims *dims,
+                 const char *name,
+                 const char *what,
+                 uint32_t n_dims,
+                 uint32_t *out_dim)
 {
     const struct hoop_shape shape = {.n_dims = n_dims};
 
@@ -185,42 +191,43 @@ one_dim(const struct hoop_comm_dims *dims,
 /* Finds both dimensions. If the spec is forward only and the dimensions must be
  * equal, the one that is not used is taken from the other. */
 static enum hoop_status
-two_dims(const struct hoop_comm_spec *spec,
-         const struct rule *rule,
-         uint32_t n_dims,
-         uint32_t *out_gather,
-         uint32_t *out_shard)
+gather_shard_dims_find(const struct hoop_comm_spec *spec,
+                       const struct pattern_rule *pattern_rule,
+                       uint32_t n_dims,
+                       uint32_t *out_gather,
+                       uint32_t *out_shard)
 {
     const struct hoop_comm_dims *gather = &spec->gather_dim;
     const struct hoop_comm_dims *shard = &spec->shard_dim;
 
-    if (spec->is_forward_only && rule->need == NEED_SAME) {
-        if (rule->kinds[ACTION_FORWARD] == ACTION_GATHER)
+    if (spec->is_forward_only && pattern_rule->dims_needed == NEED_SAME) {
+        if (pattern_rule->kinds[ACTION_FORWARD] == ACTION_ALL_GATHER)
             shard = gather;
         else
             gather = shard;
     }
-    enum hoop_status status =
-        one_dim(gather, rule->name, "gather_dim", n_dims, out_gather);
+    enum hoop_status status = comm_dim_resolve(
+        gather, pattern_rule->name, "gather_dim", n_dims, out_gather);
     if (status == HOOP_OK)
-        status = one_dim(shard, rule->name, "shard_dim", n_dims, out_shard);
+        status = comm_dim_resolve(shard, pattern_rule->name, "shard_dim",
+                                  n_dims, out_shard);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (rule->need == NEED_SAME && *out_gather != *out_shard)
+    if (pattern_rule->dims_needed == NEED_SAME && *out_gather != *out_shard)
         return error_raise(HOOP_E_INVALID,
                            "gather_dim %u and shard_dim %u of %s differ: its "
                            "backward would not lead back",
-                           *out_gather, *out_shard, rule->name);
+                           *out_gather, *out_shard, pattern_rule->name);
     return HOOP_OK;
 }
 
 /* A mix-gather cuts one dimension by all ranks, or two dimensions by one axis
  * each. */
 static enum hoop_status
-mix_cuts(const struct hoop_comm_spec *spec,
-         const struct hoop_mesh_shape *mesh,
-         uint32_t n_dims,
-         struct cuts *out_cuts)
+mix_gather_cuts_find(const struct hoop_comm_spec *spec,
+                     const struct hoop_mesh_shape *mesh,
+                     uint32_t n_dims,
+                     struct cuts *out_cuts)
 {
     const struct hoop_shape shape = {.n_dims = n_dims};
     const struct hoop_comm_dims *dims = &spec->gather_dim;
@@ -254,53 +261,54 @@ mix_cuts(const struct hoop_comm_spec *spec,
 }
 
 static struct cuts
-cut_once(uint32_t dim, uint32_t n_parts)
+cuts_of_one_dim(uint32_t dim, uint32_t n_parts)
 {
     return (struct cuts){.n_cuts = 1, .cuts = {{dim, n_parts}}};
 }
 
 /* Sets what is cut and joined in the forward. */
 static enum hoop_status
-action_cuts(struct action *action,
-            const struct hoop_comm_spec *spec,
-            const struct rule *rule,
-            const struct hoop_mesh_shape *mesh,
-            uint32_t n_dims)
+comm_action_set_cuts(struct action *action,
+                     const struct hoop_comm_spec *spec,
+                     const struct pattern_rule *pattern_rule,
+                     const struct hoop_mesh_shape *mesh,
+                     uint32_t n_dims)
 {
     uint32_t gather = 0;
     uint32_t shard = 0;
     enum hoop_status status = HOOP_OK;
 
-    if (rule->need == NEED_MIX) {
-        status = mix_cuts(spec, mesh, n_dims, &action->cut);
+    if (pattern_rule->dims_needed == NEED_MIX) {
+        status = mix_gather_cuts_find(spec, mesh, n_dims, &action->cut);
         action->join = action->cut;
-    } else if (rule->need != NEED_NONE) {
-        status = two_dims(spec, rule, n_dims, &gather, &shard);
-        action->cut = cut_once(shard, action->n_ranks);
-        action->join = cut_once(gather, action->n_ranks);
+    } else if (pattern_rule->dims_needed != NEED_NONE) {
+        status =
+            gather_shard_dims_find(spec, pattern_rule, n_dims, &gather, &shard);
+        action->cut = cuts_of_one_dim(shard, action->n_ranks);
+        action->join = cuts_of_one_dim(gather, action->n_ranks);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-action_init(struct action *action,
-            const struct hoop_comm_spec *spec,
-            const struct hoop_mesh_shape *mesh,
-            uint32_t n_dims,
-            enum action_way way)
+comm_action_init(struct action *action,
+                 const struct hoop_comm_spec *spec,
+                 const struct hoop_mesh_shape *mesh,
+                 uint32_t n_dims,
+                 enum comm_action_direction way)
 {
-    const struct rule *rule = NULL;
-    enum hoop_status status = rule_find(spec, &rule);
+    const struct pattern_rule *pattern_rule = NULL;
+    enum hoop_status status = pattern_rule_find(spec, &pattern_rule);
 
     *action = (struct action){.n_ranks = 1};
     if (status == HOOP_OK)
-        status = action_line(spec, mesh, &action->line);
+        status = comm_action_axes_find(spec, mesh, &action->line);
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t i = 0; i < action->line.n_axes; i++)
         action->n_ranks *= mesh->sizes[action->line.axes[i]];
-    action->kind = rule->kinds[way];
-    status = action_cuts(action, spec, rule, mesh, n_dims);
+    action->kind = pattern_rule->kinds[way];
+    status = comm_action_set_cuts(action, spec, pattern_rule, mesh, n_dims);
     if (status != HOOP_OK)
         return error_pass(status);
     if (way == ACTION_FORWARD)
@@ -308,7 +316,7 @@ action_init(struct action *action,
     if (spec->is_forward_only)
         return error_raise(HOOP_E_INVALID,
                            "%s that is forward only has no backward",
-                           rule->name);
+                           pattern_rule->name);
     const struct cuts cut = action->cut;
     action->cut = action->join;
     action->join = cut;
@@ -316,29 +324,29 @@ action_init(struct action *action,
 }
 
 enum hoop_status
-action_reshape(const struct action *action, struct hoop_shape *shape)
+comm_action_output_shape(const struct action *action, struct hoop_shape *shape)
 {
     size_t count;
-    const bool cuts = action->kind == ACTION_TAKE ||
-                      action->kind == ACTION_SCATTER ||
-                      action->kind == ACTION_EXCHANGE;
+    const bool cuts = action->kind == ACTION_SLICE ||
+                      action->kind == ACTION_REDUCE_SCATTER ||
+                      action->kind == ACTION_ALL_TO_ALL;
     const bool joins =
-        action->kind == ACTION_GATHER || action->kind == ACTION_EXCHANGE;
+        action->kind == ACTION_ALL_GATHER || action->kind == ACTION_ALL_TO_ALL;
     enum hoop_status status = HOOP_OK;
 
     if (cuts)
-        status = cuts_divide(&action->cut, shape);
+        status = cuts_divide_shape(&action->cut, shape);
     if (status == HOOP_OK && joins)
-        status = cuts_multiply(&action->join, shape);
+        status = cuts_multiply_shape(&action->join, shape);
     if (status == HOOP_OK)
         status = shape_count(shape, &count);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 uint32_t
-action_number(const struct action *action,
-              const struct hoop_mesh_shape *mesh,
-              const uint32_t *coordinates)
+comm_action_block_index(const struct action *action,
+                        const struct hoop_mesh_shape *mesh,
+                        const uint32_t *coordinates)
 {
     uint32_t number = 0;
 
@@ -367,12 +375,12 @@ hoop_comm_spec_result(const struct hoop_comm_spec *spec,
     if (status == HOOP_OK && !out_shape)
         status = error_raise(HOOP_E_INVALID, "out_shape is NULL");
     if (status == HOOP_OK)
-        status =
-            action_init(&action, spec, mesh, shape->n_dims, ACTION_FORWARD);
+        status = comm_action_init(&action, spec, mesh, shape->n_dims,
+                                  ACTION_FORWARD);
     if (status != HOOP_OK)
         return error_pass(status);
     struct hoop_shape result = *shape;
-    status = action_reshape(&action, &result);
+    status = comm_action_output_shape(&action, &result);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_shape = result;

@@ -12,17 +12,17 @@
 
 #include "parallel/blocks.h"
 
-enum action_kind {
+enum comm_action_kind {
     ACTION_COPY,
-    ACTION_TAKE, /* copy this rank's block of the input */
-    ACTION_GATHER,
-    ACTION_SCATTER, /* reduce-scatter with HOOP_SUM */
-    ACTION_EXCHANGE,
-    ACTION_SUM,
+    ACTION_SLICE, /* copy this rank's block of the input */
+    ACTION_ALL_GATHER,
+    ACTION_REDUCE_SCATTER, /* reduce-scatter with HOOP_SUM */
+    ACTION_ALL_TO_ALL,
+    ACTION_ALL_REDUCE,
 };
 
 struct action {
-    enum action_kind kind;
+    enum comm_action_kind kind;
     /* axes that the participants differ along, in the order of block numbers */
     struct hoop_axes line;
     uint32_t n_ranks;
@@ -30,7 +30,7 @@ struct action {
     struct cuts join; /* of the output: GATHER, EXCHANGE */
 };
 
-enum action_way {
+enum comm_action_direction {
     ACTION_FORWARD,
     ACTION_BACKWARD,
 };
@@ -39,29 +39,29 @@ enum action_way {
  * either way, not only the part that this way uses.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
-action_init(struct action *action,
-            const struct hoop_comm_spec *spec,
-            const struct hoop_mesh_shape *mesh,
-            uint32_t n_dims,
-            enum action_way way);
+comm_action_init(struct action *action,
+                 const struct hoop_comm_spec *spec,
+                 const struct hoop_mesh_shape *mesh,
+                 uint32_t n_dims,
+                 enum comm_action_direction way);
 
 /* Replaces the shape of the input by that of the output.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
-action_reshape(const struct action *action, struct hoop_shape *shape);
+comm_action_output_shape(const struct action *action, struct hoop_shape *shape);
 
 /* Finds the axes along which ranks take part; they are the same in both
  * ways.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
-action_line(const struct hoop_comm_spec *spec,
-            const struct hoop_mesh_shape *mesh,
-            struct hoop_axes *out_line);
+comm_action_axes_find(const struct hoop_comm_spec *spec,
+                      const struct hoop_mesh_shape *mesh,
+                      struct hoop_axes *out_line);
 
 /* Returns the number of the block that belongs to the rank at coordinates. */
 uint32_t
-action_number(const struct action *action,
-              const struct hoop_mesh_shape *mesh,
-              const uint32_t *coordinates);
+comm_action_block_index(const struct action *action,
+                        const struct hoop_mesh_shape *mesh,
+                        const uint32_t *coordinates);
 
 #endif

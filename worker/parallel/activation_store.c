@@ -32,16 +32,16 @@ activation_store_deinit(struct activation_store *activation_store)
     for (size_t i = 0; activation_store->places &&
                        i < ACTIVATION_KINDS * activation_store->n_per_row;
          i++)
-        activation_store_clear(&activation_store->places[i]);
+        activation_slot_clear(&activation_store->places[i]);
     free(activation_store->places);
     *activation_store = (struct activation_store){0};
 }
 
 struct activation_slot *
-activation_store_at(const struct activation_store *activation_store,
-                    enum activation_kind row,
-                    uint32_t chunk,
-                    uint32_t micro_batch)
+activation_store_slot(const struct activation_store *activation_store,
+                      enum activation_kind row,
+                      uint32_t chunk,
+                      uint32_t micro_batch)
 {
     const size_t column =
         chunk * activation_store->n_micro_batches + micro_batch;
@@ -52,7 +52,7 @@ activation_store_at(const struct activation_store *activation_store,
 }
 
 void
-activation_store_clear(struct activation_slot *place)
+activation_slot_clear(struct activation_slot *place)
 {
     assert(!place->op);
     hoop_tensor_free(&place->tensor);
@@ -60,7 +60,7 @@ activation_store_clear(struct activation_slot *place)
 }
 
 void
-activation_store_move(struct activation_slot *from, struct activation_slot *to)
+activation_slot_move(struct activation_slot *from, struct activation_slot *to)
 {
     assert(!from->op && !to->op && !to->tensor.data);
     to->tensor = from->tensor;

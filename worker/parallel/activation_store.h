@@ -49,16 +49,16 @@ activation_store_deinit(struct activation_store *activation_store);
 
 /* Returns the slot of a tensor. chunk and micro_batch must exist. */
 struct activation_slot *
-activation_store_at(const struct activation_store *activation_store,
-                    enum activation_kind row,
-                    uint32_t chunk,
-                    uint32_t micro_batch);
+activation_store_slot(const struct activation_store *activation_store,
+                      enum activation_kind row,
+                      uint32_t chunk,
+                      uint32_t micro_batch);
 /* Frees the tensor, if any. The slot must have no operation. */
 void
-activation_store_clear(struct activation_slot *place);
+activation_slot_clear(struct activation_slot *place);
 /* Moves a tensor to another slot, which must be empty. Neither slot may have an
  * operation; from is empty afterwards. */
 void
-activation_store_move(struct activation_slot *from, struct activation_slot *to);
+activation_slot_move(struct activation_slot *from, struct activation_slot *to);
 
 #endif

@@ -16,7 +16,7 @@
 #include "tensor/operand.h"
 
 uint32_t
-cuts_count(const struct cuts *cuts)
+cuts_n_blocks(const struct cuts *cuts)
 {
     uint32_t count = 1;
 
@@ -26,7 +26,7 @@ cuts_count(const struct cuts *cuts)
 }
 
 enum hoop_status
-cuts_divide(const struct cuts *cuts, struct hoop_shape *shape)
+cuts_divide_shape(const struct cuts *cuts, struct hoop_shape *shape)
 {
     for (uint32_t i = 0; i < cuts->n_cuts; i++) {
         const struct cut *cut = &cuts->cuts[i];
@@ -43,7 +43,7 @@ cuts_divide(const struct cuts *cuts, struct hoop_shape *shape)
 }
 
 enum hoop_status
-cuts_multiply(const struct cuts *cuts, struct hoop_shape *shape)
+cuts_multiply_shape(const struct cuts *cuts, struct hoop_shape *shape)
 {
     for (uint32_t i = 0; i < cuts->n_cuts; i++) {
         const struct cut *cut = &cuts->cuts[i];
@@ -59,11 +59,11 @@ cuts_multiply(const struct cuts *cuts, struct hoop_shape *shape)
 }
 
 bool
-cuts_interleave(const struct cuts *cuts, const struct hoop_shape *whole)
+cuts_is_noncontiguous(const struct cuts *cuts, const struct hoop_shape *whole)
 {
     size_t n_outer = 1;
 
-    if (cuts_count(cuts) == 1)
+    if (cuts_n_blocks(cuts) == 1)
         return false;
     if (cuts->n_cuts != 1)
         return true;
@@ -73,76 +73,78 @@ cuts_interleave(const struct cuts *cuts, const struct hoop_shape *whole)
 }
 
 /* A block inside the whole tensor. */
-struct view {
+struct block_view {
     struct hoop_tensor tensor;
     size_t strides[HOOP_MAX_DIMS];
 };
 
 static void
-view_init(struct view *view,
-          const struct cuts *cuts,
-          const struct hoop_tensor *whole,
-          uint32_t number)
+block_view_init(struct block_view *block_view,
+                const struct cuts *cuts,
+                const struct hoop_tensor *whole,
+                uint32_t number)
 {
     const struct hoop_shape *shape = &whole->shape;
     size_t offset = 0;
     size_t stride = 1;
 
     for (uint32_t i = shape->n_dims; i > 0; i--) {
-        view->strides[i - 1] = stride;
+        block_view->strides[i - 1] = stride;
         stride *= shape->dims[i - 1];
     }
-    view->tensor = *whole;
-    view->tensor.strides = view->strides;
-    const enum hoop_status status = cuts_divide(cuts, &view->tensor.shape);
+    block_view->tensor = *whole;
+    block_view->tensor.strides = block_view->strides;
+    const enum hoop_status status =
+        cuts_divide_shape(cuts, &block_view->tensor.shape);
     assert(status == HOOP_OK);
     (void)status;
     for (uint32_t i = 0; i < cuts->n_cuts; i++) {
         const struct cut *cut = &cuts->cuts[i];
 
-        offset += number % cut->n_parts * view->tensor.shape.dims[cut->dim] *
-                  view->strides[cut->dim];
+        offset += number % cut->n_parts *
+                  block_view->tensor.shape.dims[cut->dim] *
+                  block_view->strides[cut->dim];
         number /= cut->n_parts;
     }
     if (stride > 0)
-        view->tensor.data =
+        block_view->tensor.data =
             (uint8_t *)whole->data + offset * dtype_size(whole->dtype);
 }
 
 void
-block_take(const struct cuts *cuts,
-           const struct hoop_tensor *whole,
-           uint32_t number,
-           void *part)
+block_copy_out(const struct cuts *cuts,
+               const struct hoop_tensor *whole,
+               uint32_t number,
+               void *part)
 {
-    struct view view;
+    struct block_view block_view;
 
-    view_init(&view, cuts, whole, number);
+    block_view_init(&block_view, cuts, whole, number);
     const struct hoop_tensor to = {
-        .data = part, .dtype = whole->dtype, .shape = view.tensor.shape};
-    layout_copy(&view.tensor, &to);
+        .data = part, .dtype = whole->dtype, .shape = block_view.tensor.shape};
+    layout_copy(&block_view.tensor, &to);
 }
 
 void
-block_put(const struct cuts *cuts,
-          const struct hoop_tensor *whole,
-          uint32_t number,
-          const void *part)
+block_copy_in(const struct cuts *cuts,
+              const struct hoop_tensor *whole,
+              uint32_t number,
+              const void *part)
 {
-    struct view view;
+    struct block_view block_view;
 
-    view_init(&view, cuts, whole, number);
+    block_view_init(&block_view, cuts, whole, number);
     const struct hoop_tensor from = {.data = (void *)(uintptr_t)part,
                                      .dtype = whole->dtype,
-                                     .shape = view.tensor.shape};
-    layout_copy(&from, &view.tensor);
+                                     .shape = block_view.tensor.shape};
+    layout_copy(&from, &block_view.tensor);
 }
 
 /* Finds the only dimension that is cut. Returns false if there are others. */
 static bool
-axis_cut(const struct cuts *cuts,
-         const struct hoop_tensor *whole,
-         struct axis *out_axis)
+single_cut_axis_find(const struct cuts *cuts,
+                     const struct hoop_tensor *whole,
+                     struct axis *out_axis)
 {
     return cuts->n_cuts == 1 &&
            axis_of(&whole->shape, (int32_t)cuts->cuts[0].dim, whole->dtype,
@@ -150,39 +152,39 @@ axis_cut(const struct cuts *cuts,
 }
 
 void
-blocks_divide(const struct cuts *cuts,
-              const struct hoop_tensor *whole,
-              void *parts)
+blocks_pack_parts(const struct cuts *cuts,
+                  const struct hoop_tensor *whole,
+                  void *parts)
 {
-    const uint32_t n_parts = cuts_count(cuts);
+    const uint32_t n_parts = cuts_n_blocks(cuts);
     const size_t n_bytes = operand_bytes(whole) / n_parts;
     struct axis axis;
 
     if (n_bytes == 0)
         return;
-    if (axis_cut(cuts, whole, &axis)) {
+    if (single_cut_axis_find(cuts, whole, &axis)) {
         axis_divide(&axis, whole->data, n_parts, parts);
         return;
     }
     for (uint32_t i = 0; i < n_parts; i++)
-        block_take(cuts, whole, i, (uint8_t *)parts + i * n_bytes);
+        block_copy_out(cuts, whole, i, (uint8_t *)parts + i * n_bytes);
 }
 
 void
-blocks_join(const struct cuts *cuts,
-            const struct hoop_tensor *whole,
-            const void *parts)
+blocks_unpack_parts(const struct cuts *cuts,
+                    const struct hoop_tensor *whole,
+                    const void *parts)
 {
-    const uint32_t n_parts = cuts_count(cuts);
+    const uint32_t n_parts = cuts_n_blocks(cuts);
     const size_t n_bytes = operand_bytes(whole) / n_parts;
     struct axis axis;
 
     if (n_bytes == 0)
         return;
-    if (axis_cut(cuts, whole, &axis)) {
+    if (single_cut_axis_find(cuts, whole, &axis)) {
         axis_join(&axis, whole->data, n_parts, parts);
         return;
     }
     for (uint32_t i = 0; i < n_parts; i++)
-        block_put(cuts, whole, i, (const uint8_t *)parts + i * n_bytes);
+        block_copy_in(cuts, whole, i, (const uint8_t *)parts + i * n_bytes);
 }

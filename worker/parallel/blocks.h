@@ -28,43 +28,43 @@ struct cuts {
 
 /* Returns the number of blocks. */
 uint32_t
-cuts_count(const struct cuts *cuts);
+cuts_n_blocks(const struct cuts *cuts);
 
 /* Replaces the shape of the whole tensor by that of a block, or the other way
  * round.
  * Handle: HOOP_E_INVALID (a size does not divide; more than 2^64 elements). */
 enum hoop_status
-cuts_divide(const struct cuts *cuts, struct hoop_shape *shape);
+cuts_divide_shape(const struct cuts *cuts, struct hoop_shape *shape);
 enum hoop_status
-cuts_multiply(const struct cuts *cuts, struct hoop_shape *shape);
+cuts_multiply_shape(const struct cuts *cuts, struct hoop_shape *shape);
 
 /* Returns whether blocks are not contiguous in the whole tensor, one after the
  * other in order. The result has no meaning for a tensor without elements. */
 bool
-cuts_interleave(const struct cuts *cuts, const struct hoop_shape *whole);
+cuts_is_noncontiguous(const struct cuts *cuts, const struct hoop_shape *whole);
 
 /* Copy the block of that number from whole to part, where it is dense, or back.
  * The two must not overlap. */
 void
-block_take(const struct cuts *cuts,
-           const struct hoop_tensor *whole,
-           uint32_t number,
-           void *part);
+block_copy_out(const struct cuts *cuts,
+               const struct hoop_tensor *whole,
+               uint32_t number,
+               void *part);
 void
-block_put(const struct cuts *cuts,
-          const struct hoop_tensor *whole,
-          uint32_t number,
-          const void *part);
+block_copy_in(const struct cuts *cuts,
+              const struct hoop_tensor *whole,
+              uint32_t number,
+              const void *part);
 
 /* Copy all blocks from whole to parts, where they are dense and one after the
  * other, or back. The two must not overlap. */
 void
-blocks_divide(const struct cuts *cuts,
-              const struct hoop_tensor *whole,
-              void *parts);
+blocks_pack_parts(const struct cuts *cuts,
+                  const struct hoop_tensor *whole,
+                  void *parts);
 void
-blocks_join(const struct cuts *cuts,
-            const struct hoop_tensor *whole,
-            const void *parts);
+blocks_unpack_parts(const struct cuts *cuts,
+                    const struct hoop_tensor *whole,
+                    const void *parts);
 
 #endif

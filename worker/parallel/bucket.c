@@ -3,10 +3,10 @@
 #include "parallel/bucket.h"
 
 size_t
-bucket_cut(const size_t *counts,
-           size_t n_gradients,
-           size_t count_max,
-           struct bucket *buckets)
+buckets_assign_gradients(const size_t *counts,
+                         size_t n_gradients,
+                         size_t count_max,
+                         struct bucket *buckets)
 {
     size_t n_buckets = 0;
 

@@ -23,9 +23,9 @@ struct bucket {
  * elements, in the order in which they are reduced. buckets must have room for
  * n_gradients. Returns the number of buckets. */
 size_t
-bucket_cut(const size_t *counts,
-           size_t n_gradients,
-           size_t count_max,
-           struct bucket *buckets);
+buckets_assign_gradients(const size_t *counts,
+                         size_t n_gradients,
+                         size_t count_max,
+                         struct bucket *buckets);
 
 #endif

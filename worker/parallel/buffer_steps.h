@@ -32,16 +32,16 @@ enum {
 };
 
 /* Where a part lies, as a view of a buffer. */
-struct placement {
+struct buffer_view {
     enum buffer buffer;
     struct view view;
 };
 
 /* One step on this rank. */
-struct buffer_step {
+struct local_step {
     const struct redistribution_step *step;
-    struct placement before;
-    struct placement after;
+    struct buffer_view before;
+    struct buffer_view after;
     struct transfer_plan *transfer_plan; /* NULL: nothing is sent */
     bool is_filled; /* fill after with the operator's neutral element */
     /* Where blocks are packed by rank, in a step with a transfer plan; NONE:
@@ -59,8 +59,8 @@ struct buffer_step {
 
 struct buffer_steps {
     uint32_t n_buffer_steps;
-    struct buffer_step buffer_steps[HOOP_MAX_STEPS];
-    struct placement last;
+    struct local_step buffer_steps[HOOP_MAX_STEPS];
+    struct buffer_view last;
     size_t counts[N_BUFFERS]; /* elements that each buffer must hold */
     bool is_local;            /* no step sends anything, on any rank */
 };
@@ -71,7 +71,7 @@ struct buffer_steps {
  * Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 buffer_steps_init(struct buffer_steps *buffer_steps,
-                  const struct transfer_plan_place *place,
+                  const struct transfer_plan_request *place,
                   enum hoop_dtype dtype);
 void
 buffer_steps_deinit(struct buffer_steps *buffer_steps);

@@ -57,7 +57,7 @@ cached_plan_redistribution(const struct cached_plan *cached_plan)
 }
 
 static uint32_t
-side_count(const struct redistribution_side *side)
+side_n_places(const struct redistribution_side *side)
 {
     uint32_t n_places = 1;
 
@@ -67,7 +67,7 @@ side_count(const struct redistribution_side *side)
 }
 
 static bool
-same_list(const uint32_t *one, const uint32_t *other, uint32_t n)
+rank_lists_equal(const uint32_t *one, const uint32_t *other, uint32_t n)
 {
     if (!one || !other)
         return one == other;
@@ -75,31 +75,31 @@ same_list(const uint32_t *one, const uint32_t *other, uint32_t n)
 }
 
 static bool
-same_side(const struct redistribution_side *one,
-          const struct redistribution_side *other)
+redistribution_sides_equal(const struct redistribution_side *one,
+                           const struct redistribution_side *other)
 {
     return one->mesh.n_axes == other->mesh.n_axes &&
            memcmp(one->mesh.sizes, other->mesh.sizes,
                   one->mesh.n_axes * sizeof(*one->mesh.sizes)) == 0 &&
-           same_list(one->ranks, other->ranks, side_count(one)) &&
+           rank_lists_equal(one->ranks, other->ranks, side_n_places(one)) &&
            hoop_sharding_equal(&one->sharding, &other->sharding);
 }
 
 static bool
-same_request(const struct redistribution_request *one,
-             const struct redistribution_request *other)
+redistribution_requests_equal(const struct redistribution_request *one,
+                              const struct redistribution_request *other)
 {
     return one->n_ranks == other->n_ranks && one->dtype == other->dtype &&
            one->way == other->way && one->tuner == other->tuner &&
            shape_equal(&one->shape, &other->shape) &&
-           same_side(&one->from, &other->from) &&
-           same_side(&one->to, &other->to) &&
-           same_list(one->world_ranks, other->world_ranks, one->n_ranks);
+           redistribution_sides_equal(&one->from, &other->from) &&
+           redistribution_sides_equal(&one->to, &other->to) &&
+           rank_lists_equal(one->world_ranks, other->world_ranks, one->n_ranks);
 }
 
 /* Copies a list of n, if there is one, to *at, and advances *at behind it. */
 static const uint32_t *
-list_copy(const uint32_t *list, uint32_t n, uint32_t **at)
+rank_list_copy_advance(const uint32_t *list, uint32_t n, uint32_t **at)
 {
     uint32_t *copy = *at;
 
@@ -111,8 +111,8 @@ list_copy(const uint32_t *list, uint32_t n, uint32_t **at)
 }
 
 static enum hoop_status
-cached_plan_plan(const struct redistribution_request *request,
-                 struct cached_plan **out_cached_plan)
+cached_plan_create(const struct redistribution_request *request,
+                   struct cached_plan **out_cached_plan)
 {
     CLEANUP(cached_plan_unref)
     struct cached_plan *cached_plan = calloc(1, sizeof(*cached_plan));
@@ -124,8 +124,8 @@ cached_plan_plan(const struct redistribution_request *request,
         redistribution_create(request, &cached_plan->redistribution);
     if (status != HOOP_OK)
         return error_pass(status);
-    const uint32_t n_from = side_count(&request->from);
-    const uint32_t n_to = side_count(&request->to);
+    const uint32_t n_from = side_n_places(&request->from);
+    const uint32_t n_to = side_n_places(&request->to);
     uint32_t *at = calloc((size_t)n_from + n_to + request->n_ranks,
                           sizeof(*cached_plan->lists));
     if (!at)
@@ -133,10 +133,11 @@ cached_plan_plan(const struct redistribution_request *request,
     cached_plan->lists = at;
     cached_plan->request = *request;
     cached_plan->request.from.ranks =
-        list_copy(request->from.ranks, n_from, &at);
-    cached_plan->request.to.ranks = list_copy(request->to.ranks, n_to, &at);
+        rank_list_copy_advance(request->from.ranks, n_from, &at);
+    cached_plan->request.to.ranks =
+        rank_list_copy_advance(request->to.ranks, n_to, &at);
     cached_plan->request.world_ranks =
-        list_copy(request->world_ranks, request->n_ranks, &at);
+        rank_list_copy_advance(request->world_ranks, request->n_ranks, &at);
     *out_cached_plan = STEAL(cached_plan);
     return HOOP_OK;
 }
@@ -144,15 +145,15 @@ cached_plan_plan(const struct redistribution_request *request,
 /* Returns the kept plan of a request with a reference for the caller, or
  * NULL. */
 static struct cached_plan *
-kept_find(struct cached_plans *cached_plans,
-          const struct redistribution_request *request)
+cached_plans_lookup(struct cached_plans *cached_plans,
+                    const struct redistribution_request *request)
 {
     struct cached_plan *cached_plan;
 
     pthread_mutex_lock(&cached_plans->lock);
     TAILQ_FOREACH(cached_plan, &cached_plans->list, link)
     {
-        if (same_request(&cached_plan->request, request))
+        if (redistribution_requests_equal(&cached_plan->request, request))
             break;
     }
     if (cached_plan) {
@@ -167,7 +168,8 @@ kept_find(struct cached_plans *cached_plans,
 /* Adds a plan to the list and drops the least recently used one if it is full.
  * If another thread has planned the same request meanwhile, both are kept. */
 static void
-keep(struct cached_plans *cached_plans, struct cached_plan *cached_plan)
+cached_plans_insert(struct cached_plans *cached_plans,
+                    struct cached_plan *cached_plan)
 {
     CLEANUP(cached_plan_unref) struct cached_plan *last = NULL;
 
@@ -184,18 +186,20 @@ keep(struct cached_plans *cached_plans, struct cached_plan *cached_plan)
 }
 
 enum hoop_status
-cached_plan_find(struct cached_plans *cached_plans,
-                 const struct redistribution_request *request,
-                 struct cached_plan **out_cached_plan)
+cached_plan_get_or_create(struct cached_plans *cached_plans,
+                          const struct redistribution_request *request,
+                          struct cached_plan **out_cached_plan)
 {
-    struct cached_plan *cached_plan = kept_find(cached_plans, request);
+    struct cached_plan *cached_plan =
+        cached_plans_lookup(cached_plans, request);
 
     if (!cached_plan) {
-        const enum hoop_status status = cached_plan_plan(request, &cached_plan);
+        const enum hoop_status status =
+            cached_plan_create(request, &cached_plan);
 
         if (status != HOOP_OK)
             return error_pass(status);
-        keep(cached_plans, cached_plan);
+        cached_plans_insert(cached_plans, cached_plan);
     }
     *out_cached_plan = cached_plan;
     return HOOP_OK;

@@ -37,9 +37,9 @@ cached_plans_deinit(struct cached_plans *cached_plans);
  * passes *out_cached_plan to cached_plan_unref().
  * Handle: as redistribution_create(). Thread (this and the next two): any. */
 enum hoop_status
-cached_plan_find(struct cached_plans *cached_plans,
-                 const struct redistribution_request *request,
-                 struct cached_plan **out_cached_plan);
+cached_plan_get_or_create(struct cached_plans *cached_plans,
+                          const struct redistribution_request *request,
+                          struct cached_plan **out_cached_plan);
 /* Drops a reference; the last one frees the plan. NULL is allowed. */
 void
 cached_plan_unref(struct cached_plan *cached_plan);

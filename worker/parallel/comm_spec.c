@@ -25,7 +25,7 @@ enum {
 };
 
 /* Owned by an operation: packed blocks, and where blocks are to be unpacked. */
-struct pack_buffer {
+struct block_pack_buffer {
     struct cuts join;
     struct hoop_tensor whole; /* the result; its data are the caller's */
     uint8_t *coming;          /* received blocks; NULL: nothing to unpack */
@@ -33,55 +33,57 @@ struct pack_buffer {
 };
 
 static enum hoop_status
-pack_buffer_unload(void *owner)
+block_pack_buffer_unpack(void *owner)
 {
-    const struct pack_buffer *pack_buffer = owner;
+    const struct block_pack_buffer *block_pack_buffer = owner;
 
-    if (pack_buffer->coming)
-        blocks_join(&pack_buffer->join, &pack_buffer->whole,
-                    pack_buffer->coming);
+    if (block_pack_buffer->coming)
+        blocks_unpack_parts(&block_pack_buffer->join, &block_pack_buffer->whole,
+                            block_pack_buffer->coming);
     return HOOP_OK;
 }
 
 /* Packs the outgoing blocks, and allocates memory for incoming ones, if
  * needed. */
 static enum hoop_status
-pack_buffer_load(struct collective *collective,
-                 const struct action *action,
-                 const struct hoop_tensor *input,
-                 const struct hoop_tensor *output)
+block_pack_buffer_create(struct collective *collective,
+                         const struct action *action,
+                         const struct hoop_tensor *input,
+                         const struct hoop_tensor *output)
 {
-    const bool packs = action->kind != ACTION_GATHER &&
-                       cuts_interleave(&action->cut, &input->shape);
-    const bool unpacks = action->kind != ACTION_SCATTER &&
-                         cuts_interleave(&action->join, &output->shape);
+    const bool packs = action->kind != ACTION_ALL_GATHER &&
+                       cuts_is_noncontiguous(&action->cut, &input->shape);
+    const bool unpacks = action->kind != ACTION_REDUCE_SCATTER &&
+                         cuts_is_noncontiguous(&action->join, &output->shape);
     const size_t n_packed = packs ? operand_bytes(input) : 0;
     const size_t n_coming = unpacks ? operand_bytes(output) : 0;
 
     if (n_packed + n_coming == 0)
         return HOOP_OK;
-    struct pack_buffer *pack_buffer =
-        malloc(sizeof(*pack_buffer) + n_packed + n_coming);
-    if (!pack_buffer)
+    struct block_pack_buffer *block_pack_buffer =
+        malloc(sizeof(*block_pack_buffer) + n_packed + n_coming);
+    if (!block_pack_buffer)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to sort %zu bytes by rank",
                            n_packed + n_coming);
-    pack_buffer->join = action->join;
-    pack_buffer->whole = *output;
-    pack_buffer->coming = n_coming > 0 ? pack_buffer->blocks + n_packed : NULL;
-    collective->chain = (struct chain){
-        .finish = pack_buffer_unload, .destroy = free, .owner = pack_buffer};
+    block_pack_buffer->join = action->join;
+    block_pack_buffer->whole = *output;
+    block_pack_buffer->coming =
+        n_coming > 0 ? block_pack_buffer->blocks + n_packed : NULL;
+    collective->chain = (struct chain){.finish = block_pack_buffer_unpack,
+                                       .destroy = free,
+                                       .owner = block_pack_buffer};
     if (n_packed > 0) {
-        blocks_divide(&action->cut, input, pack_buffer->blocks);
-        collective->send = pack_buffer->blocks;
+        blocks_pack_parts(&action->cut, input, block_pack_buffer->blocks);
+        collective->send = block_pack_buffer->blocks;
     }
     if (n_coming > 0)
-        collective->recv = pack_buffer->coming;
+        collective->recv = block_pack_buffer->coming;
     return HOOP_OK;
 }
 
 static size_t *
-agree_on_cuts(size_t *at, const struct cuts *cuts)
+signature_add_cuts(size_t *at, const struct cuts *cuts)
 {
     *at++ = cuts->n_cuts;
     for (uint32_t i = 0; i < cuts->n_cuts; i++) {
@@ -92,15 +94,15 @@ agree_on_cuts(size_t *at, const struct cuts *cuts)
 }
 
 static uint32_t
-agree(size_t agreed[AGREED_MAX],
-      const struct action *action,
-      const struct hoop_shape *shape)
+comm_spec_fill_signature(size_t agreed[AGREED_MAX],
+                         const struct action *action,
+                         const struct hoop_shape *shape)
 {
     size_t *at = agreed;
 
     *at++ = (size_t)action->kind;
-    at = agree_on_cuts(at, &action->cut);
-    at = agree_on_cuts(at, &action->join);
+    at = signature_add_cuts(at, &action->cut);
+    at = signature_add_cuts(at, &action->join);
     *at++ = shape->n_dims;
     for (uint32_t i = 0; i < shape->n_dims; i++)
         *at++ = shape->dims[i];
@@ -109,9 +111,9 @@ agree(size_t agreed[AGREED_MAX],
 
 /* Only for an action that is a collective. */
 static struct collective
-describe(const struct action *action,
-         const struct hoop_tensor *input,
-         const struct hoop_tensor *output)
+comm_action_to_collective(const struct action *action,
+                          const struct hoop_tensor *input,
+                          const struct hoop_tensor *output)
 {
     struct collective collective = {
         .send = input->data,
@@ -123,23 +125,23 @@ describe(const struct action *action,
 
     switch (action->kind) {
     case ACTION_COPY:
-    case ACTION_TAKE:
+    case ACTION_SLICE:
         break;
-    case ACTION_GATHER:
+    case ACTION_ALL_GATHER:
         collective.name = CALL_ALLGATHER;
         collective.parts = COLL_RECV_ALL;
         break;
-    case ACTION_SCATTER:
+    case ACTION_REDUCE_SCATTER:
         collective.name = CALL_REDUCE_SCATTER;
         collective.parts = COLL_REDUCES | COLL_SEND_ALL;
         collective.count /= action->n_ranks;
         break;
-    case ACTION_EXCHANGE:
+    case ACTION_ALL_TO_ALL:
         collective.name = CALL_ALLTOALL;
         collective.parts = COLL_SEND_ALL | COLL_RECV_ALL;
         collective.count /= action->n_ranks;
         break;
-    case ACTION_SUM:
+    case ACTION_ALL_REDUCE:
         collective.name = CALL_ALLREDUCE;
         collective.parts = COLL_REDUCES;
         break;
@@ -148,7 +150,7 @@ describe(const struct action *action,
 }
 
 /* The state of one call. */
-struct request {
+struct comm_spec_call {
     struct action action;
     struct hoop_mesh_shape sizes;
     uint32_t coordinates[HOOP_MAX_AXES];
@@ -159,31 +161,32 @@ struct request {
 };
 
 static enum hoop_status
-exchange(const struct request *request)
+comm_spec_call_collective(const struct comm_spec_call *comm_spec_call)
 {
-    const struct action *action = &request->action;
-    struct collective collective =
-        describe(action, &request->input, request->output);
+    const struct action *action = &comm_spec_call->action;
+    struct collective collective = comm_action_to_collective(
+        action, &comm_spec_call->input, comm_spec_call->output);
     size_t agreed[AGREED_MAX];
     hoop_comm_t *comm = NULL;
-    enum hoop_status status = hoop_mesh_comm(request->mesh, action->line.axes,
-                                             action->line.n_axes, &comm);
+    enum hoop_status status = hoop_mesh_comm(
+        comm_spec_call->mesh, action->line.axes, action->line.n_axes, &comm);
 
     if (status != HOOP_OK)
         return error_pass(status);
     collective.agreed = agreed;
-    collective.n_agreed = agree(agreed, action, &request->input.shape);
-    status =
-        pack_buffer_load(&collective, action, &request->input, request->output);
+    collective.n_agreed =
+        comm_spec_fill_signature(agreed, action, &comm_spec_call->input.shape);
+    status = block_pack_buffer_create(
+        &collective, action, &comm_spec_call->input, comm_spec_call->output);
     if (status != HOOP_OK)
         return error_pass(status);
-    return request->out_op
-               ? collective_start(&collective, comm, request->out_op)
+    return comm_spec_call->out_op
+               ? collective_start(&collective, comm, comm_spec_call->out_op)
                : collective_run(&collective, comm);
 }
 
 static void
-nothing_to_wait_for(hoop_op_t **out_op)
+op_return_completed(hoop_op_t **out_op)
 {
     if (out_op)
         *out_op = (hoop_op_t *)engine_null_op();
@@ -192,87 +195,91 @@ nothing_to_wait_for(hoop_op_t **out_op)
 /* Performs an action that needs no other rank. Input and output may be the same
  * if their shapes are equal. */
 static void
-copy_here(const struct request *request)
+comm_spec_call_local(const struct comm_spec_call *comm_spec_call)
 {
-    const struct action *action = &request->action;
-    const struct hoop_tensor *input = &request->input;
-    const struct hoop_tensor *output = request->output;
+    const struct action *action = &comm_spec_call->action;
+    const struct hoop_tensor *input = &comm_spec_call->input;
+    const struct hoop_tensor *output = comm_spec_call->output;
     const size_t n_bytes = operand_bytes(input);
 
-    nothing_to_wait_for(request->out_op);
-    if (output->data != input->data && action->kind == ACTION_TAKE)
-        block_take(&action->cut, input,
-                   action_number(action, &request->sizes, request->coordinates),
-                   output->data);
+    op_return_completed(comm_spec_call->out_op);
+    if (output->data != input->data && action->kind == ACTION_SLICE)
+        block_copy_out(&action->cut, input,
+                       comm_action_block_index(action, &comm_spec_call->sizes,
+                                               comm_spec_call->coordinates),
+                       output->data);
     else if (output->data != input->data && n_bytes > 0)
         memcpy(output->data, input->data, n_bytes);
-    if (action->kind == ACTION_SUM || action->kind == ACTION_SCATTER)
+    if (action->kind == ACTION_ALL_REDUCE ||
+        action->kind == ACTION_REDUCE_SCATTER)
         reduction_of_one(input->dtype, output->data, operand_count(input));
 }
 
 /* Allocates the result before any communication. */
 static enum hoop_status
-request_run(const struct request *request)
+comm_spec_call_run(const struct comm_spec_call *comm_spec_call)
 {
-    const struct action *action = &request->action;
-    const struct move_call call = {.tensor = &request->input,
-                                   .out = request->output};
-    struct hoop_shape shape = request->input.shape;
+    const struct action *action = &comm_spec_call->action;
+    const struct move_call call = {.tensor = &comm_spec_call->input,
+                                   .out = comm_spec_call->output};
+    struct hoop_shape shape = comm_spec_call->input.shape;
     struct target target;
-    enum hoop_status status = action_reshape(action, &shape);
+    enum hoop_status status = comm_action_output_shape(action, &shape);
 
     if (status == HOOP_OK)
-        status = target_prepare(&call, &shape, &target);
+        status = output_target_prepare(&call, &shape, &target);
     if (status != HOOP_OK)
         return error_pass(status);
     if (action->n_ranks == 1 || action->kind == ACTION_COPY ||
-        action->kind == ACTION_TAKE) {
-        copy_here(request);
+        action->kind == ACTION_SLICE) {
+        comm_spec_call_local(comm_spec_call);
         return HOOP_OK;
     }
-    status = exchange(request);
+    status = comm_spec_call_collective(comm_spec_call);
     if (status == HOOP_OK)
         return HOOP_OK;
-    target_withdraw(&target);
+    output_target_withdraw(&target);
     return error_pass(status);
 }
 
 /* Returns false if the process is outside the mesh. */
 static bool
-find_place(struct request *request)
+mesh_coordinates_find(struct comm_spec_call *comm_spec_call)
 {
-    for (uint32_t axis = 0; axis < request->sizes.n_axes; axis++) {
-        request->coordinates[axis] = hoop_mesh_coordinate(request->mesh, axis);
-        if (request->coordinates[axis] == HOOP_NO_RANK)
+    for (uint32_t axis = 0; axis < comm_spec_call->sizes.n_axes; axis++) {
+        comm_spec_call->coordinates[axis] =
+            hoop_mesh_coordinate(comm_spec_call->mesh, axis);
+        if (comm_spec_call->coordinates[axis] == HOOP_NO_RANK)
             return false;
     }
     return true;
 }
 
 static enum hoop_status
-act(struct request *request,
-    const struct hoop_tensor *input,
-    const struct hoop_comm_spec *spec,
-    enum action_way way)
+comm_spec_run(struct comm_spec_call *comm_spec_call,
+              const struct hoop_tensor *input,
+              const struct hoop_comm_spec *spec,
+              enum comm_action_direction way)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
-    if (!request->mesh)
+    if (!comm_spec_call->mesh)
         return error_raise(HOOP_E_INVALID, "mesh is NULL");
-    request->sizes = hoop_mesh_shape_of(request->mesh);
-    if (!find_place(request)) {
-        nothing_to_wait_for(request->out_op);
+    comm_spec_call->sizes = hoop_mesh_shape_of(comm_spec_call->mesh);
+    if (!mesh_coordinates_find(comm_spec_call)) {
+        op_return_completed(comm_spec_call->out_op);
         return HOOP_OK;
     }
     enum hoop_status status = operand_check(input, "the tensor");
     if (status == HOOP_OK)
-        status = action_init(&request->action, spec, &request->sizes,
-                             input->shape.n_dims, way);
+        status =
+            comm_action_init(&comm_spec_call->action, spec,
+                             &comm_spec_call->sizes, input->shape.n_dims, way);
     if (status != HOOP_OK)
         return error_pass(status);
     /* input may be *output, which changes. */
-    request->input = *input;
-    status = request_run(request);
+    comm_spec_call->input = *input;
+    status = comm_spec_call_run(comm_spec_call);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -282,9 +289,9 @@ hoop_comm_spec_forward(const struct hoop_tensor *input,
                        const struct hoop_comm_spec *spec,
                        hoop_mesh_t *mesh)
 {
-    struct request request = {.mesh = mesh, .output = output};
+    struct comm_spec_call comm_spec_call = {.mesh = mesh, .output = output};
 
-    return act(&request, input, spec, ACTION_FORWARD);
+    return comm_spec_run(&comm_spec_call, input, spec, ACTION_FORWARD);
 }
 
 enum hoop_status
@@ -294,13 +301,14 @@ hoop_comm_spec_forward_start(const struct hoop_tensor *input,
                              hoop_mesh_t *mesh,
                              hoop_op_t **out_op)
 {
-    struct request request = {.mesh = mesh, .output = output, .out_op = out_op};
+    struct comm_spec_call comm_spec_call = {
+        .mesh = mesh, .output = output, .out_op = out_op};
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    return act(&request, input, spec, ACTION_FORWARD);
+    return comm_spec_run(&comm_spec_call, input, spec, ACTION_FORWARD);
 }
 
 enum hoop_status
@@ -309,9 +317,9 @@ hoop_comm_spec_backward(const struct hoop_tensor *output_grad,
                         const struct hoop_comm_spec *spec,
                         hoop_mesh_t *mesh)
 {
-    struct request request = {.mesh = mesh, .output = input_grad};
+    struct comm_spec_call comm_spec_call = {.mesh = mesh, .output = input_grad};
 
-    return act(&request, output_grad, spec, ACTION_BACKWARD);
+    return comm_spec_run(&comm_spec_call, output_grad, spec, ACTION_BACKWARD);
 }
 
 enum hoop_status
@@ -321,12 +329,12 @@ hoop_comm_spec_backward_start(const struct hoop_tensor *output_grad,
                               hoop_mesh_t *mesh,
                               hoop_op_t **out_op)
 {
-    struct request request = {
+    struct comm_spec_call comm_spec_call = {
         .mesh = mesh, .output = input_grad, .out_op = out_op};
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    return act(&request, output_grad, spec, ACTION_BACKWARD);
+    return comm_spec_run(&comm_spec_call, output_grad, spec, ACTION_BACKWARD);
 }

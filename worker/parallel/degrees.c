@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 static enum hoop_status
-check_divides(const char *name, uint32_t degree, uint32_t n_ranks)
+degree_check_divides(const char *name, uint32_t degree, uint32_t n_ranks)
 {
     if (n_ranks % degree == 0)
         return HOOP_OK;
@@ -16,9 +16,9 @@ check_divides(const char *name, uint32_t degree, uint32_t n_ranks)
 }
 
 enum hoop_status
-degrees_complete(const struct degrees *given,
-                 uint32_t n_ranks,
-                 struct degrees *out_degrees)
+degrees_fill_missing(const struct degrees *given,
+                     uint32_t n_ranks,
+                     struct degrees *out_degrees)
 {
     enum hoop_status status = HOOP_OK;
     struct degrees whole = *given;
@@ -31,11 +31,11 @@ degrees_complete(const struct degrees *given,
                                "number of ranks",
                                whole.tp, whole.dp, n_ranks);
     } else if (whole.dp > 0) {
-        status = check_divides("dp_degree", whole.dp, n_ranks);
+        status = degree_check_divides("dp_degree", whole.dp, n_ranks);
         whole.tp = n_ranks / whole.dp;
     } else {
         whole.tp = whole.tp > 0 ? whole.tp : 1;
-        status = check_divides("tp_degree", whole.tp, n_ranks);
+        status = degree_check_divides("tp_degree", whole.tp, n_ranks);
         whole.dp = n_ranks / whole.tp;
     }
     if (status != HOOP_OK)
@@ -57,13 +57,15 @@ degrees_dp_rank(const struct degrees *degrees, uint32_t place)
 }
 
 uint32_t
-degrees_row_first(const struct degrees *degrees, uint32_t place)
+degrees_row_first_place(const struct degrees *degrees, uint32_t place)
 {
     return place - place % degrees->tp;
 }
 
 uint32_t
-degrees_column_place(const struct degrees *degrees, uint32_t place, uint32_t n)
+degrees_column_nth_place(const struct degrees *degrees,
+                         uint32_t place,
+                         uint32_t n)
 {
     assert(n < degrees->dp);
     return n * degrees->tp + place % degrees->tp;

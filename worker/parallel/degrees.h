@@ -23,9 +23,9 @@ struct degrees {
  * Handle: HOOP_E_INVALID (a degree does not divide n_ranks; both are given and
  * their product is not n_ranks). */
 enum hoop_status
-degrees_complete(const struct degrees *given,
-                 uint32_t n_ranks,
-                 struct degrees *out_degrees);
+degrees_fill_missing(const struct degrees *given,
+                     uint32_t n_ranks,
+                     struct degrees *out_degrees);
 
 /* Return the position of a place in its row, and in its column. */
 uint32_t
@@ -35,9 +35,11 @@ degrees_dp_rank(const struct degrees *degrees, uint32_t place);
 
 /* Returns the first place of the row; the others follow it. */
 uint32_t
-degrees_row_first(const struct degrees *degrees, uint32_t place);
+degrees_row_first_place(const struct degrees *degrees, uint32_t place);
 /* Returns the n-th place of the column. */
 uint32_t
-degrees_column_place(const struct degrees *degrees, uint32_t place, uint32_t n);
+degrees_column_nth_place(const struct degrees *degrees,
+                         uint32_t place,
+                         uint32_t n);
 
 #endif

@@ -16,13 +16,13 @@
 
 /* Counts a negative dimension from the end. */
 static uint32_t
-dim_of(uint32_t n_dims, const struct hoop_dim_axes *pair)
+pair_dim_normalize(uint32_t n_dims, const struct hoop_dim_axes *pair)
 {
     return (uint32_t)(pair->dim < 0 ? pair->dim + (int32_t)n_dims : pair->dim);
 }
 
 static enum hoop_status
-check_pair(uint32_t n_dims, const struct hoop_dim_axes *pair)
+dim_pair_check(uint32_t n_dims, const struct hoop_dim_axes *pair)
 {
     const int32_t n = (int32_t)n_dims;
 
@@ -38,7 +38,7 @@ check_pair(uint32_t n_dims, const struct hoop_dim_axes *pair)
 }
 
 static enum hoop_status
-check_map(uint32_t n_dims, const struct hoop_dim_map *map)
+dim_map_check(uint32_t n_dims, const struct hoop_dim_map *map)
 {
     if (!map || (!map->pairs && map->n_pairs > 0))
         return error_raise(HOOP_E_INVALID, "%s is NULL",
@@ -48,7 +48,7 @@ check_map(uint32_t n_dims, const struct hoop_dim_map *map)
                            "%u dimensions, a tensor has %d at most", n_dims,
                            HOOP_MAX_DIMS);
     for (uint32_t i = 0; i < map->n_pairs; i++) {
-        const enum hoop_status status = check_pair(n_dims, &map->pairs[i]);
+        const enum hoop_status status = dim_pair_check(n_dims, &map->pairs[i]);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -57,12 +57,13 @@ check_map(uint32_t n_dims, const struct hoop_dim_map *map)
 }
 
 static enum hoop_status
-check_sums(uint32_t n_dims, const struct hoop_dim_map *map)
+dim_map_check_axes_per_dim(uint32_t n_dims, const struct hoop_dim_map *map)
 {
     uint64_t n_axes[HOOP_MAX_DIMS] = {0};
 
     for (uint32_t i = 0; i < map->n_pairs; i++)
-        n_axes[dim_of(n_dims, &map->pairs[i])] += map->pairs[i].axes.n_axes;
+        n_axes[pair_dim_normalize(n_dims, &map->pairs[i])] +=
+            map->pairs[i].axes.n_axes;
     for (uint32_t dim = 0; dim < n_dims; dim++) {
         if (n_axes[dim] > HOOP_MAX_AXES)
             return error_raise(
@@ -75,7 +76,7 @@ check_sums(uint32_t n_dims, const struct hoop_dim_map *map)
 
 /* Returns the pair of dim among the first *n, or a new one after them. */
 static struct hoop_dim_axes *
-pair_find(struct hoop_dim_axes *pairs, uint32_t *n, int32_t dim)
+dim_pair_find_or_add(struct hoop_dim_axes *pairs, uint32_t *n, int32_t dim)
 {
     for (uint32_t i = 0; i < *n; i++) {
         if (pairs[i].dim == dim)
@@ -88,13 +89,13 @@ pair_find(struct hoop_dim_axes *pairs, uint32_t *n, int32_t dim)
 
 /* Gives pair's axes to the pair of dim in the first *n of pairs. */
 static void
-pair_overwrite(struct hoop_dim_axes *pairs,
-               uint32_t *n,
-               int32_t dim,
-               const struct hoop_dim_axes *pair)
+dim_pair_replace(struct hoop_dim_axes *pairs,
+                 uint32_t *n,
+                 int32_t dim,
+                 const struct hoop_dim_axes *pair)
 {
     const struct hoop_dim_axes taken = *pair; /* pair may be overwritten */
-    struct hoop_dim_axes *place = pair_find(pairs, n, dim);
+    struct hoop_dim_axes *place = dim_pair_find_or_add(pairs, n, dim);
 
     *place = taken;
     place->dim = dim;
@@ -110,20 +111,21 @@ hoop_dim_map_normalize(uint32_t n_dims, struct hoop_dim_map *map)
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
-    const enum hoop_status status = check_map(n_dims, map);
+    const enum hoop_status status = dim_map_check(n_dims, map);
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t i = 0; i < map->n_pairs; i++) {
         const struct hoop_dim_axes *pair = &map->pairs[i];
 
         if (pair->dim < 0)
-            pair_overwrite(late, &n_late, pair->dim, pair);
+            dim_pair_replace(late, &n_late, pair->dim, pair);
         else
-            pair_overwrite(map->pairs, &n_pairs, pair->dim, pair);
+            dim_pair_replace(map->pairs, &n_pairs, pair->dim, pair);
     }
     for (uint32_t i = 0; i < n_late; i++)
-        pair_overwrite(map->pairs, &n_pairs, (int32_t)dim_of(n_dims, &late[i]),
-                       &late[i]);
+        dim_pair_replace(map->pairs, &n_pairs,
+                         (int32_t)pair_dim_normalize(n_dims, &late[i]),
+                         &late[i]);
     map->n_pairs = n_pairs;
     return HOOP_OK;
 }
@@ -137,9 +139,9 @@ hoop_dim_map_merge(uint32_t n_dims,
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
-    enum hoop_status status = check_map(n_dims, map);
+    enum hoop_status status = dim_map_check(n_dims, map);
     if (status == HOOP_OK)
-        status = check_sums(n_dims, map);
+        status = dim_map_check_axes_per_dim(n_dims, map);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!out_map || (!out_map->pairs && map->n_pairs > 0))
@@ -149,7 +151,8 @@ hoop_dim_map_merge(uint32_t n_dims,
     for (uint32_t i = 0; i < n_given; i++) {
         const struct hoop_dim_axes pair = map->pairs[i];
         struct hoop_dim_axes *place =
-            pair_find(out_map->pairs, &n_pairs, (int32_t)dim_of(n_dims, &pair));
+            dim_pair_find_or_add(out_map->pairs, &n_pairs,
+                                 (int32_t)pair_dim_normalize(n_dims, &pair));
 
         memcpy(&place->axes.axes[place->axes.n_axes], pair.axes.axes,
                pair.axes.n_axes * sizeof(*pair.axes.axes));

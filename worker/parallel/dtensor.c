@@ -23,7 +23,7 @@
 #include "tensor/result.h"
 
 static enum hoop_status
-check_dtype(enum hoop_dtype dtype, const struct hoop_sharding *sharding)
+dtensor_check_dtype(enum hoop_dtype dtype, const struct hoop_sharding *sharding)
 {
     if (dtype_size(dtype) == 0)
         return error_raise(HOOP_E_INVALID, "dtype %d is not known to hoop",
@@ -37,9 +37,9 @@ check_dtype(enum hoop_dtype dtype, const struct hoop_sharding *sharding)
 }
 
 enum hoop_status
-dtensor_check(enum hoop_dtype dtype,
-              const struct hoop_shape *shape,
-              const struct hoop_tensor_spec *spec)
+dtensor_spec_check(enum hoop_dtype dtype,
+                   const struct hoop_shape *shape,
+                   const struct hoop_tensor_spec *spec)
 {
     if (!spec || !spec->mesh)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
@@ -48,15 +48,15 @@ dtensor_check(enum hoop_dtype dtype,
     enum hoop_status status =
         hoop_sharding_check(&spec->sharding, &mesh, shape);
     if (status == HOOP_OK)
-        status = check_dtype(dtype, &spec->sharding);
+        status = dtensor_check_dtype(dtype, &spec->sharding);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-dtensor_create_empty(enum hoop_dtype dtype,
-                     const struct hoop_shape *shape,
-                     const struct hoop_tensor_spec *spec,
-                     hoop_dtensor_t **out_dtensor)
+dtensor_create_without_data(enum hoop_dtype dtype,
+                            const struct hoop_shape *shape,
+                            const struct hoop_tensor_spec *spec,
+                            hoop_dtensor_t **out_dtensor)
 {
     CLEANUP(hoop_dtensor_free)
     hoop_dtensor_t *dtensor = calloc(1, sizeof(*dtensor));
@@ -80,14 +80,14 @@ dtensor_create_empty(enum hoop_dtype dtype,
 }
 
 enum hoop_status
-dtensor_allocate(enum hoop_dtype dtype,
-                 const struct hoop_shape *shape,
-                 const struct hoop_tensor_spec *spec,
-                 hoop_dtensor_t **out_dtensor)
+dtensor_create_allocated(enum hoop_dtype dtype,
+                         const struct hoop_shape *shape,
+                         const struct hoop_tensor_spec *spec,
+                         hoop_dtensor_t **out_dtensor)
 {
     CLEANUP(hoop_dtensor_free) hoop_dtensor_t *dtensor = NULL;
     enum hoop_status status =
-        dtensor_create_empty(dtype, shape, spec, &dtensor);
+        dtensor_create_without_data(dtype, shape, spec, &dtensor);
 
     if (status == HOOP_OK && dtensor_is_here(dtensor)) {
         status = result_allocate(dtype, &dtensor->local.shape, &dtensor->own);
@@ -102,7 +102,7 @@ dtensor_allocate(enum hoop_dtype dtype,
 bool
 dtensor_is_here(const struct hoop_dtensor *dtensor)
 {
-    return mesh_place(dtensor->spec.mesh) != HOOP_NO_RANK;
+    return mesh_own_place(dtensor->spec.mesh) != HOOP_NO_RANK;
 }
 
 void
@@ -136,9 +136,9 @@ hoop_dtensor_create(enum hoop_dtype dtype,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_dtensor)
         return error_raise(HOOP_E_INVALID, "out_dtensor is NULL");
-    enum hoop_status status = dtensor_check(dtype, shape, spec);
+    enum hoop_status status = dtensor_spec_check(dtype, shape, spec);
     if (status == HOOP_OK)
-        status = dtensor_allocate(dtype, shape, spec, &dtensor);
+        status = dtensor_create_allocated(dtype, shape, spec, &dtensor);
     if (status != HOOP_OK)
         return error_pass(status);
     if (dtensor->local.data)
@@ -195,8 +195,8 @@ hoop_dtensor_part(const hoop_dtensor_t *dtensor, struct hoop_part *out_part)
 /* A tensor may change its group only if all ranks of its mesh have it whole,
  * and the group's ranks are among them. */
 static enum hoop_status
-check_change(const struct hoop_dtensor *dtensor,
-             const struct group_meshes *meshes)
+dtensor_check_group_change(const struct hoop_dtensor *dtensor,
+                           const struct group_meshes *meshes)
 {
     const struct hoop_sharding *sharding = &dtensor->spec.sharding;
     const hoop_mesh_t *mesh = dtensor->spec.mesh;
@@ -219,7 +219,7 @@ check_change(const struct hoop_dtensor *dtensor,
                            "one with T = 1 or D = 1 changes its group",
                            n_long);
     for (uint32_t i = 0; i < meshes->n_rows * meshes->n_columns; i++) {
-        if (mesh_place_of(mesh, meshes->ranks[i]) == HOOP_NO_RANK)
+        if (mesh_place_of_rank(mesh, meshes->ranks[i]) == HOOP_NO_RANK)
             return error_raise(HOOP_E_PRECONDITION,
                                "rank %u is in the group, but has no part of "
                                "the tensor: redistribute it instead",
@@ -239,17 +239,18 @@ hoop_dtensor_set_process_group(hoop_dtensor_t *dtensor, hoop_pg_t *group)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            dtensor ? "group" : "dtensor");
     struct group_meshes *meshes = process_group_meshes(group);
-    if (mesh_world(dtensor->spec.mesh) != hoop_world(meshes->session))
+    if (mesh_world_comm(dtensor->spec.mesh) != hoop_world(meshes->session))
         return error_raise(HOOP_E_INVALID,
                            "the group is of another session than the tensor");
-    if (group_mesh_is_alike(meshes, dtensor->spec.mesh))
+    if (group_mesh_has_same_ranks(meshes, dtensor->spec.mesh))
         return HOOP_OK;
-    enum hoop_status status = check_change(dtensor, meshes);
+    enum hoop_status status = dtensor_check_group_change(dtensor, meshes);
     if (status == HOOP_OK)
-        status = group_mesh_find(meshes,
-                                 &(struct hoop_mesh_shape){
-                                     .n_axes = 1, .sizes = {meshes->n_columns}},
-                                 &mesh);
+        status = group_mesh_get_or_create(
+            meshes,
+            &(struct hoop_mesh_shape){.n_axes = 1,
+                                      .sizes = {meshes->n_columns}},
+            &mesh);
     if (status != HOOP_OK)
         return error_pass(status);
     dtensor_set_layout(

@@ -26,27 +26,27 @@ DEFINE_CLEANUP(hoop_dtensor_t *, hoop_dtensor_free)
  * same text on every rank.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
-dtensor_check(enum hoop_dtype dtype,
-              const struct hoop_shape *shape,
-              const struct hoop_tensor_spec *spec);
+dtensor_spec_check(enum hoop_dtype dtype,
+                   const struct hoop_shape *shape,
+                   const struct hoop_tensor_spec *spec);
 
 /* Creates a tensor without memory for its part. The arguments have been checked
- * by dtensor_check().
+ * by dtensor_spec_check().
  * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
-dtensor_create_empty(enum hoop_dtype dtype,
-                     const struct hoop_shape *shape,
-                     const struct hoop_tensor_spec *spec,
-                     hoop_dtensor_t **out_dtensor);
+dtensor_create_without_data(enum hoop_dtype dtype,
+                            const struct hoop_shape *shape,
+                            const struct hoop_tensor_spec *spec,
+                            hoop_dtensor_t **out_dtensor);
 
-/* Creates a tensor as dtensor_create_empty() does, with memory of its own that
- * is not initialised.
+/* Creates a tensor as dtensor_create_without_data() does, with memory of its
+ * own that is not initialised.
  * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
-dtensor_allocate(enum hoop_dtype dtype,
-                 const struct hoop_shape *shape,
-                 const struct hoop_tensor_spec *spec,
-                 hoop_dtensor_t **out_dtensor);
+dtensor_create_allocated(enum hoop_dtype dtype,
+                         const struct hoop_shape *shape,
+                         const struct hoop_tensor_spec *spec,
+                         hoop_dtensor_t **out_dtensor);
 
 /* Changes the layout that the tensor has on record; the spec has been checked.
  * The memory of the part stays in use if the caller is in the new mesh, and is

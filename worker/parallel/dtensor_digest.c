@@ -21,7 +21,7 @@ enum {
 };
 
 static bool
-speaks(const struct hoop_dtensor *dtensor)
+is_first_replica(const struct hoop_dtensor *dtensor)
 {
     const struct hoop_sharding *sharding = &dtensor->spec.sharding;
     bool cuts[HOOP_MAX_AXES] = {false};
@@ -41,9 +41,9 @@ speaks(const struct hoop_dtensor *dtensor)
 /* Returns the index in the whole tensor of the first element of the part's
  * row. */
 static uint64_t
-row_begin(const struct hoop_shape *whole,
-          const struct hoop_part *part,
-          size_t row)
+part_row_global_index(const struct hoop_shape *whole,
+                      const struct hoop_part *part,
+                      size_t row)
 {
     uint64_t begin = 0;
     uint64_t stride = 1;
@@ -81,14 +81,16 @@ part_digest(const struct hoop_dtensor *dtensor, const struct hoop_part *part)
             .elements = at + row * n_row * n_bytes,
             .n_bytes = n_bytes,
             .count = n_row,
-            .first = row_begin(&dtensor->shape, part, row),
+            .first = part_row_global_index(&dtensor->shape, part, row),
         });
     return sum;
 }
 
 /* Adds the sums of all ranks of the mesh. */
 static enum hoop_status
-add_up(const struct hoop_dtensor *dtensor, uint64_t mine, uint64_t *out_sum)
+digest_sum_over_mesh(const struct hoop_dtensor *dtensor,
+                     uint64_t mine,
+                     uint64_t *out_sum)
 {
     const uint32_t n_axes = hoop_mesh_n_axes(dtensor->spec.mesh);
     const struct hoop_shape *shape = &dtensor->shape;
@@ -138,10 +140,10 @@ hoop_dtensor_digest(const hoop_dtensor_t *dtensor, uint64_t *out_digest)
         return HOOP_OK;
     }
     enum hoop_status status = hoop_dtensor_part(dtensor, &part);
-    if (status == HOOP_OK && speaks(dtensor))
+    if (status == HOOP_OK && is_first_replica(dtensor))
         mine = part_digest(dtensor, &part);
     if (status == HOOP_OK)
-        status = add_up(dtensor, mine, &sum);
+        status = digest_sum_over_mesh(dtensor, mine, &sum);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_digest = sum;

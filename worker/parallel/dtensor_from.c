@@ -17,10 +17,10 @@
 #include "tensor/shape.h"
 
 static enum hoop_status
-whole_dim(const struct hoop_sharding *sharding,
-          const hoop_mesh_t *mesh,
-          uint32_t dim,
-          size_t *size)
+global_dim_from_local(const struct hoop_sharding *sharding,
+                      const hoop_mesh_t *mesh,
+                      uint32_t dim,
+                      size_t *size)
 {
     const struct hoop_axes *axes = &sharding->dims[dim];
 
@@ -32,8 +32,8 @@ whole_dim(const struct hoop_sharding *sharding,
                                "how long dim %u of an uneven tensor is cannot "
                                "be told from a part: give its shape",
                                dim);
-        /* An axis that the mesh lacks has size 0; dtensor_check() rejects it
-         * later. */
+        /* An axis that the mesh lacks has size 0;
+         * dtensor_spec_check() rejects it later. */
         if (__builtin_mul_overflow(*size, n_parts, size))
             return error_raise(HOOP_E_INVALID,
                                "%u parts like this one along dim %u are more "
@@ -45,9 +45,9 @@ whole_dim(const struct hoop_sharding *sharding,
 
 /* Returns the shape of the tensor that equal parts like local make up. */
 static enum hoop_status
-whole_shape(const struct hoop_tensor *local,
-            const struct hoop_tensor_spec *spec,
-            struct hoop_shape *out_shape)
+global_shape_from_local(const struct hoop_tensor *local,
+                        const struct hoop_tensor_spec *spec,
+                        struct hoop_shape *out_shape)
 {
     struct hoop_shape shape = local->shape;
     size_t count;
@@ -57,7 +57,8 @@ whole_shape(const struct hoop_tensor *local,
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            spec ? "spec->mesh" : "spec");
     for (uint32_t dim = 0; status == HOOP_OK && dim < shape.n_dims; dim++)
-        status = whole_dim(&spec->sharding, spec->mesh, dim, &shape.dims[dim]);
+        status = global_dim_from_local(&spec->sharding, spec->mesh, dim,
+                                       &shape.dims[dim]);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_shape = shape;
@@ -66,7 +67,8 @@ whole_shape(const struct hoop_tensor *local,
 
 /* Called only on ranks in the mesh. */
 static enum hoop_status
-check_part(const struct hoop_tensor *local, const struct hoop_dtensor *dtensor)
+local_part_check(const struct hoop_tensor *local,
+                 const struct hoop_dtensor *dtensor)
 {
     const struct hoop_shape *part = &dtensor->local.shape;
     const enum hoop_status status = operand_check(local, "the part");
@@ -103,13 +105,14 @@ hoop_dtensor_from_local(const struct hoop_tensor *local,
     if (shape)
         whole = *shape;
     else
-        status = whole_shape(local, spec, &whole);
+        status = global_shape_from_local(local, spec, &whole);
     if (status == HOOP_OK)
-        status = dtensor_check(local->dtype, &whole, spec);
+        status = dtensor_spec_check(local->dtype, &whole, spec);
     if (status == HOOP_OK)
-        status = dtensor_create_empty(local->dtype, &whole, spec, &dtensor);
+        status =
+            dtensor_create_without_data(local->dtype, &whole, spec, &dtensor);
     if (status == HOOP_OK && dtensor_is_here(dtensor)) {
-        status = check_part(local, dtensor);
+        status = local_part_check(local, dtensor);
         dtensor->local.data = local->data;
     }
     if (status != HOOP_OK)
@@ -120,9 +123,9 @@ hoop_dtensor_from_local(const struct hoop_tensor *local,
 
 /* Returns the part as a view into global, which is dense. */
 static struct hoop_tensor
-part_of(const struct hoop_tensor *global,
-        const struct hoop_part *part,
-        size_t strides[HOOP_MAX_DIMS])
+global_part_view(const struct hoop_tensor *global,
+                 const struct hoop_part *part,
+                 size_t strides[HOOP_MAX_DIMS])
 {
     size_t stride = 1;
     size_t offset = 0;
@@ -143,7 +146,7 @@ part_of(const struct hoop_tensor *global,
 /* Returns whether this rank holds the value and not the operator's neutral
  * element. */
 static bool
-has_the_value(const struct hoop_dtensor *dtensor)
+has_partial_value(const struct hoop_dtensor *dtensor)
 {
     const struct hoop_sharding *sharding = &dtensor->spec.sharding;
     const struct hoop_axes *partial = &sharding->partial;
@@ -159,7 +162,8 @@ has_the_value(const struct hoop_dtensor *dtensor)
 }
 
 static enum hoop_status
-part_copy(const struct hoop_dtensor *dtensor, const struct hoop_tensor *global)
+local_part_fill_from_global(const struct hoop_dtensor *dtensor,
+                            const struct hoop_tensor *global)
 {
     const struct hoop_tensor *local = &dtensor->local;
     size_t strides[HOOP_MAX_DIMS];
@@ -167,7 +171,7 @@ part_copy(const struct hoop_dtensor *dtensor, const struct hoop_tensor *global)
 
     if (!local->data)
         return HOOP_OK;
-    if (!has_the_value(dtensor)) {
+    if (!has_partial_value(dtensor)) {
         neutral_fill(local->dtype, dtensor->spec.sharding.partial_op,
                      local->data, operand_count(local));
         return HOOP_OK;
@@ -176,7 +180,7 @@ part_copy(const struct hoop_dtensor *dtensor, const struct hoop_tensor *global)
         &dtensor->spec.sharding, dtensor->spec.mesh, &dtensor->shape, &part);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct hoop_tensor from = part_of(global, &part, strides);
+    const struct hoop_tensor from = global_part_view(global, &part, strides);
     layout_copy(&from, local);
     return HOOP_OK;
 }
@@ -194,14 +198,14 @@ hoop_dtensor_from_global(const struct hoop_tensor *global,
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            global ? "out_dtensor" : "global");
     enum hoop_status status =
-        dtensor_check(global->dtype, &global->shape, spec);
-    if (status == HOOP_OK && mesh_place(spec->mesh) != HOOP_NO_RANK)
+        dtensor_spec_check(global->dtype, &global->shape, spec);
+    if (status == HOOP_OK && mesh_own_place(spec->mesh) != HOOP_NO_RANK)
         status = operand_check(global, "global");
     if (status == HOOP_OK)
-        status =
-            dtensor_allocate(global->dtype, &global->shape, spec, &dtensor);
+        status = dtensor_create_allocated(global->dtype, &global->shape, spec,
+                                          &dtensor);
     if (status == HOOP_OK)
-        status = part_copy(dtensor, global);
+        status = local_part_fill_from_global(dtensor, global);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_dtensor = STEAL(dtensor);

@@ -7,27 +7,27 @@
 #include "parallel/redistribute_call.h"
 
 /* Pointer arguments of a call with their names. */
-struct arguments {
+struct pointer_arguments {
     const char *names[3];
     const void *given[3];
 };
 
 static enum hoop_status
-check(const struct arguments *arguments)
+call_arguments_check(const struct pointer_arguments *pointer_arguments)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
-    for (size_t i = 0; i < COUNT_OF(arguments->names); i++) {
-        if (arguments->names[i] && !arguments->given[i])
+    for (size_t i = 0; i < COUNT_OF(pointer_arguments->names); i++) {
+        if (pointer_arguments->names[i] && !pointer_arguments->given[i])
             return error_raise(HOOP_E_INVALID, "%s is NULL",
-                               arguments->names[i]);
+                               pointer_arguments->names[i]);
     }
     return HOOP_OK;
 }
 
 /* For the start forms. */
 static enum hoop_status
-check_op(hoop_op_t *const *out_op)
+out_op_check(hoop_op_t *const *out_op)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -35,19 +35,19 @@ check_op(hoop_op_t *const *out_op)
 }
 
 static enum hoop_status
-redistribute(const hoop_dtensor_t *dtensor,
-             const struct hoop_tensor_spec *spec,
-             hoop_dtensor_t **out_dtensor,
-             hoop_op_t **out_op)
+dtensor_redistribute(const hoop_dtensor_t *dtensor,
+                     const struct hoop_tensor_spec *spec,
+                     hoop_dtensor_t **out_dtensor,
+                     hoop_op_t **out_op)
 {
-    const struct arguments arguments = {
+    const struct pointer_arguments pointer_arguments = {
         {"dtensor", "spec", "out_dtensor"},
         {dtensor, spec, out_dtensor},
     };
-    enum hoop_status status = check(&arguments);
+    enum hoop_status status = call_arguments_check(&pointer_arguments);
 
     if (status == HOOP_OK)
-        status = redistribute_call_begin(
+        status = redistribute_call_into_new(
             &(struct redistribute_call_request){
                 .from = dtensor, .spec = *spec, .out_op = out_op},
             out_dtensor);
@@ -59,7 +59,7 @@ hoop_dtensor_redistribute(const hoop_dtensor_t *dtensor,
                           const struct hoop_tensor_spec *spec,
                           hoop_dtensor_t **out_dtensor)
 {
-    return redistribute(dtensor, spec, out_dtensor, NULL);
+    return dtensor_redistribute(dtensor, spec, out_dtensor, NULL);
 }
 
 enum hoop_status
@@ -68,15 +68,17 @@ hoop_dtensor_redistribute_start(const hoop_dtensor_t *dtensor,
                                 hoop_dtensor_t **out_dtensor,
                                 hoop_op_t **out_op)
 {
-    const enum hoop_status status = check_op(out_op);
+    const enum hoop_status status = out_op_check(out_op);
 
-    return status == HOOP_OK ? redistribute(dtensor, spec, out_dtensor, out_op)
-                             : error_pass(status);
+    return status == HOOP_OK
+               ? dtensor_redistribute(dtensor, spec, out_dtensor, out_op)
+               : error_pass(status);
 }
 
 /* Checks the spec as given, since its partial axes are dropped afterwards. */
 static enum hoop_status
-check_input(const hoop_dtensor_t *grad, const struct hoop_tensor_spec *spec)
+input_spec_check(const hoop_dtensor_t *grad,
+                 const struct hoop_tensor_spec *spec)
 {
     if (!spec->mesh)
         return error_raise(HOOP_E_INVALID, "spec->mesh is NULL");
@@ -87,19 +89,19 @@ check_input(const hoop_dtensor_t *grad, const struct hoop_tensor_spec *spec)
 }
 
 static enum hoop_status
-redistribute_back(const hoop_dtensor_t *grad,
-                  const struct hoop_tensor_spec *input_spec,
-                  hoop_dtensor_t **out_grad,
-                  hoop_op_t **out_op)
+dtensor_redistribute_backward(const hoop_dtensor_t *grad,
+                              const struct hoop_tensor_spec *input_spec,
+                              hoop_dtensor_t **out_grad,
+                              hoop_op_t **out_op)
 {
-    const struct arguments arguments = {
+    const struct pointer_arguments pointer_arguments = {
         {"grad", "input_spec", "out_grad"},
         {grad, input_spec, out_grad},
     };
-    enum hoop_status status = check(&arguments);
+    enum hoop_status status = call_arguments_check(&pointer_arguments);
 
     if (status == HOOP_OK)
-        status = check_input(grad, input_spec);
+        status = input_spec_check(grad, input_spec);
     if (status == HOOP_OK) {
         struct redistribute_call_request call = {.from = grad,
                                                  .spec = *input_spec,
@@ -108,7 +110,7 @@ redistribute_back(const hoop_dtensor_t *grad,
 
         /* The gradient of an addend is that of the sum. */
         call.spec.sharding.partial.n_axes = 0;
-        status = redistribute_call_begin(&call, out_grad);
+        status = redistribute_call_into_new(&call, out_grad);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -118,7 +120,7 @@ hoop_dtensor_redistribute_backward(const hoop_dtensor_t *grad,
                                    const struct hoop_tensor_spec *input_spec,
                                    hoop_dtensor_t **out_grad)
 {
-    return redistribute_back(grad, input_spec, out_grad, NULL);
+    return dtensor_redistribute_backward(grad, input_spec, out_grad, NULL);
 }
 
 enum hoop_status
@@ -128,26 +130,26 @@ hoop_dtensor_redistribute_backward_start(
     hoop_dtensor_t **out_grad,
     hoop_op_t **out_op)
 {
-    const enum hoop_status status = check_op(out_op);
+    const enum hoop_status status = out_op_check(out_op);
 
-    return status == HOOP_OK
-               ? redistribute_back(grad, input_spec, out_grad, out_op)
-               : error_pass(status);
+    return status == HOOP_OK ? dtensor_redistribute_backward(grad, input_spec,
+                                                             out_grad, out_op)
+                             : error_pass(status);
 }
 
 static enum hoop_status
-set_spec(hoop_dtensor_t *dtensor,
-         const struct hoop_tensor_spec *spec,
-         hoop_op_t **out_op)
+dtensor_set_spec(hoop_dtensor_t *dtensor,
+                 const struct hoop_tensor_spec *spec,
+                 hoop_op_t **out_op)
 {
-    const struct arguments arguments = {
+    const struct pointer_arguments pointer_arguments = {
         {"dtensor", "spec"},
         {dtensor, spec},
     };
-    enum hoop_status status = check(&arguments);
+    enum hoop_status status = call_arguments_check(&pointer_arguments);
 
     if (status == HOOP_OK)
-        status = redistribute_call_return(
+        status = redistribute_call_in_place(
             &(struct redistribute_call_request){
                 .from = dtensor, .spec = *spec, .out_op = out_op},
             dtensor);
@@ -158,7 +160,7 @@ enum hoop_status
 hoop_dtensor_set_spec(hoop_dtensor_t *dtensor,
                       const struct hoop_tensor_spec *spec)
 {
-    return set_spec(dtensor, spec, NULL);
+    return dtensor_set_spec(dtensor, spec, NULL);
 }
 
 enum hoop_status
@@ -166,25 +168,25 @@ hoop_dtensor_set_spec_start(hoop_dtensor_t *dtensor,
                             const struct hoop_tensor_spec *spec,
                             hoop_op_t **out_op)
 {
-    const enum hoop_status status = check_op(out_op);
+    const enum hoop_status status = out_op_check(out_op);
 
-    return status == HOOP_OK ? set_spec(dtensor, spec, out_op)
+    return status == HOOP_OK ? dtensor_set_spec(dtensor, spec, out_op)
                              : error_pass(status);
 }
 
 static enum hoop_status
-gather(const hoop_dtensor_t *dtensor,
-       struct hoop_tensor *out,
-       hoop_op_t **out_op)
+dtensor_gather(const hoop_dtensor_t *dtensor,
+               struct hoop_tensor *out,
+               hoop_op_t **out_op)
 {
-    const struct arguments arguments = {
+    const struct pointer_arguments pointer_arguments = {
         {"dtensor", "out"},
         {dtensor, out},
     };
-    enum hoop_status status = check(&arguments);
+    enum hoop_status status = call_arguments_check(&pointer_arguments);
 
     if (status == HOOP_OK)
-        status = redistribute_call_deliver(
+        status = redistribute_call_into_tensor(
             &(struct redistribute_call_request){
                 .from = dtensor,
                 .spec = {.mesh = dtensor->spec.mesh},
@@ -196,7 +198,7 @@ gather(const hoop_dtensor_t *dtensor,
 enum hoop_status
 hoop_dtensor_gather(const hoop_dtensor_t *dtensor, struct hoop_tensor *out)
 {
-    return gather(dtensor, out, NULL);
+    return dtensor_gather(dtensor, out, NULL);
 }
 
 enum hoop_status
@@ -204,8 +206,8 @@ hoop_dtensor_gather_start(const hoop_dtensor_t *dtensor,
                           struct hoop_tensor *out,
                           hoop_op_t **out_op)
 {
-    const enum hoop_status status = check_op(out_op);
+    const enum hoop_status status = out_op_check(out_op);
 
-    return status == HOOP_OK ? gather(dtensor, out, out_op)
+    return status == HOOP_OK ? dtensor_gather(dtensor, out, out_op)
                              : error_pass(status);
 }

@@ -51,10 +51,10 @@ struct replicas {
  * whose memory it owns, and the tilings of both sides. reduced has a bit for
  * each axis of from that is partial and gets reduced. */
 void
-replicas_assign(struct replicas *replicas,
-                const struct exchange_side *from,
-                const struct exchange_side *to,
-                unsigned reduced);
+replicas_assign_sources(struct replicas *replicas,
+                        const struct exchange_side *from,
+                        const struct exchange_side *to,
+                        unsigned reduced);
 
 /* Returns a bit for each axis of the target's mesh along which all ranks take
  * from the same replica. Only along these axes may received elements be
@@ -73,25 +73,27 @@ struct exchange {
 
 /* Completes an exchange whose sides and replicas the caller has set. */
 void
-exchange_init(struct exchange *exchange);
+exchange_find_copy_axes(struct exchange *exchange);
 
 /* Finds what sender gives to receiver, as redistribution_piece() does. */
 bool
-exchange_piece(const struct exchange *exchange,
-               uint32_t sender,
-               uint32_t receiver,
-               struct redistribution_piece *out_piece);
+exchange_find_piece(const struct exchange *exchange,
+                    uint32_t sender,
+                    uint32_t receiver,
+                    struct redistribution_piece *out_piece);
 
 /* Return the number of elements that a rank sends to the others of n_ranks, and
  * the number that it receives. */
 size_t
-exchange_sent(const struct exchange *exchange, uint32_t rank, uint32_t n_ranks);
+exchange_n_sent(const struct exchange *exchange,
+                uint32_t rank,
+                uint32_t n_ranks);
 size_t
-exchange_received(const struct exchange *exchange, uint32_t rank);
+exchange_n_received(const struct exchange *exchange, uint32_t rank);
 
 /* The work of one rank. The sent amounts are estimates from the number of ranks
  * that take from its replica; exact ones would need a look at all pairs. */
-struct exchange_load {
+struct exchange_rank_work {
     double n_sent; /* elements, as the next two */
     double n_received;
     double n_kept;
@@ -100,7 +102,7 @@ struct exchange_load {
 };
 
 /* Estimates the work of a rank in an exchange. */
-struct exchange_load
-exchange_load(const struct exchange *exchange, uint32_t rank);
+struct exchange_rank_work
+exchange_rank_work(const struct exchange *exchange, uint32_t rank);
 
 #endif

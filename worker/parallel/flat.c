@@ -12,7 +12,7 @@
 #include "tensor/shape.h"
 
 static enum hoop_status
-piece_check(const struct hoop_tensor *tensor, const char *name, size_t i)
+flat_tensor_check(const struct hoop_tensor *tensor, const char *name, size_t i)
 {
     char text[64];
 
@@ -23,10 +23,10 @@ piece_check(const struct hoop_tensor *tensor, const char *name, size_t i)
 
 /* Checks all tensors and counts their elements. */
 static enum hoop_status
-pieces_check(const struct hoop_tensor *tensors,
-             size_t n_tensors,
-             const char *name,
-             size_t *out_count)
+flat_tensor_list_check(const struct hoop_tensor *tensors,
+                       size_t n_tensors,
+                       const char *name,
+                       size_t *out_count)
 {
     size_t count = 0;
 
@@ -36,7 +36,7 @@ pieces_check(const struct hoop_tensor *tensors,
         return error_raise(HOOP_E_INVALID, "%zu %ss are too many", n_tensors,
                            name);
     for (size_t i = 0; i < n_tensors; i++) {
-        const enum hoop_status status = piece_check(&tensors[i], name, i);
+        const enum hoop_status status = flat_tensor_check(&tensors[i], name, i);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -54,7 +54,7 @@ pieces_check(const struct hoop_tensor *tensors,
 }
 
 static void
-pieces_fill(struct flat *flat, const struct hoop_tensor *tensors)
+flat_pieces_fill(struct flat *flat, const struct hoop_tensor *tensors)
 {
     for (size_t i = 0; i < flat->n_pieces; i++) {
         const struct hoop_shape *shape = &tensors[i].shape;
@@ -70,16 +70,16 @@ pieces_fill(struct flat *flat, const struct hoop_tensor *tensors)
 }
 
 enum hoop_status
-flat_create(const struct hoop_tensor *tensors,
-            size_t n_tensors,
-            const char *name,
-            struct flat **out_flat)
+flat_tensors_create(const struct hoop_tensor *tensors,
+                    size_t n_tensors,
+                    const char *name,
+                    struct flat **out_flat)
 {
-    CLEANUP(flat_destroy) struct flat *flat = NULL;
+    CLEANUP(flat_tensors_destroy) struct flat *flat = NULL;
     size_t count = 0;
 
     const enum hoop_status status =
-        pieces_check(tensors, n_tensors, name, &count);
+        flat_tensor_list_check(tensors, n_tensors, name, &count);
     if (status != HOOP_OK)
         return error_pass(status);
     flat = calloc(1, sizeof(*flat) + n_tensors * sizeof(flat->pieces[0]));
@@ -93,13 +93,13 @@ flat_create(const struct hoop_tensor *tensors,
     flat->element_size = dtype_size(flat->dtype);
     flat->count = count;
     flat->n_pieces = n_tensors;
-    pieces_fill(flat, tensors);
+    flat_pieces_fill(flat, tensors);
     *out_flat = STEAL(flat);
     return HOOP_OK;
 }
 
 void
-flat_destroy(struct flat *flat)
+flat_tensors_destroy(struct flat *flat)
 {
     if (!flat)
         return;
@@ -108,15 +108,15 @@ flat_destroy(struct flat *flat)
 }
 
 enum hoop_status
-flat_check(const struct flat *flat,
-           const struct hoop_tensor *tensors,
-           const char *name)
+flat_tensors_check_match(const struct flat *flat,
+                         const struct hoop_tensor *tensors,
+                         const char *name)
 {
     const size_t *shapes = flat->shapes;
     size_t count;
 
     const enum hoop_status status =
-        pieces_check(tensors, flat->n_pieces, name, &count);
+        flat_tensor_list_check(tensors, flat->n_pieces, name, &count);
     if (status != HOOP_OK)
         return error_pass(status);
     if (flat->n_pieces > 0 && tensors[0].dtype != flat->dtype)
@@ -137,7 +137,10 @@ flat_check(const struct flat *flat,
 }
 
 void
-flat_read(const struct flat *flat, size_t first, size_t count, void *to)
+flat_tensors_pack_range(const struct flat *flat,
+                        size_t first,
+                        size_t count,
+                        void *to)
 {
     uint8_t *at = to;
 
@@ -159,7 +162,7 @@ flat_read(const struct flat *flat, size_t first, size_t count, void *to)
 }
 
 void
-flat_write(const struct flat *flat, const void *from)
+flat_tensors_unpack(const struct flat *flat, const void *from)
 {
     const uint8_t *at = from;
 

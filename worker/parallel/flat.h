@@ -32,32 +32,36 @@ struct flat {
     struct flat_piece pieces[];
 };
 
-/* Creates a flat view of tensors. Their data are borrowed until flat_destroy(),
- * the list only during the call. Error texts call a tensor name.
+/* Creates a flat view of tensors. Their data are borrowed until
+ * flat_tensors_destroy(), the list only during the call. Error texts call a
+ * tensor name.
  * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED. */
 enum hoop_status
-flat_create(const struct hoop_tensor *tensors,
-            size_t n_tensors,
-            const char *name,
-            struct flat **out_flat);
+flat_tensors_create(const struct hoop_tensor *tensors,
+                    size_t n_tensors,
+                    const char *name,
+                    struct flat **out_flat);
 /* NULL is allowed. */
 void
-flat_destroy(struct flat *flat);
-DEFINE_CLEANUP(struct flat *, flat_destroy)
+flat_tensors_destroy(struct flat *flat);
+DEFINE_CLEANUP(struct flat *, flat_tensors_destroy)
 
 /* Checks that a list of as many tensors has the same dtype and shapes.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
-flat_check(const struct flat *flat,
-           const struct hoop_tensor *tensors,
-           const char *name);
+flat_tensors_check_match(const struct flat *flat,
+                         const struct hoop_tensor *tensors,
+                         const char *name);
 
 /* Copies count elements, starting at element first, to to. */
 void
-flat_read(const struct flat *flat, size_t first, size_t count, void *to);
+flat_tensors_pack_range(const struct flat *flat,
+                        size_t first,
+                        size_t count,
+                        void *to);
 
 /* Copies the whole array from from to the tensors. */
 void
-flat_write(const struct flat *flat, const void *from);
+flat_tensors_unpack(const struct flat *flat, const void *from);
 
 #endif

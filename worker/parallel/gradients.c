@@ -33,13 +33,13 @@ enum {
     MISSING_NAMED = 8, /* how many an error text names */
 };
 
-struct slot {
+struct gradient_slot {
     size_t bucket;
     uint8_t *packed; /* its place in the bucket; NULL: reduced in place */
     bool is_ready;
 };
 
-struct load {
+struct bucket_reduction {
     struct bucket bucket;
     uint8_t *bytes;
     size_t n_missing;
@@ -51,9 +51,10 @@ struct hoop_gradients {
     enum hoop_reduce_op op;
     struct flat *flat;
     size_t *agreed; /* bucket_bytes, then the shapes */
-    struct slot *slots;
-    struct load *loads; /* in the order of their starts */
-    size_t n_loads;
+    struct gradient_slot *slots;
+    struct bucket_reduction
+        *bucket_reductions; /* in the order of their starts */
+    size_t n_bucket_reductions;
     uint8_t *packed;
     size_t n_started; /* in this step */
     bool is_agreed;
@@ -72,7 +73,8 @@ n_gradients(const struct hoop_gradients *gradients)
 
 /* Stores the first failure of a step for hoop_gradients_wait(). */
 static void
-fail(struct hoop_gradients *gradients, enum hoop_status status)
+gradients_record_failure(struct hoop_gradients *gradients,
+                         enum hoop_status status)
 {
     if (gradients->failure != HOOP_OK)
         return;
@@ -81,7 +83,7 @@ fail(struct hoop_gradients *gradients, enum hoop_status status)
 }
 
 static bool
-is_packed(const struct bucket *bucket)
+bucket_is_packed(const struct bucket *bucket)
 {
     return bucket->end - bucket->first > 1;
 }
@@ -89,47 +91,52 @@ is_packed(const struct bucket *bucket)
 /* Returns the bytes of a bucket in the packed memory, where each bucket begins
  * on a cache line. */
 static size_t
-packed_bytes(const struct flat *flat, const struct bucket *bucket)
+bucket_packed_bytes(const struct flat *flat, const struct bucket *bucket)
 {
     const size_t n_bytes = bucket->count * flat->element_size;
 
-    return is_packed(bucket) ? (n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
-                             : 0;
+    return bucket_is_packed(bucket)
+               ? (n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
+               : 0;
 }
 
 static void
-load_begin(struct hoop_gradients *gradients, struct load *load)
+bucket_reset(struct hoop_gradients *gradients,
+             struct bucket_reduction *bucket_reduction)
 {
-    const struct bucket *bucket = &load->bucket;
+    const struct bucket *bucket = &bucket_reduction->bucket;
 
-    load->n_missing = bucket->end - bucket->first;
+    bucket_reduction->n_missing = bucket->end - bucket->first;
     for (size_t i = bucket->first; i < bucket->end; i++)
         gradients->slots[i].is_ready = false;
 }
 
 static void
-step_begin(struct hoop_gradients *gradients)
+gradients_begin_step(struct hoop_gradients *gradients)
 {
     gradients->n_started = 0;
-    for (size_t i = 0; i < gradients->n_loads; i++)
-        load_begin(gradients, &gradients->loads[i]);
+    for (size_t i = 0; i < gradients->n_bucket_reductions; i++)
+        bucket_reset(gradients, &gradients->bucket_reductions[i]);
 }
 
 /* Assigns every gradient of a bucket its place. packed is the bucket's
  * memory. */
 static void
-load_place(struct hoop_gradients *gradients, size_t at, uint8_t *packed)
+bucket_assign_memory(struct hoop_gradients *gradients,
+                     size_t at,
+                     uint8_t *packed)
 {
     const struct flat *flat = gradients->flat;
-    struct load *load = &gradients->loads[at];
-    const struct bucket *bucket = &load->bucket;
+    struct bucket_reduction *bucket_reduction =
+        &gradients->bucket_reductions[at];
+    const struct bucket *bucket = &bucket_reduction->bucket;
 
-    load->bytes =
-        is_packed(bucket) ? packed : flat->pieces[bucket->first].bytes;
+    bucket_reduction->bytes =
+        bucket_is_packed(bucket) ? packed : flat->pieces[bucket->first].bytes;
     for (size_t i = bucket->first; i < bucket->end; i++) {
-        gradients->slots[i] = (struct slot){
+        gradients->slots[i] = (struct gradient_slot){
             .bucket = at,
-            .packed = is_packed(bucket) ? packed : NULL,
+            .packed = bucket_is_packed(bucket) ? packed : NULL,
         };
         packed += flat->pieces[i].count * flat->element_size;
     }
@@ -137,29 +144,30 @@ load_place(struct hoop_gradients *gradients, size_t at, uint8_t *packed)
 
 /* Stores the buckets and allocates memory for those that are packed. */
 static enum hoop_status
-gradients_place(struct hoop_gradients *gradients, const struct bucket *buckets)
+gradients_allocate_buckets(struct hoop_gradients *gradients,
+                           const struct bucket *buckets)
 {
     size_t n_bytes = 0;
 
-    for (size_t i = 0; i < gradients->n_loads; i++) {
-        gradients->loads[i].bucket = buckets[i];
-        n_bytes += packed_bytes(gradients->flat, &buckets[i]);
+    for (size_t i = 0; i < gradients->n_bucket_reductions; i++) {
+        gradients->bucket_reductions[i].bucket = buckets[i];
+        n_bytes += bucket_packed_bytes(gradients->flat, &buckets[i]);
     }
     gradients->packed = aligned_alloc(ALIGNMENT, n_bytes + ALIGNMENT);
     if (!gradients->packed)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to pack %zu bytes of gradients", n_bytes);
     uint8_t *at = gradients->packed;
-    for (size_t i = 0; i < gradients->n_loads; i++) {
-        load_place(gradients, i, at);
-        at += packed_bytes(gradients->flat, &buckets[i]);
+    for (size_t i = 0; i < gradients->n_bucket_reductions; i++) {
+        bucket_assign_memory(gradients, i, at);
+        at += bucket_packed_bytes(gradients->flat, &buckets[i]);
     }
-    step_begin(gradients);
+    gradients_begin_step(gradients);
     return HOOP_OK;
 }
 
 static enum hoop_status
-gradients_cut(struct hoop_gradients *gradients, size_t bucket_bytes)
+gradients_make_buckets(struct hoop_gradients *gradients, size_t bucket_bytes)
 {
     const struct flat *flat = gradients->flat;
     const size_t n = n_gradients(gradients);
@@ -167,24 +175,26 @@ gradients_cut(struct hoop_gradients *gradients, size_t bucket_bytes)
     CLEANUP(free) struct bucket *buckets = calloc(n + 1, sizeof(*buckets));
 
     gradients->slots = calloc(n + 1, sizeof(*gradients->slots));
-    gradients->loads = calloc(n + 1, sizeof(*gradients->loads));
+    gradients->bucket_reductions =
+        calloc(n + 1, sizeof(*gradients->bucket_reductions));
     gradients->agreed = calloc(flat->n_shapes + 1, sizeof(*gradients->agreed));
-    if (!counts || !buckets || !gradients->slots || !gradients->loads ||
-        !gradients->agreed)
+    if (!counts || !buckets || !gradients->slots ||
+        !gradients->bucket_reductions || !gradients->agreed)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu gradients", n);
     for (size_t i = 0; i < n; i++)
         counts[i] = flat->pieces[i].count;
-    gradients->n_loads =
-        bucket_cut(counts, n, bucket_bytes / flat->element_size, buckets);
+    gradients->n_bucket_reductions = buckets_assign_gradients(
+        counts, n, bucket_bytes / flat->element_size, buckets);
     gradients->agreed[0] = bucket_bytes;
     memcpy(gradients->agreed + 1, flat->shapes,
            flat->n_shapes * sizeof(*flat->shapes));
-    const enum hoop_status status = gradients_place(gradients, buckets);
+    const enum hoop_status status =
+        gradients_allocate_buckets(gradients, buckets);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-options_check(const struct hoop_gradients_options *options)
+gradients_options_check(const struct hoop_gradients_options *options)
 {
     if (!options)
         return error_raise(HOOP_E_INVALID, "options is NULL");
@@ -211,7 +221,7 @@ hoop_gradients_create(const struct hoop_tensor *gradients,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_gradients)
         return error_raise(HOOP_E_INVALID, "out_gradients is NULL");
-    status = options_check(options);
+    status = gradients_options_check(options);
     if (status != HOOP_OK)
         return error_pass(status);
     created = calloc(1, sizeof(*created));
@@ -219,16 +229,17 @@ hoop_gradients_create(const struct hoop_tensor *gradients,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for gradients");
     created->comm = options->comm;
     created->op = options->op;
-    status = flat_create(gradients, n_gradients, "gradient", &created->flat);
+    status =
+        flat_tensors_create(gradients, n_gradients, "gradient", &created->flat);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!reduction_find(created->flat->dtype, options->op))
         return error_raise(HOOP_E_INVALID, "%s of %s has no meaning",
                            reduce_op_name(options->op),
                            dtype_name(created->flat->dtype));
-    status =
-        gradients_cut(created, options->bucket_bytes > 0 ? options->bucket_bytes
-                                                         : BUCKET_BYTES);
+    status = gradients_make_buckets(created, options->bucket_bytes > 0
+                                                 ? options->bucket_bytes
+                                                 : BUCKET_BYTES);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_gradients = STEAL(created);
@@ -240,14 +251,14 @@ hoop_gradients_free(hoop_gradients_t *gradients)
 {
     if (!gradients)
         return;
-    for (size_t i = 0; i < gradients->n_loads; i++) {
-        if (gradients->loads[i].op)
-            (void)!hoop_wait(gradients->loads[i].op, HOOP_FOREVER);
+    for (size_t i = 0; i < gradients->n_bucket_reductions; i++) {
+        if (gradients->bucket_reductions[i].op)
+            (void)!hoop_wait(gradients->bucket_reductions[i].op, HOOP_FOREVER);
     }
-    flat_destroy(gradients->flat);
+    flat_tensors_destroy(gradients->flat);
     free(gradients->agreed);
     free(gradients->slots);
-    free(gradients->loads);
+    free(gradients->bucket_reductions);
     free(gradients->packed);
     free(gradients);
 }
@@ -255,44 +266,48 @@ hoop_gradients_free(hoop_gradients_t *gradients)
 size_t
 hoop_gradients_n_buckets(const hoop_gradients_t *gradients)
 {
-    return gradients ? gradients->n_loads : 0;
+    return gradients ? gradients->n_bucket_reductions : 0;
 }
 
 static enum hoop_status
-load_start(struct hoop_gradients *gradients, struct load *load)
+bucket_start_allreduce(struct hoop_gradients *gradients,
+                       struct bucket_reduction *bucket_reduction)
 {
     const bool is_first = !gradients->is_agreed;
     const struct collective collective = {
         .name = CALL_ALLREDUCE_COALESCED,
         .parts = COLL_REDUCES,
         .send = HOOP_IN_PLACE,
-        .recv = load->bytes,
-        .count = load->bucket.count,
+        .recv = bucket_reduction->bytes,
+        .count = bucket_reduction->bucket.count,
         .agreed = is_first ? gradients->agreed : NULL,
         .n_agreed = is_first ? gradients->flat->n_shapes + 1 : 0,
         .dtype = gradients->flat->dtype,
         .op = gradients->op,
     };
     const enum hoop_status status =
-        collective_start(&collective, gradients->comm, &load->op);
+        collective_start(&collective, gradients->comm, &bucket_reduction->op);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Returns HOOP_E_PENDING after timeout_ms. */
 static enum hoop_status
-load_wait(struct hoop_gradients *gradients, size_t at, int64_t timeout_ms)
+bucket_wait_allreduce(struct hoop_gradients *gradients,
+                      size_t at,
+                      int64_t timeout_ms)
 {
-    struct load *load = &gradients->loads[at];
+    struct bucket_reduction *bucket_reduction =
+        &gradients->bucket_reductions[at];
 
-    if (!load->op)
+    if (!bucket_reduction->op)
         return HOOP_OK;
-    const enum hoop_status status = hoop_wait(load->op, timeout_ms);
+    const enum hoop_status status = hoop_wait(bucket_reduction->op, timeout_ms);
     if (status == HOOP_E_PENDING)
         return status;
-    load->op = NULL;
+    bucket_reduction->op = NULL;
     if (status != HOOP_OK) {
-        fail(gradients, status);
+        gradients_record_failure(gradients, status);
         return error_pass(status);
     }
     gradients->is_agreed = true;
@@ -301,26 +316,26 @@ load_wait(struct hoop_gradients *gradients, size_t at, int64_t timeout_ms)
 
 /* Starts full buckets in order. */
 static void
-gradients_advance(struct hoop_gradients *gradients)
+gradients_start_full_buckets(struct hoop_gradients *gradients)
 {
     while (gradients->failure == HOOP_OK &&
-           gradients->n_started < gradients->n_loads &&
-           gradients->loads[gradients->n_started].n_missing == 0) {
+           gradients->n_started < gradients->n_bucket_reductions &&
+           gradients->bucket_reductions[gradients->n_started].n_missing == 0) {
         /* The second bucket of all waits until the first one has succeeded. */
         if (gradients->n_started == 1 && !gradients->is_agreed &&
-            load_wait(gradients, 0, 0) != HOOP_OK)
+            bucket_wait_allreduce(gradients, 0, 0) != HOOP_OK)
             return;
-        const enum hoop_status status =
-            load_start(gradients, &gradients->loads[gradients->n_started]);
+        const enum hoop_status status = bucket_start_allreduce(
+            gradients, &gradients->bucket_reductions[gradients->n_started]);
         if (status != HOOP_OK)
-            fail(gradients, status);
+            gradients_record_failure(gradients, status);
         else
             gradients->n_started++;
     }
 }
 
 static enum hoop_status
-gradients_check(const struct hoop_gradients *gradients)
+gradients_check_usable(const struct hoop_gradients *gradients)
 {
     if (!gradients)
         return error_raise(HOOP_E_INVALID, "gradients is NULL");
@@ -336,29 +351,29 @@ hoop_gradients_ready(hoop_gradients_t *gradients, size_t index)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
-    const enum hoop_status status = gradients_check(gradients);
+    const enum hoop_status status = gradients_check_usable(gradients);
     if (status != HOOP_OK)
         return error_pass(status);
     if (index >= n_gradients(gradients))
         return error_raise(HOOP_E_INVALID,
                            "there is no gradient %zu: %zu were given", index,
                            n_gradients(gradients));
-    struct slot *slot = &gradients->slots[index];
+    struct gradient_slot *gradient_slot = &gradients->slots[index];
     const struct flat_piece *piece = &gradients->flat->pieces[index];
-    if (slot->is_ready)
+    if (gradient_slot->is_ready)
         return error_raise(HOOP_E_INVALID,
                            "gradient %zu is ready already in this step", index);
-    if (slot->packed && piece->count > 0)
-        memcpy(slot->packed, piece->bytes,
+    if (gradient_slot->packed && piece->count > 0)
+        memcpy(gradient_slot->packed, piece->bytes,
                piece->count * gradients->flat->element_size);
-    slot->is_ready = true;
-    gradients->loads[slot->bucket].n_missing--;
-    gradients_advance(gradients);
+    gradient_slot->is_ready = true;
+    gradients->bucket_reductions[gradient_slot->bucket].n_missing--;
+    gradients_start_full_buckets(gradients);
     return HOOP_OK;
 }
 
 static enum hoop_status
-missing_check(const struct hoop_gradients *gradients)
+gradients_check_all_ready(const struct hoop_gradients *gradients)
 {
     char text[MISSING_NAMED * 24] = "";
     size_t n_missing = 0;
@@ -381,11 +396,13 @@ missing_check(const struct hoop_gradients *gradients)
 }
 
 static void
-load_unpack(struct hoop_gradients *gradients, const struct load *load)
+bucket_unpack(struct hoop_gradients *gradients,
+              const struct bucket_reduction *bucket_reduction)
 {
     const struct flat *flat = gradients->flat;
 
-    for (size_t i = load->bucket.first; i < load->bucket.end; i++) {
+    for (size_t i = bucket_reduction->bucket.first;
+         i < bucket_reduction->bucket.end; i++) {
         const struct flat_piece *piece = &flat->pieces[i];
 
         if (gradients->slots[i].packed && piece->count > 0)
@@ -396,13 +413,13 @@ load_unpack(struct hoop_gradients *gradients, const struct load *load)
 
 /* Waits for everything in progress, also after a failure. */
 static void
-gradients_finish(struct hoop_gradients *gradients)
+gradients_wait_all(struct hoop_gradients *gradients)
 {
-    for (size_t i = 0; i < gradients->n_loads; i++) {
-        gradients_advance(gradients);
-        if (load_wait(gradients, i, HOOP_FOREVER) == HOOP_OK &&
+    for (size_t i = 0; i < gradients->n_bucket_reductions; i++) {
+        gradients_start_full_buckets(gradients);
+        if (bucket_wait_allreduce(gradients, i, HOOP_FOREVER) == HOOP_OK &&
             gradients->failure == HOOP_OK)
-            load_unpack(gradients, &gradients->loads[i]);
+            bucket_unpack(gradients, &gradients->bucket_reductions[i]);
     }
 }
 
@@ -413,16 +430,16 @@ hoop_gradients_wait(hoop_gradients_t *gradients)
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
-    status = gradients_check(gradients);
+    status = gradients_check_usable(gradients);
     if (status == HOOP_OK)
-        status = missing_check(gradients);
+        status = gradients_check_all_ready(gradients);
     if (status != HOOP_OK)
         return error_pass(status);
-    gradients_finish(gradients);
+    gradients_wait_all(gradients);
     if (gradients->failure != HOOP_OK) {
         gradients->is_broken = true;
         return error_raise(gradients->failure, "%s", gradients->text);
     }
-    step_begin(gradients);
+    gradients_begin_step(gradients);
     return HOOP_OK;
 }

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 enum hoop_status
-grid_extend(struct grid *grid, uint32_t size)
+grid_add_axis(struct grid *grid, uint32_t size)
 {
     const uint32_t n_before = grid->n_axes > 0 ? grid->n_places : 1;
     uint32_t n_places;
@@ -26,9 +26,9 @@ grid_extend(struct grid *grid, uint32_t size)
 }
 
 void
-grid_coordinates(const struct grid *grid,
-                 uint32_t place,
-                 uint32_t coordinates[HOOP_MAX_AXES])
+grid_coordinates_of_place(const struct grid *grid,
+                          uint32_t place,
+                          uint32_t coordinates[HOOP_MAX_AXES])
 {
     assert(place < grid->n_places);
     for (uint32_t axis = grid->n_axes; axis > 0; axis--) {
@@ -38,9 +38,9 @@ grid_coordinates(const struct grid *grid,
 }
 
 bool
-grid_place(const struct grid *grid,
-           const uint32_t *coordinates,
-           uint32_t *out_place)
+grid_place_of_coordinates(const struct grid *grid,
+                          const uint32_t *coordinates,
+                          uint32_t *out_place)
 {
     uint32_t place = 0;
 
@@ -79,7 +79,7 @@ grid_axes_check(const struct grid *grid,
 }
 
 uint32_t
-grid_line_count(const struct grid *grid, const struct grid_axes *axes)
+grid_line_n_places(const struct grid *grid, const struct grid_axes *axes)
 {
     uint32_t count = 1;
 
@@ -89,22 +89,22 @@ grid_line_count(const struct grid *grid, const struct grid_axes *axes)
 }
 
 uint32_t
-grid_line_place(const struct grid *grid,
-                const struct grid_axes *axes,
-                uint32_t place,
-                uint32_t n)
+grid_line_nth_place(const struct grid *grid,
+                    const struct grid_axes *axes,
+                    uint32_t place,
+                    uint32_t n)
 {
     uint32_t coordinates[HOOP_MAX_AXES];
 
-    assert(n < grid_line_count(grid, axes));
-    grid_coordinates(grid, place, coordinates);
+    assert(n < grid_line_n_places(grid, axes));
+    grid_coordinates_of_place(grid, place, coordinates);
     for (uint32_t i = axes->n_axes; i > 0; i--) {
         const uint32_t axis = axes->axes[i - 1];
 
         coordinates[axis] = n % grid->sizes[axis];
         n /= grid->sizes[axis];
     }
-    const bool is_place = grid_place(grid, coordinates, &place);
+    const bool is_place = grid_place_of_coordinates(grid, coordinates, &place);
     assert(is_place);
     return is_place ? place : 0;
 }

@@ -28,19 +28,19 @@ struct grid_axes {
 /* Adds an axis.
  * Handle: HOOP_E_INVALID (too many axes, a size of 0, 2^32 places or more). */
 enum hoop_status
-grid_extend(struct grid *grid, uint32_t size);
+grid_add_axis(struct grid *grid, uint32_t size);
 
 /* Writes the position of a place on each axis. */
 void
-grid_coordinates(const struct grid *grid,
-                 uint32_t place,
-                 uint32_t coordinates[HOOP_MAX_AXES]);
+grid_coordinates_of_place(const struct grid *grid,
+                          uint32_t place,
+                          uint32_t coordinates[HOOP_MAX_AXES]);
 /* Finds the place at coordinates. Returns false if they are outside the
  * grid. */
 bool
-grid_place(const struct grid *grid,
-           const uint32_t *coordinates,
-           uint32_t *out_place);
+grid_place_of_coordinates(const struct grid *grid,
+                          const uint32_t *coordinates,
+                          uint32_t *out_place);
 
 /* Checks that each axis is one of the grid and occurs once. Writes those longer
  * than one place to *out_long; the others do not distinguish lines.
@@ -54,11 +54,11 @@ grid_axes_check(const struct grid *grid,
 /* Return the number of places on a line along axes, and the n-th place of the
  * line through place. */
 uint32_t
-grid_line_count(const struct grid *grid, const struct grid_axes *axes);
+grid_line_n_places(const struct grid *grid, const struct grid_axes *axes);
 uint32_t
-grid_line_place(const struct grid *grid,
-                const struct grid_axes *axes,
-                uint32_t place,
-                uint32_t n);
+grid_line_nth_place(const struct grid *grid,
+                    const struct grid_axes *axes,
+                    uint32_t place,
+                    uint32_t n);
 
 #endif

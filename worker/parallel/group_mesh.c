@@ -42,7 +42,8 @@ group_meshes_deinit(struct group_meshes *meshes)
 }
 
 static enum hoop_status
-check_row(const struct group_meshes *meshes, const struct hoop_mesh_shape *row)
+mesh_row_check(const struct group_meshes *meshes,
+               const struct hoop_mesh_shape *row)
 {
     uint64_t n_places = 1;
 
@@ -65,9 +66,9 @@ check_row(const struct group_meshes *meshes, const struct hoop_mesh_shape *row)
 }
 
 static enum hoop_status
-mesh_of(const struct group_meshes *meshes,
-        const struct hoop_mesh_shape *row,
-        hoop_mesh_t **out_mesh)
+group_mesh_create(const struct group_meshes *meshes,
+                  const struct hoop_mesh_shape *row,
+                  hoop_mesh_t **out_mesh)
 {
     char names[HOOP_MAX_AXES][AXIS_NAME] = {"tensor"};
     struct hoop_mesh_axis axes[HOOP_MAX_AXES] = {{rows_name, meshes->n_rows}};
@@ -83,12 +84,13 @@ mesh_of(const struct group_meshes *meshes,
         hoop_mesh_create(meshes->session, &options, out_mesh);
     if (status != HOOP_OK)
         return error_pass(status);
-    mesh_set_group(*out_mesh, meshes->group);
+    mesh_set_process_group(*out_mesh, meshes->group);
     return HOOP_OK;
 }
 
 static bool
-same_row(const struct hoop_mesh_shape *one, const struct hoop_mesh_shape *other)
+mesh_rows_equal(const struct hoop_mesh_shape *one,
+                const struct hoop_mesh_shape *other)
 {
     return one->n_axes == other->n_axes &&
            memcmp(one->sizes, other->sizes,
@@ -97,9 +99,9 @@ same_row(const struct hoop_mesh_shape *one, const struct hoop_mesh_shape *other)
 
 /* The caller holds the lock. Returns NULL and sets *out_status on failure. */
 static struct group_mesh *
-entry_add(struct group_meshes *meshes,
-          const struct hoop_mesh_shape *row,
-          enum hoop_status *out_status)
+group_mesh_add(struct group_meshes *meshes,
+               const struct hoop_mesh_shape *row,
+               enum hoop_status *out_status)
 {
     struct group_mesh *entry = calloc(1, sizeof(*entry));
 
@@ -108,7 +110,7 @@ entry_add(struct group_meshes *meshes,
         return NULL;
     }
     entry->row = *row;
-    *out_status = mesh_of(meshes, row, &entry->mesh);
+    *out_status = group_mesh_create(meshes, row, &entry->mesh);
     if (*out_status != HOOP_OK) {
         free(entry);
         return NULL;
@@ -118,23 +120,23 @@ entry_add(struct group_meshes *meshes,
 }
 
 enum hoop_status
-group_mesh_find(struct group_meshes *meshes,
-                const struct hoop_mesh_shape *row,
-                hoop_mesh_t **out_mesh)
+group_mesh_get_or_create(struct group_meshes *meshes,
+                         const struct hoop_mesh_shape *row,
+                         hoop_mesh_t **out_mesh)
 {
     struct group_mesh *entry;
-    enum hoop_status status = check_row(meshes, row);
+    enum hoop_status status = mesh_row_check(meshes, row);
 
     if (status != HOOP_OK)
         return error_pass(status);
     pthread_mutex_lock(&meshes->lock);
     LIST_FOREACH(entry, &meshes->list, link)
     {
-        if (same_row(&entry->row, row))
+        if (mesh_rows_equal(&entry->row, row))
             break;
     }
     if (!entry)
-        entry = entry_add(meshes, row, &status);
+        entry = group_mesh_add(meshes, row, &status);
     if (entry)
         *out_mesh = entry->mesh;
     pthread_mutex_unlock(&meshes->lock);
@@ -142,7 +144,8 @@ group_mesh_find(struct group_meshes *meshes,
 }
 
 bool
-group_mesh_is_alike(const struct group_meshes *meshes, const hoop_mesh_t *mesh)
+group_mesh_has_same_ranks(const struct group_meshes *meshes,
+                          const hoop_mesh_t *mesh)
 {
     const uint32_t n_ranks = mesh_n_places(mesh);
 

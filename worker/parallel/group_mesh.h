@@ -41,13 +41,14 @@ group_meshes_deinit(struct group_meshes *meshes);
  * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED.
  * Thread: any. */
 enum hoop_status
-group_mesh_find(struct group_meshes *meshes,
-                const struct hoop_mesh_shape *row,
-                hoop_mesh_t **out_mesh);
+group_mesh_get_or_create(struct group_meshes *meshes,
+                         const struct hoop_mesh_shape *row,
+                         hoop_mesh_t **out_mesh);
 
 /* Returns whether the mesh is one of these or could be: it has the same ranks
  * and a first axis "data" with as many rows. */
 bool
-group_mesh_is_alike(const struct group_meshes *meshes, const hoop_mesh_t *mesh);
+group_mesh_has_same_ranks(const struct group_meshes *meshes,
+                          const hoop_mesh_t *mesh);
 
 #endif

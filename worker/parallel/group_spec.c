@@ -16,7 +16,7 @@
 
 /* Axes in excess are left to the check of the sharding. */
 static void
-shift(struct hoop_axes *axes)
+axes_increment(struct hoop_axes *axes)
 {
     for (uint32_t i = 0; i < axes->n_axes && i < HOOP_MAX_AXES; i++) {
         if (axes->axes[i] < HOOP_MAX_AXES)
@@ -42,13 +42,13 @@ hoop_pg_tensor_spec(hoop_pg_t *group,
     if (dist)
         row = *dist;
     const enum hoop_status status =
-        group_mesh_find(meshes, &row.mesh, &spec.mesh);
+        group_mesh_get_or_create(meshes, &row.mesh, &spec.mesh);
     if (status != HOOP_OK)
         return error_pass(status);
     spec.sharding = row.sharding;
     for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++)
-        shift(&spec.sharding.dims[dim]);
-    shift(&spec.sharding.partial);
+        axes_increment(&spec.sharding.dims[dim]);
+    axes_increment(&spec.sharding.partial);
     *out_spec = spec;
     return HOOP_OK;
 }
@@ -56,22 +56,22 @@ hoop_pg_tensor_spec(hoop_pg_t *group,
 hoop_pg_t *
 hoop_dtensor_process_group(const hoop_dtensor_t *dtensor)
 {
-    return dtensor ? mesh_group(dtensor->spec.mesh) : NULL;
+    return dtensor ? mesh_process_group(dtensor->spec.mesh) : NULL;
 }
 
 /* group is NULL for the tensor's own. */
 static enum hoop_status
-spec_over(const hoop_dtensor_t *dtensor,
-          const struct hoop_group_sharding *dist,
-          hoop_pg_t *group,
-          struct hoop_tensor_spec *out_spec)
+spec_for_group(const hoop_dtensor_t *dtensor,
+               const struct hoop_group_sharding *dist,
+               hoop_pg_t *group,
+               struct hoop_tensor_spec *out_spec)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!dtensor)
         return error_raise(HOOP_E_INVALID, "dtensor is NULL");
     if (!group)
-        group = mesh_group(dtensor->spec.mesh);
+        group = mesh_process_group(dtensor->spec.mesh);
     if (!group)
         return error_raise(HOOP_E_PRECONDITION,
                            "the tensor lies over a mesh of no process group: "
@@ -87,7 +87,7 @@ hoop_dtensor_redistribute_over(const hoop_dtensor_t *dtensor,
                                hoop_dtensor_t **out_dtensor)
 {
     struct hoop_tensor_spec spec;
-    enum hoop_status status = spec_over(dtensor, dist, group, &spec);
+    enum hoop_status status = spec_for_group(dtensor, dist, group, &spec);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_redistribute(dtensor, &spec, out_dtensor);
@@ -102,7 +102,7 @@ hoop_dtensor_redistribute_over_start(const hoop_dtensor_t *dtensor,
                                      hoop_op_t **out_op)
 {
     struct hoop_tensor_spec spec;
-    enum hoop_status status = spec_over(dtensor, dist, group, &spec);
+    enum hoop_status status = spec_for_group(dtensor, dist, group, &spec);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_redistribute_start(dtensor, &spec, out_dtensor,
@@ -112,11 +112,12 @@ hoop_dtensor_redistribute_over_start(const hoop_dtensor_t *dtensor,
 
 /* Keeps the tensor's group and its compute spec. */
 static enum hoop_status
-spec_within(const hoop_dtensor_t *dtensor,
-            const struct hoop_group_sharding *dist,
-            struct hoop_tensor_spec *out_spec)
+spec_for_own_group(const hoop_dtensor_t *dtensor,
+                   const struct hoop_group_sharding *dist,
+                   struct hoop_tensor_spec *out_spec)
 {
-    const enum hoop_status status = spec_over(dtensor, dist, NULL, out_spec);
+    const enum hoop_status status =
+        spec_for_group(dtensor, dist, NULL, out_spec);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -129,7 +130,7 @@ hoop_dtensor_set_dist_spec(hoop_dtensor_t *dtensor,
                            const struct hoop_group_sharding *dist)
 {
     struct hoop_tensor_spec spec;
-    enum hoop_status status = spec_within(dtensor, dist, &spec);
+    enum hoop_status status = spec_for_own_group(dtensor, dist, &spec);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_set_spec(dtensor, &spec);
@@ -142,7 +143,7 @@ hoop_dtensor_set_dist_spec_start(hoop_dtensor_t *dtensor,
                                  hoop_op_t **out_op)
 {
     struct hoop_tensor_spec spec;
-    enum hoop_status status = spec_within(dtensor, dist, &spec);
+    enum hoop_status status = spec_for_own_group(dtensor, dist, &spec);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_set_spec_start(dtensor, &spec, out_op);

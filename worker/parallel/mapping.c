@@ -15,24 +15,27 @@ static const struct {
     enum move forward;
     enum move backward;
 } mappings[] = {
-    [MAPPING_COPY_TO_TP] = {MOVE_COPY, MOVE_SUM},
-    [MAPPING_REDUCE_FROM_TP] = {MOVE_SUM, MOVE_COPY},
+    [MAPPING_COPY_TO_TP] = {MOVE_COPY, MOVE_ALL_REDUCE},
+    [MAPPING_REDUCE_FROM_TP] = {MOVE_ALL_REDUCE, MOVE_COPY},
     [MAPPING_SCATTER_TO_TP] = {MOVE_SPLIT_LAST, MOVE_GATHER_LAST},
     [MAPPING_GATHER_FROM_TP] = {MOVE_GATHER_LAST, MOVE_SPLIT_LAST},
     [MAPPING_SCATTER_TO_SP] = {MOVE_SPLIT_FIRST, MOVE_GATHER_FIRST},
-    [MAPPING_GATHER_FROM_SP] = {MOVE_GATHER_FIRST, MOVE_SCATTER_FIRST},
+    [MAPPING_GATHER_FROM_SP] = {MOVE_GATHER_FIRST, MOVE_REDUCE_SCATTER_FIRST},
     [MAPPING_GATHER_FROM_SP_REPLICATED] = {MOVE_GATHER_FIRST, MOVE_SPLIT_FIRST},
-    [MAPPING_REDUCE_SCATTER_TO_SP] = {MOVE_SCATTER_FIRST, MOVE_GATHER_FIRST},
-    [MAPPING_ALL_GATHER_LAST_FROM_TP] = {MOVE_GATHER_LAST, MOVE_SCATTER_LAST},
-    [MAPPING_REDUCE_SCATTER_LAST_TO_TP] = {MOVE_SCATTER_LAST, MOVE_GATHER_LAST},
-    [MAPPING_ALL_TO_ALL_ROWS] = {MOVE_EXCHANGE, MOVE_EXCHANGE},
+    [MAPPING_REDUCE_SCATTER_TO_SP] = {MOVE_REDUCE_SCATTER_FIRST,
+                                      MOVE_GATHER_FIRST},
+    [MAPPING_ALL_GATHER_LAST_FROM_TP] = {MOVE_GATHER_LAST,
+                                         MOVE_REDUCE_SCATTER_LAST},
+    [MAPPING_REDUCE_SCATTER_LAST_TO_TP] = {MOVE_REDUCE_SCATTER_LAST,
+                                           MOVE_GATHER_LAST},
+    [MAPPING_ALL_TO_ALL_ROWS] = {MOVE_ALL_TO_ALL, MOVE_ALL_TO_ALL},
     [MAPPING_SP2HP] = {MOVE_ROWS_TO_COLUMNS, MOVE_COLUMNS_TO_ROWS},
     [MAPPING_HP2SP] = {MOVE_COLUMNS_TO_ROWS, MOVE_ROWS_TO_COLUMNS},
 };
 
 /* Sets everything but the row splits, which forward and backward swap. */
 static struct move_call
-move_of(const struct mapping_call *call, enum move move)
+mapping_move_call(const struct mapping_call *call, enum move move)
 {
     struct move_call result = {
         .move = move,
@@ -49,9 +52,10 @@ move_of(const struct mapping_call *call, enum move move)
 }
 
 static struct move_call
-forward_of(const struct mapping_call *call)
+mapping_forward_call(const struct mapping_call *call)
 {
-    struct move_call result = move_of(call, mappings[call->mapping].forward);
+    struct move_call result =
+        mapping_move_call(call, mappings[call->mapping].forward);
 
     if (call->splits) {
         result.sizes = call->splits->input;
@@ -61,9 +65,10 @@ forward_of(const struct mapping_call *call)
 }
 
 static struct move_call
-backward_of(const struct mapping_call *call)
+mapping_backward_call(const struct mapping_call *call)
 {
-    struct move_call result = move_of(call, mappings[call->mapping].backward);
+    struct move_call result =
+        mapping_move_call(call, mappings[call->mapping].backward);
 
     if (call->splits) {
         result.sizes = call->splits->output;
@@ -73,7 +78,7 @@ backward_of(const struct mapping_call *call)
 }
 
 static enum hoop_status
-check(const struct mapping_call *call)
+mapping_check_consumer(const struct mapping_call *call)
 {
     if (call->mapping != MAPPING_UNKNOWN)
         return HOOP_OK;
@@ -83,45 +88,45 @@ check(const struct mapping_call *call)
 }
 
 enum hoop_status
-mapping_forward(struct mapping_call call)
+mapping_run_forward(struct mapping_call call)
 {
-    const enum hoop_status status = check(&call);
+    const enum hoop_status status = mapping_check_consumer(&call);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct move_call forward = forward_of(&call);
-    return move_run(&forward);
+    const struct move_call forward = mapping_forward_call(&call);
+    return move_call_run(&forward);
 }
 
 enum hoop_status
-mapping_forward_start(struct mapping_call call, hoop_op_t **out_op)
+mapping_start_forward(struct mapping_call call, hoop_op_t **out_op)
 {
-    const enum hoop_status status = check(&call);
+    const enum hoop_status status = mapping_check_consumer(&call);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct move_call forward = forward_of(&call);
-    return move_start(&forward, out_op);
+    const struct move_call forward = mapping_forward_call(&call);
+    return move_call_start(&forward, out_op);
 }
 
 enum hoop_status
-mapping_backward(struct mapping_call call)
+mapping_run_backward(struct mapping_call call)
 {
-    const enum hoop_status status = check(&call);
+    const enum hoop_status status = mapping_check_consumer(&call);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct move_call backward = backward_of(&call);
-    return move_run(&backward);
+    const struct move_call backward = mapping_backward_call(&call);
+    return move_call_run(&backward);
 }
 
 enum hoop_status
-mapping_backward_start(struct mapping_call call, hoop_op_t **out_op)
+mapping_start_backward(struct mapping_call call, hoop_op_t **out_op)
 {
-    const enum hoop_status status = check(&call);
+    const enum hoop_status status = mapping_check_consumer(&call);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct move_call backward = backward_of(&call);
-    return move_start(&backward, out_op);
+    const struct move_call backward = mapping_backward_call(&call);
+    return move_call_start(&backward, out_op);
 }

@@ -36,12 +36,12 @@ struct mapping_call {
  * caller waits for.
  * Handle: as in hoop/mappings.h. */
 enum hoop_status
-mapping_forward(struct mapping_call call);
+mapping_run_forward(struct mapping_call call);
 enum hoop_status
-mapping_forward_start(struct mapping_call call, hoop_op_t **out_op);
+mapping_start_forward(struct mapping_call call, hoop_op_t **out_op);
 enum hoop_status
-mapping_backward(struct mapping_call call);
+mapping_run_backward(struct mapping_call call);
 enum hoop_status
-mapping_backward_start(struct mapping_call call, hoop_op_t **out_op);
+mapping_start_backward(struct mapping_call call, hoop_op_t **out_op);
 
 #endif

@@ -8,11 +8,11 @@
 #include "parallel/mapping.h"
 
 static struct mapping_call
-exchange_of(enum mapping mapping,
-            const struct hoop_tensor *tensor,
-            struct hoop_tensor *out,
-            const struct hoop_row_splits *splits,
-            hoop_comm_t *comm)
+mapping_call_with_splits(enum mapping mapping,
+                         const struct hoop_tensor *tensor,
+                         struct hoop_tensor *out,
+                         const struct hoop_row_splits *splits,
+                         hoop_comm_t *comm)
 {
     return (struct mapping_call){.mapping = mapping,
                                  .tensor = tensor,
@@ -27,8 +27,8 @@ hoop_all_to_all_rows_forward(const struct hoop_tensor *input,
                              const struct hoop_row_splits *splits,
                              hoop_comm_t *comm)
 {
-    return mapping_forward(
-        exchange_of(MAPPING_ALL_TO_ALL_ROWS, input, output, splits, comm));
+    return mapping_run_forward(mapping_call_with_splits(
+        MAPPING_ALL_TO_ALL_ROWS, input, output, splits, comm));
 }
 
 enum hoop_status
@@ -38,8 +38,9 @@ hoop_all_to_all_rows_forward_start(const struct hoop_tensor *input,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        exchange_of(MAPPING_ALL_TO_ALL_ROWS, input, output, splits, comm),
+    return mapping_start_forward(
+        mapping_call_with_splits(MAPPING_ALL_TO_ALL_ROWS, input, output, splits,
+                                 comm),
         out_op);
 }
 
@@ -49,8 +50,8 @@ hoop_all_to_all_rows_backward(const struct hoop_tensor *output_grad,
                               const struct hoop_row_splits *splits,
                               hoop_comm_t *comm)
 {
-    return mapping_backward(exchange_of(MAPPING_ALL_TO_ALL_ROWS, output_grad,
-                                        input_grad, splits, comm));
+    return mapping_run_backward(mapping_call_with_splits(
+        MAPPING_ALL_TO_ALL_ROWS, output_grad, input_grad, splits, comm));
 }
 
 enum hoop_status
@@ -60,10 +61,10 @@ hoop_all_to_all_rows_backward_start(const struct hoop_tensor *output_grad,
                                     hoop_comm_t *comm,
                                     hoop_op_t **out_op)
 {
-    return mapping_backward_start(exchange_of(MAPPING_ALL_TO_ALL_ROWS,
-                                              output_grad, input_grad, splits,
-                                              comm),
-                                  out_op);
+    return mapping_start_backward(
+        mapping_call_with_splits(MAPPING_ALL_TO_ALL_ROWS, output_grad,
+                                 input_grad, splits, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -71,8 +72,8 @@ hoop_all_to_all_sp2hp_forward(const struct hoop_tensor *input,
                               struct hoop_tensor *output,
                               hoop_comm_t *comm)
 {
-    return mapping_forward(
-        exchange_of(MAPPING_SP2HP, input, output, NULL, comm));
+    return mapping_run_forward(
+        mapping_call_with_splits(MAPPING_SP2HP, input, output, NULL, comm));
 }
 
 enum hoop_status
@@ -81,8 +82,9 @@ hoop_all_to_all_sp2hp_forward_start(const struct hoop_tensor *input,
                                     hoop_comm_t *comm,
                                     hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        exchange_of(MAPPING_SP2HP, input, output, NULL, comm), out_op);
+    return mapping_start_forward(
+        mapping_call_with_splits(MAPPING_SP2HP, input, output, NULL, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -90,8 +92,8 @@ hoop_all_to_all_sp2hp_backward(const struct hoop_tensor *output_grad,
                                struct hoop_tensor *input_grad,
                                hoop_comm_t *comm)
 {
-    return mapping_backward(
-        exchange_of(MAPPING_SP2HP, output_grad, input_grad, NULL, comm));
+    return mapping_run_backward(mapping_call_with_splits(
+        MAPPING_SP2HP, output_grad, input_grad, NULL, comm));
 }
 
 enum hoop_status
@@ -100,8 +102,9 @@ hoop_all_to_all_sp2hp_backward_start(const struct hoop_tensor *output_grad,
                                      hoop_comm_t *comm,
                                      hoop_op_t **out_op)
 {
-    return mapping_backward_start(
-        exchange_of(MAPPING_SP2HP, output_grad, input_grad, NULL, comm),
+    return mapping_start_backward(
+        mapping_call_with_splits(MAPPING_SP2HP, output_grad, input_grad, NULL,
+                                 comm),
         out_op);
 }
 
@@ -110,8 +113,8 @@ hoop_all_to_all_hp2sp_forward(const struct hoop_tensor *input,
                               struct hoop_tensor *output,
                               hoop_comm_t *comm)
 {
-    return mapping_forward(
-        exchange_of(MAPPING_HP2SP, input, output, NULL, comm));
+    return mapping_run_forward(
+        mapping_call_with_splits(MAPPING_HP2SP, input, output, NULL, comm));
 }
 
 enum hoop_status
@@ -120,8 +123,9 @@ hoop_all_to_all_hp2sp_forward_start(const struct hoop_tensor *input,
                                     hoop_comm_t *comm,
                                     hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        exchange_of(MAPPING_HP2SP, input, output, NULL, comm), out_op);
+    return mapping_start_forward(
+        mapping_call_with_splits(MAPPING_HP2SP, input, output, NULL, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -129,8 +133,8 @@ hoop_all_to_all_hp2sp_backward(const struct hoop_tensor *output_grad,
                                struct hoop_tensor *input_grad,
                                hoop_comm_t *comm)
 {
-    return mapping_backward(
-        exchange_of(MAPPING_HP2SP, output_grad, input_grad, NULL, comm));
+    return mapping_run_backward(mapping_call_with_splits(
+        MAPPING_HP2SP, output_grad, input_grad, NULL, comm));
 }
 
 enum hoop_status
@@ -139,7 +143,8 @@ hoop_all_to_all_hp2sp_backward_start(const struct hoop_tensor *output_grad,
                                      hoop_comm_t *comm,
                                      hoop_op_t **out_op)
 {
-    return mapping_backward_start(
-        exchange_of(MAPPING_HP2SP, output_grad, input_grad, NULL, comm),
+    return mapping_start_backward(
+        mapping_call_with_splits(MAPPING_HP2SP, output_grad, input_grad, NULL,
+                                 comm),
         out_op);
 }

@@ -7,7 +7,7 @@
 #include "parallel/mapping.h"
 
 static enum mapping
-gathering(enum hoop_consumer consumer)
+gather_mapping_for_consumer(enum hoop_consumer consumer)
 {
     switch (consumer) {
     case HOOP_CONSUMER_SHARDED:
@@ -19,11 +19,11 @@ gathering(enum hoop_consumer consumer)
 }
 
 static struct mapping_call
-rows_of(enum mapping mapping,
-        const struct hoop_tensor *tensor,
-        struct hoop_tensor *out,
-        const struct hoop_rows *rows,
-        hoop_comm_t *comm)
+mapping_call_with_rows(enum mapping mapping,
+                       const struct hoop_tensor *tensor,
+                       struct hoop_tensor *out,
+                       const struct hoop_rows *rows,
+                       hoop_comm_t *comm)
 {
     return (struct mapping_call){.mapping = mapping,
                                  .tensor = tensor,
@@ -37,8 +37,8 @@ hoop_scatter_to_sp_forward(const struct hoop_tensor *input,
                            struct hoop_tensor *output,
                            hoop_comm_t *comm)
 {
-    return mapping_forward(
-        rows_of(MAPPING_SCATTER_TO_SP, input, output, NULL, comm));
+    return mapping_run_forward(mapping_call_with_rows(
+        MAPPING_SCATTER_TO_SP, input, output, NULL, comm));
 }
 
 enum hoop_status
@@ -47,8 +47,10 @@ hoop_scatter_to_sp_forward_start(const struct hoop_tensor *input,
                                  hoop_comm_t *comm,
                                  hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        rows_of(MAPPING_SCATTER_TO_SP, input, output, NULL, comm), out_op);
+    return mapping_start_forward(mapping_call_with_rows(MAPPING_SCATTER_TO_SP,
+                                                        input, output, NULL,
+                                                        comm),
+                                 out_op);
 }
 
 enum hoop_status
@@ -56,8 +58,8 @@ hoop_scatter_to_sp_backward(const struct hoop_tensor *output_grad,
                             struct hoop_tensor *input_grad,
                             hoop_comm_t *comm)
 {
-    return mapping_backward(
-        rows_of(MAPPING_SCATTER_TO_SP, output_grad, input_grad, NULL, comm));
+    return mapping_run_backward(mapping_call_with_rows(
+        MAPPING_SCATTER_TO_SP, output_grad, input_grad, NULL, comm));
 }
 
 enum hoop_status
@@ -66,8 +68,9 @@ hoop_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_backward_start(
-        rows_of(MAPPING_SCATTER_TO_SP, output_grad, input_grad, NULL, comm),
+    return mapping_start_backward(
+        mapping_call_with_rows(MAPPING_SCATTER_TO_SP, output_grad, input_grad,
+                               NULL, comm),
         out_op);
 }
 
@@ -78,8 +81,8 @@ hoop_gather_from_sp_forward(const struct hoop_tensor *input,
                             const struct hoop_rows *rows,
                             hoop_comm_t *comm)
 {
-    return mapping_forward(
-        rows_of(gathering(consumer), input, output, rows, comm));
+    return mapping_run_forward(mapping_call_with_rows(
+        gather_mapping_for_consumer(consumer), input, output, rows, comm));
 }
 
 enum hoop_status
@@ -90,8 +93,10 @@ hoop_gather_from_sp_forward_start(const struct hoop_tensor *input,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        rows_of(gathering(consumer), input, output, rows, comm), out_op);
+    return mapping_start_forward(
+        mapping_call_with_rows(gather_mapping_for_consumer(consumer), input,
+                               output, rows, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -101,8 +106,9 @@ hoop_gather_from_sp_backward(const struct hoop_tensor *output_grad,
                              const struct hoop_rows *rows,
                              hoop_comm_t *comm)
 {
-    return mapping_backward(
-        rows_of(gathering(consumer), output_grad, input_grad, rows, comm));
+    return mapping_run_backward(
+        mapping_call_with_rows(gather_mapping_for_consumer(consumer),
+                               output_grad, input_grad, rows, comm));
 }
 
 enum hoop_status
@@ -113,8 +119,9 @@ hoop_gather_from_sp_backward_start(const struct hoop_tensor *output_grad,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    return mapping_backward_start(
-        rows_of(gathering(consumer), output_grad, input_grad, rows, comm),
+    return mapping_start_backward(
+        mapping_call_with_rows(gather_mapping_for_consumer(consumer),
+                               output_grad, input_grad, rows, comm),
         out_op);
 }
 
@@ -124,8 +131,8 @@ hoop_reduce_scatter_to_sp_forward(const struct hoop_tensor *input,
                                   const struct hoop_rows *rows,
                                   hoop_comm_t *comm)
 {
-    return mapping_forward(
-        rows_of(MAPPING_REDUCE_SCATTER_TO_SP, input, output, rows, comm));
+    return mapping_run_forward(mapping_call_with_rows(
+        MAPPING_REDUCE_SCATTER_TO_SP, input, output, rows, comm));
 }
 
 enum hoop_status
@@ -135,8 +142,9 @@ hoop_reduce_scatter_to_sp_forward_start(const struct hoop_tensor *input,
                                         hoop_comm_t *comm,
                                         hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        rows_of(MAPPING_REDUCE_SCATTER_TO_SP, input, output, rows, comm),
+    return mapping_start_forward(
+        mapping_call_with_rows(MAPPING_REDUCE_SCATTER_TO_SP, input, output,
+                               rows, comm),
         out_op);
 }
 
@@ -146,8 +154,8 @@ hoop_reduce_scatter_to_sp_backward(const struct hoop_tensor *output_grad,
                                    const struct hoop_rows *rows,
                                    hoop_comm_t *comm)
 {
-    return mapping_backward(rows_of(MAPPING_REDUCE_SCATTER_TO_SP, output_grad,
-                                    input_grad, rows, comm));
+    return mapping_run_backward(mapping_call_with_rows(
+        MAPPING_REDUCE_SCATTER_TO_SP, output_grad, input_grad, rows, comm));
 }
 
 enum hoop_status
@@ -157,7 +165,8 @@ hoop_reduce_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
                                          hoop_comm_t *comm,
                                          hoop_op_t **out_op)
 {
-    return mapping_backward_start(rows_of(MAPPING_REDUCE_SCATTER_TO_SP,
-                                          output_grad, input_grad, rows, comm),
-                                  out_op);
+    return mapping_start_backward(
+        mapping_call_with_rows(MAPPING_REDUCE_SCATTER_TO_SP, output_grad,
+                               input_grad, rows, comm),
+        out_op);
 }

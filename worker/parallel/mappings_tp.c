@@ -7,10 +7,10 @@
 #include "parallel/mapping.h"
 
 static struct mapping_call
-columns(enum mapping mapping,
-        const struct hoop_tensor *tensor,
-        struct hoop_tensor *out,
-        hoop_comm_t *comm)
+mapping_call_even(enum mapping mapping,
+                  const struct hoop_tensor *tensor,
+                  struct hoop_tensor *out,
+                  hoop_comm_t *comm)
 {
     return (struct mapping_call){
         .mapping = mapping, .tensor = tensor, .out = out, .comm = comm};
@@ -21,7 +21,8 @@ hoop_copy_to_tp_forward(const struct hoop_tensor *input,
                         struct hoop_tensor *output,
                         hoop_comm_t *comm)
 {
-    return mapping_forward(columns(MAPPING_COPY_TO_TP, input, output, comm));
+    return mapping_run_forward(
+        mapping_call_even(MAPPING_COPY_TO_TP, input, output, comm));
 }
 
 enum hoop_status
@@ -30,8 +31,8 @@ hoop_copy_to_tp_forward_start(const struct hoop_tensor *input,
                               hoop_comm_t *comm,
                               hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        columns(MAPPING_COPY_TO_TP, input, output, comm), out_op);
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_COPY_TO_TP, input, output, comm), out_op);
 }
 
 enum hoop_status
@@ -39,8 +40,8 @@ hoop_copy_to_tp_backward(const struct hoop_tensor *output_grad,
                          struct hoop_tensor *input_grad,
                          hoop_comm_t *comm)
 {
-    return mapping_backward(
-        columns(MAPPING_COPY_TO_TP, output_grad, input_grad, comm));
+    return mapping_run_backward(
+        mapping_call_even(MAPPING_COPY_TO_TP, output_grad, input_grad, comm));
 }
 
 enum hoop_status
@@ -49,8 +50,9 @@ hoop_copy_to_tp_backward_start(const struct hoop_tensor *output_grad,
                                hoop_comm_t *comm,
                                hoop_op_t **out_op)
 {
-    return mapping_backward_start(
-        columns(MAPPING_COPY_TO_TP, output_grad, input_grad, comm), out_op);
+    return mapping_start_backward(
+        mapping_call_even(MAPPING_COPY_TO_TP, output_grad, input_grad, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -58,8 +60,8 @@ hoop_reduce_from_tp_forward(const struct hoop_tensor *input,
                             struct hoop_tensor *output,
                             hoop_comm_t *comm)
 {
-    return mapping_forward(
-        columns(MAPPING_REDUCE_FROM_TP, input, output, comm));
+    return mapping_run_forward(
+        mapping_call_even(MAPPING_REDUCE_FROM_TP, input, output, comm));
 }
 
 enum hoop_status
@@ -68,8 +70,8 @@ hoop_reduce_from_tp_forward_start(const struct hoop_tensor *input,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        columns(MAPPING_REDUCE_FROM_TP, input, output, comm), out_op);
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_REDUCE_FROM_TP, input, output, comm), out_op);
 }
 
 enum hoop_status
@@ -77,8 +79,8 @@ hoop_reduce_from_tp_backward(const struct hoop_tensor *output_grad,
                              struct hoop_tensor *input_grad,
                              hoop_comm_t *comm)
 {
-    return mapping_backward(
-        columns(MAPPING_REDUCE_FROM_TP, output_grad, input_grad, comm));
+    return mapping_run_backward(mapping_call_even(
+        MAPPING_REDUCE_FROM_TP, output_grad, input_grad, comm));
 }
 
 enum hoop_status
@@ -87,8 +89,10 @@ hoop_reduce_from_tp_backward_start(const struct hoop_tensor *output_grad,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    return mapping_backward_start(
-        columns(MAPPING_REDUCE_FROM_TP, output_grad, input_grad, comm), out_op);
+    return mapping_start_backward(mapping_call_even(MAPPING_REDUCE_FROM_TP,
+                                                    output_grad, input_grad,
+                                                    comm),
+                                  out_op);
 }
 
 enum hoop_status
@@ -96,7 +100,8 @@ hoop_scatter_to_tp_forward(const struct hoop_tensor *input,
                            struct hoop_tensor *output,
                            hoop_comm_t *comm)
 {
-    return mapping_forward(columns(MAPPING_SCATTER_TO_TP, input, output, comm));
+    return mapping_run_forward(
+        mapping_call_even(MAPPING_SCATTER_TO_TP, input, output, comm));
 }
 
 enum hoop_status
@@ -105,8 +110,8 @@ hoop_scatter_to_tp_forward_start(const struct hoop_tensor *input,
                                  hoop_comm_t *comm,
                                  hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        columns(MAPPING_SCATTER_TO_TP, input, output, comm), out_op);
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_SCATTER_TO_TP, input, output, comm), out_op);
 }
 
 enum hoop_status
@@ -114,8 +119,8 @@ hoop_scatter_to_tp_backward(const struct hoop_tensor *output_grad,
                             struct hoop_tensor *input_grad,
                             hoop_comm_t *comm)
 {
-    return mapping_backward(
-        columns(MAPPING_SCATTER_TO_TP, output_grad, input_grad, comm));
+    return mapping_run_backward(mapping_call_even(
+        MAPPING_SCATTER_TO_TP, output_grad, input_grad, comm));
 }
 
 enum hoop_status
@@ -124,8 +129,9 @@ hoop_scatter_to_tp_backward_start(const struct hoop_tensor *output_grad,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_backward_start(
-        columns(MAPPING_SCATTER_TO_TP, output_grad, input_grad, comm), out_op);
+    return mapping_start_backward(
+        mapping_call_even(MAPPING_SCATTER_TO_TP, output_grad, input_grad, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -133,8 +139,8 @@ hoop_gather_from_tp_forward(const struct hoop_tensor *input,
                             struct hoop_tensor *output,
                             hoop_comm_t *comm)
 {
-    return mapping_forward(
-        columns(MAPPING_GATHER_FROM_TP, input, output, comm));
+    return mapping_run_forward(
+        mapping_call_even(MAPPING_GATHER_FROM_TP, input, output, comm));
 }
 
 enum hoop_status
@@ -143,8 +149,8 @@ hoop_gather_from_tp_forward_start(const struct hoop_tensor *input,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        columns(MAPPING_GATHER_FROM_TP, input, output, comm), out_op);
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_GATHER_FROM_TP, input, output, comm), out_op);
 }
 
 enum hoop_status
@@ -152,8 +158,8 @@ hoop_gather_from_tp_backward(const struct hoop_tensor *output_grad,
                              struct hoop_tensor *input_grad,
                              hoop_comm_t *comm)
 {
-    return mapping_backward(
-        columns(MAPPING_GATHER_FROM_TP, output_grad, input_grad, comm));
+    return mapping_run_backward(mapping_call_even(
+        MAPPING_GATHER_FROM_TP, output_grad, input_grad, comm));
 }
 
 enum hoop_status
@@ -162,8 +168,10 @@ hoop_gather_from_tp_backward_start(const struct hoop_tensor *output_grad,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    return mapping_backward_start(
-        columns(MAPPING_GATHER_FROM_TP, output_grad, input_grad, comm), out_op);
+    return mapping_start_backward(mapping_call_even(MAPPING_GATHER_FROM_TP,
+                                                    output_grad, input_grad,
+                                                    comm),
+                                  out_op);
 }
 
 enum hoop_status
@@ -171,8 +179,8 @@ hoop_all_gather_last_from_tp_forward(const struct hoop_tensor *input,
                                      struct hoop_tensor *output,
                                      hoop_comm_t *comm)
 {
-    return mapping_forward(
-        columns(MAPPING_ALL_GATHER_LAST_FROM_TP, input, output, comm));
+    return mapping_run_forward(mapping_call_even(
+        MAPPING_ALL_GATHER_LAST_FROM_TP, input, output, comm));
 }
 
 enum hoop_status
@@ -181,8 +189,9 @@ hoop_all_gather_last_from_tp_forward_start(const struct hoop_tensor *input,
                                            hoop_comm_t *comm,
                                            hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        columns(MAPPING_ALL_GATHER_LAST_FROM_TP, input, output, comm), out_op);
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_ALL_GATHER_LAST_FROM_TP, input, output, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -190,8 +199,8 @@ hoop_all_gather_last_from_tp_backward(const struct hoop_tensor *output_grad,
                                       struct hoop_tensor *input_grad,
                                       hoop_comm_t *comm)
 {
-    return mapping_backward(columns(MAPPING_ALL_GATHER_LAST_FROM_TP,
-                                    output_grad, input_grad, comm));
+    return mapping_run_backward(mapping_call_even(
+        MAPPING_ALL_GATHER_LAST_FROM_TP, output_grad, input_grad, comm));
 }
 
 enum hoop_status
@@ -201,8 +210,9 @@ hoop_all_gather_last_from_tp_backward_start(
     hoop_comm_t *comm,
     hoop_op_t **out_op)
 {
-    return mapping_backward_start(
-        columns(MAPPING_ALL_GATHER_LAST_FROM_TP, output_grad, input_grad, comm),
+    return mapping_start_backward(
+        mapping_call_even(MAPPING_ALL_GATHER_LAST_FROM_TP, output_grad,
+                          input_grad, comm),
         out_op);
 }
 
@@ -211,8 +221,8 @@ hoop_reduce_scatter_last_to_tp_forward(const struct hoop_tensor *input,
                                        struct hoop_tensor *output,
                                        hoop_comm_t *comm)
 {
-    return mapping_forward(
-        columns(MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output, comm));
+    return mapping_run_forward(mapping_call_even(
+        MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output, comm));
 }
 
 enum hoop_status
@@ -221,8 +231,9 @@ hoop_reduce_scatter_last_to_tp_forward_start(const struct hoop_tensor *input,
                                              hoop_comm_t *comm,
                                              hoop_op_t **out_op)
 {
-    return mapping_forward_start(
-        columns(MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output, comm),
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output,
+                          comm),
         out_op);
 }
 
@@ -231,8 +242,8 @@ hoop_reduce_scatter_last_to_tp_backward(const struct hoop_tensor *output_grad,
                                         struct hoop_tensor *input_grad,
                                         hoop_comm_t *comm)
 {
-    return mapping_backward(columns(MAPPING_REDUCE_SCATTER_LAST_TO_TP,
-                                    output_grad, input_grad, comm));
+    return mapping_run_backward(mapping_call_even(
+        MAPPING_REDUCE_SCATTER_LAST_TO_TP, output_grad, input_grad, comm));
 }
 
 enum hoop_status
@@ -242,7 +253,8 @@ hoop_reduce_scatter_last_to_tp_backward_start(
     hoop_comm_t *comm,
     hoop_op_t **out_op)
 {
-    return mapping_backward_start(columns(MAPPING_REDUCE_SCATTER_LAST_TO_TP,
-                                          output_grad, input_grad, comm),
-                                  out_op);
+    return mapping_start_backward(
+        mapping_call_even(MAPPING_REDUCE_SCATTER_LAST_TO_TP, output_grad,
+                          input_grad, comm),
+        out_op);
 }

@@ -20,14 +20,14 @@ enum {
 };
 
 static bool
-is_uneven(const struct move_call *call)
+move_call_is_uneven(const struct move_call *call)
 {
     return call->sizes || call->coming;
 }
 
 /* If both ends change, all dimensions before the last are merged into one. */
 static void
-flatten(struct hoop_shape *shape)
+shape_flatten_rows(struct hoop_shape *shape)
 {
     const uint32_t last = shape->n_dims - 1;
     const size_t n_columns = shape->dims[last];
@@ -39,10 +39,10 @@ flatten(struct hoop_shape *shape)
 }
 
 static enum hoop_status
-change_evenly(size_t *size,
-              enum change change,
-              uint32_t n_ranks,
-              const char *name)
+dim_change_evenly(size_t *size,
+                  enum change change,
+                  uint32_t n_ranks,
+                  const char *name)
 {
     if (change == CHANGE_NONE)
         return HOOP_OK;
@@ -66,12 +66,15 @@ change_evenly(size_t *size,
 
 /* Copies list, or writes equal parts of n_rows if it is NULL. */
 static enum hoop_status
-rows_copy(const size_t *list, size_t n_rows, uint32_t n_ranks, size_t *out_rows)
+row_counts_fill(const size_t *list,
+                size_t n_rows,
+                uint32_t n_ranks,
+                size_t *out_rows)
 {
     enum hoop_status status = HOOP_OK;
 
     if (!list)
-        status = change_evenly(&n_rows, CHANGE_CUT, n_ranks, "first");
+        status = dim_change_evenly(&n_rows, CHANGE_CUT, n_ranks, "first");
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t i = 0; i < n_ranks; i++)
@@ -80,7 +83,7 @@ rows_copy(const size_t *list, size_t n_rows, uint32_t n_ranks, size_t *out_rows)
 }
 
 static enum hoop_status
-rows_sum(const size_t *rows, uint32_t n_ranks, size_t *out_sum)
+row_counts_sum(const size_t *rows, uint32_t n_ranks, size_t *out_sum)
 {
     size_t sum = 0;
 
@@ -96,7 +99,7 @@ rows_sum(const size_t *rows, uint32_t n_ranks, size_t *out_sum)
 
 /* Checks the rows that the lists give against those of this rank's tensor. */
 static enum hoop_status
-rows_fit(size_t n_listed, size_t n_rows, const char *what)
+row_counts_check_total(size_t n_listed, size_t n_rows, const char *what)
 {
     if (n_listed == n_rows)
         return HOOP_OK;
@@ -107,28 +110,29 @@ rows_fit(size_t n_listed, size_t n_rows, const char *what)
 
 /* Sets the rows of the result, and the counts in rows. */
 static enum hoop_status
-change_by_list(struct measure *measure,
-               const struct move_call *call,
-               const struct measure_group *group)
+move_rows_by_list(struct measure *measure,
+                  const struct move_call *call,
+                  const struct move_group *group)
 {
     const enum change change = move_rule(call->move)->first;
     size_t *n_rows = &measure->result.dims[0];
     size_t sum = 0;
     enum hoop_status status =
-        rows_copy(call->sizes, *n_rows, group->size, measure->counts);
+        row_counts_fill(call->sizes, *n_rows, group->size, measure->counts);
 
     if (status == HOOP_OK)
-        status = rows_sum(measure->counts, group->size, &sum);
+        status = row_counts_sum(measure->counts, group->size, &sum);
     if (status != HOOP_OK)
         return error_pass(status);
     const size_t own = measure->counts[group->rank];
-    status = change == CHANGE_JOIN ? rows_fit(own, *n_rows, "to this rank")
-                                   : rows_fit(sum, *n_rows, "to all");
+    status = change == CHANGE_JOIN
+                 ? row_counts_check_total(own, *n_rows, "to this rank")
+                 : row_counts_check_total(sum, *n_rows, "to all");
     if (status == HOOP_OK && change == CHANGE_SWAP) {
-        status =
-            rows_copy(call->coming, *n_rows, group->size, measure->recv_counts);
+        status = row_counts_fill(call->coming, *n_rows, group->size,
+                                 measure->recv_counts);
         if (status == HOOP_OK)
-            status = rows_sum(measure->recv_counts, group->size, &sum);
+            status = row_counts_sum(measure->recv_counts, group->size, &sum);
     }
     if (status != HOOP_OK)
         return error_pass(status);
@@ -139,9 +143,9 @@ change_by_list(struct measure *measure,
 /* Stores what must be equal on all ranks: the move, the sizes, and lists that
  * all ranks share. Sizes that the lists replace are 0. */
 static void
-agree(struct measure *measure,
-      const struct move_call *call,
-      const struct measure_group *group)
+move_signature_fill(struct measure *measure,
+                    const struct move_call *call,
+                    const struct move_group *group)
 {
     const struct hoop_shape *shape = &measure->result;
     size_t *at = measure->agreed;
@@ -149,8 +153,9 @@ agree(struct measure *measure,
     *at++ = (size_t)call->move;
     *at++ = shape->n_dims;
     for (uint32_t i = 0; i < shape->n_dims; i++)
-        *at++ = i == 0 && is_uneven(call) ? 0 : shape->dims[i];
-    if (is_uneven(call) && move_rule(call->move)->first != CHANGE_SWAP) {
+        *at++ = i == 0 && move_call_is_uneven(call) ? 0 : shape->dims[i];
+    if (move_call_is_uneven(call) &&
+        move_rule(call->move)->first != CHANGE_SWAP) {
         for (uint32_t i = 0; i < group->size; i++)
             *at++ = call->sizes[i];
     }
@@ -160,7 +165,7 @@ agree(struct measure *measure,
 /* Converts rows to elements. No product overflows, since that of all rows does
  * not. */
 static void
-count_elements(struct measure *measure, const struct measure_group *group)
+row_counts_to_elements(struct measure *measure, const struct move_group *group)
 {
     size_t n_inner = 1;
 
@@ -176,7 +181,7 @@ count_elements(struct measure *measure, const struct measure_group *group)
 static enum hoop_status
 change(struct measure *measure,
        const struct move_call *call,
-       const struct measure_group *group)
+       const struct move_group *group)
 {
     const struct move_rule *rule = move_rule(call->move);
     struct hoop_shape *result = &measure->result;
@@ -184,53 +189,54 @@ change(struct measure *measure,
     enum hoop_status status = HOOP_OK;
 
     if (rule->last != CHANGE_NONE)
-        status = change_evenly(&result->dims[result->n_dims - 1], rule->last,
-                               group->size, "last");
+        status = dim_change_evenly(&result->dims[result->n_dims - 1],
+                                   rule->last, group->size, "last");
     if (status == HOOP_OK)
-        status = is_uneven(call) ? change_by_list(measure, call, group)
-                                 : change_evenly(&result->dims[0], rule->first,
-                                                 group->size, "first");
+        status = move_call_is_uneven(call)
+                     ? move_rows_by_list(measure, call, group)
+                     : dim_change_evenly(&result->dims[0], rule->first,
+                                         group->size, "first");
     if (status == HOOP_OK)
         status = shape_count(result, &n_elements);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static bool
-is_cut(const struct move_rule *rule)
+move_rule_has_cut(const struct move_rule *rule)
 {
     return rule->first == CHANGE_CUT || rule->first == CHANGE_SWAP ||
            rule->last == CHANGE_CUT;
 }
 
 static enum hoop_status
-measure_fill(struct measure *measure,
-             const struct move_call *call,
-             const struct measure_group *group)
+move_geometry_fill(struct measure *measure,
+                   const struct move_call *call,
+                   const struct move_group *group)
 {
     const struct move_rule *rule = move_rule(call->move);
 
     measure->result = call->tensor->shape;
     if (rule->first != CHANGE_NONE && rule->last != CHANGE_NONE)
-        flatten(&measure->result);
-    agree(measure, call, group);
+        shape_flatten_rows(&measure->result);
+    move_signature_fill(measure, call, group);
     enum hoop_status status = shape_count(&measure->result, &measure->count);
     if (status == HOOP_OK)
         status = change(measure, call, group);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (is_uneven(call)) {
+    if (move_call_is_uneven(call)) {
         measure->count = 0;
-        count_elements(measure, group);
-    } else if (is_cut(rule)) {
+        row_counts_to_elements(measure, group);
+    } else if (move_rule_has_cut(rule)) {
         measure->count /= group->size;
     }
     return HOOP_OK;
 }
 
 enum hoop_status
-measure_init(struct measure *measure,
-             const struct move_call *call,
-             const struct measure_group *group)
+move_geometry_init(struct measure *measure,
+                   const struct move_call *call,
+                   const struct move_group *group)
 {
     const struct move_rule *rule = move_rule(call->move);
     const size_t size = group->size;
@@ -240,7 +246,7 @@ measure_init(struct measure *measure,
         (rule->first != CHANGE_NONE || rule->last != CHANGE_NONE))
         return error_raise(HOOP_E_INVALID,
                            "a tensor without dimensions has no parts");
-    if (is_uneven(call) && rule->uneven == CALL_UNKNOWN)
+    if (move_call_is_uneven(call) && rule->uneven == CALL_UNKNOWN)
         return error_raise(HOOP_E_INVALID,
                            "the rows are cut into equal parts here, for a "
                            "replicated consumer: sizes must be NULL");
@@ -250,19 +256,19 @@ measure_init(struct measure *measure,
                            "no memory for the rows of %zu "
                            "ranks",
                            size);
-    if (is_uneven(call))
+    if (move_call_is_uneven(call))
         measure->counts = measure->agreed + AGREED_MAX + size;
-    if (is_uneven(call) && rule->first == CHANGE_SWAP)
+    if (move_call_is_uneven(call) && rule->first == CHANGE_SWAP)
         measure->recv_counts = measure->counts + size;
-    const enum hoop_status status = measure_fill(measure, call, group);
+    const enum hoop_status status = move_geometry_fill(measure, call, group);
     if (status == HOOP_OK)
         return HOOP_OK;
-    measure_deinit(measure);
+    move_geometry_deinit(measure);
     return error_pass(status);
 }
 
 void
-measure_deinit(struct measure *measure)
+move_geometry_deinit(struct measure *measure)
 {
     free(measure->agreed);
     *measure = (struct measure){0};

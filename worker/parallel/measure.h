@@ -28,20 +28,20 @@ struct measure {
 };
 
 /* The caller's rank and the number of ranks. */
-struct measure_group {
+struct move_group {
     uint32_t rank;
     uint32_t size;
 };
 
 /* Computes the measure of a call whose tensor has been checked. The caller ends
- * it with measure_deinit().
+ * it with move_geometry_deinit().
  * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED. */
 enum hoop_status
-measure_init(struct measure *measure,
-             const struct move_call *call,
-             const struct measure_group *group);
+move_geometry_init(struct measure *measure,
+                   const struct move_call *call,
+                   const struct move_group *group);
 /* Zeroed memory is allowed. */
 void
-measure_deinit(struct measure *measure);
+move_geometry_deinit(struct measure *measure);
 
 #endif

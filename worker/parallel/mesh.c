@@ -29,8 +29,8 @@ enum {
 /* Each line has its own lock. Threads may form several communicators at
  * once; with a shared lock, different orders in different processes would
  * deadlock. */
-struct line {
-    LIST_ENTRY(line) link;
+struct mesh_line {
+    LIST_ENTRY(mesh_line) link;
     struct grid_axes axes;
     pthread_mutex_t lock; /* held while it is formed */
     hoop_comm_t *comm;    /* NULL: not formed yet */
@@ -42,7 +42,7 @@ struct hoop_mesh {
     char names[HOOP_MAX_AXES][AXIS_NAME];
     uint32_t here; /* the caller's place; HOOP_NO_RANK: none */
     pthread_mutex_t lock;
-    LIST_HEAD(, line) lines; /* protected by lock */
+    LIST_HEAD(, mesh_line) lines; /* protected by lock */
     struct cached_plans cached_plans;
     struct union_comms union_comms;
     hoop_pg_t *group; /* owner of the mesh; NULL: the user */
@@ -50,7 +50,7 @@ struct hoop_mesh {
 };
 
 static enum hoop_status
-check_name(const struct hoop_mesh_options *options, uint32_t axis)
+axis_name_check(const struct hoop_mesh_options *options, uint32_t axis)
 {
     const char *name = options->axes[axis].name;
 
@@ -68,17 +68,18 @@ check_name(const struct hoop_mesh_options *options, uint32_t axis)
 }
 
 static enum hoop_status
-grid_of(const struct hoop_mesh_options *options, struct grid *out_grid)
+grid_from_mesh_options(const struct hoop_mesh_options *options,
+                       struct grid *out_grid)
 {
     *out_grid = (struct grid){0};
     if (!options || !options->axes || options->n_axes == 0)
         return error_raise(HOOP_E_INVALID, "a mesh has at least one axis");
     for (uint32_t axis = 0; axis < options->n_axes; axis++) {
         enum hoop_status status =
-            grid_extend(out_grid, options->axes[axis].size);
+            grid_add_axis(out_grid, options->axes[axis].size);
 
         if (status == HOOP_OK)
-            status = check_name(options, axis);
+            status = axis_name_check(options, axis);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -86,9 +87,9 @@ grid_of(const struct hoop_mesh_options *options, struct grid *out_grid)
 }
 
 static struct hoop_mesh *
-mesh_fill(hoop_comm_t *world,
-          const struct grid *grid,
-          const struct hoop_mesh_options *options)
+mesh_allocate(hoop_comm_t *world,
+              const struct grid *grid,
+              const struct hoop_mesh_options *options)
 {
     const uint32_t here = hoop_comm_rank(world);
     struct hoop_mesh *mesh =
@@ -125,7 +126,7 @@ hoop_mesh_create(hoop_session_t *session,
     if (!session || !out_mesh)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            session ? "out_mesh" : "session");
-    enum hoop_status status = grid_of(options, &grid);
+    enum hoop_status status = grid_from_mesh_options(options, &grid);
     if (status != HOOP_OK)
         return error_pass(status);
     hoop_comm_t *world = hoop_world(session);
@@ -140,7 +141,7 @@ hoop_mesh_create(hoop_session_t *session,
     }
     if (status != HOOP_OK)
         return error_pass(status);
-    struct hoop_mesh *mesh = mesh_fill(world, &grid, options);
+    struct hoop_mesh *mesh = mesh_allocate(world, &grid, options);
     if (!mesh)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a mesh of %u",
                            grid.n_places);
@@ -151,15 +152,15 @@ hoop_mesh_create(hoop_session_t *session,
 void
 hoop_mesh_free(hoop_mesh_t *mesh)
 {
-    struct line *line;
+    struct mesh_line *mesh_line;
 
     if (!mesh)
         return;
-    while ((line = LIST_FIRST(&mesh->lines))) {
-        LIST_REMOVE(line, link);
-        hoop_comm_free(line->comm);
-        pthread_mutex_destroy(&line->lock);
-        free(line);
+    while ((mesh_line = LIST_FIRST(&mesh->lines))) {
+        LIST_REMOVE(mesh_line, link);
+        hoop_comm_free(mesh_line->comm);
+        pthread_mutex_destroy(&mesh_line->lock);
+        free(mesh_line);
     }
     cached_plans_deinit(&mesh->cached_plans);
     union_comms_deinit(&mesh->union_comms);
@@ -196,7 +197,7 @@ hoop_mesh_coordinate(const hoop_mesh_t *mesh, uint32_t axis)
 
     if (axis >= hoop_mesh_n_axes(mesh) || mesh->here == HOOP_NO_RANK)
         return HOOP_NO_RANK;
-    grid_coordinates(&mesh->grid, mesh->here, coordinates);
+    grid_coordinates_of_place(&mesh->grid, mesh->here, coordinates);
     return coordinates[axis];
 }
 
@@ -205,7 +206,8 @@ hoop_mesh_rank(const hoop_mesh_t *mesh, const uint32_t *coordinates)
 {
     uint32_t place;
 
-    if (!mesh || !coordinates || !grid_place(&mesh->grid, coordinates, &place))
+    if (!mesh || !coordinates ||
+        !grid_place_of_coordinates(&mesh->grid, coordinates, &place))
         return HOOP_NO_RANK;
     return mesh->ranks[place];
 }
@@ -223,13 +225,13 @@ mesh_n_places(const hoop_mesh_t *mesh)
 }
 
 uint32_t
-mesh_place(const hoop_mesh_t *mesh)
+mesh_own_place(const hoop_mesh_t *mesh)
 {
     return mesh->here;
 }
 
 uint32_t
-mesh_place_of(const hoop_mesh_t *mesh, uint32_t rank)
+mesh_place_of_rank(const hoop_mesh_t *mesh, uint32_t rank)
 {
     for (uint32_t place = 0; place < mesh->grid.n_places; place++) {
         if (mesh->ranks[place] == rank)
@@ -239,19 +241,19 @@ mesh_place_of(const hoop_mesh_t *mesh, uint32_t rank)
 }
 
 hoop_comm_t *
-mesh_world(const hoop_mesh_t *mesh)
+mesh_world_comm(const hoop_mesh_t *mesh)
 {
     return mesh->world;
 }
 
 void
-mesh_set_group(hoop_mesh_t *mesh, hoop_pg_t *group)
+mesh_set_process_group(hoop_mesh_t *mesh, hoop_pg_t *group)
 {
     mesh->group = group;
 }
 
 hoop_pg_t *
-mesh_group(const hoop_mesh_t *mesh)
+mesh_process_group(const hoop_mesh_t *mesh)
 {
     return mesh->group;
 }
@@ -275,7 +277,7 @@ mesh_cached_plans(hoop_mesh_t *mesh)
 }
 
 static bool
-same_axes(const struct grid_axes *one, const struct grid_axes *other)
+grid_axes_equal(const struct grid_axes *one, const struct grid_axes *other)
 {
     return one->n_axes == other->n_axes &&
            memcmp(one->axes, other->axes, one->n_axes * sizeof(*one->axes)) ==
@@ -283,45 +285,45 @@ same_axes(const struct grid_axes *one, const struct grid_axes *other)
 }
 
 /* Returns the line along axes, created on first use. NULL: no memory. */
-static struct line *
-line_find(struct hoop_mesh *mesh, const struct grid_axes *axes)
+static struct mesh_line *
+mesh_line_get_or_create(struct hoop_mesh *mesh, const struct grid_axes *axes)
 {
-    struct line *line;
+    struct mesh_line *mesh_line;
 
     pthread_mutex_lock(&mesh->lock);
-    LIST_FOREACH(line, &mesh->lines, link)
+    LIST_FOREACH(mesh_line, &mesh->lines, link)
     {
-        if (same_axes(&line->axes, axes))
+        if (grid_axes_equal(&mesh_line->axes, axes))
             break;
     }
-    if (!line && (line = calloc(1, sizeof(*line)))) {
-        line->axes = *axes;
-        pthread_mutex_init(&line->lock, NULL);
-        LIST_INSERT_HEAD(&mesh->lines, line, link);
+    if (!mesh_line && (mesh_line = calloc(1, sizeof(*mesh_line)))) {
+        mesh_line->axes = *axes;
+        pthread_mutex_init(&mesh_line->lock, NULL);
+        LIST_INSERT_HEAD(&mesh->lines, mesh_line, link);
     }
     pthread_mutex_unlock(&mesh->lock);
-    return line;
+    return mesh_line;
 }
 
 /* The caller holds the line's lock. */
 static enum hoop_status
-line_form(struct hoop_mesh *mesh, struct line *line)
+mesh_line_form_comm(struct hoop_mesh *mesh, struct mesh_line *mesh_line)
 {
     struct comm_domain *domain = mesh->world->domain;
-    const uint32_t n_ranks = grid_line_count(&mesh->grid, &line->axes);
+    const uint32_t n_ranks = grid_line_n_places(&mesh->grid, &mesh_line->axes);
 
     if (mesh->here == HOOP_NO_RANK)
-        return comm_create_without_context(domain, &line->comm);
+        return comm_create_without_context(domain, &mesh_line->comm);
     CLEANUP(free) uint32_t *ranks = calloc(n_ranks, sizeof(*ranks));
     if (!ranks)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
     for (uint32_t i = 0; i < n_ranks; i++)
-        ranks[i] = mesh->ranks[grid_line_place(&mesh->grid, &line->axes,
-                                               mesh->here, i)];
+        ranks[i] = mesh->ranks[grid_line_nth_place(
+            &mesh->grid, &mesh_line->axes, mesh->here, i)];
     const struct rank_list list = {ranks, n_ranks};
     return comm_form(domain, &list,
                      clock_deadline_ns(domain->forming_timeout_ms),
-                     &line->comm);
+                     &mesh_line->comm);
 }
 
 enum hoop_status
@@ -343,14 +345,14 @@ hoop_mesh_comm(hoop_mesh_t *mesh,
         grid_axes_check(&mesh->grid, axes, n_axes, &longer);
     if (status != HOOP_OK)
         return error_pass(status);
-    struct line *line = line_find(mesh, &longer);
-    if (!line)
+    struct mesh_line *mesh_line = mesh_line_get_or_create(mesh, &longer);
+    if (!mesh_line)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
-    pthread_mutex_lock(&line->lock);
-    if (!line->comm)
-        status = line_form(mesh, line);
+    pthread_mutex_lock(&mesh_line->lock);
+    if (!mesh_line->comm)
+        status = mesh_line_form_comm(mesh, mesh_line);
     if (status == HOOP_OK)
-        *out_comm = line->comm;
-    pthread_mutex_unlock(&line->lock);
+        *out_comm = mesh_line->comm;
+    pthread_mutex_unlock(&mesh_line->lock);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -25,22 +25,22 @@ mesh_n_places(const hoop_mesh_t *mesh);
 
 /* Returns the caller's place, or HOOP_NO_RANK outside the mesh. */
 uint32_t
-mesh_place(const hoop_mesh_t *mesh);
+mesh_own_place(const hoop_mesh_t *mesh);
 /* Returns the place of a world rank, or HOOP_NO_RANK outside the mesh. */
 uint32_t
-mesh_place_of(const hoop_mesh_t *mesh, uint32_t rank);
+mesh_place_of_rank(const hoop_mesh_t *mesh, uint32_t rank);
 
 /* Returns the world communicator that the mesh's ranks belong to. Each session
  * has one. */
 hoop_comm_t *
-mesh_world(const hoop_mesh_t *mesh);
+mesh_world_comm(const hoop_mesh_t *mesh);
 
 /* Sets and returns the process group whose tensors use the mesh; NULL if there
  * is none. It is set once, before other threads know the mesh. */
 void
-mesh_set_group(hoop_mesh_t *mesh, hoop_pg_t *group);
+mesh_set_process_group(hoop_mesh_t *mesh, hoop_pg_t *group);
 hoop_pg_t *
-mesh_group(const hoop_mesh_t *mesh);
+mesh_process_group(const hoop_mesh_t *mesh);
 
 /* Returns "" if there is no such axis. */
 const char *

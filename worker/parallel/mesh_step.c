@@ -17,7 +17,7 @@ axes_mask(const struct hoop_axes *axes)
 }
 
 unsigned
-sharding_cutting(const struct hoop_sharding *sharding)
+sharding_cut_axes_mask(const struct hoop_sharding *sharding)
 {
     unsigned mask = 0;
 
@@ -56,7 +56,7 @@ axes_last(const struct hoop_axes *axes, uint32_t n)
 }
 
 uint32_t
-axes_count(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh)
+axes_n_ranks(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh)
 {
     uint32_t count = 1;
 
@@ -79,30 +79,30 @@ axes_sort(struct hoop_axes *axes)
 }
 
 static bool
-is_even(const struct hoop_axes *axes,
-        const struct hoop_mesh_shape *mesh,
-        size_t size)
+dim_divides_evenly(const struct hoop_axes *axes,
+                   const struct hoop_mesh_shape *mesh,
+                   size_t size)
 {
-    return size % axes_count(axes, mesh) == 0;
+    return size % axes_n_ranks(axes, mesh) == 0;
 }
 
 /* Sets is_uneven by the sizes of the parts, whatever it was. */
 static void
-evenness_set(struct hoop_sharding *sharding,
-             const struct hoop_mesh_shape *mesh,
-             const struct hoop_shape *shape)
+sharding_set_is_uneven(struct hoop_sharding *sharding,
+                       const struct hoop_mesh_shape *mesh,
+                       const struct hoop_shape *shape)
 {
     sharding->is_uneven = false;
     for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
-        if (!is_even(&sharding->dims[dim], mesh, shape->dims[dim]))
+        if (!dim_divides_evenly(&sharding->dims[dim], mesh, shape->dims[dim]))
             sharding->is_uneven = true;
     }
 }
 
 struct hoop_sharding
-sharding_plain(const struct hoop_sharding *sharding,
-               const struct hoop_mesh_shape *mesh,
-               const struct hoop_shape *shape)
+sharding_canonical(const struct hoop_sharding *sharding,
+                   const struct hoop_mesh_shape *mesh,
+                   const struct hoop_shape *shape)
 {
     struct hoop_sharding plain = {.partial = sharding->partial};
     unsigned is_short = 0;
@@ -121,7 +121,7 @@ sharding_plain(const struct hoop_sharding *sharding,
     axes_sort(&plain.partial);
     if (plain.partial.n_axes > 0)
         plain.partial_op = sharding->partial_op;
-    evenness_set(&plain, mesh, shape);
+    sharding_set_is_uneven(&plain, mesh, shape);
     return plain;
 }
 
@@ -143,7 +143,7 @@ sharding_key(const struct hoop_sharding *sharding)
     return key;
 }
 
-struct list {
+struct step_list {
     const struct mesh_step_rules *rules;
     const struct hoop_sharding *before;
     struct mesh_step *mesh_steps;
@@ -151,66 +151,74 @@ struct list {
 };
 
 static const size_t *
-sizes_of(const struct list *list)
+step_list_dim_sizes(const struct step_list *step_list)
 {
-    return list->rules->shape.dims;
+    return step_list->rules->shape.dims;
 }
 
 /* Appends a step that changes nothing yet: the caller changes its after. */
 static struct mesh_step *
-mesh_step_add(struct list *list,
-              enum hoop_step_kind kind,
-              struct hoop_axes axes)
+mesh_step_append(struct step_list *step_list,
+                 enum hoop_step_kind kind,
+                 struct hoop_axes axes)
 {
-    struct mesh_step *mesh_step = &list->mesh_steps[list->n_mesh_steps++];
+    struct mesh_step *mesh_step =
+        &step_list->mesh_steps[step_list->n_mesh_steps++];
 
-    assert(list->n_mesh_steps <= MESH_STEPS_MAX);
-    *mesh_step =
-        (struct mesh_step){.kind = kind, .axes = axes, .after = *list->before};
+    assert(step_list->n_mesh_steps <= MESH_STEPS_MAX);
+    *mesh_step = (struct mesh_step){
+        .kind = kind, .axes = axes, .after = *step_list->before};
     return mesh_step;
 }
 
 static struct hoop_axes
-axis_alone(uint32_t axis)
+axes_of_one(uint32_t axis)
 {
     return (struct hoop_axes){.n_axes = 1, .axes = {axis}};
 }
 
 /* Returns whether dim still has equal parts when axes cut it, too. */
 static bool
-can_cut(const struct list *list, uint32_t dim, const struct hoop_axes *axes)
+dim_can_cut_evenly(const struct step_list *step_list,
+                   uint32_t dim,
+                   const struct hoop_axes *axes)
 {
-    const struct hoop_mesh_shape *mesh = &list->rules->mesh;
-    const uint32_t n = axes_count(&list->before->dims[dim], mesh);
+    const struct hoop_mesh_shape *mesh = &step_list->rules->mesh;
+    const uint32_t n = axes_n_ranks(&step_list->before->dims[dim], mesh);
 
-    return sizes_of(list)[dim] % (n * axes_count(axes, mesh)) == 0;
+    return step_list_dim_sizes(step_list)[dim] %
+               (n * axes_n_ranks(axes, mesh)) ==
+           0;
 }
 
 /* The first cut of a dimension may be uneven, since every rank has all of
  * it. */
 static bool
-can_slice(const struct list *list, uint32_t dim, const struct hoop_axes *axes)
+dim_can_slice(const struct step_list *step_list,
+              uint32_t dim,
+              const struct hoop_axes *axes)
 {
-    return axes_count(&list->before->dims[dim], &list->rules->mesh) == 1 ||
-           can_cut(list, dim, axes);
+    return axes_n_ranks(&step_list->before->dims[dim],
+                        &step_list->rules->mesh) == 1 ||
+           dim_can_cut_evenly(step_list, dim, axes);
 }
 
 static void
-slices_add(struct list *list)
+slice_steps_add(struct step_list *step_list)
 {
-    const unsigned used =
-        sharding_cutting(list->before) | axes_mask(&list->before->partial);
+    const unsigned used = sharding_cut_axes_mask(step_list->before) |
+                          axes_mask(&step_list->before->partial);
 
-    for (uint32_t axis = 0; axis < list->rules->mesh.n_axes; axis++) {
-        const struct hoop_axes axes = axis_alone(axis);
+    for (uint32_t axis = 0; axis < step_list->rules->mesh.n_axes; axis++) {
+        const struct hoop_axes axes = axes_of_one(axis);
 
-        if (!(list->rules->cutting & ~used & 1U << axis))
+        if (!(step_list->rules->cutting & ~used & 1U << axis))
             continue;
-        for (uint32_t dim = 0; dim < list->rules->shape.n_dims; dim++) {
-            if (!can_slice(list, dim, &axes))
+        for (uint32_t dim = 0; dim < step_list->rules->shape.n_dims; dim++) {
+            if (!dim_can_slice(step_list, dim, &axes))
                 continue;
             struct mesh_step *mesh_step =
-                mesh_step_add(list, HOOP_STEP_SLICE, axes);
+                mesh_step_append(step_list, HOOP_STEP_SLICE, axes);
             mesh_step->shard_dim = dim;
             axes_append(&mesh_step->after.dims[dim], axis);
         }
@@ -220,20 +228,20 @@ slices_add(struct list *list)
 /* Adds the steps that remove the last n axes from dim, to every other dimension
  * or to none. */
 static void
-moves_add(struct list *list, uint32_t dim, uint32_t n)
+gather_steps_add(struct step_list *step_list, uint32_t dim, uint32_t n)
 {
-    const struct hoop_axes last = axes_last(&list->before->dims[dim], n);
+    const struct hoop_axes last = axes_last(&step_list->before->dims[dim], n);
 
-    if (axes_mask(&last) & ~list->rules->gathered)
+    if (axes_mask(&last) & ~step_list->rules->gathered)
         return;
     struct mesh_step *mesh_step =
-        mesh_step_add(list, HOOP_STEP_ALLGATHER, last);
+        mesh_step_append(step_list, HOOP_STEP_ALLGATHER, last);
     mesh_step->gather_dim = dim;
     axes_remove(&mesh_step->after.dims[dim], axes_mask(&last));
-    for (uint32_t to = 0; to < list->rules->shape.n_dims; to++) {
-        if (to == dim || !can_cut(list, to, &last))
+    for (uint32_t to = 0; to < step_list->rules->shape.n_dims; to++) {
+        if (to == dim || !dim_can_cut_evenly(step_list, to, &last))
             continue;
-        mesh_step = mesh_step_add(list, HOOP_STEP_ALL_TO_ALL, last);
+        mesh_step = mesh_step_append(step_list, HOOP_STEP_ALL_TO_ALL, last);
         mesh_step->gather_dim = dim;
         mesh_step->shard_dim = to;
         axes_remove(&mesh_step->after.dims[dim], axes_mask(&last));
@@ -245,65 +253,65 @@ moves_add(struct list *list, uint32_t dim, uint32_t n)
 /* Adds the reductions of one partial axis, into every dimension or into
  * none. */
 static void
-reduction_add(struct list *list, uint32_t axis)
+axis_reduction_steps_add(struct step_list *step_list, uint32_t axis)
 {
-    const struct hoop_axes axes = axis_alone(axis);
+    const struct hoop_axes axes = axes_of_one(axis);
     struct mesh_step *mesh_step;
 
-    for (uint32_t dim = 0; dim < list->rules->shape.n_dims; dim++) {
-        if (!can_cut(list, dim, &axes))
+    for (uint32_t dim = 0; dim < step_list->rules->shape.n_dims; dim++) {
+        if (!dim_can_cut_evenly(step_list, dim, &axes))
             continue;
-        mesh_step = mesh_step_add(list, HOOP_STEP_REDUCE_SCATTER, axes);
+        mesh_step = mesh_step_append(step_list, HOOP_STEP_REDUCE_SCATTER, axes);
         mesh_step->shard_dim = dim;
         axes_remove(&mesh_step->after.partial, axes_mask(&axes));
         axes_append(&mesh_step->after.dims[dim], axis);
     }
-    mesh_step = mesh_step_add(list, HOOP_STEP_ALLREDUCE, axes);
+    mesh_step = mesh_step_append(step_list, HOOP_STEP_ALLREDUCE, axes);
     axes_remove(&mesh_step->after.partial, axes_mask(&axes));
 }
 
 static void
-reductions_add(struct list *list)
+reduction_steps_add(struct step_list *step_list)
 {
-    const struct mesh_step_rules *rules = list->rules;
-    struct hoop_axes together = list->before->partial;
+    const struct mesh_step_rules *rules = step_list->rules;
+    struct hoop_axes together = step_list->before->partial;
 
     axes_remove(&together, ~rules->reduced);
     const bool is_apart =
         together.n_axes == 1 || rules->reductions == MESH_STEP_REDUCTIONS_ANY;
     for (uint32_t i = 0; is_apart && i < together.n_axes; i++)
-        reduction_add(list, together.axes[i]);
+        axis_reduction_steps_add(step_list, together.axes[i]);
     if (together.n_axes < 2 || together.n_axes > rules->n_together)
         return;
     struct mesh_step *mesh_step =
-        mesh_step_add(list, HOOP_STEP_ALLREDUCE, together);
+        mesh_step_append(step_list, HOOP_STEP_ALLREDUCE, together);
     axes_remove(&mesh_step->after.partial, axes_mask(&together));
 }
 
 uint32_t
-mesh_step_list(const struct mesh_step_rules *rules,
-               const struct hoop_sharding *sharding,
-               struct mesh_step mesh_steps[MESH_STEPS_MAX])
+mesh_steps_enumerate(const struct mesh_step_rules *rules,
+                     const struct hoop_sharding *sharding,
+                     struct mesh_step mesh_steps[MESH_STEPS_MAX])
 {
-    struct list list = {
+    struct step_list step_list = {
         .rules = rules, .before = sharding, .mesh_steps = mesh_steps};
 
-    reductions_add(&list);
-    slices_add(&list);
+    reduction_steps_add(&step_list);
+    slice_steps_add(&step_list);
     for (uint32_t dim = 0; dim < rules->shape.n_dims; dim++) {
         const struct hoop_axes *axes = &sharding->dims[dim];
 
-        if (!is_even(axes, &rules->mesh, rules->shape.dims[dim]))
+        if (!dim_divides_evenly(axes, &rules->mesh, rules->shape.dims[dim]))
             continue;
         for (uint32_t n = 1; n <= axes->n_axes && n <= rules->n_together; n++)
-            moves_add(&list, dim, n);
+            gather_steps_add(&step_list, dim, n);
     }
-    for (uint32_t i = 0; i < list.n_mesh_steps; i++) {
+    for (uint32_t i = 0; i < step_list.n_mesh_steps; i++) {
         struct hoop_sharding *after = &mesh_steps[i].after;
 
-        evenness_set(after, &rules->mesh, &rules->shape);
+        sharding_set_is_uneven(after, &rules->mesh, &rules->shape);
         if (after->partial.n_axes == 0)
             after->partial_op = HOOP_SUM;
     }
-    return list.n_mesh_steps;
+    return step_list.n_mesh_steps;
 }

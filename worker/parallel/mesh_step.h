@@ -48,16 +48,16 @@ enum {
  * differ in size along a line are left out, but for slices. Returns their
  * number. */
 uint32_t
-mesh_step_list(const struct mesh_step_rules *rules,
-               const struct hoop_sharding *sharding,
-               struct mesh_step mesh_steps[MESH_STEPS_MAX]);
+mesh_steps_enumerate(const struct mesh_step_rules *rules,
+                     const struct hoop_sharding *sharding,
+                     struct mesh_step mesh_steps[MESH_STEPS_MAX]);
 
 /* Returns the canonical form of a layout: without axes of size 1, partial axes
  * ascending, is_uneven only if parts differ in size. */
 struct hoop_sharding
-sharding_plain(const struct hoop_sharding *sharding,
-               const struct hoop_mesh_shape *mesh,
-               const struct hoop_shape *shape);
+sharding_canonical(const struct hoop_sharding *sharding,
+                   const struct hoop_mesh_shape *mesh,
+                   const struct hoop_shape *shape);
 
 /* Returns a number that identifies the layout: 7 bits for each axis say where
  * it is. */
@@ -69,7 +69,7 @@ unsigned
 axes_mask(const struct hoop_axes *axes);
 /* Returns a bit for each axis that cuts a dimension. */
 unsigned
-sharding_cutting(const struct hoop_sharding *sharding);
+sharding_cut_axes_mask(const struct hoop_sharding *sharding);
 
 /* Appends an axis; there must be room for it. */
 void
@@ -83,6 +83,6 @@ axes_last(const struct hoop_axes *axes, uint32_t n);
 
 /* Returns the number of ranks on a line along axes. */
 uint32_t
-axes_count(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh);
+axes_n_ranks(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh);
 
 #endif

@@ -16,13 +16,13 @@ messenger_init(struct messenger *messenger,
         .stages = stages,
         .shape = shape,
         .stage = hoop_comm_rank(stages),
-        .patience = {patience_endless(), patience_endless()},
+        .patience = {patience_unlimited(), patience_unlimited()},
     };
     STAILQ_INIT(&messenger->sends);
 }
 
 static enum messenger_side
-task_side(const struct hoop_task *task)
+task_neighbour_side(const struct hoop_task *task)
 {
     return task->kind == HOOP_TASK_SEND_FORWARD ||
                    task->kind == HOOP_TASK_RECV_BACKWARD
@@ -31,10 +31,12 @@ task_side(const struct hoop_task *task)
 }
 
 uint32_t
-messenger_peer(const struct messenger *messenger, const struct hoop_task *task)
+messenger_peer_rank(const struct messenger *messenger,
+                    const struct hoop_task *task)
 {
     const uint32_t n = messenger->shape->n_stages;
-    const uint32_t step = task_side(task) == MESSENGER_NEXT ? 1 : n - 1;
+    const uint32_t step =
+        task_neighbour_side(task) == MESSENGER_NEXT ? 1 : n - 1;
 
     return (messenger->stage + step) % n;
 }
@@ -42,7 +44,7 @@ messenger_peer(const struct messenger *messenger, const struct hoop_task *task)
 /* Messages of one direction are sent and received in the same order
  * (hoop_schedule_check()), so one tag for each direction is enough. */
 static uint64_t
-task_tag(const struct hoop_task *task)
+task_message_tag(const struct hoop_task *task)
 {
     const bool is_forward = task->kind == HOOP_TASK_SEND_FORWARD ||
                             task->kind == HOOP_TASK_RECV_FORWARD;
@@ -51,7 +53,7 @@ task_tag(const struct hoop_task *task)
 }
 
 static bool
-is_sent(const struct hoop_task *task)
+task_sends_message(const struct hoop_task *task)
 {
     return task->kind == HOOP_TASK_SEND_FORWARD ||
            task->kind == HOOP_TASK_SEND_BACKWARD;
@@ -60,11 +62,13 @@ is_sent(const struct hoop_task *task)
 /* Returns which of the sender's messages this is, and of how many. Both sides
  * compare it, so different schedules are noticed. */
 static uint32_t
-task_part(const struct messenger *messenger, const struct hoop_task *task)
+task_message_number(const struct messenger *messenger,
+                    const struct hoop_task *task)
 {
     const uint32_t m = messenger->shape->n_micro_batches;
-    const uint32_t sender =
-        is_sent(task) ? messenger->stage : messenger_peer(messenger, task);
+    const uint32_t sender = task_sends_message(task)
+                                ? messenger->stage
+                                : messenger_peer_rank(messenger, task);
     uint32_t chunk = task->chunk;
 
     if (task->kind == HOOP_TASK_RECV_FORWARD)
@@ -76,18 +80,18 @@ task_part(const struct messenger *messenger, const struct hoop_task *task)
 }
 
 static enum hoop_status
-message_start(struct messenger *messenger,
-              const struct hoop_task *task,
-              struct hoop_tensor *tensor,
-              hoop_op_t **out_op)
+task_message_start(struct messenger *messenger,
+                   const struct hoop_task *task,
+                   struct hoop_tensor *tensor,
+                   hoop_op_t **out_op)
 {
     const struct tensor_message message = {
-        .kind = is_sent(task) ? HOOP_SEND : HOOP_RECV,
+        .kind = task_sends_message(task) ? HOOP_SEND : HOOP_RECV,
         .tensor = tensor,
-        .received = is_sent(task) ? NULL : tensor,
-        .peer = messenger_peer(messenger, task),
-        .tag = task_tag(task),
-        .part = task_part(messenger, task),
+        .received = task_sends_message(task) ? NULL : tensor,
+        .peer = messenger_peer_rank(messenger, task),
+        .tag = task_message_tag(task),
+        .part = task_message_number(messenger, task),
     };
     const enum hoop_status status =
         tensor_message_start(&message, 1, messenger->stages, out_op);
@@ -96,41 +100,41 @@ message_start(struct messenger *messenger,
 }
 
 static void
-cut(struct messenger *messenger, enum messenger_side side)
+messenger_cut_off(struct messenger *messenger, enum messenger_side side)
 {
     messenger->is_cut[side] = true;
-    patience_doubt(&messenger->patience[side]);
+    patience_set_limit(&messenger->patience[side]);
 }
 
 enum hoop_status
-messenger_receive(struct messenger *messenger,
-                  const struct hoop_task *task,
-                  struct activation_slot *place)
+messenger_start_receive(struct messenger *messenger,
+                        const struct hoop_task *task,
+                        struct activation_slot *place)
 {
-    if (messenger->is_cut[task_side(task)])
+    if (messenger->is_cut[task_neighbour_side(task)])
         return HOOP_OK;
     place->tensor = (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
     const enum hoop_status status =
-        message_start(messenger, task, &place->tensor, &place->op);
+        task_message_start(messenger, task, &place->tensor, &place->op);
     if (status == HOOP_OK)
         return HOOP_OK;
     place->tensor = (struct hoop_tensor){0};
-    cut(messenger, task_side(task));
+    messenger_cut_off(messenger, task_neighbour_side(task));
     return error_pass(status);
 }
 
 enum hoop_status
-messenger_await(struct messenger *messenger,
-                const struct hoop_task *task,
-                struct activation_slot *place)
+messenger_wait_receive(struct messenger *messenger,
+                       const struct hoop_task *task,
+                       struct activation_slot *place)
 {
     if (!place->op)
         return HOOP_OK;
-    const enum hoop_status status =
-        patience_wait(&messenger->patience[task_side(task)], place->op);
+    const enum hoop_status status = patience_wait_or_cancel(
+        &messenger->patience[task_neighbour_side(task)], place->op);
     place->op = NULL;
     if (status != HOOP_OK) {
-        cut(messenger, task_side(task));
+        messenger_cut_off(messenger, task_neighbour_side(task));
         return error_pass(status);
     }
     messenger->bytes_received += operand_bytes(&place->tensor);
@@ -138,31 +142,31 @@ messenger_await(struct messenger *messenger,
 }
 
 enum hoop_status
-messenger_send(struct messenger *messenger,
-               const struct hoop_task *task,
-               struct hoop_tensor *tensor,
-               struct activation_slot *place)
+messenger_start_send(struct messenger *messenger,
+                     const struct hoop_task *task,
+                     struct hoop_tensor *tensor,
+                     struct activation_slot *place)
 {
     const enum hoop_status status =
-        message_start(messenger, task, tensor, &place->op);
+        task_message_start(messenger, task, tensor, &place->op);
 
     if (status != HOOP_OK)
         return error_pass(status);
     messenger->bytes_sent += operand_bytes(tensor);
-    place->is_to_next = task_side(task) == MESSENGER_NEXT;
+    place->is_to_next = task_neighbour_side(task) == MESSENGER_NEXT;
     STAILQ_INSERT_TAIL(&messenger->sends, place, link);
     messenger->n_sends++;
     return HOOP_OK;
 }
 
 static enum messenger_side
-place_side(const struct activation_slot *place)
+slot_neighbour_side(const struct activation_slot *place)
 {
     return place->is_to_next ? MESSENGER_NEXT : MESSENGER_PREV;
 }
 
 enum hoop_status
-messenger_settle(struct messenger *messenger, size_t n_under_way)
+messenger_reap_sends(struct messenger *messenger, size_t n_under_way)
 {
     enum hoop_status status = HOOP_OK;
     struct activation_slot *place;
@@ -173,16 +177,16 @@ messenger_settle(struct messenger *messenger, size_t n_under_way)
         if (may_stay)
             status = hoop_wait(place->op, 0);
         else
-            status = patience_wait(&messenger->patience[place_side(place)],
-                                   place->op);
+            status = patience_wait_or_cancel(
+                &messenger->patience[slot_neighbour_side(place)], place->op);
         if (status == HOOP_E_PENDING)
             return HOOP_OK;
         STAILQ_REMOVE_HEAD(&messenger->sends, link);
         messenger->n_sends--;
         place->op = NULL;
-        activation_store_clear(place);
+        activation_slot_clear(place);
         if (status != HOOP_OK)
-            cut(messenger, place_side(place));
+            messenger_cut_off(messenger, slot_neighbour_side(place));
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -49,33 +49,34 @@ messenger_init(struct messenger *messenger,
 
 /* Returns the rank of the stage that a send or a receive communicates with. */
 uint32_t
-messenger_peer(const struct messenger *messenger, const struct hoop_task *task);
+messenger_peer_rank(const struct messenger *messenger,
+                    const struct hoop_task *task);
 
 /* Starts a receive into place of a tensor of any shape. Does nothing if the
  * neighbour has been cut off. A receive that cannot start cuts the neighbour
  * off. */
 enum hoop_status
-messenger_receive(struct messenger *messenger,
-                  const struct hoop_task *task,
-                  struct activation_slot *place);
+messenger_start_receive(struct messenger *messenger,
+                        const struct hoop_task *task,
+                        struct activation_slot *place);
 /* Waits for the receive into place; does nothing if none was started. If it
  * fails, its sender is cut off. */
 enum hoop_status
-messenger_await(struct messenger *messenger,
-                const struct hoop_task *task,
-                struct activation_slot *place);
+messenger_wait_receive(struct messenger *messenger,
+                       const struct hoop_task *task,
+                       struct activation_slot *place);
 
 /* Starts to send tensor, which is place's own or outlives the send. place is
  * cleared when the tensor has been sent. */
 enum hoop_status
-messenger_send(struct messenger *messenger,
-               const struct hoop_task *task,
-               struct hoop_tensor *tensor,
-               struct activation_slot *place);
+messenger_start_send(struct messenger *messenger,
+                     const struct hoop_task *task,
+                     struct hoop_tensor *tensor,
+                     struct activation_slot *place);
 /* Clears the slots of completed sends, and waits while more than n_under_way
  * are in progress. A failed send cuts its receiver off and is returned at once:
  * call again for the others. */
 enum hoop_status
-messenger_settle(struct messenger *messenger, size_t n_under_way);
+messenger_reap_sends(struct messenger *messenger, size_t n_under_way);
 
 #endif

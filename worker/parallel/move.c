@@ -27,7 +27,7 @@
 
 static const struct move_rule rules[] = {
     [MOVE_COPY] = {.first = CHANGE_NONE},
-    [MOVE_SUM] = {.even = CALL_ALLREDUCE, .parts = COLL_REDUCES},
+    [MOVE_ALL_REDUCE] = {.even = CALL_ALLREDUCE, .parts = COLL_REDUCES},
     [MOVE_SPLIT_LAST] = {.last = CHANGE_CUT},
     [MOVE_SPLIT_FIRST] = {.first = CHANGE_CUT},
     [MOVE_GATHER_LAST] = {.last = CHANGE_JOIN,
@@ -38,18 +38,18 @@ static const struct move_rule rules[] = {
                            .even = CALL_ALLGATHER,
                            .uneven = CALL_ALLGATHERV,
                            .parts = COLL_RECV_ALL},
-    [MOVE_SCATTER_LAST] = {.last = CHANGE_CUT,
-                           .even = CALL_REDUCE_SCATTER,
-                           .parts = COLL_REDUCES | COLL_SEND_ALL,
-                           .packing = PACKING_BEFORE},
-    [MOVE_SCATTER_FIRST] = {.first = CHANGE_CUT,
-                            .even = CALL_REDUCE_SCATTER,
-                            .uneven = CALL_REDUCE_SCATTERV,
-                            .parts = COLL_REDUCES | COLL_SEND_ALL},
-    [MOVE_EXCHANGE] = {.first = CHANGE_SWAP,
-                       .even = CALL_ALLTOALL,
-                       .uneven = CALL_ALLTOALLV,
-                       .parts = COLL_SEND_ALL | COLL_RECV_ALL},
+    [MOVE_REDUCE_SCATTER_LAST] = {.last = CHANGE_CUT,
+                                  .even = CALL_REDUCE_SCATTER,
+                                  .parts = COLL_REDUCES | COLL_SEND_ALL,
+                                  .packing = PACKING_BEFORE},
+    [MOVE_REDUCE_SCATTER_FIRST] = {.first = CHANGE_CUT,
+                                   .even = CALL_REDUCE_SCATTER,
+                                   .uneven = CALL_REDUCE_SCATTERV,
+                                   .parts = COLL_REDUCES | COLL_SEND_ALL},
+    [MOVE_ALL_TO_ALL] = {.first = CHANGE_SWAP,
+                         .even = CALL_ALLTOALL,
+                         .uneven = CALL_ALLTOALLV,
+                         .parts = COLL_SEND_ALL | COLL_RECV_ALL},
     [MOVE_ROWS_TO_COLUMNS] = {.first = CHANGE_JOIN,
                               .last = CHANGE_CUT,
                               .even = CALL_ALLTOALL,
@@ -69,7 +69,7 @@ move_rule(enum move move)
 }
 
 /* Owned by an operation. */
-struct pack_buffer {
+struct column_pack_buffer {
     struct hoop_scratch *scratch;
     struct axis axis; /* last dimension of the tensor with all columns */
     void *whole;      /* data of the tensor with all columns */
@@ -78,50 +78,52 @@ struct pack_buffer {
 };
 
 static enum hoop_status
-pack_buffer_unpack(void *owner)
+column_pack_buffer_unpack(void *owner)
 {
-    const struct pack_buffer *pack_buffer = owner;
+    const struct column_pack_buffer *column_pack_buffer = owner;
 
-    axis_join(&pack_buffer->axis, pack_buffer->whole, pack_buffer->n_parts,
-              pack_buffer->packed);
+    axis_join(&column_pack_buffer->axis, column_pack_buffer->whole,
+              column_pack_buffer->n_parts, column_pack_buffer->packed);
     return HOOP_OK;
 }
 
 static void
-pack_buffer_destroy(void *owner)
+column_pack_buffer_destroy(void *owner)
 {
-    struct pack_buffer *pack_buffer = owner;
+    struct column_pack_buffer *column_pack_buffer = owner;
 
-    scratch_release(pack_buffer->scratch);
-    free(pack_buffer);
+    scratch_release(column_pack_buffer->scratch);
+    free(column_pack_buffer);
 }
 
 /* Nothing interleaves on one rank, or in one row. */
 static bool
-needs_packing(const struct axis *axis, uint32_t n_ranks)
+columns_need_packing(const struct axis *axis, uint32_t n_ranks)
 {
     return n_ranks > 1 && axis->n_outer > 1 && axis->length > 0;
 }
 
 static enum hoop_status
-pack_buffer_create(const struct axis *axis,
-                   size_t n_bytes,
-                   struct pack_buffer **out_cargo)
+column_pack_buffer_create(const struct axis *axis,
+                          size_t n_bytes,
+                          struct column_pack_buffer **out_pack_buffer)
 {
-    struct pack_buffer *pack_buffer = malloc(sizeof(*pack_buffer) + n_bytes);
+    struct column_pack_buffer *column_pack_buffer =
+        malloc(sizeof(*column_pack_buffer) + n_bytes);
 
-    if (!pack_buffer)
+    if (!column_pack_buffer)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to sort %zu bytes by rank", n_bytes);
-    *pack_buffer = (struct pack_buffer){.axis = *axis};
-    *out_cargo = pack_buffer;
+    *column_pack_buffer = (struct column_pack_buffer){.axis = *axis};
+    *out_pack_buffer = column_pack_buffer;
     return HOOP_OK;
 }
 
 /* Packs the parts, or prepares to unpack them, and lets the end of the
  * operation release the scratch. */
 static enum hoop_status
-pack_buffer_load(struct collective *collective, const struct move_call *call)
+column_pack_buffer_attach(struct collective *collective,
+                          const struct move_call *call)
 {
     const enum packing packing = rules[call->move].packing;
     const uint32_t n_ranks = context_size(call->comm->context);
@@ -129,34 +131,34 @@ pack_buffer_load(struct collective *collective, const struct move_call *call)
         packing == PACKING_BEFORE ? call->tensor : call->out;
     enum hoop_status status = HOOP_OK;
     struct axis axis = {0};
-    struct pack_buffer *pack_buffer = NULL;
+    struct column_pack_buffer *column_pack_buffer = NULL;
 
     if (packing != PACKING_NONE)
         status = axis_of(&whole->shape, -1, whole->dtype, &axis);
-    const bool packs = needs_packing(&axis, n_ranks);
+    const bool packs = columns_need_packing(&axis, n_ranks);
     if (status != HOOP_OK || (!packs && !call->scratch))
         return status;
-    status = pack_buffer_create(
-        &axis, packs ? axis_bytes(&axis, axis.length) : 0, &pack_buffer);
+    status = column_pack_buffer_create(
+        &axis, packs ? axis_bytes(&axis, axis.length) : 0, &column_pack_buffer);
     if (status != HOOP_OK)
         return error_pass(status);
-    pack_buffer->whole = whole->data;
-    pack_buffer->n_parts = n_ranks;
-    pack_buffer->scratch = call->scratch;
-    collective->chain =
-        (struct chain){.destroy = pack_buffer_destroy, .owner = pack_buffer};
+    column_pack_buffer->whole = whole->data;
+    column_pack_buffer->n_parts = n_ranks;
+    column_pack_buffer->scratch = call->scratch;
+    collective->chain = (struct chain){.destroy = column_pack_buffer_destroy,
+                                       .owner = column_pack_buffer};
     if (packs && packing == PACKING_BEFORE) {
-        axis_divide(&axis, whole->data, n_ranks, pack_buffer->packed);
-        collective->send = pack_buffer->packed;
+        axis_divide(&axis, whole->data, n_ranks, column_pack_buffer->packed);
+        collective->send = column_pack_buffer->packed;
     } else if (packs) {
-        collective->recv = pack_buffer->packed;
-        collective->chain.finish = pack_buffer_unpack;
+        collective->recv = column_pack_buffer->packed;
+        collective->chain.finish = column_pack_buffer_unpack;
     }
     return HOOP_OK;
 }
 
 static struct collective
-describe(const struct move_call *call, const struct measure *measure)
+move_to_collective(const struct move_call *call, const struct measure *measure)
 {
     const struct move_rule *rule = &rules[call->move];
     struct collective collective = {
@@ -183,7 +185,7 @@ describe(const struct move_call *call, const struct measure *measure)
 }
 
 static void
-nothing_to_wait_for(hoop_op_t **out_op)
+op_return_completed(hoop_op_t **out_op)
 {
     if (out_op)
         *out_op = (hoop_op_t *)engine_null_op();
@@ -191,7 +193,7 @@ nothing_to_wait_for(hoop_op_t **out_op)
 
 /* Tensor and result may be the same if their shapes are equal. */
 static void
-copy_all(const struct move_call *call)
+move_copy_whole(const struct move_call *call)
 {
     const size_t n_bytes = operand_bytes(call->tensor);
 
@@ -203,16 +205,16 @@ copy_all(const struct move_call *call)
  * engine is not used, so that the call does not wait for another thread that
  * owns progress. */
 static enum hoop_status
-exchange_alone(const struct move_call *call,
-               const struct collective *collective,
-               hoop_op_t **out_op)
+move_run_single_rank(const struct move_call *call,
+                     const struct collective *collective,
+                     hoop_op_t **out_op)
 {
     const enum hoop_status status = collective_check(collective, call->comm);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    nothing_to_wait_for(out_op);
-    copy_all(call);
+    op_return_completed(out_op);
+    move_copy_whole(call);
     if (collective->parts & COLL_REDUCES)
         reduction_of_one(collective->dtype, call->out->data,
                          operand_count(call->tensor));
@@ -221,18 +223,19 @@ exchange_alone(const struct move_call *call,
 
 /* out_op is NULL for the blocking form. */
 static enum hoop_status
-exchange(const struct move_call *call,
-         const struct measure *measure,
-         hoop_op_t **out_op)
+move_run_collective(const struct move_call *call,
+                    const struct measure *measure,
+                    hoop_op_t **out_op)
 {
-    struct collective collective = describe(call, measure);
+    struct collective collective = move_to_collective(call, measure);
 
     /* With a scratch an operation is needed: it holds the scratch until the
      * wait. */
     if (context_size(call->comm->context) == 1 && !call->scratch)
-        return exchange_alone(call, &collective, out_op);
+        return move_run_single_rank(call, &collective, out_op);
 
-    const enum hoop_status status = pack_buffer_load(&collective, call);
+    const enum hoop_status status =
+        column_pack_buffer_attach(&collective, call);
     if (status != HOOP_OK)
         return error_pass(status);
     return out_op ? collective_start(&collective, call->comm, out_op)
@@ -242,7 +245,7 @@ exchange(const struct move_call *call,
 /* Copies all of the tensor, or this rank's part. Tensor and result may be the
  * same if their shapes are equal. */
 static enum hoop_status
-copy_here(const struct move_call *call, hoop_op_t **out_op)
+move_copy_own_part(const struct move_call *call, hoop_op_t **out_op)
 {
     const struct hoop_tensor *tensor = call->tensor;
     const int32_t dim = rules[call->move].last == CHANGE_CUT ? -1 : 0;
@@ -250,10 +253,10 @@ copy_here(const struct move_call *call, hoop_op_t **out_op)
     const uint32_t size = context_size(call->comm->context);
     struct axis axis;
 
-    nothing_to_wait_for(out_op);
+    op_return_completed(out_op);
     scratch_release(call->scratch);
     if (tensor->data == call->out->data || call->move == MOVE_COPY) {
-        copy_all(call);
+        move_copy_whole(call);
         return HOOP_OK;
     }
     const enum hoop_status status =
@@ -267,27 +270,27 @@ copy_here(const struct move_call *call, hoop_op_t **out_op)
 
 /* The tensor has been checked, and this process is a member. */
 static enum hoop_status
-move_checked(const struct move_call *call, hoop_op_t **out_op)
+move_run_checked(const struct move_call *call, hoop_op_t **out_op)
 {
-    const struct measure_group group = {
+    const struct move_group group = {
         .rank = context_rank(call->comm->context),
         .size = context_size(call->comm->context),
     };
     struct measure measure;
     struct target target;
-    enum hoop_status status = measure_init(&measure, call, &group);
+    enum hoop_status status = move_geometry_init(&measure, call, &group);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    status = target_prepare(call, &measure.result, &target);
+    status = output_target_prepare(call, &measure.result, &target);
     if (status == HOOP_OK) {
         status = rules[call->move].even == CALL_UNKNOWN
-                     ? copy_here(call, out_op)
-                     : exchange(call, &measure, out_op);
+                     ? move_copy_own_part(call, out_op)
+                     : move_run_collective(call, &measure, out_op);
         if (status != HOOP_OK)
-            target_withdraw(&target);
+            output_target_withdraw(&target);
     }
-    measure_deinit(&measure);
+    move_geometry_deinit(&measure);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -300,7 +303,7 @@ move(const struct move_call *call, hoop_op_t **out_op)
     if (status != HOOP_OK)
         return error_pass(status);
     if (!is_member) {
-        nothing_to_wait_for(out_op);
+        op_return_completed(out_op);
         return HOOP_OK;
     }
     status = operand_check(call->tensor, "the tensor");
@@ -310,17 +313,17 @@ move(const struct move_call *call, hoop_op_t **out_op)
     const struct hoop_tensor tensor = *call->tensor;
     struct move_call checked = *call;
     checked.tensor = &tensor;
-    return move_checked(&checked, out_op);
+    return move_run_checked(&checked, out_op);
 }
 
 enum hoop_status
-move_run(const struct move_call *call)
+move_call_run(const struct move_call *call)
 {
     return move(call, NULL);
 }
 
 enum hoop_status
-move_start(const struct move_call *call, hoop_op_t **out_op)
+move_call_start(const struct move_call *call, hoop_op_t **out_op)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);

@@ -22,14 +22,14 @@
 
 enum move {
     MOVE_COPY,
-    MOVE_SUM,
+    MOVE_ALL_REDUCE,
     MOVE_SPLIT_LAST,
     MOVE_SPLIT_FIRST,
     MOVE_GATHER_LAST,
     MOVE_GATHER_FIRST,
-    MOVE_SCATTER_LAST, /* reduce-scatter, as the next */
-    MOVE_SCATTER_FIRST,
-    MOVE_EXCHANGE,
+    MOVE_REDUCE_SCATTER_LAST, /* reduce-scatter, as the next */
+    MOVE_REDUCE_SCATTER_FIRST,
+    MOVE_ALL_TO_ALL,
     MOVE_ROWS_TO_COLUMNS,
     MOVE_COLUMNS_TO_ROWS,
 };
@@ -72,12 +72,12 @@ struct move_call {
     hoop_comm_t *comm;
 };
 
-/* Perform a move: move_run() waits until it has ended, move_start() returns an
- * operation that the caller waits for.
+/* Perform a move: move_call_run() waits until it has ended, move_call_start()
+ * returns an operation that the caller waits for.
  * Handle: as in hoop/tensor_parallel.h. */
 enum hoop_status
-move_run(const struct move_call *call);
+move_call_run(const struct move_call *call);
 enum hoop_status
-move_start(const struct move_call *call, hoop_op_t **out_op);
+move_call_start(const struct move_call *call, hoop_op_t **out_op);
 
 #endif

@@ -14,26 +14,26 @@
 #include "base/error.h"
 
 /* The names from a module up to the root; the first may be "". */
-struct path {
-    const struct path *outer;
+struct module_path {
+    const struct module_path *outer;
     const char *name;
 };
 
 /* A hash table of the tensors already listed. It is never full. */
-struct seen {
+struct param_set {
     const struct hoop_param **slots;
     size_t n_slots; /* a power of two */
 };
 
-struct listing {
+struct param_listing {
     enum hoop_named_scope scope;
     bool is_registered; /* which kind is being listed */
-    struct seen seen;
+    struct param_set param_set;
     struct hoop_param_names params;
 };
 
 static enum hoop_status
-check_lists(const struct hoop_module *module)
+module_check_lists(const struct hoop_module *module)
 {
     if (!module)
         return error_raise(HOOP_E_INVALID, "a module is NULL");
@@ -45,7 +45,7 @@ check_lists(const struct hoop_module *module)
 }
 
 static enum hoop_status
-check_names(const struct hoop_module *module)
+module_check_names(const struct hoop_module *module)
 {
     for (size_t i = 0; i < module->n_params; i++) {
         const struct hoop_param *param = module->params[i];
@@ -67,15 +67,15 @@ check_names(const struct hoop_module *module)
 /* Adds the number of tensors to *count. A tensor of several modules counts for
  * each of them. */
 static enum hoop_status
-tree_count(const struct hoop_module *module,
-           enum hoop_named_scope scope,
-           uint32_t depth,
-           size_t *count)
+module_tree_count_params(const struct hoop_module *module,
+                         enum hoop_named_scope scope,
+                         uint32_t depth,
+                         size_t *count)
 {
-    enum hoop_status status = check_lists(module);
+    enum hoop_status status = module_check_lists(module);
 
     if (status == HOOP_OK)
-        status = check_names(module);
+        status = module_check_names(module);
     if (status != HOOP_OK)
         return error_pass(status);
     if (depth > HOOP_MAX_MODULE_DEPTH)
@@ -86,7 +86,8 @@ tree_count(const struct hoop_module *module,
     if (scope == HOOP_NAMED_OWN)
         return HOOP_OK;
     for (size_t i = 0; i < module->n_children; i++) {
-        status = tree_count(module->children[i], scope, depth + 1, count);
+        status = module_tree_count_params(module->children[i], scope, depth + 1,
+                                          count);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -95,36 +96,36 @@ tree_count(const struct hoop_module *module,
 
 /* Returns false if the tensor is already in the table. */
 static bool
-seen_add(struct seen *seen, const struct hoop_param *param)
+param_set_add(struct param_set *param_set, const struct hoop_param *param)
 {
-    const size_t mask = seen->n_slots - 1;
+    const size_t mask = param_set->n_slots - 1;
     /* Addresses are multiples of a small number, so high bits are used as
      * well. */
     uint64_t at = (uint64_t)(uintptr_t)param * UINT64_C(0x9e3779b97f4a7c15);
 
     at = at >> 32 & mask;
-    while (seen->slots[at] && seen->slots[at] != param)
+    while (param_set->slots[at] && param_set->slots[at] != param)
         at = (at + 1) & mask;
-    if (seen->slots[at])
+    if (param_set->slots[at])
         return false;
-    seen->slots[at] = param;
+    param_set->slots[at] = param;
     return true;
 }
 
 /* Joins the names with dots. Returns NULL if there is no memory. */
 static char *
-path_join(const struct path *path, const char *name)
+module_path_join(const struct module_path *module_path, const char *name)
 {
     size_t n_bytes = strlen(name) + 1;
 
-    for (const struct path *at = path; at; at = at->outer)
+    for (const struct module_path *at = module_path; at; at = at->outer)
         n_bytes += *at->name ? strlen(at->name) + 1 : 0;
     char *text = malloc(n_bytes);
     if (!text)
         return NULL;
     char *begin = text + n_bytes - strlen(name) - 1;
     memcpy(begin, name, strlen(name) + 1);
-    for (const struct path *at = path; at; at = at->outer) {
+    for (const struct module_path *at = module_path; at; at = at->outer) {
         if (!*at->name)
             continue;
         *--begin = '.';
@@ -135,28 +136,29 @@ path_join(const struct path *path, const char *name)
 }
 
 static enum hoop_status
-tree_list(const struct hoop_module *module,
-          const struct path *path,
-          struct listing *listing)
+module_tree_list_params(const struct hoop_module *module,
+                        const struct module_path *module_path,
+                        struct param_listing *param_listing)
 {
     for (size_t i = 0; i < module->n_params; i++) {
         struct hoop_param *param = module->params[i];
 
-        if (param->is_registered != listing->is_registered ||
-            !seen_add(&listing->seen, param))
+        if (param->is_registered != param_listing->is_registered ||
+            !param_set_add(&param_listing->param_set, param))
             continue;
-        char *name = path_join(path, param->name);
+        char *name = module_path_join(module_path, param->name);
         if (!name)
             return error_raise(HOOP_E_EXHAUSTED, "no memory for a name");
-        listing->params.params[listing->params.n_params++] =
+        param_listing->params.params[param_listing->params.n_params++] =
             (struct hoop_named_param){name, param};
     }
-    if (listing->scope == HOOP_NAMED_OWN)
+    if (param_listing->scope == HOOP_NAMED_OWN)
         return HOOP_OK;
     for (size_t i = 0; i < module->n_children; i++) {
-        const struct path inner = {path, module->children[i]->name};
+        const struct module_path inner = {module_path,
+                                          module->children[i]->name};
         const enum hoop_status status =
-            tree_list(module->children[i], &inner, listing);
+            module_tree_list_params(module->children[i], &inner, param_listing);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -166,32 +168,34 @@ tree_list(const struct hoop_module *module,
 
 /* Allocates for at most count tensors. */
 static enum hoop_status
-listing_init(struct listing *listing, size_t count)
+param_listing_init(struct param_listing *param_listing, size_t count)
 {
     size_t n_slots = 2;
 
     while (n_slots < 2 * count)
         n_slots *= 2;
-    listing->seen.slots = calloc(n_slots, sizeof(*listing->seen.slots));
-    listing->seen.n_slots = n_slots;
-    listing->params.params =
-        calloc(count > 0 ? count : 1, sizeof(*listing->params.params));
-    if (!listing->seen.slots || !listing->params.params)
+    param_listing->param_set.slots =
+        calloc(n_slots, sizeof(*param_listing->param_set.slots));
+    param_listing->param_set.n_slots = n_slots;
+    param_listing->params.params =
+        calloc(count > 0 ? count : 1, sizeof(*param_listing->params.params));
+    if (!param_listing->param_set.slots || !param_listing->params.params)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu names", count);
     return HOOP_OK;
 }
 
 static enum hoop_status
-listing_fill(struct listing *listing,
-             const struct hoop_module *module,
-             const char *prefix)
+param_listing_fill(struct param_listing *param_listing,
+                   const struct hoop_module *module,
+                   const char *prefix)
 {
-    const struct path first = {NULL, prefix ? prefix : ""};
-    enum hoop_status status = tree_list(module, &first, listing);
+    const struct module_path first = {NULL, prefix ? prefix : ""};
+    enum hoop_status status =
+        module_tree_list_params(module, &first, param_listing);
 
     if (status == HOOP_OK) {
-        listing->is_registered = true;
-        status = tree_list(module, &first, listing);
+        param_listing->is_registered = true;
+        status = module_tree_list_params(module, &first, param_listing);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -202,7 +206,7 @@ hoop_named_params(const struct hoop_module *module,
                   enum hoop_named_scope scope,
                   struct hoop_param_names *out_params)
 {
-    struct listing listing = {.scope = scope};
+    struct param_listing param_listing = {.scope = scope};
     size_t count = 0;
 
     if (!error_begin_call())
@@ -212,18 +216,19 @@ hoop_named_params(const struct hoop_module *module,
                            module ? "out_params" : "module");
     if (scope != HOOP_NAMED_ALL && scope != HOOP_NAMED_OWN)
         return error_raise(HOOP_E_INVALID, "there is no scope %d", (int)scope);
-    enum hoop_status status = tree_count(module, scope, 0, &count);
+    enum hoop_status status =
+        module_tree_count_params(module, scope, 0, &count);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = listing_init(&listing, count);
+    status = param_listing_init(&param_listing, count);
     if (status == HOOP_OK)
-        status = listing_fill(&listing, module, prefix);
-    free(listing.seen.slots);
+        status = param_listing_fill(&param_listing, module, prefix);
+    free(param_listing.param_set.slots);
     if (status != HOOP_OK) {
-        hoop_named_params_free(&listing.params);
+        hoop_named_params_free(&param_listing.params);
         return error_pass(status);
     }
-    *out_params = listing.params;
+    *out_params = param_listing.params;
     return HOOP_OK;
 }
 

@@ -15,7 +15,7 @@ static _Thread_local struct hoop_op_replacement *newest;
 /* Returns the pointer in the list that points to replacement. It points to NULL
  * if replacement is not in the list. */
 static struct hoop_op_replacement **
-link_to(const struct hoop_op_replacement *replacement)
+replacement_link_find(const struct hoop_op_replacement *replacement)
 {
     struct hoop_op_replacement **link = &newest;
 
@@ -33,7 +33,7 @@ hoop_op_override(struct hoop_op_replacement *replacement)
         return error_raise(HOOP_E_INVALID, "replacement is NULL");
     if (!replacement->name || !*replacement->name)
         return error_raise(HOOP_E_INVALID, "replacement names no operation");
-    if (*link_to(replacement))
+    if (*replacement_link_find(replacement))
         return error_raise(
             HOOP_E_PRECONDITION,
             "this replacement of \"%s\" is in use: release it first",
@@ -50,7 +50,7 @@ hoop_op_override_release(struct hoop_op_replacement *replacement)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!replacement)
         return error_raise(HOOP_E_INVALID, "replacement is NULL");
-    struct hoop_op_replacement **link = link_to(replacement);
+    struct hoop_op_replacement **link = replacement_link_find(replacement);
     if (!*link)
         return error_raise(HOOP_E_PRECONDITION,
                            "the replacement is not in use on this thread");
@@ -59,28 +59,28 @@ hoop_op_override_release(struct hoop_op_replacement *replacement)
 }
 
 static bool
-is_of(const struct hoop_op_replacement *replacement,
-      const struct hoop_param_op *op)
+is_replacement_of_op(const struct hoop_op_replacement *replacement,
+                     const struct hoop_param_op *op)
 {
     return op->name && strcmp(replacement->name, op->name) == 0;
 }
 
-struct op_work
-op_override_forward(const struct hoop_param_op *op)
+struct op_callback
+op_override_find_forward(const struct hoop_param_op *op)
 {
     for (const struct hoop_op_replacement *at = newest; at; at = at->older) {
-        if (at->forward && is_of(at, op))
-            return (struct op_work){at->forward, at->owner};
+        if (at->forward && is_replacement_of_op(at, op))
+            return (struct op_callback){at->forward, at->owner};
     }
-    return (struct op_work){op->forward, op->owner};
+    return (struct op_callback){op->forward, op->owner};
 }
 
-struct op_work
-op_override_backward(const struct hoop_param_op *op)
+struct op_callback
+op_override_find_backward(const struct hoop_param_op *op)
 {
     for (const struct hoop_op_replacement *at = newest; at; at = at->older) {
-        if (at->backward && is_of(at, op))
-            return (struct op_work){at->backward, at->owner};
+        if (at->backward && is_replacement_of_op(at, op))
+            return (struct op_callback){at->backward, at->owner};
     }
-    return (struct op_work){op->backward, op->owner};
+    return (struct op_callback){op->backward, op->owner};
 }

@@ -8,7 +8,7 @@
 #include "dtype/dtype.h"
 
 enum hoop_status
-p2p_communicator_check(const struct hoop_p2p *p2p, bool *out_is_member)
+p2p_communicator_check_member(const struct hoop_p2p *p2p, bool *out_is_member)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -19,7 +19,7 @@ p2p_communicator_check(const struct hoop_p2p *p2p, bool *out_is_member)
 }
 
 static enum hoop_status
-options_check(const struct hoop_p2p_options *options)
+p2p_options_check(const struct hoop_p2p_options *options)
 {
     if (!options)
         return error_raise(HOOP_E_INVALID, "options is NULL");
@@ -38,7 +38,7 @@ hoop_p2p_create(const struct hoop_p2p_options *options, hoop_p2p_t **out_p2p)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_p2p)
         return error_raise(HOOP_E_INVALID, "out_p2p is NULL");
-    const enum hoop_status status = options_check(options);
+    const enum hoop_status status = p2p_options_check(options);
     if (status != HOOP_OK)
         return error_pass(status);
     struct hoop_p2p *p2p = malloc(sizeof(*p2p));
@@ -65,21 +65,22 @@ hoop_p2p_free(hoop_p2p_t *p2p)
 }
 
 static uint32_t
-neighbour(const struct hoop_p2p *p2p, enum hoop_p2p_direction direction)
+p2p_neighbour_rank(const struct hoop_p2p *p2p,
+                   enum hoop_p2p_direction direction)
 {
     if (!p2p || p2p->size == 0)
         return HOOP_NO_RANK;
-    return p2p_order_peer(direction, p2p->rank, p2p->size);
+    return p2p_direction_peer(direction, p2p->rank, p2p->size);
 }
 
 uint32_t
 hoop_p2p_next(const hoop_p2p_t *p2p)
 {
-    return neighbour(p2p, HOOP_P2P_SEND_NEXT);
+    return p2p_neighbour_rank(p2p, HOOP_P2P_SEND_NEXT);
 }
 
 uint32_t
 hoop_p2p_prev(const hoop_p2p_t *p2p)
 {
-    return neighbour(p2p, HOOP_P2P_SEND_PREV);
+    return p2p_neighbour_rank(p2p, HOOP_P2P_SEND_PREV);
 }

@@ -24,6 +24,6 @@ struct hoop_p2p {
  * a member. A process that is not does nothing in the call.
  * Handle: HOOP_E_INVALID (p2p is NULL). */
 enum hoop_status
-p2p_communicator_check(const struct hoop_p2p *p2p, bool *out_is_member);
+p2p_communicator_check_member(const struct hoop_p2p *p2p, bool *out_is_member);
 
 #endif

@@ -18,7 +18,8 @@ p2p_exchange_check_send(const struct hoop_tensor *tensor, const char *name)
 
 /* The communicator's dtype and shape setting replace those of tensor. */
 static struct hoop_tensor
-expected_of(const struct hoop_p2p *p2p, const struct hoop_tensor *tensor)
+p2p_expected_tensor(const struct hoop_p2p *p2p,
+                    const struct hoop_tensor *tensor)
 {
     struct hoop_tensor expected = *tensor;
 
@@ -29,9 +30,9 @@ expected_of(const struct hoop_p2p *p2p, const struct hoop_tensor *tensor)
 }
 
 static enum hoop_status
-check_expected(const struct hoop_p2p *p2p,
-               const struct hoop_tensor *tensor,
-               const char *name)
+p2p_expected_tensor_check(const struct hoop_p2p *p2p,
+                          const struct hoop_tensor *tensor,
+                          const char *name)
 {
     struct hoop_tensor expected = *tensor;
     size_t count;
@@ -68,17 +69,18 @@ p2p_exchange_check_receive(const struct hoop_p2p *p2p,
                                "allocates what comes: set data to NULL",
                                name);
     } else {
-        const enum hoop_status status = check_expected(p2p, tensor, name);
+        const enum hoop_status status =
+            p2p_expected_tensor_check(p2p, tensor, name);
 
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    const struct hoop_tensor expected = expected_of(p2p, tensor);
+    const struct hoop_tensor expected = p2p_expected_tensor(p2p, tensor);
     return tensor_message_check_output(&expected, received, name);
 }
 
 static enum hoop_status
-check_all(const struct hoop_p2p *p2p, const struct hoop_p2p_ops *ops)
+p2p_ops_check(const struct hoop_p2p *p2p, const struct hoop_p2p_ops *ops)
 {
     enum hoop_status status = HOOP_OK;
 
@@ -96,24 +98,24 @@ check_all(const struct hoop_p2p *p2p, const struct hoop_p2p_ops *ops)
 }
 
 /* Transfers with the communicator's settings applied. */
-struct configured {
+struct configured_ops {
     struct hoop_tensor prev; /* expected tensor, as next */
     struct hoop_tensor next;
     struct hoop_p2p_ops ops;
 };
 
 static void
-configure(const struct hoop_p2p *p2p,
-          const struct hoop_p2p_ops *ops,
-          struct configured *out)
+p2p_ops_apply_settings(const struct hoop_p2p *p2p,
+                       const struct hoop_p2p_ops *ops,
+                       struct configured_ops *out)
 {
     out->ops = *ops;
     if (ops->recv_prev) {
-        out->prev = expected_of(p2p, ops->recv_prev);
+        out->prev = p2p_expected_tensor(p2p, ops->recv_prev);
         out->ops.recv_prev = &out->prev;
     }
     if (ops->recv_next) {
-        out->next = expected_of(p2p, ops->recv_next);
+        out->next = p2p_expected_tensor(p2p, ops->recv_next);
         out->ops.recv_next = &out->next;
     }
 }
@@ -121,10 +123,10 @@ configure(const struct hoop_p2p *p2p,
 /* Hands a tensor out after success. After a failure it frees memory that hoop
  * allocated. */
 static void
-came_settle(const struct hoop_tensor *expected,
-            struct hoop_tensor *came,
-            struct hoop_tensor *received,
-            enum hoop_status status)
+received_tensor_hand_out(const struct hoop_tensor *expected,
+                         struct hoop_tensor *came,
+                         struct hoop_tensor *received,
+                         enum hoop_status status)
 {
     if (!expected)
         return;
@@ -135,79 +137,81 @@ came_settle(const struct hoop_tensor *expected,
 }
 
 static enum hoop_status
-run_checked(const struct hoop_p2p *p2p,
-            const struct hoop_p2p_ops *ops,
-            uint32_t part,
-            unsigned *out_failed)
+p2p_exchange_run_checked(const struct hoop_p2p *p2p,
+                         const struct hoop_p2p_ops *ops,
+                         uint32_t part,
+                         unsigned *out_failed)
 {
     struct hoop_p2p_received came = {0};
-    struct p2p_posting posting = p2p_posting_of(p2p);
+    struct p2p_posting posting = p2p_posting_default(p2p);
     struct hoop_p2p_requests requests;
-    struct configured configured;
+    struct configured_ops configured_ops;
 
-    configured.ops = *ops;
+    configured_ops.ops = *ops;
     /* The tensor that stands for an empty list has a dtype of its own. */
     if (part != FRAME_PART_EMPTY)
-        configure(p2p, ops, &configured);
-    configured.ops.received_prev = &came.prev;
-    configured.ops.received_next = &came.next;
+        p2p_ops_apply_settings(p2p, ops, &configured_ops);
+    configured_ops.ops.received_prev = &came.prev;
+    configured_ops.ops.received_next = &came.next;
     posting.part = part;
     enum hoop_status status =
-        p2p_requests_start(&posting, &configured.ops, &requests);
+        p2p_requests_start(&posting, &configured_ops.ops, &requests);
     if (status != HOOP_OK)
         return error_pass(status);
     status = p2p_requests_finish(&requests, out_failed);
-    came_settle(ops->recv_prev, &came.prev, ops->received_prev, status);
-    came_settle(ops->recv_next, &came.next, ops->received_next, status);
+    received_tensor_hand_out(ops->recv_prev, &came.prev, ops->received_prev,
+                             status);
+    received_tensor_hand_out(ops->recv_next, &came.next, ops->received_next,
+                             status);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-p2p_exchange_element(const struct hoop_p2p *p2p,
-                     const struct hoop_p2p_ops *ops,
-                     uint32_t part,
-                     unsigned *out_failed)
+p2p_exchange_list_element(const struct hoop_p2p *p2p,
+                          const struct hoop_p2p_ops *ops,
+                          uint32_t part,
+                          unsigned *out_failed)
 {
     enum hoop_status status =
-        part == FRAME_PART_EMPTY ? HOOP_OK : check_all(p2p, ops);
+        part == FRAME_PART_EMPTY ? HOOP_OK : p2p_ops_check(p2p, ops);
 
     *out_failed = 0;
     if (status == HOOP_OK)
-        status = p2p_requests_check_alone(p2p, ops);
+        status = p2p_requests_check_one_stage(p2p, ops);
     if (status == HOOP_OK)
-        status = run_checked(p2p, ops, part, out_failed);
+        status = p2p_exchange_run_checked(p2p, ops, part, out_failed);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-exchange_start(const struct hoop_p2p *p2p,
-               const struct hoop_p2p_ops *ops,
-               struct hoop_p2p_requests *out_requests)
+p2p_exchange_start(const struct hoop_p2p *p2p,
+                   const struct hoop_p2p_ops *ops,
+                   struct hoop_p2p_requests *out_requests)
 {
-    const struct p2p_posting posting = p2p_posting_of(p2p);
-    struct configured configured;
+    const struct p2p_posting posting = p2p_posting_default(p2p);
+    struct configured_ops configured_ops;
     enum hoop_status status;
 
     if (p2p->order == P2P_ORDER_BATCHED)
         return error_raise(HOOP_E_INVALID,
                            "a batch cannot overlap: create the communicator "
                            "with is_unbatched, or wait (out_requests NULL)");
-    status = check_all(p2p, ops);
+    status = p2p_ops_check(p2p, ops);
     if (status != HOOP_OK)
         return error_pass(status);
-    configure(p2p, ops, &configured);
-    status = p2p_requests_start(&posting, &configured.ops, out_requests);
+    p2p_ops_apply_settings(p2p, ops, &configured_ops);
+    status = p2p_requests_start(&posting, &configured_ops.ops, out_requests);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-p2p_exchange_call(const struct hoop_p2p *p2p,
-                  const struct hoop_p2p_ops *ops,
-                  struct hoop_p2p_requests *out_requests)
+p2p_exchange_run_or_start(const struct hoop_p2p *p2p,
+                          const struct hoop_p2p_ops *ops,
+                          struct hoop_p2p_requests *out_requests)
 {
     bool is_member;
     unsigned failed;
-    enum hoop_status status = p2p_communicator_check(p2p, &is_member);
+    enum hoop_status status = p2p_communicator_check_member(p2p, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -216,27 +220,27 @@ p2p_exchange_call(const struct hoop_p2p *p2p,
             out_requests->n_requests = 0;
         return HOOP_OK;
     }
-    status = out_requests ? exchange_start(p2p, ops, out_requests)
-                          : p2p_exchange_element(
+    status = out_requests ? p2p_exchange_start(p2p, ops, out_requests)
+                          : p2p_exchange_list_element(
                                 p2p, ops, frame_part_numbered(1, 0), &failed);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Transfers in which both directions have the same shape. */
-struct shaped {
+struct same_shape_ops {
     struct hoop_tensor prev;
     struct hoop_tensor next;
     struct hoop_p2p_ops ops;
 };
 
 static enum hoop_status
-shaped_fill(const struct hoop_p2p_exchange *exchange,
-            const struct hoop_shape *shape,
-            struct hoop_p2p_received *received,
-            struct shaped *out)
+same_shape_ops_fill(const struct hoop_p2p_exchange *exchange,
+                    const struct hoop_shape *shape,
+                    struct hoop_p2p_received *received,
+                    struct same_shape_ops *out)
 {
-    *out = (struct shaped){.ops = {.send_next = exchange->send_next,
-                                   .send_prev = exchange->send_prev}};
+    *out = (struct same_shape_ops){.ops = {.send_next = exchange->send_next,
+                                           .send_prev = exchange->send_prev}};
     if (!exchange->recv_prev && !exchange->recv_next)
         return HOOP_OK;
     if (!shape)
@@ -263,15 +267,17 @@ hoop_p2p_communicate(hoop_p2p_t *p2p,
                      struct hoop_p2p_received *out_received,
                      struct hoop_p2p_requests *out_requests)
 {
-    struct shaped shaped = {0};
+    struct same_shape_ops same_shape_ops = {0};
     bool is_member;
-    enum hoop_status status = p2p_communicator_check(p2p, &is_member);
+    enum hoop_status status = p2p_communicator_check_member(p2p, &is_member);
 
     if (status == HOOP_OK && !exchange)
         status = error_raise(HOOP_E_INVALID, "exchange is NULL");
     if (status == HOOP_OK && is_member)
-        status = shaped_fill(exchange, shape, out_received, &shaped);
+        status =
+            same_shape_ops_fill(exchange, shape, out_received, &same_shape_ops);
     if (status == HOOP_OK)
-        status = p2p_exchange_call(p2p, &shaped.ops, out_requests);
+        status =
+            p2p_exchange_run_or_start(p2p, &same_shape_ops.ops, out_requests);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

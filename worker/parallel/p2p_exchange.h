@@ -27,10 +27,10 @@ p2p_exchange_check_receive(const struct hoop_p2p *p2p,
  * direction that failed.
  * Handle: HOOP_E_INVALID, before anything moved. */
 enum hoop_status
-p2p_exchange_element(const struct hoop_p2p *p2p,
-                     const struct hoop_p2p_ops *ops,
-                     uint32_t part,
-                     unsigned *out_failed);
+p2p_exchange_list_element(const struct hoop_p2p *p2p,
+                          const struct hoop_p2p_ops *ops,
+                          uint32_t part,
+                          unsigned *out_failed);
 
 /* A whole public call: clears the last error, checks the arguments and
  * transfers. Without out_requests it waits. With out_requests it only starts,
@@ -39,8 +39,8 @@ p2p_exchange_element(const struct hoop_p2p *p2p,
  * Handle: HOOP_E_INVALID (also: p2p is NULL, a start of a batched
  * communicator). */
 enum hoop_status
-p2p_exchange_call(const struct hoop_p2p *p2p,
-                  const struct hoop_p2p_ops *ops,
-                  struct hoop_p2p_requests *out_requests);
+p2p_exchange_run_or_start(const struct hoop_p2p *p2p,
+                          const struct hoop_p2p_ops *ops,
+                          struct hoop_p2p_requests *out_requests);
 
 #endif

@@ -18,13 +18,13 @@
 #include "parallel/p2p_exchange.h"
 #include "wire/frame_tensor.h"
 
-enum turn_parts {
+enum neighbour_exchange_parts {
     TURN_SEND = 1,
     TURN_RECEIVE = 2,
 };
 
 /* What a stage exchanges with one neighbour in one call. */
-struct turn {
+struct neighbour_exchange {
     /* the end without that neighbour: LAST has no next */
     enum hoop_p2p_stage end;
     unsigned parts;
@@ -33,7 +33,7 @@ struct turn {
 };
 
 static enum hoop_status
-list_check(const struct hoop_tensors *list, const char *name)
+p2p_tensor_list_check(const struct hoop_tensors *list, const char *name)
 {
     if (!list)
         return error_raise(HOOP_E_INVALID, "no list of what to %s was given",
@@ -50,10 +50,10 @@ list_check(const struct hoop_tensors *list, const char *name)
 }
 
 static enum hoop_status
-send_check(const struct hoop_tensors *list)
+send_list_check(const struct hoop_tensors *list)
 {
     char name[64];
-    enum hoop_status status = list_check(list, "send");
+    enum hoop_status status = p2p_tensor_list_check(list, "send");
 
     for (size_t i = 0; status == HOOP_OK && i < list->n_tensors; i++) {
         snprintf(name, sizeof(name), "tensor %zu to send", i);
@@ -63,10 +63,10 @@ send_check(const struct hoop_tensors *list)
 }
 
 static enum hoop_status
-receive_check(const struct hoop_p2p *p2p, const struct hoop_tensors *list)
+receive_list_check(const struct hoop_p2p *p2p, const struct hoop_tensors *list)
 {
     char name[64];
-    enum hoop_status status = list_check(list, "receive");
+    enum hoop_status status = p2p_tensor_list_check(list, "receive");
 
     for (size_t i = 0; status == HOOP_OK && i < list->n_tensors; i++) {
         snprintf(name, sizeof(name), "tensor %zu to receive", i);
@@ -78,22 +78,25 @@ receive_check(const struct hoop_p2p *p2p, const struct hoop_tensors *list)
 }
 
 static enum hoop_status
-turn_check(const struct hoop_p2p *p2p, const struct turn *turn)
+neighbour_exchange_check(const struct hoop_p2p *p2p,
+                         const struct neighbour_exchange *neighbour_exchange)
 {
     enum hoop_status status = HOOP_OK;
 
-    if (turn->parts & TURN_SEND)
-        status = send_check(turn->send);
-    if (status == HOOP_OK && turn->parts & TURN_RECEIVE)
-        status = receive_check(p2p, turn->receive);
+    if (neighbour_exchange->parts & TURN_SEND)
+        status = send_list_check(neighbour_exchange->send);
+    if (status == HOOP_OK && neighbour_exchange->parts & TURN_RECEIVE)
+        status = receive_list_check(p2p, neighbour_exchange->receive);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (turn->send && turn->receive &&
-        turn->send->n_tensors != turn->receive->n_tensors)
+    if (neighbour_exchange->send && neighbour_exchange->receive &&
+        neighbour_exchange->send->n_tensors !=
+            neighbour_exchange->receive->n_tensors)
         return error_raise(HOOP_E_INVALID,
                            "%zu tensors to send, but %zu to receive: they "
                            "travel in pairs",
-                           turn->send->n_tensors, turn->receive->n_tensors);
+                           neighbour_exchange->send->n_tensors,
+                           neighbour_exchange->receive->n_tensors);
     return HOOP_OK;
 }
 
@@ -104,35 +107,38 @@ static const struct hoop_tensor no_tensor = {
 };
 
 /* The progress of one call. */
-struct progress {
+struct exchange_progress {
     unsigned parts; /* those that have not failed */
     enum hoop_status status;
     char text[LIMIT_ERROR_TEXT];
 };
 
 static size_t
-turn_size(const struct turn *turn)
+neighbour_exchange_n_tensors(
+    const struct neighbour_exchange *neighbour_exchange)
 {
-    return turn->parts & TURN_SEND ? turn->send->n_tensors
-                                   : turn->receive->n_tensors;
+    return neighbour_exchange->parts & TURN_SEND
+               ? neighbour_exchange->send->n_tensors
+               : neighbour_exchange->receive->n_tensors;
 }
 
 /* received is [n_tensors], or NULL for an empty list. */
 static struct hoop_p2p_ops
-element_ops(const struct turn *turn,
-            unsigned parts,
-            size_t index,
-            struct hoop_tensor *received)
+list_element_ops(const struct neighbour_exchange *neighbour_exchange,
+                 unsigned parts,
+                 size_t index,
+                 struct hoop_tensor *received)
 {
-    const bool is_none = turn_size(turn) == 0;
+    const bool is_none = neighbour_exchange_n_tensors(neighbour_exchange) == 0;
     const struct hoop_tensor *send = NULL;
     const struct hoop_tensor *receive = NULL;
 
     if (parts & TURN_SEND)
-        send = is_none ? &no_tensor : &turn->send->tensors[index];
+        send = is_none ? &no_tensor : &neighbour_exchange->send->tensors[index];
     if (parts & TURN_RECEIVE)
-        receive = is_none ? &no_tensor : &turn->receive->tensors[index];
-    if (turn->end == HOOP_P2P_STAGE_LAST)
+        receive =
+            is_none ? &no_tensor : &neighbour_exchange->receive->tensors[index];
+    if (neighbour_exchange->end == HOOP_P2P_STAGE_LAST)
         return (struct hoop_p2p_ops){
             .send_next = send,
             .recv_next = receive,
@@ -148,58 +154,62 @@ element_ops(const struct turn *turn,
 /* If a tensor does not fit, its direction stops. Any other failure ends the
  * call. */
 static void
-progress_fail(struct progress *progress,
-              enum hoop_status status,
-              unsigned failed)
+exchange_progress_fail(struct exchange_progress *exchange_progress,
+                       enum hoop_status status,
+                       unsigned failed)
 {
     static const unsigned sends =
         1U << HOOP_P2P_SEND_PREV | 1U << HOOP_P2P_SEND_NEXT;
 
-    if (progress->status == HOOP_OK) {
-        progress->status = status;
-        snprintf(progress->text, sizeof(progress->text), "%s", error_text());
+    if (exchange_progress->status == HOOP_OK) {
+        exchange_progress->status = status;
+        snprintf(exchange_progress->text, sizeof(exchange_progress->text), "%s",
+                 error_text());
     }
     if (failed & sends)
-        progress->parts &= ~(unsigned)TURN_SEND;
+        exchange_progress->parts &= ~(unsigned)TURN_SEND;
     if (failed & ~sends)
-        progress->parts &= ~(unsigned)TURN_RECEIVE;
+        exchange_progress->parts &= ~(unsigned)TURN_RECEIVE;
     if (status != HOOP_E_MISMATCH)
-        progress->parts = 0;
+        exchange_progress->parts = 0;
 }
 
 /* An empty list is exchanged as one tensor without elements. */
 static enum hoop_status
-elements_run(const struct hoop_p2p *p2p,
-             const struct turn *turn,
-             struct hoop_tensor *received)
+list_elements_exchange(const struct hoop_p2p *p2p,
+                       const struct neighbour_exchange *neighbour_exchange,
+                       struct hoop_tensor *received)
 {
-    const size_t n_tensors = turn_size(turn);
-    struct progress progress = {.parts = turn->parts};
+    const size_t n_tensors = neighbour_exchange_n_tensors(neighbour_exchange);
+    struct exchange_progress exchange_progress = {
+        .parts = neighbour_exchange->parts};
 
-    for (size_t i = 0; i == 0 || (i < n_tensors && progress.parts != 0); i++) {
-        const struct hoop_p2p_ops ops =
-            element_ops(turn, progress.parts, i, received);
+    for (size_t i = 0;
+         i == 0 || (i < n_tensors && exchange_progress.parts != 0); i++) {
+        const struct hoop_p2p_ops ops = list_element_ops(
+            neighbour_exchange, exchange_progress.parts, i, received);
         unsigned failed;
-        const enum hoop_status status = p2p_exchange_element(
+        const enum hoop_status status = p2p_exchange_list_element(
             p2p, &ops,
             n_tensors == 0 ? FRAME_PART_EMPTY
                            : frame_part_numbered(n_tensors, i),
             &failed);
 
         if (status != HOOP_OK)
-            progress_fail(&progress, status, failed);
+            exchange_progress_fail(&exchange_progress, status, failed);
     }
-    return progress.status == HOOP_OK
+    return exchange_progress.status == HOOP_OK
                ? HOOP_OK
-               : error_raise(progress.status, "%s", progress.text);
+               : error_raise(exchange_progress.status, "%s",
+                             exchange_progress.text);
 }
 
 static void
-received_settle(const struct turn *turn,
-                struct hoop_tensor *received,
-                enum hoop_status status)
+received_list_hand_out(const struct neighbour_exchange *neighbour_exchange,
+                       struct hoop_tensor *received,
+                       enum hoop_status status)
 {
-    const struct hoop_tensors *list = turn->receive;
+    const struct hoop_tensors *list = neighbour_exchange->receive;
 
     for (size_t i = 0; received && i < list->n_tensors; i++) {
         if (status == HOOP_OK && list->received)
@@ -208,15 +218,18 @@ received_settle(const struct turn *turn,
             hoop_tensor_free(&received[i]);
     }
     if (status == HOOP_OK && list)
-        turn->receive->n_received = list->n_tensors;
+        neighbour_exchange->receive->n_received = list->n_tensors;
 }
 
 /* Receives into a list of its own, so that it is handed out whole or not at
  * all. */
 static enum hoop_status
-lists_run(const struct hoop_p2p *p2p, const struct turn *turn)
+tensor_lists_exchange(const struct hoop_p2p *p2p,
+                      const struct neighbour_exchange *neighbour_exchange)
 {
-    const size_t n_received = turn->receive ? turn->receive->n_tensors : 0;
+    const size_t n_received = neighbour_exchange->receive
+                                  ? neighbour_exchange->receive->n_tensors
+                                  : 0;
     CLEANUP(free) struct hoop_tensor *received = NULL;
 
     if (n_received > 0) {
@@ -225,16 +238,19 @@ lists_run(const struct hoop_p2p *p2p, const struct turn *turn)
             return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tensors",
                                n_received);
     }
-    const enum hoop_status status = elements_run(p2p, turn, received);
-    received_settle(turn, received, status);
+    const enum hoop_status status =
+        list_elements_exchange(p2p, neighbour_exchange, received);
+    received_list_hand_out(neighbour_exchange, received, status);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-turn_run(const struct hoop_p2p *p2p, const struct turn *turn, unsigned stage)
+neighbour_exchange_run(const struct hoop_p2p *p2p,
+                       const struct neighbour_exchange *neighbour_exchange,
+                       unsigned stage)
 {
     bool is_member;
-    enum hoop_status status = p2p_communicator_check(p2p, &is_member);
+    enum hoop_status status = p2p_communicator_check_member(p2p, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -245,14 +261,14 @@ turn_run(const struct hoop_p2p *p2p, const struct turn *turn, unsigned stage)
                            "stage %#x has bits that are not enum "
                            "hoop_p2p_stage's",
                            stage);
-    if (stage & turn->end) {
-        if (turn->receive)
-            turn->receive->n_received = 0;
+    if (stage & neighbour_exchange->end) {
+        if (neighbour_exchange->receive)
+            neighbour_exchange->receive->n_received = 0;
         return HOOP_OK;
     }
-    status = turn_check(p2p, turn);
+    status = neighbour_exchange_check(p2p, neighbour_exchange);
     if (status == HOOP_OK)
-        status = lists_run(p2p, turn);
+        status = tensor_lists_exchange(p2p, neighbour_exchange);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -261,10 +277,10 @@ hoop_p2p_recv_forward(hoop_p2p_t *p2p,
                       struct hoop_tensors *input,
                       unsigned stage)
 {
-    const struct turn turn = {
+    const struct neighbour_exchange neighbour_exchange = {
         .end = HOOP_P2P_STAGE_FIRST, .parts = TURN_RECEIVE, .receive = input};
 
-    return turn_run(p2p, &turn, stage);
+    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -272,11 +288,12 @@ hoop_p2p_recv_backward(hoop_p2p_t *p2p,
                        struct hoop_tensors *output_grad,
                        unsigned stage)
 {
-    const struct turn turn = {.end = HOOP_P2P_STAGE_LAST,
-                              .parts = TURN_RECEIVE,
-                              .receive = output_grad};
+    const struct neighbour_exchange neighbour_exchange = {
+        .end = HOOP_P2P_STAGE_LAST,
+        .parts = TURN_RECEIVE,
+        .receive = output_grad};
 
-    return turn_run(p2p, &turn, stage);
+    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -284,10 +301,10 @@ hoop_p2p_send_forward(hoop_p2p_t *p2p,
                       const struct hoop_tensors *output,
                       unsigned stage)
 {
-    const struct turn turn = {
+    const struct neighbour_exchange neighbour_exchange = {
         .end = HOOP_P2P_STAGE_LAST, .parts = TURN_SEND, .send = output};
 
-    return turn_run(p2p, &turn, stage);
+    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -295,10 +312,10 @@ hoop_p2p_send_backward(hoop_p2p_t *p2p,
                        const struct hoop_tensors *input_grad,
                        unsigned stage)
 {
-    const struct turn turn = {
+    const struct neighbour_exchange neighbour_exchange = {
         .end = HOOP_P2P_STAGE_FIRST, .parts = TURN_SEND, .send = input_grad};
 
-    return turn_run(p2p, &turn, stage);
+    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -307,12 +324,13 @@ hoop_p2p_send_forward_recv_backward(hoop_p2p_t *p2p,
                                     struct hoop_tensors *output_grad,
                                     unsigned stage)
 {
-    const struct turn turn = {.end = HOOP_P2P_STAGE_LAST,
-                              .parts = TURN_SEND | TURN_RECEIVE,
-                              .send = output,
-                              .receive = output_grad};
+    const struct neighbour_exchange neighbour_exchange = {
+        .end = HOOP_P2P_STAGE_LAST,
+        .parts = TURN_SEND | TURN_RECEIVE,
+        .send = output,
+        .receive = output_grad};
 
-    return turn_run(p2p, &turn, stage);
+    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -321,12 +339,13 @@ hoop_p2p_send_backward_recv_forward(hoop_p2p_t *p2p,
                                     struct hoop_tensors *input,
                                     unsigned stage)
 {
-    const struct turn turn = {.end = HOOP_P2P_STAGE_FIRST,
-                              .parts = TURN_SEND | TURN_RECEIVE,
-                              .send = input_grad,
-                              .receive = input};
+    const struct neighbour_exchange neighbour_exchange = {
+        .end = HOOP_P2P_STAGE_FIRST,
+        .parts = TURN_SEND | TURN_RECEIVE,
+        .send = input_grad,
+        .receive = input};
 
-    return turn_run(p2p, &turn, stage);
+    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -339,7 +358,7 @@ hoop_p2p_send_forward_recv_forward(hoop_p2p_t *p2p,
     const struct hoop_p2p_ops ops = {
         .send_next = output, .recv_prev = input, .received_prev = out_input};
 
-    return p2p_exchange_call(p2p, &ops, out_requests);
+    return p2p_exchange_run_or_start(p2p, &ops, out_requests);
 }
 
 enum hoop_status
@@ -353,7 +372,7 @@ hoop_p2p_send_backward_recv_backward(hoop_p2p_t *p2p,
                                      .recv_next = output_grad,
                                      .received_next = out_output_grad};
 
-    return p2p_exchange_call(p2p, &ops, out_requests);
+    return p2p_exchange_run_or_start(p2p, &ops, out_requests);
 }
 
 enum hoop_status
@@ -363,6 +382,6 @@ hoop_p2p_exchange_all(hoop_p2p_t *p2p, const struct hoop_p2p_ops *ops)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!ops)
         return error_raise(HOOP_E_INVALID, "ops is NULL");
-    const enum hoop_status status = p2p_exchange_call(p2p, ops, NULL);
+    const enum hoop_status status = p2p_exchange_run_or_start(p2p, ops, NULL);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -3,7 +3,7 @@
 #include "parallel/p2p_order.h"
 
 const enum hoop_p2p_direction *
-p2p_order_of(enum p2p_order order, uint32_t rank)
+p2p_order_directions(enum p2p_order order, uint32_t rank)
 {
     static const enum hoop_p2p_direction batched[P2P_ORDER_DIRECTIONS] = {
         HOOP_P2P_SEND_PREV,
@@ -33,8 +33,8 @@ p2p_order_of(enum p2p_order order, uint32_t rank)
     return rank % 2 == 0 ? even : odd;
 }
 
-enum p2p_order_way
-p2p_order_way(enum hoop_p2p_direction direction)
+enum p2p_direction_pass
+p2p_direction_pass(enum hoop_p2p_direction direction)
 {
     return direction == HOOP_P2P_SEND_NEXT || direction == HOOP_P2P_RECV_PREV
                ? P2P_ORDER_FORWARD
@@ -42,7 +42,7 @@ p2p_order_way(enum hoop_p2p_direction direction)
 }
 
 enum hoop_message_kind
-p2p_order_kind(enum hoop_p2p_direction direction)
+p2p_direction_kind(enum hoop_p2p_direction direction)
 {
     return direction == HOOP_P2P_SEND_NEXT || direction == HOOP_P2P_SEND_PREV
                ? HOOP_SEND
@@ -50,7 +50,9 @@ p2p_order_kind(enum hoop_p2p_direction direction)
 }
 
 uint32_t
-p2p_order_peer(enum hoop_p2p_direction direction, uint32_t rank, uint32_t size)
+p2p_direction_peer(enum hoop_p2p_direction direction,
+                   uint32_t rank,
+                   uint32_t size)
 {
     return direction == HOOP_P2P_SEND_NEXT || direction == HOOP_P2P_RECV_NEXT
                ? (rank + 1) % size

@@ -33,22 +33,24 @@ enum p2p_order {
 
 /* Returns the P2P_ORDER_DIRECTIONS directions in order. The array is static. */
 const enum hoop_p2p_direction *
-p2p_order_of(enum p2p_order order, uint32_t rank);
+p2p_order_directions(enum p2p_order order, uint32_t rank);
 
-enum p2p_order_way {
+enum p2p_direction_pass {
     P2P_ORDER_FORWARD,  /* to next, from prev */
     P2P_ORDER_BACKWARD, /* to prev, from next */
 };
 
 /* Return the direction of travel of a transfer, and whether it is a send. */
-enum p2p_order_way
-p2p_order_way(enum hoop_p2p_direction direction);
+enum p2p_direction_pass
+p2p_direction_pass(enum hoop_p2p_direction direction);
 
 enum hoop_message_kind
-p2p_order_kind(enum hoop_p2p_direction direction);
+p2p_direction_kind(enum hoop_p2p_direction direction);
 
 /* Returns the rank at the other end, in a ring of size stages. */
 uint32_t
-p2p_order_peer(enum hoop_p2p_direction direction, uint32_t rank, uint32_t size);
+p2p_direction_peer(enum hoop_p2p_direction direction,
+                   uint32_t rank,
+                   uint32_t size);
 
 #endif

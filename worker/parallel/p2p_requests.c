@@ -9,7 +9,8 @@
 #include "coll/tensor_message.h"
 
 static const struct hoop_tensor *
-tensor_of(const struct hoop_p2p_ops *ops, enum hoop_p2p_direction direction)
+p2p_ops_tensor(const struct hoop_p2p_ops *ops,
+               enum hoop_p2p_direction direction)
 {
     switch (direction) {
     case HOOP_P2P_SEND_PREV:
@@ -25,7 +26,8 @@ tensor_of(const struct hoop_p2p_ops *ops, enum hoop_p2p_direction direction)
 }
 
 static struct hoop_tensor *
-received_of(const struct hoop_p2p_ops *ops, enum hoop_p2p_direction direction)
+p2p_ops_received_slot(const struct hoop_p2p_ops *ops,
+                      enum hoop_p2p_direction direction)
 {
     switch (direction) {
     case HOOP_P2P_RECV_PREV:
@@ -40,7 +42,7 @@ received_of(const struct hoop_p2p_ops *ops, enum hoop_p2p_direction direction)
 }
 
 struct p2p_posting
-p2p_posting_of(const struct hoop_p2p *p2p)
+p2p_posting_default(const struct hoop_p2p *p2p)
 {
     return (struct p2p_posting){
         .comm = p2p->stages,
@@ -54,19 +56,20 @@ p2p_posting_of(const struct hoop_p2p *p2p)
 }
 
 static struct tensor_message
-message_of(const struct p2p_posting *posting,
-           const struct hoop_p2p_ops *ops,
-           enum hoop_p2p_direction direction)
+p2p_tensor_message(const struct p2p_posting *posting,
+                   const struct hoop_p2p_ops *ops,
+                   enum hoop_p2p_direction direction)
 {
     const bool is_next =
         direction == HOOP_P2P_SEND_NEXT || direction == HOOP_P2P_RECV_NEXT;
 
     return (struct tensor_message){
-        .kind = p2p_order_kind(direction),
-        .tensor = tensor_of(ops, direction),
-        .received = received_of(ops, direction),
+        .kind = p2p_direction_kind(direction),
+        .tensor = p2p_ops_tensor(ops, direction),
+        .received = p2p_ops_received_slot(ops, direction),
         .peer = is_next ? posting->next : posting->prev,
-        .tag = tag_of_library_part(posting->tags, p2p_order_way(direction)),
+        .tag =
+            tag_of_library_part(posting->tags, p2p_direction_pass(direction)),
         .part = posting->part,
         .has_dtype = true,
     };
@@ -78,15 +81,16 @@ p2p_requests_start(const struct p2p_posting *posting,
                    struct hoop_p2p_requests *out_requests)
 {
     const enum hoop_p2p_direction *directions =
-        p2p_order_of(posting->order, posting->rank);
+        p2p_order_directions(posting->order, posting->rank);
     struct tensor_message messages[P2P_ORDER_DIRECTIONS];
     hoop_op_t *started[P2P_ORDER_DIRECTIONS] = {NULL};
     struct hoop_p2p_requests requests = {0};
 
     for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++) {
-        if (!tensor_of(ops, directions[i]))
+        if (!p2p_ops_tensor(ops, directions[i]))
             continue;
-        messages[requests.n_requests] = message_of(posting, ops, directions[i]);
+        messages[requests.n_requests] =
+            p2p_tensor_message(posting, ops, directions[i]);
         requests.requests[requests.n_requests++].direction = directions[i];
     }
     if (requests.n_requests > 0) {
@@ -103,7 +107,7 @@ p2p_requests_start(const struct p2p_posting *posting,
 }
 
 static enum hoop_status
-wait_all(struct hoop_p2p_requests *requests, int64_t timeout_ms)
+p2p_requests_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms)
 {
     hoop_op_t *ops[P2P_ORDER_DIRECTIONS];
 
@@ -148,13 +152,13 @@ hoop_p2p_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms)
     if (requests->n_requests > P2P_ORDER_DIRECTIONS)
         return error_raise(HOOP_E_INVALID, "%u requests are more than four",
                            requests->n_requests);
-    const enum hoop_status status = wait_all(requests, timeout_ms);
+    const enum hoop_status status = p2p_requests_wait(requests, timeout_ms);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-p2p_requests_check_alone(const struct hoop_p2p *p2p,
-                         const struct hoop_p2p_ops *ops)
+p2p_requests_check_one_stage(const struct hoop_p2p *p2p,
+                             const struct hoop_p2p_ops *ops)
 {
     if (p2p->size != 1)
         return HOOP_OK;
@@ -170,8 +174,8 @@ p2p_requests_check_alone(const struct hoop_p2p *p2p,
 }
 
 static enum hoop_status
-arguments_check(const struct hoop_p2p_ops *ops,
-                const struct hoop_p2p_requests *out_requests)
+p2p_ops_arguments_check(const struct hoop_p2p_ops *ops,
+                        const struct hoop_p2p_requests *out_requests)
 {
     if (!ops)
         return error_raise(HOOP_E_INVALID, "ops is NULL");
@@ -181,23 +185,23 @@ arguments_check(const struct hoop_p2p_ops *ops,
 }
 
 static enum hoop_status
-start_as_given(hoop_p2p_t *p2p,
-               const struct hoop_p2p_ops *ops,
-               enum p2p_order order,
-               struct hoop_p2p_requests *out_requests)
+p2p_start_in_order(hoop_p2p_t *p2p,
+                   const struct hoop_p2p_ops *ops,
+                   enum p2p_order order,
+                   struct hoop_p2p_requests *out_requests)
 {
     bool is_member;
-    enum hoop_status status = p2p_communicator_check(p2p, &is_member);
+    enum hoop_status status = p2p_communicator_check_member(p2p, &is_member);
 
     if (status == HOOP_OK)
-        status = arguments_check(ops, out_requests);
+        status = p2p_ops_arguments_check(ops, out_requests);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!is_member) {
         out_requests->n_requests = 0;
         return HOOP_OK;
     }
-    struct p2p_posting posting = p2p_posting_of(p2p);
+    struct p2p_posting posting = p2p_posting_default(p2p);
     posting.order = order;
     status = p2p_requests_start(&posting, ops, out_requests);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -208,7 +212,7 @@ hoop_p2p_ops_batched(hoop_p2p_t *p2p,
                      const struct hoop_p2p_ops *ops,
                      struct hoop_p2p_requests *out_requests)
 {
-    return start_as_given(p2p, ops, P2P_ORDER_BATCHED, out_requests);
+    return p2p_start_in_order(p2p, ops, P2P_ORDER_BATCHED, out_requests);
 }
 
 enum hoop_status
@@ -216,12 +220,12 @@ hoop_p2p_ops_unbatched(hoop_p2p_t *p2p,
                        const struct hoop_p2p_ops *ops,
                        struct hoop_p2p_requests *out_requests)
 {
-    return start_as_given(p2p, ops, P2P_ORDER_UNBATCHED, out_requests);
+    return p2p_start_in_order(p2p, ops, P2P_ORDER_UNBATCHED, out_requests);
 }
 
 /* Checks that a rank which ops needs is in comm. */
 static enum hoop_status
-rank_check(uint32_t rank, const char *name, const hoop_comm_t *comm)
+neighbour_rank_check(uint32_t rank, const char *name, const hoop_comm_t *comm)
 {
     const uint32_t size = hoop_comm_size(comm);
 
@@ -234,31 +238,31 @@ rank_check(uint32_t rank, const char *name, const hoop_comm_t *comm)
 }
 
 static enum hoop_status
-neighbours_check(const struct hoop_p2p_neighbours *neighbours,
-                 const struct hoop_p2p_ops *ops,
-                 const hoop_comm_t *comm)
+p2p_neighbours_check(const struct hoop_p2p_neighbours *neighbours,
+                     const struct hoop_p2p_ops *ops,
+                     const hoop_comm_t *comm)
 {
     enum hoop_status status = HOOP_OK;
 
     if (ops->send_prev || ops->recv_prev)
-        status = rank_check(neighbours->prev, "prev", comm);
+        status = neighbour_rank_check(neighbours->prev, "prev", comm);
     if (status == HOOP_OK && (ops->send_next || ops->recv_next))
-        status = rank_check(neighbours->next, "next", comm);
+        status = neighbour_rank_check(neighbours->next, "next", comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-start_with(const struct hoop_p2p_neighbours *neighbours,
-           const struct hoop_p2p_ops *ops,
-           enum p2p_order order,
-           struct hoop_p2p_requests *out_requests)
+p2p_start_with_neighbours(const struct hoop_p2p_neighbours *neighbours,
+                          const struct hoop_p2p_ops *ops,
+                          enum p2p_order order,
+                          struct hoop_p2p_requests *out_requests)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!neighbours || !neighbours->group)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            neighbours ? "neighbours->group" : "neighbours");
-    enum hoop_status status = arguments_check(ops, out_requests);
+    enum hoop_status status = p2p_ops_arguments_check(ops, out_requests);
     if (status != HOOP_OK)
         return error_pass(status);
     hoop_comm_t *comm = neighbours->comm ? neighbours->comm : neighbours->group;
@@ -275,7 +279,7 @@ start_with(const struct hoop_p2p_neighbours *neighbours,
         .tags = TAG_P2P,
         .part = frame_part_numbered(1, 0),
     };
-    status = neighbours_check(neighbours, ops, comm);
+    status = p2p_neighbours_check(neighbours, ops, comm);
     if (status == HOOP_OK)
         status = p2p_requests_start(&posting, ops, out_requests);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -286,7 +290,8 @@ hoop_p2p_ops_batched_with(const struct hoop_p2p_neighbours *neighbours,
                           const struct hoop_p2p_ops *ops,
                           struct hoop_p2p_requests *out_requests)
 {
-    return start_with(neighbours, ops, P2P_ORDER_BATCHED, out_requests);
+    return p2p_start_with_neighbours(neighbours, ops, P2P_ORDER_BATCHED,
+                                     out_requests);
 }
 
 enum hoop_status
@@ -294,5 +299,6 @@ hoop_p2p_ops_unbatched_with(const struct hoop_p2p_neighbours *neighbours,
                             const struct hoop_p2p_ops *ops,
                             struct hoop_p2p_requests *out_requests)
 {
-    return start_with(neighbours, ops, P2P_ORDER_UNBATCHED, out_requests);
+    return p2p_start_with_neighbours(neighbours, ops, P2P_ORDER_UNBATCHED,
+                                     out_requests);
 }

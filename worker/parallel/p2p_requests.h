@@ -20,7 +20,7 @@ struct p2p_posting {
 /* Returns the posting of p2p as it was created: one tensor in each
  * direction. */
 struct p2p_posting
-p2p_posting_of(const struct hoop_p2p *p2p);
+p2p_posting_default(const struct hoop_p2p *p2p);
 
 /* Starts the transfers of ops after it has checked them all.
  * Handle: HOOP_E_INVALID. */
@@ -39,7 +39,7 @@ p2p_requests_finish(struct hoop_p2p_requests *requests, unsigned *out_failed);
  * sent in a direction of travel must be received in the same call.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
-p2p_requests_check_alone(const struct hoop_p2p *p2p,
-                         const struct hoop_p2p_ops *ops);
+p2p_requests_check_one_stage(const struct hoop_p2p *p2p,
+                             const struct hoop_p2p_ops *ops);
 
 #endif

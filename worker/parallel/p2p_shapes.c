@@ -59,69 +59,78 @@ p2p_shapes_unpack(const int64_t sizes[P2P_SHAPES_DIMS],
 
 /* An exchange in progress: tensors[direction] has sizes[direction] as its
  * data. */
-struct exchange {
+struct exchange_of_shapes {
     int64_t sizes[P2P_ORDER_DIRECTIONS][P2P_SHAPES_DIMS];
     struct hoop_tensor tensors[P2P_ORDER_DIRECTIONS];
     struct hoop_p2p_ops ops;
 };
 
 static void
-exchange_prepare(struct exchange *exchange)
+shape_exchange_init(struct exchange_of_shapes *exchange_of_shapes)
 {
-    *exchange = (struct exchange){0};
+    *exchange_of_shapes = (struct exchange_of_shapes){0};
     for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++)
-        exchange->tensors[i] = (struct hoop_tensor){
-            .data = exchange->sizes[i],
+        exchange_of_shapes->tensors[i] = (struct hoop_tensor){
+            .data = exchange_of_shapes->sizes[i],
             .dtype = HOOP_INT64,
             .shape = {.n_dims = 1, .dims = {P2P_SHAPES_DIMS}},
         };
 }
 
 static enum hoop_status
-exchange_fill(const struct hoop_p2p_exchange *wanted, struct exchange *exchange)
+shape_exchange_fill(const struct hoop_p2p_exchange *wanted,
+                    struct exchange_of_shapes *exchange_of_shapes)
 {
     enum hoop_status status = HOOP_OK;
 
     if (wanted->send_prev) {
         status = p2p_shapes_pack(&wanted->send_prev->shape, "send_prev",
-                                 exchange->sizes[HOOP_P2P_SEND_PREV]);
-        exchange->ops.send_prev = &exchange->tensors[HOOP_P2P_SEND_PREV];
+                                 exchange_of_shapes->sizes[HOOP_P2P_SEND_PREV]);
+        exchange_of_shapes->ops.send_prev =
+            &exchange_of_shapes->tensors[HOOP_P2P_SEND_PREV];
     }
     if (status == HOOP_OK && wanted->send_next) {
         status = p2p_shapes_pack(&wanted->send_next->shape, "send_next",
-                                 exchange->sizes[HOOP_P2P_SEND_NEXT]);
-        exchange->ops.send_next = &exchange->tensors[HOOP_P2P_SEND_NEXT];
+                                 exchange_of_shapes->sizes[HOOP_P2P_SEND_NEXT]);
+        exchange_of_shapes->ops.send_next =
+            &exchange_of_shapes->tensors[HOOP_P2P_SEND_NEXT];
     }
     if (wanted->recv_prev)
-        exchange->ops.recv_prev = &exchange->tensors[HOOP_P2P_RECV_PREV];
+        exchange_of_shapes->ops.recv_prev =
+            &exchange_of_shapes->tensors[HOOP_P2P_RECV_PREV];
     if (wanted->recv_next)
-        exchange->ops.recv_next = &exchange->tensors[HOOP_P2P_RECV_NEXT];
+        exchange_of_shapes->ops.recv_next =
+            &exchange_of_shapes->tensors[HOOP_P2P_RECV_NEXT];
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-exchange_run(const struct hoop_p2p *p2p, const struct exchange *exchange)
+shape_exchange_run(const struct hoop_p2p *p2p,
+                   const struct exchange_of_shapes *exchange_of_shapes)
 {
-    struct p2p_posting posting = p2p_posting_of(p2p);
+    struct p2p_posting posting = p2p_posting_default(p2p);
     struct hoop_p2p_requests requests;
     unsigned failed;
-    enum hoop_status status = p2p_requests_check_alone(p2p, &exchange->ops);
+    enum hoop_status status =
+        p2p_requests_check_one_stage(p2p, &exchange_of_shapes->ops);
 
     posting.order = P2P_ORDER_BATCHED;
     posting.tags = TAG_P2P_SHAPE;
     if (status == HOOP_OK)
-        status = p2p_requests_start(&posting, &exchange->ops, &requests);
+        status =
+            p2p_requests_start(&posting, &exchange_of_shapes->ops, &requests);
     if (status == HOOP_OK)
         status = p2p_requests_finish(&requests, &failed);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-check_arguments(const struct hoop_p2p_exchange *exchange,
-                const struct hoop_shape *out_prev,
-                const struct hoop_shape *out_next)
+shape_exchange_check_arguments(
+    const struct hoop_p2p_exchange *exchange_of_shapes,
+    const struct hoop_shape *out_prev,
+    const struct hoop_shape *out_next)
 {
-    if (!exchange)
+    if (!exchange_of_shapes)
         return error_raise(HOOP_E_INVALID, "exchange is NULL");
     if (!out_prev || !out_next)
         return error_raise(HOOP_E_INVALID, "out_%s is NULL",
@@ -131,26 +140,27 @@ check_arguments(const struct hoop_p2p_exchange *exchange,
 
 enum hoop_status
 hoop_p2p_exchange_shapes(hoop_p2p_t *p2p,
-                         const struct hoop_p2p_exchange *exchange,
+                         const struct hoop_p2p_exchange *exchange_of_shapes,
                          struct hoop_shape *out_prev,
                          struct hoop_shape *out_next)
 {
-    struct exchange under_way;
+    struct exchange_of_shapes under_way;
     struct hoop_shape prev;
     struct hoop_shape next;
     bool is_member;
-    enum hoop_status status = p2p_communicator_check(p2p, &is_member);
+    enum hoop_status status = p2p_communicator_check_member(p2p, &is_member);
 
     if (status == HOOP_OK)
-        status = check_arguments(exchange, out_prev, out_next);
+        status = shape_exchange_check_arguments(exchange_of_shapes, out_prev,
+                                                out_next);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!is_member)
         return HOOP_OK;
-    exchange_prepare(&under_way);
-    status = exchange_fill(exchange, &under_way);
+    shape_exchange_init(&under_way);
+    status = shape_exchange_fill(exchange_of_shapes, &under_way);
     if (status == HOOP_OK)
-        status = exchange_run(p2p, &under_way);
+        status = shape_exchange_run(p2p, &under_way);
     if (status == HOOP_OK)
         status = p2p_shapes_unpack(under_way.sizes[HOOP_P2P_RECV_PREV],
                                    hoop_p2p_prev(p2p), &prev);

@@ -63,7 +63,7 @@ hoop_param_init_spec(const char *name,
 }
 
 static enum hoop_status
-check(const struct hoop_param *param)
+param_check_has_dtensor(const struct hoop_param *param)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -83,7 +83,7 @@ hoop_param_redistribute(const struct hoop_param *param,
                         hoop_pg_t *group,
                         hoop_dtensor_t **out_dtensor)
 {
-    enum hoop_status status = check(param);
+    enum hoop_status status = param_check_has_dtensor(param);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_redistribute_over(param->dtensor, dist, group,
@@ -95,7 +95,7 @@ enum hoop_status
 hoop_param_set_spec(struct hoop_param *param,
                     const struct hoop_tensor_spec *spec)
 {
-    enum hoop_status status = check(param);
+    enum hoop_status status = param_check_has_dtensor(param);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_set_spec(param->dtensor, spec);
@@ -109,7 +109,7 @@ enum hoop_status
 hoop_param_set_dist_spec(struct hoop_param *param,
                          const struct hoop_group_sharding *dist)
 {
-    enum hoop_status status = check(param);
+    enum hoop_status status = param_check_has_dtensor(param);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_set_dist_spec(param->dtensor, dist);

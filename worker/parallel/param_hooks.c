@@ -14,7 +14,7 @@ static _Thread_local struct hoop_param_hooks *innermost;
 /* Returns how many scopes of this thread are inside scope, or SIZE_MAX if scope
  * is not in use. */
 static size_t
-scopes_within(const struct hoop_param_hooks *scope)
+hook_scopes_inside_count(const struct hoop_param_hooks *scope)
 {
     size_t n_within = 0;
 
@@ -40,7 +40,7 @@ hoop_param_hooks_use(struct hoop_param_hooks *scope,
         if (!hooks[i])
             return error_raise(HOOP_E_INVALID, "hooks[%zu] is NULL", i);
     }
-    if (scopes_within(scope) != SIZE_MAX)
+    if (hook_scopes_inside_count(scope) != SIZE_MAX)
         return error_raise(HOOP_E_PRECONDITION,
                            "the scope is in use: release it first");
     *scope = (struct hoop_param_hooks){hooks, n_hooks, innermost};
@@ -55,7 +55,7 @@ hoop_param_hooks_release(struct hoop_param_hooks *scope)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!scope)
         return error_raise(HOOP_E_INVALID, "scope is NULL");
-    const size_t n_within = scopes_within(scope);
+    const size_t n_within = hook_scopes_inside_count(scope);
     if (n_within == SIZE_MAX)
         return error_raise(HOOP_E_PRECONDITION,
                            "the scope is not in use on this thread");
@@ -69,13 +69,13 @@ hoop_param_hooks_release(struct hoop_param_hooks *scope)
 }
 
 bool
-param_hooks_active(void)
+param_hooks_are_active(void)
 {
     return innermost && innermost->n_hooks > 0;
 }
 
 static const char *
-phase_name(enum param_phase phase)
+param_phase_name(enum param_phase phase)
 {
     switch (phase) {
     case PARAM_PRE_FORWARD:
@@ -91,7 +91,7 @@ phase_name(enum param_phase phase)
 }
 
 static hoop_param_hook_fn *
-phase_of(const hoop_param_hook_t *hook, enum param_phase phase)
+hook_callback_for_phase(const hoop_param_hook_t *hook, enum param_phase phase)
 {
     switch (phase) {
     case PARAM_PRE_FORWARD:
@@ -115,22 +115,22 @@ param_hooks_call(enum param_phase phase,
     const hoop_param_hook_t *const *hooks = n_hooks ? innermost->hooks : NULL;
 
     for (size_t i = 0; i < n_hooks; i++) {
-        hoop_param_hook_fn *call = phase_of(hooks[i], phase);
+        hoop_param_hook_fn *call = hook_callback_for_phase(hooks[i], phase);
 
         if (!call)
             continue;
         error_clear();
         const enum hoop_status status = call(params, hooks[i]->owner);
         if (status != HOOP_OK)
-            return param_callback_failed(status, phase_name(phase), name);
+            return param_callback_raise(status, param_phase_name(phase), name);
     }
     return HOOP_OK;
 }
 
 enum hoop_status
-param_callback_failed(enum hoop_status status,
-                      const char *what,
-                      const char *name)
+param_callback_raise(enum hoop_status status,
+                     const char *what,
+                     const char *name)
 {
     const char *text = *error_text() ? error_text() : hoop_status_name(status);
 

@@ -19,7 +19,7 @@ enum param_phase {
 
 /* Returns whether this thread has active hooks. */
 bool
-param_hooks_active(void);
+param_hooks_are_active(void);
 
 /* Calls the hooks of a phase of operation name, in order, until one fails. Only
  * the hooks that are active when it begins are called.
@@ -32,8 +32,8 @@ param_hooks_call(enum param_phase phase,
 /* Raises the failure of a callback as "WHAT of operation "NAME": TEXT". TEXT is
  * the callback's last error, or the name of the status. Returns status. */
 enum hoop_status
-param_callback_failed(enum hoop_status status,
-                      const char *what,
-                      const char *name);
+param_callback_raise(enum hoop_status status,
+                     const char *what,
+                     const char *name);
 
 #endif

@@ -18,15 +18,15 @@ struct param_counts {
 /* Checks and counts the operands.
  * Handle: HOOP_E_INVALID (as hoop_param_op_forward()). */
 enum hoop_status
-param_operands_count(const struct hoop_operand *operands,
-                     size_t n_operands,
-                     struct param_counts *out_counts);
+param_operands_check_count(const struct hoop_operand *operands,
+                           size_t n_operands,
+                           struct param_counts *out_counts);
 
 /* Writes the parameters among operands that have been counted to params, which
  * has room for them. Returns their number. */
 size_t
-param_operands_list(const struct hoop_operand *operands,
-                    size_t n_operands,
-                    struct hoop_param **params);
+param_operands_collect(const struct hoop_operand *operands,
+                       size_t n_operands,
+                       struct hoop_param **params);
 
 #endif

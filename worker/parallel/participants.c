@@ -12,15 +12,16 @@
 #include "session/comm.h"
 
 static enum hoop_status
-check(const struct hoop_dtensor *dtensor, const struct hoop_tensor_spec *spec)
+redistribute_arguments_check(const struct hoop_dtensor *dtensor,
+                             const struct hoop_tensor_spec *spec)
 {
     if (!dtensor)
         return error_raise(HOOP_E_INVALID, "dtensor is NULL");
     const enum hoop_status status =
-        dtensor_check(dtensor->local.dtype, &dtensor->shape, spec);
+        dtensor_spec_check(dtensor->local.dtype, &dtensor->shape, spec);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (mesh_world(spec->mesh) != mesh_world(dtensor->spec.mesh))
+    if (mesh_world_comm(spec->mesh) != mesh_world_comm(dtensor->spec.mesh))
         return error_raise(HOOP_E_INVALID,
                            "spec->mesh is of another session than the tensor");
     return HOOP_OK;
@@ -28,7 +29,7 @@ check(const struct hoop_dtensor *dtensor, const struct hoop_tensor_spec *spec)
 
 /* Returns the index of a world rank, or HOOP_NO_RANK. */
 static uint32_t
-rank_in(const struct participants *participants, uint32_t world_rank)
+participant_index(const struct participants *participants, uint32_t world_rank)
 {
     for (uint32_t i = 0; i < participants->request.n_ranks; i++) {
         if (participants->ranks[i] == world_rank)
@@ -38,9 +39,9 @@ rank_in(const struct participants *participants, uint32_t world_rank)
 }
 
 static enum hoop_status
-participants_list(struct participants *participants,
-                  const hoop_mesh_t *source,
-                  const hoop_mesh_t *target)
+participants_list_ranks(struct participants *participants,
+                        const hoop_mesh_t *source,
+                        const hoop_mesh_t *target)
 {
     const uint32_t n_target = mesh_n_places(target);
 
@@ -50,16 +51,16 @@ participants_list(struct participants *participants,
     if (!participants->ranks || !participants->places)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the ranks of two "
                                              "meshes");
-    participants->request.n_ranks = union_comm_list(
+    participants->request.n_ranks = union_comm_list_ranks(
         source, target, participants->ranks, participants->places);
-    participants->here =
-        rank_in(participants, hoop_comm_rank(mesh_world(source)));
+    participants->here = participant_index(
+        participants, hoop_comm_rank(mesh_world_comm(source)));
     return HOOP_OK;
 }
 
 static bool
-same_sizes(const struct hoop_mesh_shape *one,
-           const struct hoop_mesh_shape *other)
+mesh_sizes_equal(const struct hoop_mesh_shape *one,
+                 const struct hoop_mesh_shape *other)
 {
     return one->n_axes == other->n_axes &&
            memcmp(one->sizes, other->sizes,
@@ -70,7 +71,7 @@ same_sizes(const struct hoop_mesh_shape *one,
  * So axes that neither layout uses, such as rows of data parallelism, remain
  * axes of their own however the rows are divided. */
 static void
-participants_refine(struct participants *participants)
+participants_refine_meshes(struct participants *participants)
 {
     struct redistribution_side *from = &participants->request.from;
     struct redistribution_side *to = &participants->request.to;
@@ -80,11 +81,12 @@ participants_refine(struct participants *participants)
         if (participants->places[rank] != rank)
             return;
     }
-    if (same_sizes(&from->mesh, &to->mesh) ||
-        !refinement_of(&from->mesh, &to->mesh, &fine))
+    if (mesh_sizes_equal(&from->mesh, &to->mesh) ||
+        !refinement_of_meshes(&from->mesh, &to->mesh, &fine))
         return;
-    from->sharding = refinement_sharding(&from->mesh, &fine, &from->sharding);
-    to->sharding = refinement_sharding(&to->mesh, &fine, &to->sharding);
+    from->sharding =
+        refinement_refine_sharding(&from->mesh, &fine, &from->sharding);
+    to->sharding = refinement_refine_sharding(&to->mesh, &fine, &to->sharding);
     from->mesh = fine;
     to->mesh = fine;
 }
@@ -93,13 +95,13 @@ enum hoop_status
 participants_init(struct participants *participants,
                   const struct hoop_dtensor *dtensor,
                   const struct hoop_tensor_spec *spec,
-                  enum redistribution_way way)
+                  enum redistribution_direction way)
 {
     *participants = (struct participants){.here = HOOP_NO_RANK};
-    enum hoop_status status = check(dtensor, spec);
+    enum hoop_status status = redistribute_arguments_check(dtensor, spec);
     if (status == HOOP_OK)
-        status =
-            participants_list(participants, dtensor->spec.mesh, spec->mesh);
+        status = participants_list_ranks(participants, dtensor->spec.mesh,
+                                         spec->mesh);
     if (status != HOOP_OK) {
         participants_deinit(participants);
         return error_pass(status);
@@ -117,10 +119,10 @@ participants_init(struct participants *participants,
     request->shape = dtensor->shape;
     request->dtype = dtensor->local.dtype;
     request->way = way;
-    request->tuner = mesh_world(spec->mesh)->domain->tuner;
+    request->tuner = mesh_world_comm(spec->mesh)->domain->tuner;
     request->world_ranks = participants->ranks;
     if (mesh_n_places(dtensor->spec.mesh) == mesh_n_places(spec->mesh))
-        participants_refine(participants);
+        participants_refine_meshes(participants);
     return HOOP_OK;
 }
 

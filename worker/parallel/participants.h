@@ -3,7 +3,8 @@
  *
  * They are the source mesh's ranks by place, then the target mesh's ranks that
  * are not in the source. Each rank computes the list by itself.
- * union_comm_find() returns the communicator of these ranks in this order.
+ * union_comm_get_or_create() returns the communicator of these ranks in this
+ * order.
  */
 
 #ifndef PARALLEL_PARTICIPANTS_H
@@ -28,7 +29,7 @@ enum hoop_status
 participants_init(struct participants *participants,
                   const struct hoop_dtensor *dtensor,
                   const struct hoop_tensor_spec *spec,
-                  enum redistribution_way way);
+                  enum redistribution_direction way);
 void
 participants_deinit(struct participants *participants);
 

@@ -6,20 +6,20 @@
 #include "engine/engine.h"
 
 struct patience
-patience_endless(void)
+patience_unlimited(void)
 {
     return (struct patience){HOOP_FOREVER};
 }
 
 void
-patience_doubt(struct patience *patience)
+patience_set_limit(struct patience *patience)
 {
     if (patience->left_ms == HOOP_FOREVER)
         patience->left_ms = LIMIT_DOUBT_MS;
 }
 
 enum hoop_status
-patience_wait(struct patience *patience, hoop_op_t *op)
+patience_wait_or_cancel(struct patience *patience, hoop_op_t *op)
 {
     const enum hoop_status status = hoop_wait(op, patience->left_ms);
 

@@ -21,15 +21,15 @@ struct patience {
 };
 
 struct patience
-patience_endless(void);
+patience_unlimited(void);
 
 /* Limits all waits from now on. */
 void
-patience_doubt(struct patience *patience);
+patience_set_limit(struct patience *patience);
 
 /* Waits until op has ended. Cancels it when the limit is reached. Returns its
  * status. */
 enum hoop_status
-patience_wait(struct patience *patience, hoop_op_t *op);
+patience_wait_or_cancel(struct patience *patience, hoop_op_t *op);
 
 #endif

@@ -14,15 +14,15 @@
 #include "parallel/transfer.h"
 
 /* Which stage does nothing. */
-enum absentee {
+enum idle_stage {
     NOBODY,
     FIRST_STAGE,
     LAST_STAGE,
 };
 
-struct step {
-    enum absentee absentee;
-    unsigned needs; /* bits of enum transfer_way */
+struct pipe_step {
+    enum idle_stage idle_stage;
+    unsigned needs; /* bits of enum transfer_direction */
 };
 
 enum {
@@ -32,19 +32,20 @@ enum {
     SEND_NEXT = 1 << TRANSFER_SEND_NEXT,
 };
 
-static const struct step recv_forward = {FIRST_STAGE, RECV_PREV};
-static const struct step recv_backward = {LAST_STAGE, RECV_NEXT};
-static const struct step send_forward = {LAST_STAGE, SEND_NEXT};
-static const struct step send_backward = {FIRST_STAGE, SEND_PREV};
+static const struct pipe_step recv_forward = {FIRST_STAGE, RECV_PREV};
+static const struct pipe_step recv_backward = {LAST_STAGE, RECV_NEXT};
+static const struct pipe_step send_forward = {LAST_STAGE, SEND_NEXT};
+static const struct pipe_step send_backward = {FIRST_STAGE, SEND_PREV};
 /* In these two a receive is optional. */
-static const struct step forward_and_back = {LAST_STAGE, SEND_NEXT};
-static const struct step backward_and_forth = {FIRST_STAGE, SEND_PREV};
-static const struct step anything = {NOBODY, 0};
+static const struct pipe_step forward_and_back = {LAST_STAGE, SEND_NEXT};
+static const struct pipe_step backward_and_forth = {FIRST_STAGE, SEND_PREV};
+static const struct pipe_step anything = {NOBODY, 0};
 
 static bool
-is_absent(const struct step *step, const hoop_pipeline_t *pipeline)
+pipe_step_is_idle(const struct pipe_step *pipe_step,
+                  const hoop_pipeline_t *pipeline)
 {
-    switch (step->absentee) {
+    switch (pipe_step->idle_stage) {
     case NOBODY:
         return false;
     case FIRST_STAGE:
@@ -56,11 +57,11 @@ is_absent(const struct step *step, const hoop_pipeline_t *pipeline)
 }
 
 static enum hoop_status
-rank_choose(const uint32_t *rank,
-            const char *name,
-            uint32_t neighbour,
-            const hoop_pipeline_t *pipeline,
-            uint32_t *out_rank)
+neighbour_rank_choose(const uint32_t *rank,
+                      const char *name,
+                      uint32_t neighbour,
+                      const hoop_pipeline_t *pipeline,
+                      uint32_t *out_rank)
 {
     const uint32_t size = hoop_pipeline_size(pipeline);
 
@@ -73,9 +74,9 @@ rank_choose(const uint32_t *rank,
 }
 
 static enum hoop_status
-options_apply(const struct hoop_pipe_options *options,
-              const hoop_pipeline_t *pipeline,
-              struct transfer *transfer)
+pipe_options_apply(const struct hoop_pipe_options *options,
+                   const hoop_pipeline_t *pipeline,
+                   struct transfer *transfer)
 {
     if (options->lane >= PIPE_LANES)
         return error_raise(HOOP_E_INVALID, "lane %u is not below %u",
@@ -88,29 +89,31 @@ options_apply(const struct hoop_pipe_options *options,
         transfer->tensor_parallel = pipeline->tensor_parallel;
     if (options->flags & HOOP_PIPE_SCATTER_GATHER)
         transfer->sharing = transfer->tensor_parallel;
-    const enum hoop_status status =
-        rank_choose(options->prev, "prev", hoop_pipeline_prev(pipeline),
-                    pipeline, &transfer->prev);
+    const enum hoop_status status = neighbour_rank_choose(
+        options->prev, "prev", hoop_pipeline_prev(pipeline), pipeline,
+        &transfer->prev);
     if (status != HOOP_OK)
         return error_pass(status);
-    return rank_choose(options->next, "next", hoop_pipeline_next(pipeline),
-                       pipeline, &transfer->next);
+    return neighbour_rank_choose(options->next, "next",
+                                 hoop_pipeline_next(pipeline), pipeline,
+                                 &transfer->next);
 }
 
 static enum hoop_status
-needs_check(const struct step *step, const struct transfer *transfer)
+pipe_step_check_lists(const struct pipe_step *pipe_step,
+                      const struct transfer *transfer)
 {
     for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
-        if ((step->needs & 1U << way) && !transfer->lists[way])
+        if ((pipe_step->needs & 1U << way) && !transfer->lists[way])
             return error_raise(HOOP_E_INVALID, "%s is NULL",
-                               transfer_name(way));
+                               transfer_direction_name(way));
     }
     return HOOP_OK;
 }
 
 /* Sets n_received of both lists to all that was expected, or to 0. */
 static void
-count_received(const struct hoop_pipe_exchange *exchange, bool has_come)
+received_counts_set(const struct hoop_pipe_exchange *exchange, bool has_come)
 {
     struct hoop_tensors *const lists[] = {exchange->input,
                                           exchange->output_grad};
@@ -122,10 +125,10 @@ count_received(const struct hoop_pipe_exchange *exchange, bool has_come)
 }
 
 static enum hoop_status
-run(const struct step *step,
-    hoop_pipeline_t *pipeline,
-    const struct hoop_pipe_exchange *exchange,
-    const struct hoop_pipe_options *options)
+pipe_step_run(const struct pipe_step *pipe_step,
+              hoop_pipeline_t *pipeline,
+              const struct hoop_pipe_exchange *exchange,
+              const struct hoop_pipe_options *options)
 {
     static const struct hoop_pipe_options usual = {0};
 
@@ -145,19 +148,19 @@ run(const struct step *step,
         .stages = pipeline->stages,
     };
     enum hoop_status status =
-        options_apply(options ? options : &usual, pipeline, &transfer);
+        pipe_options_apply(options ? options : &usual, pipeline, &transfer);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (is_absent(step, pipeline)) {
-        count_received(exchange, false);
+    if (pipe_step_is_idle(pipe_step, pipeline)) {
+        received_counts_set(exchange, false);
         return HOOP_OK;
     }
-    status = needs_check(step, &transfer);
+    status = pipe_step_check_lists(pipe_step, &transfer);
     if (status == HOOP_OK)
         status = transfer_run(&transfer);
     if (status != HOOP_OK)
         return error_pass(status);
-    count_received(exchange, true);
+    received_counts_set(exchange, true);
     return HOOP_OK;
 }
 
@@ -168,7 +171,7 @@ hoop_pipe_recv_forward(hoop_pipeline_t *pipeline,
 {
     const struct hoop_pipe_exchange exchange = {.input = input};
 
-    return run(&recv_forward, pipeline, &exchange, options);
+    return pipe_step_run(&recv_forward, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -178,7 +181,7 @@ hoop_pipe_recv_backward(hoop_pipeline_t *pipeline,
 {
     const struct hoop_pipe_exchange exchange = {.output_grad = output_grad};
 
-    return run(&recv_backward, pipeline, &exchange, options);
+    return pipe_step_run(&recv_backward, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -188,7 +191,7 @@ hoop_pipe_send_forward(hoop_pipeline_t *pipeline,
 {
     const struct hoop_pipe_exchange exchange = {.output = output};
 
-    return run(&send_forward, pipeline, &exchange, options);
+    return pipe_step_run(&send_forward, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -198,7 +201,7 @@ hoop_pipe_send_backward(hoop_pipeline_t *pipeline,
 {
     const struct hoop_pipe_exchange exchange = {.input_grad = input_grad};
 
-    return run(&send_backward, pipeline, &exchange, options);
+    return pipe_step_run(&send_backward, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -212,7 +215,7 @@ hoop_pipe_send_forward_recv_backward(hoop_pipeline_t *pipeline,
         .output_grad = output_grad,
     };
 
-    return run(&forward_and_back, pipeline, &exchange, options);
+    return pipe_step_run(&forward_and_back, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -226,7 +229,7 @@ hoop_pipe_send_backward_recv_forward(hoop_pipeline_t *pipeline,
         .input = input,
     };
 
-    return run(&backward_and_forth, pipeline, &exchange, options);
+    return pipe_step_run(&backward_and_forth, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -240,7 +243,7 @@ hoop_pipe_send_forward_recv_forward(hoop_pipeline_t *pipeline,
         .input = input,
     };
 
-    return run(&anything, pipeline, &exchange, options);
+    return pipe_step_run(&anything, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -254,7 +257,7 @@ hoop_pipe_send_backward_recv_backward(hoop_pipeline_t *pipeline,
         .output_grad = output_grad,
     };
 
-    return run(&anything, pipeline, &exchange, options);
+    return pipe_step_run(&anything, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -262,5 +265,5 @@ hoop_pipe_exchange_all(hoop_pipeline_t *pipeline,
                        const struct hoop_pipe_exchange *exchange,
                        const struct hoop_pipe_options *options)
 {
-    return run(&anything, pipeline, exchange, options);
+    return pipe_step_run(&anything, pipeline, exchange, options);
 }

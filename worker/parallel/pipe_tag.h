@@ -12,7 +12,7 @@
 
 #include "coll/tags.h"
 
-enum pipe_kind {
+enum pipe_message_kind {
     PIPE_ACTIVATION, /* from a stage to the next */
     PIPE_GRADIENT,   /* from a stage to the one before */
     /* Shares of these tensors, between the ranks that gather them. */
@@ -32,7 +32,7 @@ static const uint32_t PIPE_LANES = (uint32_t)1 << PIPE_LANE_BITS;
 
 /* Returns the tag. lane must be below PIPE_LANES. */
 static inline uint64_t
-pipe_tag(enum pipe_kind kind, uint32_t lane)
+pipe_tag(enum pipe_message_kind kind, uint32_t lane)
 {
     return tag_of_library_part(TAG_PIPELINE,
                                (uint64_t)kind << PIPE_LANE_BITS | lane);

@@ -56,7 +56,7 @@ hoop_pipeline_size(const hoop_pipeline_t *pipeline)
 
 /* Returns the stage that follows after distance stages, in a ring. */
 static uint32_t
-neighbour(const hoop_pipeline_t *pipeline, uint32_t distance)
+pipeline_stage_at_distance(const hoop_pipeline_t *pipeline, uint32_t distance)
 {
     const uint64_t stage = hoop_pipeline_stage(pipeline);
     const uint32_t size = hoop_pipeline_size(pipeline);
@@ -67,13 +67,14 @@ neighbour(const hoop_pipeline_t *pipeline, uint32_t distance)
 uint32_t
 hoop_pipeline_next(const hoop_pipeline_t *pipeline)
 {
-    return neighbour(pipeline, 1);
+    return pipeline_stage_at_distance(pipeline, 1);
 }
 
 uint32_t
 hoop_pipeline_prev(const hoop_pipeline_t *pipeline)
 {
-    return neighbour(pipeline, hoop_pipeline_size(pipeline) - 1);
+    return pipeline_stage_at_distance(pipeline,
+                                      hoop_pipeline_size(pipeline) - 1);
 }
 
 bool

@@ -44,7 +44,7 @@ struct hoop_pg {
 DEFINE_CLEANUP(hoop_pg_t *, hoop_pg_free)
 
 static int
-by_rank(const void *a, const void *b)
+rank_compare(const void *a, const void *b)
 {
     const uint32_t one = *(const uint32_t *)a;
     const uint32_t other = *(const uint32_t *)b;
@@ -53,7 +53,8 @@ by_rank(const void *a, const void *b)
 }
 
 static enum hoop_status
-check_ranks(const hoop_comm_t *world, const struct hoop_pg_options *options)
+group_ranks_check(const hoop_comm_t *world,
+                  const struct hoop_pg_options *options)
 {
     const struct rank_list list = {options->ranks, options->n_ranks};
 
@@ -73,10 +74,10 @@ check_ranks(const hoop_comm_t *world, const struct hoop_pg_options *options)
 /* The ranks and degrees have been checked. Returns NULL if there is no
  * memory. */
 static struct hoop_pg *
-group_fill(const hoop_comm_t *world,
-           const uint32_t *ranks,
-           uint32_t n_ranks,
-           const struct degrees *degrees)
+group_allocate(const hoop_comm_t *world,
+               const uint32_t *ranks,
+               uint32_t n_ranks,
+               const struct degrees *degrees)
 {
     struct hoop_pg *group = calloc(
         1, sizeof(*group) + ((size_t)n_ranks + degrees->dp) * sizeof(*ranks));
@@ -90,14 +91,14 @@ group_fill(const hoop_comm_t *world,
     group->column = &group->ranks[n_ranks];
     for (uint32_t i = 0; i < n_ranks; i++)
         group->ranks[i] = ranks ? ranks[i] : i;
-    qsort(group->ranks, n_ranks, sizeof(*group->ranks), by_rank);
+    qsort(group->ranks, n_ranks, sizeof(*group->ranks), rank_compare);
     for (uint32_t i = 0; i < n_ranks; i++) {
         if (group->ranks[i] == group->rank)
             group->place = i;
     }
     for (uint32_t i = 0; group->place != HOOP_NO_RANK && i < degrees->dp; i++)
         group->column[i] =
-            group->ranks[degrees_column_place(degrees, group->place, i)];
+            group->ranks[degrees_column_nth_place(degrees, group->place, i)];
     group->meshes = (struct group_meshes){.group = group,
                                           .ranks = group->ranks,
                                           .n_rows = degrees->dp,
@@ -107,7 +108,7 @@ group_fill(const hoop_comm_t *world,
 }
 
 static enum hoop_status
-group_lay_out(hoop_session_t *session, struct hoop_pg *group)
+group_create_meshes(hoop_session_t *session, struct hoop_pg *group)
 {
     const struct hoop_mesh_axis axes[N_AXES] = {
         [AXIS_DP] = {"dp", group->degrees.dp},
@@ -140,18 +141,18 @@ hoop_pg_create(hoop_session_t *session,
     const hoop_comm_t *world = hoop_world(session);
     const uint32_t n_ranks =
         options->ranks ? options->n_ranks : hoop_comm_size(world);
-    enum hoop_status status = check_ranks(world, options);
+    enum hoop_status status = group_ranks_check(world, options);
     if (status == HOOP_OK)
-        status = degrees_complete(
+        status = degrees_fill_missing(
             &(struct degrees){options->tp_degree, options->dp_degree}, n_ranks,
             &degrees);
     if (status != HOOP_OK)
         return error_pass(status);
-    group = group_fill(world, options->ranks, n_ranks, &degrees);
+    group = group_allocate(world, options->ranks, n_ranks, &degrees);
     if (!group)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a group of %u",
                            n_ranks);
-    status = group_lay_out(session, group);
+    status = group_create_meshes(session, group);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_group = STEAL(group);
@@ -170,7 +171,7 @@ hoop_pg_free(hoop_pg_t *group)
 }
 
 static bool
-is_member(const hoop_pg_t *group)
+group_is_member(const hoop_pg_t *group)
 {
     return group && group->place != HOOP_NO_RANK;
 }
@@ -202,33 +203,34 @@ hoop_pg_ranks(const hoop_pg_t *group)
 const uint32_t *
 hoop_pg_tp_ranks(const hoop_pg_t *group)
 {
-    if (!is_member(group))
+    if (!group_is_member(group))
         return NULL;
-    return &group->ranks[degrees_row_first(&group->degrees, group->place)];
+    return &group
+                ->ranks[degrees_row_first_place(&group->degrees, group->place)];
 }
 
 const uint32_t *
 hoop_pg_dp_ranks(const hoop_pg_t *group)
 {
-    return is_member(group) ? group->column : NULL;
+    return group_is_member(group) ? group->column : NULL;
 }
 
 uint32_t
 hoop_pg_tp_size(const hoop_pg_t *group)
 {
-    return is_member(group) ? group->degrees.tp : 0;
+    return group_is_member(group) ? group->degrees.tp : 0;
 }
 
 uint32_t
 hoop_pg_dp_size(const hoop_pg_t *group)
 {
-    return is_member(group) ? group->degrees.dp : 0;
+    return group_is_member(group) ? group->degrees.dp : 0;
 }
 
 uint32_t
 hoop_pg_tp_rank(const hoop_pg_t *group)
 {
-    if (!is_member(group))
+    if (!group_is_member(group))
         return HOOP_NO_RANK;
     return degrees_tp_rank(&group->degrees, group->place);
 }
@@ -236,7 +238,7 @@ hoop_pg_tp_rank(const hoop_pg_t *group)
 uint32_t
 hoop_pg_dp_rank(const hoop_pg_t *group)
 {
-    if (!is_member(group))
+    if (!group_is_member(group))
         return HOOP_NO_RANK;
     return degrees_dp_rank(&group->degrees, group->place);
 }
@@ -250,7 +252,7 @@ hoop_pg_equal(const hoop_pg_t *a, const hoop_pg_t *b)
 }
 
 static enum hoop_status
-line_comm(hoop_mesh_t *mesh, uint32_t axis, hoop_comm_t **out_comm)
+mesh_axis_comm(hoop_mesh_t *mesh, uint32_t axis, hoop_comm_t **out_comm)
 {
     const enum hoop_status status = hoop_mesh_comm(mesh, &axis, 1, out_comm);
 
@@ -258,17 +260,17 @@ line_comm(hoop_mesh_t *mesh, uint32_t axis, hoop_comm_t **out_comm)
 }
 
 static enum hoop_status
-first_comm(hoop_pg_t *group, uint32_t axis, hoop_comm_t **out_comm)
+group_axis_comm(hoop_pg_t *group, uint32_t axis, hoop_comm_t **out_comm)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!group)
         return error_raise(HOOP_E_INVALID, "group is NULL");
-    return line_comm(group->mesh, axis, out_comm);
+    return mesh_axis_comm(group->mesh, axis, out_comm);
 }
 
 static enum hoop_status
-second_comm(hoop_pg_t *group, uint32_t axis, hoop_comm_t **out_comm)
+group_cpu_axis_comm(hoop_pg_t *group, uint32_t axis, hoop_comm_t **out_comm)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -278,19 +280,19 @@ second_comm(hoop_pg_t *group, uint32_t axis, hoop_comm_t **out_comm)
         return error_raise(HOOP_E_PRECONDITION,
                            "the group has no second pair of communicators yet: "
                            "call hoop_pg_set_cpu_groups() on all its ranks");
-    return line_comm(group->cpu_mesh, axis, out_comm);
+    return mesh_axis_comm(group->cpu_mesh, axis, out_comm);
 }
 
 enum hoop_status
 hoop_pg_tp_comm(hoop_pg_t *group, hoop_comm_t **out_comm)
 {
-    return first_comm(group, AXIS_TP, out_comm);
+    return group_axis_comm(group, AXIS_TP, out_comm);
 }
 
 enum hoop_status
 hoop_pg_dp_comm(hoop_pg_t *group, hoop_comm_t **out_comm)
 {
-    return first_comm(group, AXIS_DP, out_comm);
+    return group_axis_comm(group, AXIS_DP, out_comm);
 }
 
 enum hoop_status
@@ -305,7 +307,7 @@ hoop_pg_set_cpu_groups(hoop_pg_t *group)
     hoop_mesh_t *const meshes[] = {group->mesh, group->cpu_mesh};
     static const uint32_t axes[] = {AXIS_TP, AXIS_DP};
     for (size_t i = 0; i < COUNT_OF(meshes) * COUNT_OF(axes); i++) {
-        const enum hoop_status status = line_comm(
+        const enum hoop_status status = mesh_axis_comm(
             meshes[i / COUNT_OF(axes)], axes[i % COUNT_OF(axes)], &comm);
 
         if (status != HOOP_OK)
@@ -324,11 +326,11 @@ hoop_pg_has_cpu_groups(const hoop_pg_t *group)
 enum hoop_status
 hoop_pg_cpu_tp_comm(hoop_pg_t *group, hoop_comm_t **out_comm)
 {
-    return second_comm(group, AXIS_TP, out_comm);
+    return group_cpu_axis_comm(group, AXIS_TP, out_comm);
 }
 
 enum hoop_status
 hoop_pg_cpu_dp_comm(hoop_pg_t *group, hoop_comm_t **out_comm)
 {
-    return second_comm(group, AXIS_DP, out_comm);
+    return group_cpu_axis_comm(group, AXIS_DP, out_comm);
 }

@@ -9,10 +9,10 @@
 static const double NS_PER_US = 1e3;
 
 static enum hoop_status
-step_describe(const struct participants *participants,
-              const struct redistribution *redistribution,
-              uint32_t number,
-              struct hoop_step *out_step)
+redistribution_step_describe(const struct participants *participants,
+                             const struct redistribution *redistribution,
+                             uint32_t number,
+                             struct hoop_step *out_step)
 {
     const struct redistribution_step *step =
         redistribution_step(redistribution, number);
@@ -60,8 +60,8 @@ hoop_redistribute_plan(const hoop_dtensor_t *dtensor,
         return error_pass(status);
     plan.n_steps = redistribution_n_steps(redistribution);
     for (uint32_t i = 0; i < plan.n_steps; i++) {
-        status =
-            step_describe(&participants, redistribution, i, &plan.steps[i]);
+        status = redistribution_step_describe(&participants, redistribution, i,
+                                              &plan.steps[i]);
         if (status != HOOP_OK)
             return error_pass(status);
         plan.bytes_sent += plan.steps[i].bytes_sent;

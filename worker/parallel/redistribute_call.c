@@ -49,7 +49,7 @@ DEFINE_CLEANUP(struct redistribute_call *, redistribute_call_destroy)
 
 /* Returns whether the call reduces partial axes and keeps none. */
 static bool
-redistribute_call_reduces(const struct redistribute_call_request *call)
+redistribute_call_is_reduction(const struct redistribute_call_request *call)
 {
     return call->way == REDISTRIBUTION_FORWARD &&
            call->from->spec.sharding.partial.n_axes > 0 &&
@@ -59,7 +59,7 @@ redistribute_call_reduces(const struct redistribute_call_request *call)
 /* Bools become 0 or 1: along axes of size 1 an element has a single addend,
  * which no reduction has normalised. */
 static void
-part_finish(const struct hoop_tensor *reduced)
+reduced_part_normalize(const struct hoop_tensor *reduced)
 {
     if (reduced->data)
         reduction_of_one(reduced->dtype, reduced->data, operand_count(reduced));
@@ -70,7 +70,7 @@ redistribute_call_finish(void *owner)
 {
     struct redistribute_call *redistribute_call = owner;
 
-    part_finish(&redistribute_call->reduced);
+    reduced_part_normalize(&redistribute_call->reduced);
     if (redistribute_call->changed) {
         const struct hoop_dtensor before = *redistribute_call->changed;
 
@@ -95,9 +95,9 @@ redistribute_call_plan(const struct redistribute_call_request *call,
     enum hoop_status status =
         participants_init(&participants, call->from, &call->spec, call->way);
     if (status == HOOP_OK)
-        status = cached_plan_find(mesh_cached_plans(call->from->spec.mesh),
-                                  &participants.request,
-                                  &redistribute_call->cached_plan);
+        status = cached_plan_get_or_create(
+            mesh_cached_plans(call->from->spec.mesh), &participants.request,
+            &redistribute_call->cached_plan);
     if (status != HOOP_OK)
         return error_pass(status);
     redistribute_call->rank = participants.here;
@@ -107,7 +107,7 @@ redistribute_call_plan(const struct redistribute_call_request *call,
 
 /* Returns whether any rank sends anything. */
 static bool
-redistribute_call_sends(const struct redistribute_call *redistribute_call)
+redistribute_call_has_sends(const struct redistribute_call *redistribute_call)
 {
     const struct redistribution *redistribution =
         cached_plan_redistribution(redistribute_call->cached_plan);
@@ -120,7 +120,7 @@ redistribute_call_sends(const struct redistribute_call *redistribute_call)
 }
 
 static enum hoop_status
-nothing_to_wait_for(const struct redistribute_call_request *call)
+op_return_completed(const struct redistribute_call_request *call)
 {
     if (call->out_op)
         *call->out_op = (hoop_op_t *)engine_null_op();
@@ -148,14 +148,14 @@ redistribute_call_run(struct redistribute_call *taken,
     enum hoop_status status;
 
     if (request.rank == HOOP_NO_RANK)
-        return nothing_to_wait_for(call);
+        return op_return_completed(call);
     status = hoop_shape_count(&call->from->shape, &request.count);
-    if (status == HOOP_OK && redistribute_call_sends(redistribute_call))
-        status = union_comm_find(call->from->spec.mesh, call->spec.mesh,
-                                 &request.comm);
+    if (status == HOOP_OK && redistribute_call_has_sends(redistribute_call))
+        status = union_comm_get_or_create(call->from->spec.mesh,
+                                          call->spec.mesh, &request.comm);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (redistribute_call_reduces(call))
+    if (redistribute_call_is_reduction(call))
         redistribute_call->reduced = *to;
     request.hooks.owner = STEAL(redistribute_call);
     status = call->out_op ? redistribute_runner_start(&request, call->out_op)
@@ -164,8 +164,8 @@ redistribute_call_run(struct redistribute_call *taken,
 }
 
 enum hoop_status
-redistribute_call_begin(const struct redistribute_call_request *call,
-                        hoop_dtensor_t **out_dtensor)
+redistribute_call_into_new(const struct redistribute_call_request *call,
+                           hoop_dtensor_t **out_dtensor)
 {
     CLEANUP(hoop_dtensor_free) hoop_dtensor_t *arrived = NULL;
     CLEANUP(redistribute_call_destroy)
@@ -173,8 +173,8 @@ redistribute_call_begin(const struct redistribute_call_request *call,
     enum hoop_status status = redistribute_call_plan(call, &redistribute_call);
 
     if (status == HOOP_OK)
-        status = dtensor_allocate(call->from->local.dtype, &call->from->shape,
-                                  &call->spec, &arrived);
+        status = dtensor_create_allocated(
+            call->from->local.dtype, &call->from->shape, &call->spec, &arrived);
     if (status == HOOP_OK)
         status = redistribute_call_run(STEAL(redistribute_call), call,
                                        &arrived->local);
@@ -185,8 +185,8 @@ redistribute_call_begin(const struct redistribute_call_request *call,
 }
 
 enum hoop_status
-redistribute_call_return(const struct redistribute_call_request *call,
-                         struct hoop_dtensor *dtensor)
+redistribute_call_in_place(const struct redistribute_call_request *call,
+                           struct hoop_dtensor *dtensor)
 {
     CLEANUP(redistribute_call_destroy)
     struct redistribute_call *redistribute_call = NULL;
@@ -199,13 +199,14 @@ redistribute_call_return(const struct redistribute_call_request *call,
     if (redistribute_call->rank == HOOP_NO_RANK ||
         redistribution_n_steps(
             cached_plan_redistribution(redistribute_call->cached_plan)) == 0) {
-        if (redistribute_call_reduces(call))
-            part_finish(&dtensor->local);
+        if (redistribute_call_is_reduction(call))
+            reduced_part_normalize(&dtensor->local);
         dtensor_set_layout(dtensor, &call->spec);
-        return nothing_to_wait_for(call);
+        return op_return_completed(call);
     }
-    status = dtensor_allocate(call->from->local.dtype, &call->from->shape,
-                              &call->spec, &redistribute_call->arrived);
+    status =
+        dtensor_create_allocated(call->from->local.dtype, &call->from->shape,
+                                 &call->spec, &redistribute_call->arrived);
     if (status != HOOP_OK)
         return error_pass(status);
     redistribute_call->changed = dtensor;
@@ -217,7 +218,8 @@ redistribute_call_return(const struct redistribute_call_request *call,
 }
 
 static enum hoop_status
-check_apart(const struct hoop_tensor *from, const struct hoop_tensor *to)
+tensors_check_disjoint(const struct hoop_tensor *from,
+                       const struct hoop_tensor *to)
 {
     const uintptr_t from_begin = (uintptr_t)from->data;
     const uintptr_t to_begin = (uintptr_t)to->data;
@@ -231,8 +233,8 @@ check_apart(const struct hoop_tensor *from, const struct hoop_tensor *to)
 }
 
 enum hoop_status
-redistribute_call_deliver(const struct redistribute_call_request *call,
-                          struct hoop_tensor *out)
+redistribute_call_into_tensor(const struct redistribute_call_request *call,
+                              struct hoop_tensor *out)
 {
     CLEANUP(redistribute_call_destroy)
     struct redistribute_call *redistribute_call = NULL;
@@ -241,8 +243,8 @@ redistribute_call_deliver(const struct redistribute_call_request *call,
     enum hoop_status status = redistribute_call_plan(call, &redistribute_call);
 
     if (status == HOOP_OK)
-        status = dtensor_create_empty(call->from->local.dtype,
-                                      &call->from->shape, &call->spec, &label);
+        status = dtensor_create_without_data(
+            call->from->local.dtype, &call->from->shape, &call->spec, &label);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!dtensor_is_here(label)) {
@@ -254,7 +256,7 @@ redistribute_call_deliver(const struct redistribute_call_request *call,
                             &result);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = check_apart(&call->from->local, out);
+    status = tensors_check_disjoint(&call->from->local, out);
     if (status == HOOP_OK)
         status = redistribute_call_run(STEAL(redistribute_call), call, out);
     if (status == HOOP_OK)

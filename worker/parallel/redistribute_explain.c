@@ -17,44 +17,46 @@ enum {
     LAYOUT_CELL = 256,
 };
 
-struct cell {
+struct text_cell {
     char text[CELL];
 };
 
-static struct cell
-bytes_text(uint64_t n_bytes)
+static struct text_cell
+bytes_to_text(uint64_t n_bytes)
 {
     static const char *const units[] = {"B",   "KiB", "MiB", "GiB",
                                         "TiB", "PiB", "EiB"};
     double value = (double)n_bytes;
     size_t unit = 0;
-    struct cell cell;
+    struct text_cell text_cell;
 
     while (value >= 1024) {
         value /= 1024;
         unit++;
     }
-    snprintf(cell.text, sizeof(cell.text), "%.*f %s", unit > 0 ? 1 : 0, value,
-             units[unit]);
-    return cell;
+    snprintf(text_cell.text, sizeof(text_cell.text), "%.*f %s",
+             unit > 0 ? 1 : 0, value, units[unit]);
+    return text_cell;
 }
 
-static struct cell
-time_text(double time_us)
+static struct text_cell
+time_to_text(double time_us)
 {
-    struct cell cell;
+    struct text_cell text_cell;
 
     if (time_us < 1e3)
-        snprintf(cell.text, sizeof(cell.text), "%.1f us", time_us);
+        snprintf(text_cell.text, sizeof(text_cell.text), "%.1f us", time_us);
     else if (time_us < 1e6)
-        snprintf(cell.text, sizeof(cell.text), "%.1f ms", time_us / 1e3);
+        snprintf(text_cell.text, sizeof(text_cell.text), "%.1f ms",
+                 time_us / 1e3);
     else
-        snprintf(cell.text, sizeof(cell.text), "%.1f s", time_us / 1e6);
-    return cell;
+        snprintf(text_cell.text, sizeof(text_cell.text), "%.1f s",
+                 time_us / 1e6);
+    return text_cell;
 }
 
 static const char *
-kind_name(enum hoop_step_kind kind)
+step_kind_name(enum hoop_step_kind kind)
 {
     switch (kind) {
     case HOOP_STEP_SLICE:
@@ -76,41 +78,42 @@ kind_name(enum hoop_step_kind kind)
 }
 
 /* Returns the text "0", "1,2" or "-". */
-static struct cell
-axes_cell(const struct hoop_axes *axes)
+static struct text_cell
+axes_to_text(const struct hoop_axes *axes)
 {
-    struct cell cell = {.text = "-"};
+    struct text_cell text_cell = {.text = "-"};
     size_t at = 0;
 
-    for (uint32_t i = 0; i < axes->n_axes && at < sizeof(cell.text); i++)
-        at += (size_t)snprintf(cell.text + at, sizeof(cell.text) - at,
+    for (uint32_t i = 0; i < axes->n_axes && at < sizeof(text_cell.text); i++)
+        at += (size_t)snprintf(text_cell.text + at, sizeof(text_cell.text) - at,
                                i == 0 ? "%u" : ",%u", axes->axes[i]);
-    return cell;
+    return text_cell;
 }
 
-static struct cell
-dims_cell(const struct hoop_step *step)
+static struct text_cell
+step_dims_to_text(const struct hoop_step *step)
 {
-    struct cell cell = {.text = "-"};
+    struct text_cell text_cell = {.text = "-"};
 
     switch (step->kind) {
     case HOOP_STEP_SLICE:
     case HOOP_STEP_REDUCE_SCATTER:
-        snprintf(cell.text, sizeof(cell.text), "%u", step->shard_dim);
+        snprintf(text_cell.text, sizeof(text_cell.text), "%u", step->shard_dim);
         break;
     case HOOP_STEP_ALLGATHER:
-        snprintf(cell.text, sizeof(cell.text), "%u", step->gather_dim);
+        snprintf(text_cell.text, sizeof(text_cell.text), "%u",
+                 step->gather_dim);
         break;
     case HOOP_STEP_ALL_TO_ALL:
-        snprintf(cell.text, sizeof(cell.text), "%u to %u", step->gather_dim,
-                 step->shard_dim);
+        snprintf(text_cell.text, sizeof(text_cell.text), "%u to %u",
+                 step->gather_dim, step->shard_dim);
         break;
     case HOOP_STEP_ALLREDUCE:
     case HOOP_STEP_EXCHANGE:
     case HOOP_STEP_FILL:
         break;
     }
-    return cell;
+    return text_cell;
 }
 
 struct layout_cell {
@@ -119,26 +122,26 @@ struct layout_cell {
 
 /* Returns the text "[S0, R] on 2 x 4". */
 static struct layout_cell
-layout_text(const struct hoop_sharding *sharding,
-            const struct hoop_mesh_shape *mesh,
-            uint32_t n_dims)
+layout_to_text(const struct hoop_sharding *sharding,
+               const struct hoop_mesh_shape *mesh,
+               uint32_t n_dims)
 {
     const struct hoop_sharding_text text =
         hoop_sharding_describe(sharding, n_dims);
-    struct layout_cell cell;
-    size_t at =
-        (size_t)snprintf(cell.text, sizeof(cell.text), "%s on ", text.text);
+    struct layout_cell text_cell;
+    size_t at = (size_t)snprintf(text_cell.text, sizeof(text_cell.text),
+                                 "%s on ", text.text);
 
-    for (uint32_t i = 0; i < mesh->n_axes && at < sizeof(cell.text); i++)
-        at += (size_t)snprintf(cell.text + at, sizeof(cell.text) - at,
+    for (uint32_t i = 0; i < mesh->n_axes && at < sizeof(text_cell.text); i++)
+        at += (size_t)snprintf(text_cell.text + at, sizeof(text_cell.text) - at,
                                i == 0 ? "%u" : " x %u", mesh->sizes[i]);
-    return cell;
+    return text_cell;
 }
 
 static void
-print_heading(const hoop_dtensor_t *dtensor,
-              const struct hoop_tensor_spec *spec,
-              FILE *out)
+redistribution_print_heading(const hoop_dtensor_t *dtensor,
+                             const struct hoop_tensor_spec *spec,
+                             FILE *out)
 {
     const struct hoop_mesh_shape from = hoop_mesh_shape_of(dtensor->spec.mesh);
     const struct hoop_mesh_shape to = hoop_mesh_shape_of(spec->mesh);
@@ -151,30 +154,33 @@ print_heading(const hoop_dtensor_t *dtensor,
     (void)status;
     fprintf(out, "%s %s, %s: %s\n", dtype_name(dtype),
             shape_text(&dtensor->shape).text,
-            bytes_text(count * dtype_size(dtype)).text,
-            layout_text(&dtensor->spec.sharding, &from, n_dims).text);
-    fprintf(out, "  to %s\n", layout_text(&spec->sharding, &to, n_dims).text);
+            bytes_to_text(count * dtype_size(dtype)).text,
+            layout_to_text(&dtensor->spec.sharding, &from, n_dims).text);
+    fprintf(out, "  to %s\n",
+            layout_to_text(&spec->sharding, &to, n_dims).text);
 }
 
 static int
-layouts_width(const struct hoop_redistribution *plan, uint32_t n_dims)
+layout_column_width(const struct hoop_redistribution *plan, uint32_t n_dims)
 {
     size_t width = strlen("then");
 
     for (uint32_t i = 0; i < plan->n_steps; i++) {
-        const struct layout_cell cell =
-            layout_text(&plan->steps[i].after, &plan->steps[i].mesh, n_dims);
+        const struct layout_cell text_cell =
+            layout_to_text(&plan->steps[i].after, &plan->steps[i].mesh, n_dims);
 
-        if (strlen(cell.text) > width)
-            width = strlen(cell.text);
+        if (strlen(text_cell.text) > width)
+            width = strlen(text_cell.text);
     }
     return (int)width;
 }
 
 static void
-print_steps(const struct hoop_redistribution *plan, uint32_t n_dims, FILE *out)
+redistribution_print_steps(const struct hoop_redistribution *plan,
+                           uint32_t n_dims,
+                           FILE *out)
 {
-    const int width = layouts_width(plan, n_dims);
+    const int width = layout_column_width(plan, n_dims);
 
     fprintf(out, "  %-18s %-6s %-6s %-*s %11s %11s %10s\n", "step", "along",
             "dim", width, "then", "this rank", "all ranks", "time");
@@ -182,16 +188,17 @@ print_steps(const struct hoop_redistribution *plan, uint32_t n_dims, FILE *out)
         const struct hoop_step *step = &plan->steps[i];
 
         fprintf(out, "  %2u %-15s %-6s %-6s %-*s %11s %11s %10s\n", i + 1,
-                kind_name(step->kind), axes_cell(&step->axes).text,
-                dims_cell(step).text, width,
-                layout_text(&step->after, &step->mesh, n_dims).text,
-                bytes_text(step->bytes_sent).text,
-                bytes_text(step->bytes_total).text,
-                time_text(step->time_us).text);
+                step_kind_name(step->kind), axes_to_text(&step->axes).text,
+                step_dims_to_text(step).text, width,
+                layout_to_text(&step->after, &step->mesh, n_dims).text,
+                bytes_to_text(step->bytes_sent).text,
+                bytes_to_text(step->bytes_total).text,
+                time_to_text(step->time_us).text);
     }
     fprintf(out, "  %-18s %-6s %-6s %-*s %11s %11s %10s\n", "in all", "", "",
-            width, "", bytes_text(plan->bytes_sent).text,
-            bytes_text(plan->bytes_total).text, time_text(plan->time_us).text);
+            width, "", bytes_to_text(plan->bytes_sent).text,
+            bytes_to_text(plan->bytes_total).text,
+            time_to_text(plan->time_us).text);
 }
 
 enum hoop_status
@@ -209,10 +216,10 @@ hoop_redistribute_explain(const hoop_dtensor_t *dtensor,
         hoop_redistribute_plan(dtensor, spec, &plan);
     if (status != HOOP_OK)
         return error_pass(status);
-    print_heading(dtensor, spec, out);
+    redistribution_print_heading(dtensor, spec, out);
     if (plan.n_steps == 0)
         fprintf(out, "  no step: every rank has what it needs\n");
     else
-        print_steps(&plan, dtensor->shape.n_dims, out);
+        redistribution_print_steps(&plan, dtensor->shape.n_dims, out);
     return HOOP_OK;
 }

@@ -48,11 +48,11 @@ redistribution_destroy(struct redistribution *redistribution)
 
 /* Copies the list of a side and inverts it. */
 static void
-side_fill(struct exchange_side *side,
-          const struct redistribution_side *asked,
-          uint32_t n_places,
-          uint32_t *places,
-          uint32_t *ranks)
+exchange_side_fill(struct exchange_side *side,
+                   const struct redistribution_side *asked,
+                   uint32_t n_places,
+                   uint32_t *places,
+                   uint32_t *ranks)
 {
     for (uint32_t i = 0; i < n_places; i++) {
         ranks[i] = asked->ranks ? asked->ranks[i] : i;
@@ -63,8 +63,8 @@ side_fill(struct exchange_side *side,
 }
 
 static enum exchange_meshes
-meshes_of(const struct redistribution_request *request,
-          const struct exchange_side sides[2])
+exchange_meshes_compare(const struct redistribution_request *request,
+                        const struct exchange_side sides[2])
 {
     const struct hoop_mesh_shape *from = &request->from.mesh;
     const struct hoop_mesh_shape *to = &request->to.mesh;
@@ -81,8 +81,8 @@ meshes_of(const struct redistribution_request *request,
 /* Allocates a redistribution and fills its lists. Returns NULL if there is no
  * memory. */
 static struct redistribution *
-redistribution_make(const struct redistribution_request *request,
-                    const uint32_t n_places[2])
+redistribution_allocate(const struct redistribution_request *request,
+                        const uint32_t n_places[2])
 {
     const size_t n_lists =
         4 * (size_t)request->n_ranks + n_places[0] + n_places[1];
@@ -103,16 +103,17 @@ redistribution_make(const struct redistribution_request *request,
     uint32_t *ranks = made->lists + 4 * (size_t)request->n_ranks;
     for (size_t i = 0; i < 2 * (size_t)request->n_ranks; i++)
         places[i] = HOOP_NO_RANK;
-    side_fill(&made->sides[0], &request->from, n_places[0], places, ranks);
-    side_fill(&made->sides[1], &request->to, n_places[1],
-              places + request->n_ranks, ranks + n_places[0]);
-    made->meshes = meshes_of(request, made->sides);
+    exchange_side_fill(&made->sides[0], &request->from, n_places[0], places,
+                       ranks);
+    exchange_side_fill(&made->sides[1], &request->to, n_places[1],
+                       places + request->n_ranks, ranks + n_places[0]);
+    made->meshes = exchange_meshes_compare(request, made->sides);
     return made;
 }
 
 static struct hoop_sharding
-sharding_asked(const struct redistribution_request *request,
-               const struct redistribution_side *side)
+side_requested_sharding(const struct redistribution_request *request,
+                        const struct redistribution_side *side)
 {
     struct hoop_sharding sharding = side->sharding;
 
@@ -125,7 +126,7 @@ sharding_asked(const struct redistribution_request *request,
 
 /* Returns the mesh on which a step begins. */
 static enum redistribution_mesh
-mesh_before(const struct redistribution *redistribution, uint32_t step)
+step_start_mesh(const struct redistribution *redistribution, uint32_t step)
 {
     const struct redistribution_steps *steps = &redistribution->steps;
 
@@ -138,8 +139,8 @@ mesh_before(const struct redistribution *redistribution, uint32_t step)
 }
 
 static void
-tilings_fill(struct redistribution *redistribution,
-             const struct redistribution_problem *problem)
+redistribution_fill_tilings(struct redistribution *redistribution,
+                            const struct redistribution_problem *problem)
 {
     const struct redistribution_request *request = problem->request;
     const uint32_t n_steps = redistribution->steps.n_steps;
@@ -152,7 +153,7 @@ tilings_fill(struct redistribution *redistribution,
 
         tiling_init(&redistribution->tilings[i],
                     is_end ? &problem->to : &step->before,
-                    mesh_before(redistribution, i) == REDISTRIBUTION_FROM
+                    step_start_mesh(redistribution, i) == REDISTRIBUTION_FROM
                         ? &request->from.mesh
                         : &request->to.mesh,
                     &request->shape);
@@ -160,12 +161,12 @@ tilings_fill(struct redistribution *redistribution,
             continue;
         redistribution->exchange_step = i;
         redistribution->exchange =
-            problem_exchange(problem, &step->before, &step->after);
+            problem_build_exchange(problem, &step->before, &step->after);
     }
 }
 
 static void
-number_add(struct redistribution *redistribution, uint64_t number)
+signature_add_number(struct redistribution *redistribution, uint64_t number)
 {
     assert(redistribution->n_numbers < SIGNATURE_MAX);
     redistribution->numbers[redistribution->n_numbers++] = (size_t)number;
@@ -173,7 +174,7 @@ number_add(struct redistribution *redistribution, uint64_t number)
 
 /* The FNV-1a hash. */
 static uint64_t
-hash_of(const void *bytes, size_t n_bytes)
+fnv1a_hash(const void *bytes, size_t n_bytes)
 {
     const uint8_t *at = bytes;
     uint64_t hash = 0xcbf29ce484222325u;
@@ -184,44 +185,45 @@ hash_of(const void *bytes, size_t n_bytes)
 }
 
 static void
-side_sign(struct redistribution *redistribution,
-          const struct hoop_mesh_shape *mesh,
-          const struct hoop_sharding *sharding)
+signature_add_side(struct redistribution *redistribution,
+                   const struct hoop_mesh_shape *mesh,
+                   const struct hoop_sharding *sharding)
 {
-    number_add(redistribution, mesh->n_axes);
+    signature_add_number(redistribution, mesh->n_axes);
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
-        number_add(redistribution, mesh->sizes[axis]);
-    number_add(redistribution, sharding_key(sharding));
-    number_add(redistribution, sharding->partial_op);
-    number_add(redistribution, sharding->is_uneven);
+        signature_add_number(redistribution, mesh->sizes[axis]);
+    signature_add_number(redistribution, sharding_key(sharding));
+    signature_add_number(redistribution, sharding->partial_op);
+    signature_add_number(redistribution, sharding->is_uneven);
 }
 
 static void
-sign(struct redistribution *redistribution,
-     const struct redistribution_problem *problem)
+redistribution_fill_signature(struct redistribution *redistribution,
+                              const struct redistribution_problem *problem)
 {
     const struct redistribution_request *request = problem->request;
 
-    number_add(redistribution, request->way);
-    number_add(redistribution, request->dtype);
-    number_add(redistribution, request->shape.n_dims);
+    signature_add_number(redistribution, request->way);
+    signature_add_number(redistribution, request->dtype);
+    signature_add_number(redistribution, request->shape.n_dims);
     for (uint32_t dim = 0; dim < request->shape.n_dims; dim++)
-        number_add(redistribution, request->shape.dims[dim]);
-    side_sign(redistribution, &request->from.mesh, &problem->from);
-    side_sign(redistribution, &request->to.mesh, &problem->to);
-    number_add(redistribution,
-               hash_of(redistribution->lists,
-                       2 * sizeof(uint32_t) * redistribution->n_ranks));
+        signature_add_number(redistribution, request->shape.dims[dim]);
+    signature_add_side(redistribution, &request->from.mesh, &problem->from);
+    signature_add_side(redistribution, &request->to.mesh, &problem->to);
+    signature_add_number(
+        redistribution,
+        fnv1a_hash(redistribution->lists,
+                   2 * sizeof(uint32_t) * redistribution->n_ranks));
     for (uint32_t i = 0; i < redistribution->steps.n_steps; i++) {
         const struct redistribution_step *step =
             &redistribution->steps.steps[i];
         const char *name = step->algorithm ? step->algorithm->name : "";
 
-        number_add(redistribution, step->kind);
-        number_add(redistribution,
-                   (uint64_t)step->gather_dim << 32 | step->shard_dim);
-        number_add(redistribution, sharding_key(&step->after));
-        number_add(redistribution, hash_of(name, strlen(name)));
+        signature_add_number(redistribution, step->kind);
+        signature_add_number(redistribution, (uint64_t)step->gather_dim << 32 |
+                                                 step->shard_dim);
+        signature_add_number(redistribution, sharding_key(&step->after));
+        signature_add_number(redistribution, fnv1a_hash(name, strlen(name)));
     }
 }
 
@@ -235,15 +237,15 @@ redistribution_create(const struct redistribution_request *request,
     enum hoop_status status = redistribution_check(request, n_places);
     if (status != HOOP_OK)
         return error_pass(status);
-    made = redistribution_make(request, n_places);
+    made = redistribution_allocate(request, n_places);
     if (!made)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
                            request->n_ranks);
     const struct redistribution_problem problem = {
         .request = request,
         .meshes = made->meshes,
-        .from = sharding_asked(request, &request->from),
-        .to = sharding_asked(request, &request->to),
+        .from = side_requested_sharding(request, &request->from),
+        .to = side_requested_sharding(request, &request->to),
         .sides = {&made->sides[0], &made->sides[1]},
         .replicas = &made->replicas,
     };
@@ -251,13 +253,13 @@ redistribution_create(const struct redistribution_request *request,
                 &request->shape);
     tiling_init(&made->sides[1].tiling, &problem.to, &request->to.mesh,
                 &request->shape);
-    replicas_assign(&made->replicas, &made->sides[0], &made->sides[1],
-                    redistribution_reduced(&problem));
+    replicas_assign_sources(&made->replicas, &made->sides[0], &made->sides[1],
+                            redistribution_reduced_axes(&problem));
     status = redistribution_steps_find(&problem, &made->steps);
     if (status != HOOP_OK)
         return error_pass(status);
-    tilings_fill(made, &problem);
-    sign(made, &problem);
+    redistribution_fill_tilings(made, &problem);
+    redistribution_fill_signature(made, &problem);
     *out_redistribution = STEAL(made);
     return HOOP_OK;
 }
@@ -276,58 +278,58 @@ redistribution_step(const struct redistribution *redistribution, uint32_t step)
 }
 
 uint32_t
-redistribution_place(const struct redistribution *redistribution,
-                     enum redistribution_mesh mesh,
-                     uint32_t rank)
+redistribution_place_of_rank(const struct redistribution *redistribution,
+                             enum redistribution_mesh mesh,
+                             uint32_t rank)
 {
     assert(rank < redistribution->n_ranks);
     return redistribution->sides[mesh].places[rank];
 }
 
 static uint32_t
-place_before(const struct redistribution *redistribution,
-             uint32_t step,
-             uint32_t rank)
+rank_place_before_step(const struct redistribution *redistribution,
+                       uint32_t step,
+                       uint32_t rank)
 {
-    return redistribution_place(redistribution,
-                                mesh_before(redistribution, step), rank);
+    return redistribution_place_of_rank(
+        redistribution, step_start_mesh(redistribution, step), rank);
 }
 
 bool
-redistribution_part(const struct redistribution *redistribution,
-                    uint32_t step,
-                    uint32_t rank,
-                    struct hoop_part *out_part)
+redistribution_part_before(const struct redistribution *redistribution,
+                           uint32_t step,
+                           uint32_t rank,
+                           struct hoop_part *out_part)
 {
     const struct tiling *tiling = &redistribution->tilings[step];
-    const uint32_t place = place_before(redistribution, step, rank);
+    const uint32_t place = rank_place_before_step(redistribution, step, rank);
     uint32_t at[HOOP_MAX_AXES];
     struct tile tile;
 
     if (place == HOOP_NO_RANK)
         return false;
-    grid_coordinates(&tiling->grid, place, at);
-    tiling_tile(tiling, at, &tile);
+    grid_coordinates_of_place(&tiling->grid, place, at);
+    tiling_tile_at(tiling, at, &tile);
     *out_part = tile.part;
     return true;
 }
 
 /* Returns the number of elements of a rank's part before step. */
 static size_t
-elements_before(const struct redistribution *redistribution,
-                uint32_t step,
-                uint32_t rank)
+part_elements_before_step(const struct redistribution *redistribution,
+                          uint32_t step,
+                          uint32_t rank)
 {
     struct hoop_part part;
     const bool is_there =
-        redistribution_part(redistribution, step, rank, &part);
+        redistribution_part_before(redistribution, step, rank, &part);
 
     assert(is_there);
-    return is_there ? part_count(&part) : 0;
+    return is_there ? part_n_elements(&part) : 0;
 }
 
 static struct grid_axes
-line_axes(const struct redistribution_step *step)
+step_grid_axes(const struct redistribution_step *step)
 {
     struct grid_axes axes = {.n_axes = step->axes.n_axes};
 
@@ -336,9 +338,9 @@ line_axes(const struct redistribution_step *step)
 }
 
 struct plan_shape
-redistribution_shape(const struct redistribution *redistribution,
-                     uint32_t step,
-                     uint32_t rank)
+redistribution_plan_shape(const struct redistribution *redistribution,
+                          uint32_t step,
+                          uint32_t rank)
 {
     const struct redistribution_step *this =
         redistribution_step(redistribution, step);
@@ -347,14 +349,15 @@ redistribution_shape(const struct redistribution *redistribution,
     struct plan_shape shape = {.size = 1, .granule = granule > 0 ? granule : 1};
     uint32_t at[HOOP_MAX_AXES];
 
-    grid_coordinates(grid, place_before(redistribution, step, rank), at);
+    grid_coordinates_of_place(
+        grid, rank_place_before_step(redistribution, step, rank), at);
     for (uint32_t i = 0; i < this->axes.n_axes; i++) {
         const uint32_t axis = this->axes.axes[i];
 
         shape.size *= grid->sizes[axis];
         shape.rank = shape.rank * grid->sizes[axis] + at[axis];
     }
-    shape.count = elements_before(redistribution, step, rank);
+    shape.count = part_elements_before_step(redistribution, step, rank);
     if (this->kind == HOOP_STEP_ALL_TO_ALL ||
         this->kind == HOOP_STEP_REDUCE_SCATTER)
         shape.count /= shape.size;
@@ -362,17 +365,17 @@ redistribution_shape(const struct redistribution *redistribution,
 }
 
 uint32_t
-redistribution_member(const struct redistribution *redistribution,
-                      uint32_t step,
-                      uint32_t rank,
-                      uint32_t n)
+redistribution_line_member(const struct redistribution *redistribution,
+                           uint32_t step,
+                           uint32_t rank,
+                           uint32_t n)
 {
     const struct redistribution_step *this =
         redistribution_step(redistribution, step);
-    const struct grid_axes axes = line_axes(this);
-    const uint32_t place =
-        grid_line_place(&redistribution->tilings[step].grid, &axes,
-                        place_before(redistribution, step, rank), n);
+    const struct grid_axes axes = step_grid_axes(this);
+    const uint32_t place = grid_line_nth_place(
+        &redistribution->tilings[step].grid, &axes,
+        rank_place_before_step(redistribution, step, rank), n);
 
     return redistribution->sides[this->mesh].ranks[place];
 }
@@ -387,21 +390,21 @@ redistribution_piece(const struct redistribution *redistribution,
     assert(step == redistribution->exchange_step);
     assert(sender < redistribution->n_ranks);
     assert(receiver < redistribution->n_ranks);
-    return exchange_piece(&redistribution->exchange, sender, receiver,
-                          out_piece);
+    return exchange_find_piece(&redistribution->exchange, sender, receiver,
+                               out_piece);
 }
 
 /* Counts the elements that the plan of a rank sends. */
 static enum hoop_status
-line_sent(const struct redistribution *redistribution,
-          uint32_t step,
-          uint32_t rank,
-          uint64_t *out_n_elements)
+line_plan_count_sent(const struct redistribution *redistribution,
+                     uint32_t step,
+                     uint32_t rank,
+                     uint64_t *out_n_elements)
 {
     const struct algorithm *algorithm =
         redistribution_step(redistribution, step)->algorithm;
     const struct plan_shape shape =
-        redistribution_shape(redistribution, step, rank);
+        redistribution_plan_shape(redistribution, step, rank);
     struct plan plan = {0};
     uint64_t n_sent = 0;
 
@@ -433,12 +436,13 @@ redistribution_bytes_sent(const struct redistribution *redistribution,
     uint64_t n_elements = 0;
 
     if (this->kind == HOOP_STEP_EXCHANGE) {
-        n_elements = exchange_sent(&redistribution->exchange, rank,
-                                   redistribution->n_ranks);
+        n_elements = exchange_n_sent(&redistribution->exchange, rank,
+                                     redistribution->n_ranks);
     } else if (this->algorithm &&
-               place_before(redistribution, step, rank) != HOOP_NO_RANK) {
+               rank_place_before_step(redistribution, step, rank) !=
+                   HOOP_NO_RANK) {
         const enum hoop_status status =
-            line_sent(redistribution, step, rank, &n_elements);
+            line_plan_count_sent(redistribution, step, rank, &n_elements);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -462,7 +466,7 @@ redistribution_bytes_total(const struct redistribution *redistribution,
 
         /* As many are received as sent, and counting those is cheaper. */
         if (this->kind == HOOP_STEP_EXCHANGE)
-            more = exchange_received(&redistribution->exchange, rank) *
+            more = exchange_n_received(&redistribution->exchange, rank) *
                    redistribution->element_size;
         else
             status =

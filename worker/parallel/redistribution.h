@@ -37,7 +37,7 @@ struct redistribution_side {
     struct hoop_sharding sharding;
 };
 
-enum redistribution_way {
+enum redistribution_direction {
     REDISTRIBUTION_FORWARD,
     /* Of a gradient: partial axes count as whole on both sides. */
     REDISTRIBUTION_BACKWARD,
@@ -49,7 +49,7 @@ struct redistribution_request {
     uint32_t n_ranks; /* size of the context */
     struct hoop_shape shape;
     enum hoop_dtype dtype;
-    enum redistribution_way way;
+    enum redistribution_direction way;
     /* Source of the machine's speeds and of the overrides. NULL: a typical
      * machine, with all ranks on one node. */
     struct tuner *tuner;
@@ -104,32 +104,32 @@ redistribution_step(const struct redistribution *redistribution, uint32_t step);
 
 /* Returns the place of a rank of the context on a mesh, or HOOP_NO_RANK. */
 uint32_t
-redistribution_place(const struct redistribution *redistribution,
-                     enum redistribution_mesh mesh,
-                     uint32_t rank);
+redistribution_place_of_rank(const struct redistribution *redistribution,
+                             enum redistribution_mesh mesh,
+                             uint32_t rank);
 
 /* Finds what a rank has before a step, on the mesh of that step; step n_steps
  * stands for the end. Returns false if the rank is not in that mesh. */
 bool
-redistribution_part(const struct redistribution *redistribution,
-                    uint32_t step,
-                    uint32_t rank,
-                    struct hoop_part *out_part);
+redistribution_part_before(const struct redistribution *redistribution,
+                           uint32_t step,
+                           uint32_t rank,
+                           struct hoop_part *out_part);
 
-/* For a step on lines and a rank that takes part. redistribution_shape()
+/* For a step on lines and a rank that takes part. redistribution_plan_shape()
  * returns the shape of the rank's plan in elements, not in place and without
  * nodes; its size is that of the line and its rank the number in the line.
- * redistribution_member() returns the rank in the context of the line's n-th
- * member. */
+ * redistribution_line_member() returns the rank in the context of the line's
+ * n-th member. */
 struct plan_shape
-redistribution_shape(const struct redistribution *redistribution,
-                     uint32_t step,
-                     uint32_t rank);
+redistribution_plan_shape(const struct redistribution *redistribution,
+                          uint32_t step,
+                          uint32_t rank);
 uint32_t
-redistribution_member(const struct redistribution *redistribution,
-                      uint32_t step,
-                      uint32_t rank,
-                      uint32_t n);
+redistribution_line_member(const struct redistribution *redistribution,
+                           uint32_t step,
+                           uint32_t rank,
+                           uint32_t n);
 
 /* A box of elements, and its position in the parts of two ranks. */
 struct redistribution_piece {

@@ -12,9 +12,9 @@
 #include "parallel/grid.h"
 
 static enum hoop_status
-check_sharding(const struct redistribution_request *request,
-               const struct redistribution_side *side,
-               const char *name)
+side_sharding_check(const struct redistribution_request *request,
+                    const struct redistribution_side *side,
+                    const char *name)
 {
     char text[LIMIT_ERROR_TEXT];
     const enum hoop_status status =
@@ -27,9 +27,9 @@ check_sharding(const struct redistribution_request *request,
 }
 
 static enum hoop_status
-check_partial(const struct redistribution_request *request,
-              const struct redistribution_side *side,
-              const char *name)
+side_partial_check(const struct redistribution_request *request,
+                   const struct redistribution_side *side,
+                   const char *name)
 {
     const struct hoop_sharding *sharding = &side->sharding;
 
@@ -44,10 +44,10 @@ check_partial(const struct redistribution_request *request,
 
 /* Checks that each place has a rank of the context and no two have the same. */
 static enum hoop_status
-check_ranks(const struct redistribution_request *request,
-            const struct redistribution_side *side,
-            const char *name,
-            uint32_t n_places)
+side_ranks_check(const struct redistribution_request *request,
+                 const struct redistribution_side *side,
+                 const char *name,
+                 uint32_t n_places)
 {
     CLEANUP(free) bool *is_there = calloc(request->n_ranks, sizeof(*is_there));
 
@@ -73,7 +73,7 @@ check_ranks(const struct redistribution_request *request,
 
 /* The mesh has been checked with the sharding. */
 static uint32_t
-count_places(const struct hoop_mesh_shape *mesh)
+mesh_shape_n_places(const struct hoop_mesh_shape *mesh)
 {
     uint32_t n_places = 1;
 
@@ -83,19 +83,19 @@ count_places(const struct hoop_mesh_shape *mesh)
 }
 
 static enum hoop_status
-check_side(const struct redistribution_request *request,
-           const struct redistribution_side *side,
-           const char *name,
-           uint32_t *out_n_places)
+redistribution_side_check(const struct redistribution_request *request,
+                          const struct redistribution_side *side,
+                          const char *name,
+                          uint32_t *out_n_places)
 {
-    enum hoop_status status = check_sharding(request, side, name);
+    enum hoop_status status = side_sharding_check(request, side, name);
 
     if (status == HOOP_OK)
-        status = check_partial(request, side, name);
+        status = side_partial_check(request, side, name);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_n_places = count_places(&side->mesh);
-    status = check_ranks(request, side, name, *out_n_places);
+    *out_n_places = mesh_shape_n_places(&side->mesh);
+    status = side_ranks_check(request, side, name, *out_n_places);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -106,10 +106,10 @@ redistribution_check(const struct redistribution_request *request,
     if (dtype_size(request->dtype) == 0)
         return error_raise(HOOP_E_INVALID, "dtype %d is not known to hoop",
                            (int)request->dtype);
-    enum hoop_status status =
-        check_side(request, &request->from, "to come from", &out_n_places[0]);
+    enum hoop_status status = redistribution_side_check(
+        request, &request->from, "to come from", &out_n_places[0]);
     if (status == HOOP_OK)
-        status =
-            check_side(request, &request->to, "to go to", &out_n_places[1]);
+        status = redistribution_side_check(request, &request->to, "to go to",
+                                           &out_n_places[1]);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -15,25 +15,26 @@ enum {
 };
 
 /* A search in progress. */
-struct step_search {
+struct redistribution_search {
     const struct redistribution_problem *problem;
     struct step_costs step_costs;
 };
 
 static void
-step_search_destroy(struct step_search *step_search)
+redistribution_search_destroy(
+    struct redistribution_search *redistribution_search)
 {
-    if (!step_search)
+    if (!redistribution_search)
         return;
-    step_costs_deinit(&step_search->step_costs);
-    free(step_search);
+    step_costs_deinit(&redistribution_search->step_costs);
+    free(redistribution_search);
 }
-DEFINE_CLEANUP(struct step_search *, step_search_destroy)
+DEFINE_CLEANUP(struct redistribution_search *, redistribution_search_destroy)
 
 struct exchange
-problem_exchange(const struct redistribution_problem *problem,
-                 const struct hoop_sharding *before,
-                 const struct hoop_sharding *after)
+problem_build_exchange(const struct redistribution_problem *problem,
+                       const struct hoop_sharding *before,
+                       const struct hoop_sharding *after)
 {
     const struct redistribution_request *request = problem->request;
     struct exchange exchange = {
@@ -45,66 +46,69 @@ problem_exchange(const struct redistribution_problem *problem,
     tiling_init(&exchange.from.tiling, before, &request->from.mesh,
                 &request->shape);
     tiling_init(&exchange.to.tiling, after, &request->to.mesh, &request->shape);
-    exchange_init(&exchange);
+    exchange_find_copy_axes(&exchange);
     return exchange;
 }
 
 static const struct hoop_mesh_shape *
-mesh_of(const struct redistribution_problem *problem,
-        enum redistribution_mesh mesh)
+problem_mesh_shape(const struct redistribution_problem *problem,
+                   enum redistribution_mesh mesh)
 {
     return mesh == REDISTRIBUTION_FROM ? &problem->request->from.mesh
                                        : &problem->request->to.mesh;
 }
 
 static size_t
-part_elements(const struct redistribution_problem *problem,
-              enum redistribution_mesh mesh,
-              const struct hoop_sharding *sharding)
+largest_part_elements(const struct redistribution_problem *problem,
+                      enum redistribution_mesh mesh,
+                      const struct hoop_sharding *sharding)
 {
     struct tiling tiling;
 
-    tiling_init(&tiling, sharding, mesh_of(problem, mesh),
+    tiling_init(&tiling, sharding, problem_mesh_shape(problem, mesh),
                 &problem->request->shape);
-    return tiling_largest(&tiling);
+    return tiling_largest_tile(&tiling);
 }
 
 static enum hoop_status
-path_step_estimate(struct step_search *step_search,
-                   const struct path_step *path_step,
-                   struct step_cost *out_step_cost)
+path_step_estimate_cost(struct redistribution_search *redistribution_search,
+                        const struct path_step *path_step,
+                        struct step_cost *out_step_cost)
 {
-    const struct redistribution_problem *problem = step_search->problem;
+    const struct redistribution_problem *problem =
+        redistribution_search->problem;
     enum hoop_status status;
 
     if (path_step->mesh_step.kind == HOOP_STEP_EXCHANGE) {
-        const struct exchange exchange = problem_exchange(
+        const struct exchange exchange = problem_build_exchange(
             problem, &path_step->before, &path_step->mesh_step.after);
 
-        status = step_cost_of_exchange(&step_search->step_costs, &exchange,
-                                       out_step_cost);
+        status = step_cost_of_exchange(&redistribution_search->step_costs,
+                                       &exchange, out_step_cost);
     } else {
         const struct step_cost_request mesh_step = {
             .mesh_step = &path_step->mesh_step,
             .mesh = path_step->mesh,
-            .n_before =
-                part_elements(problem, path_step->mesh, &path_step->before),
-            .n_after = part_elements(problem, path_step->mesh,
-                                     &path_step->mesh_step.after),
+            .n_before = largest_part_elements(problem, path_step->mesh,
+                                              &path_step->before),
+            .n_after = largest_part_elements(problem, path_step->mesh,
+                                             &path_step->mesh_step.after),
         };
 
-        status = step_cost_of_mesh_step(&step_search->step_costs, &mesh_step,
-                                        out_step_cost);
+        status = step_cost_of_mesh_step(&redistribution_search->step_costs,
+                                        &mesh_step, out_step_cost);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-path_step_cost(void *owner, const struct path_step *path_step, double *out_cost)
+path_step_time_ns(void *owner,
+                  const struct path_step *path_step,
+                  double *out_cost)
 {
     struct step_cost step_cost;
     const enum hoop_status status =
-        path_step_estimate(owner, path_step, &step_cost);
+        path_step_estimate_cost(owner, path_step, &step_cost);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -114,9 +118,9 @@ path_step_cost(void *owner, const struct path_step *path_step, double *out_cost)
 
 /* Returns the axes that are partial before and after, with one operator. */
 static unsigned
-kept_partial(const struct redistribution_problem *problem,
-             const struct hoop_sharding *from,
-             const struct hoop_sharding *to)
+kept_partial_axes_mask(const struct redistribution_problem *problem,
+                       const struct hoop_sharding *from,
+                       const struct hoop_sharding *to)
 {
     if (problem->meshes == EXCHANGE_TWO_MESHES ||
         from->partial_op != to->partial_op)
@@ -125,14 +129,14 @@ kept_partial(const struct redistribution_problem *problem,
 }
 
 unsigned
-redistribution_reduced(const struct redistribution_problem *problem)
+redistribution_reduced_axes(const struct redistribution_problem *problem)
 {
     return axes_mask(&problem->from.partial) &
-           ~kept_partial(problem, &problem->from, &problem->to);
+           ~kept_partial_axes_mask(problem, &problem->from, &problem->to);
 }
 
 static unsigned
-long_axes(const struct hoop_mesh_shape *mesh)
+mesh_long_axes_mask(const struct hoop_mesh_shape *mesh)
 {
     unsigned mask = 0;
 
@@ -145,8 +149,8 @@ long_axes(const struct hoop_mesh_shape *mesh)
 
 /* Only a mean of integers differs from a mean of means. */
 static enum mesh_step_reductions
-reductions_of(const struct redistribution_problem *problem,
-              const struct hoop_sharding *from)
+mesh_step_reductions_of(const struct redistribution_problem *problem,
+                        const struct hoop_sharding *from)
 {
     const bool is_cut_off = from->partial_op == HOOP_AVG &&
                             reduction_find(problem->request->dtype, HOOP_BAND);
@@ -156,20 +160,22 @@ reductions_of(const struct redistribution_problem *problem,
 
 /* to has no partial axes that only a fill makes. */
 static struct shortest_path_request
-shortest_path_request_of(struct step_search *step_search,
-                         const struct hoop_sharding *from,
-                         const struct hoop_sharding *to)
+search_shortest_path_request(
+    struct redistribution_search *redistribution_search,
+    const struct hoop_sharding *from,
+    const struct hoop_sharding *to)
 {
     const struct redistribution_request *request =
-        step_search->problem->request;
+        redistribution_search->problem->request;
     const unsigned reduced =
         axes_mask(&from->partial) & ~axes_mask(&to->partial);
-    const bool is_one = step_search->problem->meshes == EXCHANGE_ONE_MESH;
-    const unsigned gathered =
-        replicas_shared_axes(step_search->problem->replicas,
-                             step_search->problem->sides[REDISTRIBUTION_TO]);
+    const bool is_one =
+        redistribution_search->problem->meshes == EXCHANGE_ONE_MESH;
+    const unsigned gathered = replicas_shared_axes(
+        redistribution_search->problem->replicas,
+        redistribution_search->problem->sides[REDISTRIBUTION_TO]);
     const unsigned used =
-        sharding_cutting(from) | sharding_cutting(to) | reduced;
+        sharding_cut_axes_mask(from) | sharding_cut_axes_mask(to) | reduced;
 
     return (struct shortest_path_request){
         .kind = is_one ? SHORTEST_PATH_ONE_MESH : SHORTEST_PATH_TWO_MESHES,
@@ -178,24 +184,27 @@ shortest_path_request_of(struct step_search *step_search,
         .from_rules = {.mesh = request->from.mesh,
                        .shape = request->shape,
                        .cutting =
-                           is_one ? used : long_axes(&request->from.mesh),
+                           is_one ? used
+                                  : mesh_long_axes_mask(&request->from.mesh),
                        .reduced = reduced,
                        .gathered = gathered,
-                       .reductions = reductions_of(step_search->problem, from),
+                       .reductions = mesh_step_reductions_of(
+                           redistribution_search->problem, from),
                        .n_together = HOOP_MAX_AXES},
         .to_rules = {.mesh = request->to.mesh,
                      .shape = request->shape,
-                     .cutting = is_one ? used : long_axes(&request->to.mesh),
+                     .cutting =
+                         is_one ? used : mesh_long_axes_mask(&request->to.mesh),
                      .gathered = gathered,
                      .n_together = HOOP_MAX_AXES},
         .n_path_steps = PATH_STEPS_MAX,
-        .cost = path_step_cost,
-        .owner = step_search,
+        .cost = path_step_time_ns,
+        .owner = redistribution_search,
     };
 }
 
 static struct redistribution_step
-step_of(const struct path_step *path_step)
+path_step_to_redistribution(const struct path_step *path_step)
 {
     return (struct redistribution_step){
         .kind = path_step->mesh_step.kind,
@@ -210,8 +219,8 @@ step_of(const struct path_step *path_step)
 
 /* Merges other into one if both are slices along one dimension. */
 static bool
-slices_join(struct redistribution_step *one,
-            const struct redistribution_step *other)
+slice_steps_merge(struct redistribution_step *one,
+                  const struct redistribution_step *other)
 {
     if (one->kind != HOOP_STEP_SLICE || other->kind != HOOP_STEP_SLICE ||
         one->shard_dim != other->shard_dim)
@@ -223,10 +232,10 @@ slices_join(struct redistribution_step *one,
 }
 
 static void
-fill_add(const struct redistribution_problem *problem,
-         const struct hoop_sharding *before,
-         unsigned kept,
-         struct redistribution_steps *steps)
+fill_step_append(const struct redistribution_problem *problem,
+                 const struct hoop_sharding *before,
+                 unsigned kept,
+                 struct redistribution_steps *steps)
 {
     struct redistribution_step step = {
         .kind = HOOP_STEP_FILL,
@@ -237,28 +246,30 @@ fill_add(const struct redistribution_problem *problem,
         .after = problem->to,
     };
 
-    axes_remove(&step.axes, kept | ~long_axes(&problem->request->to.mesh));
+    axes_remove(&step.axes,
+                kept | ~mesh_long_axes_mask(&problem->request->to.mesh));
     if (step.axes.n_axes > 0)
         steps->steps[steps->n_steps++] = step;
 }
 
 static void
-steps_collect(const struct shortest_path *shortest_path,
-              struct redistribution_steps *steps)
+shortest_path_to_steps(const struct shortest_path *shortest_path,
+                       struct redistribution_steps *steps)
 {
     for (uint32_t i = 0; i < shortest_path->n_path_steps; i++) {
         const struct redistribution_step step =
-            step_of(&shortest_path->path_steps[i]);
+            path_step_to_redistribution(&shortest_path->path_steps[i]);
 
         if (steps->n_steps == 0 ||
-            !slices_join(&steps->steps[steps->n_steps - 1], &step))
+            !slice_steps_merge(&steps->steps[steps->n_steps - 1], &step))
             steps->steps[steps->n_steps++] = step;
     }
 }
 
 /* Sets the algorithm and the estimated time of each step. */
 static enum hoop_status
-steps_price(struct step_search *step_search, struct redistribution_steps *steps)
+steps_estimate_costs(struct redistribution_search *redistribution_search,
+                     struct redistribution_steps *steps)
 {
     for (uint32_t i = 0; i < steps->n_steps; i++) {
         struct redistribution_step *step = &steps->steps[i];
@@ -272,8 +283,8 @@ steps_price(struct step_search *step_search, struct redistribution_steps *steps)
             .before = step->before,
         };
         struct step_cost step_cost;
-        const enum hoop_status status =
-            path_step_estimate(step_search, &path_step, &step_cost);
+        const enum hoop_status status = path_step_estimate_cost(
+            redistribution_search, &path_step, &step_cost);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -284,22 +295,25 @@ steps_price(struct step_search *step_search, struct redistribution_steps *steps)
 }
 
 static enum hoop_status
-step_search_create(const struct redistribution_problem *problem,
-                   struct step_search **out_step_search)
+redistribution_search_create(const struct redistribution_problem *problem,
+                             struct redistribution_search **out_step_search)
 {
-    CLEANUP(step_search_destroy)
-    struct step_search *step_search = calloc(1, sizeof(*step_search));
+    CLEANUP(redistribution_search_destroy)
+    struct redistribution_search *redistribution_search =
+        calloc(1, sizeof(*redistribution_search));
 
-    if (!step_search)
+    if (!redistribution_search)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to look for a way");
-    step_search->problem = problem;
+    redistribution_search->problem = problem;
     const enum hoop_status status =
-        step_costs_init(&step_search->step_costs, problem->request);
+        step_costs_init(&redistribution_search->step_costs, problem->request);
     if (status != HOOP_OK)
         return error_pass(status);
-    step_search->step_costs.sides[REDISTRIBUTION_FROM] = problem->sides[0];
-    step_search->step_costs.sides[REDISTRIBUTION_TO] = problem->sides[1];
-    *out_step_search = STEAL(step_search);
+    redistribution_search->step_costs.sides[REDISTRIBUTION_FROM] =
+        problem->sides[0];
+    redistribution_search->step_costs.sides[REDISTRIBUTION_TO] =
+        problem->sides[1];
+    *out_step_search = STEAL(redistribution_search);
     return HOOP_OK;
 }
 
@@ -308,29 +322,31 @@ redistribution_steps_find(const struct redistribution_problem *problem,
                           struct redistribution_steps *out_steps)
 {
     const struct redistribution_request *request = problem->request;
-    const struct hoop_sharding from =
-        sharding_plain(&problem->from, &request->from.mesh, &request->shape);
+    const struct hoop_sharding from = sharding_canonical(
+        &problem->from, &request->from.mesh, &request->shape);
     struct hoop_sharding to =
-        sharding_plain(&problem->to, &request->to.mesh, &request->shape);
-    CLEANUP(step_search_destroy) struct step_search *step_search = NULL;
+        sharding_canonical(&problem->to, &request->to.mesh, &request->shape);
+    CLEANUP(redistribution_search_destroy)
+    struct redistribution_search *redistribution_search = NULL;
     struct shortest_path shortest_path;
 
-    const unsigned kept = kept_partial(problem, &from, &to);
+    const unsigned kept = kept_partial_axes_mask(problem, &from, &to);
     axes_remove(&to.partial, ~kept);
     if (kept == 0)
         to.partial_op = HOOP_SUM;
-    enum hoop_status status = step_search_create(problem, &step_search);
+    enum hoop_status status =
+        redistribution_search_create(problem, &redistribution_search);
     if (status != HOOP_OK)
         return error_pass(status);
     const struct shortest_path_request wanted =
-        shortest_path_request_of(step_search, &from, &to);
+        search_shortest_path_request(redistribution_search, &from, &to);
     status = shortest_path_find(&wanted, &shortest_path);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_steps = (struct redistribution_steps){0};
-    steps_collect(&shortest_path, out_steps);
-    fill_add(problem, &to, kept, out_steps);
-    status = steps_price(step_search, out_steps);
+    shortest_path_to_steps(&shortest_path, out_steps);
+    fill_step_append(problem, &to, kept, out_steps);
+    status = steps_estimate_costs(redistribution_search, out_steps);
     if (status != HOOP_OK)
         return error_pass(status);
     if (out_steps->n_steps > 0)

@@ -32,13 +32,13 @@ struct redistribution_steps {
 /* Returns a bit for each axis of from that is partial and gets reduced: all but
  * those that stay partial with the same operator on the same mesh. */
 unsigned
-redistribution_reduced(const struct redistribution_problem *problem);
+redistribution_reduced_axes(const struct redistribution_problem *problem);
 
 /* Returns the exchange between two shardings. */
 struct exchange
-problem_exchange(const struct redistribution_problem *problem,
-                 const struct hoop_sharding *before,
-                 const struct hoop_sharding *after);
+problem_build_exchange(const struct redistribution_problem *problem,
+                       const struct hoop_sharding *before,
+                       const struct hoop_sharding *after);
 
 /* Finds the cheapest steps.
  * Handle: HOOP_E_EXHAUSTED. */

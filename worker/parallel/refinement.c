@@ -12,7 +12,7 @@
 
 /* Returns the smallest product of a grid's last axes above border, or 0. */
 static uint64_t
-next_border(const struct hoop_mesh_shape *mesh, uint64_t border)
+next_axes_product(const struct hoop_mesh_shape *mesh, uint64_t border)
 {
     uint64_t product = 1;
 
@@ -25,17 +25,17 @@ next_border(const struct hoop_mesh_shape *mesh, uint64_t border)
 }
 
 bool
-refinement_of(const struct hoop_mesh_shape *one,
-              const struct hoop_mesh_shape *other,
-              struct hoop_mesh_shape *out_fine)
+refinement_of_meshes(const struct hoop_mesh_shape *one,
+                     const struct hoop_mesh_shape *other,
+                     struct hoop_mesh_shape *out_fine)
 {
     uint32_t sizes[HOOP_MAX_AXES];
     uint32_t n_axes = 0;
     uint64_t border = 1;
     uint64_t next;
 
-    while ((next = next_border(one, border)) != 0) {
-        const uint64_t others = next_border(other, border);
+    while ((next = next_axes_product(one, border)) != 0) {
+        const uint64_t others = next_axes_product(other, border);
 
         next = others < next ? others : next;
         /* next is 0 if the other grid has ended: it has fewer places. */
@@ -44,7 +44,7 @@ refinement_of(const struct hoop_mesh_shape *one,
         sizes[n_axes++] = (uint32_t)(next / border);
         border = next;
     }
-    if (next_border(other, border) != 0 || n_axes == 0)
+    if (next_axes_product(other, border) != 0 || n_axes == 0)
         return false;
     out_fine->n_axes = n_axes;
     for (uint32_t axis = 0; axis < n_axes; axis++)
@@ -54,10 +54,10 @@ refinement_of(const struct hoop_mesh_shape *one,
 
 /* Appends the axes of fine that make up axis of coarse. */
 static void
-axes_add(const struct hoop_mesh_shape *coarse,
-         const struct hoop_mesh_shape *fine,
-         uint32_t axis,
-         struct hoop_axes *axes)
+axes_add_refined(const struct hoop_mesh_shape *coarse,
+                 const struct hoop_mesh_shape *fine,
+                 uint32_t axis,
+                 struct hoop_axes *axes)
 {
     uint64_t behind = 1;
     uint64_t product = 1;
@@ -75,26 +75,26 @@ axes_add(const struct hoop_mesh_shape *coarse,
 }
 
 static struct hoop_axes
-axes_refined(const struct hoop_mesh_shape *coarse,
-             const struct hoop_mesh_shape *fine,
-             const struct hoop_axes *axes)
+axes_refine(const struct hoop_mesh_shape *coarse,
+            const struct hoop_mesh_shape *fine,
+            const struct hoop_axes *axes)
 {
     struct hoop_axes refined = {.n_axes = 0};
 
     for (uint32_t i = 0; i < axes->n_axes; i++)
-        axes_add(coarse, fine, axes->axes[i], &refined);
+        axes_add_refined(coarse, fine, axes->axes[i], &refined);
     return refined;
 }
 
 struct hoop_sharding
-refinement_sharding(const struct hoop_mesh_shape *coarse,
-                    const struct hoop_mesh_shape *fine,
-                    const struct hoop_sharding *sharding)
+refinement_refine_sharding(const struct hoop_mesh_shape *coarse,
+                           const struct hoop_mesh_shape *fine,
+                           const struct hoop_sharding *sharding)
 {
     struct hoop_sharding refined = *sharding;
 
     for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++)
-        refined.dims[dim] = axes_refined(coarse, fine, &sharding->dims[dim]);
-    refined.partial = axes_refined(coarse, fine, &sharding->partial);
+        refined.dims[dim] = axes_refine(coarse, fine, &sharding->dims[dim]);
+    refined.partial = axes_refine(coarse, fine, &sharding->partial);
     return refined;
 }

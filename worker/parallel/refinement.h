@@ -18,15 +18,15 @@
  * size 1. Returns false if there is none (2 x 3 and 3 x 2), or if it has too
  * many axes. */
 bool
-refinement_of(const struct hoop_mesh_shape *one,
-              const struct hoop_mesh_shape *other,
-              struct hoop_mesh_shape *out_fine);
+refinement_of_meshes(const struct hoop_mesh_shape *one,
+                     const struct hoop_mesh_shape *other,
+                     struct hoop_mesh_shape *out_fine);
 
 /* Returns the sharding over fine, which refines coarse, that gives every place
  * the same part. */
 struct hoop_sharding
-refinement_sharding(const struct hoop_mesh_shape *coarse,
-                    const struct hoop_mesh_shape *fine,
-                    const struct hoop_sharding *sharding);
+refinement_refine_sharding(const struct hoop_mesh_shape *coarse,
+                           const struct hoop_mesh_shape *fine,
+                           const struct hoop_sharding *sharding);
 
 #endif

@@ -11,7 +11,8 @@
 
 /* The input must remain unchanged. */
 static enum hoop_status
-check_apart(const struct hoop_tensor *tensor, const struct hoop_tensor *out)
+tensors_check_disjoint(const struct hoop_tensor *tensor,
+                       const struct hoop_tensor *out)
 {
     const uintptr_t from = (uintptr_t)tensor->data;
     const uintptr_t to = (uintptr_t)out->data;
@@ -23,9 +24,9 @@ check_apart(const struct hoop_tensor *tensor, const struct hoop_tensor *out)
 }
 
 static enum hoop_status
-rotate(const struct hoop_tensor *tensor,
-       struct hoop_tensor *out,
-       hoop_comm_t *comm)
+ring_shift_tensor(const struct hoop_tensor *tensor,
+                  struct hoop_tensor *out,
+                  hoop_comm_t *comm)
 {
     const uint32_t size = hoop_comm_size(comm);
     const uint32_t rank = hoop_comm_rank(comm);
@@ -66,9 +67,9 @@ hoop_ring_forward(const struct hoop_tensor *tensor,
             result_prepare(out, "out", tensor->dtype, &tensor->shape, &result);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = check_apart(tensor, out);
+    status = tensors_check_disjoint(tensor, out);
     if (status == HOOP_OK)
-        status = rotate(tensor, out, comm);
+        status = ring_shift_tensor(tensor, out, comm);
     if (status == HOOP_OK)
         return HOOP_OK;
     result_withdraw(&result);

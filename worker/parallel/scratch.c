@@ -43,7 +43,8 @@ hoop_scratch_free(hoop_scratch_t *scratch)
 }
 
 static bool
-holds(const struct hoop_scratch *scratch, const struct hoop_tensor *tensor)
+scratch_overlaps_tensor(const struct hoop_scratch *scratch,
+                        const struct hoop_tensor *tensor)
 {
     const uintptr_t first = (uintptr_t)scratch->bytes;
     const uintptr_t at = (uintptr_t)tensor->data;
@@ -55,7 +56,7 @@ holds(const struct hoop_scratch *scratch, const struct hoop_tensor *tensor)
 
 /* The old content is not copied, since it need not be kept. */
 static enum hoop_status
-grow(struct hoop_scratch *scratch, size_t n_bytes)
+scratch_grow(struct hoop_scratch *scratch, size_t n_bytes)
 {
     if (n_bytes <= scratch->capacity)
         return HOOP_OK;
@@ -80,11 +81,11 @@ scratch_acquire(struct hoop_scratch *scratch,
         return error_raise(HOOP_E_PRECONDITION,
                            "an operation that has not been waited for uses the "
                            "scratch: wait for it, or give each its own");
-    if (holds(scratch, tensor))
+    if (scratch_overlaps_tensor(scratch, tensor))
         return error_raise(HOOP_E_INVALID,
                            "the tensor lies in the scratch that its result "
                            "would be put in: use another");
-    const enum hoop_status status = grow(scratch, n_bytes);
+    const enum hoop_status status = scratch_grow(scratch, n_bytes);
     if (status != HOOP_OK)
         return error_pass(status);
     scratch->is_lent = true;

@@ -10,7 +10,7 @@
 #include "dtype/dtype.h"
 
 static size_t
-common_divisor(size_t a, size_t b)
+greatest_common_divisor(size_t a, size_t b)
 {
     while (b > 0) {
         const size_t rest = a % b;
@@ -22,13 +22,13 @@ common_divisor(size_t a, size_t b)
 }
 
 bool
-shard_is_cut(size_t count, uint32_t n_ranks)
+shard_can_split(size_t count, uint32_t n_ranks)
 {
     return n_ranks > 1 && count > 0 && count % n_ranks == 0;
 }
 
 struct hoop_tensor
-shard_of(const struct hoop_tensor *tensor, uint32_t rank, uint32_t n_ranks)
+shard_of_rank(const struct hoop_tensor *tensor, uint32_t rank, uint32_t n_ranks)
 {
     struct hoop_tensor shard = *tensor;
     size_t n_bytes = dtype_size(tensor->dtype);
@@ -36,7 +36,8 @@ shard_of(const struct hoop_tensor *tensor, uint32_t rank, uint32_t n_ranks)
 
     shard.strides = NULL;
     for (uint32_t i = 0; i < shard.shape.n_dims; i++) {
-        const size_t divisor = common_divisor(shard.shape.dims[i], n_left);
+        const size_t divisor =
+            greatest_common_divisor(shard.shape.dims[i], n_left);
 
         shard.shape.dims[i] /= divisor;
         n_left /= divisor;
@@ -48,7 +49,7 @@ shard_of(const struct hoop_tensor *tensor, uint32_t rank, uint32_t n_ranks)
 }
 
 struct hoop_tensor
-shard_uncut(const struct hoop_tensor *tensor)
+shard_placeholder(const struct hoop_tensor *tensor)
 {
     struct hoop_tensor shard = {
         .dtype = tensor->dtype,
@@ -63,7 +64,7 @@ shard_uncut(const struct hoop_tensor *tensor)
 }
 
 struct hoop_tensor
-shard_none(enum hoop_dtype dtype)
+shard_empty(enum hoop_dtype dtype)
 {
     return (struct hoop_tensor){
         .dtype = dtype,

@@ -18,21 +18,23 @@
 
 /* Returns whether a tensor of count elements is cut for n_ranks ranks. */
 bool
-shard_is_cut(size_t count, uint32_t n_ranks);
+shard_can_split(size_t count, uint32_t n_ranks);
 
 /* Returns share rank of n_ranks. It points into tensor, which is dense and
  * cut. */
 struct hoop_tensor
-shard_of(const struct hoop_tensor *tensor, uint32_t rank, uint32_t n_ranks);
+shard_of_rank(const struct hoop_tensor *tensor,
+              uint32_t rank,
+              uint32_t n_ranks);
 
 /* Returns what stands for a share of a tensor that is not cut. It has no
  * elements, but as many of the tensor's sizes as fit, so that ranks that expect
  * different tensors notice. */
 struct hoop_tensor
-shard_uncut(const struct hoop_tensor *tensor);
+shard_placeholder(const struct hoop_tensor *tensor);
 
 /* Returns a share without elements that fits no tensor's share. */
 struct hoop_tensor
-shard_none(enum hoop_dtype dtype);
+shard_empty(enum hoop_dtype dtype);
 
 #endif

@@ -16,7 +16,7 @@
  * unless there was one before. */
 void
 shard_gather(const struct tensor_transfer *tensor_transfers,
-             size_t n_parcels,
-             struct transfer_end ends[TRANSFER_WAYS]);
+             size_t n_transfers,
+             struct transfer_result ends[TRANSFER_WAYS]);
 
 #endif

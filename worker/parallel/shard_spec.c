@@ -12,7 +12,8 @@
 #include "tensor/shape.h"
 
 static enum hoop_status
-check_group(uint32_t n_ranks, const struct hoop_group_sharding *out_spec)
+shard_spec_check_arguments(uint32_t n_ranks,
+                           const struct hoop_group_sharding *out_spec)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -26,7 +27,8 @@ check_group(uint32_t n_ranks, const struct hoop_group_sharding *out_spec)
 enum hoop_status
 hoop_sharding_replica(uint32_t n_ranks, struct hoop_group_sharding *out_spec)
 {
-    const enum hoop_status status = check_group(n_ranks, out_spec);
+    const enum hoop_status status =
+        shard_spec_check_arguments(n_ranks, out_spec);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -37,7 +39,7 @@ hoop_sharding_replica(uint32_t n_ranks, struct hoop_group_sharding *out_spec)
 }
 
 static enum hoop_status
-check_lists(const struct hoop_partitions *partitions)
+partitions_check_lists(const struct hoop_partitions *partitions)
 {
     if (!partitions || !partitions->dims || !partitions->partitions)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
@@ -57,7 +59,8 @@ check_lists(const struct hoop_partitions *partitions)
 
 /* The product of all partitions must be n_ranks. */
 static enum hoop_status
-check_product(const struct hoop_partitions *partitions, uint32_t n_ranks)
+partitions_check_product(const struct hoop_partitions *partitions,
+                         uint32_t n_ranks)
 {
     uint64_t product = 1;
 
@@ -84,12 +87,12 @@ hoop_sharding_shard(const struct hoop_partitions *partitions,
     const struct hoop_shape shape = {.n_dims = tensor_n_dims};
     struct hoop_group_sharding spec = {.mesh = {.n_axes = 0}};
     size_t count;
-    enum hoop_status status = check_group(n_ranks, out_spec);
+    enum hoop_status status = shard_spec_check_arguments(n_ranks, out_spec);
 
     if (status == HOOP_OK)
-        status = check_lists(partitions);
+        status = partitions_check_lists(partitions);
     if (status == HOOP_OK)
-        status = check_product(partitions, n_ranks);
+        status = partitions_check_product(partitions, n_ranks);
     if (status == HOOP_OK)
         status = shape_count(&shape, &count);
     for (uint32_t i = 0; status == HOOP_OK && i < partitions->n_dims; i++) {

@@ -90,8 +90,8 @@ hoop_sharded_create(const struct hoop_tensor *parameters,
     sharded->comm = comm;
     sharded->rank = hoop_comm_rank(comm);
     sharded->size = hoop_comm_size(comm);
-    status = flat_create(parameters, n_parameters, "parameter",
-                         &sharded->parameters);
+    status = flat_tensors_create(parameters, n_parameters, "parameter",
+                                 &sharded->parameters);
     if (status == HOOP_OK)
         status = sharded_allocate(sharded);
     if (status != HOOP_OK)
@@ -105,7 +105,7 @@ hoop_sharded_free(hoop_sharded_t *sharded)
 {
     if (!sharded)
         return;
-    flat_destroy(sharded->parameters);
+    flat_tensors_destroy(sharded->parameters);
     free(sharded->counts);
     free(sharded->all);
     free(sharded->gradient);
@@ -113,9 +113,9 @@ hoop_sharded_free(hoop_sharded_t *sharded)
 }
 
 static enum hoop_status
-reduce_check(const struct hoop_sharded *sharded,
-             const struct hoop_tensor *gradients,
-             enum hoop_reduce_op op)
+sharded_check_reduce(const struct hoop_sharded *sharded,
+                     const struct hoop_tensor *gradients,
+                     enum hoop_reduce_op op)
 {
     if (!sharded)
         return error_raise(HOOP_E_INVALID, "sharded is NULL");
@@ -125,7 +125,7 @@ reduce_check(const struct hoop_sharded *sharded,
                            "not with %s",
                            reduce_op_name(op));
     const enum hoop_status status =
-        flat_check(sharded->parameters, gradients, "gradient");
+        flat_tensors_check_match(sharded->parameters, gradients, "gradient");
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -147,7 +147,7 @@ gradients_pack(struct hoop_sharded *sharded,
 /* Returns what both collectives of a step share. The shapes imply the counts,
  * so only they are compared between ranks. */
 static struct collective
-collective_of(const struct hoop_sharded *sharded, enum call_name name)
+sharded_collective(const struct hoop_sharded *sharded, enum call_name name)
 {
     return (struct collective){
         .name = name,
@@ -160,14 +160,14 @@ collective_of(const struct hoop_sharded *sharded, enum call_name name)
 }
 
 static uint8_t *
-shard_bytes(const struct hoop_sharded *sharded)
+own_shard_bytes(const struct hoop_sharded *sharded)
 {
     return sharded->all + hoop_sharded_part(sharded, sharded->rank).offset *
                               sharded->parameters->element_size;
 }
 
 static struct hoop_tensor
-shard_tensor(const struct hoop_sharded *sharded, uint8_t *bytes)
+own_shard_tensor(const struct hoop_sharded *sharded, uint8_t *bytes)
 {
     const size_t count = hoop_sharded_part(sharded, sharded->rank).count;
 
@@ -192,12 +192,13 @@ hoop_sharded_reduce(hoop_sharded_t *sharded,
     if (!out_gradient || !out_parameter)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            out_gradient ? "out_parameter" : "out_gradient");
-    status = reduce_check(sharded, gradients, op);
+    status = sharded_check_reduce(sharded, gradients, op);
     if (status != HOOP_OK)
         return error_pass(status);
     sharded->is_reduced = false;
     gradients_pack(sharded, gradients);
-    struct collective reduce = collective_of(sharded, CALL_REDUCE_SCATTERV);
+    struct collective reduce =
+        sharded_collective(sharded, CALL_REDUCE_SCATTERV);
     reduce.parts |= COLL_REDUCES | COLL_SEND_ALL;
     reduce.send = sharded->all;
     reduce.recv = sharded->gradient;
@@ -206,11 +207,11 @@ hoop_sharded_reduce(hoop_sharded_t *sharded,
     if (status != HOOP_OK)
         return error_pass(status);
     const struct hoop_shard shard = hoop_sharded_part(sharded, sharded->rank);
-    flat_read(sharded->parameters, shard.offset, shard.count,
-              shard_bytes(sharded));
+    flat_tensors_pack_range(sharded->parameters, shard.offset, shard.count,
+                            own_shard_bytes(sharded));
     sharded->is_reduced = true;
-    *out_gradient = shard_tensor(sharded, sharded->gradient);
-    *out_parameter = shard_tensor(sharded, shard_bytes(sharded));
+    *out_gradient = own_shard_tensor(sharded, sharded->gradient);
+    *out_parameter = own_shard_tensor(sharded, own_shard_bytes(sharded));
     return HOOP_OK;
 }
 
@@ -225,7 +226,7 @@ hoop_sharded_gather(hoop_sharded_t *sharded)
         return error_raise(HOOP_E_PRECONDITION,
                            "there are no changed shards: call "
                            "hoop_sharded_reduce() first");
-    struct collective gather = collective_of(sharded, CALL_ALLGATHERV);
+    struct collective gather = sharded_collective(sharded, CALL_ALLGATHERV);
     gather.parts |= COLL_RECV_ALL;
     gather.send = HOOP_IN_PLACE;
     gather.recv = sharded->all;
@@ -234,6 +235,6 @@ hoop_sharded_gather(hoop_sharded_t *sharded)
         return error_pass(status);
     sharded->is_reduced = false;
     if (sharded->size > 0)
-        flat_write(sharded->parameters, sharded->all);
+        flat_tensors_unpack(sharded->parameters, sharded->all);
     return HOOP_OK;
 }

@@ -25,7 +25,7 @@ hoop_mesh_shape_of(const hoop_mesh_t *mesh)
 }
 
 static enum hoop_status
-grid_of(const struct hoop_mesh_shape *mesh, struct grid *out_grid)
+grid_from_mesh_shape(const struct hoop_mesh_shape *mesh, struct grid *out_grid)
 {
     struct grid grid = {0};
 
@@ -33,10 +33,10 @@ grid_of(const struct hoop_mesh_shape *mesh, struct grid *out_grid)
         return error_raise(HOOP_E_INVALID,
                            mesh ? "the mesh has no axes" : "mesh is NULL");
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
-        /* Sizes above HOOP_MAX_AXES are not read; grid_extend() rejects
+        /* Sizes above HOOP_MAX_AXES are not read; grid_add_axis() rejects
          * them. */
         const uint32_t size = axis < HOOP_MAX_AXES ? mesh->sizes[axis] : 1;
-        const enum hoop_status status = grid_extend(&grid, size);
+        const enum hoop_status status = grid_add_axis(&grid, size);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -47,10 +47,10 @@ grid_of(const struct hoop_mesh_shape *mesh, struct grid *out_grid)
 
 /* what names the list in error texts: "dim 2" or "partial". */
 static enum hoop_status
-check_axes(const struct hoop_axes *axes,
-           const struct grid *grid,
-           const char *what,
-           unsigned *seen)
+sharding_check_axes(const struct hoop_axes *axes,
+                    const struct grid *grid,
+                    const char *what,
+                    unsigned *seen)
 {
     if (axes->n_axes > HOOP_MAX_AXES)
         return error_raise(HOOP_E_INVALID, "%s names %u axes, more than %d",
@@ -84,10 +84,10 @@ n_parts_along(const struct hoop_axes *axes, const struct grid *grid)
 }
 
 static enum hoop_status
-check_dim(const struct hoop_sharding *sharding,
-          const struct grid *grid,
-          const struct hoop_shape *shape,
-          uint32_t dim)
+sharding_check_dim(const struct hoop_sharding *sharding,
+                   const struct grid *grid,
+                   const struct hoop_shape *shape,
+                   uint32_t dim)
 {
     const struct hoop_axes *axes = &sharding->dims[dim];
 
@@ -105,7 +105,7 @@ check_dim(const struct hoop_sharding *sharding,
 }
 
 static enum hoop_status
-check_partial(const struct hoop_sharding *sharding)
+sharding_check_partial_op(const struct hoop_sharding *sharding)
 {
     switch (sharding->partial_op) {
     case HOOP_SUM:
@@ -123,9 +123,9 @@ check_partial(const struct hoop_sharding *sharding)
 }
 
 static enum hoop_status
-check(const struct hoop_sharding *sharding,
-      const struct grid *grid,
-      const struct hoop_shape *shape)
+sharding_check_all_dims(const struct hoop_sharding *sharding,
+                        const struct grid *grid,
+                        const struct hoop_shape *shape)
 {
     unsigned seen = 0;
     enum hoop_status status = HOOP_OK;
@@ -133,27 +133,28 @@ check(const struct hoop_sharding *sharding,
     for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++) {
         if (sharding->dims[dim].n_axes == 0)
             continue;
-        status =
-            check_axes(&sharding->dims[dim], grid, dim_text(dim).text, &seen);
+        status = sharding_check_axes(&sharding->dims[dim], grid,
+                                     dim_text(dim).text, &seen);
         if (status == HOOP_OK)
-            status = check_dim(sharding, grid, shape, dim);
+            status = sharding_check_dim(sharding, grid, shape, dim);
         if (status != HOOP_OK)
             return error_pass(status);
     }
     if (sharding->partial.n_axes > 0) {
-        status = check_axes(&sharding->partial, grid, "partial", &seen);
+        status =
+            sharding_check_axes(&sharding->partial, grid, "partial", &seen);
         if (status == HOOP_OK)
-            status = check_partial(sharding);
+            status = sharding_check_partial_op(sharding);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Checks all arguments but the output. */
 static enum hoop_status
-check_all(const struct hoop_sharding *sharding,
-          const struct hoop_mesh_shape *mesh,
-          const struct hoop_shape *shape,
-          struct grid *out_grid)
+sharding_check_arguments(const struct hoop_sharding *sharding,
+                         const struct hoop_mesh_shape *mesh,
+                         const struct hoop_shape *shape,
+                         struct grid *out_grid)
 {
     size_t count;
 
@@ -161,11 +162,11 @@ check_all(const struct hoop_sharding *sharding,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!sharding)
         return error_raise(HOOP_E_INVALID, "sharding is NULL");
-    enum hoop_status status = grid_of(mesh, out_grid);
+    enum hoop_status status = grid_from_mesh_shape(mesh, out_grid);
     if (status == HOOP_OK)
         status = shape_count(shape, &count);
     if (status == HOOP_OK)
-        status = check(sharding, out_grid, shape);
+        status = sharding_check_all_dims(sharding, out_grid, shape);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -175,7 +176,8 @@ hoop_sharding_check(const struct hoop_sharding *sharding,
                     const struct hoop_shape *shape)
 {
     struct grid grid;
-    const enum hoop_status status = check_all(sharding, mesh, shape, &grid);
+    const enum hoop_status status =
+        sharding_check_arguments(sharding, mesh, shape, &grid);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -189,7 +191,8 @@ hoop_sharding_part(const struct hoop_sharding *sharding,
 {
     uint32_t at[HOOP_MAX_AXES];
     struct grid grid;
-    const enum hoop_status status = check_all(sharding, mesh, shape, &grid);
+    const enum hoop_status status =
+        sharding_check_arguments(sharding, mesh, shape, &grid);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -199,7 +202,7 @@ hoop_sharding_part(const struct hoop_sharding *sharding,
         return error_raise(HOOP_E_INVALID,
                            "there is no place %u in a mesh of %u ranks", place,
                            grid.n_places);
-    grid_coordinates(&grid, place, at);
+    grid_coordinates_of_place(&grid, place, at);
     struct hoop_part part = {.shape = *shape};
     for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
         const struct hoop_axes *axes = &sharding->dims[dim];

@@ -11,7 +11,7 @@
 #include "parallel/shortest_path.h"
 
 static struct hoop_comm_dims
-one_dim(uint32_t dim)
+comm_dims_of_one(uint32_t dim)
 {
     return (struct hoop_comm_dims){.n_dims = 1, .dims = {(int32_t)dim}};
 }
@@ -19,7 +19,8 @@ one_dim(uint32_t dim)
 /* Gathers and scatters reverse each other, so they name the dimension for both
  * ways. */
 static void
-spec_set_kind(struct hoop_comm_spec *spec, const struct mesh_step *mesh_step)
+comm_spec_set_pattern(struct hoop_comm_spec *spec,
+                      const struct mesh_step *mesh_step)
 {
     switch (mesh_step->kind) {
     case HOOP_STEP_SLICE:
@@ -44,8 +45,8 @@ spec_set_kind(struct hoop_comm_spec *spec, const struct mesh_step *mesh_step)
 }
 
 static struct hoop_comm_spec
-spec_of(const struct hoop_path_request *request,
-        const struct path_step *path_step)
+comm_spec_from_path_step(const struct hoop_path_request *request,
+                         const struct path_step *path_step)
 {
     const struct mesh_step *mesh_step = &path_step->mesh_step;
     struct hoop_comm_spec spec = {
@@ -55,24 +56,28 @@ spec_of(const struct hoop_path_request *request,
         .shape = *request->shape,
     };
 
-    spec_set_kind(&spec, mesh_step);
+    comm_spec_set_pattern(&spec, mesh_step);
     if (mesh_step->kind == HOOP_STEP_ALLREDUCE)
         return spec;
-    spec.gather_dim = one_dim(mesh_step->kind == HOOP_STEP_ALLGATHER ||
-                                      mesh_step->kind == HOOP_STEP_ALL_TO_ALL
-                                  ? mesh_step->gather_dim
-                                  : mesh_step->shard_dim);
-    spec.shard_dim =
-        one_dim(mesh_step->kind == HOOP_STEP_ALLGATHER ? mesh_step->gather_dim
-                                                       : mesh_step->shard_dim);
+    spec.gather_dim =
+        comm_dims_of_one(mesh_step->kind == HOOP_STEP_ALLGATHER ||
+                                 mesh_step->kind == HOOP_STEP_ALL_TO_ALL
+                             ? mesh_step->gather_dim
+                             : mesh_step->shard_dim);
+    spec.shard_dim = comm_dims_of_one(mesh_step->kind == HOOP_STEP_ALLGATHER
+                                          ? mesh_step->gather_dim
+                                          : mesh_step->shard_dim);
     return spec;
 }
 
 static enum hoop_status
-path_step_cost(void *owner, const struct path_step *path_step, double *out_cost)
+path_step_comm_cost(void *owner,
+                    const struct path_step *path_step,
+                    double *out_cost)
 {
     const struct hoop_path_request *request = owner;
-    const struct hoop_comm_spec spec = spec_of(request, path_step);
+    const struct hoop_comm_spec spec =
+        comm_spec_from_path_step(request, path_step);
     struct hoop_comm_cost cost;
     const enum hoop_status status =
         hoop_comm_spec_cost(&spec, request->mesh, request->links, &cost);
@@ -84,9 +89,9 @@ path_step_cost(void *owner, const struct path_step *path_step, double *out_cost)
 }
 
 static enum hoop_status
-check_sharding(const struct hoop_path_request *request,
-               const struct hoop_sharding *sharding,
-               const char *name)
+path_sharding_check(const struct hoop_path_request *request,
+                    const struct hoop_sharding *sharding,
+                    const char *name)
 {
     char text[LIMIT_ERROR_TEXT];
     struct hoop_sharding even;
@@ -109,13 +114,14 @@ check_sharding(const struct hoop_path_request *request,
 }
 
 static enum hoop_status
-check(const struct hoop_path_request *request)
+path_request_check(const struct hoop_path_request *request)
 {
     if (!request)
         return error_raise(HOOP_E_INVALID, "request is NULL");
-    enum hoop_status status = check_sharding(request, request->from, "from");
+    enum hoop_status status =
+        path_sharding_check(request, request->from, "from");
     if (status == HOOP_OK)
-        status = check_sharding(request, request->to, "to");
+        status = path_sharding_check(request, request->to, "to");
     if (status != HOOP_OK)
         return error_pass(status);
     const unsigned made =
@@ -131,7 +137,7 @@ check(const struct hoop_path_request *request)
 /* All axes may cut and count as steps, also those of size 1. Replicas count as
  * equal. */
 static struct shortest_path_request
-shortest_path_request_of(const struct hoop_path_request *request)
+path_request_to_shortest(const struct hoop_path_request *request)
 {
     struct shortest_path_request shortest_path = {
         .kind = SHORTEST_PATH_MESH_STEPS,
@@ -145,7 +151,7 @@ shortest_path_request_of(const struct hoop_path_request *request)
                        .gathered = (1U << request->mesh->n_axes) - 1,
                        .n_together = 1},
         .n_path_steps = HOOP_MAX_STEPS,
-        .cost = path_step_cost,
+        .cost = path_step_comm_cost,
         .owner = (void *)(uintptr_t)request,
     };
 
@@ -164,11 +170,11 @@ hoop_sharding_path(const struct hoop_path_request *request,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_path)
         return error_raise(HOOP_E_INVALID, "out_path is NULL");
-    enum hoop_status status = check(request);
+    enum hoop_status status = path_request_check(request);
     if (status != HOOP_OK)
         return error_pass(status);
     const struct shortest_path_request wanted =
-        shortest_path_request_of(request);
+        path_request_to_shortest(request);
     status = shortest_path_find(&wanted, &shortest_path);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -177,7 +183,8 @@ hoop_sharding_path(const struct hoop_path_request *request,
     for (uint32_t i = 0; i < shortest_path.n_path_steps; i++) {
         struct hoop_comm_cost cost;
 
-        path.steps[i] = spec_of(request, &shortest_path.path_steps[i]);
+        path.steps[i] =
+            comm_spec_from_path_step(request, &shortest_path.path_steps[i]);
         status = hoop_comm_spec_cost(&path.steps[i], request->mesh,
                                      request->links, &cost);
         if (status != HOOP_OK)

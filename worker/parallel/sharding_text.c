@@ -12,13 +12,13 @@
 #include "dtype/dtype.h"
 
 static uint32_t
-axes_shown(const struct hoop_axes *axes)
+axes_shown_count(const struct hoop_axes *axes)
 {
     return axes->n_axes < HOOP_MAX_AXES ? axes->n_axes : HOOP_MAX_AXES;
 }
 
 static char
-axis_letter(uint32_t axis)
+axis_digit(uint32_t axis)
 {
     return axis < HOOP_MAX_AXES ? (char)('0' + axis) : '?';
 }
@@ -28,9 +28,9 @@ axes_text(const struct hoop_axes *axes)
 {
     struct axes_text text = {.text = "R"};
 
-    for (uint32_t i = 0; i < axes_shown(axes); i++) {
+    for (uint32_t i = 0; i < axes_shown_count(axes); i++) {
         text.text[0] = 'S';
-        text.text[1 + i] = axis_letter(axes->axes[i]);
+        text.text[1 + i] = axis_digit(axes->axes[i]);
     }
     return text;
 }
@@ -46,7 +46,7 @@ dim_text(uint32_t dim)
 
 /* Appends more, truncated if it does not fit. */
 static void
-add(struct hoop_sharding_text *text, const char *more)
+sharding_text_append(struct hoop_sharding_text *text, const char *more)
 {
     const size_t at = strlen(text->text);
 
@@ -54,18 +54,18 @@ add(struct hoop_sharding_text *text, const char *more)
 }
 
 static void
-add_partial(struct hoop_sharding_text *text,
-            const struct hoop_sharding *sharding)
+sharding_text_append_partial(struct hoop_sharding_text *text,
+                             const struct hoop_sharding *sharding)
 {
     const struct axes_text axes = axes_text(&sharding->partial);
 
-    add(text, " partial(");
-    add(text, axes.text + 1);
+    sharding_text_append(text, " partial(");
+    sharding_text_append(text, axes.text + 1);
     if (sharding->partial_op != HOOP_SUM) {
-        add(text, ", ");
-        add(text, reduce_op_name(sharding->partial_op));
+        sharding_text_append(text, ", ");
+        sharding_text_append(text, reduce_op_name(sharding->partial_op));
     }
-    add(text, ")");
+    sharding_text_append(text, ")");
 }
 
 struct hoop_sharding_text
@@ -74,14 +74,14 @@ hoop_sharding_describe(const struct hoop_sharding *sharding, uint32_t n_dims)
     struct hoop_sharding_text text = {.text = "["};
 
     for (uint32_t i = 0; sharding && i < n_dims && i < HOOP_MAX_DIMS; i++) {
-        add(&text, i == 0 ? "" : ", ");
-        add(&text, axes_text(&sharding->dims[i]).text);
+        sharding_text_append(&text, i == 0 ? "" : ", ");
+        sharding_text_append(&text, axes_text(&sharding->dims[i]).text);
     }
-    add(&text, "]");
+    sharding_text_append(&text, "]");
     if (sharding && sharding->partial.n_axes > 0)
-        add_partial(&text, sharding);
+        sharding_text_append_partial(&text, sharding);
     if (sharding && sharding->is_uneven)
-        add(&text, " uneven");
+        sharding_text_append(&text, " uneven");
     return text;
 }
 
@@ -89,7 +89,8 @@ static bool
 axes_equal(const struct hoop_axes *a, const struct hoop_axes *b)
 {
     return a->n_axes == b->n_axes &&
-           memcmp(a->axes, b->axes, axes_shown(a) * sizeof(*a->axes)) == 0;
+           memcmp(a->axes, b->axes, axes_shown_count(a) * sizeof(*a->axes)) ==
+               0;
 }
 
 bool

@@ -33,8 +33,9 @@ struct path_step {
 
 struct shortest_path_request {
     enum shortest_path_kind kind;
-    /* In the canonical form of sharding_plain(), but SHORTEST_PATH_MESH_STEPS
-     * keeps axes of size 1. Axes partial in to are partial in from. */
+    /* In the canonical form of sharding_canonical(), but
+     * SHORTEST_PATH_MESH_STEPS keeps axes of size 1. Axes partial in to are
+     * partial in from. */
     struct hoop_sharding from;
     struct hoop_sharding to;
     struct mesh_step_rules from_rules;

@@ -13,45 +13,47 @@
 
 DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
 
-struct placed {
+struct rank_on_host {
     const char *host_id;
     uint32_t rank;
 };
 
 static int
-by_host(const void *left, const void *right)
+host_compare(const void *left, const void *right)
 {
-    const struct placed *one = left;
-    const struct placed *other = right;
+    const struct rank_on_host *one = left;
+    const struct rank_on_host *other = right;
 
     return strcmp(one->host_id, other->host_id);
 }
 
 /* Numbers the nodes of the context's ranks. */
 static enum hoop_status
-nodes_find(struct step_costs *step_costs,
-           const struct redistribution_request *request)
+nodes_from_roster(struct step_costs *step_costs,
+                  const struct redistribution_request *request)
 {
     const struct roster *roster = tuner_roster(request->tuner);
     CLEANUP(free)
-    struct placed *placed = calloc(step_costs->n_ranks, sizeof(*placed));
+    struct rank_on_host *rank_on_host =
+        calloc(step_costs->n_ranks, sizeof(*rank_on_host));
     uint32_t node = 0;
 
-    if (!placed)
+    if (!rank_on_host)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
                            step_costs->n_ranks);
     for (uint32_t rank = 0; rank < step_costs->n_ranks; rank++) {
         const uint32_t member =
             request->world_ranks ? request->world_ranks[rank] : rank;
 
-        placed[rank] = (struct placed){
+        rank_on_host[rank] = (struct rank_on_host){
             .host_id = roster->members[member].host_id, .rank = rank};
     }
-    qsort(placed, step_costs->n_ranks, sizeof(*placed), by_host);
+    qsort(rank_on_host, step_costs->n_ranks, sizeof(*rank_on_host),
+          host_compare);
     for (uint32_t i = 0; i < step_costs->n_ranks; i++) {
-        if (i > 0 && by_host(&placed[i - 1], &placed[i]) != 0)
+        if (i > 0 && host_compare(&rank_on_host[i - 1], &rank_on_host[i]) != 0)
             node++;
-        step_costs->node_of[placed[i].rank] = node;
+        step_costs->node_of[rank_on_host[i].rank] = node;
     }
     return HOOP_OK;
 }
@@ -72,7 +74,7 @@ step_costs_init(struct step_costs *step_costs,
     if (!request->tuner)
         return HOOP_OK;
     tuner_inputs(request->tuner, &step_costs->machine, &step_costs->overrides);
-    const enum hoop_status status = nodes_find(step_costs, request);
+    const enum hoop_status status = nodes_from_roster(step_costs, request);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -88,48 +90,48 @@ step_costs_deinit(struct step_costs *step_costs)
 }
 
 static uint32_t
-node_at(const struct step_costs *step_costs,
-        const struct exchange_side *side,
-        uint32_t place)
+node_of_place(const struct step_costs *step_costs,
+              const struct exchange_side *side,
+              uint32_t place)
 {
     return step_costs->node_of[side->ranks[place]];
 }
 
 static uint32_t
-n_on_node(const struct step_costs *step_costs,
-          const struct exchange_side *side,
-          uint32_t node)
+node_n_places(const struct step_costs *step_costs,
+              const struct exchange_side *side,
+              uint32_t node)
 {
     uint32_t n = 0;
 
     for (uint32_t place = 0; place < side->tiling.grid.n_places; place++)
-        n += node_at(step_costs, side, place) == node;
+        n += node_of_place(step_costs, side, place) == node;
     return n;
 }
 
 /* Finds the nodes of the line through place. */
 static enum hoop_status
-line_nodes(const struct step_costs *step_costs,
-           const struct exchange_side *side,
-           const struct grid_axes *axes,
-           uint32_t place,
-           struct plan_nodes **out_nodes)
+line_nodes_find(const struct step_costs *step_costs,
+                const struct exchange_side *side,
+                const struct grid_axes *axes,
+                uint32_t place,
+                struct plan_nodes **out_nodes)
 {
     const struct grid *grid = &side->tiling.grid;
-    const uint32_t n_ranks = grid_line_count(grid, axes);
+    const uint32_t n_ranks = grid_line_n_places(grid, axes);
     CLEANUP(free) uint32_t *names = calloc(n_ranks, sizeof(*names));
 
     if (!names)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a line of %u",
                            n_ranks);
     for (uint32_t i = 0; i < n_ranks; i++)
-        names[i] =
-            node_at(step_costs, side, grid_line_place(grid, axes, place, i));
+        names[i] = node_of_place(step_costs, side,
+                                 grid_line_nth_place(grid, axes, place, i));
     return plan_nodes_create(names, n_ranks, out_nodes);
 }
 
 static struct grid_axes
-grid_axes_of(const struct hoop_axes *axes)
+grid_axes_from_hoop_axes(const struct hoop_axes *axes)
 {
     struct grid_axes copy = {.n_axes = axes->n_axes};
 
@@ -138,11 +140,13 @@ grid_axes_of(const struct hoop_axes *axes)
 }
 
 static bool
-is_first(const struct grid *grid, const struct hoop_axes *axes, uint32_t place)
+place_is_first_on_line(const struct grid *grid,
+                       const struct hoop_axes *axes,
+                       uint32_t place)
 {
     uint32_t at[HOOP_MAX_AXES];
 
-    grid_coordinates(grid, place, at);
+    grid_coordinates_of_place(grid, place, at);
     for (uint32_t i = 0; i < axes->n_axes; i++) {
         if (at[axes->axes[i]] > 0)
             return false;
@@ -152,27 +156,27 @@ is_first(const struct grid *grid, const struct hoop_axes *axes, uint32_t place)
 
 /* Finds the line on most nodes, the first one of several. */
 static enum hoop_status
-line_look(const struct step_costs *step_costs,
-          const struct exchange_side *side,
-          const struct hoop_axes *axes,
-          struct step_cost_line *line)
+line_on_most_nodes_find(const struct step_costs *step_costs,
+                        const struct exchange_side *side,
+                        const struct hoop_axes *axes,
+                        struct step_cost_line *line)
 {
-    const struct grid_axes along = grid_axes_of(axes);
+    const struct grid_axes along = grid_axes_from_hoop_axes(axes);
 
     for (uint32_t i = 0; i < side->tiling.grid.n_places; i++) {
         CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
 
-        if (!is_first(&side->tiling.grid, axes, i))
+        if (!place_is_first_on_line(&side->tiling.grid, axes, i))
             continue;
         const enum hoop_status status =
-            line_nodes(step_costs, side, &along, i, &nodes);
+            line_nodes_find(step_costs, side, &along, i, &nodes);
         if (status != HOOP_OK)
             return error_pass(status);
         if (line->nodes && nodes->n_nodes <= line->nodes->n_nodes)
             continue;
-        line->n_lines =
-            n_on_node(step_costs, side, node_at(step_costs, side, i)) /
-            plan_nodes_size(nodes, 0);
+        line->n_lines = node_n_places(step_costs, side,
+                                      node_of_place(step_costs, side, i)) /
+                        plan_nodes_size(nodes, 0);
         plan_nodes_destroy(line->nodes);
         line->nodes = STEAL(nodes);
     }
@@ -181,7 +185,8 @@ line_look(const struct step_costs *step_costs,
 
 /* Returns the share of a machine that one of n_lines on the same nodes has. */
 static struct simulation_machine
-machine_share(const struct simulation_machine *machine, uint32_t n_lines)
+machine_share_of_line(const struct simulation_machine *machine,
+                      uint32_t n_lines)
 {
     struct simulation_machine share = *machine;
 
@@ -203,7 +208,8 @@ machine_share(const struct simulation_machine *machine, uint32_t n_lines)
 
 /* Returns whether an algorithm can run without knowing the nodes. */
 static bool
-can_run(const struct registry_entry *entry, const struct estimate_place *place)
+algorithm_can_run(const struct registry_entry *entry,
+                  const struct estimate_place *place)
 {
     return !entry->needs_nodes && estimate_suits(place, entry);
 }
@@ -216,17 +222,18 @@ is_eligible(const struct step_costs *step_costs,
     const struct registry_entry *overrides =
         step_costs->overrides.entries[entry->collective];
 
-    if (overrides && can_run(overrides, place))
+    if (overrides && algorithm_can_run(overrides, place))
         return entry == overrides;
-    return can_run(entry, place);
+    return algorithm_can_run(entry, place);
 }
 
 /* Finds the fastest algorithm and its time. */
 static enum hoop_status
-line_simulate(const struct step_costs *step_costs, struct step_cost_kept *kept)
+line_find_fastest_algorithm(const struct step_costs *step_costs,
+                            struct step_cost_cached *kept)
 {
     const struct simulation_machine machine =
-        machine_share(&step_costs->machine, kept->line->n_lines);
+        machine_share_of_line(&step_costs->machine, kept->line->n_lines);
     /* A line does not have all ranks, so it has no shared region. */
     const struct estimate_place place = {.nodes = kept->line->nodes,
                                          .machine = &machine};
@@ -251,13 +258,14 @@ line_simulate(const struct step_costs *step_costs, struct step_cost_kept *kept)
     return HOOP_OK;
 }
 
-/* As line_simulate(), but looks first for an earlier result, which there often
- * is. */
+/* As line_find_fastest_algorithm(), but looks first for an earlier result,
+ * which there often is. */
 static enum hoop_status
-line_find(struct step_costs *step_costs, struct step_cost_kept *wanted)
+line_cost_find_cached(struct step_costs *step_costs,
+                      struct step_cost_cached *wanted)
 {
     for (uint32_t i = 0; i < step_costs->n_kept; i++) {
-        const struct step_cost_kept *kept = &step_costs->kept[i];
+        const struct step_cost_cached *kept = &step_costs->kept[i];
 
         if (kept->collective == wanted->collective &&
             kept->n_bytes == wanted->n_bytes && kept->line == wanted->line) {
@@ -265,7 +273,8 @@ line_find(struct step_costs *step_costs, struct step_cost_kept *wanted)
             return HOOP_OK;
         }
     }
-    const enum hoop_status status = line_simulate(step_costs, wanted);
+    const enum hoop_status status =
+        line_find_fastest_algorithm(step_costs, wanted);
     if (status != HOOP_OK)
         return error_pass(status);
     if (step_costs->n_kept < STEP_COST_KEPT)
@@ -285,17 +294,17 @@ step_cost_of_line(struct step_costs *step_costs,
     const struct hoop_axes *axes = &mesh_step->mesh_step->axes;
     struct step_cost_line *line =
         &step_costs->lines[mesh_step->mesh][axes_mask(axes)];
-    struct step_cost_kept wanted = {.collective = collective,
-                                    .n_bytes =
-                                        n_elements * step_costs->element_size,
-                                    .line = line};
+    struct step_cost_cached wanted = {.collective = collective,
+                                      .n_bytes =
+                                          n_elements * step_costs->element_size,
+                                      .line = line};
     enum hoop_status status = HOOP_OK;
 
     if (!line->nodes)
-        status = line_look(step_costs, step_costs->sides[mesh_step->mesh], axes,
-                           line);
+        status = line_on_most_nodes_find(
+            step_costs, step_costs->sides[mesh_step->mesh], axes, line);
     if (status == HOOP_OK)
-        status = line_find(step_costs, &wanted);
+        status = line_cost_find_cached(step_costs, &wanted);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_step_cost = (struct step_cost){wanted.ns, wanted.algorithm};
@@ -304,7 +313,7 @@ step_cost_of_line(struct step_costs *step_costs,
 
 /* The time of a copy on this rank while all ranks of its node copy. */
 static double
-copy_ns(const struct step_costs *step_costs, size_t n_elements)
+copy_time_ns(const struct step_costs *step_costs, size_t n_elements)
 {
     uint32_t n_here = 0;
 
@@ -355,7 +364,7 @@ step_cost_of_mesh_step(struct step_costs *step_costs,
     }
     if (status != HOOP_OK)
         return error_pass(status);
-    step_cost.ns += copy_ns(step_costs, n_copied);
+    step_cost.ns += copy_time_ns(step_costs, n_copied);
     *out_step_cost = step_cost;
     return HOOP_OK;
 }
@@ -365,7 +374,7 @@ step_cost_of_mesh_step(struct step_costs *step_costs,
 static const double EXCHANGE_MARGIN = 1.25;
 
 /* The total work of a node's ranks. */
-struct strain {
+struct node_load {
     double processor_ns;
     double out_bytes;
     double in_bytes;
@@ -375,7 +384,8 @@ struct strain {
 
 /* The time of a rank that has a processor for itself. */
 static double
-rank_ns(const struct step_costs *step_costs, const struct exchange_load *load)
+rank_time_ns(const struct step_costs *step_costs,
+             const struct exchange_rank_work *load)
 {
     const struct simulation_machine *machine = &step_costs->machine;
     const double bytes = (double)step_costs->element_size;
@@ -398,7 +408,7 @@ larger(double one, double other)
 /* Returns which fraction of the bytes that a rank sends to all others leaves a
  * node of n ranks. */
 static double
-share_outside(const struct step_costs *step_costs, uint32_t n)
+fraction_sent_off_node(const struct step_costs *step_costs, uint32_t n)
 {
     return step_costs->n_ranks > 1
                ? (double)(step_costs->n_ranks - n) / (step_costs->n_ranks - 1)
@@ -406,44 +416,46 @@ share_outside(const struct step_costs *step_costs, uint32_t n)
 }
 
 static double
-node_ns(const struct step_costs *step_costs, const struct strain *strain)
+node_time_ns(const struct step_costs *step_costs,
+             const struct node_load *node_load)
 {
     const struct simulation_machine *machine = &step_costs->machine;
-    const double bytes = larger(strain->out_bytes, strain->in_bytes) *
-                         share_outside(step_costs, strain->n_ranks);
-    const double waits_ns = strain->n_ranks > machine->n_processors
-                                ? strain->n_waiting * machine->wait_ns
+    const double bytes = larger(node_load->out_bytes, node_load->in_bytes) *
+                         fraction_sent_off_node(step_costs, node_load->n_ranks);
+    const double waits_ns = node_load->n_ranks > machine->n_processors
+                                ? node_load->n_waiting * machine->wait_ns
                                 : 0;
 
-    return larger((strain->processor_ns + waits_ns) / machine->n_processors,
+    return larger((node_load->processor_ns + waits_ns) / machine->n_processors,
                   bytes * machine->link_between_ns);
 }
 
-/* strains is zeroed and has room for all nodes. */
+/* node_loads is zeroed and has room for all nodes. */
 static double
-busiest_ns(const struct step_costs *step_costs,
-           const struct exchange *exchange,
-           struct strain *strains)
+busiest_node_time_ns(const struct step_costs *step_costs,
+                     const struct exchange *exchange,
+                     struct node_load *node_loads)
 {
     const double bytes = (double)step_costs->element_size;
     double ns = 0;
 
     for (uint32_t rank = 0; rank < step_costs->n_ranks; rank++) {
-        const struct exchange_load load = exchange_load(exchange, rank);
-        struct strain *strain = &strains[step_costs->node_of[rank]];
-        const double alone_ns = rank_ns(step_costs, &load);
+        const struct exchange_rank_work load =
+            exchange_rank_work(exchange, rank);
+        struct node_load *node_load = &node_loads[step_costs->node_of[rank]];
+        const double alone_ns = rank_time_ns(step_costs, &load);
 
-        strain->n_ranks++;
-        strain->processor_ns += alone_ns;
-        strain->out_bytes += load.n_sent * bytes;
-        strain->in_bytes += load.n_received * bytes;
-        strain->n_waiting += load.receives > 0;
+        node_load->n_ranks++;
+        node_load->processor_ns += alone_ns;
+        node_load->out_bytes += load.n_sent * bytes;
+        node_load->in_bytes += load.n_received * bytes;
+        node_load->n_waiting += load.receives > 0;
         ns = larger(ns, alone_ns);
         ns = larger(ns, larger(load.n_sent, load.n_received) * bytes *
                             step_costs->machine.link_inside_ns);
     }
     for (uint32_t node = 0; node < step_costs->n_ranks; node++)
-        ns = larger(ns, node_ns(step_costs, &strains[node]));
+        ns = larger(ns, node_time_ns(step_costs, &node_loads[node]));
     return ns;
 }
 
@@ -454,10 +466,11 @@ step_cost_of_exchange(const struct step_costs *step_costs,
 {
     const struct simulation_machine *machine = &step_costs->machine;
     CLEANUP(free)
-    struct strain *strains = calloc(step_costs->n_ranks, sizeof(*strains));
+    struct node_load *node_loads =
+        calloc(step_costs->n_ranks, sizeof(*node_loads));
     size_t n_entries;
 
-    if (!strains)
+    if (!node_loads)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
                            step_costs->n_ranks);
     bool is_inside = true;
@@ -465,7 +478,8 @@ step_cost_of_exchange(const struct step_costs *step_costs,
         is_inside =
             is_inside && step_costs->node_of[rank] == step_costs->node_of[0];
     out_step_cost->ns =
-        EXCHANGE_MARGIN * busiest_ns(step_costs, exchange, strains) +
+        EXCHANGE_MARGIN *
+            busiest_node_time_ns(step_costs, exchange, node_loads) +
         (is_inside ? machine->latency_inside_ns : machine->latency_between_ns);
     /* The first algorithm always applies, with any counts. */
     out_step_cost->algorithm =

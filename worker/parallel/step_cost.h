@@ -29,7 +29,7 @@ enum {
 };
 
 /* The result of an earlier simulation. */
-struct step_cost_kept {
+struct step_cost_cached {
     enum collective_kind collective;
     uint64_t n_bytes;
     const struct step_cost_line *line;
@@ -47,7 +47,7 @@ struct step_costs {
     /* by mesh and mask of axes */
     struct step_cost_line lines[2][STEP_COST_LINES];
     uint32_t n_kept;
-    struct step_cost_kept kept[STEP_COST_KEPT];
+    struct step_cost_cached kept[STEP_COST_KEPT];
 };
 
 struct step_cost {

@@ -12,9 +12,9 @@
 
 /* Tensor and result may be the same if their shapes are equal. */
 static enum hoop_status
-check_apart(const struct hoop_tensor *tensor,
-            const struct hoop_tensor *out,
-            const struct hoop_shape *shape)
+tensors_check_disjoint(const struct hoop_tensor *tensor,
+                       const struct hoop_tensor *out,
+                       const struct hoop_shape *shape)
 {
     const uintptr_t from = (uintptr_t)tensor->data;
     const uintptr_t to = (uintptr_t)out->data;
@@ -33,9 +33,9 @@ check_apart(const struct hoop_tensor *tensor,
 
 /* Puts the result in the scratch. */
 static enum hoop_status
-prepare_in_scratch(const struct move_call *call,
-                   const struct hoop_shape *shape,
-                   struct hoop_tensor *out)
+output_target_use_scratch(const struct move_call *call,
+                          const struct hoop_shape *shape,
+                          struct hoop_tensor *out)
 {
     struct hoop_tensor tensor = {.dtype = call->tensor->dtype, .shape = *shape};
     size_t n_bytes;
@@ -61,9 +61,9 @@ prepare_in_scratch(const struct move_call *call,
 }
 
 enum hoop_status
-target_prepare(const struct move_call *call,
-               const struct hoop_shape *shape,
-               struct target *out_target)
+output_target_prepare(const struct move_call *call,
+                      const struct hoop_shape *shape,
+                      struct target *out_target)
 {
     struct target target = {.scratch = call->scratch};
     struct hoop_tensor *out = call->out;
@@ -73,14 +73,14 @@ target_prepare(const struct move_call *call,
         return error_raise(HOOP_E_INVALID, "out is NULL");
     if (call->scratch) {
         target.result = (struct result){.out = out, .before = *out};
-        status = prepare_in_scratch(call, shape, out);
+        status = output_target_use_scratch(call, shape, out);
     } else {
         const struct hoop_tensor tensor = *call->tensor;
 
         status =
             result_prepare(out, "out", tensor.dtype, shape, &target.result);
         if (status == HOOP_OK)
-            status = check_apart(&tensor, out, shape);
+            status = tensors_check_disjoint(&tensor, out, shape);
         if (status != HOOP_OK)
             result_withdraw(&target.result);
     }
@@ -91,7 +91,7 @@ target_prepare(const struct move_call *call,
 }
 
 void
-target_withdraw(struct target *target)
+output_target_withdraw(struct target *target)
 {
     if (!target->scratch) {
         result_withdraw(&target->result);

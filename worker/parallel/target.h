@@ -22,12 +22,13 @@ struct target {
  * been checked. After a failure there is nothing to withdraw.
  * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED, HOOP_E_PRECONDITION. */
 enum hoop_status
-target_prepare(const struct move_call *call,
-               const struct hoop_shape *shape,
-               struct target *out_target);
+output_target_prepare(const struct move_call *call,
+                      const struct hoop_shape *shape,
+                      struct target *out_target);
 
-/* Undoes target_prepare() after the call has failed: *out is as it was. */
+/* Undoes output_target_prepare() after the call has failed: *out is as it
+ * was. */
 void
-target_withdraw(struct target *target);
+output_target_withdraw(struct target *target);
 
 #endif

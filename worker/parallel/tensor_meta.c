@@ -8,16 +8,16 @@
 #include "tensor/shape.h"
 
 /* The other stage, and the tag of the lane. */
-struct way {
+struct meta_route {
     uint32_t peer;
     uint64_t tag;
 };
 
 static enum hoop_status
-way_choose(const hoop_pipeline_t *pipeline,
-           const struct hoop_pipe_options *options,
-           enum hoop_message_kind kind,
-           struct way *out_way)
+meta_route_choose(const hoop_pipeline_t *pipeline,
+                  const struct hoop_pipe_options *options,
+                  enum hoop_message_kind kind,
+                  struct meta_route *out_way)
 {
     const bool is_send = kind == HOOP_SEND;
     const uint32_t *rank = NULL;
@@ -37,13 +37,13 @@ way_choose(const hoop_pipeline_t *pipeline,
 }
 
 static struct hoop_tensor
-number(int64_t *at)
+int64_scalar_tensor(int64_t *at)
 {
     return (struct hoop_tensor){.data = at, .dtype = HOOP_INT64};
 }
 
 static struct hoop_tensor
-numbers(int64_t *at, uint32_t n)
+int64_vector_tensor(int64_t *at, uint32_t n)
 {
     return (struct hoop_tensor){
         .data = at,
@@ -53,21 +53,21 @@ numbers(int64_t *at, uint32_t n)
 }
 
 static struct tensor_message
-message(enum hoop_message_kind kind,
-        const struct way *way,
-        struct hoop_tensor *tensor)
+meta_message_of_tensor(enum hoop_message_kind kind,
+                       const struct meta_route *meta_route,
+                       struct hoop_tensor *tensor)
 {
     return (struct tensor_message){
         .kind = kind,
         .tensor = tensor,
-        .peer = way->peer,
-        .tag = way->tag,
+        .peer = meta_route->peer,
+        .tag = meta_route->tag,
     };
 }
 
 static enum hoop_status
 shape_send(const struct hoop_shape *shape,
-           const struct way *way,
+           const struct meta_route *meta_route,
            hoop_comm_t *stages)
 {
     int64_t n_dims = shape->n_dims;
@@ -75,24 +75,25 @@ shape_send(const struct hoop_shape *shape,
 
     for (uint32_t i = 0; i < shape->n_dims; i++)
         dims[i] = (int64_t)shape->dims[i];
-    struct hoop_tensor first = number(&n_dims);
-    struct hoop_tensor second = numbers(dims, shape->n_dims);
+    struct hoop_tensor first = int64_scalar_tensor(&n_dims);
+    struct hoop_tensor second = int64_vector_tensor(dims, shape->n_dims);
     const struct tensor_message messages[] = {
-        message(HOOP_SEND, way, &first),
-        message(HOOP_SEND, way, &second),
+        meta_message_of_tensor(HOOP_SEND, meta_route, &first),
+        meta_message_of_tensor(HOOP_SEND, meta_route, &second),
     };
     return tensor_message_run(messages, 2, stages);
 }
 
 static enum hoop_status
-shape_receive(const struct way *way,
+shape_receive(const struct meta_route *meta_route,
               hoop_comm_t *stages,
               struct hoop_shape *out_shape)
 {
     int64_t n_dims = 0;
     int64_t dims[HOOP_MAX_DIMS];
-    struct hoop_tensor first = number(&n_dims);
-    const struct tensor_message one = message(HOOP_RECV, way, &first);
+    struct hoop_tensor first = int64_scalar_tensor(&n_dims);
+    const struct tensor_message one =
+        meta_message_of_tensor(HOOP_RECV, meta_route, &first);
     enum hoop_status status = tensor_message_run(&one, 1, stages);
 
     if (status != HOOP_OK)
@@ -101,9 +102,10 @@ shape_receive(const struct way *way,
      * that the next receive does not match that one. */
     const bool is_right = n_dims >= 0 && n_dims <= HOOP_MAX_DIMS;
     struct hoop_tensor second =
-        is_right ? numbers(dims, (uint32_t)n_dims)
+        is_right ? int64_vector_tensor(dims, (uint32_t)n_dims)
                  : (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
-    struct tensor_message other = message(HOOP_RECV, way, &second);
+    struct tensor_message other =
+        meta_message_of_tensor(HOOP_RECV, meta_route, &second);
     struct hoop_tensor unwanted = {0};
     other.received = is_right ? NULL : &unwanted;
     status = tensor_message_run(&other, 1, stages);
@@ -114,7 +116,7 @@ shape_receive(const struct way *way,
         return error_raise(HOOP_E_MISMATCH,
                            "stage %u tells of a tensor of %lld dimensions, but "
                            "one has at most %d",
-                           way->peer, (long long)n_dims, HOOP_MAX_DIMS);
+                           meta_route->peer, (long long)n_dims, HOOP_MAX_DIMS);
 
     struct hoop_shape shape = {.n_dims = (uint32_t)n_dims};
     size_t count;
@@ -122,7 +124,7 @@ shape_receive(const struct way *way,
         shape.dims[i] = (size_t)dims[i];
     if (shape_count(&shape, &count) != HOOP_OK)
         return error_raise(HOOP_E_MISMATCH, "stage %u tells of a shape: %s",
-                           way->peer, error_text());
+                           meta_route->peer, error_text());
     *out_shape = shape;
     return HOOP_OK;
 }
@@ -133,7 +135,7 @@ hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
                       bool *need_meta,
                       const struct hoop_pipe_options *options)
 {
-    struct way way;
+    struct meta_route meta_route;
     size_t count;
 
     if (!error_begin_call())
@@ -147,9 +149,9 @@ hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
         return HOOP_OK;
     enum hoop_status status = shape_count(&tensor->shape, &count);
     if (status == HOOP_OK)
-        status = way_choose(pipeline, options, HOOP_SEND, &way);
+        status = meta_route_choose(pipeline, options, HOOP_SEND, &meta_route);
     if (status == HOOP_OK)
-        status = shape_send(&tensor->shape, &way, pipeline->stages);
+        status = shape_send(&tensor->shape, &meta_route, pipeline->stages);
     if (status != HOOP_OK)
         return error_pass(status);
     *need_meta = false;
@@ -162,7 +164,7 @@ hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
                       const struct hoop_pipe_options *options,
                       struct hoop_shape *out_shape)
 {
-    struct way way;
+    struct meta_route meta_route;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -175,8 +177,9 @@ hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
         *out_shape = *known;
         return HOOP_OK;
     }
-    enum hoop_status status = way_choose(pipeline, options, HOOP_RECV, &way);
+    enum hoop_status status =
+        meta_route_choose(pipeline, options, HOOP_RECV, &meta_route);
     if (status == HOOP_OK)
-        status = shape_receive(&way, pipeline->stages, out_shape);
+        status = shape_receive(&meta_route, pipeline->stages, out_shape);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

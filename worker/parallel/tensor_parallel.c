@@ -9,23 +9,23 @@
 #include "parallel/move.h"
 
 static struct move_call
-call_of(enum move move,
-        const struct hoop_tensor *tensor,
-        struct hoop_tensor *out,
-        hoop_comm_t *comm)
+move_call_of(enum move move,
+             const struct hoop_tensor *tensor,
+             struct hoop_tensor *out,
+             hoop_comm_t *comm)
 {
     return (struct move_call){
         .move = move, .tensor = tensor, .out = out, .comm = comm};
 }
 
 static struct move_call
-call_of_rows(enum move move,
-             const struct hoop_tensor *tensor,
-             struct hoop_tensor *out,
-             const struct hoop_rows *rows,
-             hoop_comm_t *comm)
+move_call_of_rows(enum move move,
+                  const struct hoop_tensor *tensor,
+                  struct hoop_tensor *out,
+                  const struct hoop_rows *rows,
+                  hoop_comm_t *comm)
 {
-    struct move_call call = call_of(move, tensor, out, comm);
+    struct move_call call = move_call_of(move, tensor, out, comm);
 
     if (rows) {
         call.sizes = rows->sizes;
@@ -39,9 +39,10 @@ hoop_tp_reduce(const struct hoop_tensor *tensor,
                struct hoop_tensor *out,
                hoop_comm_t *comm)
 {
-    const struct move_call call = call_of(MOVE_SUM, tensor, out, comm);
+    const struct move_call call =
+        move_call_of(MOVE_ALL_REDUCE, tensor, out, comm);
 
-    return move_run(&call);
+    return move_call_run(&call);
 }
 
 enum hoop_status
@@ -50,9 +51,10 @@ hoop_tp_reduce_start(const struct hoop_tensor *tensor,
                      hoop_comm_t *comm,
                      hoop_op_t **out_op)
 {
-    const struct move_call call = call_of(MOVE_SUM, tensor, out, comm);
+    const struct move_call call =
+        move_call_of(MOVE_ALL_REDUCE, tensor, out, comm);
 
-    return move_start(&call, out_op);
+    return move_call_start(&call, out_op);
 }
 
 enum hoop_status
@@ -60,9 +62,10 @@ hoop_tp_split_last(const struct hoop_tensor *tensor,
                    struct hoop_tensor *out,
                    hoop_comm_t *comm)
 {
-    const struct move_call call = call_of(MOVE_SPLIT_LAST, tensor, out, comm);
+    const struct move_call call =
+        move_call_of(MOVE_SPLIT_LAST, tensor, out, comm);
 
-    return move_run(&call);
+    return move_call_run(&call);
 }
 
 enum hoop_status
@@ -70,9 +73,10 @@ hoop_tp_split_first(const struct hoop_tensor *tensor,
                     struct hoop_tensor *out,
                     hoop_comm_t *comm)
 {
-    const struct move_call call = call_of(MOVE_SPLIT_FIRST, tensor, out, comm);
+    const struct move_call call =
+        move_call_of(MOVE_SPLIT_FIRST, tensor, out, comm);
 
-    return move_run(&call);
+    return move_call_run(&call);
 }
 
 enum hoop_status
@@ -80,9 +84,10 @@ hoop_tp_gather_last(const struct hoop_tensor *tensor,
                     struct hoop_tensor *out,
                     hoop_comm_t *comm)
 {
-    const struct move_call call = call_of(MOVE_GATHER_LAST, tensor, out, comm);
+    const struct move_call call =
+        move_call_of(MOVE_GATHER_LAST, tensor, out, comm);
 
-    return move_run(&call);
+    return move_call_run(&call);
 }
 
 enum hoop_status
@@ -91,9 +96,10 @@ hoop_tp_gather_last_start(const struct hoop_tensor *tensor,
                           hoop_comm_t *comm,
                           hoop_op_t **out_op)
 {
-    const struct move_call call = call_of(MOVE_GATHER_LAST, tensor, out, comm);
+    const struct move_call call =
+        move_call_of(MOVE_GATHER_LAST, tensor, out, comm);
 
-    return move_start(&call, out_op);
+    return move_call_start(&call, out_op);
 }
 
 enum hoop_status
@@ -103,9 +109,9 @@ hoop_tp_gather_first(const struct hoop_tensor *tensor,
                      hoop_comm_t *comm)
 {
     const struct move_call call =
-        call_of_rows(MOVE_GATHER_FIRST, tensor, out, rows, comm);
+        move_call_of_rows(MOVE_GATHER_FIRST, tensor, out, rows, comm);
 
-    return move_run(&call);
+    return move_call_run(&call);
 }
 
 enum hoop_status
@@ -116,9 +122,9 @@ hoop_tp_gather_first_start(const struct hoop_tensor *tensor,
                            hoop_op_t **out_op)
 {
     const struct move_call call =
-        call_of_rows(MOVE_GATHER_FIRST, tensor, out, rows, comm);
+        move_call_of_rows(MOVE_GATHER_FIRST, tensor, out, rows, comm);
 
-    return move_start(&call, out_op);
+    return move_call_start(&call, out_op);
 }
 
 enum hoop_status
@@ -126,9 +132,10 @@ hoop_tp_reduce_scatter_last(const struct hoop_tensor *tensor,
                             struct hoop_tensor *out,
                             hoop_comm_t *comm)
 {
-    const struct move_call call = call_of(MOVE_SCATTER_LAST, tensor, out, comm);
+    const struct move_call call =
+        move_call_of(MOVE_REDUCE_SCATTER_LAST, tensor, out, comm);
 
-    return move_run(&call);
+    return move_call_run(&call);
 }
 
 enum hoop_status
@@ -137,9 +144,10 @@ hoop_tp_reduce_scatter_last_start(const struct hoop_tensor *tensor,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    const struct move_call call = call_of(MOVE_SCATTER_LAST, tensor, out, comm);
+    const struct move_call call =
+        move_call_of(MOVE_REDUCE_SCATTER_LAST, tensor, out, comm);
 
-    return move_start(&call, out_op);
+    return move_call_start(&call, out_op);
 }
 
 enum hoop_status
@@ -149,9 +157,9 @@ hoop_tp_reduce_scatter_first(const struct hoop_tensor *tensor,
                              hoop_comm_t *comm)
 {
     const struct move_call call =
-        call_of_rows(MOVE_SCATTER_FIRST, tensor, out, rows, comm);
+        move_call_of_rows(MOVE_REDUCE_SCATTER_FIRST, tensor, out, rows, comm);
 
-    return move_run(&call);
+    return move_call_run(&call);
 }
 
 enum hoop_status
@@ -162,7 +170,7 @@ hoop_tp_reduce_scatter_first_start(const struct hoop_tensor *tensor,
                                    hoop_op_t **out_op)
 {
     const struct move_call call =
-        call_of_rows(MOVE_SCATTER_FIRST, tensor, out, rows, comm);
+        move_call_of_rows(MOVE_REDUCE_SCATTER_FIRST, tensor, out, rows, comm);
 
-    return move_start(&call, out_op);
+    return move_call_start(&call, out_op);
 }

@@ -14,9 +14,9 @@
 struct way {
     const char *name;
     enum hoop_message_kind kind;
-    enum pipe_kind whole;
-    enum pipe_kind shard;
-    enum pipe_kind closing;
+    enum pipe_message_kind whole;
+    enum pipe_message_kind shard;
+    enum pipe_message_kind closing;
     bool is_next; /* to or from the next stage */
 };
 
@@ -34,7 +34,7 @@ static const struct way ways[] = {
 };
 
 const char *
-transfer_name(enum transfer_way way)
+transfer_direction_name(enum transfer_direction way)
 {
     return ways[way].name;
 }
@@ -46,7 +46,7 @@ tensor_transfer_is_received(const struct tensor_transfer *tensor_transfer)
 }
 
 static uint32_t
-peer_of(const struct tensor_transfer *tensor_transfer)
+transfer_peer_rank(const struct tensor_transfer *tensor_transfer)
 {
     const struct transfer *transfer = tensor_transfer->transfer;
 
@@ -58,19 +58,19 @@ tensor_transfer_has_closing(const struct tensor_transfer *tensor_transfer)
 {
     const struct transfer *transfer = tensor_transfer->transfer;
 
-    return transfer->sharing &&
-           peer_of(tensor_transfer) != hoop_comm_rank(transfer->stages);
+    return transfer->sharing && transfer_peer_rank(tensor_transfer) !=
+                                    hoop_comm_rank(transfer->stages);
 }
 
 static size_t
-list_size(const struct tensor_transfer *tensor_transfer)
+transfer_list_size(const struct tensor_transfer *tensor_transfer)
 {
     return tensor_transfer->transfer->lists[tensor_transfer->way]->n_tensors;
 }
 
 /* Returns the tensor that is to be sent, or that the receiver expects. */
 static const struct hoop_tensor *
-tensor_given(const struct tensor_transfer *tensor_transfer)
+transfer_given_tensor(const struct tensor_transfer *tensor_transfer)
 {
     return &tensor_transfer->transfer->lists[tensor_transfer->way]
                 ->tensors[tensor_transfer->index];
@@ -78,7 +78,7 @@ tensor_given(const struct tensor_transfer *tensor_transfer)
 
 /* Returns where a received tensor is handed out, or NULL. */
 static struct hoop_tensor *
-tensor_told(const struct tensor_transfer *tensor_transfer)
+transfer_received_slot(const struct tensor_transfer *tensor_transfer)
 {
     struct hoop_tensor *received =
         tensor_transfer->transfer->lists[tensor_transfer->way]->received;
@@ -87,9 +87,10 @@ tensor_told(const struct tensor_transfer *tensor_transfer)
 }
 
 static enum hoop_status
-receive_prepare(struct tensor_transfer *tensor_transfer, const char *name)
+transfer_prepare_receive(struct tensor_transfer *tensor_transfer,
+                         const char *name)
 {
-    const struct hoop_tensor *expected = tensor_given(tensor_transfer);
+    const struct hoop_tensor *expected = transfer_given_tensor(tensor_transfer);
 
     tensor_transfer->is_any_shape = expected->shape.n_dims == HOOP_ANY_SHAPE;
     if (tensor_transfer->is_any_shape && tensor_transfer->transfer->sharing)
@@ -98,7 +99,7 @@ receive_prepare(struct tensor_transfer *tensor_transfer, const char *name)
                            "to be gathered: say the shape",
                            name);
     const enum hoop_status status = tensor_message_check_output(
-        expected, tensor_told(tensor_transfer), name);
+        expected, transfer_received_slot(tensor_transfer), name);
     if (status != HOOP_OK)
         return error_pass(status);
     tensor_transfer->is_owned = !expected->data;
@@ -112,18 +113,19 @@ receive_prepare(struct tensor_transfer *tensor_transfer, const char *name)
 }
 
 static enum hoop_status
-tensor_prepare(struct tensor_transfer *tensor_transfer, const char *name)
+transfer_prepare_tensor(struct tensor_transfer *tensor_transfer,
+                        const char *name)
 {
     if (tensor_transfer_is_received(tensor_transfer))
-        return receive_prepare(tensor_transfer, name);
-    tensor_transfer->tensor = *tensor_given(tensor_transfer);
+        return transfer_prepare_receive(tensor_transfer, name);
+    tensor_transfer->tensor = *transfer_given_tensor(tensor_transfer);
     return operand_check(&tensor_transfer->tensor, name);
 }
 
 /* Returns a closing. It has no elements; its sizes are the size of the group
  * and this rank in it, in which the two sides must agree. */
 static struct hoop_tensor
-closing_of(const hoop_comm_t *sharing)
+closing_tensor(const hoop_comm_t *sharing)
 {
     return (struct hoop_tensor){
         .dtype = HOOP_UINT8,
@@ -141,25 +143,27 @@ tensor_transfer_prepare(struct tensor_transfer *tensor_transfer)
     char name[LIMIT_NAME];
 
     if (tensor_transfer->is_closing) {
-        tensor_transfer->tensor = closing_of(sharing);
+        tensor_transfer->tensor = closing_tensor(sharing);
         return HOOP_OK;
     }
-    tensor_transfer->is_empty = list_size(tensor_transfer) == 0;
+    tensor_transfer->is_empty = transfer_list_size(tensor_transfer) == 0;
     if (tensor_transfer->is_empty) {
-        tensor_transfer->tensor = shard_none(HOOP_UINT8);
+        tensor_transfer->tensor = shard_empty(HOOP_UINT8);
         return HOOP_OK;
     }
-    snprintf(name, sizeof(name), "%s[%zu]", transfer_name(tensor_transfer->way),
+    snprintf(name, sizeof(name), "%s[%zu]",
+             transfer_direction_name(tensor_transfer->way),
              tensor_transfer->index);
-    const enum hoop_status status = tensor_prepare(tensor_transfer, name);
+    const enum hoop_status status =
+        transfer_prepare_tensor(tensor_transfer, name);
     if (status != HOOP_OK)
         return error_pass(status);
     tensor_transfer->is_cut =
         sharing &&
-        shard_is_cut(operand_count(&tensor_transfer->tensor), n_ranks);
+        shard_can_split(operand_count(&tensor_transfer->tensor), n_ranks);
     if (tensor_transfer->is_cut)
-        tensor_transfer->shard = shard_of(&tensor_transfer->tensor,
-                                          hoop_comm_rank(sharing), n_ranks);
+        tensor_transfer->shard = shard_of_rank(
+            &tensor_transfer->tensor, hoop_comm_rank(sharing), n_ranks);
     return HOOP_OK;
 }
 
@@ -171,14 +175,14 @@ tensor_transfer_hand_out(struct tensor_transfer *tensor_transfer)
     if (tensor_transfer->is_empty || tensor_transfer->is_closing ||
         !tensor_transfer_is_received(tensor_transfer))
         return;
-    told = tensor_told(tensor_transfer);
+    told = transfer_received_slot(tensor_transfer);
     tensor_transfer->tensor.strides = NULL;
     if (told)
         *told = tensor_transfer->tensor;
 }
 
 void
-tensor_transfer_withdraw(struct tensor_transfer *tensor_transfer)
+tensor_transfer_free_owned(struct tensor_transfer *tensor_transfer)
 {
     if (tensor_transfer->is_owned)
         hoop_tensor_free(&tensor_transfer->tensor);
@@ -192,12 +196,12 @@ tensor_transfer_share_tag(const struct tensor_transfer *tensor_transfer)
 }
 
 uint32_t
-tensor_transfer_part(const struct tensor_transfer *tensor_transfer)
+tensor_transfer_frame_part(const struct tensor_transfer *tensor_transfer)
 {
-    const uint32_t part =
-        tensor_transfer->is_empty
-            ? FRAME_PART_EMPTY
-            : frame_part(list_size(tensor_transfer), tensor_transfer->index);
+    const uint32_t part = tensor_transfer->is_empty
+                              ? FRAME_PART_EMPTY
+                              : frame_part(transfer_list_size(tensor_transfer),
+                                           tensor_transfer->index);
 
     return part |
            (tensor_transfer->transfer->sharing ? FRAME_PART_IN_SHARES : 0);
@@ -213,22 +217,23 @@ tensor_transfer_message(struct tensor_transfer *tensor_transfer)
 
     return (struct tensor_message){
         .kind = way->kind,
-        .tensor = tensor_transfer->is_any_shape ? tensor_given(tensor_transfer)
-                                                : tensor,
+        .tensor = tensor_transfer->is_any_shape
+                      ? transfer_given_tensor(tensor_transfer)
+                      : tensor,
         .received = tensor_transfer->is_any_shape ? tensor : NULL,
-        .peer = peer_of(tensor_transfer),
+        .peer = transfer_peer_rank(tensor_transfer),
         .tag = pipe_tag(tensor_transfer->is_closing ? way->closing : way->whole,
                         tensor_transfer->transfer->lane),
         .part = tensor_transfer->is_closing
                     ? 0
-                    : tensor_transfer_part(tensor_transfer),
+                    : tensor_transfer_frame_part(tensor_transfer),
         .received_part = &tensor_transfer->received_part,
     };
 }
 
 enum hoop_status
-tensor_transfer_raise(const struct tensor_transfer *tensor_transfer,
-                      enum hoop_status status)
+tensor_transfer_raise_error(const struct tensor_transfer *tensor_transfer,
+                            enum hoop_status status)
 {
     const struct way *way = &ways[tensor_transfer->way];
     char text[LIMIT_ERROR_TEXT];
@@ -241,9 +246,9 @@ tensor_transfer_raise(const struct tensor_transfer *tensor_transfer,
         snprintf(name, sizeof(name), "%s, no tensors,", way->name);
     else
         snprintf(name, sizeof(name), "%s[%zu] of %zu", way->name,
-                 tensor_transfer->index, list_size(tensor_transfer));
+                 tensor_transfer->index, transfer_list_size(tensor_transfer));
     return error_raise(status, "%s %s stage %u, lane %u: %s", name,
                        way->kind == HOOP_SEND ? "to" : "from",
-                       peer_of(tensor_transfer),
+                       transfer_peer_rank(tensor_transfer),
                        tensor_transfer->transfer->lane, text);
 }

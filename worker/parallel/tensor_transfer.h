@@ -24,7 +24,7 @@
 
 struct tensor_transfer {
     const struct transfer *transfer;
-    enum transfer_way way;
+    enum transfer_direction way;
     size_t index;              /* in its list */
     struct hoop_tensor tensor; /* the tensor to send, or to receive into */
     struct hoop_tensor shard;  /* this rank's share, if it is cut */
@@ -48,7 +48,7 @@ tensor_transfer_prepare(struct tensor_transfer *tensor_transfer);
 void
 tensor_transfer_hand_out(struct tensor_transfer *tensor_transfer);
 void
-tensor_transfer_withdraw(struct tensor_transfer *tensor_transfer);
+tensor_transfer_free_owned(struct tensor_transfer *tensor_transfer);
 
 /* Returns whether the tensor is received and not sent. */
 bool
@@ -59,7 +59,7 @@ bool
 tensor_transfer_has_closing(const struct tensor_transfer *tensor_transfer);
 /* Returns whether it is received only after the rest of the transfer. */
 static inline bool
-tensor_transfer_is_late(const struct tensor_transfer *tensor_transfer)
+tensor_transfer_is_taken_last(const struct tensor_transfer *tensor_transfer)
 {
     return tensor_transfer->is_closing &&
            tensor_transfer_is_received(tensor_transfer);
@@ -70,7 +70,7 @@ uint64_t
 tensor_transfer_share_tag(const struct tensor_transfer *tensor_transfer);
 /* Returns its position in its list as messages carry it. */
 uint32_t
-tensor_transfer_part(const struct tensor_transfer *tensor_transfer);
+tensor_transfer_frame_part(const struct tensor_transfer *tensor_transfer);
 
 /* Returns its message between the stages, which borrows tensor_transfer. */
 struct tensor_message
@@ -79,7 +79,7 @@ tensor_transfer_message(struct tensor_transfer *tensor_transfer);
 /* Raises the last error again, with a description of the tensor before it.
  * Returns status. */
 enum hoop_status
-tensor_transfer_raise(const struct tensor_transfer *tensor_transfer,
-                      enum hoop_status status);
+tensor_transfer_raise_error(const struct tensor_transfer *tensor_transfer,
+                            enum hoop_status status);
 
 #endif

@@ -17,7 +17,7 @@ tile_offset(size_t size, uint32_t n, uint32_t i)
 }
 
 uint32_t
-tile_of(size_t size, uint32_t n, size_t at)
+tile_index_of_element(size_t size, uint32_t n, size_t at)
 {
     const size_t quotient = size / n;
     const size_t n_longer = size % n;
@@ -38,7 +38,7 @@ tiling_init(struct tiling *tiling,
     *tiling = (struct tiling){.shape = *shape};
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
         const enum hoop_status status =
-            grid_extend(&tiling->grid, mesh->sizes[axis]);
+            grid_add_axis(&tiling->grid, mesh->sizes[axis]);
 
         assert(status == HOOP_OK);
         (void)status;
@@ -56,9 +56,9 @@ tiling_init(struct tiling *tiling,
 }
 
 void
-tiling_tile(const struct tiling *tiling,
-            const uint32_t coordinates[HOOP_MAX_AXES],
-            struct tile *out_tile)
+tiling_tile_at(const struct tiling *tiling,
+               const uint32_t coordinates[HOOP_MAX_AXES],
+               struct tile *out_tile)
 {
     const struct hoop_shape *shape = &tiling->shape;
 
@@ -78,7 +78,7 @@ tiling_tile(const struct tiling *tiling,
 }
 
 size_t
-tiling_largest(const struct tiling *tiling)
+tiling_largest_tile(const struct tiling *tiling)
 {
     size_t count = 1;
 
@@ -111,7 +111,7 @@ part_intersect(const struct hoop_part *one,
 }
 
 size_t
-part_count(const struct hoop_part *part)
+part_n_elements(const struct hoop_part *part)
 {
     size_t count = 1;
 

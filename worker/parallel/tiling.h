@@ -34,7 +34,7 @@ tile_size(size_t size, uint32_t n, uint32_t i);
 size_t
 tile_offset(size_t size, uint32_t n, uint32_t i);
 uint32_t
-tile_of(size_t size, uint32_t n, size_t at);
+tile_index_of_element(size_t size, uint32_t n, size_t at);
 
 /* Initialises a tiling. The arguments have passed hoop_sharding_check(). */
 void
@@ -45,13 +45,13 @@ tiling_init(struct tiling *tiling,
 
 /* Finds the tile of the place at coordinates. */
 void
-tiling_tile(const struct tiling *tiling,
-            const uint32_t coordinates[HOOP_MAX_AXES],
-            struct tile *out_tile);
+tiling_tile_at(const struct tiling *tiling,
+               const uint32_t coordinates[HOOP_MAX_AXES],
+               struct tile *out_tile);
 
 /* Returns the number of elements of the largest tile, which is the first. */
 size_t
-tiling_largest(const struct tiling *tiling);
+tiling_largest_tile(const struct tiling *tiling);
 
 /* Computes the intersection of two parts. Returns false and leaves *out_both as
  * it was if it is empty. */
@@ -60,6 +60,6 @@ part_intersect(const struct hoop_part *one,
                const struct hoop_part *other,
                struct hoop_part *out_both);
 size_t
-part_count(const struct hoop_part *part);
+part_n_elements(const struct hoop_part *part);
 
 #endif

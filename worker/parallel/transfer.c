@@ -22,7 +22,7 @@
 static const size_t LIST_MAX = FRAME_LIST_MAX;
 
 static enum hoop_status
-lists_count(const struct transfer *transfer, size_t *out_n_tensors)
+transfer_lists_count(const struct transfer *transfer, size_t *out_n_tensors)
 {
     size_t n_tensors = 0;
 
@@ -37,11 +37,11 @@ lists_count(const struct transfer *transfer, size_t *out_n_tensors)
         n_tensors += transfer->sharing != NULL;
         if (!list->tensors && list->n_tensors > 0)
             return error_raise(HOOP_E_INVALID, "%s has %zu tensors at NULL",
-                               transfer_name(way), list->n_tensors);
+                               transfer_direction_name(way), list->n_tensors);
         if (list->n_tensors > LIST_MAX)
-            return error_raise(HOOP_E_INVALID,
-                               "%s has %zu tensors, but a list at most %zu",
-                               transfer_name(way), list->n_tensors, LIST_MAX);
+            return error_raise(
+                HOOP_E_INVALID, "%s has %zu tensors, but a list at most %zu",
+                transfer_direction_name(way), list->n_tensors, LIST_MAX);
         n_tensors += list->n_tensors;
     }
     *out_n_tensors = n_tensors;
@@ -49,18 +49,18 @@ lists_count(const struct transfer *transfer, size_t *out_n_tensors)
 }
 
 static void
-tensor_transfers_withdraw(struct tensor_transfer *tensor_transfers,
-                          size_t n_parcels)
+tensor_transfers_free_owned(struct tensor_transfer *tensor_transfers,
+                            size_t n_transfers)
 {
-    for (size_t i = 0; i < n_parcels; i++)
-        tensor_transfer_withdraw(&tensor_transfers[i]);
+    for (size_t i = 0; i < n_transfers; i++)
+        tensor_transfer_free_owned(&tensor_transfers[i]);
 }
 
 static enum hoop_status
-list_prepare(const struct transfer *transfer,
-             enum transfer_way way,
-             struct tensor_transfer *tensor_transfers,
-             size_t *n_parcels)
+transfer_list_prepare(const struct transfer *transfer,
+                      enum transfer_direction way,
+                      struct tensor_transfer *tensor_transfers,
+                      size_t *n_transfers)
 {
     const size_t n_tensors = transfer->lists[way]->n_tensors;
     const size_t n_listed = n_tensors > 0 ? n_tensors : 1;
@@ -69,14 +69,14 @@ list_prepare(const struct transfer *transfer,
         n_listed + (tensor_transfer_has_closing(&tensor_transfer) ? 1 : 0);
 
     for (size_t i = 0; i < n; i++) {
-        tensor_transfers[*n_parcels] = tensor_transfer;
-        tensor_transfers[*n_parcels].index = i;
-        tensor_transfers[*n_parcels].is_closing = i == n_listed;
+        tensor_transfers[*n_transfers] = tensor_transfer;
+        tensor_transfers[*n_transfers].index = i;
+        tensor_transfers[*n_transfers].is_closing = i == n_listed;
         const enum hoop_status status =
-            tensor_transfer_prepare(&tensor_transfers[*n_parcels]);
+            tensor_transfer_prepare(&tensor_transfers[*n_transfers]);
         if (status != HOOP_OK)
             return error_pass(status);
-        ++*n_parcels;
+        ++*n_transfers;
     }
     return HOOP_OK;
 }
@@ -85,27 +85,28 @@ list_prepare(const struct transfer *transfer,
 static enum hoop_status
 tensor_transfers_prepare(const struct transfer *transfer,
                          struct tensor_transfer *tensor_transfers,
-                         size_t *out_n_parcels)
+                         size_t *out_n_transfers)
 {
-    size_t n_parcels = 0;
+    size_t n_transfers = 0;
 
     for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
         const enum hoop_status status =
             transfer->lists[way]
-                ? list_prepare(transfer, way, tensor_transfers, &n_parcels)
+                ? transfer_list_prepare(transfer, way, tensor_transfers,
+                                        &n_transfers)
                 : HOOP_OK;
 
         if (status != HOOP_OK) {
-            tensor_transfers_withdraw(tensor_transfers, n_parcels);
+            tensor_transfers_free_owned(tensor_transfers, n_transfers);
             return error_pass(status);
         }
     }
-    *out_n_parcels = n_parcels;
+    *out_n_transfers = n_transfers;
     return HOOP_OK;
 }
 
 void
-transfer_end_fail(struct transfer_end *end, enum hoop_status status)
+transfer_result_fail(struct transfer_result *end, enum hoop_status status)
 {
     if (end->status != HOOP_OK)
         return;
@@ -132,12 +133,12 @@ tensor_transfer_wait(const struct tensor_transfer *tensor_transfer,
 
 static void
 tensor_transfers_wait(const struct tensor_transfer *tensor_transfers,
-                      size_t n_parcels,
-                      struct transfer_end *ends)
+                      size_t n_transfers,
+                      struct transfer_result *ends)
 {
     bool is_given_up[TRANSFER_WAYS] = {false};
 
-    for (size_t i = 0; i < n_parcels; i++) {
+    for (size_t i = 0; i < n_transfers; i++) {
         const struct tensor_transfer *tensor_transfer = &tensor_transfers[i];
 
         if (tensor_transfer->is_closing)
@@ -145,8 +146,9 @@ tensor_transfers_wait(const struct tensor_transfer *tensor_transfers,
         const enum hoop_status status = tensor_transfer_wait(
             tensor_transfer, &is_given_up[tensor_transfer->way]);
         if (status != HOOP_OK)
-            transfer_end_fail(&ends[tensor_transfer->way],
-                              tensor_transfer_raise(tensor_transfer, status));
+            transfer_result_fail(
+                &ends[tensor_transfer->way],
+                tensor_transfer_raise_error(tensor_transfer, status));
     }
     for (unsigned way = 0; way < TRANSFER_WAYS; way++)
         ends[way].has_moved = ends[way].status == HOOP_OK;
@@ -155,19 +157,19 @@ tensor_transfers_wait(const struct tensor_transfer *tensor_transfers,
 /* Starts all but the closings to be received. */
 static enum hoop_status
 tensor_transfers_start(struct tensor_transfer *tensor_transfers,
-                       size_t n_parcels,
+                       size_t n_transfers,
                        hoop_comm_t *stages)
 {
     CLEANUP(free)
-    struct tensor_message *messages = calloc(n_parcels, sizeof(*messages));
-    CLEANUP(free) hoop_op_t **ops = calloc(n_parcels, sizeof(hoop_op_t *));
+    struct tensor_message *messages = calloc(n_transfers, sizeof(*messages));
+    CLEANUP(free) hoop_op_t **ops = calloc(n_transfers, sizeof(hoop_op_t *));
     size_t n_messages = 0;
 
     if (!messages || !ops)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu messages",
-                           n_parcels);
-    for (size_t i = 0; i < n_parcels; i++) {
-        if (!tensor_transfer_is_late(&tensor_transfers[i]))
+                           n_transfers);
+    for (size_t i = 0; i < n_transfers; i++) {
+        if (!tensor_transfer_is_taken_last(&tensor_transfers[i]))
             messages[n_messages++] =
                 tensor_transfer_message(&tensor_transfers[i]);
     }
@@ -175,8 +177,8 @@ tensor_transfers_start(struct tensor_transfer *tensor_transfers,
         tensor_message_start(messages, n_messages, stages, ops);
     if (status != HOOP_OK)
         return error_pass(status);
-    for (size_t i = n_parcels; i > 0; i--) {
-        if (!tensor_transfer_is_late(&tensor_transfers[i - 1]))
+    for (size_t i = n_transfers; i > 0; i--) {
+        if (!tensor_transfer_is_taken_last(&tensor_transfers[i - 1]))
             tensor_transfers[i - 1].op = ops[--n_messages];
     }
     return HOOP_OK;
@@ -184,26 +186,26 @@ tensor_transfers_start(struct tensor_transfer *tensor_transfers,
 
 /* Transfers everything between the stages. */
 static void
-tensor_transfers_move(struct tensor_transfer *tensor_transfers,
-                      size_t n_parcels,
-                      struct transfer_end *ends)
+tensor_transfers_run_messages(struct tensor_transfer *tensor_transfers,
+                              size_t n_transfers,
+                              struct transfer_result *ends)
 {
     const enum hoop_status status = tensor_transfers_start(
-        tensor_transfers, n_parcels, tensor_transfers->transfer->stages);
+        tensor_transfers, n_transfers, tensor_transfers->transfer->stages);
 
     if (status == HOOP_OK) {
-        tensor_transfers_wait(tensor_transfers, n_parcels, ends);
+        tensor_transfers_wait(tensor_transfers, n_transfers, ends);
         return;
     }
-    for (size_t i = 0; i < n_parcels; i++)
-        transfer_end_fail(&ends[tensor_transfers[i].way], status);
+    for (size_t i = 0; i < n_transfers; i++)
+        transfer_result_fail(&ends[tensor_transfers[i].way], status);
 }
 
 /* Accepts the closing if the list has been gathered; otherwise refuses it with
  * the reason. */
 static void
 closing_receive(struct tensor_transfer *tensor_transfer,
-                struct transfer_end *end)
+                struct transfer_result *end)
 {
     struct tensor_message message = tensor_transfer_message(tensor_transfer);
     char text[LIMIT_ERROR_TEXT];
@@ -216,13 +218,14 @@ closing_receive(struct tensor_transfer *tensor_transfer,
     const enum hoop_status status =
         tensor_message_run(&message, 1, tensor_transfer->transfer->stages);
     if (status != HOOP_OK)
-        transfer_end_fail(end, tensor_transfer_raise(tensor_transfer, status));
+        transfer_result_fail(
+            end, tensor_transfer_raise_error(tensor_transfer, status));
 }
 
 /* If the list has not been sent, neither side expects its closing. */
 static void
-closing_confirm(const struct tensor_transfer *tensor_transfer,
-                struct transfer_end *end)
+closing_wait_sent(const struct tensor_transfer *tensor_transfer,
+                  struct transfer_result *end)
 {
     if (!end->has_moved)
         engine_cancel_op((struct op *)tensor_transfer->op);
@@ -230,31 +233,32 @@ closing_confirm(const struct tensor_transfer *tensor_transfer,
         hoop_wait(tensor_transfer->op, HOOP_FOREVER);
 
     if (status != HOOP_OK)
-        transfer_end_fail(end, tensor_transfer_raise(tensor_transfer, status));
+        transfer_result_fail(
+            end, tensor_transfer_raise_error(tensor_transfer, status));
 }
 
 /* Closings that others wait for come first. */
 static void
-closings_settle(struct tensor_transfer *tensor_transfers,
-                size_t n_parcels,
-                struct transfer_end *ends)
+closings_exchange(struct tensor_transfer *tensor_transfers,
+                  size_t n_transfers,
+                  struct transfer_result *ends)
 {
-    for (size_t i = 0; i < n_parcels; i++) {
-        if (tensor_transfer_is_late(&tensor_transfers[i]) &&
+    for (size_t i = 0; i < n_transfers; i++) {
+        if (tensor_transfer_is_taken_last(&tensor_transfers[i]) &&
             ends[tensor_transfers[i].way].has_moved)
             closing_receive(&tensor_transfers[i],
                             &ends[tensor_transfers[i].way]);
     }
-    for (size_t i = 0; i < n_parcels; i++) {
+    for (size_t i = 0; i < n_transfers; i++) {
         if (tensor_transfers[i].op && tensor_transfers[i].is_closing)
-            closing_confirm(&tensor_transfers[i],
-                            &ends[tensor_transfers[i].way]);
+            closing_wait_sent(&tensor_transfers[i],
+                              &ends[tensor_transfers[i].way]);
     }
 }
 
 /* Raises the failure of the first list that failed. */
 static enum hoop_status
-ends_raise(const struct transfer_end *ends)
+transfer_results_raise_first(const struct transfer_result *ends)
 {
     for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
         if (ends[way].status != HOOP_OK)
@@ -264,21 +268,22 @@ ends_raise(const struct transfer_end *ends)
 }
 
 static enum hoop_status
-tensor_transfers_run(struct tensor_transfer *tensor_transfers, size_t n_parcels)
+tensor_transfers_run(struct tensor_transfer *tensor_transfers,
+                     size_t n_transfers)
 {
     const struct transfer *transfer = tensor_transfers->transfer;
-    struct transfer_end ends[TRANSFER_WAYS];
+    struct transfer_result ends[TRANSFER_WAYS];
 
     for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
         ends[way].status = HOOP_OK;
         ends[way].has_moved = false;
     }
-    tensor_transfers_move(tensor_transfers, n_parcels, ends);
+    tensor_transfers_run_messages(tensor_transfers, n_transfers, ends);
     if (transfer->tensor_parallel)
-        shard_gather(tensor_transfers, n_parcels, ends);
+        shard_gather(tensor_transfers, n_transfers, ends);
     if (transfer->sharing)
-        closings_settle(tensor_transfers, n_parcels, ends);
-    const enum hoop_status status = ends_raise(ends);
+        closings_exchange(tensor_transfers, n_transfers, ends);
+    const enum hoop_status status = transfer_results_raise_first(ends);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -286,26 +291,26 @@ enum hoop_status
 transfer_run(const struct transfer *transfer)
 {
     CLEANUP(free) struct tensor_transfer *tensor_transfers = NULL;
-    size_t n_parcels = 0;
-    enum hoop_status status = lists_count(transfer, &n_parcels);
+    size_t n_transfers = 0;
+    enum hoop_status status = transfer_lists_count(transfer, &n_transfers);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (n_parcels == 0)
+    if (n_transfers == 0)
         return HOOP_OK;
-    tensor_transfers = calloc(n_parcels, sizeof(*tensor_transfers));
+    tensor_transfers = calloc(n_transfers, sizeof(*tensor_transfers));
     if (!tensor_transfers)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tensors",
-                           n_parcels);
-    status = tensor_transfers_prepare(transfer, tensor_transfers, &n_parcels);
+                           n_transfers);
+    status = tensor_transfers_prepare(transfer, tensor_transfers, &n_transfers);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = tensor_transfers_run(tensor_transfers, n_parcels);
+    status = tensor_transfers_run(tensor_transfers, n_transfers);
     if (status != HOOP_OK) {
-        tensor_transfers_withdraw(tensor_transfers, n_parcels);
+        tensor_transfers_free_owned(tensor_transfers, n_transfers);
         return error_pass(status);
     }
-    for (size_t i = 0; i < n_parcels; i++)
+    for (size_t i = 0; i < n_transfers; i++)
         tensor_transfer_hand_out(&tensor_transfers[i]);
     return HOOP_OK;
 }

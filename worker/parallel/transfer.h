@@ -17,7 +17,7 @@
 #include "base/limits.h"
 
 /* In the order in which they are started. */
-enum transfer_way {
+enum transfer_direction {
     TRANSFER_SEND_PREV,
     TRANSFER_RECV_PREV,
     TRANSFER_RECV_NEXT,
@@ -41,7 +41,7 @@ struct transfer {
 };
 
 /* How a list of a transfer has ended. */
-struct transfer_end {
+struct transfer_result {
     enum hoop_status status;
     /* moved between the stages: both sides know */
     bool has_moved;
@@ -51,11 +51,11 @@ struct transfer_end {
 /* Records the last error as a list's failure, unless the list has failed
  * before. */
 void
-transfer_end_fail(struct transfer_end *end, enum hoop_status status);
+transfer_result_fail(struct transfer_result *end, enum hoop_status status);
 
 /* Returns the name of a direction's list, for example "input_grad". */
 const char *
-transfer_name(enum transfer_way way);
+transfer_direction_name(enum transfer_direction way);
 
 /* Runs a transfer and waits for it. After a failure nothing is handed out.
  * Handle: as hoop_pipe_exchange_all(). */

@@ -9,16 +9,16 @@
 #include "parallel/view.h"
 
 /* Returns whether a rank sends a different block to each rank of the plan.
- * is_joined() does so for what it receives. */
+ * step_receives_from_each() does so for what it receives. */
 static bool
-is_cut(enum hoop_step_kind kind)
+step_sends_to_each(enum hoop_step_kind kind)
 {
     return kind == HOOP_STEP_ALL_TO_ALL || kind == HOOP_STEP_REDUCE_SCATTER ||
            kind == HOOP_STEP_EXCHANGE;
 }
 
 static bool
-is_joined(enum hoop_step_kind kind)
+step_receives_from_each(enum hoop_step_kind kind)
 {
     return kind == HOOP_STEP_ALL_TO_ALL || kind == HOOP_STEP_ALLGATHER ||
            kind == HOOP_STEP_EXCHANGE;
@@ -28,9 +28,9 @@ static const struct hoop_part nothing = {.shape = {.n_dims = 1}};
 
 /* Returns the intersection of a and b as a box of the part base. */
 static struct hoop_part
-overlap(const struct hoop_part *a,
-        const struct hoop_part *b,
-        const struct hoop_part *base)
+part_overlap(const struct hoop_part *a,
+             const struct hoop_part *b,
+             const struct hoop_part *base)
 {
     struct hoop_part box = {.shape = a->shape};
 
@@ -51,139 +51,145 @@ overlap(const struct hoop_part *a,
 
 /* Returns what rank has before the step (behind 0) or after it (behind 1). */
 static struct hoop_part
-part_of(const struct transfer_plan_place *place, uint32_t behind, uint32_t rank)
+rank_part_at_step(const struct transfer_plan_request *place,
+                  uint32_t behind,
+                  uint32_t rank)
 {
     struct hoop_part part;
 
-    return redistribution_part(place->redistribution, place->step + behind,
-                               rank, &part)
+    return redistribution_part_before(place->redistribution,
+                                      place->step + behind, rank, &part)
                ? part
                : nothing;
 }
 
 /* Fills the blocks of a step on lines. */
 static void
-fill_line(struct transfer_plan *transfer_plan,
-          const struct transfer_plan_place *place)
+transfer_plan_fill_line(struct transfer_plan *transfer_plan,
+                        const struct transfer_plan_request *place)
 {
-    const struct hoop_part before = part_of(place, 0, place->rank);
-    const struct hoop_part after = part_of(place, 1, place->rank);
+    const struct hoop_part before = rank_part_at_step(place, 0, place->rank);
+    const struct hoop_part after = rank_part_at_step(place, 1, place->rank);
 
     for (uint32_t i = 0; i < transfer_plan->shape.size; i++)
-        transfer_plan->members[i] = redistribution_member(
+        transfer_plan->members[i] = redistribution_line_member(
             place->redistribution, place->step, place->rank, i);
     for (uint32_t i = 0; i < transfer_plan->n_out; i++) {
         const struct hoop_part getter =
             transfer_plan->n_out > 1
-                ? part_of(place, 1, transfer_plan->members[i])
+                ? rank_part_at_step(place, 1, transfer_plan->members[i])
                 : before;
 
-        transfer_plan->out[i] = overlap(&before, &getter, &before);
+        transfer_plan->out[i] = part_overlap(&before, &getter, &before);
     }
     for (uint32_t i = 0; i < transfer_plan->n_in; i++) {
         const struct hoop_part giver =
             transfer_plan->n_in > 1
-                ? part_of(place, 0, transfer_plan->members[i])
+                ? rank_part_at_step(place, 0, transfer_plan->members[i])
                 : after;
 
-        transfer_plan->in[i] = overlap(&after, &giver, &after);
+        transfer_plan->in[i] = part_overlap(&after, &giver, &after);
     }
 }
 
 /* What giver sends to getter: the box in giver's part and in getter's. */
-struct outgoing {
+struct outgoing_boxes {
     struct hoop_part out;
     struct hoop_part in;
 };
 
-static struct outgoing
-outgoing_piece(const struct transfer_plan_place *place,
-               uint32_t giver,
-               uint32_t getter)
+static struct outgoing_boxes
+outgoing_boxes_between(const struct transfer_plan_request *place,
+                       uint32_t giver,
+                       uint32_t getter)
 {
     struct redistribution_piece piece;
-    struct outgoing outgoing = {nothing, nothing};
+    struct outgoing_boxes outgoing_boxes = {nothing, nothing};
 
     if (!redistribution_piece(place->redistribution, place->step, giver, getter,
                               &piece))
-        return outgoing;
-    outgoing.out.shape = piece.shape;
-    outgoing.in.shape = piece.shape;
-    memcpy(outgoing.out.offset, piece.in_sender, sizeof(outgoing.out.offset));
-    memcpy(outgoing.in.offset, piece.in_receiver, sizeof(outgoing.in.offset));
-    return outgoing;
+        return outgoing_boxes;
+    outgoing_boxes.out.shape = piece.shape;
+    outgoing_boxes.in.shape = piece.shape;
+    memcpy(outgoing_boxes.out.offset, piece.in_sender,
+           sizeof(outgoing_boxes.out.offset));
+    memcpy(outgoing_boxes.in.offset, piece.in_receiver,
+           sizeof(outgoing_boxes.in.offset));
+    return outgoing_boxes;
 }
 
 static void
-fill_exchange(struct transfer_plan *transfer_plan,
-              const struct transfer_plan_place *place)
+transfer_plan_fill_exchange(struct transfer_plan *transfer_plan,
+                            const struct transfer_plan_request *place)
 {
     const uint32_t size = transfer_plan->shape.size;
 
     for (uint32_t rank = 0; rank < size; rank++) {
-        transfer_plan->out[rank] = outgoing_piece(place, place->rank, rank).out;
-        transfer_plan->in[rank] = outgoing_piece(place, rank, place->rank).in;
+        transfer_plan->out[rank] =
+            outgoing_boxes_between(place, place->rank, rank).out;
+        transfer_plan->in[rank] =
+            outgoing_boxes_between(place, rank, place->rank).in;
         transfer_plan->counts[rank] =
-            view_count(&transfer_plan->out[rank].shape);
+            view_n_elements(&transfer_plan->out[rank].shape);
         transfer_plan->counts[size + rank] =
-            view_count(&transfer_plan->in[rank].shape);
+            view_n_elements(&transfer_plan->in[rank].shape);
     }
     transfer_plan->shape.counts = transfer_plan->counts;
     transfer_plan->shape.recv_counts = transfer_plan->counts + size;
 }
 
 static size_t
-sum_of(const struct hoop_part *boxes, size_t n_boxes)
+boxes_n_elements(const struct hoop_part *boxes, size_t n_boxes)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < n_boxes; i++)
-        count += view_count(&boxes[i].shape);
+        count += view_n_elements(&boxes[i].shape);
     return count;
 }
 
 static enum hoop_step_kind
-kind_of(const struct transfer_plan_place *place)
+plan_step_kind(const struct transfer_plan_request *place)
 {
     return redistribution_step(place->redistribution, place->step)->kind;
 }
 
 /* Returns whether the rank takes part in a step on lines. */
 static bool
-has_part(const struct transfer_plan_place *place)
+rank_has_part_in_step(const struct transfer_plan_request *place)
 {
     const struct redistribution_step *step =
         redistribution_step(place->redistribution, place->step);
 
-    return redistribution_place(place->redistribution, step->mesh,
-                                place->rank) != HOOP_NO_RANK;
+    return redistribution_place_of_rank(place->redistribution, step->mesh,
+                                        place->rank) != HOOP_NO_RANK;
 }
 
 static struct plan_shape
-shape_of(const struct transfer_plan_place *place)
+plan_shape_at_step(const struct transfer_plan_request *place)
 {
-    if (kind_of(place) == HOOP_STEP_EXCHANGE)
+    if (plan_step_kind(place) == HOOP_STEP_EXCHANGE)
         return (struct plan_shape){
             .rank = place->rank, .size = place->n_ranks, .granule = 1};
-    if (!has_part(place))
+    if (!rank_has_part_in_step(place))
         return (struct plan_shape){.size = 1, .granule = 1};
-    return redistribution_shape(place->redistribution, place->step,
-                                place->rank);
+    return redistribution_plan_shape(place->redistribution, place->step,
+                                     place->rank);
 }
 
 /* Allocates all lists. Returns NULL if there is no memory. */
 static struct transfer_plan *
-transfer_plan_allocate(const struct transfer_plan_place *place)
+transfer_plan_allocate(const struct transfer_plan_request *place)
 {
-    const enum hoop_step_kind kind = kind_of(place);
+    const enum hoop_step_kind kind = plan_step_kind(place);
     struct transfer_plan *transfer_plan = calloc(1, sizeof(*transfer_plan));
 
     if (!transfer_plan)
         return NULL;
-    transfer_plan->shape = shape_of(place);
+    transfer_plan->shape = plan_shape_at_step(place);
     const size_t size = transfer_plan->shape.size;
-    transfer_plan->n_out = is_cut(kind) ? size : 1;
-    transfer_plan->n_in = is_joined(kind) ? size : 1;
+    transfer_plan->n_out = step_sends_to_each(kind) ? size : 1;
+    transfer_plan->n_in = step_receives_from_each(kind) ? size : 1;
     transfer_plan->boxes = calloc(transfer_plan->n_out + transfer_plan->n_in,
                                   sizeof(*transfer_plan->boxes));
     transfer_plan->members = calloc(size, sizeof(*transfer_plan->members));
@@ -201,8 +207,8 @@ transfer_plan_allocate(const struct transfer_plan_place *place)
 
 /* Fills the blocks of a rank outside the step's mesh: none. */
 static void
-fill_absent(struct transfer_plan *transfer_plan,
-            const struct transfer_plan_place *place)
+transfer_plan_fill_absent(struct transfer_plan *transfer_plan,
+                          const struct transfer_plan_request *place)
 {
     transfer_plan->members[0] = place->rank;
     transfer_plan->out[0] = nothing;
@@ -210,7 +216,7 @@ fill_absent(struct transfer_plan *transfer_plan,
 }
 
 enum hoop_status
-transfer_plan_create(const struct transfer_plan_place *place,
+transfer_plan_create(const struct transfer_plan_request *place,
                      struct transfer_plan **out_transfer_plan)
 {
     struct transfer_plan *transfer_plan = transfer_plan_allocate(place);
@@ -219,14 +225,16 @@ transfer_plan_create(const struct transfer_plan_place *place,
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory for what %u ranks exchange",
                            place->n_ranks);
-    if (kind_of(place) == HOOP_STEP_EXCHANGE)
-        fill_exchange(transfer_plan, place);
-    else if (has_part(place))
-        fill_line(transfer_plan, place);
+    if (plan_step_kind(place) == HOOP_STEP_EXCHANGE)
+        transfer_plan_fill_exchange(transfer_plan, place);
+    else if (rank_has_part_in_step(place))
+        transfer_plan_fill_line(transfer_plan, place);
     else
-        fill_absent(transfer_plan, place);
-    transfer_plan->out_count = sum_of(transfer_plan->out, transfer_plan->n_out);
-    transfer_plan->in_count = sum_of(transfer_plan->in, transfer_plan->n_in);
+        transfer_plan_fill_absent(transfer_plan, place);
+    transfer_plan->out_count =
+        boxes_n_elements(transfer_plan->out, transfer_plan->n_out);
+    transfer_plan->in_count =
+        boxes_n_elements(transfer_plan->in, transfer_plan->n_in);
     *out_transfer_plan = transfer_plan;
     return HOOP_OK;
 }
@@ -238,7 +246,7 @@ transfer_plan_members(const struct transfer_plan *transfer_plan)
 }
 
 void
-transfer_plan_leave_out(struct transfer_plan *transfer_plan, uint32_t rank)
+transfer_plan_drop_rank(struct transfer_plan *transfer_plan, uint32_t rank)
 {
     transfer_plan->out_count -= transfer_plan->counts[rank];
     transfer_plan->in_count -=

@@ -40,7 +40,7 @@ struct transfer_plan {
 };
 
 /* One rank's view of a step. */
-struct transfer_plan_place {
+struct transfer_plan_request {
     const struct redistribution *redistribution;
     uint32_t step;
     uint32_t rank;
@@ -51,7 +51,7 @@ struct transfer_plan_place {
  * *out_transfer_plan to transfer_plan_destroy(). It borrows nothing.
  * Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
-transfer_plan_create(const struct transfer_plan_place *place,
+transfer_plan_create(const struct transfer_plan_request *place,
                      struct transfer_plan **out_transfer_plan);
 /* Returns the rank in the context of each rank of the plan. NULL: the same
  * numbers. The list lives as long as the plan. */
@@ -59,7 +59,7 @@ const uint32_t *
 transfer_plan_members(const struct transfer_plan *transfer_plan);
 /* Removes what this rank exchanges with rank from the plan of an exchange. */
 void
-transfer_plan_leave_out(struct transfer_plan *transfer_plan, uint32_t rank);
+transfer_plan_drop_rank(struct transfer_plan *transfer_plan, uint32_t rank);
 /* NULL is allowed. */
 void
 transfer_plan_destroy(struct transfer_plan *transfer_plan);

@@ -49,10 +49,10 @@ union_comms_deinit(struct union_comms *union_comms)
 }
 
 uint32_t
-union_comm_list(const hoop_mesh_t *source,
-                const hoop_mesh_t *target,
-                uint32_t *out_ranks,
-                uint32_t *out_places)
+union_comm_list_ranks(const hoop_mesh_t *source,
+                      const hoop_mesh_t *target,
+                      uint32_t *out_ranks,
+                      uint32_t *out_places)
 {
     uint32_t n_ranks = mesh_n_places(source);
 
@@ -60,7 +60,7 @@ union_comm_list(const hoop_mesh_t *source,
     for (uint32_t place = 0; place < mesh_n_places(target); place++) {
         const uint32_t rank = mesh_ranks(target)[place];
 
-        out_places[place] = mesh_place_of(source, rank);
+        out_places[place] = mesh_place_of_rank(source, rank);
         if (out_places[place] == HOOP_NO_RANK) {
             out_places[place] = n_ranks;
             out_ranks[n_ranks++] = rank;
@@ -72,7 +72,7 @@ union_comm_list(const hoop_mesh_t *source,
 /* Creates the list without a communicator. Returns NULL if there is no
  * memory. */
 static struct union_comm *
-union_comm_of(const hoop_mesh_t *source, const hoop_mesh_t *target)
+union_comm_create(const hoop_mesh_t *source, const hoop_mesh_t *target)
 {
     const size_t n_target = mesh_n_places(target);
     CLEANUP(free) uint32_t *places = calloc(n_target, sizeof(*places));
@@ -85,13 +85,14 @@ union_comm_of(const hoop_mesh_t *source, const hoop_mesh_t *target)
         return NULL;
     }
     union_comm->n_ranks =
-        union_comm_list(source, target, union_comm->ranks, places);
+        union_comm_list_ranks(source, target, union_comm->ranks, places);
     return union_comm;
 }
 
 /* Returns the kept one with the same list, or keeps wanted. Takes wanted. */
 static struct union_comm *
-union_comm_keep(struct union_comms *union_comms, struct union_comm *wanted)
+union_comm_get_or_insert(struct union_comms *union_comms,
+                         struct union_comm *wanted)
 {
     struct union_comm *union_comm;
 
@@ -133,7 +134,7 @@ union_comm_form(struct union_comm *union_comm, const hoop_comm_t *world)
 
 /* The communicator along all axes of source has its ranks by place. */
 static enum hoop_status
-source_comm(hoop_mesh_t *source, hoop_comm_t **out_comm)
+mesh_all_axes_comm(hoop_mesh_t *source, hoop_comm_t **out_comm)
 {
     const uint32_t n_axes = hoop_mesh_n_axes(source);
     uint32_t axes[HOOP_MAX_AXES];
@@ -146,22 +147,22 @@ source_comm(hoop_mesh_t *source, hoop_comm_t **out_comm)
 }
 
 enum hoop_status
-union_comm_find(hoop_mesh_t *source,
-                hoop_mesh_t *target,
-                hoop_comm_t **out_comm)
+union_comm_get_or_create(hoop_mesh_t *source,
+                         hoop_mesh_t *target,
+                         hoop_comm_t **out_comm)
 {
-    CLEANUP(free) struct union_comm *wanted = union_comm_of(source, target);
+    CLEANUP(free) struct union_comm *wanted = union_comm_create(source, target);
     enum hoop_status status = HOOP_OK;
 
     if (!wanted)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
     if (wanted->n_ranks == mesh_n_places(source))
-        return source_comm(source, out_comm);
+        return mesh_all_axes_comm(source, out_comm);
     struct union_comm *union_comm =
-        union_comm_keep(mesh_union_comms(source), STEAL(wanted));
+        union_comm_get_or_insert(mesh_union_comms(source), STEAL(wanted));
     pthread_mutex_lock(&union_comm->lock);
     if (!union_comm->comm)
-        status = union_comm_form(union_comm, mesh_world(source));
+        status = union_comm_form(union_comm, mesh_world_comm(source));
     if (status == HOOP_OK)
         *out_comm = union_comm->comm;
     pthread_mutex_unlock(&union_comm->lock);

@@ -33,18 +33,18 @@ union_comms_deinit(struct union_comms *union_comms);
  * places of both. out_places is set to the index in the list of each place of
  * the target. Returns the length of the list. */
 uint32_t
-union_comm_list(const hoop_mesh_t *source,
-                const hoop_mesh_t *target,
-                uint32_t *out_ranks,
-                uint32_t *out_places);
+union_comm_list_ranks(const hoop_mesh_t *source,
+                      const hoop_mesh_t *target,
+                      uint32_t *out_ranks,
+                      uint32_t *out_places);
 
 /* Returns the communicator of that list. Both meshes are of one session. It is
  * borrowed and lives as long as source, also after target.
  * Handle: as hoop_mesh_comm().
  * Thread: any. */
 enum hoop_status
-union_comm_find(hoop_mesh_t *source,
-                hoop_mesh_t *target,
-                hoop_comm_t **out_comm);
+union_comm_get_or_create(hoop_mesh_t *source,
+                         hoop_mesh_t *target,
+                         hoop_comm_t **out_comm);
 
 #endif

@@ -8,7 +8,7 @@
 #include "tensor/layout.h"
 
 struct view
-view_of(const struct hoop_shape *shape)
+view_of_shape(const struct hoop_shape *shape)
 {
     struct view view = {.shape = *shape};
     size_t stride = 1;
@@ -32,7 +32,7 @@ view_cut(const struct view *view, const struct hoop_part *box)
 }
 
 size_t
-view_count(const struct hoop_shape *shape)
+view_n_elements(const struct hoop_shape *shape)
 {
     size_t count = 1;
 
@@ -42,7 +42,7 @@ view_count(const struct hoop_shape *shape)
 }
 
 static struct hoop_tensor
-tensor_of(const struct view *view, const struct view_memory *memory)
+view_to_tensor(const struct view *view, const struct view_memory *memory)
 {
     const size_t offset = view->first * dtype_size(memory->dtype);
 
@@ -56,7 +56,7 @@ tensor_of(const struct view *view, const struct view_memory *memory)
 
 /* Returns whether box, which is not empty, has no gaps. */
 static bool
-is_dense(const struct view *box)
+view_is_dense(const struct view *box)
 {
     const struct hoop_tensor tensor = {.shape = box->shape,
                                        .strides = box->strides};
@@ -65,21 +65,21 @@ is_dense(const struct view *box)
 }
 
 bool
-view_is_run(const struct view *view,
-            const struct hoop_part *boxes,
-            size_t n_boxes,
-            size_t *out_first)
+view_has_contiguous_boxes(const struct view *view,
+                          const struct hoop_part *boxes,
+                          size_t n_boxes,
+                          size_t *out_first)
 {
     size_t end = SIZE_MAX;
 
     *out_first = 0;
     for (size_t i = 0; i < n_boxes; i++) {
-        const size_t count = view_count(&boxes[i].shape);
+        const size_t count = view_n_elements(&boxes[i].shape);
         const struct view box = view_cut(view, &boxes[i]);
 
         if (count == 0)
             continue;
-        if (!is_dense(&box) || (end != SIZE_MAX && box.first != end))
+        if (!view_is_dense(&box) || (end != SIZE_MAX && box.first != end))
             return false;
         if (end == SIZE_MAX)
             *out_first = box.first;
@@ -89,16 +89,16 @@ view_is_run(const struct view *view,
 }
 
 bool
-view_is_runs(const struct view *view,
-             const struct hoop_part *boxes,
-             size_t n_boxes,
-             size_t *out_firsts)
+view_has_dense_boxes(const struct view *view,
+                     const struct hoop_part *boxes,
+                     size_t n_boxes,
+                     size_t *out_firsts)
 {
     for (size_t i = 0; i < n_boxes; i++) {
-        const size_t count = view_count(&boxes[i].shape);
+        const size_t count = view_n_elements(&boxes[i].shape);
         const struct view box = view_cut(view, &boxes[i]);
 
-        if (count > 0 && !is_dense(&box))
+        if (count > 0 && !view_is_dense(&box))
             return false;
         out_firsts[i] = count > 0 ? box.first : 0;
     }
@@ -111,11 +111,11 @@ view_copy(const struct view *from,
           const struct view *to,
           const struct view_memory *to_memory)
 {
-    if (view_count(&from->shape) == 0)
+    if (view_n_elements(&from->shape) == 0)
         return;
 
-    const struct hoop_tensor source = tensor_of(from, from_memory);
-    const struct hoop_tensor target = tensor_of(to, to_memory);
+    const struct hoop_tensor source = view_to_tensor(from, from_memory);
+    const struct hoop_tensor target = view_to_tensor(to, to_memory);
 
     layout_copy(&source, &target);
 }
@@ -123,15 +123,15 @@ view_copy(const struct view *from,
 /* Returns the views of a box and of its dense copy at first, and where the next
  * copy begins. */
 static size_t
-box_pair(const struct view *view,
-         const struct hoop_part *box,
-         size_t first,
-         struct view out_views[2])
+view_box_and_packed_copy(const struct view *view,
+                         const struct hoop_part *box,
+                         size_t first,
+                         struct view out_views[2])
 {
     out_views[0] = view_cut(view, box);
-    out_views[1] = view_of(&box->shape);
+    out_views[1] = view_of_shape(&box->shape);
     out_views[1].first = first;
-    return first + view_count(&box->shape);
+    return first + view_n_elements(&box->shape);
 }
 
 void
@@ -146,7 +146,7 @@ view_pack(const struct view *view,
     size_t first = 0;
 
     for (size_t i = 0; i < n_boxes; i++) {
-        first = box_pair(view, &boxes[i], first, views);
+        first = view_box_and_packed_copy(view, &boxes[i], first, views);
         view_copy(&views[0], memory, &views[1], &dense);
     }
 }
@@ -163,7 +163,7 @@ view_unpack(const struct view *view,
     size_t first = 0;
 
     for (size_t i = 0; i < n_boxes; i++) {
-        first = box_pair(view, &boxes[i], first, views);
+        first = view_box_and_packed_copy(view, &boxes[i], first, views);
         view_copy(&views[1], &dense, &views[0], memory);
     }
 }

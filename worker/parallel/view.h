@@ -23,31 +23,31 @@ struct view {
 
 /* Returns the view of a whole dense tensor. */
 struct view
-view_of(const struct hoop_shape *shape);
+view_of_shape(const struct hoop_shape *shape);
 /* Returns the part of a view that box describes; it must be inside. */
 struct view
 view_cut(const struct view *view, const struct hoop_part *box);
 
 /* Returns the number of elements of a shape that has been checked. */
 size_t
-view_count(const struct hoop_shape *shape);
+view_n_elements(const struct hoop_shape *shape);
 
 /* Returns whether those boxes of view that have elements are contiguous and
  * follow each other in order. If so, *out_first is where they begin in memory,
  * in elements. */
 bool
-view_is_run(const struct view *view,
-            const struct hoop_part *boxes,
-            size_t n_boxes,
-            size_t *out_first);
+view_has_contiguous_boxes(const struct view *view,
+                          const struct hoop_part *boxes,
+                          size_t n_boxes,
+                          size_t *out_first);
 
 /* Returns whether each of the boxes is contiguous by itself. If so, out_firsts
  * are where they begin in memory, in elements, or 0 for an empty box. */
 bool
-view_is_runs(const struct view *view,
-             const struct hoop_part *boxes,
-             size_t n_boxes,
-             size_t *out_firsts);
+view_has_dense_boxes(const struct view *view,
+                     const struct hoop_part *boxes,
+                     size_t n_boxes,
+                     size_t *out_firsts);
 
 /* The memory of a view. data is borrowed. */
 struct view_memory {

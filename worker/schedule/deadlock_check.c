@@ -19,7 +19,7 @@ struct deadlock_check {
 
 /* Returns NULL at the end of the stage's list. */
 static const struct hoop_task *
-current(const struct deadlock_check *deadlock_check, uint32_t stage)
+stage_current_task(const struct deadlock_check *deadlock_check, uint32_t stage)
 {
     const struct hoop_schedule *schedule = deadlock_check->schedule;
 
@@ -29,51 +29,51 @@ current(const struct deadlock_check *deadlock_check, uint32_t stage)
 }
 
 /* The other side of a message: its stage, and the task it must have reached. */
-struct partner {
+struct task_partner {
     uint32_t stage;
     struct hoop_task task;
 };
 
-static struct partner
-partner_next(const struct deadlock_check *deadlock_check,
-             uint32_t stage,
-             const struct hoop_task *task)
+static struct task_partner
+task_partner_on_next(const struct deadlock_check *deadlock_check,
+                     uint32_t stage,
+                     const struct hoop_task *task)
 {
     const uint32_t n = deadlock_check->schedule->options.n_stages;
-    struct partner partner = {(stage + 1) % n, *task};
+    struct task_partner task_partner = {(stage + 1) % n, *task};
 
-    partner.task.kind = task->kind == HOOP_TASK_SEND_FORWARD
-                            ? HOOP_TASK_RECV_FORWARD
-                            : HOOP_TASK_SEND_BACKWARD;
-    partner.task.chunk += stage == n - 1;
-    return partner;
+    task_partner.task.kind = task->kind == HOOP_TASK_SEND_FORWARD
+                                 ? HOOP_TASK_RECV_FORWARD
+                                 : HOOP_TASK_SEND_BACKWARD;
+    task_partner.task.chunk += stage == n - 1;
+    return task_partner;
 }
 
-static struct partner
-partner_prev(const struct deadlock_check *deadlock_check,
-             uint32_t stage,
-             const struct hoop_task *task)
+static struct task_partner
+task_partner_on_prev(const struct deadlock_check *deadlock_check,
+                     uint32_t stage,
+                     const struct hoop_task *task)
 {
     const uint32_t n = deadlock_check->schedule->options.n_stages;
-    struct partner partner = {(stage + n - 1) % n, *task};
+    struct task_partner task_partner = {(stage + n - 1) % n, *task};
 
-    partner.task.kind = task->kind == HOOP_TASK_RECV_FORWARD
-                            ? HOOP_TASK_SEND_FORWARD
-                            : HOOP_TASK_RECV_BACKWARD;
-    partner.task.chunk -= stage == 0;
-    return partner;
+    task_partner.task.kind = task->kind == HOOP_TASK_RECV_FORWARD
+                                 ? HOOP_TASK_SEND_FORWARD
+                                 : HOOP_TASK_RECV_BACKWARD;
+    task_partner.task.chunk -= stage == 0;
+    return task_partner;
 }
 
-static struct partner
-partner_of(const struct deadlock_check *deadlock_check,
-           uint32_t stage,
-           const struct hoop_task *task)
+static struct task_partner
+task_partner_find(const struct deadlock_check *deadlock_check,
+                  uint32_t stage,
+                  const struct hoop_task *task)
 {
     const bool is_next = task->kind == HOOP_TASK_SEND_FORWARD ||
                          task->kind == HOOP_TASK_RECV_BACKWARD;
 
-    return is_next ? partner_next(deadlock_check, stage, task)
-                   : partner_prev(deadlock_check, stage, task);
+    return is_next ? task_partner_on_next(deadlock_check, stage, task)
+                   : task_partner_on_prev(deadlock_check, stage, task);
 }
 
 static bool
@@ -86,33 +86,37 @@ task_equal(const struct hoop_task *a, const struct hoop_task *b)
 /* Advances a stage until its partner is not at the matching task, or its
  * list ends. Each partner that is met moves on, too, and is queued. */
 static void
-deadlock_check_advance(struct deadlock_check *deadlock_check, uint32_t stage)
+deadlock_check_advance_stage(struct deadlock_check *deadlock_check,
+                             uint32_t stage)
 {
     const struct hoop_task *task;
 
-    while ((task = current(deadlock_check, stage))) {
-        if (!task_is_computed(task)) {
-            const struct partner partner =
-                partner_of(deadlock_check, stage, task);
+    while ((task = stage_current_task(deadlock_check, stage))) {
+        if (!task_is_compute(task)) {
+            const struct task_partner task_partner =
+                task_partner_find(deadlock_check, stage, task);
             const struct hoop_task *other =
-                current(deadlock_check, partner.stage);
+                stage_current_task(deadlock_check, task_partner.stage);
 
-            if (!other || !task_equal(other, &partner.task))
+            if (!other || !task_equal(other, &task_partner.task))
                 return;
-            deadlock_check->at[partner.stage]++;
-            deadlock_check->queue[deadlock_check->n_queued++] = partner.stage;
+            deadlock_check->at[task_partner.stage]++;
+            deadlock_check->queue[deadlock_check->n_queued++] =
+                task_partner.stage;
         }
         deadlock_check->at[stage]++;
     }
 }
 
 static enum hoop_status
-deadlock_check_fault(const struct deadlock_check *deadlock_check,
+deadlock_check_raise(const struct deadlock_check *deadlock_check,
                      uint32_t stage)
 {
-    const struct hoop_task *task = current(deadlock_check, stage);
-    const struct partner partner = partner_of(deadlock_check, stage, task);
-    const struct hoop_task *other = current(deadlock_check, partner.stage);
+    const struct hoop_task *task = stage_current_task(deadlock_check, stage);
+    const struct task_partner task_partner =
+        task_partner_find(deadlock_check, stage, task);
+    const struct hoop_task *other =
+        stage_current_task(deadlock_check, task_partner.stage);
     char text[TASK_TEXT_MAX];
     char other_text[TASK_TEXT_MAX] = "the end of its list";
 
@@ -121,14 +125,14 @@ deadlock_check_fault(const struct deadlock_check *deadlock_check,
     return error_raise(HOOP_E_INTERNAL,
                        "stage %u waits for ever at its %s, for stage %u, which "
                        "is at %s",
-                       stage, task_describe(task, text), partner.stage,
+                       stage, task_describe(task, text), task_partner.stage,
                        other_text);
 }
 
 /* Returns how often stages are queued at most: once at the start, and once
  * for each message that is met. */
 static size_t
-n_wakes(const struct hoop_schedule *schedule)
+stage_queue_capacity(const struct hoop_schedule *schedule)
 {
     const uint32_t n_stages = schedule->options.n_stages;
 
@@ -141,7 +145,7 @@ deadlock_check_run(const struct hoop_schedule *schedule)
     const uint32_t n_stages = schedule->options.n_stages;
     CLEANUP(free) size_t *at = calloc(n_stages, sizeof(*at));
     CLEANUP(free)
-    uint32_t *queue = calloc(n_wakes(schedule), sizeof(*queue));
+    uint32_t *queue = calloc(stage_queue_capacity(schedule), sizeof(*queue));
     struct deadlock_check deadlock_check = {
         .schedule = schedule, .at = at, .queue = queue};
 
@@ -153,10 +157,10 @@ deadlock_check_run(const struct hoop_schedule *schedule)
         queue[deadlock_check.n_queued++] = stage;
     }
     for (size_t i = 0; i < deadlock_check.n_queued; i++)
-        deadlock_check_advance(&deadlock_check, queue[i]);
+        deadlock_check_advance_stage(&deadlock_check, queue[i]);
     for (uint32_t stage = 0; stage < n_stages; stage++) {
-        if (current(&deadlock_check, stage))
-            return deadlock_check_fault(&deadlock_check, stage);
+        if (stage_current_task(&deadlock_check, stage))
+            return deadlock_check_raise(&deadlock_check, stage);
     }
     return HOOP_OK;
 }

@@ -10,9 +10,9 @@
 #include "schedule/schedule.h"
 
 static void
-title_write(const struct hoop_schedule *schedule,
-            const struct hoop_schedule_cost *cost,
-            char title[DRAWING_TITLE_MAX])
+drawing_title_format(const struct hoop_schedule *schedule,
+                     const struct hoop_schedule_cost *cost,
+                     char title[DRAWING_TITLE_MAX])
 {
     const struct hoop_schedule_options *options = &schedule->options;
     char chunks[32] = "";
@@ -22,7 +22,7 @@ title_write(const struct hoop_schedule *schedule,
     snprintf(title, DRAWING_TITLE_MAX,
              "%s: %u stage%s%s, %u micro-batch%s; %g units of time, %.1f %% "
              "bubble, %u activation%s kept",
-             pattern_of(options->kind)->name, options->n_stages,
+             pattern_find(options->kind)->name, options->n_stages,
              options->n_stages == 1 ? "" : "s", chunks,
              options->n_micro_batches,
              options->n_micro_batches == 1 ? "" : "es", cost->makespan,
@@ -61,7 +61,7 @@ hoop_schedule_print(const hoop_schedule_t *schedule,
         status = timetable_init(&timetable, schedule, &TIMETABLE_UNITS);
     if (status != HOOP_OK)
         return error_pass(status);
-    title_write(schedule, &cost, title);
+    drawing_title_format(schedule, &cost, title);
     status = drawing_write(
         &(struct drawing){
             .schedule = schedule,

@@ -26,7 +26,7 @@ enum {
 
 static const double UNIT_MIN = 2;
 
-struct picture {
+struct svg_picture {
     const struct drawing *drawing;
     FILE *file;
     double unit; /* width of a unit of time */
@@ -42,7 +42,7 @@ struct color {
 };
 
 static double
-greater(double a, double b)
+larger_of(double a, double b)
 {
     return a > b ? a : b;
 }
@@ -63,19 +63,19 @@ task_color(const struct hoop_task *task, uint32_t n_chunks)
 }
 
 static double
-x_at(const struct picture *picture, double time)
+svg_x_of_time(const struct svg_picture *svg_picture, double time)
 {
-    return LEFT + picture->unit * time;
+    return LEFT + svg_picture->unit * time;
 }
 
 static int
-y_of(uint32_t stage)
+svg_y_of_stage(uint32_t stage)
 {
     return TOP + ROW * (int)stage;
 }
 
 static int
-n_digits(uint32_t number)
+decimal_digits_count(uint32_t number)
 {
     int n = 1;
 
@@ -85,55 +85,56 @@ n_digits(uint32_t number)
 }
 
 static void
-bar_draw(const struct picture *picture,
-         uint32_t stage,
-         const struct hoop_task *task)
+task_bar_draw(const struct svg_picture *svg_picture,
+              uint32_t stage,
+              const struct hoop_task *task)
 {
-    const struct timetable *timetable = picture->drawing->timetable;
-    const uint32_t n_chunks = picture->drawing->schedule->options.n_chunks;
-    const double begin = timetable_begin(timetable, stage, task);
-    const double end = timetable_end(timetable, stage, task);
-    const double width = picture->unit * (end - begin);
+    const struct timetable *timetable = svg_picture->drawing->timetable;
+    const uint32_t n_chunks = svg_picture->drawing->schedule->options.n_chunks;
+    const double begin = timetable_task_begin(timetable, stage, task);
+    const double end = timetable_task_end(timetable, stage, task);
+    const double width = svg_picture->unit * (end - begin);
     const struct color color = task_color(task, n_chunks);
-    const double gap = picture->unit < UNIT_WITH_GAP ? 0 : 1;
-    const int y = y_of(stage);
+    const double gap = svg_picture->unit < UNIT_WITH_GAP ? 0 : 1;
+    const int y = svg_y_of_stage(stage);
 
-    fprintf(picture->file,
+    fprintf(svg_picture->file,
             "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" "
             "fill=\"#%02x%02x%02x\"/>\n",
-            x_at(picture, begin), y, width - gap, BAR, color.red, color.green,
-            color.blue);
-    if (width < DIGIT * n_digits(task->micro_batch) + 2)
+            svg_x_of_time(svg_picture, begin), y, width - gap, BAR, color.red,
+            color.green, color.blue);
+    if (width < DIGIT * decimal_digits_count(task->micro_batch) + 2)
         return;
-    fprintf(picture->file,
+    fprintf(svg_picture->file,
             "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" "
             "fill=\"%s\">%u</text>\n",
-            x_at(picture, begin) + width / 2, y + BAR - 8,
+            svg_x_of_time(svg_picture, begin) + width / 2, y + BAR - 8,
             color.red > 100 ? "#222" : "#fff", task->micro_batch);
 }
 
 static void
-stage_draw(const struct picture *picture, uint32_t stage)
+stage_row_draw(const struct svg_picture *svg_picture, uint32_t stage)
 {
-    const struct hoop_schedule *schedule = picture->drawing->schedule;
+    const struct hoop_schedule *schedule = svg_picture->drawing->schedule;
     const size_t end = schedule->firsts[stage + 1];
 
-    fprintf(picture->file,
+    fprintf(svg_picture->file,
             "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">stage %u</text>\n"
             "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" "
             "fill=\"#e8e8e8\"/>\n",
-            LEFT - 8, y_of(stage) + BAR - 8, stage, LEFT, y_of(stage),
-            picture->unit * picture->drawing->timetable->makespan, BAR);
+            LEFT - 8, svg_y_of_stage(stage) + BAR - 8, stage, LEFT,
+            svg_y_of_stage(stage),
+            svg_picture->unit * svg_picture->drawing->timetable->makespan, BAR);
     for (size_t i = schedule->firsts[stage]; i < end; i++) {
-        if (task_is_computed(&schedule->tasks[i]))
-            bar_draw(picture, stage, &schedule->tasks[i]);
+        if (task_is_compute(&schedule->tasks[i]))
+            task_bar_draw(svg_picture, stage, &schedule->tasks[i]);
     }
 }
 
 /* Returns the smallest step of 1, 2 or 5 times a power of ten with which the
  * axis has at most TICKS_MAX ticks, not counting the one at 0. */
 static double
-tick_step(double makespan)
+time_axis_tick_step(double makespan)
 {
     static const double steps[] = {1, 2, 5};
     double power = 1;
@@ -147,30 +148,31 @@ tick_step(double makespan)
 }
 
 static void
-axis_draw(const struct picture *picture)
+time_axis_draw(const struct svg_picture *svg_picture)
 {
-    const double makespan = picture->drawing->timetable->makespan;
-    const double step = tick_step(makespan);
+    const double makespan = svg_picture->drawing->timetable->makespan;
+    const double step = time_axis_tick_step(makespan);
 
-    fprintf(picture->file, "<path d=\"M%d %dH%.1f\" stroke=\"#333\"/>\n", LEFT,
-            picture->bottom, x_at(picture, makespan));
+    fprintf(svg_picture->file, "<path d=\"M%d %dH%.1f\" stroke=\"#333\"/>\n",
+            LEFT, svg_picture->bottom, svg_x_of_time(svg_picture, makespan));
     for (double time = 0; time <= makespan; time += step)
-        fprintf(picture->file,
+        fprintf(svg_picture->file,
                 "<path d=\"M%.1f %dv5\" stroke=\"#333\"/>\n"
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
-                x_at(picture, time), picture->bottom, x_at(picture, time),
-                picture->bottom + 18, time);
+                svg_x_of_time(svg_picture, time), svg_picture->bottom,
+                svg_x_of_time(svg_picture, time), svg_picture->bottom + 18,
+                time);
 }
 
 static void
-legend_entry(const struct picture *picture,
-             int x,
-             const char *fill,
-             const char *text)
+legend_entry_draw(const struct svg_picture *svg_picture,
+                  int x,
+                  const char *fill,
+                  const char *text)
 {
-    const int y = picture->bottom + LEGEND;
+    const int y = svg_picture->bottom + LEGEND;
 
-    fprintf(picture->file,
+    fprintf(svg_picture->file,
             "<rect x=\"%d\" y=\"%d\" width=\"14\" height=\"14\" "
             "fill=\"%s\"/>\n"
             "<text x=\"%d\" y=\"%d\">%s</text>\n",
@@ -178,30 +180,31 @@ legend_entry(const struct picture *picture,
 }
 
 static void
-legend_draw(const struct picture *picture)
+legend_draw(const struct svg_picture *svg_picture)
 {
-    const bool has_chunks = picture->drawing->schedule->options.n_chunks > 1;
+    const bool has_chunks =
+        svg_picture->drawing->schedule->options.n_chunks > 1;
 
-    legend_entry(picture, LEFT, "#2f6fb8", "forward");
-    legend_entry(picture, LEFT + 90, "#2e8b57", "backward");
-    legend_entry(picture, LEFT + 190, "#e8e8e8", "idle");
-    fprintf(picture->file, "<text x=\"%d\" y=\"%d\">%s%s</text>\n", LEFT + 260,
-            picture->bottom + LEGEND + 11,
+    legend_entry_draw(svg_picture, LEFT, "#2f6fb8", "forward");
+    legend_entry_draw(svg_picture, LEFT + 90, "#2e8b57", "backward");
+    legend_entry_draw(svg_picture, LEFT + 190, "#e8e8e8", "idle");
+    fprintf(svg_picture->file, "<text x=\"%d\" y=\"%d\">%s%s</text>\n",
+            LEFT + 260, svg_picture->bottom + LEGEND + 11,
             "the number is the micro-batch's; time in units",
             has_chunks ? "; the paler, the later the chunk" : "");
 }
 
 static void
-frame_draw(const struct picture *picture)
+svg_header_draw(const struct svg_picture *svg_picture)
 {
-    fprintf(picture->file,
+    fprintf(svg_picture->file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" "
             "viewBox=\"0 0 %.0f %d\" width=\"%.0f\" height=\"%d\" "
             "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
             "<text x=\"%d\" y=\"26\" font-size=\"15\">%s</text>\n",
-            picture->width, picture->height, picture->width, picture->height,
-            LEFT, picture->drawing->title);
+            svg_picture->width, svg_picture->height, svg_picture->width,
+            svg_picture->height, LEFT, svg_picture->drawing->title);
 }
 
 enum hoop_status
@@ -210,20 +213,21 @@ drawing_svg(const struct drawing *drawing, FILE *file)
     const uint32_t n_stages = drawing->schedule->options.n_stages;
     const double makespan = drawing->timetable->makespan;
     const double room = (WIDTH_MAX - LEFT - RIGHT) / makespan;
-    struct picture picture = {
+    struct svg_picture svg_picture = {
         .drawing = drawing,
         .file = file,
-        .unit = room < UNIT_MAX ? greater(room, UNIT_MIN) : UNIT_MAX,
-        .bottom = y_of(n_stages) + 4,
+        .unit = room < UNIT_MAX ? larger_of(room, UNIT_MIN) : UNIT_MAX,
+        .bottom = svg_y_of_stage(n_stages) + 4,
     };
 
-    picture.width = greater(LEFT + RIGHT + picture.unit * makespan, WIDTH_MIN);
-    picture.height = picture.bottom + LEGEND + 28;
-    frame_draw(&picture);
+    svg_picture.width =
+        larger_of(LEFT + RIGHT + svg_picture.unit * makespan, WIDTH_MIN);
+    svg_picture.height = svg_picture.bottom + LEGEND + 28;
+    svg_header_draw(&svg_picture);
     for (uint32_t stage = 0; stage < n_stages; stage++)
-        stage_draw(&picture, stage);
-    axis_draw(&picture);
-    legend_draw(&picture);
+        stage_row_draw(&svg_picture, stage);
+    time_axis_draw(&svg_picture);
+    legend_draw(&svg_picture);
     fputs("</svg>\n", file);
     return HOOP_OK;
 }

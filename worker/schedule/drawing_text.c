@@ -21,20 +21,20 @@ enum {
 };
 
 static void
-line_fill(const struct drawing *drawing,
-          uint32_t stage,
-          const struct hoop_task *task,
-          char *line,
-          char mark)
+task_chars_fill(const struct drawing *drawing,
+                uint32_t stage,
+                const struct hoop_task *task,
+                char *line,
+                char mark)
 {
-    const double begin = timetable_begin(drawing->timetable, stage, task);
-    const double end = timetable_end(drawing->timetable, stage, task);
+    const double begin = timetable_task_begin(drawing->timetable, stage, task);
+    const double end = timetable_task_end(drawing->timetable, stage, task);
 
     memset(line + (size_t)begin, mark, (size_t)(end - begin));
 }
 
 static char
-task_mark(const struct hoop_task *task)
+task_char(const struct hoop_task *task)
 {
     const char first = task->kind == HOOP_TASK_FORWARD ? '0' : 'a';
 
@@ -42,7 +42,7 @@ task_mark(const struct hoop_task *task)
 }
 
 static char
-chunk_mark(const struct hoop_task *task)
+chunk_char(const struct hoop_task *task)
 {
     return (char)('0' + (char)(task->chunk % MARKS));
 }
@@ -60,22 +60,22 @@ stage_print(const struct drawing *drawing,
 
     memset(line, '.', n_units);
     for (const struct hoop_task *task = first; task < end; task++) {
-        if (task_is_computed(task))
-            line_fill(drawing, stage, task, line, task_mark(task));
+        if (task_is_compute(task))
+            task_chars_fill(drawing, stage, task, line, task_char(task));
     }
     fprintf(file, "stage %3u |%s|\n", stage, line);
     if (schedule->options.n_chunks == 1)
         return;
     memset(line, ' ', n_units);
     for (const struct hoop_task *task = first; task < end; task++) {
-        if (task_is_computed(task))
-            line_fill(drawing, stage, task, line, chunk_mark(task));
+        if (task_is_compute(task))
+            task_chars_fill(drawing, stage, task, line, chunk_char(task));
     }
     fprintf(file, "    chunk |%s|\n", line);
 }
 
 static void
-axis_print(size_t n_units, FILE *file)
+time_axis_print(size_t n_units, FILE *file)
 {
     fputs("     time  ", file);
     for (size_t at = 0; at < n_units; at += TICK)
@@ -97,7 +97,7 @@ drawing_text(const struct drawing *drawing, FILE *file)
     fprintf(file, "%s\n", drawing->title);
     for (uint32_t i = 0; i < drawing->schedule->options.n_stages; i++)
         stage_print(drawing, i, line, file);
-    axis_print(n_units, file);
+    time_axis_print(n_units, file);
     fputs("0-9: forward, a-j: backward of the micro-batch that ends in 0-9; "
           ".: idle\n",
           file);

@@ -10,14 +10,14 @@
 #include "schedule/pattern.h"
 
 static uint64_t
-all(const struct hoop_schedule_options *options, uint32_t stage)
+gpipe_n_warm_up(const struct hoop_schedule_options *options, uint32_t stage)
 {
     (void)stage;
     return options->n_micro_batches;
 }
 
 static struct hoop_task
-in_order(const struct hoop_schedule_options *options, uint32_t number)
+gpipe_forward_task(const struct hoop_schedule_options *options, uint32_t number)
 {
     (void)options;
     return (struct hoop_task){
@@ -28,6 +28,6 @@ in_order(const struct hoop_schedule_options *options, uint32_t number)
 
 const struct pattern pattern_gpipe = {
     .name = "GPipe",
-    .n_warm_up = all,
-    .forward = in_order,
+    .n_warm_up_forwards = gpipe_n_warm_up,
+    .forward_task = gpipe_forward_task,
 };

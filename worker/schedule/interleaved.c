@@ -20,27 +20,28 @@
 
 /* How many micro-batches a group has; the first n_larger groups have one
  * more. */
-struct grouping {
+struct micro_batch_groups {
     uint32_t size;
     uint32_t n_larger;
 };
 
-static struct grouping
-grouping_of(const struct hoop_schedule_options *options)
+static struct micro_batch_groups
+micro_batch_groups_of(const struct hoop_schedule_options *options)
 {
     const uint32_t n_whole = options->n_micro_batches / options->n_stages;
     const uint32_t n_groups = n_whole > 0 ? n_whole : 1;
 
-    return (struct grouping){
+    return (struct micro_batch_groups){
         .size = options->n_micro_batches / n_groups,
         .n_larger = options->n_micro_batches % n_groups,
     };
 }
 
 static uint64_t
-chunks_ahead(const struct hoop_schedule_options *options, uint32_t stage)
+interleaved_n_warm_up(const struct hoop_schedule_options *options,
+                      uint32_t stage)
 {
-    const struct grouping groups = grouping_of(options);
+    const struct micro_batch_groups groups = micro_batch_groups_of(options);
     const uint64_t n_group = groups.size + (groups.n_larger > 0);
     const uint64_t n_behind = options->n_stages - 1 - stage;
 
@@ -48,9 +49,10 @@ chunks_ahead(const struct hoop_schedule_options *options, uint32_t stage)
 }
 
 static struct hoop_task
-in_groups(const struct hoop_schedule_options *options, uint32_t number)
+interleaved_forward_task(const struct hoop_schedule_options *options,
+                         uint32_t number)
 {
-    const struct grouping groups = grouping_of(options);
+    const struct micro_batch_groups groups = micro_batch_groups_of(options);
     const uint32_t n_larger = groups.n_larger * (groups.size + 1);
     const bool is_larger = number < n_larger * options->n_chunks;
     const uint32_t begin = is_larger ? 0 : n_larger;
@@ -68,6 +70,6 @@ in_groups(const struct hoop_schedule_options *options, uint32_t number)
 
 const struct pattern pattern_interleaved = {
     .name = "interleaved 1F1B",
-    .n_warm_up = chunks_ahead,
-    .forward = in_groups,
+    .n_warm_up_forwards = interleaved_n_warm_up,
+    .forward_task = interleaved_forward_task,
 };

@@ -15,20 +15,21 @@
  * At the same time messages of activations come first, then those of
  * gradients, then computations, which may need them. A stage ends one task
  * at a time, so no two positions are equal. */
-enum place_class {
+enum task_order_class {
     PLACE_ACTIVATION,
     PLACE_GRADIENT,
     PLACE_COMPUTED,
 };
 
-struct place {
+struct task_order_key {
     double time;
-    enum place_class class;
+    enum task_order_class class;
     uint32_t maker;
 };
 
 static bool
-place_is_before(const struct place *a, const struct place *b)
+task_order_key_is_before(const struct task_order_key *a,
+                         const struct task_order_key *b)
 {
     if (a->time != b->time)
         return a->time < b->time;
@@ -39,99 +40,107 @@ place_is_before(const struct place *a, const struct place *b)
 
 /* Computations of the stage maker, as they concern the stage whose list is
  * made. */
-enum row_kind {
+enum merge_source_kind {
     ROW_COMPUTED,    /* the stage's own computations */
     ROW_SENT,        /* those of its own whose results it sends */
     ROW_ACTIVATIONS, /* forwards of the previous stage */
     ROW_GRADIENTS,   /* backwards of the next stage */
 };
 
-struct row {
+struct merge_source {
     const struct timetable *timetable;
-    enum row_kind kind;
+    enum merge_source_kind kind;
     uint32_t maker;
     size_t at;
 };
 
 static const struct hoop_task *
-row_task(const struct row *row)
+merge_source_task(const struct merge_source *merge_source)
 {
-    return &row->timetable->schedule->tasks[row->at];
+    return &merge_source->timetable->schedule->tasks[merge_source->at];
 }
 
 /* Returns whether the result of a task goes to another stage. */
 static bool
-is_handed_on(const struct hoop_schedule_options *options,
-             uint32_t maker,
-             const struct hoop_task *task)
+task_result_is_sent(const struct hoop_schedule_options *options,
+                    uint32_t maker,
+                    const struct hoop_task *task)
 {
     const uint32_t at = schedule_virtual_stage(options, maker, task->chunk);
 
     if (options->n_stages == 1)
         return false;
     return task->kind == HOOP_TASK_FORWARD
-               ? at < schedule_n_virtual(options) - 1
+               ? at < schedule_n_virtual_stages(options) - 1
                : at > 0;
 }
 
 static bool
-row_has(const struct row *row, const struct hoop_task *task)
+merge_source_has_task(const struct merge_source *merge_source,
+                      const struct hoop_task *task)
 {
     const struct hoop_schedule_options *options =
-        &row->timetable->schedule->options;
+        &merge_source->timetable->schedule->options;
 
-    switch (row->kind) {
+    switch (merge_source->kind) {
     case ROW_COMPUTED:
         return true;
     case ROW_SENT:
-        return is_handed_on(options, row->maker, task);
+        return task_result_is_sent(options, merge_source->maker, task);
     case ROW_ACTIVATIONS:
         return task->kind == HOOP_TASK_FORWARD &&
-               is_handed_on(options, row->maker, task);
+               task_result_is_sent(options, merge_source->maker, task);
     case ROW_GRADIENTS:
         return task->kind == HOOP_TASK_BACKWARD &&
-               is_handed_on(options, row->maker, task);
+               task_result_is_sent(options, merge_source->maker, task);
     }
     return false;
 }
 
-/* Moves to the next task that belongs to the row. Returns false at its end. */
+/* Moves to the next task that belongs to the source. Returns false at its
+ * end. */
 static bool
-row_seek(struct row *row)
+merge_source_seek(struct merge_source *merge_source)
 {
-    const size_t end = row->timetable->schedule->firsts[row->maker + 1];
+    const size_t end =
+        merge_source->timetable->schedule->firsts[merge_source->maker + 1];
 
-    while (row->at < end && !row_has(row, row_task(row)))
-        row->at++;
-    return row->at < end;
+    while (
+        merge_source->at < end &&
+        !merge_source_has_task(merge_source, merge_source_task(merge_source)))
+        merge_source->at++;
+    return merge_source->at < end;
 }
 
-static struct place
-row_place(const struct row *row)
+static struct task_order_key
+merge_source_order_key(const struct merge_source *merge_source)
 {
-    const struct hoop_task *task = row_task(row);
-    struct place place = {.maker = row->maker};
+    const struct hoop_task *task = merge_source_task(merge_source);
+    struct task_order_key task_order_key = {.maker = merge_source->maker};
 
-    if (row->kind == ROW_COMPUTED) {
-        place.time = timetable_begin(row->timetable, row->maker, task);
-        place.class = PLACE_COMPUTED;
-        return place;
+    if (merge_source->kind == ROW_COMPUTED) {
+        task_order_key.time = timetable_task_begin(merge_source->timetable,
+                                                   merge_source->maker, task);
+        task_order_key.class = PLACE_COMPUTED;
+        return task_order_key;
     }
-    place.time = timetable_end(row->timetable, row->maker, task);
-    place.class =
+    task_order_key.time =
+        timetable_task_end(merge_source->timetable, merge_source->maker, task);
+    task_order_key.class =
         task->kind == HOOP_TASK_FORWARD ? PLACE_ACTIVATION : PLACE_GRADIENT;
-    return place;
+    return task_order_key;
 }
 
-/* Returns the row's current task as the stage whose list is made performs
+/* Returns the source's current task as the stage whose list is made performs
  * it. */
 static struct hoop_task
-row_entry(const struct row *row)
+merge_source_entry(const struct merge_source *merge_source)
 {
-    const uint32_t n_stages = row->timetable->schedule->options.n_stages;
-    struct hoop_task task = *row_task(row);
+    const uint32_t n_stages =
+        merge_source->timetable->schedule->options.n_stages;
+    struct hoop_task task = *merge_source_task(merge_source);
 
-    switch (row->kind) {
+    switch (merge_source->kind) {
     case ROW_COMPUTED:
         break;
     case ROW_SENT:
@@ -140,66 +149,69 @@ row_entry(const struct row *row)
         break;
     case ROW_ACTIVATIONS:
         task.kind = HOOP_TASK_RECV_FORWARD;
-        task.chunk += row->maker == n_stages - 1;
+        task.chunk += merge_source->maker == n_stages - 1;
         break;
     case ROW_GRADIENTS:
         task.kind = HOOP_TASK_RECV_BACKWARD;
-        task.chunk -= row->maker == 0;
+        task.chunk -= merge_source->maker == 0;
         break;
     }
     return task;
 }
 
-/* Returns the row whose next task comes first, or NULL if all have ended. */
-static struct row *
-rows_first(struct row *rows, size_t n_rows)
+/* Returns the source whose next task comes first, or NULL if all have
+ * ended. */
+static struct merge_source *
+merge_sources_earliest(struct merge_source *rows, size_t n_rows)
 {
-    struct row *first = NULL;
-    struct place first_place = {0};
+    struct merge_source *first = NULL;
+    struct task_order_key first_place = {0};
 
-    for (struct row *row = rows; row < rows + n_rows; row++) {
-        if (!row_seek(row))
+    for (struct merge_source *merge_source = rows; merge_source < rows + n_rows;
+         merge_source++) {
+        if (!merge_source_seek(merge_source))
             continue;
-        const struct place place = row_place(row);
-        if (!first || place_is_before(&place, &first_place)) {
-            first = row;
-            first_place = place;
+        const struct task_order_key task_order_key =
+            merge_source_order_key(merge_source);
+        if (!first || task_order_key_is_before(&task_order_key, &first_place)) {
+            first = merge_source;
+            first_place = task_order_key;
         }
     }
     return first;
 }
 
 size_t
-messages_merge(const struct timetable *timetable,
-               uint32_t stage,
-               struct hoop_task *out_tasks)
+messages_merge_stage_tasks(const struct timetable *timetable,
+                           uint32_t stage,
+                           struct hoop_task *out_tasks)
 {
     const struct hoop_schedule *schedule = timetable->schedule;
     const uint32_t n = schedule->options.n_stages;
-    struct row rows[] = {
+    struct merge_source rows[] = {
         {.kind = ROW_COMPUTED, .maker = stage},
         {.kind = ROW_SENT, .maker = stage},
         {.kind = ROW_ACTIVATIONS, .maker = (stage + n - 1) % n},
         {.kind = ROW_GRADIENTS, .maker = (stage + 1) % n},
     };
     struct hoop_task *at = out_tasks;
-    struct row *row;
+    struct merge_source *merge_source;
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         rows[i].timetable = timetable;
         rows[i].at = schedule->firsts[rows[i].maker];
     }
-    while ((row = rows_first(rows, COUNT_OF(rows)))) {
-        *at++ = row_entry(row);
-        row->at++;
+    while ((merge_source = merge_sources_earliest(rows, COUNT_OF(rows)))) {
+        *at++ = merge_source_entry(merge_source);
+        merge_source->at++;
     }
     return (size_t)(at - out_tasks);
 }
 
 uint64_t
-messages_n_tasks(const struct hoop_schedule_options *options)
+messages_count_tasks(const struct hoop_schedule_options *options)
 {
-    const uint64_t n_virtual = schedule_n_virtual(options);
+    const uint64_t n_virtual = schedule_n_virtual_stages(options);
     const uint64_t n_messages = options->n_stages > 1 ? 2 * (n_virtual - 1) : 0;
 
     /* Each message is two tasks. */

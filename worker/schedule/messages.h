@@ -18,14 +18,14 @@
 
 /* Returns the number of tasks of all stages together, messages included. */
 uint64_t
-messages_n_tasks(const struct hoop_schedule_options *options);
+messages_count_tasks(const struct hoop_schedule_options *options);
 
 /* Writes the complete list of one stage. The timetable is that of the
  * computations alone; out_tasks must have room for all of the stage's tasks.
  * Returns how many were written. */
 size_t
-messages_merge(const struct timetable *timetable,
-               uint32_t stage,
-               struct hoop_task *out_tasks);
+messages_merge_stage_tasks(const struct timetable *timetable,
+                           uint32_t stage,
+                           struct hoop_task *out_tasks);
 
 #endif

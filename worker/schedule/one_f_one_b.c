@@ -9,13 +9,15 @@
 #include "schedule/pattern.h"
 
 static uint64_t
-stages_behind(const struct hoop_schedule_options *options, uint32_t stage)
+one_f_one_b_n_warm_up(const struct hoop_schedule_options *options,
+                      uint32_t stage)
 {
     return options->n_stages - 1 - stage;
 }
 
 static struct hoop_task
-in_order(const struct hoop_schedule_options *options, uint32_t number)
+one_f_one_b_forward_task(const struct hoop_schedule_options *options,
+                         uint32_t number)
 {
     (void)options;
     return (struct hoop_task){
@@ -26,6 +28,6 @@ in_order(const struct hoop_schedule_options *options, uint32_t number)
 
 const struct pattern pattern_1f1b = {
     .name = "1F1B",
-    .n_warm_up = stages_behind,
-    .forward = in_order,
+    .n_warm_up_forwards = one_f_one_b_n_warm_up,
+    .forward_task = one_f_one_b_forward_task,
 };

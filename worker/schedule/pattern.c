@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 const struct pattern *
-pattern_of(enum hoop_schedule_kind kind)
+pattern_find(enum hoop_schedule_kind kind)
 {
     switch (kind) {
     case HOOP_GPIPE:
@@ -26,25 +26,26 @@ pattern_n_forwards(const struct hoop_schedule_options *options)
 }
 
 static uint32_t
-n_warm_up(const struct hoop_schedule_options *options, uint32_t stage)
+n_warm_up_forwards(const struct hoop_schedule_options *options, uint32_t stage)
 {
     const uint32_t n_forwards = pattern_n_forwards(options);
-    const uint64_t n = pattern_of(options->kind)->n_warm_up(options, stage);
+    const uint64_t n =
+        pattern_find(options->kind)->n_warm_up_forwards(options, stage);
 
     return n < n_forwards ? (uint32_t)n : n_forwards;
 }
 
 static struct hoop_task
-forward(const struct hoop_schedule_options *options, uint32_t number)
+forward_task(const struct hoop_schedule_options *options, uint32_t number)
 {
-    return pattern_of(options->kind)->forward(options, number);
+    return pattern_find(options->kind)->forward_task(options, number);
 }
 
 /* Backwards run in the order of the forwards, but with the last chunk first. */
 static struct hoop_task
-backward(const struct hoop_schedule_options *options, uint32_t number)
+backward_task(const struct hoop_schedule_options *options, uint32_t number)
 {
-    struct hoop_task task = forward(options, number);
+    struct hoop_task task = forward_task(options, number);
 
     task.kind = HOOP_TASK_BACKWARD;
     task.chunk = options->n_chunks - 1 - task.chunk;
@@ -52,29 +53,30 @@ backward(const struct hoop_schedule_options *options, uint32_t number)
 }
 
 void
-pattern_list(const struct hoop_schedule_options *options,
-             uint32_t stage,
-             struct hoop_task *out_tasks)
+pattern_list_tasks(const struct hoop_schedule_options *options,
+                   uint32_t stage,
+                   struct hoop_task *out_tasks)
 {
     const uint32_t n = pattern_n_forwards(options);
-    const uint32_t n_ahead = n_warm_up(options, stage);
+    const uint32_t n_ahead = n_warm_up_forwards(options, stage);
     struct hoop_task *at = out_tasks;
 
     for (uint32_t i = 0; i < n_ahead; i++)
-        *at++ = forward(options, i);
+        *at++ = forward_task(options, i);
     for (uint32_t i = n_ahead; i < n; i++) {
-        *at++ = forward(options, i);
-        *at++ = backward(options, i - n_ahead);
+        *at++ = forward_task(options, i);
+        *at++ = backward_task(options, i - n_ahead);
     }
     for (uint32_t i = n - n_ahead; i < n; i++)
-        *at++ = backward(options, i);
+        *at++ = backward_task(options, i);
     assert(at == out_tasks + 2 * (size_t)n);
 }
 
 uint32_t
-pattern_n_live(const struct hoop_schedule_options *options, uint32_t stage)
+pattern_n_live_activations(const struct hoop_schedule_options *options,
+                           uint32_t stage)
 {
-    const uint32_t n_ahead = n_warm_up(options, stage);
+    const uint32_t n_ahead = n_warm_up_forwards(options, stage);
 
     return n_ahead < pattern_n_forwards(options) ? n_ahead + 1 : n_ahead;
 }

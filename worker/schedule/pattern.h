@@ -20,11 +20,12 @@ struct pattern {
     /* Returns how many forwards a stage runs before its first pair of a
      * forward and a backward. A number above pattern_n_forwards() means all
      * of them. */
-    uint64_t (*n_warm_up)(const struct hoop_schedule_options *options,
-                          uint32_t stage);
+    uint64_t (*n_warm_up_forwards)(const struct hoop_schedule_options *options,
+                                   uint32_t stage);
     /* Returns the forward at position number in a stage's order. */
-    struct hoop_task (*forward)(const struct hoop_schedule_options *options,
-                                uint32_t number);
+    struct hoop_task (*forward_task)(
+        const struct hoop_schedule_options *options,
+        uint32_t number);
 };
 
 extern const struct pattern pattern_gpipe;
@@ -33,7 +34,7 @@ extern const struct pattern pattern_interleaved;
 
 /* Returns NULL if there is no such kind. */
 const struct pattern *
-pattern_of(enum hoop_schedule_kind kind);
+pattern_find(enum hoop_schedule_kind kind);
 
 /* Returns how many forwards a stage has. It has as many backwards. */
 uint32_t
@@ -41,13 +42,14 @@ pattern_n_forwards(const struct hoop_schedule_options *options);
 
 /* Writes all computations of a stage in order: two for each forward. */
 void
-pattern_list(const struct hoop_schedule_options *options,
-             uint32_t stage,
-             struct hoop_task *out_tasks);
+pattern_list_tasks(const struct hoop_schedule_options *options,
+                   uint32_t stage,
+                   struct hoop_task *out_tasks);
 
 /* Returns the largest number of activations that a stage holds at a time by
  * the promise of the kind. stage_check_run() enforces it. */
 uint32_t
-pattern_n_live(const struct hoop_schedule_options *options, uint32_t stage);
+pattern_n_live_activations(const struct hoop_schedule_options *options,
+                           uint32_t stage);
 
 #endif

@@ -15,9 +15,9 @@
 #include "schedule/timetable.h"
 
 static enum hoop_status
-options_check(const struct hoop_schedule_options *options)
+schedule_options_check(const struct hoop_schedule_options *options)
 {
-    const struct pattern *pattern = pattern_of(options->kind);
+    const struct pattern *pattern = pattern_find(options->kind);
 
     if (!pattern)
         return error_raise(HOOP_E_INVALID,
@@ -37,9 +37,9 @@ options_check(const struct hoop_schedule_options *options)
                            options->n_chunks, pattern->name);
     /* The products are checked in an order in which none of them overflows. */
     if (options->n_stages > LIMIT_SCHEDULE_TASKS / options->n_chunks ||
-        schedule_n_virtual(options) >
+        schedule_n_virtual_stages(options) >
             LIMIT_SCHEDULE_TASKS / options->n_micro_batches ||
-        messages_n_tasks(options) > LIMIT_SCHEDULE_TASKS)
+        messages_count_tasks(options) > LIMIT_SCHEDULE_TASKS)
         return error_raise(HOOP_E_INVALID,
                            "%u stages, %u micro-batches and %u chunks are more "
                            "than %d tasks",
@@ -70,8 +70,8 @@ schedule_allocate(const struct hoop_schedule_options *options,
 }
 
 enum hoop_status
-schedule_create_computed(const struct hoop_schedule_options *options,
-                         struct hoop_schedule **out_schedule)
+schedule_create_compute_only(const struct hoop_schedule_options *options,
+                             struct hoop_schedule **out_schedule)
 {
     const size_t n = 2 * (size_t)pattern_n_forwards(options);
     struct hoop_schedule *schedule = NULL;
@@ -81,7 +81,7 @@ schedule_create_computed(const struct hoop_schedule_options *options,
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t stage = 0; stage < options->n_stages; stage++) {
-        pattern_list(options, stage, schedule->tasks + stage * n);
+        pattern_list_tasks(options, stage, schedule->tasks + stage * n);
         schedule->firsts[stage + 1] = (stage + 1) * n;
     }
     *out_schedule = schedule;
@@ -90,8 +90,8 @@ schedule_create_computed(const struct hoop_schedule_options *options,
 
 /* Writes the lists of computed, with messages added, to schedule. */
 static enum hoop_status
-schedule_complete(const struct hoop_schedule *computed,
-                  struct hoop_schedule *schedule)
+schedule_add_messages(const struct hoop_schedule *computed,
+                      struct hoop_schedule *schedule)
 {
     struct timetable timetable;
 
@@ -103,7 +103,8 @@ schedule_complete(const struct hoop_schedule *computed,
         const size_t first = schedule->firsts[stage];
 
         schedule->firsts[stage + 1] =
-            first + messages_merge(&timetable, stage, schedule->tasks + first);
+            first + messages_merge_stage_tasks(&timetable, stage,
+                                               schedule->tasks + first);
     }
     timetable_deinit(&timetable);
     return HOOP_OK;
@@ -121,14 +122,14 @@ hoop_schedule_create(const struct hoop_schedule_options *options,
     if (!options || !out_schedule)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            options ? "out_schedule" : "options");
-    enum hoop_status status = options_check(options);
+    enum hoop_status status = schedule_options_check(options);
     if (status == HOOP_OK)
-        status = schedule_create_computed(options, &computed);
+        status = schedule_create_compute_only(options, &computed);
     if (status == HOOP_OK)
-        status =
-            schedule_allocate(options, messages_n_tasks(options), &schedule);
+        status = schedule_allocate(options, messages_count_tasks(options),
+                                   &schedule);
     if (status == HOOP_OK)
-        status = schedule_complete(computed, schedule);
+        status = schedule_add_messages(computed, schedule);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_schedule = STEAL(schedule);

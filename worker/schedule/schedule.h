@@ -31,12 +31,12 @@ DEFINE_CLEANUP(struct hoop_schedule *, hoop_schedule_free)
  * hoop_schedule_free().
  * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
-schedule_create_computed(const struct hoop_schedule_options *options,
-                         struct hoop_schedule **out_schedule);
+schedule_create_compute_only(const struct hoop_schedule_options *options,
+                             struct hoop_schedule **out_schedule);
 
 /* Return the number of virtual stages, and the virtual stage of a chunk. */
 static inline uint32_t
-schedule_n_virtual(const struct hoop_schedule_options *options)
+schedule_n_virtual_stages(const struct hoop_schedule_options *options)
 {
     return options->n_stages * options->n_chunks;
 }
@@ -50,13 +50,13 @@ schedule_virtual_stage(const struct hoop_schedule_options *options,
 }
 
 static inline bool
-task_is_computed(const struct hoop_task *task)
+task_is_compute(const struct hoop_task *task)
 {
     return task->kind == HOOP_TASK_FORWARD || task->kind == HOOP_TASK_BACKWARD;
 }
 
 static inline bool
-task_is_sent(const struct hoop_task *task)
+task_is_send(const struct hoop_task *task)
 {
     return task->kind == HOOP_TASK_SEND_FORWARD ||
            task->kind == HOOP_TASK_SEND_BACKWARD;

@@ -16,7 +16,7 @@ enum {
 struct stage_check {
     const struct hoop_schedule_options *options;
     uint32_t stage;
-    bool *is_done;       /* [kind][chunk][micro-batch] */
+    bool *is_task_done;  /* [kind][chunk][micro-batch] */
     uint32_t *n_forward; /* [chunk]: forwards seen so far */
     uint32_t *n_backward;
     uint32_t n_live;
@@ -24,23 +24,24 @@ struct stage_check {
 };
 
 static bool *
-done_at(const struct stage_check *stage_check, const struct hoop_task *task)
+task_done_flag(const struct stage_check *stage_check,
+               const struct hoop_task *task)
 {
     const struct hoop_schedule_options *options = stage_check->options;
     const size_t row = (size_t)task->kind * options->n_chunks + task->chunk;
 
-    return &stage_check
-                ->is_done[row * options->n_micro_batches + task->micro_batch];
+    return &stage_check->is_task_done[row * options->n_micro_batches +
+                                      task->micro_batch];
 }
 
 static bool
-is_first(const struct stage_check *stage_check, uint32_t chunk)
+chunk_is_first(const struct stage_check *stage_check, uint32_t chunk)
 {
     return stage_check->stage == 0 && chunk == 0;
 }
 
 static bool
-is_last(const struct stage_check *stage_check, uint32_t chunk)
+chunk_is_last(const struct stage_check *stage_check, uint32_t chunk)
 {
     return stage_check->stage == stage_check->options->n_stages - 1 &&
            chunk == stage_check->options->n_chunks - 1;
@@ -48,9 +49,9 @@ is_last(const struct stage_check *stage_check, uint32_t chunk)
 
 /* Returns whether the stage has tasks of that kind for a chunk at all. */
 static bool
-kind_belongs(const struct stage_check *stage_check,
-             enum hoop_task_kind kind,
-             uint32_t chunk)
+stage_has_task_kind(const struct stage_check *stage_check,
+                    enum hoop_task_kind kind,
+                    uint32_t chunk)
 {
     const bool is_alone = stage_check->options->n_stages == 1;
 
@@ -60,18 +61,18 @@ kind_belongs(const struct stage_check *stage_check,
         return true;
     case HOOP_TASK_SEND_FORWARD:
     case HOOP_TASK_RECV_BACKWARD:
-        return !is_alone && !is_last(stage_check, chunk);
+        return !is_alone && !chunk_is_last(stage_check, chunk);
     case HOOP_TASK_RECV_FORWARD:
     case HOOP_TASK_SEND_BACKWARD:
-        return !is_alone && !is_first(stage_check, chunk);
+        return !is_alone && !chunk_is_first(stage_check, chunk);
     }
     return false;
 }
 
 static enum hoop_status
-fault(const struct stage_check *stage_check,
-      const struct hoop_task *task,
-      const char *what)
+stage_check_raise(const struct stage_check *stage_check,
+                  const struct hoop_task *task,
+                  const char *what)
 {
     char text[TASK_TEXT_MAX];
 
@@ -80,56 +81,58 @@ fault(const struct stage_check *stage_check,
 }
 
 static bool
-is_done(const struct stage_check *stage_check,
-        const struct hoop_task *task,
-        enum hoop_task_kind kind)
+is_task_done(const struct stage_check *stage_check,
+             const struct hoop_task *task,
+             enum hoop_task_kind kind)
 {
     const struct hoop_task other = {kind, task->micro_batch, task->chunk};
 
-    return *done_at(stage_check, &other);
+    return *task_done_flag(stage_check, &other);
 }
 
 /* A stage that is alone passes results from chunk to chunk without messages. */
 static bool
-has_input(const struct stage_check *stage_check, const struct hoop_task *task)
+task_has_input(const struct stage_check *stage_check,
+               const struct hoop_task *task)
 {
     const struct hoop_task before = {HOOP_TASK_FORWARD, task->micro_batch,
                                      task->chunk - 1};
 
-    if (is_first(stage_check, task->chunk))
+    if (chunk_is_first(stage_check, task->chunk))
         return true;
     if (stage_check->options->n_stages == 1)
-        return *done_at(stage_check, &before);
-    return is_done(stage_check, task, HOOP_TASK_RECV_FORWARD);
+        return *task_done_flag(stage_check, &before);
+    return is_task_done(stage_check, task, HOOP_TASK_RECV_FORWARD);
 }
 
 static bool
-has_output_grad(const struct stage_check *stage_check,
-                const struct hoop_task *task)
+task_has_output_grad(const struct stage_check *stage_check,
+                     const struct hoop_task *task)
 {
     const struct hoop_task behind = {HOOP_TASK_BACKWARD, task->micro_batch,
                                      task->chunk + 1};
 
-    if (is_last(stage_check, task->chunk))
+    if (chunk_is_last(stage_check, task->chunk))
         return true;
     if (stage_check->options->n_stages == 1)
-        return *done_at(stage_check, &behind);
-    return is_done(stage_check, task, HOOP_TASK_RECV_BACKWARD);
+        return *task_done_flag(stage_check, &behind);
+    return is_task_done(stage_check, task, HOOP_TASK_RECV_BACKWARD);
 }
 
 static bool
-has_needs(const struct stage_check *stage_check, const struct hoop_task *task)
+task_has_dependencies(const struct stage_check *stage_check,
+                      const struct hoop_task *task)
 {
     switch (task->kind) {
     case HOOP_TASK_FORWARD:
-        return has_input(stage_check, task);
+        return task_has_input(stage_check, task);
     case HOOP_TASK_BACKWARD:
-        return is_done(stage_check, task, HOOP_TASK_FORWARD) &&
-               has_output_grad(stage_check, task);
+        return is_task_done(stage_check, task, HOOP_TASK_FORWARD) &&
+               task_has_output_grad(stage_check, task);
     case HOOP_TASK_SEND_FORWARD:
-        return is_done(stage_check, task, HOOP_TASK_FORWARD);
+        return is_task_done(stage_check, task, HOOP_TASK_FORWARD);
     case HOOP_TASK_SEND_BACKWARD:
-        return is_done(stage_check, task, HOOP_TASK_BACKWARD);
+        return is_task_done(stage_check, task, HOOP_TASK_BACKWARD);
     case HOOP_TASK_RECV_FORWARD:
     case HOOP_TASK_RECV_BACKWARD:
         return true;
@@ -140,15 +143,15 @@ has_needs(const struct stage_check *stage_check, const struct hoop_task *task)
 /* Checks the order of the micro-batches, and counts the activations that the
  * stage holds. */
 static enum hoop_status
-stage_check_compute(struct stage_check *stage_check,
-                    const struct hoop_task *task)
+stage_check_count_compute(struct stage_check *stage_check,
+                          const struct hoop_task *task)
 {
     uint32_t *n = task->kind == HOOP_TASK_FORWARD ? stage_check->n_forward
                                                   : stage_check->n_backward;
 
     if (n[task->chunk]++ != task->micro_batch)
-        return fault(stage_check, task,
-                     "comes out of the micro-batches' order");
+        return stage_check_raise(stage_check, task,
+                                 "comes out of the micro-batches' order");
     if (task->kind == HOOP_TASK_BACKWARD) {
         stage_check->n_live--;
         return HOOP_OK;
@@ -164,20 +167,21 @@ stage_check_task(struct stage_check *stage_check, const struct hoop_task *task)
     if ((unsigned)task->kind >= N_KINDS ||
         task->chunk >= stage_check->options->n_chunks ||
         task->micro_batch >= stage_check->options->n_micro_batches)
-        return fault(stage_check, task, "does not exist");
-    if (!kind_belongs(stage_check, task->kind, task->chunk))
-        return fault(stage_check, task, "is none of this stage's");
-    if (*done_at(stage_check, task))
-        return fault(stage_check, task, "stands there twice");
-    if (!has_needs(stage_check, task))
-        return fault(stage_check, task, "comes before what it needs");
-    *done_at(stage_check, task) = true;
-    return task_is_computed(task) ? stage_check_compute(stage_check, task)
-                                  : HOOP_OK;
+        return stage_check_raise(stage_check, task, "does not exist");
+    if (!stage_has_task_kind(stage_check, task->kind, task->chunk))
+        return stage_check_raise(stage_check, task, "is none of this stage's");
+    if (*task_done_flag(stage_check, task))
+        return stage_check_raise(stage_check, task, "stands there twice");
+    if (!task_has_dependencies(stage_check, task))
+        return stage_check_raise(stage_check, task,
+                                 "comes before what it needs");
+    *task_done_flag(stage_check, task) = true;
+    return task_is_compute(task) ? stage_check_count_compute(stage_check, task)
+                                 : HOOP_OK;
 }
 
 static enum hoop_status
-stage_check_missing(const struct stage_check *stage_check)
+stage_check_no_missing_task(const struct stage_check *stage_check)
 {
     const struct hoop_schedule_options *options = stage_check->options;
     const size_t n_cells = (size_t)options->n_chunks * options->n_micro_batches;
@@ -190,19 +194,20 @@ stage_check_missing(const struct stage_check *stage_check)
                 (uint32_t)(i / options->n_micro_batches % options->n_chunks),
         };
 
-        if (!stage_check->is_done[i] &&
-            kind_belongs(stage_check, task.kind, task.chunk))
-            return fault(stage_check, &task, "is missing");
+        if (!stage_check->is_task_done[i] &&
+            stage_has_task_kind(stage_check, task.kind, task.chunk))
+            return stage_check_raise(stage_check, &task, "is missing");
     }
     return HOOP_OK;
 }
 
 static enum hoop_status
-stage_check_take(struct stage_check *stage_check,
-                 const struct hoop_schedule *schedule)
+stage_check_task_list(struct stage_check *stage_check,
+                      const struct hoop_schedule *schedule)
 {
     const uint32_t stage = stage_check->stage;
-    const uint32_t n_promised = pattern_n_live(stage_check->options, stage);
+    const uint32_t n_promised =
+        pattern_n_live_activations(stage_check->options, stage);
 
     for (size_t i = schedule->firsts[stage]; i < schedule->firsts[stage + 1];
          i++) {
@@ -212,7 +217,7 @@ stage_check_take(struct stage_check *stage_check,
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    const enum hoop_status status = stage_check_missing(stage_check);
+    const enum hoop_status status = stage_check_no_missing_task(stage_check);
     if (status != HOOP_OK)
         return error_pass(status);
     if (stage_check->n_live_max > n_promised)
@@ -220,7 +225,7 @@ stage_check_take(struct stage_check *stage_check,
                            "stage %u keeps the activations of %u micro-batches "
                            "and chunks at a time; %s promises %u",
                            stage, stage_check->n_live_max,
-                           pattern_of(stage_check->options->kind)->name,
+                           pattern_find(stage_check->options->kind)->name,
                            n_promised);
     return HOOP_OK;
 }
@@ -242,11 +247,12 @@ stage_check_run(const struct hoop_schedule *schedule,
     struct stage_check stage_check = {
         .options = options,
         .stage = stage,
-        .is_done = is_done_of,
+        .is_task_done = is_done_of,
         .n_forward = counts,
         .n_backward = counts + options->n_chunks,
     };
-    const enum hoop_status status = stage_check_take(&stage_check, schedule);
+    const enum hoop_status status =
+        stage_check_task_list(&stage_check, schedule);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_n_live = stage_check.n_live_max;

@@ -15,49 +15,54 @@
 
 static const double NOT_YET = -1;
 
-struct walk {
+struct timetable_simulation {
     struct timetable *timetable;
-    struct walker {
+    struct stage_progress {
         size_t at; /* the current task */
         double now;
         bool is_queued;
-    } * walkers;     /* [n_stages] */
-    uint32_t *queue; /* ring buffer of n_stages */
+    } * stages_progress; /* [n_stages] */
+    uint32_t *queue;     /* ring buffer of n_stages */
     uint32_t first;
     uint32_t n_queued;
 };
 
 static void
-walk_queue(struct walk *walk, uint32_t stage)
+stage_enqueue(struct timetable_simulation *timetable_simulation, uint32_t stage)
 {
-    const uint32_t n = walk->timetable->schedule->options.n_stages;
+    const uint32_t n =
+        timetable_simulation->timetable->schedule->options.n_stages;
 
-    if (walk->walkers[stage].is_queued)
+    if (timetable_simulation->stages_progress[stage].is_queued)
         return;
-    walk->walkers[stage].is_queued = true;
-    walk->queue[(walk->first + walk->n_queued++) % n] = stage;
+    timetable_simulation->stages_progress[stage].is_queued = true;
+    timetable_simulation->queue[(timetable_simulation->first +
+                                 timetable_simulation->n_queued++) %
+                                n] = stage;
 }
 
 static uint32_t
-walk_next(struct walk *walk)
+stage_dequeue(struct timetable_simulation *timetable_simulation)
 {
-    const uint32_t n = walk->timetable->schedule->options.n_stages;
-    const uint32_t stage = walk->queue[walk->first];
+    const uint32_t n =
+        timetable_simulation->timetable->schedule->options.n_stages;
+    const uint32_t stage =
+        timetable_simulation->queue[timetable_simulation->first];
 
-    walk->first = (walk->first + 1) % n;
-    walk->n_queued--;
-    walk->walkers[stage].is_queued = false;
+    timetable_simulation->first = (timetable_simulation->first + 1) % n;
+    timetable_simulation->n_queued--;
+    timetable_simulation->stages_progress[stage].is_queued = false;
     return stage;
 }
 
 static double *
-end_of(const struct timetable *timetable,
-       enum hoop_task_kind kind,
-       uint32_t virtual_stage,
-       uint32_t micro_batch)
+task_end_slot(const struct timetable *timetable,
+              enum hoop_task_kind kind,
+              uint32_t virtual_stage,
+              uint32_t micro_batch)
 {
     const struct hoop_schedule_options *options = &timetable->schedule->options;
-    const size_t n_virtual = schedule_n_virtual(options);
+    const size_t n_virtual = schedule_n_virtual_stages(options);
     const size_t row =
         kind == HOOP_TASK_FORWARD ? virtual_stage : n_virtual + virtual_stage;
 
@@ -71,32 +76,33 @@ task_end(const struct timetable *timetable,
 {
     const struct hoop_schedule_options *options = &timetable->schedule->options;
 
-    return end_of(timetable, task->kind,
-                  schedule_virtual_stage(options, stage, task->chunk),
-                  task->micro_batch);
+    return task_end_slot(timetable, task->kind,
+                         schedule_virtual_stage(options, stage, task->chunk),
+                         task->micro_batch);
 }
 
 /* Returns when the input of a task exists, or NOT_YET. A backward's own
  * forward is only looked at if the backward needs nothing else. */
 static double
-task_ready(const struct timetable *timetable,
-           uint32_t stage,
-           const struct hoop_task *task)
+task_ready_time(const struct timetable *timetable,
+                uint32_t stage,
+                const struct hoop_task *task)
 {
     const struct hoop_schedule_options *options = &timetable->schedule->options;
     const uint32_t at = schedule_virtual_stage(options, stage, task->chunk);
 
     if (task->kind == HOOP_TASK_FORWARD)
-        return at == 0
-                   ? 0
-                   : *end_of(timetable, task->kind, at - 1, task->micro_batch);
-    if (at == schedule_n_virtual(options) - 1)
-        return *end_of(timetable, HOOP_TASK_FORWARD, at, task->micro_batch);
-    return *end_of(timetable, task->kind, at + 1, task->micro_batch);
+        return at == 0 ? 0
+                       : *task_end_slot(timetable, task->kind, at - 1,
+                                        task->micro_batch);
+    if (at == schedule_n_virtual_stages(options) - 1)
+        return *task_end_slot(timetable, HOOP_TASK_FORWARD, at,
+                              task->micro_batch);
+    return *task_end_slot(timetable, task->kind, at + 1, task->micro_batch);
 }
 
 static double
-task_units(const struct timetable *timetable, const struct hoop_task *task)
+task_duration(const struct timetable *timetable, const struct hoop_task *task)
 {
     return task->kind == HOOP_TASK_FORWARD ? timetable->units.forward
                                            : timetable->units.backward;
@@ -104,61 +110,73 @@ task_units(const struct timetable *timetable, const struct hoop_task *task)
 
 /* Queues the neighbour that may need the result of a task. */
 static void
-walk_wake(struct walk *walk, uint32_t stage, const struct hoop_task *task)
+dependent_stage_enqueue(struct timetable_simulation *timetable_simulation,
+                        uint32_t stage,
+                        const struct hoop_task *task)
 {
-    const uint32_t n = walk->timetable->schedule->options.n_stages;
+    const uint32_t n =
+        timetable_simulation->timetable->schedule->options.n_stages;
 
-    walk_queue(walk, task->kind == HOOP_TASK_FORWARD ? (stage + 1) % n
-                                                     : (stage + n - 1) % n);
+    stage_enqueue(timetable_simulation, task->kind == HOOP_TASK_FORWARD
+                                            ? (stage + 1) % n
+                                            : (stage + n - 1) % n);
 }
 
 static void
-walk_stage(struct walk *walk, uint32_t stage)
+stage_simulate(struct timetable_simulation *timetable_simulation,
+               uint32_t stage)
 {
-    struct timetable *timetable = walk->timetable;
+    struct timetable *timetable = timetable_simulation->timetable;
     const struct hoop_schedule *schedule = timetable->schedule;
-    struct walker *walker = &walk->walkers[stage];
+    struct stage_progress *stage_progress =
+        &timetable_simulation->stages_progress[stage];
 
-    for (; walker->at < schedule->firsts[stage + 1]; walker->at++) {
-        const struct hoop_task *task = &schedule->tasks[walker->at];
+    for (; stage_progress->at < schedule->firsts[stage + 1];
+         stage_progress->at++) {
+        const struct hoop_task *task = &schedule->tasks[stage_progress->at];
 
-        if (!task_is_computed(task))
+        if (!task_is_compute(task))
             continue;
-        const double ready = task_ready(timetable, stage, task);
+        const double ready = task_ready_time(timetable, stage, task);
         if (ready == NOT_YET)
             return;
-        if (ready > walker->now)
-            walker->now = ready;
-        walker->now += task_units(timetable, task);
-        *task_end(timetable, stage, task) = walker->now;
-        walk_wake(walk, stage, task);
+        if (ready > stage_progress->now)
+            stage_progress->now = ready;
+        stage_progress->now += task_duration(timetable, task);
+        *task_end(timetable, stage, task) = stage_progress->now;
+        dependent_stage_enqueue(timetable_simulation, stage, task);
     }
 }
 
 static enum hoop_status
-walk_all(struct walk *walk)
+stages_simulate(struct timetable_simulation *timetable_simulation)
 {
-    const struct hoop_schedule *schedule = walk->timetable->schedule;
+    const struct hoop_schedule *schedule =
+        timetable_simulation->timetable->schedule;
     const uint32_t n_stages = schedule->options.n_stages;
     char text[TASK_TEXT_MAX];
 
     for (uint32_t stage = 0; stage < n_stages; stage++) {
-        walk->walkers[stage].at = schedule->firsts[stage];
-        walk_queue(walk, stage);
+        timetable_simulation->stages_progress[stage].at =
+            schedule->firsts[stage];
+        stage_enqueue(timetable_simulation, stage);
     }
-    while (walk->n_queued > 0)
-        walk_stage(walk, walk_next(walk));
+    while (timetable_simulation->n_queued > 0)
+        stage_simulate(timetable_simulation,
+                       stage_dequeue(timetable_simulation));
     for (uint32_t stage = 0; stage < n_stages; stage++) {
-        const struct walker *walker = &walk->walkers[stage];
+        const struct stage_progress *stage_progress =
+            &timetable_simulation->stages_progress[stage];
 
-        if (walker->at < schedule->firsts[stage + 1])
+        if (stage_progress->at < schedule->firsts[stage + 1])
             return error_raise(
                 HOOP_E_INTERNAL,
                 "stage %u waits for ever with its %s: the stages compute in "
                 "orders that do not go together",
-                stage, task_describe(&schedule->tasks[walker->at], text));
-        if (walker->now > walk->timetable->makespan)
-            walk->timetable->makespan = walker->now;
+                stage,
+                task_describe(&schedule->tasks[stage_progress->at], text));
+        if (stage_progress->now > timetable_simulation->timetable->makespan)
+            timetable_simulation->timetable->makespan = stage_progress->now;
     }
     return HOOP_OK;
 }
@@ -169,14 +187,15 @@ timetable_init(struct timetable *timetable,
                const struct timetable_units *units)
 {
     const struct hoop_schedule_options *options = &schedule->options;
-    const size_t n_ends =
-        2 * (size_t)schedule_n_virtual(options) * options->n_micro_batches;
+    const size_t n_ends = 2 * (size_t)schedule_n_virtual_stages(options) *
+                          options->n_micro_batches;
     CLEANUP(free)
-    struct walker *walkers = calloc(options->n_stages, sizeof(*walkers));
+    struct stage_progress *stages_progress =
+        calloc(options->n_stages, sizeof(*stages_progress));
     CLEANUP(free) uint32_t *queue = calloc(options->n_stages, sizeof(*queue));
     CLEANUP(free) double *ends = calloc(n_ends, sizeof(*ends));
 
-    if (!walkers || !queue || !ends)
+    if (!stages_progress || !queue || !ends)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tasks", n_ends);
     for (size_t i = 0; i < n_ends; i++)
         ends[i] = NOT_YET;
@@ -185,12 +204,12 @@ timetable_init(struct timetable *timetable,
         .units = *units,
         .ends = ends,
     };
-    struct walk walk = {
+    struct timetable_simulation timetable_simulation = {
         .timetable = timetable,
-        .walkers = walkers,
+        .stages_progress = stages_progress,
         .queue = queue,
     };
-    const enum hoop_status status = walk_all(&walk);
+    const enum hoop_status status = stages_simulate(&timetable_simulation);
     if (status != HOOP_OK) {
         timetable->ends = NULL;
         return error_pass(status);
@@ -207,17 +226,17 @@ timetable_deinit(struct timetable *timetable)
 }
 
 double
-timetable_begin(const struct timetable *timetable,
-                uint32_t stage,
-                const struct hoop_task *task)
+timetable_task_begin(const struct timetable *timetable,
+                     uint32_t stage,
+                     const struct hoop_task *task)
 {
-    return *task_end(timetable, stage, task) - task_units(timetable, task);
+    return *task_end(timetable, stage, task) - task_duration(timetable, task);
 }
 
 double
-timetable_end(const struct timetable *timetable,
-              uint32_t stage,
-              const struct hoop_task *task)
+timetable_task_end(const struct timetable *timetable,
+                   uint32_t stage,
+                   const struct hoop_task *task)
 {
     return *task_end(timetable, stage, task);
 }

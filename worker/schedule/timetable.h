@@ -43,12 +43,12 @@ timetable_deinit(struct timetable *timetable);
 
 /* Return when a forward or a backward of a stage begins and ends. */
 double
-timetable_begin(const struct timetable *timetable,
-                uint32_t stage,
-                const struct hoop_task *task);
+timetable_task_begin(const struct timetable *timetable,
+                     uint32_t stage,
+                     const struct hoop_task *task);
 double
-timetable_end(const struct timetable *timetable,
-              uint32_t stage,
-              const struct hoop_task *task);
+timetable_task_end(const struct timetable *timetable,
+                   uint32_t stage,
+                   const struct hoop_task *task);
 
 #endif

@@ -17,7 +17,8 @@
 #include "schedule/timetable.h"
 
 static enum hoop_status
-units_of(const struct hoop_schedule_cost *cost, struct timetable_units *out)
+timetable_units_from_cost(const struct hoop_schedule_cost *cost,
+                          struct timetable_units *out)
 {
     *out = TIMETABLE_UNITS;
     if (!cost)
@@ -36,9 +37,9 @@ units_of(const struct hoop_schedule_cost *cost, struct timetable_units *out)
 }
 
 static enum hoop_status
-cost_measure(const struct hoop_schedule *schedule,
-             const struct timetable_units *units,
-             struct hoop_schedule_cost *cost)
+schedule_cost_measure(const struct hoop_schedule *schedule,
+                      const struct timetable_units *units,
+                      struct hoop_schedule_cost *cost)
 {
     const double n_forwards = pattern_n_forwards(&schedule->options);
     struct timetable timetable;
@@ -56,7 +57,7 @@ cost_measure(const struct hoop_schedule *schedule,
 }
 
 static enum hoop_status
-lists_check(const struct hoop_schedule *schedule, uint32_t *out_n_live)
+task_lists_check(const struct hoop_schedule *schedule, uint32_t *out_n_live)
 {
     *out_n_live = 0;
     for (uint32_t stage = 0; stage < schedule->options.n_stages; stage++) {
@@ -84,14 +85,14 @@ hoop_schedule_check(const hoop_schedule_t *schedule,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!schedule)
         return error_raise(HOOP_E_INVALID, "schedule is NULL");
-    enum hoop_status status = units_of(out_cost, &units);
+    enum hoop_status status = timetable_units_from_cost(out_cost, &units);
     if (status == HOOP_OK)
-        status = lists_check(schedule, &n_live);
+        status = task_lists_check(schedule, &n_live);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!out_cost)
         return HOOP_OK;
-    status = cost_measure(schedule, &units, out_cost);
+    status = schedule_cost_measure(schedule, &units, out_cost);
     if (status != HOOP_OK)
         return error_pass(status);
     out_cost->n_live = n_live;

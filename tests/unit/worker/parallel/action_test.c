@@ -10,11 +10,11 @@
 static const struct hoop_mesh_shape plane = {2, {2, 4}};
 
 static struct action
-action_make(const struct hoop_comm_spec *spec, enum action_way way)
+action_make(const struct hoop_comm_spec *spec, enum comm_action_direction way)
 {
     struct action action;
 
-    assert_int_equal(action_init(&action, spec, &plane, 2, way), HOOP_OK);
+    assert_int_equal(comm_action_init(&action, spec, &plane, 2, way), HOOP_OK);
     return action;
 }
 
@@ -31,7 +31,7 @@ way_back_of_all_to_all_keeps_the_group(void **state)
     const struct action back = action_make(&spec, ACTION_BACKWARD);
 
     (void)state;
-    assert_int_equal(there.kind, ACTION_EXCHANGE);
+    assert_int_equal(there.kind, ACTION_ALL_TO_ALL);
     assert_int_equal(there.n_ranks, 8);
     assert_int_equal(back.n_ranks, 8);
     assert_memory_equal(&there.line, &back.line, sizeof(there.line));
@@ -40,7 +40,8 @@ way_back_of_all_to_all_keeps_the_group(void **state)
     assert_int_equal(back.cut.cuts[0].dim, 0);
     assert_int_equal(back.join.cuts[0].dim, 1);
     /* All ranks stand in the order of their places. */
-    assert_int_equal(action_number(&there, &plane, (uint32_t[]){1, 2}), 6);
+    assert_int_equal(
+        comm_action_block_index(&there, &plane, (uint32_t[]){1, 2}), 6);
 }
 
 static void
@@ -53,18 +54,18 @@ mix_gather_counts_along_its_first_axis_first(void **state)
     struct action action = action_make(&spec, ACTION_FORWARD);
 
     (void)state;
-    assert_int_equal(action_number(&action, &plane, at), 1 * 4 + 2);
+    assert_int_equal(comm_action_block_index(&action, &plane, at), 1 * 4 + 2);
     assert_int_equal(action.join.cuts[0].n_parts, 4);
     assert_int_equal(action.join.cuts[1].n_parts, 2);
     spec.axes = (struct hoop_axes){2, {0, 1}};
     action = action_make(&spec, ACTION_BACKWARD);
-    assert_int_equal(action.kind, ACTION_TAKE);
-    assert_int_equal(action_number(&action, &plane, at), 2 * 2 + 1);
+    assert_int_equal(action.kind, ACTION_SLICE);
+    assert_int_equal(comm_action_block_index(&action, &plane, at), 2 * 2 + 1);
     assert_int_equal(action.cut.cuts[0].n_parts, 2);
     spec.axes = (struct hoop_axes){2, {0, 0}};
     spec.gather_dim.n_dims = 1;
     action = action_make(&spec, ACTION_BACKWARD);
-    assert_int_equal(action_number(&action, &plane, at), 2 * 2 + 1);
+    assert_int_equal(comm_action_block_index(&action, &plane, at), 2 * 2 + 1);
     assert_int_equal(action.cut.cuts[0].n_parts, 8);
 }
 
@@ -252,7 +253,7 @@ forward_only_has_no_backward(void **state)
 
     (void)state;
     assert_int_equal(
-        action_init(&action, &shaped[1].spec, &plane, 2, ACTION_BACKWARD),
+        comm_action_init(&action, &shaped[1].spec, &plane, 2, ACTION_BACKWARD),
         HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "has no backward"));
 }

@@ -22,7 +22,7 @@ activation_store_has_a_place_for_each(void **state)
     (void)state;
     assert_int_equal(activation_store_init(&activation_store, &shape), HOOP_OK);
     for (unsigned i = 0; i < ACTIVATION_KINDS * 2 * 3; i++) {
-        struct activation_slot *place = activation_store_at(
+        struct activation_slot *place = activation_store_slot(
             &activation_store, (enum activation_kind)(i / 6), i / 3 % 2, i % 3);
 
         assert_null(place->tensor.data);
@@ -42,17 +42,17 @@ activation_store_move_empties_the_place(void **state)
     (void)state;
     assert_int_equal(activation_store_init(&activation_store, &shape), HOOP_OK);
     struct activation_slot *from =
-        activation_store_at(&activation_store, ACTIVATION_OUTPUT, 0, 1);
+        activation_store_slot(&activation_store, ACTIVATION_OUTPUT, 0, 1);
     struct activation_slot *to =
-        activation_store_at(&activation_store, ACTIVATION_INPUT, 1, 1);
+        activation_store_slot(&activation_store, ACTIVATION_INPUT, 1, 1);
     place_fill(from);
     const void *bytes = from->tensor.data;
-    activation_store_move(from, to);
+    activation_slot_move(from, to);
     assert_null(from->tensor.data);
     assert_ptr_equal(to->tensor.data, bytes);
-    activation_store_clear(to);
+    activation_slot_clear(to);
     assert_null(to->tensor.data);
-    activation_store_clear(to);
+    activation_slot_clear(to);
     activation_store_deinit(&activation_store);
 }
 

@@ -60,7 +60,7 @@ blocks_are_where_the_formula_says(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct cuts *cuts = &cases[i];
-        const uint32_t n_parts = cuts_count(cuts);
+        const uint32_t n_parts = cuts_n_blocks(cuts);
         int16_t elements[COUNT];
         int16_t expected[COUNT];
         int16_t got[COUNT];
@@ -69,20 +69,20 @@ blocks_are_where_the_formula_says(void **state)
 
         fill(elements, expected, cuts);
         memset(got, 0, sizeof(got));
-        blocks_divide(cuts, &whole, got);
+        blocks_pack_parts(cuts, &whole, got);
         assert_memory_equal(got, expected, sizeof(got));
         memset(got, 0, sizeof(got));
-        blocks_join(cuts, &back, expected);
+        blocks_unpack_parts(cuts, &back, expected);
         assert_memory_equal(got, elements, sizeof(got));
         for (uint32_t j = 0; j < n_parts; j++) {
             memset(got, 0, sizeof(got));
-            block_take(cuts, &whole, j, got);
+            block_copy_out(cuts, &whole, j, got);
             assert_memory_equal(got, expected + j * (COUNT / n_parts),
                                 sizeof(got) / n_parts);
         }
         memset(got, 0, sizeof(got));
         for (uint32_t j = 0; j < n_parts; j++)
-            block_put(cuts, &back, j, expected + j * (COUNT / n_parts));
+            block_copy_in(cuts, &back, j, expected + j * (COUNT / n_parts));
         assert_memory_equal(got, elements, sizeof(got));
     }
 }
@@ -93,12 +93,13 @@ blocks_interleave_unless_they_are_rows(void **state)
     const struct hoop_shape flat = {2, {1, 6}};
 
     (void)state;
-    assert_false(cuts_interleave(&(struct cuts){1, {{0, 2}}}, &shape));
-    assert_false(cuts_interleave(&(struct cuts){1, {{1, 1}}}, &shape));
-    assert_true(cuts_interleave(&(struct cuts){1, {{1, 2}}}, &shape));
-    assert_false(cuts_interleave(&(struct cuts){1, {{1, 2}}}, &flat));
-    assert_true(cuts_interleave(&(struct cuts){2, {{0, 2}, {1, 2}}}, &shape));
-    assert_false(cuts_interleave(&(struct cuts){.n_cuts = 0}, &shape));
+    assert_false(cuts_is_noncontiguous(&(struct cuts){1, {{0, 2}}}, &shape));
+    assert_false(cuts_is_noncontiguous(&(struct cuts){1, {{1, 1}}}, &shape));
+    assert_true(cuts_is_noncontiguous(&(struct cuts){1, {{1, 2}}}, &shape));
+    assert_false(cuts_is_noncontiguous(&(struct cuts){1, {{1, 2}}}, &flat));
+    assert_true(
+        cuts_is_noncontiguous(&(struct cuts){2, {{0, 2}, {1, 2}}}, &shape));
+    assert_false(cuts_is_noncontiguous(&(struct cuts){.n_cuts = 0}, &shape));
 }
 
 static void
@@ -109,17 +110,17 @@ shapes_are_divided_and_multiplied(void **state)
     struct hoop_shape part = shape;
 
     (void)state;
-    assert_int_equal(cuts_divide(&cuts, &part), HOOP_OK);
+    assert_int_equal(cuts_divide_shape(&cuts, &part), HOOP_OK);
     assert_true(
         hoop_shape_equal(&part, &(struct hoop_shape){3, {2, 2, DEPTH}}));
-    assert_int_equal(cuts_multiply(&cuts, &part), HOOP_OK);
+    assert_int_equal(cuts_multiply_shape(&cuts, &part), HOOP_OK);
     assert_true(hoop_shape_equal(&part, &shape));
     part.dims[1] = 7;
-    assert_int_equal(cuts_divide(&cuts, &part), HOOP_E_INVALID);
+    assert_int_equal(cuts_divide_shape(&cuts, &part), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "7 elements along dim 1 cannot be cut "
                                          "into 3 equal parts"));
     part = large;
-    assert_int_equal(cuts_multiply(&(struct cuts){1, {{0, 3}}}, &part),
+    assert_int_equal(cuts_multiply_shape(&(struct cuts){1, {{0, 3}}}, &part),
                      HOOP_E_INVALID);
 }
 
@@ -130,10 +131,10 @@ nothing_is_copied_of_nothing(void **state)
     const struct hoop_tensor none = {.dtype = HOOP_INT64, .shape = {2, {0, 4}}};
 
     (void)state;
-    blocks_divide(&cuts, &none, NULL);
-    blocks_join(&cuts, &none, NULL);
-    block_take(&cuts, &none, 3, NULL);
-    block_put(&cuts, &none, 3, NULL);
+    blocks_pack_parts(&cuts, &none, NULL);
+    blocks_unpack_parts(&cuts, &none, NULL);
+    block_copy_out(&cuts, &none, 3, NULL);
+    block_copy_in(&cuts, &none, 3, NULL);
 }
 
 int

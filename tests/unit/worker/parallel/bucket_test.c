@@ -16,7 +16,8 @@ check_cut(const size_t *counts,
 {
     struct bucket buckets[16];
 
-    assert_int_equal(bucket_cut(counts, n, count_max, buckets), n_expected);
+    assert_int_equal(buckets_assign_gradients(counts, n, count_max, buckets),
+                     n_expected);
     for (size_t i = 0; i < n_expected; i++) {
         assert_int_equal(buckets[i].first, expected[i].first);
         assert_int_equal(buckets[i].end, expected[i].end);
@@ -85,7 +86,8 @@ buckets_cover_all_and_are_full(void **state)
             seed = seed * 1664525 + 1013904223;
             counts[i] = seed >> 28;
         }
-        const size_t n_buckets = bucket_cut(counts, n, count_max, buckets);
+        const size_t n_buckets =
+            buckets_assign_gradients(counts, n, count_max, buckets);
         size_t end = n;
         for (size_t b = 0; b < n_buckets; b++) {
             const struct bucket *bucket = &buckets[b];

@@ -38,7 +38,7 @@ plan_way_of(uint32_t rank,
     memset(&way, 0, sizeof(way));
     assert_int_equal(redistribution_create(&request, &way.redistribution),
                      HOOP_OK);
-    const struct transfer_plan_place place = {
+    const struct transfer_plan_request place = {
         .redistribution = way.redistribution, .rank = rank, .n_ranks = 4};
     assert_int_equal(buffer_steps_init(&way.buffer_steps, &place, HOOP_FLOAT32),
                      HOOP_OK);
@@ -131,14 +131,14 @@ rows_become_columns_with_one_buffer(void **state)
 {
     (void)state;
     plan_way(&rows, &columns, &large);
-    const struct buffer_step *buffer_step = &way.buffer_steps.buffer_steps[0];
+    const struct local_step *local_step = &way.buffer_steps.buffer_steps[0];
     assert_int_equal(way.buffer_steps.n_buffer_steps, 1);
-    assert_int_equal(buffer_step->send_buffer, BUFFER_FIRST);
-    assert_int_equal(buffer_step->receive_buffer, BUFFER_OUTPUT);
+    assert_int_equal(local_step->send_buffer, BUFFER_FIRST);
+    assert_int_equal(local_step->receive_buffer, BUFFER_OUTPUT);
     assert_int_equal(way.buffer_steps.counts[BUFFER_FIRST],
-                     buffer_step->transfer_plan->out_count);
+                     local_step->transfer_plan->out_count);
     assert_int_equal(way.buffer_steps.counts[BUFFER_SECOND], 0);
-    assert_false(buffer_step->has_kept);
+    assert_false(local_step->has_kept);
     end_way();
 }
 
@@ -153,12 +153,12 @@ exchange_of_runs_needs_no_buffer(void **state)
 
     (void)state;
     plan_way(&parts, &all, &odd);
-    const struct buffer_step *buffer_step = &way.buffer_steps.buffer_steps[0];
-    assert_int_equal(buffer_step->step->kind, HOOP_STEP_EXCHANGE);
+    const struct local_step *local_step = &way.buffer_steps.buffer_steps[0];
+    assert_int_equal(local_step->step->kind, HOOP_STEP_EXCHANGE);
     assert_false(has_buffers());
-    assert_non_null(buffer_step->transfer_plan->shape.firsts);
-    assert_non_null(buffer_step->transfer_plan->shape.recv_firsts);
-    assert_int_equal(buffer_step->transfer_plan->shape.recv_firsts[2], 501);
+    assert_non_null(local_step->transfer_plan->shape.firsts);
+    assert_non_null(local_step->transfer_plan->shape.recv_firsts);
+    assert_int_equal(local_step->transfer_plan->shape.recv_firsts[2], 501);
     end_way();
 }
 
@@ -174,16 +174,16 @@ exchange_does_not_sort_what_stays(void **state)
 
     (void)state;
     plan_way(&middle, &turned, &cube);
-    const struct buffer_step *buffer_step = &way.buffer_steps.buffer_steps[0];
-    assert_int_equal(buffer_step->step->kind, HOOP_STEP_EXCHANGE);
-    assert_int_equal(buffer_step->send_buffer, BUFFER_FIRST);
-    assert_int_equal(buffer_step->receive_buffer, BUFFER_SECOND);
-    assert_int_equal(buffer_step->after.buffer, BUFFER_OUTPUT);
-    assert_true(buffer_step->has_kept);
-    assert_int_equal(buffer_step->transfer_plan->shape.counts[1], 0);
-    assert_int_equal(buffer_step->transfer_plan->out_count +
-                         view_count(&buffer_step->kept_out.shape),
-                     view_count(&buffer_step->before.view.shape));
+    const struct local_step *local_step = &way.buffer_steps.buffer_steps[0];
+    assert_int_equal(local_step->step->kind, HOOP_STEP_EXCHANGE);
+    assert_int_equal(local_step->send_buffer, BUFFER_FIRST);
+    assert_int_equal(local_step->receive_buffer, BUFFER_SECOND);
+    assert_int_equal(local_step->after.buffer, BUFFER_OUTPUT);
+    assert_true(local_step->has_kept);
+    assert_int_equal(local_step->transfer_plan->shape.counts[1], 0);
+    assert_int_equal(local_step->transfer_plan->out_count +
+                         view_n_elements(&local_step->kept_out.shape),
+                     view_n_elements(&local_step->before.view.shape));
     end_way();
 }
 
@@ -197,11 +197,11 @@ line_that_sorts_on_both_sides_keeps_nothing_back(void **state)
 
     (void)state;
     plan_way_of(3, &middle, &last, &cube);
-    const struct buffer_step *buffer_step = &way.buffer_steps.buffer_steps[0];
-    assert_int_equal(buffer_step->send_buffer, BUFFER_FIRST);
-    assert_int_equal(buffer_step->receive_buffer, BUFFER_SECOND);
-    if (buffer_step->step->kind == HOOP_STEP_ALL_TO_ALL)
-        assert_false(buffer_step->has_kept);
+    const struct local_step *local_step = &way.buffer_steps.buffer_steps[0];
+    assert_int_equal(local_step->send_buffer, BUFFER_FIRST);
+    assert_int_equal(local_step->receive_buffer, BUFFER_SECOND);
+    if (local_step->step->kind == HOOP_STEP_ALL_TO_ALL)
+        assert_false(local_step->has_kept);
     end_way();
 }
 
@@ -211,7 +211,7 @@ fill_goes_over_what_is_in_the_output(void **state)
 {
     (void)state;
     plan_way(&addends, &other_addends, &large);
-    const struct buffer_step *fill =
+    const struct local_step *fill =
         &way.buffer_steps.buffer_steps[way.buffer_steps.n_buffer_steps - 1];
     assert_int_equal(fill->step->kind, HOOP_STEP_FILL);
     assert_false(fill->is_filled);

@@ -36,8 +36,9 @@ ask(struct cached_plans *cached_plans,
 {
     struct cached_plan *cached_plan = NULL;
 
-    assert_int_equal(cached_plan_find(cached_plans, request, &cached_plan),
-                     HOOP_OK);
+    assert_int_equal(
+        cached_plan_get_or_create(cached_plans, request, &cached_plan),
+        HOOP_OK);
     const struct redistribution *redistribution =
         cached_plan_redistribution(cached_plan);
     cached_plan_unref(cached_plan);
@@ -105,7 +106,8 @@ cached_plan_that_was_used_longest_ago_goes(void **state)
 
     (void)state;
     cached_plans_init(&cached_plans);
-    assert_int_equal(cached_plan_find(&cached_plans, &first, &held), HOOP_OK);
+    assert_int_equal(cached_plan_get_or_create(&cached_plans, &first, &held),
+                     HOOP_OK);
     const struct redistribution *before = cached_plan_redistribution(held);
     for (size_t i = 2; i <= LIMIT_CACHED_PLANS; i++) {
         const struct redistribution_request request = request_of(4 * i);
@@ -137,8 +139,9 @@ cached_plan_of_a_wrong_request_is_not_kept(void **state)
     (void)state;
     cached_plans_init(&cached_plans);
     request.to.sharding.dims[1].axes[0] = 5;
-    assert_int_equal(cached_plan_find(&cached_plans, &request, &cached_plan),
-                     HOOP_E_INVALID);
+    assert_int_equal(
+        cached_plan_get_or_create(&cached_plans, &request, &cached_plan),
+        HOOP_E_INVALID);
     assert_null(cached_plan);
     assert_int_equal(cached_plans.n_kept, 0);
     cached_plan_unref(NULL);

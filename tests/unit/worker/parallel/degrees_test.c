@@ -30,7 +30,7 @@ degrees_that_are_left_out_follow(void **state)
         struct degrees degrees;
 
         assert_int_equal(
-            degrees_complete(&rows[i].given, rows[i].n_ranks, &degrees),
+            degrees_fill_missing(&rows[i].given, rows[i].n_ranks, &degrees),
             HOOP_OK);
         assert_int_equal(degrees.tp, rows[i].expected.tp);
         assert_int_equal(degrees.dp, rows[i].expected.dp);
@@ -58,7 +58,7 @@ degrees_that_do_not_fit_are_refused(void **state)
         struct degrees degrees = {7, 7};
 
         assert_int_equal(
-            degrees_complete(&rows[i].given, rows[i].n_ranks, &degrees),
+            degrees_fill_missing(&rows[i].given, rows[i].n_ranks, &degrees),
             HOOP_E_INVALID);
         assert_non_null(strstr(error_text(), rows[i].why));
         assert_int_equal(degrees.tp, 7);
@@ -75,7 +75,8 @@ all_small_degrees_are_as_the_table_says(void **state)
         for (uint32_t pair = 0; pair < (n + 2) * (n + 2); pair++) {
             const struct degrees given = {pair / (n + 2), pair % (n + 2)};
             struct degrees found = {0};
-            const enum hoop_status status = degrees_complete(&given, n, &found);
+            const enum hoop_status status =
+                degrees_fill_missing(&given, n, &found);
             bool fits = given.tp * given.dp == n;
 
             if (given.tp == 0 || given.dp == 0)
@@ -102,10 +103,12 @@ check_places(const struct degrees *degrees)
 
             assert_int_equal(degrees_tp_rank(degrees, place), column);
             assert_int_equal(degrees_dp_rank(degrees, place), row);
-            assert_int_equal(degrees_row_first(degrees, place),
+            assert_int_equal(degrees_row_first_place(degrees, place),
                              row * degrees->tp);
-            assert_int_equal(degrees_column_place(degrees, place, 0), column);
-            assert_int_equal(degrees_column_place(degrees, place, row), place);
+            assert_int_equal(degrees_column_nth_place(degrees, place, 0),
+                             column);
+            assert_int_equal(degrees_column_nth_place(degrees, place, row),
+                             place);
         }
     }
 }

@@ -68,8 +68,8 @@ exchange_of(const struct scene *scene,
     side_init(&exchange.to, &scene->to, after, &scene->shape, places[1]);
     replicas = (struct replicas){
         .n_ranks = RANKS, .source = lists[0], .n_takers = lists[1]};
-    replicas_assign(&replicas, &exchange.from, &exchange.to, reduced);
-    exchange_init(&exchange);
+    replicas_assign_sources(&replicas, &exchange.from, &exchange.to, reduced);
+    exchange_find_copy_axes(&exchange);
     return exchange;
 }
 
@@ -84,8 +84,8 @@ part_of(const struct exchange_side *side,
 
     if (side->places[rank] == HOOP_NO_RANK)
         return false;
-    grid_coordinates(&side->tiling.grid, side->places[rank], at);
-    tiling_tile(&side->tiling, at, &tile);
+    grid_coordinates_of_place(&side->tiling.grid, side->places[rank], at);
+    tiling_tile_at(&side->tiling, at, &tile);
     *out_part = tile.part;
     return true;
 }
@@ -109,8 +109,8 @@ check_piece(const struct redistribution_piece *piece,
         assert_true(piece->in_receiver[dim] + piece->shape.dims[dim] <=
                     wants->shape.dims[dim]);
     }
-    assert_true(part_count(&box) > 0);
-    for (size_t i = 0; i < part_count(&box); i++) {
+    assert_true(part_n_elements(&box) > 0);
+    for (size_t i = 0; i < part_n_elements(&box); i++) {
         tokens_locate(&box, i, at);
         seen[tokens_index(wants, at)]++;
     }
@@ -128,28 +128,31 @@ check_receiver(const struct exchange *exchange, uint32_t receiver)
 
     if (!part_of(&exchange->to, receiver, &wants)) {
         for (uint32_t sender = 0; sender < RANKS; sender++)
-            assert_false(exchange_piece(exchange, sender, receiver, &piece));
-        assert_int_equal(exchange_received(exchange, receiver), 0);
+            assert_false(
+                exchange_find_piece(exchange, sender, receiver, &piece));
+        assert_int_equal(exchange_n_received(exchange, receiver), 0);
         return;
     }
     memset(seen, 0, sizeof(seen));
     for (uint32_t sender = 0; sender < RANKS; sender++) {
-        if (!exchange_piece(exchange, sender, receiver, &piece))
+        if (!exchange_find_piece(exchange, sender, receiver, &piece))
             continue;
         assert_true(part_of(&exchange->from, sender, &has));
         check_piece(&piece, &has, &wants, seen);
         if (sender != receiver)
-            n_received += part_count(&(struct hoop_part){.shape = piece.shape});
+            n_received +=
+                part_n_elements(&(struct hoop_part){.shape = piece.shape});
     }
-    for (size_t i = 0; i < part_count(&wants); i++)
+    for (size_t i = 0; i < part_n_elements(&wants); i++)
         assert_int_equal(seen[i], 1);
-    assert_int_equal(exchange_received(exchange, receiver), n_received);
+    assert_int_equal(exchange_n_received(exchange, receiver), n_received);
     /* What it had itself, it has kept: all of that. */
     if (part_of(&exchange->from, receiver, &has) &&
         part_intersect(&has, &wants, &both))
-        assert_int_equal(n_received, part_count(&wants) - part_count(&both));
+        assert_int_equal(n_received,
+                         part_n_elements(&wants) - part_n_elements(&both));
     else
-        assert_int_equal(n_received, part_count(&wants));
+        assert_int_equal(n_received, part_n_elements(&wants));
 }
 
 static bool
@@ -185,8 +188,8 @@ same_replica(const struct exchange *exchange,
     uint32_t a[HOOP_MAX_AXES];
     uint32_t b[HOOP_MAX_AXES];
 
-    grid_coordinates(grid, exchange->from.places[one], a);
-    grid_coordinates(grid, exchange->from.places[other], b);
+    grid_coordinates_of_place(grid, exchange->from.places[one], a);
+    grid_coordinates_of_place(grid, exchange->from.places[other], b);
     for (uint32_t axis = 0; axis < grid->n_axes; axis++) {
         if (a[axis] != b[axis] && !is_cut(before, axis) &&
             !is_partial(before, axis))
@@ -209,7 +212,7 @@ check_replicas(const struct exchange *exchange,
         if (exchange->from.places[receiver] == HOOP_NO_RANK)
             source = HOOP_NO_RANK;
         for (uint32_t sender = 0; sender < RANKS; sender++) {
-            if (!exchange_piece(exchange, sender, receiver, &piece))
+            if (!exchange_find_piece(exchange, sender, receiver, &piece))
                 continue;
             if (source == HOOP_NO_RANK)
                 source = sender;
@@ -232,8 +235,8 @@ check_shared_axes(const struct exchange *exchange)
         const uint32_t other = i % grid->n_places;
         unsigned differ = 0;
 
-        grid_coordinates(grid, one, a);
-        grid_coordinates(grid, other, b);
+        grid_coordinates_of_place(grid, one, a);
+        grid_coordinates_of_place(grid, other, b);
         for (uint32_t axis = 0; axis < grid->n_axes; axis++)
             differ |= a[axis] != b[axis] ? 1U << axis : 0;
         if (replicas.source[exchange->to.ranks[one]] !=
@@ -255,15 +258,16 @@ case_check(const struct scene *scene,
     bool is_uneven = false;
 
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        const struct exchange_load load = exchange_load(exchange, rank);
+        const struct exchange_rank_work load =
+            exchange_rank_work(exchange, rank);
 
         check_receiver(exchange, rank);
-        n_sent += exchange_sent(exchange, rank, RANKS);
-        n_received += exchange_received(exchange, rank);
+        n_sent += exchange_n_sent(exchange, rank, RANKS);
+        n_received += exchange_n_received(exchange, rank);
         n_guessed += load.n_sent;
         assert_true(load.n_sent >= 0 && load.sends >= 0 && load.receives >= 0);
         assert_true(load.n_received ==
-                    (double)exchange_received(exchange, rank));
+                    (double)exchange_n_received(exchange, rank));
     }
     for (uint32_t dim = 0; dim < scene->shape.n_dims; dim++)
         is_uneven =
@@ -359,7 +363,7 @@ exchange_stays_in_its_row(void **state)
     (void)state;
     for (uint32_t i = 0; i < 8; i++) {
         for (uint32_t j = 0; j < 8; j++)
-            assert_int_equal(exchange_piece(&exchange, i, j, &piece),
+            assert_int_equal(exchange_find_piece(&exchange, i, j, &piece),
                              i / 4 == j / 4);
     }
 }

@@ -19,7 +19,7 @@ flat_of_list(void)
 {
     struct flat *flat = NULL;
 
-    assert_int_equal(flat_create(list, 3, "thing", &flat), HOOP_OK);
+    assert_int_equal(flat_tensors_create(list, 3, "thing", &flat), HOOP_OK);
     return flat;
 }
 
@@ -42,14 +42,14 @@ flat_knows_counts_and_shapes(void **state)
     assert_int_equal(flat->element_size, 4);
     assert_int_equal(flat->n_shapes, 9);
     assert_memory_equal(flat->shapes, shapes, sizeof(shapes));
-    flat_destroy(flat);
-    flat_destroy(NULL);
-    assert_int_equal(flat_create(NULL, 0, "thing", &flat), HOOP_OK);
+    flat_tensors_destroy(flat);
+    flat_tensors_destroy(NULL);
+    assert_int_equal(flat_tensors_create(NULL, 0, "thing", &flat), HOOP_OK);
     assert_int_equal(flat->count, 0);
     assert_int_equal(flat->n_shapes, 0);
-    flat_read(flat, 0, 0, NULL);
-    flat_write(flat, NULL);
-    flat_destroy(flat);
+    flat_tensors_pack_range(flat, 0, 0, NULL);
+    flat_tensors_unpack(flat, NULL);
+    flat_tensors_destroy(flat);
 }
 
 static void
@@ -60,20 +60,21 @@ wrong_lists_are_invalid(void **state)
     struct flat *flat = NULL;
 
     (void)state;
-    assert_refused(flat_create(NULL, 3, "thing", &flat),
+    assert_refused(flat_tensors_create(NULL, 3, "thing", &flat),
                    "the list of things is NULL");
-    assert_refused(flat_create(list, SIZE_MAX, "thing", &flat), "too many");
+    assert_refused(flat_tensors_create(list, SIZE_MAX, "thing", &flat),
+                   "too many");
     memcpy(wrong, list, sizeof(wrong));
     wrong[2].dtype = HOOP_FLOAT32;
-    assert_refused(flat_create(wrong, 3, "thing", &flat),
+    assert_refused(flat_tensors_create(wrong, 3, "thing", &flat),
                    "thing 2 is float32, but thing 0 is int32");
     wrong[2].dtype = HOOP_INT32;
     wrong[0].strides = strides;
-    assert_refused(flat_create(wrong, 3, "thing", &flat),
+    assert_refused(flat_tensors_create(wrong, 3, "thing", &flat),
                    "thing 0 does not lie dense");
     wrong[0] = (struct hoop_tensor){first, HOOP_INT32, {1, {1ull << 60}}, NULL};
     wrong[1] = wrong[0];
-    assert_refused(flat_create(wrong, 3, "thing", &flat), "2^63 bytes");
+    assert_refused(flat_tensors_create(wrong, 3, "thing", &flat), "2^63 bytes");
     assert_null(flat);
 }
 
@@ -84,19 +85,19 @@ others_must_have_the_same_shapes(void **state)
     struct hoop_tensor other[3];
 
     (void)state;
-    assert_int_equal(flat_check(flat, list, "grad"), HOOP_OK);
-    assert_refused(flat_check(flat, NULL, "grad"), "NULL");
+    assert_int_equal(flat_tensors_check_match(flat, list, "grad"), HOOP_OK);
+    assert_refused(flat_tensors_check_match(flat, NULL, "grad"), "NULL");
     memcpy(other, list, sizeof(other));
     other[0].shape = (struct hoop_shape){2, {3, 2}};
-    assert_refused(flat_check(flat, other, "grad"),
+    assert_refused(flat_tensors_check_match(flat, other, "grad"),
                    "grad 0 is [3, 2] and not [2, 3]");
     for (int i = 0; i < 3; i++) {
         other[i] = list[i];
         other[i].dtype = HOOP_UINT32;
     }
-    assert_refused(flat_check(flat, other, "grad"),
+    assert_refused(flat_tensors_check_match(flat, other, "grad"),
                    "the grads are uint32 and not int32");
-    flat_destroy(flat);
+    flat_tensors_destroy(flat);
 }
 
 static void
@@ -110,13 +111,13 @@ any_part_can_be_read(void **state)
             int32_t part[11];
 
             memset(part, 0xff, sizeof(part));
-            flat_read(flat, from, count, part);
+            flat_tensors_pack_range(flat, from, count, part);
             for (size_t i = 0; i < count; i++)
                 assert_int_equal(part[i], from + i);
             assert_int_equal(part[count], -1);
         }
     }
-    flat_destroy(flat);
+    flat_tensors_destroy(flat);
 }
 
 static void
@@ -127,14 +128,14 @@ writing_fills_all(void **state)
     int32_t before[10];
 
     (void)state;
-    flat_read(flat, 0, 10, before);
+    flat_tensors_pack_range(flat, 0, 10, before);
     for (int32_t i = 0; i < 10; i++)
         values[i] = 100 + i;
-    flat_write(flat, values);
+    flat_tensors_unpack(flat, values);
     assert_memory_equal(first, values, sizeof(first));
     assert_memory_equal(third, values + 6, sizeof(third));
-    flat_write(flat, before);
-    flat_destroy(flat);
+    flat_tensors_unpack(flat, before);
+    flat_tensors_destroy(flat);
 }
 
 int

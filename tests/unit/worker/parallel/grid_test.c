@@ -18,7 +18,7 @@ grid_make(const uint32_t sizes[N_AXES])
     struct grid grid = {0};
 
     for (uint32_t axis = 0; axis < N_AXES; axis++)
-        assert_int_equal(grid_extend(&grid, sizes[axis]), HOOP_OK);
+        assert_int_equal(grid_add_axis(&grid, sizes[axis]), HOOP_OK);
     return grid;
 }
 
@@ -53,9 +53,9 @@ check_places(const struct grid *grid)
             for (at[2] = 0; at[2] < grid->sizes[2]; at[2]++) {
                 uint32_t back[HOOP_MAX_AXES];
 
-                assert_true(grid_place(grid, at, &place));
+                assert_true(grid_place_of_coordinates(grid, at, &place));
                 assert_int_equal(place, expected++);
-                grid_coordinates(grid, place, back);
+                grid_coordinates_of_place(grid, place, back);
                 assert_memory_equal(back, at, N_AXES * sizeof(*at));
             }
         }
@@ -77,19 +77,19 @@ check_line(const struct grid *grid,
            const struct grid_axes *axes,
            uint32_t place)
 {
-    const uint32_t count = grid_line_count(grid, axes);
+    const uint32_t count = grid_line_n_places(grid, axes);
     uint32_t here[HOOP_MAX_AXES];
     uint32_t n_here = 0;
     uint32_t before = 0;
 
-    grid_coordinates(grid, place, here);
+    grid_coordinates_of_place(grid, place, here);
     for (uint32_t n = 0; n < count; n++) {
-        const uint32_t other = grid_line_place(grid, axes, place, n);
+        const uint32_t other = grid_line_nth_place(grid, axes, place, n);
         uint32_t at[HOOP_MAX_AXES];
         uint32_t key = 0;
         unsigned moved = 0;
 
-        grid_coordinates(grid, other, at);
+        grid_coordinates_of_place(grid, other, at);
         for (uint32_t i = 0; i < axes->n_axes; i++) {
             key = key * SIZE_MAX_TRIED + at[axes->axes[i]];
             moved |= 1U << axes->axes[i];
@@ -99,7 +99,7 @@ check_line(const struct grid *grid,
         assert_true(n == 0 || key > before);
         before = key;
         n_here += other == place;
-        assert_int_equal(grid_line_place(grid, axes, other, n), other);
+        assert_int_equal(grid_line_nth_place(grid, axes, other, n), other);
     }
     assert_int_equal(n_here, 1);
 }
@@ -143,7 +143,7 @@ grid_axes_of_one_place_do_not_count(void **state)
     assert_int_equal(longer.n_axes, 2);
     assert_int_equal(longer.axes[0], 2);
     assert_int_equal(longer.axes[1], 0);
-    assert_int_equal(grid_line_count(&grid, &longer), 6);
+    assert_int_equal(grid_line_n_places(&grid, &longer), 6);
 }
 
 static void
@@ -163,7 +163,7 @@ grid_wrong_axes_are_refused(void **state)
     assert_non_null(strstr(error_text(), "axis 3"));
     assert_int_equal(grid_axes_check(&grid, twice, 3, &longer), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "twice"));
-    assert_false(grid_place(&grid, beyond, &place));
+    assert_false(grid_place_of_coordinates(&grid, beyond, &place));
 }
 
 static void
@@ -172,13 +172,13 @@ grid_too_large_is_refused(void **state)
     struct grid grid = {0};
 
     (void)state;
-    assert_int_equal(grid_extend(&grid, 0), HOOP_E_INVALID);
-    assert_int_equal(grid_extend(&grid, 65536), HOOP_OK);
-    assert_int_equal(grid_extend(&grid, 65536), HOOP_E_INVALID);
+    assert_int_equal(grid_add_axis(&grid, 0), HOOP_E_INVALID);
+    assert_int_equal(grid_add_axis(&grid, 65536), HOOP_OK);
+    assert_int_equal(grid_add_axis(&grid, 65536), HOOP_E_INVALID);
     assert_int_equal(grid.n_axes, 1);
     for (uint32_t axis = 1; axis < HOOP_MAX_AXES; axis++)
-        assert_int_equal(grid_extend(&grid, 1), HOOP_OK);
-    assert_int_equal(grid_extend(&grid, 1), HOOP_E_INVALID);
+        assert_int_equal(grid_add_axis(&grid, 1), HOOP_OK);
+    assert_int_equal(grid_add_axis(&grid, 1), HOOP_E_INVALID);
     assert_int_equal(grid.n_places, 65536);
 }
 

@@ -7,10 +7,10 @@
 #include "check.h"
 #include "parallel/measure.h"
 
-static const struct measure_group second_of_two = {1, 2};
-static const struct measure_group second_of_three = {1, 3};
+static const struct move_group second_of_two = {1, 2};
+static const struct move_group second_of_three = {1, 3};
 
-/* measure_init() looks at no data. */
+/* move_geometry_init() looks at no data. */
 static enum hoop_status
 measure(enum move move,
         const struct hoop_shape *shape,
@@ -23,8 +23,8 @@ measure(enum move move,
         .move = move, .tensor = &tensor, .sizes = sizes, .coming = coming};
     const bool is_of_three = sizes && sizes[2] != SIZE_MAX;
 
-    return measure_init(out_measure, &call,
-                        is_of_three ? &second_of_three : &second_of_two);
+    return move_geometry_init(out_measure, &call,
+                              is_of_three ? &second_of_three : &second_of_two);
 }
 
 struct even_case {
@@ -39,14 +39,14 @@ even_moves_change_one_dimension_or_two(void **state)
 {
     static const struct even_case cases[] = {
         {MOVE_COPY, {3, {2, 3, 4}}, {3, {2, 3, 4}}, 24},
-        {MOVE_SUM, {0, {0}}, {0, {0}}, 1},
+        {MOVE_ALL_REDUCE, {0, {0}}, {0, {0}}, 1},
         {MOVE_SPLIT_LAST, {3, {2, 3, 4}}, {3, {2, 3, 2}}, 12},
         {MOVE_SPLIT_FIRST, {3, {2, 3, 4}}, {3, {1, 3, 4}}, 12},
         {MOVE_GATHER_LAST, {3, {2, 3, 4}}, {3, {2, 3, 8}}, 24},
         {MOVE_GATHER_FIRST, {1, {5}}, {1, {10}}, 5},
-        {MOVE_SCATTER_LAST, {2, {3, 4}}, {2, {3, 2}}, 6},
-        {MOVE_SCATTER_FIRST, {2, {4, 3}}, {2, {2, 3}}, 6},
-        {MOVE_EXCHANGE, {2, {4, 3}}, {2, {4, 3}}, 6},
+        {MOVE_REDUCE_SCATTER_LAST, {2, {3, 4}}, {2, {3, 2}}, 6},
+        {MOVE_REDUCE_SCATTER_FIRST, {2, {4, 3}}, {2, {2, 3}}, 6},
+        {MOVE_ALL_TO_ALL, {2, {4, 3}}, {2, {4, 3}}, 6},
         {MOVE_ROWS_TO_COLUMNS, {3, {2, 3, 4}}, {2, {12, 2}}, 12},
         {MOVE_ROWS_TO_COLUMNS, {1, {4}}, {2, {2, 2}}, 2},
         {MOVE_COLUMNS_TO_ROWS, {3, {2, 3, 4}}, {2, {3, 8}}, 12},
@@ -67,7 +67,7 @@ even_moves_change_one_dimension_or_two(void **state)
         /* The move, and the shape that it begins with. */
         assert_int_equal(m.agreed[0], at->move);
         assert_int_equal(m.n_agreed, 2 + m.agreed[1]);
-        measure_deinit(&m);
+        move_geometry_deinit(&m);
     }
 }
 
@@ -95,21 +95,22 @@ lists_of_rows_become_counts_of_elements(void **state)
     assert_int_equal(m.n_agreed, 2 + 2 + 3);
     assert_int_equal(m.agreed[2], 0);
     assert_counts(m.agreed + 4, sizes);
-    measure_deinit(&m);
+    move_geometry_deinit(&m);
 
-    assert_int_equal(measure(MOVE_SCATTER_FIRST, &six_rows, sizes, NULL, &m),
-                     HOOP_OK);
+    assert_int_equal(
+        measure(MOVE_REDUCE_SCATTER_FIRST, &six_rows, sizes, NULL, &m),
+        HOOP_OK);
     assert_int_equal(m.result.dims[0], 2);
     assert_counts(m.counts, (size_t[]){0, 10, 20});
-    measure_deinit(&m);
+    move_geometry_deinit(&m);
 
-    assert_int_equal(measure(MOVE_EXCHANGE, &six_rows, sizes, coming, &m),
+    assert_int_equal(measure(MOVE_ALL_TO_ALL, &six_rows, sizes, coming, &m),
                      HOOP_OK);
     assert_int_equal(m.result.dims[0], 3);
     assert_counts(m.counts, (size_t[]){0, 10, 20});
     assert_counts(m.recv_counts, (size_t[]){5, 10, 0});
     assert_int_equal(m.n_agreed, 2 + 3);
-    measure_deinit(&m);
+    move_geometry_deinit(&m);
 }
 
 static void
@@ -119,19 +120,20 @@ a_missing_list_means_equal_parts(void **state)
     const size_t list[3] = {1, 2, 3};
     const struct hoop_tensor tensor = {.dtype = HOOP_INT32, .shape = six_rows};
     const struct move_call coming = {
-        .move = MOVE_EXCHANGE, .tensor = &tensor, .coming = list};
+        .move = MOVE_ALL_TO_ALL, .tensor = &tensor, .coming = list};
     struct measure m;
 
     (void)state;
-    assert_int_equal(measure(MOVE_EXCHANGE, &six_rows, list, NULL, &m),
+    assert_int_equal(measure(MOVE_ALL_TO_ALL, &six_rows, list, NULL, &m),
                      HOOP_OK);
     assert_int_equal(m.result.dims[0], 6);
     assert_counts(m.recv_counts, (size_t[]){2, 2, 2});
-    measure_deinit(&m);
-    assert_int_equal(measure_init(&m, &coming, &second_of_three), HOOP_OK);
+    move_geometry_deinit(&m);
+    assert_int_equal(move_geometry_init(&m, &coming, &second_of_three),
+                     HOOP_OK);
     assert_counts(m.counts, (size_t[]){2, 2, 2});
     assert_counts(m.recv_counts, list);
-    measure_deinit(&m);
+    move_geometry_deinit(&m);
 }
 
 struct wrong_case {
@@ -153,9 +155,9 @@ what_does_not_fit_is_invalid(void **state)
          {2, {3, 4}},
          {SIZE_MAX},
          "3 elements along the first dimension cannot"},
-        {MOVE_SCATTER_LAST, {2, {4, 3}}, {SIZE_MAX}, "cannot be cut"},
-        {MOVE_SCATTER_FIRST, {1, {5}}, {SIZE_MAX}, "cannot be cut"},
-        {MOVE_EXCHANGE, {1, {5}}, {SIZE_MAX}, "cannot be cut"},
+        {MOVE_REDUCE_SCATTER_LAST, {2, {4, 3}}, {SIZE_MAX}, "cannot be cut"},
+        {MOVE_REDUCE_SCATTER_FIRST, {1, {5}}, {SIZE_MAX}, "cannot be cut"},
+        {MOVE_ALL_TO_ALL, {1, {5}}, {SIZE_MAX}, "cannot be cut"},
         {MOVE_ROWS_TO_COLUMNS, {2, {2, 3}}, {SIZE_MAX}, "cannot be cut"},
         {MOVE_COLUMNS_TO_ROWS,
          {3, {1, 3, 2}},
@@ -171,11 +173,11 @@ what_does_not_fit_is_invalid(void **state)
          {1, {2}},
          {SIZE_MAX - 1, 2, SIZE_MAX},
          "add up to more than 2^64"},
-        {MOVE_SCATTER_FIRST,
+        {MOVE_REDUCE_SCATTER_FIRST,
          {1, {6}},
          {2, 3, SIZE_MAX},
          "the tensor has 6 rows, but the sizes give 5 to all"},
-        {MOVE_EXCHANGE, {1, {6}}, {2, 3, SIZE_MAX}, "give 5 to all"},
+        {MOVE_ALL_TO_ALL, {1, {6}}, {2, 3, SIZE_MAX}, "give 5 to all"},
         {MOVE_SPLIT_FIRST, {1, {5}}, {2, 3, SIZE_MAX}, "sizes must be NULL"},
     };
 

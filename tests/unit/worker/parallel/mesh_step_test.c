@@ -48,7 +48,7 @@ check_pair(const struct mesh_step_rules *rules,
 {
     struct mesh_step mesh_steps[MESH_STEPS_MAX];
     struct layouts_step step;
-    const uint32_t n_mesh_steps = mesh_step_list(rules, from, mesh_steps);
+    const uint32_t n_mesh_steps = mesh_steps_enumerate(rules, from, mesh_steps);
     const bool is_one =
         layouts_step(from, to, &step) && is_expected(rules, from, &step);
     uint32_t n_found = 0;
@@ -97,7 +97,7 @@ count_kind(const struct mesh_step_rules *rules,
            enum hoop_step_kind kind)
 {
     struct mesh_step mesh_steps[MESH_STEPS_MAX];
-    const uint32_t n_mesh_steps = mesh_step_list(rules, from, mesh_steps);
+    const uint32_t n_mesh_steps = mesh_steps_enumerate(rules, from, mesh_steps);
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < n_mesh_steps; i++)
@@ -156,7 +156,7 @@ plain_sharding_says_a_layout_in_one_way(void **state)
                                            .is_uneven = true};
     const struct hoop_sharding same = {
         .dims = {{1, {2}}}, .partial = {2, {0, 3}}, .partial_op = HOOP_MAX};
-    struct hoop_sharding plain = sharding_plain(&sharding, &mesh, &shape);
+    struct hoop_sharding plain = sharding_canonical(&sharding, &mesh, &shape);
 
     (void)state;
     assert_true(hoop_sharding_equal(&plain, &same));
@@ -164,7 +164,7 @@ plain_sharding_says_a_layout_in_one_way(void **state)
     assert_int_not_equal(sharding_key(&plain), sharding_key(&sharding));
     const struct hoop_sharding alone = {
         .dims = {{0}, {1, {2}}}, .partial = {1, {1}}, .partial_op = HOOP_MAX};
-    plain = sharding_plain(&alone, &mesh, &shape);
+    plain = sharding_canonical(&alone, &mesh, &shape);
     assert_true(plain.is_uneven);
     assert_int_equal(plain.partial.n_axes, 0);
     assert_int_equal(plain.partial_op, HOOP_SUM);

@@ -19,7 +19,7 @@ run(enum move move,
     struct hoop_tensor *out,
     hoop_comm_t *comm)
 {
-    return move_run(&(struct move_call){
+    return move_call_run(&(struct move_call){
         .move = move, .tensor = tensor, .out = out, .comm = comm});
 }
 
@@ -30,7 +30,7 @@ start(enum move move,
       hoop_comm_t *comm,
       hoop_op_t **op)
 {
-    return move_start(
+    return move_call_start(
         &(struct move_call){
             .move = move, .tensor = tensor, .out = out, .comm = comm},
         op);
@@ -56,7 +56,7 @@ static const struct packed_case packed_cases[] = {
     {MOVE_GATHER_LAST,
      2,
      {{0, 1, 10, 11, 2, 3, 12, 13}, {0, 1, 10, 11, 2, 3, 12, 13}}},
-    {MOVE_SCATTER_LAST, 2, {{10, 14}, {12, 16}}},
+    {MOVE_REDUCE_SCATTER_LAST, 2, {{10, 14}, {12, 16}}},
     {MOVE_ROWS_TO_COLUMNS, 4, {{0, 2, 10, 12}, {1, 3, 11, 13}}},
     {MOVE_COLUMNS_TO_ROWS, 1, {{0, 1, 10, 11}, {2, 3, 12, 13}}},
 };
@@ -98,12 +98,12 @@ side_in_place(struct side *side)
     struct hoop_tensor tensor = square(values, side->rank);
 
     /* Also as the very same tensor. */
-    SIDE_CHECK(run(MOVE_SUM, &tensor, &tensor, side->comms) == HOOP_OK);
+    SIDE_CHECK(run(MOVE_ALL_REDUCE, &tensor, &tensor, side->comms) == HOOP_OK);
     SIDE_CHECK(is(&tensor, 2, sums));
     tensor = square(values, side->rank);
     struct hoop_tensor out = tensor;
-    SIDE_CHECK(finish(start(MOVE_SUM, &tensor, &out, side->comms, &op), &op) ==
-               HOOP_OK);
+    SIDE_CHECK(finish(start(MOVE_ALL_REDUCE, &tensor, &out, side->comms, &op),
+                      &op) == HOOP_OK);
     SIDE_CHECK(is(&tensor, 2, sums));
     SIDE_CHECK(run(MOVE_COPY, &tensor, &out, side->comms) == HOOP_OK);
     SIDE_CHECK(is(&tensor, 2, sums));
@@ -150,8 +150,9 @@ results_of_one_rank_must_not_overlap(void **state)
         .data = values + 1, .dtype = HOOP_INT32, .shape = {2, {2, 2}}};
 
     (void)state;
-    assert_invalid(run(MOVE_SUM, &tensor, &out, alone()), "overlap");
-    assert_invalid(start(MOVE_SUM, &tensor, &out, alone(), &op), "overlap");
+    assert_invalid(run(MOVE_ALL_REDUCE, &tensor, &out, alone()), "overlap");
+    assert_invalid(start(MOVE_ALL_REDUCE, &tensor, &out, alone(), &op),
+                   "overlap");
     assert_int_equal(values[2], 3);
 }
 
@@ -183,13 +184,15 @@ wrong_arguments_are_invalid_and_hand_out_nothing(void **state)
     struct hoop_tensor tensor = square(values, 0);
 
     (void)state;
-    assert_invalid(run(MOVE_SUM, &tensor, &out, NULL), "comm is NULL");
-    assert_invalid(run(MOVE_SUM, NULL, &out, both()), "the tensor is NULL");
-    assert_invalid(run(MOVE_SUM, &tensor, NULL, both()), "out is NULL");
-    assert_invalid(start(MOVE_SUM, &tensor, &out, both(), NULL),
+    assert_invalid(run(MOVE_ALL_REDUCE, &tensor, &out, NULL), "comm is NULL");
+    assert_invalid(run(MOVE_ALL_REDUCE, NULL, &out, both()),
+                   "the tensor is NULL");
+    assert_invalid(run(MOVE_ALL_REDUCE, &tensor, NULL, both()), "out is NULL");
+    assert_invalid(start(MOVE_ALL_REDUCE, &tensor, &out, both(), NULL),
                    "out_op is NULL");
     tensor.strides = strides;
-    assert_invalid(run(MOVE_SUM, &tensor, &out, both()), "hoop_tensor_copy()");
+    assert_invalid(run(MOVE_ALL_REDUCE, &tensor, &out, both()),
+                   "hoop_tensor_copy()");
     assert_invalid(run(MOVE_SPLIT_LAST, &tensor, &out, both()),
                    "hoop_tensor_copy()");
     tensor.strides = NULL;
@@ -232,7 +235,8 @@ side_mismatch(struct side *side)
 
     if (side->rank == 1)
         tensor.shape = (struct hoop_shape){2, {1, 4}};
-    SIDE_CHECK(run(MOVE_SUM, &tensor, &out, side->comms) == HOOP_E_MISMATCH);
+    SIDE_CHECK(run(MOVE_ALL_REDUCE, &tensor, &out, side->comms) ==
+               HOOP_E_MISMATCH);
     SIDE_CHECK(strstr(hoop_error_text(), "other counts, shapes or layouts"));
     SIDE_CHECK(!out.data && out.shape.n_dims == 0);
     return 0;
@@ -260,22 +264,22 @@ side_scratch(struct side *side)
     SIDE_CHECK(hoop_scratch_create(&scratch) == HOOP_OK);
     call.scratch = scratch;
     call.out = &first;
-    SIDE_CHECK(move_start(&call, &op) == HOOP_OK);
+    SIDE_CHECK(move_call_start(&call, &op) == HOOP_OK);
     call.out = &second;
     /* Until it has been waited for. */
-    SIDE_CHECK(move_run(&call) == HOOP_E_PRECONDITION && !second.data);
+    SIDE_CHECK(move_call_run(&call) == HOOP_E_PRECONDITION && !second.data);
     SIDE_CHECK(hoop_wait(op, 20000) == HOOP_OK);
-    SIDE_CHECK(move_run(&call) == HOOP_OK);
+    SIDE_CHECK(move_call_run(&call) == HOOP_OK);
     SIDE_CHECK(second.data == first.data && second.shape.dims[0] == 4);
     /* What stays here is in it as well, and needs no wait. */
     second.data = NULL;
     call.move = MOVE_SPLIT_FIRST;
-    SIDE_CHECK(move_start(&call, &op) == HOOP_OK);
+    SIDE_CHECK(move_call_start(&call, &op) == HOOP_OK);
     SIDE_CHECK(second.data == first.data);
     SIDE_CHECK(values_are(second.data, values + 2 * side->rank, 2));
     call.tensor = &second;
     call.out = &(struct hoop_tensor){.data = NULL};
-    SIDE_CHECK(move_run(&call) == HOOP_E_INVALID);
+    SIDE_CHECK(move_call_run(&call) == HOOP_E_INVALID);
     SIDE_CHECK(hoop_wait(op, 20000) == HOOP_OK);
     hoop_scratch_free(scratch);
     return 0;

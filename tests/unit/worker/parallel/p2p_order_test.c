@@ -50,7 +50,8 @@ has_transfer(const struct model *model,
 static void
 skip_what_is_not(struct model *model, uint32_t rank)
 {
-    const enum hoop_p2p_direction *order = p2p_order_of(model->order, rank);
+    const enum hoop_p2p_direction *order =
+        p2p_order_directions(model->order, rank);
     uint32_t *place = &model->places[rank];
 
     while (*place < NOTHING && !has_transfer(model, rank, order[*place]))
@@ -63,12 +64,12 @@ meets(const struct model *model, uint32_t rank, uint32_t peer)
     if (model->places[peer] >= NOTHING || peer == rank)
         return false;
     const enum hoop_p2p_direction mine =
-        p2p_order_of(model->order, rank)[model->places[rank]];
+        p2p_order_directions(model->order, rank)[model->places[rank]];
     const enum hoop_p2p_direction theirs =
-        p2p_order_of(model->order, peer)[model->places[peer]];
-    return p2p_order_kind(mine) != p2p_order_kind(theirs) &&
-           p2p_order_way(mine) == p2p_order_way(theirs) &&
-           p2p_order_peer(theirs, peer, model->size) == rank;
+        p2p_order_directions(model->order, peer)[model->places[peer]];
+    return p2p_direction_kind(mine) != p2p_direction_kind(theirs) &&
+           p2p_direction_pass(mine) == p2p_direction_pass(theirs) &&
+           p2p_direction_peer(theirs, peer, model->size) == rank;
 }
 
 /* Whether anything could be done. */
@@ -81,8 +82,8 @@ advance(struct model *model)
         skip_what_is_not(model, rank);
         if (model->places[rank] >= NOTHING)
             continue;
-        const uint32_t peer = p2p_order_peer(
-            p2p_order_of(model->order, rank)[model->places[rank]], rank,
+        const uint32_t peer = p2p_direction_peer(
+            p2p_order_directions(model->order, rank)[model->places[rank]], rank,
             model->size);
         skip_what_is_not(model, peer);
         if (!meets(model, rank, peer))
@@ -143,11 +144,12 @@ alone_each_send_has_its_receive(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++)
-        assert_int_equal(p2p_order_peer((enum hoop_p2p_direction)i, 0, 1), 0);
-    assert_int_equal(p2p_order_way(HOOP_P2P_SEND_NEXT),
-                     p2p_order_way(HOOP_P2P_RECV_PREV));
-    assert_int_equal(p2p_order_way(HOOP_P2P_SEND_PREV),
-                     p2p_order_way(HOOP_P2P_RECV_NEXT));
+        assert_int_equal(p2p_direction_peer((enum hoop_p2p_direction)i, 0, 1),
+                         0);
+    assert_int_equal(p2p_direction_pass(HOOP_P2P_SEND_NEXT),
+                     p2p_direction_pass(HOOP_P2P_RECV_PREV));
+    assert_int_equal(p2p_direction_pass(HOOP_P2P_SEND_PREV),
+                     p2p_direction_pass(HOOP_P2P_RECV_NEXT));
 }
 
 static void
@@ -164,9 +166,9 @@ orders_are_megatrons(void **state)
 
     (void)state;
     for (uint32_t rank = 0; rank < STAGES_MAX; rank++) {
-        assert_memory_equal(p2p_order_of(P2P_ORDER_BATCHED, rank), expected[0],
-                            sizeof(expected[0]));
-        assert_memory_equal(p2p_order_of(P2P_ORDER_UNBATCHED, rank),
+        assert_memory_equal(p2p_order_directions(P2P_ORDER_BATCHED, rank),
+                            expected[0], sizeof(expected[0]));
+        assert_memory_equal(p2p_order_directions(P2P_ORDER_UNBATCHED, rank),
                             expected[1 + rank % 2], sizeof(expected[0]));
     }
 }
@@ -178,11 +180,11 @@ directions_of_kind(enum p2p_order order,
                    enum hoop_message_kind kind,
                    enum hoop_p2p_direction out_directions[2])
 {
-    const enum hoop_p2p_direction *all = p2p_order_of(order, rank);
+    const enum hoop_p2p_direction *all = p2p_order_directions(order, rank);
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++) {
-        if (p2p_order_kind(all[i]) == kind)
+        if (p2p_direction_kind(all[i]) == kind)
             out_directions[n++] = all[i];
     }
     assert_int_equal(n, 2);
@@ -198,7 +200,7 @@ crosses_without_ways(enum p2p_order order, uint32_t rank)
 
     directions_of_kind(order, rank, HOOP_SEND, sends);
     directions_of_kind(order, 1 - rank, HOOP_RECV, receives);
-    return p2p_order_way(sends[0]) != p2p_order_way(receives[0]);
+    return p2p_direction_pass(sends[0]) != p2p_direction_pass(receives[0]);
 }
 
 /* With ways as tags, of what one sends there is exactly one receive each,
@@ -213,16 +215,16 @@ expect_ways_pair(enum p2p_order order, uint32_t rank)
     directions_of_kind(order, 1 - rank, HOOP_RECV, receives);
     for (uint32_t i = 0; i < 2; i++) {
         const bool is_first =
-            p2p_order_way(sends[i]) == p2p_order_way(receives[0]);
+            p2p_direction_pass(sends[i]) == p2p_direction_pass(receives[0]);
         const enum hoop_p2p_direction met = receives[is_first ? 0 : 1];
 
-        assert_int_equal(p2p_order_way(sends[i]), p2p_order_way(met));
+        assert_int_equal(p2p_direction_pass(sends[i]), p2p_direction_pass(met));
         assert_int_equal(met, sends[i] == HOOP_P2P_SEND_NEXT
                                   ? HOOP_P2P_RECV_PREV
                                   : HOOP_P2P_RECV_NEXT);
     }
-    assert_int_not_equal(p2p_order_way(receives[0]),
-                         p2p_order_way(receives[1]));
+    assert_int_not_equal(p2p_direction_pass(receives[0]),
+                         p2p_direction_pass(receives[1]));
 }
 
 static void

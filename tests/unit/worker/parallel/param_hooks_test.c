@@ -32,7 +32,7 @@ static void
 expect_active(const char *expected)
 {
     assert_int_equal(param_hooks_call(PARAM_PRE_FORWARD, &one, "op"), HOOP_OK);
-    assert_int_equal(param_hooks_active(), *expected != '\0');
+    assert_int_equal(param_hooks_are_active(), *expected != '\0');
     trace_expect(&trace, expected);
 }
 
@@ -151,7 +151,7 @@ scope_that_is_wrong_is_refused(void **state)
     assert_int_equal(hoop_param_hooks_use(&scope, hooks, 2), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "hooks[1] is NULL"));
     assert_int_equal(hoop_param_hooks_release(NULL), HOOP_E_INVALID);
-    assert_false(param_hooks_active());
+    assert_false(param_hooks_are_active());
 }
 
 enum {
@@ -175,7 +175,7 @@ run_turns(struct hoop_param_hooks *foreign)
                                     .owner = &count};
     const hoop_param_hook_t *const hooks[] = {&hook};
 
-    if (param_hooks_active())
+    if (param_hooks_are_active())
         return "began with hooks";
     if (hoop_param_hooks_release(foreign) != HOOP_E_PRECONDITION)
         return "released what another thread uses";

@@ -83,11 +83,12 @@ operands_are_listed_in_order(void **state)
         const char *text = rows[i].operands;
         const size_t n = read_list(&pool, &text, &operands);
 
-        assert_int_equal(param_operands_count(operands, n, &census), HOOP_OK);
+        assert_int_equal(param_operands_check_count(operands, n, &census),
+                         HOOP_OK);
         assert_int_equal(census.n_tensors, rows[i].census.n_tensors);
         assert_int_equal(census.n_params, rows[i].census.n_params);
         assert_int_equal(census.n_need_grads, rows[i].census.n_need_grads);
-        assert_int_equal(param_operands_list(operands, n, listed),
+        assert_int_equal(param_operands_collect(operands, n, listed),
                          strlen(rows[i].listed));
         for (size_t k = 0; rows[i].listed[k]; k++)
             assert_ptr_equal(listed[k], &params[rows[i].listed[k] - '0']);
@@ -105,15 +106,17 @@ operands_that_nest_too_deep_are_refused(void **state)
     lists[0].param = &params[0];
     for (size_t i = 1; i < COUNT_OF(lists); i++)
         lists[i] = (struct hoop_operand){.items = &lists[i - 1], .n_items = 1};
-    assert_int_equal(param_operands_count(&lists[HOOP_MAX_NESTING], 1, &census),
-                     HOOP_OK);
+    assert_int_equal(
+        param_operands_check_count(&lists[HOOP_MAX_NESTING], 1, &census),
+        HOOP_OK);
     assert_int_equal(census.n_params, 1);
     const struct hoop_operand deeper = {.items = &lists[HOOP_MAX_NESTING],
                                         .n_items = 1};
-    assert_int_equal(param_operands_count(&deeper, 1, &census), HOOP_E_INVALID);
+    assert_int_equal(param_operands_check_count(&deeper, 1, &census),
+                     HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "16 lists"));
     endless.items = &endless;
-    assert_int_equal(param_operands_count(&endless, 1, &census),
+    assert_int_equal(param_operands_check_count(&endless, 1, &census),
                      HOOP_E_INVALID);
 }
 
@@ -125,12 +128,14 @@ operands_that_are_wrong_are_refused(void **state)
     struct param_counts census = {7, 7, 7};
 
     (void)state;
-    assert_int_equal(param_operands_count(&both, 1, &census), HOOP_E_INVALID);
+    assert_int_equal(param_operands_check_count(&both, 1, &census),
+                     HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "operand 0 is both"));
-    assert_int_equal(param_operands_count(&nowhere, 1, &census),
+    assert_int_equal(param_operands_check_count(&nowhere, 1, &census),
                      HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "2 operands, but they are NULL"));
-    assert_int_equal(param_operands_count(NULL, 1, &census), HOOP_E_INVALID);
+    assert_int_equal(param_operands_check_count(NULL, 1, &census),
+                     HOOP_E_INVALID);
     assert_int_equal(census.n_tensors, 7);
 }
 

@@ -73,9 +73,9 @@ largest_part(const struct redistribution *plan, uint32_t step, uint32_t n_ranks)
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
         struct hoop_part part;
 
-        if (redistribution_part(plan, step, rank, &part) &&
-            part_count(&part) > largest)
-            largest = part_count(&part);
+        if (redistribution_part_before(plan, step, rank, &part) &&
+            part_n_elements(&part) > largest)
+            largest = part_n_elements(&part);
     }
     return largest;
 }
@@ -134,7 +134,7 @@ case_run(const struct redistribution_request *request)
 static void
 pairs_run(const struct hoop_mesh_shape *mesh,
           const struct hoop_shape *shape,
-          enum redistribution_way way,
+          enum redistribution_direction way,
           uint32_t stride)
 {
     static struct hoop_sharding layouts[LAYOUTS_MAX];

@@ -31,8 +31,8 @@ refinement_has_the_borders_of_both(void **state)
         struct hoop_mesh_shape fine = {0};
         struct hoop_mesh_shape again = {0};
 
-        assert_true(refinement_of(&rows[i].one, &rows[i].other, &fine));
-        assert_true(refinement_of(&rows[i].other, &rows[i].one, &again));
+        assert_true(refinement_of_meshes(&rows[i].one, &rows[i].other, &fine));
+        assert_true(refinement_of_meshes(&rows[i].other, &rows[i].one, &again));
         assert_int_equal(fine.n_axes, rows[i].fine.n_axes);
         assert_memory_equal(fine.sizes, rows[i].fine.sizes,
                             fine.n_axes * sizeof(uint32_t));
@@ -54,8 +54,8 @@ refinement_of_grids_that_cross_does_not_exist(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_false(refinement_of(&rows[i][0], &rows[i][1], &fine));
-        assert_false(refinement_of(&rows[i][1], &rows[i][0], &fine));
+        assert_false(refinement_of_meshes(&rows[i][0], &rows[i][1], &fine));
+        assert_false(refinement_of_meshes(&rows[i][1], &rows[i][0], &fine));
     }
     assert_int_equal(fine.n_axes, 0);
 }
@@ -69,7 +69,7 @@ parts_are_alike(const struct hoop_mesh_shape *coarse,
 {
     const struct hoop_shape shape = {2, {10, 9}};
     const struct hoop_sharding refined =
-        refinement_sharding(coarse, fine, sharding);
+        refinement_refine_sharding(coarse, fine, sharding);
 
     for (uint32_t place = 0; place < n_places; place++) {
         struct hoop_part one;
@@ -114,7 +114,7 @@ sharding_that_is_refined_names_all_axes(void **state)
     static const struct hoop_sharding expected = {
         .dims = {{1, {2}}}, .partial = {2, {0, 1}}, .partial_op = HOOP_MAX};
     const struct hoop_sharding refined =
-        refinement_sharding(&coarse, &fine, &sharding);
+        refinement_refine_sharding(&coarse, &fine, &sharding);
 
     (void)state;
     assert_true(hoop_sharding_equal(&refined, &expected));

@@ -195,7 +195,7 @@ replica_oracle_check(const struct replica_oracle *oracle,
     const bool is_neutral = is_filled(request, place);
     size_t at[HOOP_MAX_DIMS];
 
-    for (size_t i = 0; i < part_count(part); i++) {
+    for (size_t i = 0; i < part_n_elements(part); i++) {
         unsigned token = 0;
 
         tokens_locate(part, i, at);

@@ -57,7 +57,7 @@ part_size(const struct mesh_step_rules *rules,
     assert_int_equal(
         hoop_sharding_part(sharding, &rules->mesh, &rules->shape, 0, &part),
         HOOP_OK);
-    return part_count(&part);
+    return part_n_elements(&part);
 }
 
 /* Whether a layout uses only axes that it may, and keeps addends that stay. */
@@ -69,7 +69,7 @@ is_usable(const struct shortest_path_request *request,
     const unsigned kept =
         axes_mask(&request->from.partial) & ~request->from_rules.reduced;
 
-    return !(sharding_cutting(sharding) & ~request->from_rules.cutting) &&
+    return !(sharding_cut_axes_mask(sharding) & ~request->from_rules.cutting) &&
            !(partial & ~axes_mask(&request->from.partial)) &&
            (partial & kept) == kept;
 }
@@ -141,7 +141,7 @@ is_landing(const struct shortest_path_request *request,
            const struct hoop_sharding *b)
 {
     const unsigned used =
-        sharding_cutting(&request->to) | axes_mask(&request->to.partial);
+        sharding_cut_axes_mask(&request->to) | axes_mask(&request->to.partial);
     unsigned before = 0;
     struct layouts_step step;
 
@@ -236,8 +236,8 @@ request_of(const struct hoop_mesh_shape *mesh,
 {
     struct shortest_path_request request = {
         .kind = SHORTEST_PATH_ONE_MESH,
-        .from = sharding_plain(from, mesh, shape),
-        .to = sharding_plain(to, mesh, shape),
+        .from = sharding_canonical(from, mesh, shape),
+        .to = sharding_canonical(to, mesh, shape),
         .from_rules = {.mesh = *mesh,
                        .shape = *shape,
                        .reduced =
@@ -248,7 +248,8 @@ request_of(const struct hoop_mesh_shape *mesh,
         .cost = leg_cost,
     };
 
-    request.from_rules.cutting = sharding_cutting(from) | sharding_cutting(to) |
+    request.from_rules.cutting = sharding_cut_axes_mask(from) |
+                                 sharding_cut_axes_mask(to) |
                                  request.from_rules.reduced;
     request.to_rules = request.from_rules;
     request.to_rules.reduced = 0;
@@ -275,7 +276,7 @@ pairs_run(const struct hoop_mesh_shape *mesh,
         assert_int_equal(shortest_path_find(&request, &shortest_path), HOOP_OK);
         assert_true(fabs(shortest_path.cost - cheapest(&request, n)) < 1e-6);
         request.from_rules.gathered =
-            sharding_cutting(from) | request.from_rules.reduced;
+            sharding_cut_axes_mask(from) | request.from_rules.reduced;
         request.to_rules.gathered = request.from_rules.gathered;
         assert_int_equal(shortest_path_find(&request, &shortest_path), HOOP_OK);
         assert_true(fabs(shortest_path.cost - cheapest(&request, n)) < 1e-6);

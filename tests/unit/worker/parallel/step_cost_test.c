@@ -62,13 +62,13 @@ prices_of(const struct trial *trial, const struct mesh_step *mesh_step)
     tiling_init(&exchange.from.tiling, &before, &trial->mesh, &request.shape);
     tiling_init(&exchange.to.tiling, &mesh_step->after, &trial->mesh,
                 &request.shape);
-    replicas_assign(&replicas, &exchange.from, &exchange.to, 0);
-    exchange_init(&exchange);
+    replicas_assign_sources(&replicas, &exchange.from, &exchange.to, 0);
+    exchange_find_copy_axes(&exchange);
     const struct step_cost_request step_cost_request = {
         .mesh_step = mesh_step,
         .mesh = REDISTRIBUTION_FROM,
-        .n_before = tiling_largest(&exchange.from.tiling),
-        .n_after = tiling_largest(&exchange.to.tiling),
+        .n_before = tiling_largest_tile(&exchange.from.tiling),
+        .n_after = tiling_largest_tile(&exchange.to.tiling),
     };
     assert_int_equal(step_costs_init(&step_costs, &request), HOOP_OK);
     step_costs.sides[0] = &exchange.from;

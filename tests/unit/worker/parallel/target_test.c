@@ -22,7 +22,7 @@ prepare(struct hoop_tensor *out,
     const struct move_call call = {
         .tensor = &four, .out = out, .scratch = scratch};
 
-    return target_prepare(&call, shape, out_target);
+    return output_target_prepare(&call, shape, out_target);
 }
 
 static void
@@ -49,7 +49,7 @@ target_without_memory_is_allocated_and_withdrawn(void **state)
     assert_non_null(out.data);
     assert_int_equal(out.dtype, HOOP_INT32);
     assert_true(hoop_shape_equal(&out.shape, &two_by_three));
-    target_withdraw(&target);
+    output_target_withdraw(&target);
     assert_null(out.data);
     assert_int_equal(out.dtype, HOOP_UINT8);
     assert_int_equal(out.shape.n_dims, 0);
@@ -65,7 +65,7 @@ target_of_the_caller_is_kept(void **state)
 
     (void)state;
     assert_int_equal(prepare(&out, &two_by_three, NULL, &target), HOOP_OK);
-    target_withdraw(&target);
+    output_target_withdraw(&target);
     assert_ptr_equal(out.data, own);
     assert_int_equal(own[0], 7);
 }
@@ -127,11 +127,11 @@ target_in_a_scratch_is_lent_and_returned(void **state)
     assert_int_equal(prepare(&second, &four.shape, scratch, &target),
                      HOOP_E_PRECONDITION);
     assert_null(second.data);
-    target_withdraw(&target);
+    output_target_withdraw(&target);
     assert_null(out.data);
     assert_int_equal(prepare(&second, &four.shape, scratch, &target), HOOP_OK);
     assert_ptr_equal(second.data, at);
-    target_withdraw(&target);
+    output_target_withdraw(&target);
     assert_refused(&given, &four.shape, scratch, "has data");
     hoop_scratch_free(scratch);
 }

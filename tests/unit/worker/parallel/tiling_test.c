@@ -18,7 +18,7 @@ tiles_of_any_size_cover_it_in_order(void **state)
                 assert_int_equal(tile_offset(size, n, i), at);
                 assert_true(tile_size(size, n, i) <= tile_size(size, n, 0));
                 for (size_t j = 0; j < tile_size(size, n, i); j++)
-                    assert_int_equal(tile_of(size, n, at + j), i);
+                    assert_int_equal(tile_index_of_element(size, n, at + j), i);
                 at += tile_size(size, n, i);
             }
             assert_int_equal(at, size);
@@ -40,14 +40,14 @@ tile_of_a_place_is_its_part(void **state)
     assert_int_equal(tiling.cutting, 7);
     assert_int_equal(tiling.n_tiles[0], 6);
     assert_int_equal(tiling.n_tiles[1], 1);
-    assert_int_equal(tiling_largest(&tiling), 10);
+    assert_int_equal(tiling_largest_tile(&tiling), 10);
     for (uint32_t place = 0; place < 6; place++) {
         uint32_t at[HOOP_MAX_AXES];
         struct hoop_part part;
         struct tile tile;
 
-        grid_coordinates(&tiling.grid, place, at);
-        tiling_tile(&tiling, at, &tile);
+        grid_coordinates_of_place(&tiling.grid, place, at);
+        tiling_tile_at(&tiling, at, &tile);
         assert_int_equal(tile.numbers[0], at[2] * 2 + at[0]);
         assert_int_equal(
             hoop_sharding_part(&sharding, &mesh, &shape, place, &part),
@@ -69,13 +69,13 @@ parts_that_overlap_meet(void **state)
     assert_true(part_intersect(&one, &other, &both));
     assert_int_equal(both.offset[0], 3);
     assert_int_equal(both.offset[1], 2);
-    assert_int_equal(part_count(&both), 1);
+    assert_int_equal(part_n_elements(&both), 1);
     assert_false(part_intersect(&one, &beside, &both));
     assert_false(part_intersect(&one, &empty, &both));
     /* Of no dimensions: one element. */
     assert_true(
         part_intersect(&(struct hoop_part){0}, &(struct hoop_part){0}, &both));
-    assert_int_equal(part_count(&both), 1);
+    assert_int_equal(part_n_elements(&both), 1);
 }
 
 int

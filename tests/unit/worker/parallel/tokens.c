@@ -93,7 +93,7 @@ tokens_begin(struct tokens *world, const struct redistribution_request *request)
                                             &request->shape, i,
                                             &world->parts[rank]),
                          HOOP_OK);
-        for (size_t j = 0; j < part_count(&world->parts[rank]); j++)
+        for (size_t j = 0; j < part_n_elements(&world->parts[rank]); j++)
             world->tokens[rank][j] = token;
     }
 }
@@ -107,20 +107,21 @@ line_token(const struct tokens_run *run, uint32_t rank, const size_t *at)
     const bool is_reduced = step->kind == HOOP_STEP_ALLREDUCE ||
                             step->kind == HOOP_STEP_REDUCE_SCATTER;
     const struct plan_shape shape =
-        redistribution_shape(run->plan, run->step, rank);
+        redistribution_plan_shape(run->plan, run->step, rank);
     unsigned token = 0;
     uint32_t n_had = 0;
 
     assert_int_equal(
-        redistribution_member(run->plan, run->step, rank, shape.rank), rank);
+        redistribution_line_member(run->plan, run->step, rank, shape.rank),
+        rank);
     for (uint32_t i = 0; i < shape.size; i++) {
         const uint32_t member =
-            redistribution_member(run->plan, run->step, rank, i);
+            redistribution_line_member(run->plan, run->step, rank, i);
         const unsigned had = tokens_at(run->before, member, at);
 
         /* Parts of a line are of one size. */
-        assert_int_equal(part_count(&run->before->parts[member]),
-                         part_count(&run->before->parts[rank]));
+        assert_int_equal(part_n_elements(&run->before->parts[member]),
+                         part_n_elements(&run->before->parts[rank]));
         if (had == TOKENS_NONE)
             continue;
         assert_int_equal(token & had, 0);
@@ -169,7 +170,8 @@ fill_token(const struct tokens_run *run, uint32_t rank, const size_t *at)
     const struct redistribution_side *side = step->mesh == REDISTRIBUTION_FROM
                                                  ? &run->request->from
                                                  : &run->request->to;
-    const uint32_t place = redistribution_place(run->plan, step->mesh, rank);
+    const uint32_t place =
+        redistribution_place_of_rank(run->plan, step->mesh, rank);
 
     return addend_number(&step->axes, &side->mesh, place) == 0
                ? tokens_at(run->before, rank, at)
@@ -207,10 +209,10 @@ tokens_step(struct tokens_run *run)
         size_t at[HOOP_MAX_DIMS];
 
         after->is_there[rank] =
-            redistribution_part(run->plan, run->step + 1, rank, part);
+            redistribution_part_before(run->plan, run->step + 1, rank, part);
         if (!after->is_there[rank])
             continue;
-        for (size_t i = 0; i < part_count(part); i++) {
+        for (size_t i = 0; i < part_n_elements(part); i++) {
             tokens_locate(part, i, at);
             after->tokens[rank][i] = step_token(run, rank, at);
             assert_int_not_equal(after->tokens[rank][i], TOKENS_NONE);

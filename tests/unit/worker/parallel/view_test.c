@@ -33,26 +33,26 @@ box_of(size_t row, size_t column, size_t n_rows, size_t n_columns)
 static void
 view_of_whole_tensor_has_its_strides(void **state)
 {
-    const struct view view = view_of(&shape);
+    const struct view view = view_of_shape(&shape);
 
     (void)state;
     assert_int_equal(view.first, 0);
     assert_int_equal(view.strides[0], 4);
     assert_int_equal(view.strides[1], 1);
-    assert_int_equal(view_count(&view.shape), 12);
+    assert_int_equal(view_n_elements(&view.shape), 12);
 }
 
 static void
 view_of_no_dimensions_is_one_element(void **state)
 {
     const struct hoop_shape none = {0};
-    const struct view view = view_of(&none);
+    const struct view view = view_of_shape(&none);
     const struct hoop_part box = {.shape = none};
     size_t first;
 
     (void)state;
-    assert_int_equal(view_count(&view.shape), 1);
-    assert_true(view_is_run(&view, &box, 1, &first));
+    assert_int_equal(view_n_elements(&view.shape), 1);
+    assert_true(view_has_contiguous_boxes(&view, &box, 1, &first));
     assert_int_equal(first, 0);
 }
 
@@ -61,13 +61,13 @@ cut_of_a_cut_adds_up(void **state)
 {
     const struct hoop_part outer = box_of(1, 1, 2, 3);
     const struct hoop_part inner = box_of(1, 1, 1, 2);
-    const struct view whole = view_of(&shape);
+    const struct view whole = view_of_shape(&shape);
     const struct view half = view_cut(&whole, &outer);
     const struct view cut = view_cut(&half, &inner);
 
     (void)state;
     assert_int_equal(cut.first, 2 * 4 + 2);
-    assert_int_equal(view_count(&cut.shape), 2);
+    assert_int_equal(view_n_elements(&cut.shape), 2);
     assert_int_equal(cut.strides[0], 4);
 }
 
@@ -76,14 +76,14 @@ rows_are_a_run_and_columns_are_not(void **state)
 {
     const struct hoop_part rows[] = {box_of(1, 0, 1, 4), box_of(2, 0, 1, 4)};
     const struct hoop_part columns[] = {box_of(0, 0, 3, 2), box_of(0, 2, 3, 2)};
-    const struct view view = view_of(&shape);
+    const struct view view = view_of_shape(&shape);
     size_t first = 77;
 
     (void)state;
-    assert_true(view_is_run(&view, rows, 2, &first));
+    assert_true(view_has_contiguous_boxes(&view, rows, 2, &first));
     assert_int_equal(first, 4);
-    assert_false(view_is_run(&view, columns, 2, &first));
-    assert_false(view_is_run(&view, columns, 1, &first));
+    assert_false(view_has_contiguous_boxes(&view, columns, 2, &first));
+    assert_false(view_has_contiguous_boxes(&view, columns, 1, &first));
 }
 
 static void
@@ -92,13 +92,13 @@ run_minds_order_gaps_and_repetition(void **state)
     const struct hoop_part turned[] = {box_of(1, 0, 1, 4), box_of(0, 0, 1, 4)};
     const struct hoop_part apart[] = {box_of(0, 0, 1, 4), box_of(2, 0, 1, 4)};
     const struct hoop_part twice[] = {box_of(0, 0, 1, 4), box_of(0, 0, 1, 4)};
-    const struct view view = view_of(&shape);
+    const struct view view = view_of_shape(&shape);
     size_t first;
 
     (void)state;
-    assert_false(view_is_run(&view, turned, 2, &first));
-    assert_false(view_is_run(&view, apart, 2, &first));
-    assert_false(view_is_run(&view, twice, 2, &first));
+    assert_false(view_has_contiguous_boxes(&view, turned, 2, &first));
+    assert_false(view_has_contiguous_boxes(&view, apart, 2, &first));
+    assert_false(view_has_contiguous_boxes(&view, twice, 2, &first));
 }
 
 static void
@@ -108,13 +108,14 @@ run_skips_what_is_empty(void **state)
         {.shape = {.n_dims = 1}}, box_of(1, 0, 1, 2),       box_of(0, 0, 0, 3),
         box_of(1, 2, 1, 2),       {.shape = {.n_dims = 1}},
     };
-    const struct view view = view_of(&shape);
+    const struct view view = view_of_shape(&shape);
     size_t first = 77;
 
     (void)state;
-    assert_true(view_is_run(&view, boxes, COUNT_OF(boxes), &first));
+    assert_true(
+        view_has_contiguous_boxes(&view, boxes, COUNT_OF(boxes), &first));
     assert_int_equal(first, 4);
-    assert_true(view_is_run(&view, boxes, 1, &first));
+    assert_true(view_has_contiguous_boxes(&view, boxes, 1, &first));
     assert_int_equal(first, 0);
 }
 
@@ -124,16 +125,16 @@ runs_may_lie_anywhere_and_overlap(void **state)
     const struct hoop_part boxes[] = {box_of(2, 0, 1, 4), box_of(0, 0, 0, 4),
                                       box_of(1, 1, 1, 3), box_of(1, 0, 2, 4)};
     const struct hoop_part columns = box_of(0, 2, 3, 2);
-    const struct view view = view_of(&shape);
+    const struct view view = view_of_shape(&shape);
     size_t firsts[4];
 
     (void)state;
-    assert_true(view_is_runs(&view, boxes, 4, firsts));
+    assert_true(view_has_dense_boxes(&view, boxes, 4, firsts));
     assert_int_equal(firsts[0], 8);
     assert_int_equal(firsts[1], 0);
     assert_int_equal(firsts[2], 5);
     assert_int_equal(firsts[3], 4);
-    assert_false(view_is_runs(&view, &columns, 1, firsts));
+    assert_false(view_has_dense_boxes(&view, &columns, 1, firsts));
 }
 
 static void
@@ -142,7 +143,7 @@ packed_columns_lie_one_behind_the_other(void **state)
     static const int16_t expected[] = {2, 3, 6, 7, 10, 11, 4, 5, 6, 7};
     const struct hoop_part boxes[] = {box_of(0, 2, 3, 2), box_of(0, 0, 0, 4),
                                       box_of(1, 0, 1, 4)};
-    const struct view view = view_of(&shape);
+    const struct view view = view_of_shape(&shape);
     struct board board = board_of_numbers();
     const struct view_memory memory = {HOOP_INT16, board.at};
     int16_t packed[COUNT_OF(expected)] = {0};
@@ -156,7 +157,7 @@ static void
 unpacked_boxes_are_where_they_were(void **state)
 {
     const struct hoop_part boxes[] = {box_of(0, 2, 3, 2), box_of(0, 0, 3, 2)};
-    const struct view view = view_of(&shape);
+    const struct view view = view_of_shape(&shape);
     struct board board = board_of_numbers();
     struct board other;
     int16_t packed[12];
@@ -176,8 +177,8 @@ copy_between_views_of_different_strides(void **state)
     static const int16_t expected[] = {-1, 1, 2, -1, 5, 6, -1, -1, -1};
     const struct hoop_shape small = {2, {3, 3}};
     const struct hoop_part box = box_of(0, 1, 2, 2);
-    const struct view whole = view_of(&shape);
-    const struct view to_whole = view_of(&small);
+    const struct view whole = view_of_shape(&shape);
+    const struct view to_whole = view_of_shape(&small);
     const struct view from = view_cut(&whole, &box);
     const struct view to = view_cut(&to_whole, &box);
     struct board board = board_of_numbers();
@@ -196,7 +197,7 @@ nothing_needs_no_memory(void **state)
     const struct hoop_shape empty = {2, {0, 4}};
     const struct hoop_part boxes[] = {{.shape = {.n_dims = 1}},
                                       {.shape = empty}};
-    const struct view view = view_of(&empty);
+    const struct view view = view_of_shape(&empty);
     const struct view_memory memory = {HOOP_FLOAT64, NULL};
 
     (void)state;

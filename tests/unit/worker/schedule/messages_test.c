@@ -25,10 +25,10 @@ stage_is(const struct hoop_schedule_options *options,
     char text[TEXT_MAX] = "";
     size_t at = 0;
 
-    assert_int_equal(schedule_create_computed(options, &computed), HOOP_OK);
+    assert_int_equal(schedule_create_compute_only(options, &computed), HOOP_OK);
     assert_int_equal(timetable_init(&timetable, computed, &TIMETABLE_UNITS),
                      HOOP_OK);
-    const size_t n = messages_merge(&timetable, stage, tasks);
+    const size_t n = messages_merge_stage_tasks(&timetable, stage, tasks);
     for (size_t i = 0; i < n; i++)
         at += (size_t)snprintf(text + at, TEXT_MAX - at, "%s%c%u.%u",
                                i > 0 ? " " : "", marks[tasks[i].kind],
@@ -86,7 +86,7 @@ messages_n_tasks_counts_both_sides(void **state)
     const struct hoop_schedule_options options = {HOOP_INTERLEAVED, 3, 5, 2};
 
     (void)state;
-    assert_int_equal(messages_n_tasks(&options), (6 + 6 + 4 * 5) * 5);
+    assert_int_equal(messages_count_tasks(&options), (6 + 6 + 4 * 5) * 5);
 }
 
 int

@@ -22,7 +22,7 @@ list_text(const struct hoop_schedule_options *options,
     size_t at = 0;
 
     assert_true(n <= COUNT_OF(tasks));
-    pattern_list(options, stage, tasks);
+    pattern_list_tasks(options, stage, tasks);
     for (uint32_t i = 0; i < n; i++) {
         char chunk[16] = "";
 
@@ -45,7 +45,7 @@ gpipe_goes_all_forward_then_all_backward(void **state)
     (void)state;
     assert_string_equal(list_text(&options, 0, text), "F0 F1 F2 B0 B1 B2");
     assert_string_equal(list_text(&options, 1, text), "F0 F1 F2 B0 B1 B2");
-    assert_int_equal(pattern_n_live(&options, 0), 3);
+    assert_int_equal(pattern_n_live_activations(&options, 0), 3);
 }
 
 static void
@@ -61,9 +61,9 @@ one_f_one_b_warms_up_by_stages_behind(void **state)
                         "F0 F1 B0 F2 B1 F3 B2 B3");
     assert_string_equal(list_text(&options, 2, text),
                         "F0 B0 F1 B1 F2 B2 F3 B3");
-    assert_int_equal(pattern_n_live(&options, 0), 3);
-    assert_int_equal(pattern_n_live(&options, 1), 2);
-    assert_int_equal(pattern_n_live(&options, 2), 1);
+    assert_int_equal(pattern_n_live_activations(&options, 0), 3);
+    assert_int_equal(pattern_n_live_activations(&options, 1), 2);
+    assert_int_equal(pattern_n_live_activations(&options, 2), 1);
 }
 
 static void
@@ -74,7 +74,7 @@ one_f_one_b_with_few_micro_batches_keeps_no_more_than_there_are(void **state)
 
     (void)state;
     assert_string_equal(list_text(&options, 0, text), "F0 F1 B0 B1");
-    assert_int_equal(pattern_n_live(&options, 0), 2);
+    assert_int_equal(pattern_n_live_activations(&options, 0), 2);
 }
 
 static void
@@ -90,8 +90,8 @@ interleaved_takes_groups_through_all_chunks(void **state)
     assert_string_equal(list_text(&options, 1, text),
                         "F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 F2.0 B0.0 F3.0 B1.0 "
                         "F2.1 B2.1 F3.1 B3.1 B2.0 B3.0");
-    assert_int_equal(pattern_n_live(&options, 0), 5);
-    assert_int_equal(pattern_n_live(&options, 1), 3);
+    assert_int_equal(pattern_n_live_activations(&options, 0), 5);
+    assert_int_equal(pattern_n_live_activations(&options, 1), 3);
 }
 
 /* 5 micro-batches of 2 stages: a group of 3 and one of 2. */
@@ -121,8 +121,8 @@ static void
 pattern_of_no_kind_is_null(void **state)
 {
     (void)state;
-    assert_null(pattern_of((enum hoop_schedule_kind)7));
-    assert_string_equal(pattern_of(HOOP_1F1B)->name, "1F1B");
+    assert_null(pattern_find((enum hoop_schedule_kind)7));
+    assert_string_equal(pattern_find(HOOP_1F1B)->name, "1F1B");
 }
 
 int

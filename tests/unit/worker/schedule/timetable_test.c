@@ -18,7 +18,8 @@ timetable_of_two_stages_is_known(void **state)
     struct timetable timetable;
 
     (void)state;
-    assert_int_equal(schedule_create_computed(&two_by_two, &schedule), HOOP_OK);
+    assert_int_equal(schedule_create_compute_only(&two_by_two, &schedule),
+                     HOOP_OK);
     assert_int_equal(timetable_init(&timetable, schedule, &TIMETABLE_UNITS),
                      HOOP_OK);
     assert_true(timetable.makespan == 9);
@@ -29,8 +30,8 @@ timetable_of_two_stages_is_known(void **state)
             const double units = task->kind == HOOP_TASK_FORWARD ? 1 : 2;
             const double end = ends[stage][i];
 
-            assert_true(timetable_end(&timetable, stage, task) == end);
-            assert_true(timetable_begin(&timetable, stage, task) ==
+            assert_true(timetable_task_end(&timetable, stage, task) == end);
+            assert_true(timetable_task_begin(&timetable, stage, task) ==
                         end - units);
         }
     }
@@ -45,7 +46,8 @@ timetable_takes_the_units_it_is_given(void **state)
     struct timetable timetable;
 
     (void)state;
-    assert_int_equal(schedule_create_computed(&two_by_two, &schedule), HOOP_OK);
+    assert_int_equal(schedule_create_compute_only(&two_by_two, &schedule),
+                     HOOP_OK);
     assert_int_equal(timetable_init(&timetable, schedule, &units), HOOP_OK);
     assert_true(timetable.makespan == 2.25);
     timetable_deinit(&timetable);
@@ -58,7 +60,8 @@ timetable_of_stages_that_wait_for_each_other_is_refused(void **state)
     struct timetable timetable;
 
     (void)state;
-    assert_int_equal(schedule_create_computed(&two_by_two, &schedule), HOOP_OK);
+    assert_int_equal(schedule_create_compute_only(&two_by_two, &schedule),
+                     HOOP_OK);
     /* stage 0 wants a gradient before it has sent what that comes of */
     const struct hoop_task first = schedule->tasks[0];
     schedule->tasks[0] = schedule->tasks[2];
