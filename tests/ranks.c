@@ -244,8 +244,8 @@ comm_tune(struct hoop_comm *comm,
     if (!path->is_tuned)
         return NULL;
     must(tuner_create(&options, &tuner));
-    must(shm_region_form(machine->engine, comm->context, world->roster, &modes,
-                         deadline_ns));
+    must(shm_region_negotiate(machine->engine, comm->context, world->roster,
+                              &modes, deadline_ns));
     must(tuning_agree(tuner, comm->context, deadline_ns, &comm->tuning));
     context_mark_formed(comm->context);
     return tuner;

@@ -16,11 +16,11 @@ require_table(const struct samples *samples, uint32_t n_ranks)
     struct table table;
     struct table back;
 
-    table_init(&table);
+    tuning_table_init(&table);
     fuzz_require(plan_nodes_create(one_node, n_ranks, &nodes) == HOOP_OK);
     samples_apply(samples, nodes, &(struct plan_shm_region){0}, &table);
-    fuzz_require(table_encode(&table, bytes) == HOOP_OK);
-    fuzz_require(table_decode(bytes, &back) == HOOP_OK);
+    fuzz_require(tuning_table_encode(&table, bytes) == HOOP_OK);
+    fuzz_require(tuning_table_decode(bytes, &back) == HOOP_OK);
     plan_nodes_destroy(nodes);
 }
 

@@ -14,12 +14,12 @@ require_rules(const struct table *table)
     for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
         size_t n_entries;
 
-        registry_of(i, &n_entries);
+        registry_collective_entries(i, &n_entries);
         for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
-            const struct registry_entry *even =
-                table_find(table, i, TABLE_EVEN, sizes[j]);
-            const struct registry_entry *uneven =
-                table_find(table, i, TABLE_UNEVEN, sizes[j]);
+            const struct registry_algorithm *even =
+                tuning_table_find_algorithm(table, i, TABLE_EVEN, sizes[j]);
+            const struct registry_algorithm *uneven =
+                tuning_table_find_algorithm(table, i, TABLE_UNEVEN, sizes[j]);
 
             fuzz_require(n_entries == 0 || (even && uneven));
             fuzz_require(!even || (unsigned)even->collective == i);
@@ -36,12 +36,12 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     struct table table;
 
     memcpy(whole, bytes, n_bytes < sizeof(whole) ? n_bytes : sizeof(whole));
-    if (table_decode(whole, &table) != HOOP_OK)
+    if (tuning_table_decode(whole, &table) != HOOP_OK)
         return 0;
     require_rules(&table);
-    fuzz_require(table_encode(&table, whole) == HOOP_OK);
-    fuzz_require(table_decode(whole, &table) == HOOP_OK);
-    fuzz_require(table_encode(&table, again) == HOOP_OK);
+    fuzz_require(tuning_table_encode(&table, whole) == HOOP_OK);
+    fuzz_require(tuning_table_decode(whole, &table) == HOOP_OK);
+    fuzz_require(tuning_table_encode(&table, again) == HOOP_OK);
     fuzz_require(memcmp(whole, again, sizeof(whole)) == 0);
     return 0;
 }

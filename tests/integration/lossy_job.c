@@ -37,7 +37,7 @@ lossy_job_begin(struct rank *rank, enum codec_loss loss)
     RANK_CHECK(tuning_agree(tuner, rank->comm->context,
                             clock_deadline_ns(20000),
                             &rank->comm->tuning) == HOOP_OK);
-    RANK_CHECK(tuning_loss(rank->comm->tuning) == loss);
+    RANK_CHECK(tuning_codec_loss(rank->comm->tuning) == loss);
     return 0;
 }
 

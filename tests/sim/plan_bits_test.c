@@ -46,7 +46,7 @@ prove(struct checker_case scenario)
         scenario.shape.is_in_place = place == 1;
         scenario.seed = seed++;
         scenario.n_schedules = 1;
-        if (checker_verify(&scenario) != HOOP_OK)
+        if (checker_verify_algorithm(&scenario) != HOOP_OK)
             fail_msg("%s, goal %d: size %u root %u count %zu place %d: %s",
                      scenario.algorithm->name, (int)scenario.goal,
                      scenario.shape.size, scenario.shape.root,
@@ -80,8 +80,8 @@ static void
 allreduce_any_algorithm_has_the_same_bits_on_all_ranks(void **state)
 {
     size_t n = 0;
-    const struct registry_entry *entries =
-        registry_of(COLLECTIVE_ALLREDUCE, &n);
+    const struct registry_algorithm *entries =
+        registry_collective_entries(COLLECTIVE_ALLREDUCE, &n);
 
     (void)state;
     for (size_t i = 0; i < n; i++) {
@@ -149,11 +149,11 @@ wrong_side_on_one_rank_is_found(void **state)
 
     (void)state;
     algorithm.plan_round = sided_plan_round;
-    assert_int_equal(checker_verify(&scenario), HOOP_OK);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_OK);
     scenario.arithmetic = ARITHMETIC_COMPOSE;
-    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     scenario.arithmetic = ARITHMETIC_HASH;
-    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "otherwise"));
 }
 

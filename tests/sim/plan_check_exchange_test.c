@@ -37,7 +37,7 @@ prove_alltoall(const struct algorithm *algorithm)
 
 /* The order, too. */
 static void
-prove_scan(const struct algorithm *algorithm, enum checker_goal goal)
+prove_scan(const struct algorithm *algorithm, enum checker_collective goal)
 {
     struct checker_case scenario = plan_case(algorithm, goal);
 

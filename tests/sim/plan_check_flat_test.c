@@ -38,7 +38,7 @@ slot_of(enum slot_size which, uint32_t size)
 /* At large sizes, where a case costs more, by turns. */
 static void
 prove_slots(const struct algorithm *algorithm,
-            enum checker_goal goal,
+            enum checker_collective goal,
             void (*prove)(struct checker_case))
 {
     struct checker_case scenario = plan_case(algorithm, goal);
@@ -57,7 +57,7 @@ prove_slots(const struct algorithm *algorithm,
 /* Parts as short as they can be, and one that holds everything. */
 static void
 prove_open(const struct algorithm *algorithm,
-           enum checker_goal goal,
+           enum checker_collective goal,
            void (*prove)(struct checker_case))
 {
     struct checker_case scenario = plan_case(algorithm, goal);
@@ -231,7 +231,7 @@ barrier_flat_all_sizes_hears_all(void **state)
 /* A plan of many rounds, run by one who does not wait. Only the root of a
  * broadcast could be so early; others hear that all are through. */
 static void
-expect_fault(enum checker_slots slots)
+expect_fault(enum checker_planted_fault slots)
 {
     const struct checker_case scenario = {
         .algorithm = &algorithm_broadcast_flat,
@@ -241,7 +241,7 @@ expect_fault(enum checker_slots slots)
         .slots = slots,
     };
 
-    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
 }
 
 static void

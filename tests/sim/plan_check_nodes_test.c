@@ -67,7 +67,7 @@ prove_fn(struct checker_case scenario, struct plan_case_counts counts);
 
 static void
 prove_layouts(const struct algorithm *algorithm,
-              enum checker_goal goal,
+              enum checker_collective goal,
               prove_fn *prove)
 {
     struct checker_case scenario = plan_case(algorithm, goal);

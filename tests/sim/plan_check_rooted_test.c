@@ -10,7 +10,7 @@
 #include "plan_proof.h"
 
 static void
-prove_whole(const struct algorithm *algorithm, enum checker_goal goal)
+prove_whole(const struct algorithm *algorithm, enum checker_collective goal)
 {
     struct checker_case scenario = plan_case(algorithm, goal);
 
@@ -21,7 +21,7 @@ prove_whole(const struct algorithm *algorithm, enum checker_goal goal)
 }
 
 static void
-prove_blocks(const struct algorithm *algorithm, enum checker_goal goal)
+prove_blocks(const struct algorithm *algorithm, enum checker_collective goal)
 {
     struct checker_case scenario = plan_case(algorithm, goal);
 

@@ -22,7 +22,7 @@ prove_cut(const struct algorithm *algorithm, size_t granule)
 }
 
 static void
-prove_blocks(const struct algorithm *algorithm, enum checker_goal goal)
+prove_blocks(const struct algorithm *algorithm, enum checker_collective goal)
 {
     struct checker_case scenario = plan_case(algorithm, goal);
 

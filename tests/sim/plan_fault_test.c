@@ -79,14 +79,14 @@ is_await(const struct plan_step *step)
     return step->kind == PLAN_FETCH && step->to.count == 0;
 }
 
-/* plan_add() would leave out what awaits and has no elements. */
+/* plan_add_step() would leave out what awaits and has no elements. */
 static void
 step_add(struct plan *plan, const struct plan_step *step)
 {
     if (is_await(step))
-        plan_await(plan, step->peer);
+        plan_add_await(plan, step->peer);
     else
-        plan_add(plan, step);
+        plan_add_step(plan, step);
 }
 
 static void
@@ -151,7 +151,7 @@ fault_check(struct checker_case scenario)
     scenario.n_schedules = 3;
     fault.is_met = false;
 
-    const enum hoop_status status = checker_verify(&scenario);
+    const enum hoop_status status = checker_verify_algorithm(&scenario);
 
     if (!fault.is_met)
         return;
@@ -182,7 +182,8 @@ static void
 faults_of_case(const struct checker_case *scenario)
 {
     for (fault.rank = 0; fault.rank < scenario->shape.size; fault.rank++) {
-        const struct plan_shape shape = expectation_shape(scenario, fault.rank);
+        const struct plan_shape shape =
+            expectation_shape_of_rank(scenario, fault.rank);
         const uint32_t n_rounds = scenario->algorithm->n_rounds(&shape);
         for (fault.round = 0; fault.round < n_rounds; fault.round++)
             faults_of_round(scenario);
@@ -204,7 +205,8 @@ faults_of_counts(struct checker_case scenario)
 }
 
 static void
-faults_of_entry(const struct registry_entry *entry, enum checker_goal goal)
+faults_of_entry(const struct registry_algorithm *entry,
+                enum checker_collective goal)
 {
     static const size_t uneven[] = {2, 0, 3, 1, 4};
     /* Four ranks are on two equal nodes, five are not; in no order. */
@@ -238,10 +240,12 @@ faults_of_entry(const struct registry_entry *entry, enum checker_goal goal)
 
 /* At least one algorithm, and faults in each. */
 static void
-faults_of_collective(enum collective_kind collective, enum checker_goal goal)
+faults_of_collective(enum collective_kind collective,
+                     enum checker_collective goal)
 {
     size_t n_entries = 0;
-    const struct registry_entry *entries = registry_of(collective, &n_entries);
+    const struct registry_algorithm *entries =
+        registry_collective_entries(collective, &n_entries);
 
     assert_int_not_equal(n_entries, 0);
     for (size_t i = 0; i < n_entries; i++) {

@@ -32,13 +32,13 @@ swap_plan_round(struct plan *plan,
     const uint32_t peer = 1 - shape->rank;
 
     if (round == 0)
-        plan_send(plan, peer, 0, all);
+        plan_add_send(plan, peer, 0, all);
     else
-        plan_add(plan, &(struct plan_step){.kind = PLAN_REDUCE,
-                                           .peer = peer,
-                                           .from = all,
-                                           .to = all,
-                                           .is_final = true});
+        plan_add_step(plan, &(struct plan_step){.kind = PLAN_REDUCE,
+                                                .peer = peer,
+                                                .from = all,
+                                                .to = all,
+                                                .is_final = true});
 }
 
 static void
@@ -58,10 +58,10 @@ receive_behind_the_send_of_its_peer_is_a_deadlock(void **state)
 
     (void)state;
     /* Seeds 0, 1, 2: nothing, a byte, all is buffered. */
-    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "deadlock"));
     scenario.seed = 2;
-    assert_int_equal(checker_verify(&scenario), HOOP_OK);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_OK);
 }
 
 /* The all-reduce, but the first all-gather round sends another block: each
@@ -95,9 +95,9 @@ right_messages_of_wrong_blocks_are_found(void **state)
     };
 
     (void)state;
-    assert_int_equal(checker_verify(&scenario), HOOP_OK);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_OK);
     algorithm.plan_round = early_plan_round;
-    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "wrong at the end"));
 }
 
@@ -125,7 +125,7 @@ final_mark_on_the_wrong_steps_is_found(void **state)
 
     (void)state;
     algorithm.plan_round = unfinal_plan_round;
-    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
 }
 
 /* The block of three that a rank sends in a round. */

@@ -35,7 +35,7 @@ prove(struct checker_case scenario)
         return;
     n_cases++;
     n_schedules += scenario.n_schedules;
-    if (checker_verify(&scenario) == HOOP_OK)
+    if (checker_verify_algorithm(&scenario) == HOOP_OK)
         return;
     fail_msg("%s: size %u root %u count %zu %s granule %zu %s seed %llu: %s",
              scenario.algorithm->name, scenario.shape.size, scenario.shape.root,
@@ -46,7 +46,7 @@ prove(struct checker_case scenario)
 }
 
 struct checker_case
-plan_case(const struct algorithm *algorithm, enum checker_goal goal)
+plan_case(const struct algorithm *algorithm, enum checker_collective goal)
 {
     return (struct checker_case){
         .algorithm = algorithm,

@@ -27,7 +27,7 @@ extern const struct plan_case_counts plan_case_all_counts;
 
 /* Size, and what else the shape has, is the caller's to fill in. */
 struct checker_case
-plan_case(const struct algorithm *algorithm, enum checker_goal goal);
+plan_case(const struct algorithm *algorithm, enum checker_collective goal);
 
 void
 plan_case_both_places(struct checker_case scenario);

@@ -183,7 +183,7 @@ static enum codec_loss
 collective_lossy_codec(const struct collective *collective,
                        const hoop_comm_t *comm)
 {
-    const enum codec_loss loss = tuning_loss(comm->tuning);
+    const enum codec_loss loss = tuning_codec_loss(comm->tuning);
 
     if (collective->dtype != HOOP_FLOAT32 ||
         !can_use_lossy_codec(collective->name) ||

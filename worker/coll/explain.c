@@ -43,22 +43,22 @@ hoop_comm_algorithm(const hoop_comm_t *comm,
 
     if (name == CALL_UNKNOWN || !comm_has_context(comm))
         return NULL;
-    return tuning_find(comm->tuning, name, n_bytes)->name;
+    return tuning_find_algorithm(comm->tuning, name, n_bytes)->name;
 }
 
 const char *
 hoop_algorithm_name(const char *collective, uint32_t index)
 {
     const enum call_name name = collective_name_parse(collective);
-    const struct registry_entry *entries;
+    const struct registry_algorithm *entries;
     size_t n_entries;
     uint32_t n_before = 0;
 
     if (name == CALL_UNKNOWN)
         return NULL;
-    entries = registry_of(collective_kind_of(name), &n_entries);
+    entries = registry_collective_entries(collective_kind_of(name), &n_entries);
     for (size_t i = 0; i < n_entries; i++) {
-        if (entries[i].is_even_only && collective_kind_is_uneven(name))
+        if (entries[i].is_even_only && collective_has_uneven_blocks(name))
             continue;
         if (n_before++ == index)
             return entries[i].algorithm->name;
@@ -95,7 +95,7 @@ hoop_comm_explain(const hoop_comm_t *comm,
         return error_raise(HOOP_E_INVALID,
                            "comm is NULL, or this process is no member of it");
     const enum hoop_status status =
-        tuning_explain(comm->tuning, name, n_bytes, &choice);
+        tuning_explain_choice(comm->tuning, name, n_bytes, &choice);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_choice = (struct hoop_choice){
@@ -120,7 +120,8 @@ hoop_comm_set_algorithms(hoop_comm_t *comm, const char *algorithms)
     if (!comm_has_context(comm) || !comm->tuning)
         return HOOP_OK;
     comm->cached_request = (struct comm_cached_request){0};
-    const enum hoop_status status = tuning_force(comm->tuning, algorithms);
+    const enum hoop_status status =
+        tuning_override_algorithms(comm->tuning, algorithms);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

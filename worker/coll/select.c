@@ -15,7 +15,7 @@ select_algorithm(const struct hoop_comm *comm,
                  size_t n_bytes)
 {
     const struct algorithm *algorithm =
-        tuning_find(comm->tuning, name, n_bytes);
+        tuning_find_algorithm(comm->tuning, name, n_bytes);
 
     log_debug("coll", "%s of %zu bytes by %s", call_name_to_string(name),
               n_bytes, algorithm->name);

@@ -24,7 +24,7 @@ hoop_simulate_collective(size_t number)
 {
     if (number >= COLLECTIVE_KINDS)
         return NULL;
-    return registry_name((enum collective_kind)number);
+    return registry_collective_name((enum collective_kind)number);
 }
 
 const char *
@@ -33,26 +33,27 @@ hoop_simulate_algorithm(const char *collective, size_t number)
     enum collective_kind found = COLLECTIVE_BARRIER;
     size_t n_entries = 0;
 
-    if (!collective || !registry_parse(collective, &found))
+    if (!collective || !registry_parse_collective(collective, &found))
         return NULL;
 
-    const struct registry_entry *entries = registry_of(found, &n_entries);
+    const struct registry_algorithm *entries =
+        registry_collective_entries(found, &n_entries);
 
     return number < n_entries ? entries[number].algorithm->name : NULL;
 }
 
 static enum hoop_status
 simulated_algorithm_find(const struct hoop_simulation *simulation,
-                         const struct registry_entry **out_entry)
+                         const struct registry_algorithm **out_entry)
 {
     enum collective_kind collective = COLLECTIVE_BARRIER;
     const char *name = simulation->collective;
 
-    if (!name || !registry_parse(name, &collective))
+    if (!name || !registry_parse_collective(name, &collective))
         return error_raise(HOOP_E_INVALID, "there is no collective %s",
                            name ? name : "without a name");
     if (simulation->algorithm)
-        *out_entry = registry_find(collective, simulation->algorithm);
+        *out_entry = registry_find_algorithm(collective, simulation->algorithm);
     if (!simulation->algorithm || !*out_entry)
         return error_raise(HOOP_E_INVALID, "%s has no algorithm %s", name,
                            simulation->algorithm ? simulation->algorithm
@@ -180,7 +181,7 @@ hoop_simulate(const struct hoop_simulation *simulation,
               struct hoop_simulated *out_simulated)
 {
     CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
-    const struct registry_entry *entry = NULL;
+    const struct registry_algorithm *entry = NULL;
     struct simulation_result result;
 
     if (!error_begin_call())
@@ -204,7 +205,7 @@ hoop_simulate(const struct hoop_simulation *simulation,
         machine_to_simulation_machine(machine);
 
     shape.nodes = nodes;
-    if (!registry_entry_suits(entry, &shape))
+    if (!registry_algorithm_suits_shape(entry, &shape))
         return error_raise(HOOP_E_PRECONDITION,
                            "%s %s has no point with %u ranks on %u nodes",
                            simulation->collective, simulation->algorithm,

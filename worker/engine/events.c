@@ -46,7 +46,7 @@ flow_inject_fault(const struct step_flow *flow)
     const struct fault_event event = {
         .point = FAULT_AT_RECEIVE,
         .peer = flow->in.key.peer,
-        .round = flow->op->is_message ? 1 : flow->track->round + 1,
+        .round = flow->op->is_message ? 1 : flow->tracked_step->round + 1,
     };
 
     faults_trigger(flow->op->engine->faults, flow->op->label.faults, &event);

@@ -71,7 +71,7 @@ op_flow_alloc(struct op *op)
 
     if (!flow)
         return NULL;
-    flow->track = NULL;
+    flow->tracked_step = NULL;
     flow->in = (struct recv_request){.owner = NULL};
     flow->out = (struct send_request){.owner = NULL};
     return flow;
@@ -109,31 +109,32 @@ step_flow_key(const struct op *op, const struct plan_step *step)
 
 /* Returns how much of a send may leave. */
 static uint64_t
-send_ready_bytes(const struct op *op, const struct track *track)
+send_ready_bytes(const struct op *op, const struct tracked_step *tracked_step)
 {
-    const uint64_t limit = tracker_limit(&op->tracker, track);
+    const uint64_t limit = tracker_step_limit_bytes(&op->tracker, tracked_step);
     const bool is_oversubscribed =
         atomic_load_explicit(&op->engine->host_wait_policy,
                              memory_order_relaxed) != WAIT_POLICY_SPIN;
     const uint64_t whole =
         is_oversubscribed ? WHOLE_BYTES_OVERSUBSCRIBED : WHOLE_BYTES;
 
-    return limit < track->total && track->total <= whole ? 0 : limit;
+    return limit < tracked_step->total && tracked_step->total <= whole ? 0
+                                                                       : limit;
 }
 
 static void
 post_send(struct op *op, struct step_flow *flow)
 {
-    const struct track *track = flow->track;
+    const struct tracked_step *tracked_step = flow->tracked_step;
 
     flow->out = (struct send_request){
-        .key = step_flow_key(op, &track->step),
+        .key = step_flow_key(op, &tracked_step->step),
         .label = &op->label,
-        .bytes = op_span_address(op, &track->step.from),
-        .round = track->round,
+        .bytes = op_span_address(op, &tracked_step->step.from),
+        .round = tracked_step->round,
         .loss = op_wire_loss(op),
-        .total = track->total,
-        .ready = send_ready_bytes(op, track),
+        .total = tracked_step->total,
+        .ready = send_ready_bytes(op, tracked_step),
         .owner = flow,
     };
     transport_send(op->engine->transport, &flow->out);
@@ -142,43 +143,45 @@ post_send(struct op *op, struct step_flow *flow)
 static void
 post_receive(struct op *op, struct step_flow *flow)
 {
-    const struct track *track = flow->track;
+    const struct tracked_step *tracked_step = flow->tracked_step;
 
     flow->is_receive = true;
     flow->in = (struct recv_request){
-        .key = step_flow_key(op, &track->step),
+        .key = step_flow_key(op, &tracked_step->step),
         .label = &op->label,
-        .place = track->step.kind == PLAN_STORE
-                     ? op_span_address(op, &track->step.to)
+        .place = tracked_step->step.kind == PLAN_STORE
+                     ? op_span_address(op, &tracked_step->step.to)
                      : NULL,
         .element_size = op->element_size,
-        .total = track->total,
-        .allowed = tracker_limit(&op->tracker, track),
+        .total = tracked_step->total,
+        .allowed = tracker_step_limit_bytes(&op->tracker, tracked_step),
         .owner = flow,
     };
     transport_receive(op->engine->transport, &flow->in);
 }
 
 static bool
-is_local_plan_step(const struct track *track)
+is_local_plan_step(const struct tracked_step *tracked_step)
 {
-    return track->step.kind == PLAN_COPY || track->step.kind == PLAN_COMBINE;
+    return tracked_step->step.kind == PLAN_COPY ||
+           tracked_step->step.kind == PLAN_COMBINE;
 }
 
 static enum hoop_status
-post_steps(struct op *op, struct track *first)
+post_steps(struct op *op, struct tracked_step *first)
 {
-    for (struct track *track = first; track; track = TAILQ_NEXT(track, link)) {
-        if (is_local_plan_step(track))
+    for (struct tracked_step *tracked_step = first; tracked_step;
+         tracked_step = TAILQ_NEXT(tracked_step, link)) {
+        if (is_local_plan_step(tracked_step))
             continue;
 
         struct step_flow *flow = flow_alloc(op);
         if (!flow)
             return error_raise(HOOP_E_EXHAUSTED,
                                "no memory for a step of the operation");
-        flow->track = track;
-        track->owner = flow;
-        if (track->step.kind == PLAN_SEND)
+        flow->tracked_step = tracked_step;
+        tracked_step->owner = flow;
+        if (tracked_step->step.kind == PLAN_SEND)
             post_send(op, flow);
         else
             post_receive(op, flow);
@@ -227,7 +230,7 @@ enum hoop_status
 executor_begin(struct op *op)
 {
     const struct plan_shape shape = op_current_shape(op);
-    struct track *first = NULL;
+    struct tracked_step *first = NULL;
 
     enum hoop_status status = scratch_ensure(op, &shape);
     if (status != HOOP_OK)
@@ -237,7 +240,7 @@ executor_begin(struct op *op)
         return shm_executor_begin(op);
     tracker_init(&op->tracker, op_current_algorithm(op), &shape,
                  op->element_size);
-    status = tracker_refill(&op->tracker, &first);
+    status = tracker_activate_rounds(&op->tracker, &first);
     if (status != HOOP_OK)
         return error_pass(status);
     return post_steps(op, first);
@@ -246,15 +249,16 @@ executor_begin(struct op *op)
 /* Combine n_bytes at arrived with the step's own operand. */
 static void
 combine_arrived(struct op *op,
-                const struct track *track,
+                const struct tracked_step *tracked_step,
                 const uint8_t *arrived,
                 size_t n_bytes)
 {
-    const struct plan_step *step = &track->step;
+    const struct plan_step *step = &tracked_step->step;
     const bool is_combine = step->kind == PLAN_COMBINE;
     const uint8_t *own =
-        op_span_address(op, is_combine ? &step->to : &step->from) + track->done;
-    uint8_t *to = op_span_address(op, &step->to) + track->done;
+        op_span_address(op, is_combine ? &step->to : &step->from) +
+        tracked_step->done;
+    uint8_t *to = op_span_address(op, &step->to) + tracked_step->done;
     const size_t count = n_bytes / op->element_size;
 
     const bool is_left = step->side == PLAN_ARRIVED_LEFT;
@@ -276,32 +280,38 @@ combine_arrived(struct op *op,
 }
 
 static bool
-advance_local_step(struct op *op, struct track *track, uint64_t limit)
+advance_local_step(struct op *op,
+                   struct tracked_step *tracked_step,
+                   uint64_t limit)
 {
-    const size_t n_bytes = limit - track->done;
-    const uint8_t *from = op_span_address(op, &track->step.from) + track->done;
+    const size_t n_bytes = limit - tracked_step->done;
+    const uint8_t *from =
+        op_span_address(op, &tracked_step->step.from) + tracked_step->done;
 
     if (n_bytes == 0)
         return false;
-    if (track->step.kind == PLAN_COPY)
-        memmove(op_span_address(op, &track->step.to) + track->done, from,
-                n_bytes);
+    if (tracked_step->step.kind == PLAN_COPY)
+        memmove(op_span_address(op, &tracked_step->step.to) +
+                    tracked_step->done,
+                from, n_bytes);
     else
-        combine_arrived(op, track, from, n_bytes);
-    tracker_advance(&op->tracker, track, n_bytes);
+        combine_arrived(op, tracked_step, from, n_bytes);
+    tracker_advance_step(&op->tracker, tracked_step, n_bytes);
     return true;
 }
 
 static bool
-advance_step(struct op *op, struct track *track)
+advance_step(struct op *op, struct tracked_step *tracked_step)
 {
-    struct step_flow *flow = track->owner;
+    struct step_flow *flow = tracked_step->owner;
 
-    if (is_local_plan_step(track))
-        return advance_local_step(op, track,
-                                  tracker_limit(&op->tracker, track));
-    const uint64_t limit = flow->is_receive ? tracker_limit(&op->tracker, track)
-                                            : send_ready_bytes(op, track);
+    if (is_local_plan_step(tracked_step))
+        return advance_local_step(
+            op, tracked_step,
+            tracker_step_limit_bytes(&op->tracker, tracked_step));
+    const uint64_t limit =
+        flow->is_receive ? tracker_step_limit_bytes(&op->tracker, tracked_step)
+                         : send_ready_bytes(op, tracked_step);
     if (flow->is_receive && limit > flow->in.allowed) {
         flow->in.allowed = limit;
         transport_receive_more(op->engine->transport, &flow->in);
@@ -316,14 +326,15 @@ advance_step(struct op *op, struct track *track)
 bool
 executor_can_progress(const struct op *op)
 {
-    const struct track *track;
+    const struct tracked_step *tracked_step;
 
     if (op->is_shm || op->tracker.n_active == 0)
         return true;
-    TAILQ_FOREACH(track, &op->tracker.active, link)
+    TAILQ_FOREACH(tracked_step, &op->tracker.active, link)
     {
-        if (is_local_plan_step(track) &&
-            tracker_limit(&op->tracker, track) > track->done)
+        if (is_local_plan_step(tracked_step) &&
+            tracker_step_limit_bytes(&op->tracker, tracked_step) >
+                tracked_step->done)
             return true;
     }
     return false;
@@ -367,16 +378,17 @@ executor_advance(struct op *op, bool *out_is_complete)
     if (op->is_shm)
         return shm_executor_advance(op, out_is_complete);
     while (has_moved) {
-        struct track *next;
-        struct track *first = NULL;
+        struct tracked_step *next;
+        struct tracked_step *first = NULL;
 
         has_moved = false;
-        for (struct track *track = TAILQ_FIRST(&op->tracker.active); track;
-             track = next) {
-            next = TAILQ_NEXT(track, link);
-            has_moved |= advance_step(op, track);
+        for (struct tracked_step *tracked_step =
+                 TAILQ_FIRST(&op->tracker.active);
+             tracked_step; tracked_step = next) {
+            next = TAILQ_NEXT(tracked_step, link);
+            has_moved |= advance_step(op, tracked_step);
         }
-        enum hoop_status status = tracker_refill(&op->tracker, &first);
+        enum hoop_status status = tracker_activate_rounds(&op->tracker, &first);
         if (status == HOOP_OK)
             status = post_steps(op, first);
         if (status != HOOP_OK)
@@ -409,7 +421,7 @@ executor_on_sent(struct step_flow *flow, uint64_t n_bytes)
 {
     struct op *op = flow->op;
 
-    if (tracker_advance(&op->tracker, flow->track, n_bytes))
+    if (tracker_advance_step(&op->tracker, flow->tracked_step, n_bytes))
         op_flow_free(flow);
     op_mark_dirty(op);
 }
@@ -422,8 +434,8 @@ executor_on_received(struct step_flow *flow,
     struct op *op = flow->op;
 
     if (piece)
-        combine_arrived(op, flow->track, piece, n_bytes);
-    if (tracker_advance(&op->tracker, flow->track, n_bytes)) {
+        combine_arrived(op, flow->tracked_step, piece, n_bytes);
+    if (tracker_advance_step(&op->tracker, flow->tracked_step, n_bytes)) {
         transport_receive_cancel(op->engine->transport, &flow->in);
         op_flow_free(flow);
     }
@@ -433,34 +445,37 @@ executor_on_received(struct step_flow *flow,
 /* Returns whether a step other than by will still write into range. */
 static bool
 is_range_still_written(const struct op *op,
-                       const struct track *by,
-                       const struct track_range *range)
+                       const struct tracked_step *by,
+                       const struct tracked_step_range *range)
 {
-    const struct track *track;
+    const struct tracked_step *tracked_step;
 
-    TAILQ_FOREACH(track, &op->tracker.active, link)
+    TAILQ_FOREACH(tracked_step, &op->tracker.active, link)
     {
-        if (track != by && track->writes.buffer == range->buffer &&
-            track->writes.begin + track->done < range->end &&
-            range->begin < track->writes.end)
+        if (tracked_step != by &&
+            tracked_step->writes.buffer == range->buffer &&
+            tracked_step->writes.begin + tracked_step->done < range->end &&
+            range->begin < tracked_step->writes.end)
             return true;
     }
     return false;
 }
 
-/* Returns the part of encoded within what track reads or writes. */
-static struct track_range
+/* Returns the part of encoded within what tracked_step reads or writes. */
+static struct tracked_step_range
 encoded_range_of(const struct op *op,
-                 const struct track *track,
+                 const struct tracked_step *tracked_step,
                  const struct encoded *encoded)
 {
-    const bool is_send = track->step.kind == PLAN_SEND;
+    const bool is_send = tracked_step->step.kind == PLAN_SEND;
     const struct plan_span *span =
-        is_send ? &track->step.from : &track->step.to;
-    const uint64_t begin = (is_send ? track->reads : track->writes).begin +
-                           (uint64_t)(encoded->raw - op_span_address(op, span));
+        is_send ? &tracked_step->step.from : &tracked_step->step.to;
+    const uint64_t begin =
+        (is_send ? tracked_step->reads : tracked_step->writes).begin +
+        (uint64_t)(encoded->raw - op_span_address(op, span));
 
-    return (struct track_range){span->buffer, begin, begin + encoded->n_raw};
+    return (struct tracked_step_range){span->buffer, begin,
+                                       begin + encoded->n_raw};
 }
 
 /*
@@ -472,17 +487,18 @@ void
 executor_on_encoded(struct step_flow *flow, const struct encoded *encoded)
 {
     struct op *op = flow->op;
-    const struct track_range range = encoded_range_of(op, flow->track, encoded);
+    const struct tracked_step_range range =
+        encoded_range_of(op, flow->tracked_step, encoded);
     struct step_flow *other;
 
     TAILQ_FOREACH(other, &op->flows, link)
     {
         if (other == flow || other->is_receive || !other->out.is_queued ||
-            other->track->reads.buffer != range.buffer ||
-            other->track->reads.begin > range.begin ||
-            other->track->reads.end < range.end)
+            other->tracked_step->reads.buffer != range.buffer ||
+            other->tracked_step->reads.begin > range.begin ||
+            other->tracked_step->reads.end < range.end)
             continue;
-        if (is_range_still_written(op, flow->track, &range))
+        if (is_range_still_written(op, flow->tracked_step, &range))
             return;
         transport_cache_encoded(op->engine->transport, &other->out, encoded);
     }

@@ -28,7 +28,7 @@
 struct step_flow {
     TAILQ_ENTRY(step_flow) link;
     struct op *op;
-    struct track *track;
+    struct tracked_step *tracked_step;
     bool is_receive;
     bool is_answered;       /* the peer has said that it made this call */
     bool is_busy;           /* the peer has said that it is in another call */

@@ -100,7 +100,7 @@ op_alloc(struct comm_context *context, const struct algorithm *algorithm)
     }
     /* Another context's members may have lain at the same address. */
     if (op->context_id != context->id)
-        tracker_forget(&op->tracker);
+        tracker_invalidate_plan(&op->tracker);
     op->engine = context->engine;
     op->context = context;
     op->context_id = context->id;

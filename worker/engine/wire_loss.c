@@ -47,8 +47,8 @@ is_allreduce(const struct op *op)
 static struct plan_span
 op_block_of_rank(const struct op *op, uint32_t rank)
 {
-    return is_allreduce(op) ? block_cut(&op->shape, PLAN_INPUT, rank)
-                            : block_given(&op->shape, PLAN_INPUT, rank);
+    return is_allreduce(op) ? partition_block_span(&op->shape, PLAN_INPUT, rank)
+                            : caller_block_span(&op->shape, PLAN_INPUT, rank);
 }
 
 /* Zeroed: nothing has been lost yet. */

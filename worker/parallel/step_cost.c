@@ -63,7 +63,7 @@ step_costs_init(struct step_costs *step_costs,
                 const struct redistribution_request *request)
 {
     memset(step_costs, 0, sizeof(*step_costs));
-    step_costs->machine = link_usual();
+    step_costs->machine = link_typical_machine();
     step_costs->n_ranks = request->n_ranks;
     step_costs->element_size = dtype_size(request->dtype);
     step_costs->node_of =
@@ -73,7 +73,8 @@ step_costs_init(struct step_costs *step_costs,
                            request->n_ranks);
     if (!request->tuner)
         return HOOP_OK;
-    tuner_inputs(request->tuner, &step_costs->machine, &step_costs->overrides);
+    tuner_machine_and_overrides(request->tuner, &step_costs->machine,
+                                &step_costs->overrides);
     const enum hoop_status status = nodes_from_roster(step_costs, request);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -176,7 +177,7 @@ line_on_most_nodes_find(const struct step_costs *step_costs,
             continue;
         line->n_lines = node_n_places(step_costs, side,
                                       node_of_place(step_costs, side, i)) /
-                        plan_nodes_size(nodes, 0);
+                        plan_nodes_node_size(nodes, 0);
         plan_nodes_destroy(line->nodes);
         line->nodes = STEAL(nodes);
     }
@@ -208,18 +209,18 @@ machine_share_of_line(const struct simulation_machine *machine,
 
 /* Returns whether an algorithm can run without knowing the nodes. */
 static bool
-algorithm_can_run(const struct registry_entry *entry,
-                  const struct estimate_place *place)
+algorithm_can_run(const struct registry_algorithm *entry,
+                  const struct estimate_environment *place)
 {
-    return !entry->needs_nodes && estimate_suits(place, entry);
+    return !entry->needs_nodes && estimate_can_choose(place, entry);
 }
 
 static bool
 is_eligible(const struct step_costs *step_costs,
-            const struct registry_entry *entry,
-            const struct estimate_place *place)
+            const struct registry_algorithm *entry,
+            const struct estimate_environment *place)
 {
-    const struct registry_entry *overrides =
+    const struct registry_algorithm *overrides =
         step_costs->overrides.entries[entry->collective];
 
     if (overrides && algorithm_can_run(overrides, place))
@@ -235,11 +236,11 @@ line_find_fastest_algorithm(const struct step_costs *step_costs,
     const struct simulation_machine machine =
         machine_share_of_line(&step_costs->machine, kept->line->n_lines);
     /* A line does not have all ranks, so it has no shared region. */
-    const struct estimate_place place = {.nodes = kept->line->nodes,
-                                         .machine = &machine};
+    const struct estimate_environment place = {.nodes = kept->line->nodes,
+                                               .machine = &machine};
     size_t n_entries;
-    const struct registry_entry *entries =
-        registry_of(kept->collective, &n_entries);
+    const struct registry_algorithm *entries =
+        registry_collective_entries(kept->collective, &n_entries);
 
     for (size_t i = 0; i < n_entries; i++) {
         double ns;
@@ -483,6 +484,6 @@ step_cost_of_exchange(const struct step_costs *step_costs,
         (is_inside ? machine->latency_inside_ns : machine->latency_between_ns);
     /* The first algorithm always applies, with any counts. */
     out_step_cost->algorithm =
-        registry_of(COLLECTIVE_ALLTOALL, &n_entries)->algorithm;
+        registry_collective_entries(COLLECTIVE_ALLTOALL, &n_entries)->algorithm;
     return HOOP_OK;
 }

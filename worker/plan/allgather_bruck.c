@@ -31,37 +31,40 @@ n_rounds(const struct plan_shape *shape)
 {
     if (shape->size == 1)
         return shape->is_in_place ? 0 : 1;
-    return doubling_count(shape);
+    return doubling_round_count(shape);
 }
 
 /* Part 0 is the n_blocks from block first on, up to the end of the output. Part
  * 1 is the rest of them, from the start of the output. */
 static struct plan_span
-part_span(const struct plan_shape *shape,
-          uint32_t first,
-          uint32_t n_blocks,
-          uint32_t part)
+wrapped_blocks_span(const struct plan_shape *shape,
+                    uint32_t first,
+                    uint32_t n_blocks,
+                    uint32_t part)
 {
     const uint32_t until_end = shape->size - first;
     const uint32_t n_before = n_blocks < until_end ? n_blocks : until_end;
 
     if (part == 0)
-        return block_given_run(shape, PLAN_OUTPUT, first, n_before);
-    return block_given_run(shape, PLAN_OUTPUT, 0, n_blocks - n_before);
+        return caller_block_run_span(shape, PLAN_OUTPUT, first, n_before);
+    return caller_block_run_span(shape, PLAN_OUTPUT, 0, n_blocks - n_before);
 }
 
 static void
-plan_own(struct plan *plan, const struct plan_shape *shape, uint32_t to)
+plan_add_own_block(struct plan *plan,
+                   const struct plan_shape *shape,
+                   uint32_t to)
 {
-    const struct plan_span place = block_given(shape, PLAN_OUTPUT, shape->rank);
+    const struct plan_span place =
+        caller_block_span(shape, PLAN_OUTPUT, shape->rank);
     const struct plan_span input = {PLAN_INPUT, 0, place.count};
 
     if (shape->is_in_place) {
-        plan_send(plan, to, 0, place);
+        plan_add_send(plan, to, 0, place);
         return;
     }
-    plan_copy(plan, input, place);
-    plan_send(plan, to, 0, input);
+    plan_add_copy(plan, input, place);
+    plan_add_send(plan, to, 0, input);
 }
 
 static void
@@ -70,26 +73,28 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     if (shape->size == 1) {
-        plan_copy(plan, block_given(shape, PLAN_INPUT, 0),
-                  block_given(shape, PLAN_OUTPUT, 0));
+        plan_add_copy(plan, caller_block_span(shape, PLAN_INPUT, 0),
+                      caller_block_span(shape, PLAN_OUTPUT, 0));
         return;
     }
 
     const uint32_t reach = (uint32_t)1 << round;
     const uint32_t n_missing = shape->size - reach;
     const uint32_t n_blocks = reach < n_missing ? reach : n_missing;
-    const uint32_t to = ring_back(shape, reach);
-    const uint32_t from = ring_back(shape, n_missing);
+    const uint32_t to = ring_rank_before(shape, reach);
+    const uint32_t from = ring_rank_before(shape, n_missing);
 
     if (round == 0)
-        plan_own(plan, shape, to);
+        plan_add_own_block(plan, shape, to);
     for (uint32_t part = 0; part < 2; part++) {
         const uint32_t message = 2 * round + part;
 
         if (round > 0)
-            plan_send(plan, to, message,
-                      part_span(shape, shape->rank, n_blocks, part));
-        plan_store(plan, from, message, part_span(shape, from, n_blocks, part));
+            plan_add_send(
+                plan, to, message,
+                wrapped_blocks_span(shape, shape->rank, n_blocks, part));
+        plan_add_store(plan, from, message,
+                       wrapped_blocks_span(shape, from, n_blocks, part));
     }
 }
 

@@ -16,14 +16,15 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shm_plan_rounds(block_given_max(shape), shm_plan_count(shape, 1));
+    return shm_plan_round_count(caller_block_max_count(shape),
+                                shm_plan_part_size(shape, 1));
 }
 
 static struct plan_span
-part_of(const struct plan_shape *shape, uint32_t rank, uint32_t round)
+round_part_span(const struct plan_shape *shape, uint32_t rank, uint32_t round)
 {
-    return shm_plan_part(block_given(shape, PLAN_OUTPUT, rank),
-                         shm_plan_count(shape, 1), round);
+    return shm_plan_part_span(caller_block_span(shape, PLAN_OUTPUT, rank),
+                              shm_plan_part_size(shape, 1), round);
 }
 
 static void
@@ -31,21 +32,21 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    const struct plan_span place = part_of(shape, shape->rank, round);
+    const struct plan_span place = round_part_span(shape, shape->rank, round);
     struct plan_span own = place;
 
     if (!shape->is_in_place) {
         own.buffer = PLAN_INPUT;
-        own.first -= block_given(shape, PLAN_OUTPUT, shape->rank).first;
+        own.first -= caller_block_span(shape, PLAN_OUTPUT, shape->rank).first;
     }
     if (shape->size > 1)
-        plan_post(plan, own);
+        plan_add_post(plan, own);
     if (!shape->is_in_place)
-        plan_copy(plan, own, place);
+        plan_add_copy(plan, own, place);
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = shm_plan_next(shape, i);
+        const uint32_t peer = shm_plan_next_peer(shape, i);
 
-        plan_fetch(plan, peer, 0, part_of(shape, peer, round));
+        plan_add_fetch(plan, peer, 0, round_part_span(shape, peer, round));
     }
 }
 

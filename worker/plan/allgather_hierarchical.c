@@ -23,7 +23,7 @@ compose(const struct plan_shape *shape)
     };
     struct composition composition = {.shape = shape};
 
-    hierarchy_allgather(&composition, &hierarchy);
+    hierarchy_compose_allgather(&composition, &hierarchy);
     return composition;
 }
 

@@ -36,20 +36,21 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     struct plan_span from =
-        block_given(shape, PLAN_OUTPUT, ring_back(shape, round));
+        caller_block_span(shape, PLAN_OUTPUT, ring_rank_before(shape, round));
 
     if (round == 0 && !shape->is_in_place) {
         const struct plan_span place = from;
 
         from.buffer = PLAN_INPUT;
         from.first = 0;
-        plan_copy(plan, from, place);
+        plan_add_copy(plan, from, place);
     }
     if (shape->size == 1)
         return;
-    plan_send(plan, ring_next(shape), round, from);
-    plan_store(plan, ring_prev(shape), round,
-               block_given(shape, PLAN_OUTPUT, ring_back(shape, round + 1)));
+    plan_add_send(plan, ring_next(shape), round, from);
+    plan_add_store(plan, ring_prev(shape), round,
+                   caller_block_span(shape, PLAN_OUTPUT,
+                                     ring_rank_before(shape, round + 1)));
 }
 
 const struct algorithm algorithm_allgather_ring = {

@@ -30,7 +30,7 @@ n_rounds(const struct plan_shape *shape)
 {
     if (shape->size == 1)
         return shape->is_in_place ? 0 : 1;
-    return 2 * binomial_depth(shape);
+    return 2 * binomial_tree_depth(shape);
 }
 
 /* A leaf of the tree sends its block from the input, because all blocks, its
@@ -42,55 +42,60 @@ is_leaf(const struct plan_shape *shape)
 }
 
 static void
-plan_up(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_tree_up(struct plan *plan,
+                 const struct plan_shape *shape,
+                 uint32_t level)
 {
     const struct binomial_edge edge = binomial_edge_at(shape, level);
     const struct plan_span beyond =
-        block_given_run(shape, PLAN_OUTPUT, edge.beyond.first,
-                        edge.beyond.end - edge.beyond.first);
+        caller_block_run_span(shape, PLAN_OUTPUT, edge.beyond.first,
+                              edge.beyond.end - edge.beyond.first);
 
     if (edge.end == BINOMIAL_FAR)
-        plan_send(plan, edge.peer, level,
-                  is_leaf(shape) && !shape->is_in_place
-                      ? (struct plan_span){PLAN_INPUT, 0, beyond.count}
-                      : beyond);
+        plan_add_send(plan, edge.peer, level,
+                      is_leaf(shape) && !shape->is_in_place
+                          ? (struct plan_span){PLAN_INPUT, 0, beyond.count}
+                          : beyond);
     if (edge.end == BINOMIAL_NEAR)
-        plan_store(plan, edge.peer, level, beyond);
+        plan_add_store(plan, edge.peer, level, beyond);
 }
 
 static void
-plan_down(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_tree_down(struct plan *plan,
+                   const struct plan_shape *shape,
+                   uint32_t level)
 {
-    const uint32_t message = binomial_depth(shape) + level;
+    const uint32_t message = binomial_tree_depth(shape) + level;
     const struct binomial_edge edge = binomial_edge_at(shape, level);
     const struct plan_span all =
-        block_given_run(shape, PLAN_OUTPUT, 0, shape->size);
+        caller_block_run_span(shape, PLAN_OUTPUT, 0, shape->size);
 
     if (edge.end == BINOMIAL_NEAR)
-        plan_send(plan, edge.peer, message, all);
+        plan_add_send(plan, edge.peer, message, all);
     if (edge.end == BINOMIAL_FAR)
-        plan_store(plan, edge.peer, message, all);
+        plan_add_store(plan, edge.peer, message, all);
 }
 
 static void
 plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
-    const uint32_t depth = binomial_depth(shape);
+    const uint32_t depth = binomial_tree_depth(shape);
 
     assert(round < n_rounds(shape));
 
     if (round == 0 && !shape->is_in_place && !is_leaf(shape)) {
         const struct plan_span place =
-            block_given(shape, PLAN_OUTPUT, shape->rank);
+            caller_block_span(shape, PLAN_OUTPUT, shape->rank);
 
-        plan_copy(plan, (struct plan_span){PLAN_INPUT, 0, place.count}, place);
+        plan_add_copy(plan, (struct plan_span){PLAN_INPUT, 0, place.count},
+                      place);
     }
     if (shape->size == 1)
         return;
     if (round < depth)
-        plan_up(plan, shape, round);
+        plan_add_tree_up(plan, shape, round);
     else
-        plan_down(plan, shape, 2 * depth - 1 - round);
+        plan_add_tree_down(plan, shape, 2 * depth - 1 - round);
 }
 
 const struct algorithm algorithm_allgather_tree = {

@@ -23,16 +23,16 @@
 #include "plan/topology.h"
 
 enum {
-    EXPOSED_SHARE,
+    EXPOSED_CONTRIBUTION,
     EXPOSED_RESULT,
 };
 
 /* Equal blocks of whole granules if a part is long enough. */
 static size_t
-part_count(const struct plan_shape *shape)
+part_element_count(const struct plan_shape *shape)
 {
     const size_t row = shape->granule * shape->size;
-    const size_t n_part = shm_plan_direct(shape, 1);
+    const size_t n_part = shm_plan_direct_part_size(shape, 1);
 
     return n_part < row ? n_part : n_part - n_part % row;
 }
@@ -40,7 +40,7 @@ part_count(const struct plan_shape *shape)
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return shm_plan_rounds(shape->count, part_count(shape));
+    return shm_plan_round_count(shape->count, part_element_count(shape));
 }
 
 static uint32_t
@@ -52,55 +52,66 @@ n_rounds(const struct plan_shape *shape)
 }
 
 static struct plan_span
-part_of(const struct plan_shape *shape, enum plan_buffer buffer, uint32_t part)
+round_part_span(const struct plan_shape *shape,
+                enum plan_buffer buffer,
+                uint32_t part)
 {
-    return shm_plan_part(block_whole(shape, buffer), part_count(shape), part);
+    return shm_plan_part_span(whole_buffer_span(shape, buffer),
+                              part_element_count(shape), part);
 }
 
 /* A rank's block of a part, in a buffer. */
 static struct plan_span
-block_of(const struct plan_shape *shape,
-         uint32_t part,
-         enum plan_buffer buffer,
-         uint32_t rank)
+part_block_span(const struct plan_shape *shape,
+                uint32_t part,
+                enum plan_buffer buffer,
+                uint32_t rank)
 {
-    const struct plan_span whole = part_of(shape, buffer, part);
+    const struct plan_span whole = round_part_span(shape, buffer, part);
     struct plan_shape of_part = *shape;
 
     of_part.count = whole.count;
-    struct plan_span span = block_cut(&of_part, buffer, rank);
+    struct plan_span span = partition_block_span(&of_part, buffer, rank);
     span.first += whole.first;
     return span;
 }
 
 static void
-combine_part(struct plan *plan, const struct plan_shape *shape, uint32_t part)
+plan_add_part_combine(struct plan *plan,
+                      const struct plan_shape *shape,
+                      uint32_t part)
 {
-    const enum plan_buffer source = shm_plan_source(shape);
-    const struct plan_span own = block_of(shape, part, source, shape->rank);
-    const struct plan_span to = block_of(shape, part, PLAN_OUTPUT, shape->rank);
+    const enum plan_buffer source = shm_plan_source_buffer(shape);
+    const struct plan_span own =
+        part_block_span(shape, part, source, shape->rank);
+    const struct plan_span to =
+        part_block_span(shape, part, PLAN_OUTPUT, shape->rank);
 
     if (!shape->is_in_place)
-        plan_copy(plan, own, to);
+        plan_add_copy(plan, own, to);
     for (uint32_t i = 0; i + 1 < shape->size; i++)
-        shm_plan_combine(plan, shape, i,
-                         own.first - part_of(shape, source, part).first, to);
+        shm_plan_add_combine(
+            plan, shape, i,
+            own.first - round_part_span(shape, source, part).first, to);
 }
 
 static void
-fetch_results(struct plan *plan, const struct plan_shape *shape, uint32_t part)
+plan_add_result_fetches(struct plan *plan,
+                        const struct plan_shape *shape,
+                        uint32_t part)
 {
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = shm_plan_next(shape, i);
-        const struct plan_span to = block_of(shape, part, PLAN_OUTPUT, peer);
+        const uint32_t peer = shm_plan_next_peer(shape, i);
+        const struct plan_span to =
+            part_block_span(shape, part, PLAN_OUTPUT, peer);
 
-        plan_add(plan, &(struct plan_step){
-                           .kind = PLAN_FETCH,
-                           .peer = peer,
-                           .message = EXPOSED_RESULT,
-                           .from = {.count = to.count},
-                           .to = to,
-                       });
+        plan_add_step(plan, &(struct plan_step){
+                                .kind = PLAN_FETCH,
+                                .peer = peer,
+                                .message = EXPOSED_RESULT,
+                                .from = {.count = to.count},
+                                .to = to,
+                            });
     }
 }
 
@@ -113,19 +124,21 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const bool has_results = round > 0 && round <= n && shape->size > 1;
 
     if (round > n) {
-        shm_plan_await(plan, shape);
+        shm_plan_add_await_all(plan, shape);
         return;
     }
     if (round < n && shape->size > 1)
-        plan_expose(plan, EXPOSED_SHARE,
-                    part_of(shape, shm_plan_source(shape), round));
+        plan_add_expose(
+            plan, EXPOSED_CONTRIBUTION,
+            round_part_span(shape, shm_plan_source_buffer(shape), round));
     if (has_results)
-        plan_expose(plan, EXPOSED_RESULT,
-                    block_of(shape, round - 1, PLAN_OUTPUT, shape->rank));
+        plan_add_expose(
+            plan, EXPOSED_RESULT,
+            part_block_span(shape, round - 1, PLAN_OUTPUT, shape->rank));
     if (has_results)
-        fetch_results(plan, shape, round - 1);
+        plan_add_result_fetches(plan, shape, round - 1);
     if (round < n)
-        combine_part(plan, shape, round);
+        plan_add_part_combine(plan, shape, round);
 }
 
 const struct algorithm algorithm_allreduce_direct = {

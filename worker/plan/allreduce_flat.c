@@ -26,15 +26,15 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shm_plan_rounds(shape->count, shm_plan_count(shape, 1));
+    return shm_plan_round_count(shape->count, shm_plan_part_size(shape, 1));
 }
 
 /* Combine rank's contribution with what stands at to. */
 static void
-plan_next(struct plan *plan,
-          const struct plan_shape *shape,
-          uint32_t rank,
-          struct plan_step step)
+plan_add_combine_rank(struct plan *plan,
+                      const struct plan_shape *shape,
+                      uint32_t rank,
+                      struct plan_step step)
 {
     const bool is_own = rank == shape->rank && !shape->is_in_place;
 
@@ -44,36 +44,36 @@ plan_next(struct plan *plan,
     step.is_final = rank + 1 == shape->size;
     if (!is_own)
         step.from.first = 0;
-    plan_add(plan, &step);
+    plan_add_step(plan, &step);
 }
 
 /* Combine ranks 0 and 1, if this rank is rank 1; otherwise only bring rank 0's
  * contribution. Returns the next rank to combine. */
 static uint32_t
-plan_first(struct plan *plan,
-           const struct plan_shape *shape,
-           struct plan_span own,
-           struct plan_span to)
+plan_add_first_combine(struct plan *plan,
+                       const struct plan_shape *shape,
+                       struct plan_span own,
+                       struct plan_span to)
 {
     if (shape->rank == 0) {
         if (!shape->is_in_place)
-            plan_copy(plan, own, to);
+            plan_add_copy(plan, own, to);
         return 1;
     }
     if (shape->rank > 1) {
-        plan_fetch(plan, 0, 0, to);
+        plan_add_fetch(plan, 0, 0, to);
         return 1;
     }
     if (!shape->is_in_place)
-        plan_copy(plan, own, to);
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_FETCH_REDUCE,
-                       .peer = 0,
-                       .from = {.count = to.count},
-                       .to = to,
-                       .side = PLAN_ARRIVED_LEFT,
-                       .is_final = shape->size == 2,
-                   });
+        plan_add_copy(plan, own, to);
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_FETCH_REDUCE,
+                            .peer = 0,
+                            .from = {.count = to.count},
+                            .to = to,
+                            .side = PLAN_ARRIVED_LEFT,
+                            .is_final = shape->size == 2,
+                        });
     return 2;
 }
 
@@ -82,17 +82,18 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    const size_t n_part = shm_plan_count(shape, 1);
-    const struct plan_span own = shm_plan_part(
-        block_whole(shape, shm_plan_source(shape)), n_part, round);
-    const struct plan_span to =
-        shm_plan_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
+    const size_t n_part = shm_plan_part_size(shape, 1);
+    const struct plan_span own = shm_plan_part_span(
+        whole_buffer_span(shape, shm_plan_source_buffer(shape)), n_part, round);
+    const struct plan_span to = shm_plan_part_span(
+        whole_buffer_span(shape, PLAN_OUTPUT), n_part, round);
 
     if (shape->size > 1)
-        plan_post(plan, own);
-    for (uint32_t rank = plan_first(plan, shape, own, to); rank < shape->size;
-         rank++)
-        plan_next(plan, shape, rank, (struct plan_step){.from = own, .to = to});
+        plan_add_post(plan, own);
+    for (uint32_t rank = plan_add_first_combine(plan, shape, own, to);
+         rank < shape->size; rank++)
+        plan_add_combine_rank(plan, shape, rank,
+                              (struct plan_step){.from = own, .to = to});
 }
 
 const struct algorithm algorithm_allreduce_flat = {

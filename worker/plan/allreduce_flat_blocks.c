@@ -26,19 +26,19 @@
 
 /* Equal blocks of whole granules if a slot is large enough. */
 static size_t
-part_count(const struct plan_shape *shape)
+part_element_count(const struct plan_shape *shape)
 {
     const size_t row = shape->granule * shape->size;
 
     if (shape->n_slot < row)
-        return shm_plan_count(shape, 1);
+        return shm_plan_part_size(shape, 1);
     return shape->n_slot - shape->n_slot % row;
 }
 
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return shm_plan_rounds(shape->count, part_count(shape));
+    return shm_plan_round_count(shape->count, part_element_count(shape));
 }
 
 static uint32_t
@@ -55,74 +55,88 @@ part_shape(const struct plan_shape *shape, uint32_t part)
 {
     struct plan_shape of_part = *shape;
 
-    of_part.count =
-        shm_plan_part(block_whole(shape, PLAN_OUTPUT), part_count(shape), part)
-            .count;
+    of_part.count = shm_plan_part_span(whole_buffer_span(shape, PLAN_OUTPUT),
+                                       part_element_count(shape), part)
+                        .count;
     return of_part;
 }
 
 /* A rank's block of a part, in a buffer. */
 static struct plan_span
-block_of(const struct plan_shape *shape,
-         uint32_t part,
-         enum plan_buffer buffer,
-         uint32_t rank)
+part_block_span(const struct plan_shape *shape,
+                uint32_t part,
+                enum plan_buffer buffer,
+                uint32_t rank)
 {
     const struct plan_shape of_part = part_shape(shape, part);
-    struct plan_span span = block_cut(&of_part, buffer, rank);
+    struct plan_span span = partition_block_span(&of_part, buffer, rank);
 
-    span.first += part_count(shape) * part;
+    span.first += part_element_count(shape) * part;
     return span;
 }
 
 /* Where the contribution to rank's block stands in peer's slot. */
 static size_t
-posted_first(const struct plan_shape *of_part, uint32_t peer, uint32_t rank)
+posted_block_offset(const struct plan_shape *of_part,
+                    uint32_t peer,
+                    uint32_t rank)
 {
-    const size_t first = block_cut(of_part, PLAN_OUTPUT, rank).first;
+    const size_t first = partition_block_span(of_part, PLAN_OUTPUT, rank).first;
 
     if (peer > rank)
         return first;
-    return first - block_cut(of_part, PLAN_OUTPUT, peer).count;
+    return first - partition_block_span(of_part, PLAN_OUTPUT, peer).count;
 }
 
 static void
-post_part(struct plan *plan, const struct plan_shape *shape, uint32_t part)
+plan_add_part_posts(struct plan *plan,
+                    const struct plan_shape *shape,
+                    uint32_t part)
 {
     for (uint32_t rank = 0; rank < shape->size; rank++)
         if (rank != shape->rank)
-            plan_post(plan,
-                      block_of(shape, part, shm_plan_source(shape), rank));
+            plan_add_post(plan,
+                          part_block_span(shape, part,
+                                          shm_plan_source_buffer(shape), rank));
 }
 
 static void
-combine_part(struct plan *plan, const struct plan_shape *shape, uint32_t part)
+plan_add_part_combine(struct plan *plan,
+                      const struct plan_shape *shape,
+                      uint32_t part)
 {
     const struct plan_shape of_part = part_shape(shape, part);
-    const struct plan_span to = block_of(shape, part, PLAN_OUTPUT, shape->rank);
+    const struct plan_span to =
+        part_block_span(shape, part, PLAN_OUTPUT, shape->rank);
 
     if (!shape->is_in_place)
-        plan_copy(plan, block_of(shape, part, PLAN_INPUT, shape->rank), to);
+        plan_add_copy(
+            plan, part_block_span(shape, part, PLAN_INPUT, shape->rank), to);
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = shm_plan_nearest(shape, i);
+        const uint32_t peer = shm_plan_nearest_peer(shape, i);
 
-        shm_plan_combine(plan, shape, i,
-                         posted_first(&of_part, peer, shape->rank), to);
+        shm_plan_add_combine(plan, shape, i,
+                             posted_block_offset(&of_part, peer, shape->rank),
+                             to);
     }
 }
 
 /* The results follow the blocks of part + 1, which may be empty. */
 static void
-fetch_results(struct plan *plan, const struct plan_shape *shape, uint32_t part)
+plan_add_result_fetches(struct plan *plan,
+                        const struct plan_shape *shape,
+                        uint32_t part)
 {
     const struct plan_shape behind = part_shape(shape, part + 1);
 
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = shm_plan_next(shape, i);
+        const uint32_t peer = shm_plan_next_peer(shape, i);
         const size_t first =
-            behind.count - block_cut(&behind, PLAN_OUTPUT, peer).count;
+            behind.count -
+            partition_block_span(&behind, PLAN_OUTPUT, peer).count;
 
-        plan_fetch(plan, peer, first, block_of(shape, part, PLAN_OUTPUT, peer));
+        plan_add_fetch(plan, peer, first,
+                       part_block_span(shape, part, PLAN_OUTPUT, peer));
     }
 }
 
@@ -135,13 +149,14 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const bool has_results = round > 0 && shape->size > 1;
 
     if (has_part)
-        post_part(plan, shape, round);
+        plan_add_part_posts(plan, shape, round);
     if (has_results)
-        plan_post(plan, block_of(shape, round - 1, PLAN_OUTPUT, shape->rank));
+        plan_add_post(
+            plan, part_block_span(shape, round - 1, PLAN_OUTPUT, shape->rank));
     if (has_part)
-        combine_part(plan, shape, round);
+        plan_add_part_combine(plan, shape, round);
     if (has_results)
-        fetch_results(plan, shape, round - 1);
+        plan_add_result_fetches(plan, shape, round - 1);
 }
 
 const struct algorithm algorithm_allreduce_flat_blocks = {

@@ -18,17 +18,17 @@
 #include "plan/hierarchy.h"
 
 static void
-compose_equal(struct composition *composition)
+compose_equal_nodes(struct composition *composition)
 {
-    const struct plan_shape node = hierarchy_shape_inside(composition->shape);
-    const struct hierarchy_halves halves = {
+    const struct plan_shape node = hierarchy_node_shape(composition->shape);
+    const struct hierarchy_halved_allreduce halves = {
         .inside = &algorithm_allreduce_rabenseifner,
-        .middle = allreduce_rabenseifner_middle(&node),
-        .block = allreduce_rabenseifner_block(&node),
+        .middle = allreduce_rabenseifner_middle_round(&node),
+        .block = allreduce_rabenseifner_own_block(&node),
         .between = &algorithm_allreduce_rabenseifner,
     };
 
-    hierarchy_allreduce_halves(composition, &halves);
+    hierarchy_compose_halves(composition, &halves);
 }
 
 static struct composition
@@ -41,10 +41,10 @@ compose(const struct plan_shape *shape)
     };
     struct composition composition = {.shape = shape};
 
-    if (team_nodes_are_equal(shape))
-        compose_equal(&composition);
+    if (team_nodes_have_equal_size(shape))
+        compose_equal_nodes(&composition);
     else
-        hierarchy_allreduce(&composition, &hierarchy);
+        hierarchy_compose_allreduce(&composition, &hierarchy);
     return composition;
 }
 

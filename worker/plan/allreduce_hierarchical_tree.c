@@ -25,9 +25,9 @@ compose(const struct plan_shape *shape)
     struct composition composition = {.shape = shape};
 
     if (team_n_nodes(shape) == 1)
-        hierarchy_inside(&composition, &algorithm_allreduce_tree);
+        hierarchy_compose_single_node(&composition, &algorithm_allreduce_tree);
     else
-        hierarchy_allreduce(&composition, &hierarchy);
+        hierarchy_compose_allreduce(&composition, &hierarchy);
     return composition;
 }
 

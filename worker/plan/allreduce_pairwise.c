@@ -25,8 +25,8 @@
 #include "plan/topology.h"
 
 enum {
-    MESSAGE_GIVEN,
-    MESSAGE_MADE,
+    MESSAGE_CONTRIBUTION,
+    MESSAGE_RESULT,
 };
 
 static uint32_t
@@ -38,25 +38,26 @@ n_rounds(const struct plan_shape *shape)
 }
 
 static void
-plan_arrival(struct plan *plan,
-             const struct plan_shape *shape,
-             enum plan_buffer own,
-             uint32_t round)
+plan_add_receive(struct plan *plan,
+                 const struct plan_shape *shape,
+                 enum plan_buffer own,
+                 uint32_t round)
 {
-    const uint32_t peer = ring_back(shape, round + 1);
-    const struct plan_span made = block_cut(shape, PLAN_OUTPUT, shape->rank);
+    const uint32_t peer = ring_rank_before(shape, round + 1);
+    const struct plan_span made =
+        partition_block_span(shape, PLAN_OUTPUT, shape->rank);
     const struct plan_span given = {own, made.first, made.count};
 
-    plan_add(plan,
-             &(struct plan_step){
-                 .kind = PLAN_REDUCE,
-                 .peer = peer,
-                 .message = MESSAGE_GIVEN,
-                 .from = round == 0 ? given : made,
-                 .to = made,
-                 .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
-                 .is_final = round + 2 == shape->size,
-             });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_REDUCE,
+                            .peer = peer,
+                            .message = MESSAGE_CONTRIBUTION,
+                            .from = round == 0 ? given : made,
+                            .to = made,
+                            .side = peer < shape->rank ? PLAN_ARRIVED_LEFT
+                                                       : PLAN_OWN_LEFT,
+                            .is_final = round + 2 == shape->size,
+                        });
 }
 
 static void
@@ -67,23 +68,24 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const enum plan_buffer own = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
 
     if (shape->size == 1) {
-        plan_copy(plan, block_whole(shape, own),
-                  block_whole(shape, PLAN_OUTPUT));
+        plan_add_copy(plan, whole_buffer_span(shape, own),
+                      whole_buffer_span(shape, PLAN_OUTPUT));
         return;
     }
 
     const uint32_t apart = round % (shape->size - 1) + 1;
-    const uint32_t from = ring_back(shape, apart);
-    const uint32_t to = ring_back(shape, shape->size - apart);
+    const uint32_t from = ring_rank_before(shape, apart);
+    const uint32_t to = ring_rank_before(shape, shape->size - apart);
 
     if (round + 1 < shape->size) {
-        plan_send(plan, to, MESSAGE_GIVEN, block_cut(shape, own, to));
-        plan_arrival(plan, shape, own, round);
+        plan_add_send(plan, to, MESSAGE_CONTRIBUTION,
+                      partition_block_span(shape, own, to));
+        plan_add_receive(plan, shape, own, round);
     } else {
-        plan_send(plan, to, MESSAGE_MADE,
-                  block_cut(shape, PLAN_OUTPUT, shape->rank));
-        plan_store(plan, from, MESSAGE_MADE,
-                   block_cut(shape, PLAN_OUTPUT, from));
+        plan_add_send(plan, to, MESSAGE_RESULT,
+                      partition_block_span(shape, PLAN_OUTPUT, shape->rank));
+        plan_add_store(plan, from, MESSAGE_RESULT,
+                       partition_block_span(shape, PLAN_OUTPUT, from));
     }
 }
 

@@ -43,7 +43,7 @@
 
 /* The place of a rank on a level, and the run of blocks that its group
  * shares. */
-struct stand {
+struct group_position {
     uint32_t place;
     uint32_t size;  /* of the group; the run has as many blocks */
     uint32_t first; /* block of the run */
@@ -52,58 +52,64 @@ struct stand {
 };
 
 static bool
-is_last_of_odd(const struct stand *stand)
+is_unpaired_last(const struct group_position *group_position)
 {
-    return stand->size % 2 == 1 && stand->place + 1 == stand->size;
+    return group_position->size % 2 == 1 &&
+           group_position->place + 1 == group_position->size;
 }
 
 static bool
-is_before_last_of_odd(const struct stand *stand)
+is_before_unpaired_last(const struct group_position *group_position)
 {
-    return stand->size % 2 == 1 && stand->place + 2 == stand->size;
+    return group_position->size % 2 == 1 &&
+           group_position->place + 2 == group_position->size;
 }
 
 /* The run of blocks that the even (parity 0) or odd places keep. */
 static struct plan_span
-part_span(const struct plan_shape *shape,
-          const struct stand *stand,
-          uint32_t parity)
+kept_blocks_span(const struct plan_shape *shape,
+                 const struct group_position *group_position,
+                 uint32_t parity)
 {
-    const uint32_t n_odd = stand->size / 2;
-    const uint32_t n_even = stand->size - n_odd;
+    const uint32_t n_odd = group_position->size / 2;
+    const uint32_t n_even = group_position->size - n_odd;
 
     if (parity == 0)
-        return block_cut_run(shape, PLAN_OUTPUT, stand->first, n_even);
-    return block_cut_run(shape, PLAN_OUTPUT, stand->first + n_even, n_odd);
+        return partition_block_run_span(shape, PLAN_OUTPUT,
+                                        group_position->first, n_even);
+    return partition_block_run_span(shape, PLAN_OUTPUT,
+                                    group_position->first + n_even, n_odd);
 }
 
-static struct stand
-stand_next(const struct stand *stand)
+static struct group_position
+group_position_next(const struct group_position *group_position)
 {
-    const uint32_t n_odd = stand->size / 2;
-    const uint32_t n_even = stand->size - n_odd;
-    const bool is_even = stand->place % 2 == 0;
+    const uint32_t n_odd = group_position->size / 2;
+    const uint32_t n_even = group_position->size - n_odd;
+    const bool is_even = group_position->place % 2 == 0;
 
-    return (struct stand){
-        .place = stand->place / 2,
+    return (struct group_position){
+        .place = group_position->place / 2,
         .size = is_even ? n_even : n_odd,
-        .first = is_even ? stand->first : stand->first + n_even,
-        .is_untouched = stand->is_untouched && is_last_of_odd(stand),
+        .first =
+            is_even ? group_position->first : group_position->first + n_even,
+        .is_untouched =
+            group_position->is_untouched && is_unpaired_last(group_position),
     };
 }
 
-static struct stand
-stand_at(const struct plan_shape *shape, uint32_t level)
+static struct group_position
+group_position_at_level(const struct plan_shape *shape, uint32_t level)
 {
-    struct stand stand = {
+    struct group_position group_position = {
         .place = shape->rank,
         .size = shape->size,
         .is_untouched = true,
     };
 
     for (uint32_t i = 0; i < level; i++)
-        stand = stand_next(&stand);
-    return stand;
+        group_position = group_position_next(&group_position);
+    return group_position;
 }
 
 /* Halving takes two rounds per level, the second for ranks that combine twice.
@@ -113,27 +119,28 @@ n_rounds(const struct plan_shape *shape)
 {
     if (shape->size == 1)
         return shape->is_in_place ? 0 : 1;
-    return 3 * doubling_count(shape);
+    return 3 * doubling_round_count(shape);
 }
 
 uint32_t
-allreduce_rabenseifner_middle(const struct plan_shape *shape)
+allreduce_rabenseifner_middle_round(const struct plan_shape *shape)
 {
-    return 2 * doubling_count(shape);
+    return 2 * doubling_round_count(shape);
 }
 
 struct plan_span
-allreduce_rabenseifner_block(const struct plan_shape *shape)
+allreduce_rabenseifner_own_block(const struct plan_shape *shape)
 {
-    return block_cut(shape, PLAN_OUTPUT,
-                     stand_at(shape, doubling_count(shape)).first);
+    return partition_block_span(
+        shape, PLAN_OUTPUT,
+        group_position_at_level(shape, doubling_round_count(shape)).first);
 }
 
 static struct plan_step
-arrival_step(const struct plan_shape *shape,
-             const struct stand *stand,
-             uint32_t peer,
-             struct plan_span from)
+reduce_step_make(const struct plan_shape *shape,
+                 const struct group_position *group_position,
+                 uint32_t peer,
+                 struct plan_span from)
 {
     struct plan_span to = from;
 
@@ -144,70 +151,84 @@ arrival_step(const struct plan_shape *shape,
         .from = from,
         .to = to,
         .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
-        .is_final = stand_next(stand).size == 1,
+        .is_final = group_position_next(group_position).size == 1,
     };
 }
 
 static void
-plan_halving(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_halving_step(struct plan *plan,
+                      const struct plan_shape *shape,
+                      uint32_t level)
 {
-    const struct stand stand = stand_at(shape, level);
+    const struct group_position group_position =
+        group_position_at_level(shape, level);
     const uint32_t distance = (uint32_t)1 << level;
-    const uint32_t parity = stand.place % 2;
-    struct plan_span given = part_span(shape, &stand, 1 - parity);
-    struct plan_span kept = part_span(shape, &stand, parity);
+    const uint32_t parity = group_position.place % 2;
+    struct plan_span given =
+        kept_blocks_span(shape, &group_position, 1 - parity);
+    struct plan_span kept = kept_blocks_span(shape, &group_position, parity);
 
-    if (stand.is_untouched && !shape->is_in_place)
+    if (group_position.is_untouched && !shape->is_in_place)
         given.buffer = kept.buffer = PLAN_INPUT;
-    if (is_last_of_odd(&stand)) {
-        plan_send(plan, shape->rank - distance, level, given);
+    if (is_unpaired_last(&group_position)) {
+        plan_add_send(plan, shape->rank - distance, level, given);
         return;
     }
 
     const uint32_t peer = shape->rank ^ distance;
-    struct plan_step step = arrival_step(shape, &stand, peer, kept);
+    struct plan_step step =
+        reduce_step_make(shape, &group_position, peer, kept);
 
     step.message = level;
-    step.is_final = step.is_final && !is_before_last_of_odd(&stand);
-    plan_send(plan, peer, level, given);
-    plan_add(plan, &step);
+    step.is_final = step.is_final && !is_before_unpaired_last(&group_position);
+    plan_add_send(plan, peer, level, given);
+    plan_add_step(plan, &step);
 }
 
 /* Combine what the last place sends to the place before it. */
 static void
-plan_second(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_second_combine(struct plan *plan,
+                        const struct plan_shape *shape,
+                        uint32_t level)
 {
-    const struct stand stand = stand_at(shape, level);
+    const struct group_position group_position =
+        group_position_at_level(shape, level);
     const uint32_t peer = shape->rank + ((uint32_t)1 << level);
 
-    if (!is_before_last_of_odd(&stand))
+    if (!is_before_unpaired_last(&group_position))
         return;
 
     struct plan_step step =
-        arrival_step(shape, &stand, peer, part_span(shape, &stand, 1));
+        reduce_step_make(shape, &group_position, peer,
+                         kept_blocks_span(shape, &group_position, 1));
 
     step.message = level;
-    plan_add(plan, &step);
+    plan_add_step(plan, &step);
 }
 
 static void
-plan_doubling(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_doubling_step(struct plan *plan,
+                       const struct plan_shape *shape,
+                       uint32_t level)
 {
-    const struct stand stand = stand_at(shape, level);
-    const uint32_t message = doubling_count(shape) + level;
+    const struct group_position group_position =
+        group_position_at_level(shape, level);
+    const uint32_t message = doubling_round_count(shape) + level;
     const uint32_t distance = (uint32_t)1 << level;
-    const uint32_t parity = stand.place % 2;
-    const struct plan_span given = part_span(shape, &stand, 1 - parity);
-    const struct plan_span kept = part_span(shape, &stand, parity);
+    const uint32_t parity = group_position.place % 2;
+    const struct plan_span given =
+        kept_blocks_span(shape, &group_position, 1 - parity);
+    const struct plan_span kept =
+        kept_blocks_span(shape, &group_position, parity);
 
-    if (is_last_of_odd(&stand)) {
-        plan_store(plan, shape->rank - distance, message, given);
+    if (is_unpaired_last(&group_position)) {
+        plan_add_store(plan, shape->rank - distance, message, given);
         return;
     }
-    plan_send(plan, shape->rank ^ distance, message, kept);
-    plan_store(plan, shape->rank ^ distance, message, given);
-    if (is_before_last_of_odd(&stand))
-        plan_send(plan, shape->rank + distance, message, kept);
+    plan_add_send(plan, shape->rank ^ distance, message, kept);
+    plan_add_store(plan, shape->rank ^ distance, message, given);
+    if (is_before_unpaired_last(&group_position))
+        plan_add_send(plan, shape->rank + distance, message, kept);
 }
 
 static void
@@ -215,23 +236,23 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    const uint32_t levels = doubling_count(shape);
+    const uint32_t levels = doubling_round_count(shape);
     const uint32_t level =
         round < 2 * levels ? round / 2 : 3 * levels - 1 - round;
 
     if (shape->size == 1) {
-        plan_copy(plan, block_whole(shape, PLAN_INPUT),
-                  block_whole(shape, PLAN_OUTPUT));
+        plan_add_copy(plan, whole_buffer_span(shape, PLAN_INPUT),
+                      whole_buffer_span(shape, PLAN_OUTPUT));
         return;
     }
-    if (stand_at(shape, level).size == 1)
+    if (group_position_at_level(shape, level).size == 1)
         return;
     if (round >= 2 * levels)
-        plan_doubling(plan, shape, level);
+        plan_add_doubling_step(plan, shape, level);
     else if (round % 2 == 0)
-        plan_halving(plan, shape, level);
+        plan_add_halving_step(plan, shape, level);
     else
-        plan_second(plan, shape, level);
+        plan_add_second_combine(plan, shape, level);
 }
 
 const struct algorithm algorithm_allreduce_rabenseifner = {

@@ -14,12 +14,12 @@
 #include "plan/plan.h"
 
 uint32_t
-allreduce_rabenseifner_middle(const struct plan_shape *shape);
+allreduce_rabenseifner_middle_round(const struct plan_shape *shape);
 
 /* The one finished block that this rank holds in its output at the middle
  * round. The second half overwrites the rest of the output. With one rank,
  * nothing has been done yet at that point. */
 struct plan_span
-allreduce_rabenseifner_block(const struct plan_shape *shape);
+allreduce_rabenseifner_own_block(const struct plan_shape *shape);
 
 #endif

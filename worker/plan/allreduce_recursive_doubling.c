@@ -35,7 +35,7 @@ n_rounds(const struct plan_shape *shape)
 {
     if (shape->size == 1)
         return shape->is_in_place ? 0 : 1;
-    return fold_levels(shape) + 3;
+    return fold_level_count(shape) + 3;
 }
 
 static size_t
@@ -45,111 +45,118 @@ n_scratch(const struct plan_shape *shape)
 }
 
 static struct plan_span
-own_span(const struct plan_shape *shape)
+own_input_span(const struct plan_shape *shape)
 {
-    return block_whole(shape, shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT);
+    return whole_buffer_span(shape,
+                             shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT);
 }
 
-static enum plan_side
-side_of(const struct plan_shape *shape, uint32_t peer)
+static enum plan_operand_side
+operand_side_of_peer(const struct plan_shape *shape, uint32_t peer)
 {
     return peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT;
 }
 
 static bool
-last_is_kept(const struct plan_shape *shape)
+last_combine_is_deferred(const struct plan_shape *shape)
 {
-    return shape->is_in_place && fold_levels(shape) % 2 == 1;
+    return shape->is_in_place && fold_level_count(shape) % 2 == 1;
 }
 
 /* Where the sum stands before an exchange; after the last one, the result. */
 static struct plan_span
-sum_span(const struct plan_shape *shape, uint32_t exchange)
+partial_sum_span(const struct plan_shape *shape, uint32_t exchange)
 {
-    const uint32_t n_left = fold_levels(shape) - exchange;
+    const uint32_t n_left = fold_level_count(shape) - exchange;
     const uint32_t n_moves = shape->is_in_place ? exchange : n_left;
 
     if (exchange == 0 && fold_partner(shape) == shape->rank)
-        return own_span(shape);
+        return own_input_span(shape);
     if (n_left == 0)
-        return block_whole(shape, PLAN_OUTPUT);
-    return block_whole(shape, n_moves % 2 ? PLAN_SCRATCH : PLAN_OUTPUT);
+        return whole_buffer_span(shape, PLAN_OUTPUT);
+    return whole_buffer_span(shape, n_moves % 2 ? PLAN_SCRATCH : PLAN_OUTPUT);
 }
 
 static void
-plan_fold(struct plan *plan, const struct plan_shape *shape)
+plan_add_fold(struct plan *plan, const struct plan_shape *shape)
 {
     const uint32_t partner = fold_partner(shape);
 
     if (partner == shape->rank)
         return;
     if (!fold_is_active(shape)) {
-        plan_send(plan, partner, 0, own_span(shape));
+        plan_add_send(plan, partner, 0, own_input_span(shape));
         return;
     }
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_REDUCE,
-                       .peer = partner,
-                       .message = 0,
-                       .from = own_span(shape),
-                       .to = sum_span(shape, 0),
-                       .side = PLAN_OWN_LEFT,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_REDUCE,
+                            .peer = partner,
+                            .message = 0,
+                            .from = own_input_span(shape),
+                            .to = partial_sum_span(shape, 0),
+                            .side = PLAN_OWN_LEFT,
+                        });
 }
 
 static void
-plan_unfold(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+plan_add_unfold(struct plan *plan,
+                const struct plan_shape *shape,
+                uint32_t round)
 {
     const uint32_t partner = fold_partner(shape);
-    const struct plan_span result = block_whole(shape, PLAN_OUTPUT);
+    const struct plan_span result = whole_buffer_span(shape, PLAN_OUTPUT);
 
     if (partner == shape->rank)
         return;
     if (fold_is_active(shape))
-        plan_send(plan, partner, round, result);
+        plan_add_send(plan, partner, round, result);
     else
-        plan_store(plan, partner, round, result);
+        plan_add_store(plan, partner, round, result);
 }
 
 static void
-plan_exchange(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+plan_add_exchange(struct plan *plan,
+                  const struct plan_shape *shape,
+                  uint32_t round)
 {
     const uint32_t exchange = round - 1;
-    const uint32_t peer = fold_peer(shape, exchange);
-    const bool is_last = round == fold_levels(shape);
-    const struct plan_span sum = sum_span(shape, exchange);
+    const uint32_t peer = fold_exchange_peer(shape, exchange);
+    const bool is_last = round == fold_level_count(shape);
+    const struct plan_span sum = partial_sum_span(shape, exchange);
 
-    plan_send(plan, peer, round, sum);
-    if (is_last && last_is_kept(shape)) {
-        plan_store(plan, peer, round, block_whole(shape, PLAN_SCRATCH));
+    plan_add_send(plan, peer, round, sum);
+    if (is_last && last_combine_is_deferred(shape)) {
+        plan_add_store(plan, peer, round,
+                       whole_buffer_span(shape, PLAN_SCRATCH));
         return;
     }
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_REDUCE,
-                       .peer = peer,
-                       .message = round,
-                       .from = sum,
-                       .to = sum_span(shape, exchange + 1),
-                       .side = side_of(shape, peer),
-                       .is_final = is_last,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_REDUCE,
+                            .peer = peer,
+                            .message = round,
+                            .from = sum,
+                            .to = partial_sum_span(shape, exchange + 1),
+                            .side = operand_side_of_peer(shape, peer),
+                            .is_final = is_last,
+                        });
 }
 
 static void
-plan_kept(struct plan *plan, const struct plan_shape *shape)
+plan_add_deferred_combine(struct plan *plan, const struct plan_shape *shape)
 {
-    if (!last_is_kept(shape))
+    if (!last_combine_is_deferred(shape))
         return;
 
-    const uint32_t peer = fold_peer(shape, fold_levels(shape) - 1);
+    const uint32_t peer =
+        fold_exchange_peer(shape, fold_level_count(shape) - 1);
 
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_COMBINE,
-                       .from = block_whole(shape, PLAN_SCRATCH),
-                       .to = block_whole(shape, PLAN_OUTPUT),
-                       .side = side_of(shape, peer),
-                       .is_final = true,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_COMBINE,
+                            .from = whole_buffer_span(shape, PLAN_SCRATCH),
+                            .to = whole_buffer_span(shape, PLAN_OUTPUT),
+                            .side = operand_side_of_peer(shape, peer),
+                            .is_final = true,
+                        });
 }
 
 static void
@@ -157,18 +164,19 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    const uint32_t n_exchanges = fold_levels(shape);
+    const uint32_t n_exchanges = fold_level_count(shape);
 
     if (shape->size == 1)
-        plan_copy(plan, own_span(shape), block_whole(shape, PLAN_OUTPUT));
+        plan_add_copy(plan, own_input_span(shape),
+                      whole_buffer_span(shape, PLAN_OUTPUT));
     else if (round == 0)
-        plan_fold(plan, shape);
+        plan_add_fold(plan, shape);
     else if (round == n_exchanges + 2)
-        plan_unfold(plan, shape, round);
+        plan_add_unfold(plan, shape, round);
     else if (fold_is_active(shape) && round <= n_exchanges)
-        plan_exchange(plan, shape, round);
+        plan_add_exchange(plan, shape, round);
     else if (fold_is_active(shape))
-        plan_kept(plan, shape);
+        plan_add_deferred_combine(plan, shape);
 }
 
 const struct algorithm algorithm_allreduce_recursive_doubling = {

@@ -38,28 +38,28 @@ n_rounds(const struct plan_shape *shape)
 }
 
 static void
-plan_arrival(struct plan *plan,
-             const struct plan_shape *shape,
-             enum plan_buffer own,
-             uint32_t round)
+plan_add_receive(struct plan *plan,
+                 const struct plan_shape *shape,
+                 enum plan_buffer own,
+                 uint32_t round)
 {
     const uint32_t reduce_rounds = shape->size - 1;
-    const uint32_t block = ring_back(shape, round + 2);
-    const struct plan_span to = block_cut(shape, PLAN_OUTPUT, block);
+    const uint32_t block = ring_rank_before(shape, round + 2);
+    const struct plan_span to = partition_block_span(shape, PLAN_OUTPUT, block);
 
     if (round >= reduce_rounds) {
-        plan_store(plan, ring_prev(shape), round, to);
+        plan_add_store(plan, ring_prev(shape), round, to);
         return;
     }
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_REDUCE,
-                       .peer = ring_prev(shape),
-                       .message = round,
-                       .from = {own, to.first, to.count},
-                       .to = to,
-                       .side = ring_side(shape),
-                       .is_final = round + 1 == reduce_rounds,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_REDUCE,
+                            .peer = ring_prev(shape),
+                            .message = round,
+                            .from = {own, to.first, to.count},
+                            .to = to,
+                            .side = ring_operand_side(shape),
+                            .is_final = round + 1 == reduce_rounds,
+                        });
 }
 
 static void
@@ -70,16 +70,17 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const enum plan_buffer own = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
 
     if (shape->size == 1) {
-        plan_copy(plan, block_whole(shape, own),
-                  block_whole(shape, PLAN_OUTPUT));
+        plan_add_copy(plan, whole_buffer_span(shape, own),
+                      whole_buffer_span(shape, PLAN_OUTPUT));
         return;
     }
 
     const enum plan_buffer from = round == 0 ? own : PLAN_OUTPUT;
-    const uint32_t block = ring_back(shape, round + 1);
+    const uint32_t block = ring_rank_before(shape, round + 1);
 
-    plan_send(plan, ring_next(shape), round, block_cut(shape, from, block));
-    plan_arrival(plan, shape, own, round);
+    plan_add_send(plan, ring_next(shape), round,
+                  partition_block_span(shape, from, block));
+    plan_add_receive(plan, shape, own, round);
 }
 
 const struct algorithm algorithm_allreduce_ring = {

@@ -37,24 +37,24 @@ n_rounds(const struct plan_shape *shape)
 {
     if (shape->size == 1)
         return shape->is_in_place ? 0 : 1;
-    return 2 * binomial_depth(shape);
+    return 2 * binomial_tree_depth(shape);
 }
 
 static uint32_t
-top_level(const struct plan_shape *shape)
+tree_top_level(const struct plan_shape *shape)
 {
-    return binomial_depth(shape) - 1;
+    return binomial_tree_depth(shape) - 1;
 }
 
 static bool
-is_top(const struct plan_shape *shape)
+is_at_tree_top(const struct plan_shape *shape)
 {
-    return binomial_edge_at(shape, top_level(shape)).end != BINOMIAL_NONE;
+    return binomial_edge_at(shape, tree_top_level(shape)).end != BINOMIAL_NONE;
 }
 
 /* Does this rank receive anything at the levels [first, end) on the way up? */
 static bool
-has_arrivals(const struct plan_shape *shape, uint32_t first, uint32_t end)
+receives_at_levels(const struct plan_shape *shape, uint32_t first, uint32_t end)
 {
     for (uint32_t level = first; level < end; level++) {
         if (binomial_edge_at(shape, level).end == BINOMIAL_NEAR)
@@ -64,110 +64,121 @@ has_arrivals(const struct plan_shape *shape, uint32_t first, uint32_t end)
 }
 
 static bool
-last_is_kept(const struct plan_shape *shape)
+last_combine_is_deferred(const struct plan_shape *shape)
 {
-    return shape->is_in_place && !has_arrivals(shape, 0, top_level(shape));
+    return shape->is_in_place &&
+           !receives_at_levels(shape, 0, tree_top_level(shape));
 }
 
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
-    if (shape->size == 1 || !is_top(shape))
+    if (shape->size == 1 || !is_at_tree_top(shape))
         return 0;
-    return has_arrivals(shape, 0, top_level(shape)) || shape->is_in_place
+    return receives_at_levels(shape, 0, tree_top_level(shape)) ||
+                   shape->is_in_place
                ? shape->count
                : 0;
 }
 
 /* Where this rank's sum stands before a level. */
 static struct plan_span
-sum_before(const struct plan_shape *shape, uint32_t level)
+partial_sum_before_level(const struct plan_shape *shape, uint32_t level)
 {
-    if (!has_arrivals(shape, 0, level))
-        return block_whole(shape,
-                           shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT);
-    return block_whole(shape,
-                       level == top_level(shape) ? PLAN_SCRATCH : PLAN_OUTPUT);
+    if (!receives_at_levels(shape, 0, level))
+        return whole_buffer_span(shape,
+                                 shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT);
+    return whole_buffer_span(
+        shape, level == tree_top_level(shape) ? PLAN_SCRATCH : PLAN_OUTPUT);
 }
 
 static void
-plan_up(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_tree_up(struct plan *plan,
+                 const struct plan_shape *shape,
+                 uint32_t level)
 {
     const struct binomial_edge edge = binomial_edge_at(shape, level);
     const bool is_last =
-        is_top(shape) && !has_arrivals(shape, level + 1, top_level(shape));
+        is_at_tree_top(shape) &&
+        !receives_at_levels(shape, level + 1, tree_top_level(shape));
 
     if (edge.end == BINOMIAL_FAR)
-        plan_send(plan, edge.peer, level, sum_before(shape, level));
+        plan_add_send(plan, edge.peer, level,
+                      partial_sum_before_level(shape, level));
     if (edge.end == BINOMIAL_NEAR)
-        plan_add(plan, &(struct plan_step){
-                           .kind = PLAN_REDUCE,
-                           .peer = edge.peer,
-                           .message = level,
-                           .from = sum_before(shape, level),
-                           .to = block_whole(shape, is_last ? PLAN_SCRATCH
-                                                            : PLAN_OUTPUT),
-                           .side = PLAN_OWN_LEFT,
-                       });
+        plan_add_step(plan,
+                      &(struct plan_step){
+                          .kind = PLAN_REDUCE,
+                          .peer = edge.peer,
+                          .message = level,
+                          .from = partial_sum_before_level(shape, level),
+                          .to = whole_buffer_span(shape, is_last ? PLAN_SCRATCH
+                                                                 : PLAN_OUTPUT),
+                          .side = PLAN_OWN_LEFT,
+                      });
 }
 
 /* The first rank of the lower half sees the upper half at the far end. */
-static enum plan_side
-side_across(const struct plan_shape *shape)
+static enum plan_operand_side
+top_exchange_side(const struct plan_shape *shape)
 {
-    const struct binomial_edge edge = binomial_edge_at(shape, top_level(shape));
+    const struct binomial_edge edge =
+        binomial_edge_at(shape, tree_top_level(shape));
 
     return edge.end == BINOMIAL_NEAR ? PLAN_OWN_LEFT : PLAN_ARRIVED_LEFT;
 }
 
 static void
-plan_across(struct plan *plan, const struct plan_shape *shape)
+plan_add_top_exchange(struct plan *plan, const struct plan_shape *shape)
 {
-    const uint32_t level = top_level(shape);
+    const uint32_t level = tree_top_level(shape);
     const uint32_t peer = binomial_edge_at(shape, level).peer;
-    const struct plan_span sum = sum_before(shape, level);
+    const struct plan_span sum = partial_sum_before_level(shape, level);
 
-    plan_send(plan, peer, level, sum);
-    if (last_is_kept(shape)) {
-        plan_store(plan, peer, level, block_whole(shape, PLAN_SCRATCH));
+    plan_add_send(plan, peer, level, sum);
+    if (last_combine_is_deferred(shape)) {
+        plan_add_store(plan, peer, level,
+                       whole_buffer_span(shape, PLAN_SCRATCH));
         return;
     }
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_REDUCE,
-                       .peer = peer,
-                       .message = level,
-                       .from = sum,
-                       .to = block_whole(shape, PLAN_OUTPUT),
-                       .side = side_across(shape),
-                       .is_final = true,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_REDUCE,
+                            .peer = peer,
+                            .message = level,
+                            .from = sum,
+                            .to = whole_buffer_span(shape, PLAN_OUTPUT),
+                            .side = top_exchange_side(shape),
+                            .is_final = true,
+                        });
 }
 
 static void
-plan_kept(struct plan *plan, const struct plan_shape *shape)
+plan_add_deferred_combine(struct plan *plan, const struct plan_shape *shape)
 {
-    if (!last_is_kept(shape))
+    if (!last_combine_is_deferred(shape))
         return;
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_COMBINE,
-                       .from = block_whole(shape, PLAN_SCRATCH),
-                       .to = block_whole(shape, PLAN_OUTPUT),
-                       .side = side_across(shape),
-                       .is_final = true,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_COMBINE,
+                            .from = whole_buffer_span(shape, PLAN_SCRATCH),
+                            .to = whole_buffer_span(shape, PLAN_OUTPUT),
+                            .side = top_exchange_side(shape),
+                            .is_final = true,
+                        });
 }
 
 static void
-plan_down(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_tree_down(struct plan *plan,
+                   const struct plan_shape *shape,
+                   uint32_t level)
 {
     const struct binomial_edge edge = binomial_edge_at(shape, level);
-    const struct plan_span result = block_whole(shape, PLAN_OUTPUT);
-    const uint32_t message = top_level(shape) + 1 + level;
+    const struct plan_span result = whole_buffer_span(shape, PLAN_OUTPUT);
+    const uint32_t message = tree_top_level(shape) + 1 + level;
 
     if (edge.end == BINOMIAL_NEAR)
-        plan_send(plan, edge.peer, message, result);
+        plan_add_send(plan, edge.peer, message, result);
     if (edge.end == BINOMIAL_FAR)
-        plan_store(plan, edge.peer, message, result);
+        plan_add_store(plan, edge.peer, message, result);
 }
 
 static void
@@ -177,21 +188,21 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(shape->root == 0);
 
     if (shape->size == 1) {
-        plan_copy(plan, block_whole(shape, PLAN_INPUT),
-                  block_whole(shape, PLAN_OUTPUT));
+        plan_add_copy(plan, whole_buffer_span(shape, PLAN_INPUT),
+                      whole_buffer_span(shape, PLAN_OUTPUT));
         return;
     }
 
-    const uint32_t top = top_level(shape);
+    const uint32_t top = tree_top_level(shape);
 
     if (round < top)
-        plan_up(plan, shape, round);
-    else if (round == top && is_top(shape))
-        plan_across(plan, shape);
-    else if (round == top + 1 && is_top(shape))
-        plan_kept(plan, shape);
+        plan_add_tree_up(plan, shape, round);
+    else if (round == top && is_at_tree_top(shape))
+        plan_add_top_exchange(plan, shape);
+    else if (round == top + 1 && is_at_tree_top(shape))
+        plan_add_deferred_combine(plan, shape);
     else if (round > top + 1)
-        plan_down(plan, shape, 2 * top + 1 - round);
+        plan_add_tree_down(plan, shape, 2 * top + 1 - round);
 }
 
 const struct algorithm algorithm_allreduce_tree = {

@@ -13,7 +13,7 @@
  * belongs, so nothing has to be rotated at the end. At the beginning each block
  * is copied from place r+j of the input (in place: of a copy of it). All places
  * count modulo n. Blocks that move together are packed in scratch; they stand
- * in runs of 2^k, and a run that meets the end of the output is split in two.
+ * in runs of 2^k, and a run_of_blocks that meets the end of the output is split in two.
  *
  * Cost: ceil(log2 n) * alpha + log2 n * n/2 * block * beta, and as much copying
  * in each exchange. For blocks so small that alpha is all that counts.
@@ -27,20 +27,20 @@
 /* The scratch holds the packed blocks, the received blocks and a copy of the
  * input. Packing copies from the output, unpacking from the scratch. */
 static uint32_t
-packed_begin(const struct plan_shape *shape, enum plan_buffer from)
+packed_blocks_begin(const struct plan_shape *shape, enum plan_buffer from)
 {
     return from == PLAN_OUTPUT ? 0 : shape->size / 2;
 }
 
 static uint32_t
-saved_begin(const struct plan_shape *shape)
+saved_input_begin(const struct plan_shape *shape)
 {
     return shape->size / 2 * 2;
 }
 
 /* With two ranks, every block already stands where it belongs. */
 static bool
-input_is_saved(const struct plan_shape *shape)
+needs_input_copy(const struct plan_shape *shape)
 {
     return shape->is_in_place && shape->size > 2;
 }
@@ -48,16 +48,16 @@ input_is_saved(const struct plan_shape *shape)
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
-    const uint32_t n_saved = input_is_saved(shape) ? shape->size : 0;
+    const uint32_t n_saved = needs_input_copy(shape) ? shape->size : 0;
 
-    return (saved_begin(shape) + n_saved) * shape->count;
+    return (saved_input_begin(shape) + n_saved) * shape->count;
 }
 
 /* Save the input, rotate it; then, for each bit: pack, exchange, unpack. */
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return 2 + 3 * doubling_count(shape);
+    return 2 + 3 * doubling_round_count(shape);
 }
 
 /* n_blocks of any buffer, from block first on. */
@@ -75,38 +75,39 @@ blocks_span(const struct plan_shape *shape,
 }
 
 static void
-plan_save(struct plan *plan, const struct plan_shape *shape)
+plan_add_input_copy(struct plan *plan, const struct plan_shape *shape)
 {
-    if (input_is_saved(shape))
-        plan_copy(
-            plan, blocks_span(shape, PLAN_OUTPUT, 0, shape->size),
-            blocks_span(shape, PLAN_SCRATCH, saved_begin(shape), shape->size));
+    if (needs_input_copy(shape))
+        plan_add_copy(plan, blocks_span(shape, PLAN_OUTPUT, 0, shape->size),
+                      blocks_span(shape, PLAN_SCRATCH, saved_input_begin(shape),
+                                  shape->size));
 }
 
 static void
-plan_turn(struct plan *plan, const struct plan_shape *shape)
+plan_add_rotation(struct plan *plan, const struct plan_shape *shape)
 {
     const struct plan_span input =
-        shape->is_in_place
-            ? blocks_span(shape, PLAN_SCRATCH, saved_begin(shape), shape->size)
-            : blocks_span(shape, PLAN_INPUT, 0, shape->size);
+        shape->is_in_place ? blocks_span(shape, PLAN_SCRATCH,
+                                         saved_input_begin(shape), shape->size)
+                           : blocks_span(shape, PLAN_INPUT, 0, shape->size);
 
     for (uint32_t j = 0; j < shape->size; j++) {
-        const uint32_t target = ring_back(shape, shape->size - j);
-        const uint32_t place = ring_back(shape, j);
+        const uint32_t target = ring_rank_before(shape, shape->size - j);
+        const uint32_t place = ring_rank_before(shape, j);
 
         struct plan_span from = input;
 
         from.first += target * shape->count;
         from.count = shape->count;
         if (!shape->is_in_place || place != target)
-            plan_copy(plan, from, blocks_span(shape, PLAN_OUTPUT, place, 1));
+            plan_add_copy(plan, from,
+                          blocks_span(shape, PLAN_OUTPUT, place, 1));
     }
 }
 
 /* How many of the blocks 0 to end - 1 have the bit set. */
 static uint32_t
-blocks_with(uint32_t bit, uint32_t end)
+count_blocks_with_bit(uint32_t bit, uint32_t end)
 {
     const uint32_t rest = end % (2 * bit);
 
@@ -114,62 +115,69 @@ blocks_with(uint32_t bit, uint32_t end)
 }
 
 /* Contiguous blocks that move together, and their place in the output. */
-struct run {
+struct run_of_blocks {
     uint32_t packed;
     uint32_t place;
     uint32_t n_blocks;
 };
 
 static void
-plan_run(struct plan *plan,
-         const struct plan_shape *shape,
-         enum plan_buffer from,
-         struct run run)
+plan_copy_block_run(struct plan *plan,
+                    const struct plan_shape *shape,
+                    enum plan_buffer from,
+                    struct run_of_blocks run_of_blocks)
 {
     const bool is_packing = from == PLAN_OUTPUT;
-    const uint32_t packed = packed_begin(shape, from) + run.packed;
-    const struct plan_span placed_span =
-        blocks_span(shape, PLAN_OUTPUT, run.place, run.n_blocks);
+    const uint32_t packed =
+        packed_blocks_begin(shape, from) + run_of_blocks.packed;
+    const struct plan_span placed_span = blocks_span(
+        shape, PLAN_OUTPUT, run_of_blocks.place, run_of_blocks.n_blocks);
     const struct plan_span packed_span =
-        blocks_span(shape, PLAN_SCRATCH, packed, run.n_blocks);
+        blocks_span(shape, PLAN_SCRATCH, packed, run_of_blocks.n_blocks);
 
-    plan_copy(plan, is_packing ? placed_span : packed_span,
-              is_packing ? packed_span : placed_span);
+    plan_add_copy(plan, is_packing ? placed_span : packed_span,
+                  is_packing ? packed_span : placed_span);
 }
 
-/* Pack from the output, or unpack from the scratch. The blocks of a run are in
+/* Pack from the output, or unpack from the scratch. The blocks of a run_of_blocks are in
  * descending order, and may wrap around the end of the output. */
 static void
-plan_runs(struct plan *plan,
-          const struct plan_shape *shape,
-          enum plan_buffer from,
-          uint32_t bit)
+plan_pack_or_unpack(struct plan *plan,
+                    const struct plan_shape *shape,
+                    enum plan_buffer from,
+                    uint32_t bit)
 {
     for (uint32_t begin = bit; begin < shape->size; begin += 2 * bit) {
         const uint32_t rest = shape->size - begin;
         const uint32_t n_blocks = rest < bit ? rest : bit;
-        const uint32_t packed = blocks_with(bit, begin);
-        const uint32_t place = ring_back(shape, begin + n_blocks - 1);
+        const uint32_t packed = count_blocks_with_bit(bit, begin);
+        const uint32_t place = ring_rank_before(shape, begin + n_blocks - 1);
         const uint32_t until_end = shape->size - place;
         const uint32_t n_high = n_blocks < until_end ? n_blocks : until_end;
 
-        plan_run(plan, shape, from, (struct run){packed, place, n_high});
-        plan_run(plan, shape, from,
-                 (struct run){packed + n_high, 0, n_blocks - n_high});
+        plan_copy_block_run(plan, shape, from,
+                            (struct run_of_blocks){packed, place, n_high});
+        plan_copy_block_run(
+            plan, shape, from,
+            (struct run_of_blocks){packed + n_high, 0, n_blocks - n_high});
     }
 }
 
 static void
-plan_exchange(struct plan *plan, const struct plan_shape *shape, uint32_t bit)
+plan_add_exchange(struct plan *plan,
+                  const struct plan_shape *shape,
+                  uint32_t bit)
 {
-    const uint32_t n_blocks = blocks_with(bit, shape->size);
+    const uint32_t n_blocks = count_blocks_with_bit(bit, shape->size);
 
-    plan_send(plan, ring_back(shape, shape->size - bit), bit,
-              blocks_span(shape, PLAN_SCRATCH, packed_begin(shape, PLAN_OUTPUT),
-                          n_blocks));
-    plan_store(plan, ring_back(shape, bit), bit,
-               blocks_span(shape, PLAN_SCRATCH,
-                           packed_begin(shape, PLAN_SCRATCH), n_blocks));
+    plan_add_send(plan, ring_rank_before(shape, shape->size - bit), bit,
+                  blocks_span(shape, PLAN_SCRATCH,
+                              packed_blocks_begin(shape, PLAN_OUTPUT),
+                              n_blocks));
+    plan_add_store(plan, ring_rank_before(shape, bit), bit,
+                   blocks_span(shape, PLAN_SCRATCH,
+                               packed_blocks_begin(shape, PLAN_SCRATCH),
+                               n_blocks));
 }
 
 static void
@@ -179,22 +187,22 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(!shape->counts && !shape->recv_counts);
 
     if (round == 0) {
-        plan_save(plan, shape);
+        plan_add_input_copy(plan, shape);
         return;
     }
     if (round == 1) {
-        plan_turn(plan, shape);
+        plan_add_rotation(plan, shape);
         return;
     }
 
     const uint32_t bit = (uint32_t)1 << (round - 2) / 3;
 
     if (round % 3 == 2)
-        plan_runs(plan, shape, PLAN_OUTPUT, bit);
+        plan_pack_or_unpack(plan, shape, PLAN_OUTPUT, bit);
     if (round % 3 == 0)
-        plan_exchange(plan, shape, bit);
+        plan_add_exchange(plan, shape, bit);
     if (round % 3 == 1)
-        plan_runs(plan, shape, PLAN_SCRATCH, bit);
+        plan_pack_or_unpack(plan, shape, PLAN_SCRATCH, bit);
 }
 
 const struct algorithm algorithm_alltoall_bruck = {

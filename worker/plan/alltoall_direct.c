@@ -18,21 +18,22 @@
 #include "plan/topology.h"
 
 static size_t
-part_count(const struct plan_shape *shape)
+part_element_count(const struct plan_shape *shape)
 {
-    return shm_plan_direct(shape, shape->size > 1 ? shape->size - 1 : 1);
+    return shm_plan_direct_part_size(shape,
+                                     shape->size > 1 ? shape->size - 1 : 1);
 }
 
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return shm_plan_rounds(shape->count, part_count(shape));
+    return shm_plan_round_count(shape->count, part_element_count(shape));
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shm_plan_direct_rounds(shape, n_parts(shape));
+    return shm_plan_direct_round_count(shape, n_parts(shape));
 }
 
 /* In place, one block for each rank; the rank's own one is not used. */
@@ -44,31 +45,31 @@ n_scratch(const struct plan_shape *shape)
 }
 
 static enum plan_buffer
-arrival(const struct plan_shape *shape)
+arrival_buffer(const struct plan_shape *shape)
 {
     return shape->is_in_place ? PLAN_SCRATCH : PLAN_OUTPUT;
 }
 
 static void
-plan_last(struct plan *plan, const struct plan_shape *shape)
+plan_add_last_round(struct plan *plan, const struct plan_shape *shape)
 {
-    shm_plan_await(plan, shape);
+    shm_plan_add_await_all(plan, shape);
     for (uint32_t i = 0; shape->is_in_place && i + 1 < shape->size; i++) {
-        const uint32_t peer = shm_plan_next(shape, i);
+        const uint32_t peer = shm_plan_next_peer(shape, i);
 
-        plan_copy(plan, block_given(shape, PLAN_SCRATCH, peer),
-                  block_given(shape, PLAN_OUTPUT, peer));
+        plan_add_copy(plan, caller_block_span(shape, PLAN_SCRATCH, peer),
+                      caller_block_span(shape, PLAN_OUTPUT, peer));
     }
 }
 
 static struct plan_span
-part_of(const struct plan_shape *shape,
-        enum plan_buffer buffer,
-        uint32_t rank,
-        uint32_t round)
+round_part_span(const struct plan_shape *shape,
+                enum plan_buffer buffer,
+                uint32_t rank,
+                uint32_t round)
 {
-    return shm_plan_part(block_given(shape, buffer, rank), part_count(shape),
-                         round);
+    return shm_plan_part_span(caller_block_span(shape, buffer, rank),
+                              part_element_count(shape), round);
 }
 
 static void
@@ -78,22 +79,25 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     if (round == n_parts(shape)) {
-        plan_last(plan, shape);
+        plan_add_last_round(plan, shape);
         return;
     }
     if (shape->size > 1)
-        plan_expose(
-            plan, 0,
-            block_given_run(shape, shm_plan_source(shape), 0, shape->size));
+        plan_add_expose(plan, 0,
+                        caller_block_run_span(shape,
+                                              shm_plan_source_buffer(shape), 0,
+                                              shape->size));
     if (!shape->is_in_place)
-        plan_copy(plan, part_of(shape, PLAN_INPUT, shape->rank, round),
-                  part_of(shape, PLAN_OUTPUT, shape->rank, round));
+        plan_add_copy(plan,
+                      round_part_span(shape, PLAN_INPUT, shape->rank, round),
+                      round_part_span(shape, PLAN_OUTPUT, shape->rank, round));
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = shm_plan_next(shape, i);
+        const uint32_t peer = shm_plan_next_peer(shape, i);
 
-        plan_fetch(plan, peer,
-                   part_of(shape, PLAN_INPUT, shape->rank, round).first,
-                   part_of(shape, arrival(shape), peer, round));
+        plan_add_fetch(
+            plan, peer,
+            round_part_span(shape, PLAN_INPUT, shape->rank, round).first,
+            round_part_span(shape, arrival_buffer(shape), peer, round));
     }
 }
 

@@ -17,25 +17,25 @@
 #include "plan/topology.h"
 
 static size_t
-part_count(const struct plan_shape *shape)
+part_element_count(const struct plan_shape *shape)
 {
-    return shm_plan_count(shape, shape->size > 1 ? shape->size - 1 : 1);
+    return shm_plan_part_size(shape, shape->size > 1 ? shape->size - 1 : 1);
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shm_plan_rounds(shape->count, part_count(shape));
+    return shm_plan_round_count(shape->count, part_element_count(shape));
 }
 
 static struct plan_span
-part_of(const struct plan_shape *shape,
-        enum plan_buffer buffer,
-        uint32_t rank,
-        uint32_t round)
+round_part_span(const struct plan_shape *shape,
+                enum plan_buffer buffer,
+                uint32_t rank,
+                uint32_t round)
 {
-    return shm_plan_part(block_given(shape, buffer, rank), part_count(shape),
-                         round);
+    return shm_plan_part_span(caller_block_span(shape, buffer, rank),
+                              part_element_count(shape), round);
 }
 
 static void
@@ -44,21 +44,23 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(!shape->counts && !shape->recv_counts);
     assert(round < n_rounds(shape));
 
-    const enum plan_buffer source = shm_plan_source(shape);
+    const enum plan_buffer source = shm_plan_source_buffer(shape);
 
     for (uint32_t rank = 0; rank < shape->size; rank++)
         if (rank != shape->rank)
-            plan_post(plan, part_of(shape, source, rank, round));
+            plan_add_post(plan, round_part_span(shape, source, rank, round));
     if (!shape->is_in_place)
-        plan_copy(plan, part_of(shape, PLAN_INPUT, shape->rank, round),
-                  part_of(shape, PLAN_OUTPUT, shape->rank, round));
+        plan_add_copy(plan,
+                      round_part_span(shape, PLAN_INPUT, shape->rank, round),
+                      round_part_span(shape, PLAN_OUTPUT, shape->rank, round));
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = shm_plan_next(shape, i);
-        const struct plan_span to = part_of(shape, PLAN_OUTPUT, peer, round);
+        const uint32_t peer = shm_plan_next_peer(shape, i);
+        const struct plan_span to =
+            round_part_span(shape, PLAN_OUTPUT, peer, round);
         const uint32_t n_before =
             peer < shape->rank ? shape->rank - 1 : shape->rank;
 
-        plan_fetch(plan, peer, n_before * to.count, to);
+        plan_add_fetch(plan, peer, n_before * to.count, to);
     }
 }
 

@@ -42,7 +42,7 @@ enum way {
 };
 
 static enum way
-way_of(const struct plan_shape *shape)
+in_place_method(const struct plan_shape *shape)
 {
     assert(!shape->counts == !shape->recv_counts);
     assert(!shape->is_in_place || (!shape->firsts && !shape->recv_firsts));
@@ -69,19 +69,19 @@ partner(const struct plan_shape *shape, uint32_t round)
 
 /* The end of the last received block. */
 static size_t
-received_end(const struct plan_shape *shape)
+received_blocks_end(const struct plan_shape *shape)
 {
     const struct plan_span last =
-        block_received(shape, PLAN_OUTPUT, shape->size - 1);
+        recv_block_span(shape, PLAN_OUTPUT, shape->size - 1);
 
     return last.first + last.count;
 }
 
 /* The elements of all blocks that begin where something will be written. */
 static size_t
-saved_count(const struct plan_shape *shape)
+saved_input_count(const struct plan_shape *shape)
 {
-    const size_t end = received_end(shape);
+    const size_t end = received_blocks_end(shape);
     size_t n_saved = 0;
 
     for (uint32_t i = 0; i < shape->size && n_saved < end; i++)
@@ -100,48 +100,49 @@ n_scratch(const struct plan_shape *shape)
 {
     const size_t n_slots = shape->size > 2 ? 2 : shape->size - 1;
 
-    switch (way_of(shape)) {
+    switch (in_place_method(shape)) {
     case WAY_APART:
         break;
     case WAY_SWAP:
-        return n_slots * block_given_max(shape);
+        return n_slots * caller_block_max_count(shape);
     case WAY_SAVE:
-        return saved_count(shape);
+        return saved_input_count(shape);
     }
     return 0;
 }
 
 /* Consecutive rounds use different slots; the rank's own block needs none. */
 static struct plan_span
-slot_span(const struct plan_shape *shape, uint32_t round)
+scratch_slot_span(const struct plan_shape *shape, uint32_t round)
 {
     const bool is_second = shape->size > 2 && round % 2 != 0;
 
     return (struct plan_span){
         .buffer = PLAN_SCRATCH,
-        .first = is_second ? block_given_max(shape) : 0,
-        .count = block_given(shape, PLAN_OUTPUT, partner(shape, round)).count,
+        .first = is_second ? caller_block_max_count(shape) : 0,
+        .count =
+            caller_block_span(shape, PLAN_OUTPUT, partner(shape, round)).count,
     };
 }
 
 static struct plan_span
-departure_span(const struct plan_shape *shape, enum way way, uint32_t peer)
+send_source_span(const struct plan_shape *shape, enum way way, uint32_t peer)
 {
-    struct plan_span span = block_given(shape, PLAN_OUTPUT, peer);
+    struct plan_span span = caller_block_span(shape, PLAN_OUTPUT, peer);
 
     if (way == WAY_APART)
         span.buffer = PLAN_INPUT;
     if (way == WAY_APART && shape->firsts)
         span.first = shape->firsts[peer];
-    if (way == WAY_SAVE && span.first < saved_count(shape))
+    if (way == WAY_SAVE && span.first < saved_input_count(shape))
         span.buffer = PLAN_SCRATCH;
     return span;
 }
 
 static struct plan_span
-arrival_span(const struct plan_shape *shape, uint32_t peer)
+receive_target_span(const struct plan_shape *shape, uint32_t peer)
 {
-    struct plan_span span = block_received(shape, PLAN_OUTPUT, peer);
+    struct plan_span span = recv_block_span(shape, PLAN_OUTPUT, peer);
 
     if (shape->recv_firsts)
         span.first = shape->recv_firsts[peer];
@@ -149,42 +150,45 @@ arrival_span(const struct plan_shape *shape, uint32_t peer)
 }
 
 static void
-plan_exchange(struct plan *plan,
-              const struct plan_shape *shape,
-              enum way way,
-              uint32_t round)
+plan_add_exchange(struct plan *plan,
+                  const struct plan_shape *shape,
+                  enum way way,
+                  uint32_t round)
 {
     const uint32_t peer = partner(shape, round);
-    const struct plan_span from = departure_span(shape, way, peer);
-    const struct plan_span place = arrival_span(shape, peer);
+    const struct plan_span from = send_source_span(shape, way, peer);
+    const struct plan_span place = receive_target_span(shape, peer);
 
     if (peer != shape->rank) {
-        plan_send(plan, peer, 0, from);
-        plan_store(plan, peer, 0,
-                   way == WAY_SWAP ? slot_span(shape, round) : place);
+        plan_add_send(plan, peer, 0, from);
+        plan_add_store(plan, peer, 0,
+                       way == WAY_SWAP ? scratch_slot_span(shape, round)
+                                       : place);
     } else if (way == WAY_APART || from.first != place.first) {
-        plan_copy(plan, from, place);
+        plan_add_copy(plan, from, place);
     }
 }
 
 /* Copy what arrived in a round to its place. */
 static void
-plan_settle(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+plan_add_slot_copy(struct plan *plan,
+                   const struct plan_shape *shape,
+                   uint32_t round)
 {
     const uint32_t peer = partner(shape, round);
 
     if (peer != shape->rank)
-        plan_copy(plan, slot_span(shape, round),
-                  block_given(shape, PLAN_OUTPUT, peer));
+        plan_add_copy(plan, scratch_slot_span(shape, round),
+                      caller_block_span(shape, PLAN_OUTPUT, peer));
 }
 
 static void
-plan_save(struct plan *plan, const struct plan_shape *shape)
+plan_add_input_copy(struct plan *plan, const struct plan_shape *shape)
 {
-    const size_t n_saved = saved_count(shape);
+    const size_t n_saved = saved_input_count(shape);
 
-    plan_copy(plan, (struct plan_span){PLAN_OUTPUT, 0, n_saved},
-              (struct plan_span){PLAN_SCRATCH, 0, n_saved});
+    plan_add_copy(plan, (struct plan_span){PLAN_OUTPUT, 0, n_saved},
+                  (struct plan_span){PLAN_SCRATCH, 0, n_saved});
 }
 
 static void
@@ -192,23 +196,23 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    const enum way way = way_of(shape);
+    const enum way way = in_place_method(shape);
 
     switch (way) {
     case WAY_APART:
-        plan_exchange(plan, shape, way, round);
+        plan_add_exchange(plan, shape, way, round);
         break;
     case WAY_SWAP:
         if (round > 0)
-            plan_settle(plan, shape, round - 1);
+            plan_add_slot_copy(plan, shape, round - 1);
         if (round < shape->size)
-            plan_exchange(plan, shape, way, round);
+            plan_add_exchange(plan, shape, way, round);
         break;
     case WAY_SAVE:
         if (round == 0)
-            plan_save(plan, shape);
+            plan_add_input_copy(plan, shape);
         else
-            plan_exchange(plan, shape, way, round - 1);
+            plan_add_exchange(plan, shape, way, round - 1);
         break;
     }
 }

@@ -23,30 +23,31 @@
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
-    return shape->size == 1 ? 0 : (size_t)doubling_count(shape) + 1;
+    return shape->size == 1 ? 0 : (size_t)doubling_round_count(shape) + 1;
 }
 
 static void
 plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
-    assert(round < doubling_count(shape));
+    assert(round < doubling_round_count(shape));
 
     const uint32_t reach = (uint32_t)1 << round;
     const struct plan_span heard = {PLAN_SCRATCH, round, 1};
 
-    plan_send(plan, ring_back(shape, shape->size - reach), round, heard);
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_REDUCE,
-                       .peer = ring_back(shape, reach),
-                       .message = round,
-                       .from = heard,
-                       .to = {PLAN_SCRATCH, (size_t)round + 1, 1},
-                   });
+    plan_add_send(plan, ring_rank_before(shape, shape->size - reach), round,
+                  heard);
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_REDUCE,
+                            .peer = ring_rank_before(shape, reach),
+                            .message = round,
+                            .from = heard,
+                            .to = {PLAN_SCRATCH, (size_t)round + 1, 1},
+                        });
 }
 
 const struct algorithm algorithm_barrier_dissemination = {
     .name = "dissemination",
-    .n_rounds = doubling_count,
+    .n_rounds = doubling_round_count,
     .plan_round = plan_round,
     .n_scratch = n_scratch,
 };

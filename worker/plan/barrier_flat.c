@@ -20,7 +20,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    shm_plan_await(plan, shape);
+    shm_plan_add_await_all(plan, shape);
 }
 
 const struct algorithm algorithm_barrier_flat = {

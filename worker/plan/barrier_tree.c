@@ -31,12 +31,12 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return 2 * binomial_depth(shape);
+    return 2 * binomial_tree_depth(shape);
 }
 
 /* The number of messages from children at the levels before end. */
 static size_t
-n_received(const struct plan_shape *shape, uint32_t end)
+received_message_count(const struct plan_shape *shape, uint32_t end)
 {
     size_t n = 0;
 
@@ -49,54 +49,59 @@ static size_t
 n_scratch(const struct plan_shape *shape)
 {
     const size_t n_unexpected_messages =
-        n_received(shape, binomial_depth(shape)) +
+        received_message_count(shape, binomial_tree_depth(shape)) +
         (shape->rank == shape->root ? 0 : 1);
 
     return shape->size == 1 ? 0 : n_unexpected_messages + 1;
 }
 
 static void
-plan_up(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_tree_up(struct plan *plan,
+                 const struct plan_shape *shape,
+                 uint32_t level)
 {
     const struct binomial_edge edge = binomial_edge_at(shape, level);
-    const struct plan_span heard = {PLAN_SCRATCH, n_received(shape, level), 1};
+    const struct plan_span heard = {PLAN_SCRATCH,
+                                    received_message_count(shape, level), 1};
 
     if (edge.end == BINOMIAL_FAR)
-        plan_send(plan, edge.peer, level, heard);
+        plan_add_send(plan, edge.peer, level, heard);
     if (edge.end == BINOMIAL_NEAR)
-        plan_add(plan, &(struct plan_step){
-                           .kind = PLAN_REDUCE,
-                           .peer = edge.peer,
-                           .message = level,
-                           .from = heard,
-                           .to = {PLAN_SCRATCH, heard.first + 1, 1},
-                       });
+        plan_add_step(plan, &(struct plan_step){
+                                .kind = PLAN_REDUCE,
+                                .peer = edge.peer,
+                                .message = level,
+                                .from = heard,
+                                .to = {PLAN_SCRATCH, heard.first + 1, 1},
+                            });
 }
 
 static void
-plan_down(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_tree_down(struct plan *plan,
+                   const struct plan_shape *shape,
+                   uint32_t level)
 {
-    const uint32_t depth = binomial_depth(shape);
+    const uint32_t depth = binomial_tree_depth(shape);
     const struct binomial_edge edge = binomial_edge_at(shape, level);
     const struct plan_span all = {PLAN_SCRATCH, n_scratch(shape) - 1, 1};
 
     if (edge.end == BINOMIAL_NEAR)
-        plan_send(plan, edge.peer, depth + level, all);
+        plan_add_send(plan, edge.peer, depth + level, all);
     if (edge.end == BINOMIAL_FAR)
-        plan_store(plan, edge.peer, depth + level, all);
+        plan_add_store(plan, edge.peer, depth + level, all);
 }
 
 static void
 plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
-    const uint32_t depth = binomial_depth(shape);
+    const uint32_t depth = binomial_tree_depth(shape);
 
     assert(round < n_rounds(shape));
 
     if (round < depth)
-        plan_up(plan, shape, round);
+        plan_add_tree_up(plan, shape, round);
     else
-        plan_down(plan, shape, 2 * depth - 1 - round);
+        plan_add_tree_down(plan, shape, 2 * depth - 1 - round);
 }
 
 const struct algorithm algorithm_barrier_tree = {

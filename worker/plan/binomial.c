@@ -7,7 +7,7 @@
 #include "plan/topology.h"
 
 uint32_t
-binomial_depth(const struct plan_shape *shape)
+binomial_tree_depth(const struct plan_shape *shape)
 {
     uint32_t depth = 0;
 
@@ -17,7 +17,7 @@ binomial_depth(const struct plan_shape *shape)
 }
 
 static bool
-range_holds(struct rank_range range, uint32_t rank)
+rank_range_contains(struct rank_range range, uint32_t rank)
 {
     return range.first <= rank && rank < range.end;
 }
@@ -25,10 +25,10 @@ range_holds(struct rank_range range, uint32_t rank)
 /* The two halves of the rank's block. The upper half is empty if no ranks are
  * left for it. */
 static void
-block_halves(const struct plan_shape *shape,
-             uint32_t level,
-             struct rank_range *out_lower,
-             struct rank_range *out_upper)
+rank_block_split(const struct plan_shape *shape,
+                 uint32_t level,
+                 struct rank_range *out_lower,
+                 struct rank_range *out_upper)
 {
     const uint64_t width = UINT64_C(1) << level;
     const uint64_t first = shape->rank - shape->rank % (2 * width);
@@ -41,9 +41,10 @@ block_halves(const struct plan_shape *shape,
 }
 
 static uint32_t
-range_speaker(const struct plan_shape *shape, struct rank_range range)
+rank_range_representative(const struct plan_shape *shape,
+                          struct rank_range range)
 {
-    return range_holds(range, shape->root) ? shape->root : range.first;
+    return rank_range_contains(range, shape->root) ? shape->root : range.first;
 }
 
 struct binomial_edge
@@ -54,29 +55,29 @@ binomial_edge_at(const struct plan_shape *shape, uint32_t level)
     struct rank_range near;
     struct rank_range far;
 
-    block_halves(shape, level, &near, &far);
+    rank_block_split(shape, level, &near, &far);
     if (far.first == far.end)
         return (struct binomial_edge){.end = BINOMIAL_NONE};
-    if (range_holds(far, shape->root)) {
+    if (rank_range_contains(far, shape->root)) {
         const struct rank_range lower = near;
 
         near = far;
         far = lower;
     }
 
-    const uint32_t near_speaker = range_speaker(shape, near);
+    const uint32_t near_representative = rank_range_representative(shape, near);
 
-    if (shape->rank == near_speaker)
+    if (shape->rank == near_representative)
         return (struct binomial_edge){BINOMIAL_NEAR, far.first, far};
     if (shape->rank == far.first)
-        return (struct binomial_edge){BINOMIAL_FAR, near_speaker, far};
+        return (struct binomial_edge){BINOMIAL_FAR, near_representative, far};
     return (struct binomial_edge){.end = BINOMIAL_NONE};
 }
 
 struct rank_range
 binomial_subtree(const struct plan_shape *shape)
 {
-    const uint32_t depth = binomial_depth(shape);
+    const uint32_t depth = binomial_tree_depth(shape);
 
     for (uint32_t level = 0; level < depth; level++) {
         const struct binomial_edge edge = binomial_edge_at(shape, level);
@@ -88,32 +89,32 @@ binomial_subtree(const struct plan_shape *shape)
 }
 
 struct plan_span
-binomial_blocks(const struct plan_shape *shape,
-                enum plan_buffer whole,
-                struct rank_range ranks)
+binomial_blocks_span(const struct plan_shape *shape,
+                     enum plan_buffer whole,
+                     struct rank_range ranks)
 {
     const uint32_t n_ranks = ranks.end - ranks.first;
 
     if (shape->rank == shape->root)
-        return block_given_run(shape, whole, ranks.first, n_ranks);
+        return caller_block_run_span(shape, whole, ranks.first, n_ranks);
 
     assert(ranks.first >= shape->rank);
 
     struct plan_span blocks =
-        block_given_run(shape, PLAN_SCRATCH, ranks.first, n_ranks);
+        caller_block_run_span(shape, PLAN_SCRATCH, ranks.first, n_ranks);
 
-    blocks.first = block_given_run(shape, PLAN_SCRATCH, shape->rank,
-                                   ranks.first - shape->rank)
+    blocks.first = caller_block_run_span(shape, PLAN_SCRATCH, shape->rank,
+                                         ranks.first - shape->rank)
                        .count;
     return blocks;
 }
 
 size_t
-binomial_scratch(const struct plan_shape *shape)
+binomial_scratch_count(const struct plan_shape *shape)
 {
     const struct rank_range subtree = binomial_subtree(shape);
 
     if (shape->rank == shape->root || subtree.end - subtree.first == 1)
         return 0;
-    return binomial_blocks(shape, PLAN_SCRATCH, subtree).count;
+    return binomial_blocks_span(shape, PLAN_SCRATCH, subtree).count;
 }

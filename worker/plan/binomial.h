@@ -30,21 +30,21 @@ struct rank_range {
 };
 
 /* Which end of an edge a rank is at. */
-enum binomial_end {
+enum binomial_edge_end {
     BINOMIAL_NONE, /* no edge at this level */
     BINOMIAL_NEAR, /* the end on the root's side */
     BINOMIAL_FAR,
 };
 
 struct binomial_edge {
-    enum binomial_end end;
+    enum binomial_edge_end end;
     uint32_t peer;            /* the rank at the other end */
     struct rank_range beyond; /* the ranks of the far half */
 };
 
 /* The number of levels that have edges: 0 for one rank alone. */
 uint32_t
-binomial_depth(const struct plan_shape *shape);
+binomial_tree_depth(const struct plan_shape *shape);
 
 /* This rank's edge at a level. Every rank but the root is at the far end of
  * exactly one edge, and has no edge at a higher level. */
@@ -59,15 +59,15 @@ binomial_subtree(const struct plan_shape *shape);
 /*
  * Where a rank holds the blocks of some ranks of its subtree. The root holds
  * them in the buffer whole, at their final positions. Other ranks hold them in
- * scratch, beginning with their own block. binomial_scratch() returns the
+ * scratch, beginning with their own block. binomial_scratch_count() returns the
  * elements of scratch needed, which is 0 for the root and for ranks without
  * children.
  */
 struct plan_span
-binomial_blocks(const struct plan_shape *shape,
-                enum plan_buffer whole,
-                struct rank_range ranks);
+binomial_blocks_span(const struct plan_shape *shape,
+                     enum plan_buffer whole,
+                     struct rank_range ranks);
 size_t
-binomial_scratch(const struct plan_shape *shape);
+binomial_scratch_count(const struct plan_shape *shape);
 
 #endif

@@ -26,7 +26,7 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shape->size == 1 ? 1 : binomial_depth(shape);
+    return shape->size == 1 ? 1 : binomial_tree_depth(shape);
 }
 
 static void
@@ -34,20 +34,20 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    const struct plan_span output = block_whole(shape, PLAN_OUTPUT);
+    const struct plan_span output = whole_buffer_span(shape, PLAN_OUTPUT);
     const bool is_from_input =
         shape->rank == shape->root && !shape->is_in_place;
     const struct plan_span from =
-        is_from_input ? block_whole(shape, PLAN_INPUT) : output;
+        is_from_input ? whole_buffer_span(shape, PLAN_INPUT) : output;
     const struct binomial_edge edge =
         binomial_edge_at(shape, n_rounds(shape) - 1 - round);
 
     if (is_from_input && round == 0)
-        plan_copy(plan, from, output);
+        plan_add_copy(plan, from, output);
     if (edge.end == BINOMIAL_NEAR)
-        plan_send(plan, edge.peer, 0, from);
+        plan_add_send(plan, edge.peer, 0, from);
     if (edge.end == BINOMIAL_FAR)
-        plan_store(plan, edge.peer, 0, output);
+        plan_add_store(plan, edge.peer, 0, output);
 }
 
 const struct algorithm algorithm_broadcast_binomial = {

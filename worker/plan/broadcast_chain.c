@@ -35,20 +35,20 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(shape->root < shape->size);
     assert(round < n_rounds(shape));
 
-    const struct plan_span output = block_whole(shape, PLAN_OUTPUT);
+    const struct plan_span output = whole_buffer_span(shape, PLAN_OUTPUT);
     const bool is_from_input = is_root(shape) && !shape->is_in_place;
     const struct plan_span from =
-        is_from_input ? block_whole(shape, PLAN_INPUT) : output;
+        is_from_input ? whole_buffer_span(shape, PLAN_INPUT) : output;
 
     if (round == 0) {
         if (is_from_input)
-            plan_copy(plan, from, output);
+            plan_add_copy(plan, from, output);
         if (!is_root(shape))
-            plan_store(plan, ring_prev(shape), 0, output);
+            plan_add_store(plan, ring_prev(shape), 0, output);
         return;
     }
     if (ring_next(shape) != shape->root)
-        plan_send(plan, ring_next(shape), 0, from);
+        plan_add_send(plan, ring_next(shape), 0, from);
 }
 
 const struct algorithm algorithm_broadcast_chain = {

@@ -14,15 +14,15 @@
 #include "plan/topology.h"
 
 static size_t
-part_count(const struct plan_shape *shape)
+part_element_count(const struct plan_shape *shape)
 {
-    return shm_plan_count(shape, shape->n_slot > 1 ? 2 : 1);
+    return shm_plan_part_size(shape, shape->n_slot > 1 ? 2 : 1);
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shm_plan_rounds(shape->count, part_count(shape));
+    return shm_plan_round_count(shape->count, part_element_count(shape));
 }
 
 static void
@@ -31,20 +31,20 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(shape->root < shape->size);
     assert(round < n_rounds(shape));
 
-    const size_t n_part = part_count(shape);
-    const struct plan_span own = shm_plan_part(
-        block_whole(shape, shm_plan_source(shape)), n_part, round);
-    const struct plan_span to =
-        shm_plan_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
+    const size_t n_part = part_element_count(shape);
+    const struct plan_span own = shm_plan_part_span(
+        whole_buffer_span(shape, shm_plan_source_buffer(shape)), n_part, round);
+    const struct plan_span to = shm_plan_part_span(
+        whole_buffer_span(shape, PLAN_OUTPUT), n_part, round);
 
     if (shape->rank != shape->root) {
-        plan_fetch(plan, shape->root, 0, to);
+        plan_add_fetch(plan, shape->root, 0, to);
         return;
     }
     if (shape->size > 1)
-        plan_post(plan, own);
+        plan_add_post(plan, own);
     if (!shape->is_in_place)
-        plan_copy(plan, own, to);
+        plan_add_copy(plan, own, to);
 }
 
 const struct algorithm algorithm_broadcast_flat = {

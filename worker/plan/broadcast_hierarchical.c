@@ -23,7 +23,7 @@ compose(const struct plan_shape *shape)
     };
     struct composition composition = {.shape = shape};
 
-    hierarchy_broadcast(&composition, &hierarchy);
+    hierarchy_compose_broadcast(&composition, &hierarchy);
     return composition;
 }
 

@@ -38,7 +38,7 @@ enum {
 };
 
 /* The collective to check against; algorithms.h says what each one promises. */
-enum checker_goal {
+enum checker_collective {
     CHECKER_ALLREDUCE,
     CHECKER_REDUCE_SCATTER,
     CHECKER_ALLGATHER,
@@ -53,7 +53,7 @@ enum checker_goal {
 };
 
 /* How a shared-memory plan is run: correctly, or with a planted fault. */
-enum checker_slots {
+enum checker_planted_fault {
     CHECKER_WAITED,
     /* A rank overwrites its slot before others have read it. */
     CHECKER_UNWAITED_WRITE,
@@ -63,7 +63,7 @@ enum checker_slots {
 
 struct checker_case {
     const struct algorithm *algorithm;
-    enum checker_goal goal;
+    enum checker_collective goal;
     /* With hash, the run checks only that all outputs are equal. */
     enum arithmetic arithmetic;
     struct plan_shape shape; /* rank is ignored */
@@ -76,7 +76,7 @@ struct checker_case {
     const size_t *to_each;
     const size_t *from_each;
     /* A planted fault is for tests of the checker itself. */
-    enum checker_slots slots;
+    enum checker_planted_fault slots;
 };
 
 /*
@@ -84,6 +84,6 @@ struct checker_case {
  * Thread: any.
  */
 enum hoop_status
-checker_verify(const struct checker_case *scenario);
+checker_verify_algorithm(const struct checker_case *scenario);
 
 #endif

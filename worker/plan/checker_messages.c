@@ -27,8 +27,8 @@ message_compare(const void *left, const void *right)
 }
 
 static enum hoop_status
-list_add(struct checker_message_list *list,
-         const struct checker_message *message)
+checker_message_list_add(struct checker_message_list *list,
+                         const struct checker_message *message)
 {
     if (list->n_messages == list->capacity) {
         const size_t capacity =
@@ -61,7 +61,7 @@ step_receives(const struct plan_step *step)
 }
 
 static struct checker_message
-step_message(uint32_t rank, const struct plan_step *step)
+message_of_step(uint32_t rank, const struct plan_step *step)
 {
     const bool sends = step_sends(step);
 
@@ -75,30 +75,31 @@ step_message(uint32_t rank, const struct plan_step *step)
 }
 
 static enum hoop_status
-checker_messages_enter(struct checker_messages *checker_messages,
-                       uint32_t rank,
-                       const struct plan_step *step)
+checker_messages_add_step(struct checker_messages *checker_messages,
+                          uint32_t rank,
+                          const struct plan_step *step)
 {
-    const struct checker_message message = step_message(rank, step);
+    const struct checker_message message = message_of_step(rank, step);
     enum hoop_status status = HOOP_OK;
 
     if (step_sends(step))
-        status = list_add(&checker_messages->sends, &message);
+        status = checker_message_list_add(&checker_messages->sends, &message);
     if (step_receives(step))
-        status = list_add(&checker_messages->receives, &message);
+        status =
+            checker_message_list_add(&checker_messages->receives, &message);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static const struct plan_span nothing;
 
 static const struct plan_span *
-step_reads(const struct plan_step *step)
+step_read_span(const struct plan_step *step)
 {
     return step->kind == PLAN_STORE ? &nothing : &step->from;
 }
 
 static const struct plan_span *
-step_writes(const struct plan_step *step)
+step_written_span(const struct plan_step *step)
 {
     return step->kind == PLAN_SEND ? &nothing : &step->to;
 }
@@ -113,17 +114,18 @@ spans_overlap(const struct plan_span *a, const struct plan_span *b)
 static bool
 steps_conflict(const struct plan_step *a, const struct plan_step *b)
 {
-    return spans_overlap(step_writes(a), step_writes(b)) ||
-           spans_overlap(step_writes(a), step_reads(b)) ||
-           spans_overlap(step_reads(a), step_writes(b));
+    return spans_overlap(step_written_span(a), step_written_span(b)) ||
+           spans_overlap(step_written_span(a), step_read_span(b)) ||
+           spans_overlap(step_read_span(a), step_written_span(b));
 }
 
 static bool
-span_is_inside(const struct checker_case *scenario,
-               uint32_t rank,
-               const struct plan_span *span)
+span_is_in_buffer(const struct checker_case *scenario,
+                  uint32_t rank,
+                  const struct plan_span *span)
 {
-    const size_t n_bytes = expectation_size(scenario, rank, span->buffer);
+    const size_t n_bytes =
+        expectation_buffer_bytes(scenario, rank, span->buffer);
     const size_t count = n_bytes / CHECKER_ELEMENT_BYTES;
 
     return span->count == 0 ||
@@ -133,10 +135,10 @@ span_is_inside(const struct checker_case *scenario,
 /* Do from and to have one size, and no partial overlap? A step may read and
  * write the same span only if it is a REDUCE. */
 static bool
-step_is_sound(const struct plan_step *step)
+step_spans_are_valid(const struct plan_step *step)
 {
-    const struct plan_span *from = step_reads(step);
-    const struct plan_span *to = step_writes(step);
+    const struct plan_span *from = step_read_span(step);
+    const struct plan_span *to = step_written_span(step);
 
     if (from == &nothing || to == &nothing)
         return from->count + to->count > 0;
@@ -148,9 +150,9 @@ step_is_sound(const struct plan_step *step)
 }
 
 static enum hoop_status
-step_check(const struct checker_case *scenario,
-           uint32_t rank,
-           const struct plan_step *step)
+plan_step_check(const struct checker_case *scenario,
+                uint32_t rank,
+                const struct plan_step *step)
 {
     const bool is_local = step->kind == PLAN_COPY || step->kind == PLAN_COMBINE;
 
@@ -165,13 +167,13 @@ step_check(const struct checker_case *scenario,
                            "rank %u: message %u goes to or comes from rank %u, "
                            "which is no peer",
                            rank, step->message, step->peer);
-    if (!step_is_sound(step))
+    if (!step_spans_are_valid(step))
         return error_raise(HOOP_E_INTERNAL,
                            "rank %u: the spans of a step (message %u) half "
                            "overlap, differ in size or are empty",
                            rank, step->message);
-    if (!span_is_inside(scenario, rank, step_reads(step)) ||
-        !span_is_inside(scenario, rank, step_writes(step)))
+    if (!span_is_in_buffer(scenario, rank, step_read_span(step)) ||
+        !span_is_in_buffer(scenario, rank, step_written_span(step)))
         return error_raise(HOOP_E_INTERNAL,
                            "rank %u: a span of a step (message %u) leaves its "
                            "buffer",
@@ -180,7 +182,7 @@ step_check(const struct checker_case *scenario,
 }
 
 static enum hoop_status
-round_check(const struct plan *plan, uint32_t rank, uint32_t round)
+round_check_conflicts(const struct plan *plan, uint32_t rank, uint32_t round)
 {
     for (size_t i = 0; i < plan->n_steps; i++) {
         for (size_t j = 0; j < i; j++) {
@@ -201,7 +203,7 @@ checker_messages_add_round(struct checker_messages *checker_messages,
                            uint32_t rank,
                            uint32_t round)
 {
-    const struct plan_shape shape = expectation_shape(scenario, rank);
+    const struct plan_shape shape = expectation_shape_of_rank(scenario, rank);
     struct plan *plan = &checker_messages->plan;
     enum hoop_status status;
 
@@ -210,13 +212,13 @@ checker_messages_add_round(struct checker_messages *checker_messages,
     status = plan_status(plan);
 
     for (size_t i = 0; i < plan->n_steps && status == HOOP_OK; i++) {
-        status = step_check(scenario, rank, &plan->steps[i]);
+        status = plan_step_check(scenario, rank, &plan->steps[i]);
         if (status == HOOP_OK)
-            status =
-                checker_messages_enter(checker_messages, rank, &plan->steps[i]);
+            status = checker_messages_add_step(checker_messages, rank,
+                                               &plan->steps[i]);
     }
     if (status == HOOP_OK)
-        status = round_check(plan, rank, round);
+        status = round_check_conflicts(plan, rank, round);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -225,7 +227,7 @@ checker_messages_add_rank(struct checker_messages *checker_messages,
                           const struct checker_case *scenario,
                           uint32_t rank)
 {
-    const struct plan_shape shape = expectation_shape(scenario, rank);
+    const struct plan_shape shape = expectation_shape_of_rank(scenario, rank);
     const uint32_t n_rounds = scenario->algorithm->n_rounds(&shape);
 
     for (uint32_t round = 0; round < n_rounds; round++) {
@@ -239,7 +241,7 @@ checker_messages_add_rank(struct checker_messages *checker_messages,
 }
 
 static enum hoop_status
-list_sort(struct checker_message_list *list, const char *verb)
+checker_message_list_sort(struct checker_message_list *list, const char *verb)
 {
     if (list->n_messages == 0)
         return HOOP_OK;
@@ -258,7 +260,8 @@ list_sort(struct checker_message_list *list, const char *verb)
 }
 
 static enum hoop_status
-message_unmatched(const struct checker_message *message, const char *verbs)
+raise_unmatched_message(const struct checker_message *message,
+                        const char *verbs)
 {
     return error_raise(
         HOOP_E_INTERNAL, "message %u from rank %u to rank %u is %s",
@@ -266,7 +269,7 @@ message_unmatched(const struct checker_message *message, const char *verbs)
 }
 
 static enum hoop_status
-checker_messages_match(const struct checker_messages *checker_messages)
+checker_messages_check_pairs(const struct checker_messages *checker_messages)
 {
     const struct checker_message_list *sends = &checker_messages->sends;
     const struct checker_message_list *receives = &checker_messages->receives;
@@ -276,16 +279,16 @@ checker_messages_match(const struct checker_messages *checker_messages)
         const struct checker_message *taken = &receives->messages[i];
 
         if (i == receives->n_messages)
-            return message_unmatched(sent, "sent but not taken");
+            return raise_unmatched_message(sent, "sent but not taken");
         if (i == sends->n_messages)
-            return message_unmatched(taken, "taken but not sent");
+            return raise_unmatched_message(taken, "taken but not sent");
         const int order = message_compare(sent, taken);
         if (order < 0)
-            return message_unmatched(sent, "sent but not taken");
+            return raise_unmatched_message(sent, "sent but not taken");
         if (order > 0)
-            return message_unmatched(taken, "taken but not sent");
+            return raise_unmatched_message(taken, "taken but not sent");
         if (sent->n_bytes != taken->n_bytes)
-            return message_unmatched(sent, "taken with another size");
+            return raise_unmatched_message(sent, "taken with another size");
     }
     return HOOP_OK;
 }
@@ -300,11 +303,12 @@ checker_messages_build(struct checker_messages *checker_messages,
          rank++)
         status = checker_messages_add_rank(checker_messages, scenario, rank);
     if (status == HOOP_OK)
-        status = list_sort(&checker_messages->sends, "sent");
+        status = checker_message_list_sort(&checker_messages->sends, "sent");
     if (status == HOOP_OK)
-        status = list_sort(&checker_messages->receives, "taken");
+        status =
+            checker_message_list_sort(&checker_messages->receives, "taken");
     if (status == HOOP_OK)
-        status = checker_messages_match(checker_messages);
+        status = checker_messages_check_pairs(checker_messages);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -322,7 +326,7 @@ checker_messages_find(struct checker_messages *checker_messages,
                       uint32_t rank,
                       const struct plan_step *step)
 {
-    const struct checker_message wanted = step_message(rank, step);
+    const struct checker_message wanted = message_of_step(rank, step);
 
     if (!step_sends(step) && !step_receives(step))
         return NULL;

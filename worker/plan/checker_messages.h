@@ -28,8 +28,8 @@ struct checker_message {
     /* The state of the message in transit, kept by the checker run. */
     uint64_t n_sent;
     uint64_t n_taken;
-    struct track *sender; /* NULL: the step is not active */
-    struct track *receiver;
+    struct tracked_step *sender; /* NULL: the step is not active */
+    struct tracked_step *receiver;
     uint64_t *bytes; /* the values at the time they were sent */
 };
 

@@ -11,7 +11,7 @@
 #include "plan/vrank.h"
 
 /* Which steps of the chosen rank a turn tries to move. */
-enum turn_style {
+enum turn_step_selection {
     TURN_SOME, /* a random selection */
     TURN_ALL,
 };
@@ -19,7 +19,7 @@ enum turn_style {
 /* A turn of TURN_SOME ends after so many steps that could not move. Those that
  * can move are mostly among the oldest. */
 enum {
-    TURN_PATIENCE = 3
+    TURN_MISSES_MAX = 3
 };
 
 /* In large cases more than single bytes move at once, so that a schedule takes
@@ -55,29 +55,30 @@ random_below(struct checker_run *checker_run, uint64_t bound)
 }
 
 /* One turn in eight tries the newest steps first. */
-static struct track *
-turn_first(struct vrank *vrank, uint64_t draw)
+static struct tracked_step *
+turn_first_step(struct vrank *vrank, uint64_t draw)
 {
-    struct track_list *active = &vrank->tracker.active;
+    struct tracked_step_list *active = &vrank->tracker.active;
 
-    return draw % 8 == 0 ? TAILQ_LAST(active, track_list) : TAILQ_FIRST(active);
+    return draw % 8 == 0 ? TAILQ_LAST(active, tracked_step_list)
+                         : TAILQ_FIRST(active);
 }
 
-static struct track *
-turn_next(struct track *track, uint64_t draw)
+static struct tracked_step *
+turn_next_step(struct tracked_step *tracked_step, uint64_t draw)
 {
-    return draw % 8 == 0 ? TAILQ_PREV(track, track_list, link)
-                         : TAILQ_NEXT(track, link);
+    return draw % 8 == 0 ? TAILQ_PREV(tracked_step, tracked_step_list, link)
+                         : TAILQ_NEXT(tracked_step, link);
 }
 
 static enum hoop_status
-vrank_turn(struct checker_run *checker_run,
-           struct vrank *vrank,
-           enum turn_style style,
-           uint64_t *out_moved)
+vrank_take_turn(struct checker_run *checker_run,
+                struct vrank *vrank,
+                enum turn_step_selection style,
+                uint64_t *out_moved)
 {
     const uint64_t draw = random_below(checker_run, UINT64_C(1) << 40);
-    const struct vrank_limits pace = {
+    const struct vrank_move_limits limits = {
         .move_bytes_max =
             1 + random_below(checker_run, checker_run->move_bytes_max),
         .socket_buffer_bytes = checker_run->socket_buffer_bytes,
@@ -85,19 +86,20 @@ vrank_turn(struct checker_run *checker_run,
     uint64_t skips = style == TURN_SOME ? draw >> 3 : 0;
     uint32_t n_in_vain = 0;
     uint64_t moved = 0;
-    const enum hoop_status status = vrank_refill(vrank);
-    struct track *track = turn_first(vrank, draw);
+    const enum hoop_status status = vrank_activate_steps(vrank);
+    struct tracked_step *tracked_step = turn_first_step(vrank, draw);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    while (track && (style == TURN_ALL || n_in_vain < TURN_PATIENCE)) {
-        struct track *const next = turn_next(track, draw);
-        const uint64_t n = skips & 1 ? 0 : vrank_move(vrank, track, &pace);
+    while (tracked_step && (style == TURN_ALL || n_in_vain < TURN_MISSES_MAX)) {
+        struct tracked_step *const next = turn_next_step(tracked_step, draw);
+        const uint64_t n =
+            skips & 1 ? 0 : vrank_advance_step(vrank, tracked_step, &limits);
 
         n_in_vain += n > 0 ? 0 : 1;
         moved += n;
         skips >>= 1;
-        track = next;
+        tracked_step = next;
     }
     *out_moved = moved;
     return HOOP_OK;
@@ -106,7 +108,7 @@ vrank_turn(struct checker_run *checker_run,
 /* Let every rank but the victim move, and the victim only if none of them
  * could. */
 static enum hoop_status
-checker_run_sweep(struct checker_run *checker_run, uint64_t *out_moved)
+checker_run_sweep_ranks(struct checker_run *checker_run, uint64_t *out_moved)
 {
     const uint32_t size = checker_run->scenario->shape.size;
     uint64_t moved = 0;
@@ -118,8 +120,8 @@ checker_run_sweep(struct checker_run *checker_run, uint64_t *out_moved)
 
         if (rank == size || (i < size ? is_victim : moved > 0))
             continue;
-        const enum hoop_status status =
-            vrank_turn(checker_run, &checker_run->vranks[rank], TURN_ALL, &n);
+        const enum hoop_status status = vrank_take_turn(
+            checker_run, &checker_run->vranks[rank], TURN_ALL, &n);
         if (status != HOOP_OK)
             return error_pass(status);
         moved += n;
@@ -129,7 +131,7 @@ checker_run_sweep(struct checker_run *checker_run, uint64_t *out_moved)
 }
 
 static bool
-checker_run_is_over(const struct checker_run *checker_run)
+checker_run_is_done(const struct checker_run *checker_run)
 {
     for (uint32_t rank = 0; rank < checker_run->scenario->shape.size; rank++) {
         if (!tracker_is_done(&checker_run->vranks[rank].tracker))
@@ -139,7 +141,7 @@ checker_run_is_over(const struct checker_run *checker_run)
 }
 
 static enum hoop_status
-checker_run_stuck(const struct checker_run *checker_run)
+checker_run_raise_deadlock(const struct checker_run *checker_run)
 {
     uint32_t rank = 0;
 
@@ -147,17 +149,18 @@ checker_run_stuck(const struct checker_run *checker_run)
         rank++;
 
     const struct tracker *tracker = &checker_run->vranks[rank].tracker;
-    const struct track *track = TAILQ_FIRST(&tracker->active);
+    const struct tracked_step *tracked_step = TAILQ_FIRST(&tracker->active);
 
-    return error_raise(HOOP_E_INTERNAL,
-                       "deadlock with socket buffers of %llu bytes: rank %u "
-                       "waits in round %u",
-                       (unsigned long long)checker_run->socket_buffer_bytes,
-                       rank, track ? track->round : tracker->round_next);
+    return error_raise(
+        HOOP_E_INTERNAL,
+        "deadlock with socket buffers of %llu bytes: rank %u "
+        "waits in round %u",
+        (unsigned long long)checker_run->socket_buffer_bytes, rank,
+        tracked_step ? tracked_step->round : tracker->round_next);
 }
 
 static enum hoop_status
-checker_run_play(struct checker_run *checker_run)
+checker_run_random_turns(struct checker_run *checker_run)
 {
     const uint32_t size = checker_run->scenario->shape.size;
     uint32_t n_in_vain = 0;
@@ -168,14 +171,14 @@ checker_run_play(struct checker_run *checker_run)
         enum hoop_status status = HOOP_OK;
 
         if (n_in_vain <= size && rank != checker_run->victim) {
-            status = vrank_turn(checker_run, &checker_run->vranks[rank],
-                                TURN_SOME, &moved);
+            status = vrank_take_turn(checker_run, &checker_run->vranks[rank],
+                                     TURN_SOME, &moved);
         } else if (n_in_vain > size) {
-            status = checker_run_sweep(checker_run, &moved);
+            status = checker_run_sweep_ranks(checker_run, &moved);
             if (status == HOOP_OK && moved == 0)
-                return checker_run_is_over(checker_run)
+                return checker_run_is_done(checker_run)
                            ? HOOP_OK
-                           : checker_run_stuck(checker_run);
+                           : checker_run_raise_deadlock(checker_run);
         }
         if (status != HOOP_OK)
             return error_pass(status);
@@ -184,7 +187,7 @@ checker_run_play(struct checker_run *checker_run)
 }
 
 static void
-checker_run_set(struct checker_run *checker_run)
+checker_run_reset(struct checker_run *checker_run)
 {
     struct checker_message_list *sends = &checker_run->checker_messages->sends;
     uint64_t *bytes = checker_run->bytes;
@@ -205,16 +208,17 @@ checker_run_set(struct checker_run *checker_run)
 
 /* Are the outputs of all ranks equal? */
 static enum hoop_status
-checker_run_agree(const struct checker_run *checker_run)
+checker_run_compare_outputs(const struct checker_run *checker_run)
 {
     const struct checker_case *scenario = checker_run->scenario;
-    const size_t n_bytes = expectation_size(scenario, 0, PLAN_OUTPUT);
+    const size_t n_bytes = expectation_buffer_bytes(scenario, 0, PLAN_OUTPUT);
     const uint64_t *first = checker_run->vranks[0].memory[PLAN_OUTPUT];
 
     for (uint32_t rank = 1; rank < scenario->shape.size; rank++) {
         const uint64_t *other = checker_run->vranks[rank].memory[PLAN_OUTPUT];
 
-        assert(expectation_size(scenario, rank, PLAN_OUTPUT) == n_bytes);
+        assert(expectation_buffer_bytes(scenario, rank, PLAN_OUTPUT) ==
+               n_bytes);
         if (n_bytes > 0 && memcmp(first, other, n_bytes * sizeof(*first)) != 0)
             return error_raise(HOOP_E_INTERNAL,
                                "rank %u has combined otherwise than rank 0; "
@@ -225,12 +229,13 @@ checker_run_agree(const struct checker_run *checker_run)
 }
 
 static enum hoop_status
-checker_run_check(const struct checker_run *checker_run)
+checker_run_check_results(const struct checker_run *checker_run)
 {
     if (checker_run->scenario->arithmetic == ARITHMETIC_HASH)
-        return checker_run_agree(checker_run);
+        return checker_run_compare_outputs(checker_run);
     for (uint32_t rank = 0; rank < checker_run->scenario->shape.size; rank++) {
-        const enum hoop_status status = vrank_check(&checker_run->vranks[rank]);
+        const enum hoop_status status =
+            vrank_check_result(&checker_run->vranks[rank]);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -239,9 +244,9 @@ checker_run_check(const struct checker_run *checker_run)
 }
 
 enum hoop_status
-checker_run_schedule(struct checker_run *checker_run,
-                     uint64_t socket_buffer_bytes,
-                     uint64_t seed)
+checker_run_one_schedule(struct checker_run *checker_run,
+                         uint64_t socket_buffer_bytes,
+                         uint64_t seed)
 {
     static const uint64_t moves[] = {1, 3, 16, UINT32_MAX};
     enum hoop_status status;
@@ -253,11 +258,11 @@ checker_run_schedule(struct checker_run *checker_run,
         2 * checker_run->n_bytes / CHECKER_RUN_MOVES;
     checker_run->victim = (uint32_t)random_below(
         checker_run, checker_run->scenario->shape.size + 1);
-    checker_run_set(checker_run);
+    checker_run_reset(checker_run);
 
-    status = checker_run_play(checker_run);
+    status = checker_run_random_turns(checker_run);
     if (status == HOOP_OK)
-        status = checker_run_check(checker_run);
+        status = checker_run_check_results(checker_run);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

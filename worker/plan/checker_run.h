@@ -41,8 +41,8 @@ DEFINE_CLEANUP(struct checker_run *, checker_run_destroy)
  * Handle: HOOP_E_INTERNAL (deadlock, or a wrong result).
  */
 enum hoop_status
-checker_run_schedule(struct checker_run *checker_run,
-                     uint64_t socket_buffer_bytes,
-                     uint64_t seed);
+checker_run_one_schedule(struct checker_run *checker_run,
+                         uint64_t socket_buffer_bytes,
+                         uint64_t seed);
 
 #endif

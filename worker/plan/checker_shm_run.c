@@ -33,9 +33,9 @@ random_below(struct checker_shm_run *checker_run, uint64_t bound)
 
 /* Let one rank make some moves, until it must wait. */
 static enum hoop_status
-checker_run_turn(struct checker_shm_run *checker_run,
-                 uint32_t rank,
-                 bool *out_has_moved)
+checker_shm_run_take_turn(struct checker_shm_run *checker_run,
+                          uint32_t rank,
+                          bool *out_has_moved)
 {
     uint64_t n_moves = 1 + random_below(checker_run, 8);
     bool has_moved = true;
@@ -45,7 +45,7 @@ checker_run_turn(struct checker_shm_run *checker_run,
         const uint64_t n_bytes =
             1 + random_below(checker_run, checker_run->move_bytes_max);
         const enum hoop_status status =
-            shm_vrank_move(&checker_run->vranks[rank], n_bytes, &has_moved);
+            shm_vrank_advance(&checker_run->vranks[rank], n_bytes, &has_moved);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -57,7 +57,8 @@ checker_run_turn(struct checker_shm_run *checker_run,
 /* Let every rank but the victim take a turn, and the victim only if none of
  * them could move. */
 static enum hoop_status
-checker_run_sweep(struct checker_shm_run *checker_run, bool *out_has_moved)
+checker_shm_run_sweep_ranks(struct checker_shm_run *checker_run,
+                            bool *out_has_moved)
 {
     const uint32_t size = checker_run->scenario->shape.size;
     enum hoop_status status = HOOP_OK;
@@ -69,7 +70,7 @@ checker_run_sweep(struct checker_shm_run *checker_run, bool *out_has_moved)
 
         if (rank == size || (i < size ? rank == checker_run->victim : has_any))
             continue;
-        status = checker_run_turn(checker_run, rank, &has_moved);
+        status = checker_shm_run_take_turn(checker_run, rank, &has_moved);
         has_any |= has_moved;
     }
     *out_has_moved = has_any;
@@ -77,7 +78,7 @@ checker_run_sweep(struct checker_shm_run *checker_run, bool *out_has_moved)
 }
 
 static enum hoop_status
-checker_run_end(const struct checker_shm_run *checker_run)
+checker_shm_run_check_done(const struct checker_shm_run *checker_run)
 {
     for (uint32_t rank = 0; rank < checker_run->scenario->shape.size; rank++) {
         const struct shm_vrank *vrank = &checker_run->vranks[rank];
@@ -91,7 +92,7 @@ checker_run_end(const struct checker_shm_run *checker_run)
 }
 
 static enum hoop_status
-checker_run_play(struct checker_shm_run *checker_run)
+checker_shm_run_random_turns(struct checker_shm_run *checker_run)
 {
     const uint32_t size = checker_run->scenario->shape.size;
     uint32_t n_in_vain = 0;
@@ -103,23 +104,23 @@ checker_run_play(struct checker_shm_run *checker_run)
         enum hoop_status status = HOOP_OK;
 
         if (is_sweep)
-            status = checker_run_sweep(checker_run, &has_moved);
+            status = checker_shm_run_sweep_ranks(checker_run, &has_moved);
         else if (rank != checker_run->victim)
-            status = checker_run_turn(checker_run, rank, &has_moved);
+            status = checker_shm_run_take_turn(checker_run, rank, &has_moved);
         if (status != HOOP_OK)
             return error_pass(status);
         if (is_sweep && !has_moved)
-            return checker_run_end(checker_run);
+            return checker_shm_run_check_done(checker_run);
         n_in_vain = has_moved ? 0 : n_in_vain + 1;
     }
 }
 
 /* Are the outputs of all ranks equal? */
 static enum hoop_status
-checker_run_agree(const struct checker_shm_run *checker_run)
+checker_shm_run_compare_outputs(const struct checker_shm_run *checker_run)
 {
     const size_t n_bytes =
-        expectation_size(checker_run->scenario, 0, PLAN_OUTPUT) *
+        expectation_buffer_bytes(checker_run->scenario, 0, PLAN_OUTPUT) *
         sizeof(uint64_t);
     const uint64_t *first = checker_run->vranks[0].memory[PLAN_OUTPUT];
 
@@ -134,20 +135,20 @@ checker_run_agree(const struct checker_shm_run *checker_run)
 }
 
 static enum hoop_status
-checker_run_check(const struct checker_shm_run *checker_run)
+checker_shm_run_check_results(const struct checker_shm_run *checker_run)
 {
     enum hoop_status status = HOOP_OK;
 
     if (checker_run->scenario->arithmetic == ARITHMETIC_HASH)
-        return error_pass(checker_run_agree(checker_run));
+        return error_pass(checker_shm_run_compare_outputs(checker_run));
     for (uint32_t rank = 0;
          status == HOOP_OK && rank < checker_run->scenario->shape.size; rank++)
-        status = shm_vrank_check(&checker_run->vranks[rank]);
+        status = shm_vrank_check_result(&checker_run->vranks[rank]);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-checker_run_schedule(struct checker_shm_run *checker_run, uint64_t seed)
+checker_shm_run_one_schedule(struct checker_shm_run *checker_run, uint64_t seed)
 {
     static const uint64_t moves[] = {1, 3, 16, UINT32_MAX};
     const uint32_t size = checker_run->scenario->shape.size;
@@ -159,15 +160,15 @@ checker_run_schedule(struct checker_shm_run *checker_run, uint64_t seed)
     for (uint32_t rank = 0; rank < size; rank++)
         shm_vrank_reset(&checker_run->vranks[rank]);
 
-    enum hoop_status status = checker_run_play(checker_run);
+    enum hoop_status status = checker_shm_run_random_turns(checker_run);
     if (status == HOOP_OK)
-        status = checker_run_check(checker_run);
+        status = checker_shm_run_check_results(checker_run);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* All ranks must have the same number of rounds. */
 static enum hoop_status
-checker_run_init(struct checker_shm_run *checker_run)
+checker_shm_run_init(struct checker_shm_run *checker_run)
 {
     const uint32_t size = checker_run->scenario->shape.size;
 
@@ -192,7 +193,7 @@ checker_run_init(struct checker_shm_run *checker_run)
 }
 
 static void
-checker_run_deinit(struct checker_shm_run *checker_run)
+checker_shm_run_deinit(struct checker_shm_run *checker_run)
 {
     const uint32_t size = checker_run->scenario->shape.size;
 
@@ -202,13 +203,13 @@ checker_run_deinit(struct checker_shm_run *checker_run)
 }
 
 enum hoop_status
-checker_shm_run_verify(const struct checker_case *scenario)
+checker_shm_run_verify_algorithm(const struct checker_case *scenario)
 {
     struct checker_shm_run checker_run = {.scenario = scenario};
-    enum hoop_status status = checker_run_init(&checker_run);
+    enum hoop_status status = checker_shm_run_init(&checker_run);
 
     for (uint32_t i = 0; status == HOOP_OK && i < scenario->n_schedules; i++)
-        status = checker_run_schedule(&checker_run, scenario->seed + i);
-    checker_run_deinit(&checker_run);
+        status = checker_shm_run_one_schedule(&checker_run, scenario->seed + i);
+    checker_shm_run_deinit(&checker_run);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

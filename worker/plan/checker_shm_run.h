@@ -15,6 +15,6 @@
 
 /* Run all schedules of a case. Handle: HOOP_E_INTERNAL (the plan is wrong). */
 enum hoop_status
-checker_shm_run_verify(const struct checker_case *scenario);
+checker_shm_run_verify_algorithm(const struct checker_case *scenario);
 
 #endif

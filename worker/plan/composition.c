@@ -10,14 +10,14 @@
 #include "plan/topology.h"
 
 static bool
-part_is_mine(const struct composition_part *part)
+part_includes_this_rank(const struct composition_part *part)
 {
     return part->shape.rank < part->shape.size;
 }
 
 void
-composition_add(struct composition *composition,
-                const struct composition_part *given)
+composition_add_part(struct composition *composition,
+                     const struct composition_part *given)
 {
     assert(composition->n_parts < COMPOSITION_PARTS);
 
@@ -25,10 +25,11 @@ composition_add(struct composition *composition,
 
     *part = *given;
     part->shape.size = team_size(&part->team);
-    part->shape.rank = team_place(&part->team);
+    part->shape.rank = team_own_place(&part->team);
 
-    const uint32_t n_rounds =
-        part_is_mine(part) ? part->algorithm->n_rounds(&part->shape) : 0;
+    const uint32_t n_rounds = part_includes_this_rank(part)
+                                  ? part->algorithm->n_rounds(&part->shape)
+                                  : 0;
 
     if (part->round_end > n_rounds)
         part->round_end = n_rounds;
@@ -65,9 +66,9 @@ composition_n_scratch(const struct composition *composition)
 }
 
 static struct plan_span
-span_fit(const struct composition *composition,
-         const struct composition_part *part,
-         struct plan_span span)
+span_translate(const struct composition *composition,
+               const struct composition_part *part,
+               struct plan_span span)
 {
     switch (span.buffer) {
     case PLAN_INPUT:
@@ -91,45 +92,46 @@ struct run {
 
 /* Returns the first run of a share and removes it from the share. */
 static struct run
-run_take(const struct plan_shape *shape, struct team_share *share)
+share_take_block_run(const struct plan_shape *shape,
+                     struct team_represented_ranks *share)
 {
-    const uint32_t rank = team_rank_by_node(shape, share->first++);
+    const uint32_t rank = team_rank_in_node_order(shape, share->first++);
     uint32_t n_blocks = 1;
 
     while (share->first < share->end &&
-           team_rank_by_node(shape, share->first) == rank + n_blocks) {
+           team_rank_in_node_order(shape, share->first) == rank + n_blocks) {
         share->first++;
         n_blocks++;
     }
     return (struct run){
         .rank = rank,
-        .span = block_given_run(shape, PLAN_OUTPUT, rank, n_blocks),
+        .span = caller_block_run_span(shape, PLAN_OUTPUT, rank, n_blocks),
     };
 }
 
 /* The message number includes the run's first rank, so that each run has its
  * own. */
 static void
-plan_run(struct plan *plan,
-         struct plan_step step,
-         struct run run,
-         uint32_t size)
+plan_add_block_run(struct plan *plan,
+                   struct plan_step step,
+                   struct run run,
+                   uint32_t size)
 {
     step.message = step.message * size + run.rank;
     if (step.kind == PLAN_SEND)
         step.from = run.span;
     else
         step.to = run.span;
-    plan_add(plan, &step);
+    plan_add_step(plan, &step);
 }
 
 /* If the span is the input, it is the rank's own block; otherwise it is one or
  * more runs of blocks. */
 static void
-plan_blocks(struct plan *plan,
-            const struct composition *composition,
-            const struct composition_part *part,
-            struct plan_step step)
+plan_add_block_runs(struct plan *plan,
+                    const struct composition *composition,
+                    const struct composition_part *part,
+                    struct plan_step step)
 {
     const struct plan_shape *shape = composition->shape;
     const bool is_send = step.kind == PLAN_SEND;
@@ -140,44 +142,45 @@ plan_blocks(struct plan *plan,
     if (step.kind == PLAN_COPY)
         step.from = part->input;
     if (units.buffer == PLAN_INPUT) {
-        plan_run(plan, step, (struct run){shape->rank, part->input},
-                 shape->size);
+        plan_add_block_run(plan, step, (struct run){shape->rank, part->input},
+                           shape->size);
         return;
     }
 
-    struct team_share share =
-        team_share(&part->team, (uint32_t)units.first, (uint32_t)units.count);
+    struct team_represented_ranks share = team_represented_ranks(
+        &part->team, (uint32_t)units.first, (uint32_t)units.count);
     while (share.first < share.end)
-        plan_run(plan, step, run_take(shape, &share), shape->size);
+        plan_add_block_run(plan, step, share_take_block_run(shape, &share),
+                           shape->size);
 }
 
 static void
-plan_fit(struct plan *plan,
-         const struct composition *composition,
-         const struct composition_part *part,
-         struct plan_step step)
+plan_add_translated_step(struct plan *plan,
+                         const struct composition *composition,
+                         const struct composition_part *part,
+                         struct plan_step step)
 {
     if (step.kind != PLAN_COPY && step.kind != PLAN_COMBINE)
-        step.peer = team_rank(&part->team, step.peer);
+        step.peer = team_rank_at(&part->team, step.peer);
     if (part->end == COMPOSITION_PARTIAL)
         step.is_final = false;
     if (part->unit == COMPOSITION_BLOCKS) {
-        plan_blocks(plan, composition, part, step);
+        plan_add_block_runs(plan, composition, part, step);
         return;
     }
-    step.from = span_fit(composition, part, step.from);
-    step.to = span_fit(composition, part, step.to);
-    plan_add(plan, &step);
+    step.from = span_translate(composition, part, step.from);
+    step.to = span_translate(composition, part, step.to);
+    plan_add_step(plan, &step);
 }
 
 /* The part's steps are planned at the end of the plan. The translated steps are
  * appended behind them and then moved into their place, which needs no other
  * memory. */
 static void
-plan_part(struct plan *plan,
-          const struct composition *composition,
-          uint32_t number,
-          uint32_t round)
+plan_add_part_round(struct plan *plan,
+                    const struct composition *composition,
+                    uint32_t number,
+                    uint32_t round)
 {
     const struct composition_part *part = &composition->parts[number];
     const size_t before = plan->n_steps;
@@ -188,7 +191,7 @@ plan_part(struct plan *plan,
     const size_t middle = plan->n_steps;
 
     for (size_t i = before; i < middle && plan->status == HOOP_OK; i++)
-        plan_fit(plan, composition, part, plan->steps[i]);
+        plan_add_translated_step(plan, composition, part, plan->steps[i]);
     if (n_planned == 0)
         return;
     memmove(&plan->steps[before], &plan->steps[middle],
@@ -211,7 +214,8 @@ composition_plan_round(const struct composition *composition,
         const uint32_t n_rounds = part->round_end - part->round_begin;
 
         if (round < n_rounds) {
-            plan_part(plan, composition, i, part->round_begin + round);
+            plan_add_part_round(plan, composition, i,
+                                part->round_begin + round);
             return;
         }
         round -= n_rounds;

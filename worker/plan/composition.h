@@ -37,15 +37,15 @@ enum {
 };
 
 /* Is the combination that ends the part also the last one of its block? */
-enum composition_end {
+enum composition_finality {
     COMPOSITION_PARTIAL,
     COMPOSITION_FINAL,
 };
 
 /* What one element of the part stands for in the whole plan. */
-enum composition_unit {
+enum composition_element_unit {
     COMPOSITION_ELEMENT,
-    /* All blocks that a member of the team represents (team_share), in the
+    /* All blocks that a member of the team represents (team_represented_ranks), in the
      * output. The algorithm must be a gather or an all-gather of one block per
      * member. Blocks that are not contiguous make several messages. */
     COMPOSITION_BLOCKS,
@@ -55,15 +55,15 @@ struct composition_part {
     const struct algorithm *algorithm;
     struct team team;
     /* The shape that the team sees; root is an index in the team.
-     * composition_add() fills in size and rank. */
+     * composition_add_part() fills in size and rank. */
     struct plan_shape shape;
     /* Where element 0 of the part's input and output stands in the whole plan.
      * With COMPOSITION_BLOCKS, input is the rank's own block, and output is not
      * used. */
     struct plan_span input;
     struct plan_span output;
-    enum composition_end end;
-    enum composition_unit unit;
+    enum composition_finality end;
+    enum composition_element_unit unit;
     /* The part runs rounds [begin, end) of the algorithm; a larger end is
      * reduced to the algorithm's number of rounds. */
     uint32_t round_begin;
@@ -81,8 +81,8 @@ struct composition {
 /* Add a part. Before the first call, composition must be zeroed except for
  * shape. */
 void
-composition_add(struct composition *composition,
-                const struct composition_part *part);
+composition_add_part(struct composition *composition,
+                     const struct composition_part *part);
 
 /* Answer the queries of struct algorithm. composition_plan_round() appends the
  * round's steps to plan. */

@@ -17,7 +17,7 @@ static const char *const buffer_names[] = {
 
 /* The finalizer of splitmix64. */
 static uint64_t
-mix(uint64_t x)
+hash_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -25,45 +25,49 @@ mix(uint64_t x)
 }
 
 static uint64_t
-own(uint32_t rank, size_t byte)
+contribution_value(uint32_t rank, size_t byte)
 {
-    return mix(((uint64_t)rank << 36) + (byte << 2) + PLAN_SCRATCH + 1);
+    return hash_mix(((uint64_t)rank << 36) + (byte << 2) + PLAN_SCRATCH + 1);
 }
 
 static uint64_t
-junk(uint32_t rank, enum plan_buffer buffer, size_t byte)
+junk_value(uint32_t rank, enum plan_buffer buffer, size_t byte)
 {
-    return mix(((uint64_t)rank << 36) + (byte << 2) + (uint64_t)buffer);
+    return hash_mix(((uint64_t)rank << 36) + (byte << 2) + (uint64_t)buffer);
 }
 
 /* The contributions of the first n_ranks (at least one), combined in the order
  * of the ranks. */
 static uint64_t
-sum_of_first(const struct checker_case *scenario, uint32_t n_ranks, size_t byte)
+sum_of_first_ranks(const struct checker_case *scenario,
+                   uint32_t n_ranks,
+                   size_t byte)
 {
-    uint64_t sum = own(0, byte);
+    uint64_t sum = contribution_value(0, byte);
 
     for (uint32_t rank = 1; rank < n_ranks; rank++)
-        sum = arithmetic_combine(scenario->arithmetic, sum, own(rank, byte));
+        sum = arithmetic_combine(scenario->arithmetic, sum,
+                                 contribution_value(rank, byte));
     return sum;
 }
 
 static uint64_t
-sum_of_all(const struct checker_case *scenario, size_t byte)
+sum_of_all_ranks(const struct checker_case *scenario, size_t byte)
 {
-    const uint64_t sum = sum_of_first(scenario, scenario->shape.size, byte);
+    const uint64_t sum =
+        sum_of_first_ranks(scenario, scenario->shape.size, byte);
 
-    return scenario->shape.size == 1 ? sum : expectation_final(sum);
+    return scenario->shape.size == 1 ? sum : expectation_mark_final(sum);
 }
 
 uint64_t
-expectation_final(uint64_t sum)
+expectation_mark_final(uint64_t sum)
 {
     return sum * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 struct plan_shape
-expectation_shape(const struct checker_case *scenario, uint32_t rank)
+expectation_shape_of_rank(const struct checker_case *scenario, uint32_t rank)
 {
     struct plan_shape shape = scenario->shape;
 
@@ -77,10 +81,10 @@ expectation_shape(const struct checker_case *scenario, uint32_t rank)
 
 /* The elements of all blocks that the caller laid out. */
 static size_t
-given_total(const struct plan_shape *shape)
+caller_blocks_count(const struct plan_shape *shape)
 {
     const struct plan_span last =
-        block_given(shape, PLAN_OUTPUT, shape->size - 1);
+        caller_block_span(shape, PLAN_OUTPUT, shape->size - 1);
 
     return last.first + last.count;
 }
@@ -93,17 +97,17 @@ is_root(const struct plan_shape *shape)
 
 /* The position of this rank's block in a buffer of all blocks. */
 static struct plan_span
-own_place(const struct plan_shape *shape)
+own_block_span(const struct plan_shape *shape)
 {
-    return block_given(shape, PLAN_OUTPUT, shape->rank);
+    return caller_block_span(shape, PLAN_OUTPUT, shape->rank);
 }
 
 /* The elements that an all-to-all receives. */
 static size_t
-received_total(const struct plan_shape *shape)
+received_blocks_count(const struct plan_shape *shape)
 {
     const struct plan_span last =
-        block_received(shape, PLAN_OUTPUT, shape->size - 1);
+        recv_block_span(shape, PLAN_OUTPUT, shape->size - 1);
 
     return last.first + last.count;
 }
@@ -115,7 +119,8 @@ larger(size_t a, size_t b)
 }
 
 static size_t
-input_count(const struct checker_case *scenario, const struct plan_shape *shape)
+input_element_count(const struct checker_case *scenario,
+                    const struct plan_shape *shape)
 {
     if (shape->is_in_place)
         return 0;
@@ -127,14 +132,14 @@ input_count(const struct checker_case *scenario, const struct plan_shape *shape)
         return shape->count;
     case CHECKER_REDUCE_SCATTER:
     case CHECKER_ALLTOALL:
-        return given_total(shape);
+        return caller_blocks_count(shape);
     case CHECKER_ALLGATHER:
     case CHECKER_GATHER:
-        return own_place(shape).count;
+        return own_block_span(shape).count;
     case CHECKER_BROADCAST:
         return is_root(shape) ? shape->count : 0;
     case CHECKER_SCATTER:
-        return is_root(shape) ? given_total(shape) : 0;
+        return is_root(shape) ? caller_blocks_count(shape) : 0;
     case CHECKER_BARRIER:
         return 0;
     }
@@ -142,8 +147,8 @@ input_count(const struct checker_case *scenario, const struct plan_shape *shape)
 }
 
 static size_t
-output_count(const struct checker_case *scenario,
-             const struct plan_shape *shape)
+output_element_count(const struct checker_case *scenario,
+                     const struct plan_shape *shape)
 {
     switch (scenario->goal) {
     case CHECKER_ALLREDUCE:
@@ -155,21 +160,21 @@ output_count(const struct checker_case *scenario,
         return is_root(shape) || shape->is_in_place ? shape->count : 0;
     case CHECKER_REDUCE_SCATTER:
         if (!shape->is_in_place)
-            return own_place(shape).count;
-        return given_total(shape);
+            return own_block_span(shape).count;
+        return caller_blocks_count(shape);
     case CHECKER_ALLGATHER:
-        return given_total(shape);
+        return caller_blocks_count(shape);
     case CHECKER_GATHER:
         if (is_root(shape))
-            return given_total(shape);
-        return shape->is_in_place ? own_place(shape).count : 0;
+            return caller_blocks_count(shape);
+        return shape->is_in_place ? own_block_span(shape).count : 0;
     case CHECKER_SCATTER:
         if (is_root(shape) && shape->is_in_place)
-            return given_total(shape);
-        return own_place(shape).count;
+            return caller_blocks_count(shape);
+        return own_block_span(shape).count;
     case CHECKER_ALLTOALL:
-        return larger(received_total(shape),
-                      shape->is_in_place ? given_total(shape) : 0);
+        return larger(received_blocks_count(shape),
+                      shape->is_in_place ? caller_blocks_count(shape) : 0);
     case CHECKER_BARRIER:
         return 0;
     }
@@ -177,17 +182,17 @@ output_count(const struct checker_case *scenario,
 }
 
 size_t
-expectation_size(const struct checker_case *scenario,
-                 uint32_t rank,
-                 enum plan_buffer buffer)
+expectation_buffer_bytes(const struct checker_case *scenario,
+                         uint32_t rank,
+                         enum plan_buffer buffer)
 {
-    const struct plan_shape shape = expectation_shape(scenario, rank);
+    const struct plan_shape shape = expectation_shape_of_rank(scenario, rank);
 
     switch (buffer) {
     case PLAN_INPUT:
-        return input_count(scenario, &shape) * ES;
+        return input_element_count(scenario, &shape) * ES;
     case PLAN_OUTPUT:
-        return output_count(scenario, &shape) * ES;
+        return output_element_count(scenario, &shape) * ES;
     case PLAN_SCRATCH:
         if (!scenario->algorithm->n_scratch)
             return 0;
@@ -198,9 +203,9 @@ expectation_size(const struct checker_case *scenario,
 
 /* What the output of an in-place call holds before the call. */
 static uint64_t
-output_at_start(const struct checker_case *scenario,
-                const struct plan_shape *shape,
-                size_t byte)
+output_initial_value(const struct checker_case *scenario,
+                     const struct plan_shape *shape,
+                     size_t byte)
 {
     bool is_own = true;
 
@@ -209,57 +214,57 @@ output_at_start(const struct checker_case *scenario,
         is_own = is_root(shape);
     if (scenario->goal == CHECKER_ALLGATHER ||
         (scenario->goal == CHECKER_GATHER && is_root(shape))) {
-        const struct plan_span place = own_place(shape);
+        const struct plan_span place = own_block_span(shape);
 
         is_own =
             byte / ES >= place.first && byte / ES < place.first + place.count;
         byte -= is_own ? place.first * ES : 0;
     }
     if (scenario->goal == CHECKER_ALLTOALL)
-        is_own = byte / ES < given_total(shape);
-    return is_own ? own(shape->rank, byte)
-                  : junk(shape->rank, PLAN_OUTPUT, byte);
+        is_own = byte / ES < caller_blocks_count(shape);
+    return is_own ? contribution_value(shape->rank, byte)
+                  : junk_value(shape->rank, PLAN_OUTPUT, byte);
 }
 
 static uint64_t
-byte_at_start(const struct checker_case *scenario,
-              const struct plan_shape *shape,
-              enum plan_buffer buffer,
-              size_t byte)
+buffer_initial_value(const struct checker_case *scenario,
+                     const struct plan_shape *shape,
+                     enum plan_buffer buffer,
+                     size_t byte)
 {
     if (buffer == PLAN_INPUT)
-        return own(shape->rank, byte);
+        return contribution_value(shape->rank, byte);
     if (buffer == PLAN_OUTPUT && shape->is_in_place)
-        return output_at_start(scenario, shape, byte);
+        return output_initial_value(scenario, shape, byte);
     if (buffer == PLAN_SCRATCH && scenario->goal == CHECKER_BARRIER &&
         byte < ES)
-        return own(shape->rank, byte);
-    return junk(shape->rank, buffer, byte);
+        return contribution_value(shape->rank, byte);
+    return junk_value(shape->rank, buffer, byte);
 }
 
 void
-expectation_fill(const struct checker_case *scenario,
-                 uint32_t rank,
-                 enum plan_buffer buffer,
-                 uint64_t *bytes)
+expectation_fill_buffer(const struct checker_case *scenario,
+                        uint32_t rank,
+                        enum plan_buffer buffer,
+                        uint64_t *bytes)
 {
-    const struct plan_shape shape = expectation_shape(scenario, rank);
-    const size_t n_bytes = expectation_size(scenario, rank, buffer);
+    const struct plan_shape shape = expectation_shape_of_rank(scenario, rank);
+    const size_t n_bytes = expectation_buffer_bytes(scenario, rank, buffer);
 
     for (size_t i = 0; i < n_bytes; i++)
-        bytes[i] = byte_at_start(scenario, &shape, buffer, i);
+        bytes[i] = buffer_initial_value(scenario, &shape, buffer, i);
 }
 
-/* byte of a gathered buffer: finds the block that holds it. */
+/* byte of a gathered_value buffer: finds the block that holds it. */
 static uint64_t
-gathered(const struct plan_shape *shape, size_t byte)
+gathered_value(const struct plan_shape *shape, size_t byte)
 {
     for (uint32_t rank = 0; rank < shape->size; rank++) {
         const size_t n_bytes =
             ES * (shape->counts ? shape->counts[rank] : shape->count);
 
         if (byte < n_bytes)
-            return own(rank, byte);
+            return contribution_value(rank, byte);
         byte -= n_bytes;
     }
     return 0;
@@ -268,21 +273,22 @@ gathered(const struct plan_shape *shape, size_t byte)
 /* byte of an all-to-all's output, where blocks are ordered by the rank that
  * sent them. */
 static uint64_t
-exchanged(const struct checker_case *scenario,
-          const struct plan_shape *shape,
-          size_t byte)
+alltoall_value(const struct checker_case *scenario,
+               const struct plan_shape *shape,
+               size_t byte)
 {
     for (uint32_t rank = 0; rank < shape->size; rank++) {
         const size_t n_bytes =
             ES * (shape->recv_counts ? shape->recv_counts[rank] : shape->count);
 
         if (byte < n_bytes) {
-            const struct plan_shape source = expectation_shape(scenario, rank);
+            const struct plan_shape source =
+                expectation_shape_of_rank(scenario, rank);
 
-            return own(
+            return contribution_value(
                 rank,
-                byte +
-                    ES * block_given(&source, PLAN_INPUT, shape->rank).first);
+                byte + ES * caller_block_span(&source, PLAN_INPUT, shape->rank)
+                                .first);
         }
         byte -= n_bytes;
     }
@@ -292,47 +298,51 @@ exchanged(const struct checker_case *scenario,
 /* Is byte beyond the blocks that an all-to-all received, where any value is
  * allowed? */
 static bool
-output_is_free(const struct checker_case *scenario,
-               const struct plan_shape *shape,
-               size_t byte)
+output_is_unspecified(const struct checker_case *scenario,
+                      const struct plan_shape *shape,
+                      size_t byte)
 {
     return scenario->goal == CHECKER_ALLTOALL &&
-           byte / ES >= received_total(shape);
+           byte / ES >= received_blocks_count(shape);
 }
 
 static uint64_t
-output_at_end(const struct checker_case *scenario,
-              const struct plan_shape *shape,
-              size_t byte)
+output_final_value(const struct checker_case *scenario,
+                   const struct plan_shape *shape,
+                   size_t byte)
 {
-    const uint64_t before = byte_at_start(scenario, shape, PLAN_OUTPUT, byte);
+    const uint64_t before =
+        buffer_initial_value(scenario, shape, PLAN_OUTPUT, byte);
 
     switch (scenario->goal) {
     case CHECKER_ALLREDUCE:
-        return sum_of_all(scenario, byte);
+        return sum_of_all_ranks(scenario, byte);
     case CHECKER_REDUCE_SCATTER:
-        return byte / ES < own_place(shape).count
-                   ? sum_of_all(scenario, own_place(shape).first * ES + byte)
+        return byte / ES < own_block_span(shape).count
+                   ? sum_of_all_ranks(scenario,
+                                      own_block_span(shape).first * ES + byte)
                    : before;
     case CHECKER_ALLGATHER:
-        return gathered(shape, byte);
+        return gathered_value(shape, byte);
     case CHECKER_BROADCAST:
-        return own(shape->root, byte);
+        return contribution_value(shape->root, byte);
     case CHECKER_REDUCE:
-        return is_root(shape) ? sum_of_all(scenario, byte) : before;
+        return is_root(shape) ? sum_of_all_ranks(scenario, byte) : before;
     case CHECKER_GATHER:
-        return is_root(shape) ? gathered(shape, byte) : before;
+        return is_root(shape) ? gathered_value(shape, byte) : before;
     case CHECKER_SCATTER:
         if (is_root(shape) && shape->is_in_place)
             return before;
-        return own(shape->root, own_place(shape).first * ES + byte);
+        return contribution_value(shape->root,
+                                  own_block_span(shape).first * ES + byte);
     case CHECKER_ALLTOALL:
-        return exchanged(scenario, shape, byte);
+        return alltoall_value(scenario, shape, byte);
     case CHECKER_SCAN:
-        return sum_of_first(scenario, shape->rank + 1, byte);
+        return sum_of_first_ranks(scenario, shape->rank + 1, byte);
     case CHECKER_EXSCAN:
-        return shape->rank == 0 ? before
-                                : sum_of_first(scenario, shape->rank, byte);
+        return shape->rank == 0
+                   ? before
+                   : sum_of_first_ranks(scenario, shape->rank, byte);
     case CHECKER_BARRIER:
         return before;
     }
@@ -342,12 +352,14 @@ output_at_end(const struct checker_case *scenario,
 /* The sum of the values of n_ranks ranks, from this one backwards. If n_ranks
  * exceeds the size, some count twice. */
 static uint64_t
-heard(const struct plan_shape *shape, uint64_t n_ranks, size_t byte)
+sum_of_ranks_before(const struct plan_shape *shape,
+                    uint64_t n_ranks,
+                    size_t byte)
 {
     uint64_t sum = 0;
 
     for (uint64_t i = 0; i < n_ranks; i++)
-        sum += own(ring_back(shape, (uint32_t)i), byte);
+        sum += contribution_value(ring_rank_before(shape, (uint32_t)i), byte);
     return sum;
 }
 
@@ -355,23 +367,23 @@ heard(const struct plan_shape *shape, uint64_t n_ranks, size_t byte)
  * or, in the dissemination barrier of a size that is not a power of two, twice
  * for those that reached this rank in two ways. */
 static uint64_t
-heard_at_end(const struct plan_shape *shape, uint64_t is, size_t byte)
+barrier_expected_value(const struct plan_shape *shape, uint64_t is, size_t byte)
 {
-    const uint64_t once = heard(shape, shape->size, byte);
+    const uint64_t once = sum_of_ranks_before(shape, shape->size, byte);
     uint64_t n_doubled = 1;
 
     if (is == once)
         return once;
     while (n_doubled < shape->size)
         n_doubled *= 2;
-    return heard(shape, n_doubled, byte);
+    return sum_of_ranks_before(shape, n_doubled, byte);
 }
 
 static enum hoop_status
-byte_check(uint32_t rank,
-           enum plan_buffer buffer,
-           size_t byte,
-           const uint64_t is_and_should[2])
+byte_check_value(uint32_t rank,
+                 enum plan_buffer buffer,
+                 size_t byte,
+                 const uint64_t is_and_should[2])
 {
     if (is_and_should[0] == is_and_should[1])
         return HOOP_OK;
@@ -382,12 +394,12 @@ byte_check(uint32_t rank,
 }
 
 static enum hoop_status
-scratch_check(const struct checker_case *scenario,
-              const struct plan_shape *shape,
-              const uint64_t *bytes)
+barrier_check_scratch(const struct checker_case *scenario,
+                      const struct plan_shape *shape,
+                      const uint64_t *bytes)
 {
     const size_t n_bytes =
-        expectation_size(scenario, shape->rank, PLAN_SCRATCH);
+        expectation_buffer_bytes(scenario, shape->rank, PLAN_SCRATCH);
 
     if (scenario->goal != CHECKER_BARRIER || shape->size == 1)
         return HOOP_OK;
@@ -398,9 +410,9 @@ scratch_check(const struct checker_case *scenario,
     for (size_t i = 0; i < ES; i++) {
         const size_t byte = n_bytes - ES + i;
         const uint64_t pair[] = {bytes[byte],
-                                 heard_at_end(shape, bytes[byte], i)};
+                                 barrier_expected_value(shape, bytes[byte], i)};
         const enum hoop_status status =
-            byte_check(shape->rank, PLAN_SCRATCH, byte, pair);
+            byte_check_value(shape->rank, PLAN_SCRATCH, byte, pair);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -409,25 +421,26 @@ scratch_check(const struct checker_case *scenario,
 }
 
 enum hoop_status
-expectation_check(const struct checker_case *scenario,
-                  uint32_t rank,
-                  enum plan_buffer buffer,
-                  const uint64_t *bytes)
+expectation_check_buffer(const struct checker_case *scenario,
+                         uint32_t rank,
+                         enum plan_buffer buffer,
+                         const uint64_t *bytes)
 {
-    const struct plan_shape shape = expectation_shape(scenario, rank);
-    const size_t n_bytes = expectation_size(scenario, rank, buffer);
+    const struct plan_shape shape = expectation_shape_of_rank(scenario, rank);
+    const size_t n_bytes = expectation_buffer_bytes(scenario, rank, buffer);
 
     if (buffer == PLAN_SCRATCH)
-        return scratch_check(scenario, &shape, bytes);
+        return barrier_check_scratch(scenario, &shape, bytes);
     for (size_t i = 0; i < n_bytes; i++) {
-        if (buffer == PLAN_OUTPUT && output_is_free(scenario, &shape, i))
+        if (buffer == PLAN_OUTPUT && output_is_unspecified(scenario, &shape, i))
             break;
 
         const uint64_t should =
-            buffer == PLAN_OUTPUT ? output_at_end(scenario, &shape, i)
-                                  : byte_at_start(scenario, &shape, buffer, i);
-        const enum hoop_status status =
-            byte_check(rank, buffer, i, (const uint64_t[]){bytes[i], should});
+            buffer == PLAN_OUTPUT
+                ? output_final_value(scenario, &shape, i)
+                : buffer_initial_value(scenario, &shape, buffer, i);
+        const enum hoop_status status = byte_check_value(
+            rank, buffer, i, (const uint64_t[]){bytes[i], should});
 
         if (status != HOOP_OK)
             return error_pass(status);

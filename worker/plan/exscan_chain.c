@@ -24,21 +24,21 @@ n_rounds(const struct plan_shape *shape)
 }
 
 static bool
-is_last(const struct plan_shape *shape)
+is_last_in_chain(const struct plan_shape *shape)
 {
     return shape->rank + 1 == shape->size;
 }
 
 static bool
-is_between(const struct plan_shape *shape)
+is_middle_rank(const struct plan_shape *shape)
 {
-    return shape->rank > 0 && !is_last(shape);
+    return shape->rank > 0 && !is_last_in_chain(shape);
 }
 
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
-    return is_between(shape) ? shape->count : 0;
+    return is_middle_rank(shape) ? shape->count : 0;
 }
 
 static void
@@ -48,23 +48,23 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 
     const enum plan_buffer own_buffer =
         shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
-    const struct plan_span own = block_whole(shape, own_buffer);
-    const struct plan_span result = block_whole(shape, PLAN_OUTPUT);
-    const struct plan_span sum = block_whole(shape, PLAN_SCRATCH);
+    const struct plan_span own = whole_buffer_span(shape, own_buffer);
+    const struct plan_span result = whole_buffer_span(shape, PLAN_OUTPUT);
+    const struct plan_span sum = whole_buffer_span(shape, PLAN_SCRATCH);
 
-    if (round == 0 && is_between(shape))
-        plan_copy(plan, own, sum);
+    if (round == 0 && is_middle_rank(shape))
+        plan_add_copy(plan, own, sum);
     if (round == 1 && shape->rank > 0)
-        plan_store(plan, shape->rank - 1, 0, result);
-    if (round == 2 && is_between(shape))
-        plan_add(plan, &(struct plan_step){
-                           .kind = PLAN_COMBINE,
-                           .from = result,
-                           .to = sum,
-                           .side = PLAN_ARRIVED_LEFT,
-                       });
-    if (round == 3 && !is_last(shape))
-        plan_send(plan, shape->rank + 1, 0, shape->rank == 0 ? own : sum);
+        plan_add_store(plan, shape->rank - 1, 0, result);
+    if (round == 2 && is_middle_rank(shape))
+        plan_add_step(plan, &(struct plan_step){
+                                .kind = PLAN_COMBINE,
+                                .from = result,
+                                .to = sum,
+                                .side = PLAN_ARRIVED_LEFT,
+                            });
+    if (round == 3 && !is_last_in_chain(shape))
+        plan_add_send(plan, shape->rank + 1, 0, shape->rank == 0 ? own : sum);
 }
 
 const struct algorithm algorithm_exscan_chain = {

@@ -23,18 +23,18 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return 1 + 2 * doubling_count(shape);
+    return 1 + 2 * doubling_round_count(shape);
 }
 
 /* Is there a rank to send to at this level? */
 static bool
-sends_at(const struct plan_shape *shape, uint32_t level)
+sends_at_level(const struct plan_shape *shape, uint32_t level)
 {
     return (shape->size - 1 - shape->rank) >> level > 0;
 }
 
 static bool
-takes_at(const struct plan_shape *shape, uint32_t level)
+receives_at_level(const struct plan_shape *shape, uint32_t level)
 {
     return shape->rank >> level > 0;
 }
@@ -47,41 +47,46 @@ n_scratch(const struct plan_shape *shape)
 }
 
 static struct plan_span
-sum_span(const struct plan_shape *shape)
+partial_sum_span(const struct plan_shape *shape)
 {
-    return block_whole(shape, PLAN_SCRATCH);
+    return whole_buffer_span(shape, PLAN_SCRATCH);
 }
 
 /* Where the arrival of a level is stored. */
 static struct plan_span
-arrival_span(const struct plan_shape *shape, uint32_t level)
+received_sum_span(const struct plan_shape *shape, uint32_t level)
 {
     if (level == 0)
-        return block_whole(shape, PLAN_OUTPUT);
+        return whole_buffer_span(shape, PLAN_OUTPUT);
     return (struct plan_span){PLAN_SCRATCH, shape->count, shape->count};
 }
 
 static void
-plan_exchange(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_exchange(struct plan *plan,
+                  const struct plan_shape *shape,
+                  uint32_t level)
 {
     const uint32_t reach = (uint32_t)1 << level;
 
-    if (sends_at(shape, level))
-        plan_send(plan, shape->rank + reach, level, sum_span(shape));
-    if (takes_at(shape, level))
-        plan_store(plan, shape->rank - reach, level,
-                   arrival_span(shape, level));
+    if (sends_at_level(shape, level))
+        plan_add_send(plan, shape->rank + reach, level,
+                      partial_sum_span(shape));
+    if (receives_at_level(shape, level))
+        plan_add_store(plan, shape->rank - reach, level,
+                       received_sum_span(shape, level));
 }
 
 static void
-plan_combine(struct plan *plan, struct plan_span arrived, struct plan_span to)
+plan_add_combine_step(struct plan *plan,
+                      struct plan_span arrived,
+                      struct plan_span to)
 {
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_COMBINE,
-                       .from = arrived,
-                       .to = to,
-                       .side = PLAN_ARRIVED_LEFT,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_COMBINE,
+                            .from = arrived,
+                            .to = to,
+                            .side = PLAN_ARRIVED_LEFT,
+                        });
 }
 
 static void
@@ -93,24 +98,26 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
         const enum plan_buffer own =
             shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
 
-        if (sends_at(shape, 0))
-            plan_copy(plan, block_whole(shape, own), sum_span(shape));
+        if (sends_at_level(shape, 0))
+            plan_add_copy(plan, whole_buffer_span(shape, own),
+                          partial_sum_span(shape));
         return;
     }
 
     const uint32_t level = (round - 1) / 2;
-    const struct plan_span arrived = arrival_span(shape, level);
+    const struct plan_span arrived = received_sum_span(shape, level);
 
     if (round % 2 == 1) {
-        plan_exchange(plan, shape, level);
+        plan_add_exchange(plan, shape, level);
         return;
     }
-    if (!takes_at(shape, level))
+    if (!receives_at_level(shape, level))
         return;
-    if (sends_at(shape, level + 1))
-        plan_combine(plan, arrived, sum_span(shape));
+    if (sends_at_level(shape, level + 1))
+        plan_add_combine_step(plan, arrived, partial_sum_span(shape));
     if (level > 0)
-        plan_combine(plan, arrived, block_whole(shape, PLAN_OUTPUT));
+        plan_add_combine_step(plan, arrived,
+                              whole_buffer_span(shape, PLAN_OUTPUT));
 }
 
 const struct algorithm algorithm_exscan_doubling = {

@@ -29,19 +29,19 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shape->size == 1 ? 1 : binomial_depth(shape);
+    return shape->size == 1 ? 1 : binomial_tree_depth(shape);
 }
 
 /* The blocks of this rank's subtree. A rank without children sends its block
  * from the caller's buffer. */
 static struct plan_span
-gathered_blocks(const struct plan_shape *shape, struct plan_span own)
+subtree_blocks_span(const struct plan_shape *shape, struct plan_span own)
 {
     const struct rank_range subtree = binomial_subtree(shape);
 
     return subtree.end - subtree.first == 1
                ? own
-               : binomial_blocks(shape, PLAN_OUTPUT, subtree);
+               : binomial_blocks_span(shape, PLAN_OUTPUT, subtree);
 }
 
 static void
@@ -50,7 +50,8 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     const struct rank_range self = {shape->rank, shape->rank + 1};
-    const struct plan_span kept = binomial_blocks(shape, PLAN_OUTPUT, self);
+    const struct plan_span kept =
+        binomial_blocks_span(shape, PLAN_OUTPUT, self);
     const struct plan_span own = {
         .buffer = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT,
         .count = kept.count,
@@ -59,18 +60,18 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const bool is_root = shape->rank == shape->root;
 
     if (round == 0 &&
-        (is_root ? !shape->is_in_place : binomial_scratch(shape) > 0))
-        plan_copy(plan, own, kept);
+        (is_root ? !shape->is_in_place : binomial_scratch_count(shape) > 0))
+        plan_add_copy(plan, own, kept);
     if (edge.end == BINOMIAL_NEAR)
-        plan_store(plan, edge.peer, 0,
-                   binomial_blocks(shape, PLAN_OUTPUT, edge.beyond));
+        plan_add_store(plan, edge.peer, 0,
+                       binomial_blocks_span(shape, PLAN_OUTPUT, edge.beyond));
     if (edge.end == BINOMIAL_FAR)
-        plan_send(plan, edge.peer, 0, gathered_blocks(shape, own));
+        plan_add_send(plan, edge.peer, 0, subtree_blocks_span(shape, own));
 }
 
 const struct algorithm algorithm_gather_binomial = {
     .name = "binomial",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .n_scratch = binomial_scratch,
+    .n_scratch = binomial_scratch_count,
 };

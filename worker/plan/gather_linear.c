@@ -33,22 +33,23 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(shape->root < shape->size);
     assert(round < n_rounds(shape));
 
-    struct plan_span own = block_given(shape, PLAN_INPUT, shape->rank);
+    struct plan_span own = caller_block_span(shape, PLAN_INPUT, shape->rank);
 
     own.first = 0;
     if (!is_root(shape)) {
         own.buffer = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
-        plan_send(plan, shape->root, 0, own);
+        plan_add_send(plan, shape->root, 0, own);
         return;
     }
     if (round == 0 && !shape->is_in_place)
-        plan_copy(plan, own, block_given(shape, PLAN_OUTPUT, shape->rank));
+        plan_add_copy(plan, own,
+                      caller_block_span(shape, PLAN_OUTPUT, shape->rank));
     if (shape->size == 1)
         return;
 
-    const uint32_t peer = ring_back(shape, shape->size - 1 - round);
+    const uint32_t peer = ring_rank_before(shape, shape->size - 1 - round);
 
-    plan_store(plan, peer, 0, block_given(shape, PLAN_OUTPUT, peer));
+    plan_add_store(plan, peer, 0, caller_block_span(shape, PLAN_OUTPUT, peer));
 }
 
 const struct algorithm algorithm_gather_linear = {

@@ -32,19 +32,19 @@ struct hierarchy {
 
 /* For a single node: algorithm does everything. */
 void
-hierarchy_inside(struct composition *composition,
-                 const struct algorithm *algorithm);
+hierarchy_compose_single_node(struct composition *composition,
+                              const struct algorithm *algorithm);
 
 /* The parts are a reduce, an all-reduce and a broadcast. */
 void
-hierarchy_allreduce(struct composition *composition,
-                    const struct hierarchy *hierarchy);
+hierarchy_compose_allreduce(struct composition *composition,
+                            const struct hierarchy *hierarchy);
 
 /*
  * An all-reduce that can be interrupted: after its rounds before middle, each
  * rank of the node holds one finished block.
  */
-struct hierarchy_halves {
+struct hierarchy_halved_allreduce {
     const struct algorithm *inside;
     uint32_t middle;
     struct plan_span block; /* this rank's finished block, in the output */
@@ -53,7 +53,7 @@ struct hierarchy_halves {
 
 /* The shape that algorithms inside the rank's node see. */
 struct plan_shape
-hierarchy_shape_inside(const struct plan_shape *shape);
+hierarchy_node_shape(const struct plan_shape *shape);
 
 /*
  * For nodes of equal sizes; uses no leaders. The first half of the all-reduce
@@ -61,25 +61,25 @@ hierarchy_shape_inside(const struct plan_shape *shape);
  * all-reduce it, then the second half runs inside each node.
  */
 void
-hierarchy_allreduce_halves(struct composition *composition,
-                           const struct hierarchy_halves *halves);
+hierarchy_compose_halves(struct composition *composition,
+                         const struct hierarchy_halved_allreduce *halves);
 
 /* The parts are a gather, an all-gather and a broadcast. The first two must
  * take even blocks, send them from their final positions and use no scratch. */
 void
-hierarchy_allgather(struct composition *composition,
-                    const struct hierarchy *hierarchy);
+hierarchy_compose_allgather(struct composition *composition,
+                            const struct hierarchy *hierarchy);
 
 /* There is no first part; the others are broadcasts. */
 void
-hierarchy_broadcast(struct composition *composition,
-                    const struct hierarchy *hierarchy);
+hierarchy_compose_broadcast(struct composition *composition,
+                            const struct hierarchy *hierarchy);
 
 /* The first two parts are reduces; there is no last part. A leader that is not
  * the root keeps its node's sum in scratch, so that only the root's buffer
  * changes. */
 void
-hierarchy_reduce(struct composition *composition,
-                 const struct hierarchy *hierarchy);
+hierarchy_compose_reduce(struct composition *composition,
+                         const struct hierarchy *hierarchy);
 
 #endif

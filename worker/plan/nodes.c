@@ -10,16 +10,16 @@
 
 DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
 
-struct named_rank {
+struct rank_node_name {
     uint32_t name;
     uint32_t rank;
 };
 
 static int
-by_name_and_rank(const void *left, const void *right)
+rank_node_name_compare(const void *left, const void *right)
 {
-    const struct named_rank *one = left;
-    const struct named_rank *other = right;
+    const struct rank_node_name *one = left;
+    const struct rank_node_name *other = right;
 
     if (one->name != other->name)
         return one->name < other->name ? -1 : 1;
@@ -29,7 +29,7 @@ by_name_and_rank(const void *left, const void *right)
 /* Stores in node_of, for the time being, the lowest rank of each rank's
  * node. */
 static void
-leaders_find(struct plan_nodes *nodes, const struct named_rank *sorted)
+node_leaders_find(struct plan_nodes *nodes, const struct rank_node_name *sorted)
 {
     uint32_t leader = 0;
 
@@ -43,7 +43,7 @@ leaders_find(struct plan_nodes *nodes, const struct named_rank *sorted)
 /* Ranks are visited in ascending order, so a leader is numbered before its
  * members. */
 static void
-nodes_number(struct plan_nodes *nodes)
+nodes_assign_numbers(struct plan_nodes *nodes)
 {
     for (uint32_t rank = 0; rank < nodes->n_ranks; rank++) {
         const uint32_t leader = nodes->node_of[rank];
@@ -61,10 +61,10 @@ nodes_number(struct plan_nodes *nodes)
 }
 
 static bool
-sizes_are_equal(const struct plan_nodes *nodes)
+node_sizes_are_equal(const struct plan_nodes *nodes)
 {
     for (uint32_t node = 1; node < nodes->n_nodes; node++)
-        if (plan_nodes_size(nodes, node) != plan_nodes_size(nodes, 0))
+        if (plan_nodes_node_size(nodes, node) != plan_nodes_node_size(nodes, 0))
             return false;
     return true;
 }
@@ -77,7 +77,7 @@ plan_nodes_create(const uint32_t *names,
     CLEANUP(plan_nodes_destroy)
     struct plan_nodes *nodes = calloc(1, sizeof(*nodes));
     CLEANUP(free)
-    struct named_rank *sorted = calloc(n_ranks, sizeof(*sorted));
+    struct rank_node_name *sorted = calloc(n_ranks, sizeof(*sorted));
 
     assert(n_ranks > 0);
     if (nodes) {
@@ -94,11 +94,11 @@ plan_nodes_create(const uint32_t *names,
                            "ranks",
                            n_ranks);
     for (uint32_t rank = 0; rank < n_ranks; rank++)
-        sorted[rank] = (struct named_rank){names[rank], rank};
-    qsort(sorted, n_ranks, sizeof(*sorted), by_name_and_rank);
-    leaders_find(nodes, sorted);
-    nodes_number(nodes);
-    nodes->is_even = sizes_are_equal(nodes);
+        sorted[rank] = (struct rank_node_name){names[rank], rank};
+    qsort(sorted, n_ranks, sizeof(*sorted), rank_node_name_compare);
+    node_leaders_find(nodes, sorted);
+    nodes_assign_numbers(nodes);
+    nodes->is_even = node_sizes_are_equal(nodes);
     *out_nodes = STEAL(nodes);
     return HOOP_OK;
 }
@@ -116,15 +116,17 @@ plan_nodes_destroy(struct plan_nodes *nodes)
 }
 
 uint32_t
-plan_nodes_size(const struct plan_nodes *nodes, uint32_t node)
+plan_nodes_node_size(const struct plan_nodes *nodes, uint32_t node)
 {
     assert(node < nodes->n_nodes);
     return nodes->begin[node + 1] - nodes->begin[node];
 }
 
 uint32_t
-plan_nodes_rank(const struct plan_nodes *nodes, uint32_t node, uint32_t member)
+plan_nodes_member_rank(const struct plan_nodes *nodes,
+                       uint32_t node,
+                       uint32_t member)
 {
-    assert(member < plan_nodes_size(nodes, node));
+    assert(member < plan_nodes_node_size(nodes, node));
     return nodes->members[nodes->begin[node] + member];
 }

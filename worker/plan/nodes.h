@@ -37,9 +37,11 @@ void
 plan_nodes_destroy(struct plan_nodes *nodes);
 
 uint32_t
-plan_nodes_size(const struct plan_nodes *nodes, uint32_t node);
+plan_nodes_node_size(const struct plan_nodes *nodes, uint32_t node);
 /* The rank of a node's member, counted from 0. */
 uint32_t
-plan_nodes_rank(const struct plan_nodes *nodes, uint32_t node, uint32_t member);
+plan_nodes_member_rank(const struct plan_nodes *nodes,
+                       uint32_t node,
+                       uint32_t member);
 
 #endif

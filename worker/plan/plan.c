@@ -26,7 +26,7 @@ plan_deinit(struct plan *plan)
 }
 
 static void
-plan_grow(struct plan *plan)
+plan_grow_steps(struct plan *plan)
 {
     const size_t capacity =
         plan->capacity ? 2 * plan->capacity : PLAN_CAPACITY_MIN;
@@ -45,7 +45,7 @@ plan_grow(struct plan *plan)
 }
 
 static size_t
-step_count(const struct plan_step *step)
+step_element_count(const struct plan_step *step)
 {
     const bool only_gives = step->kind == PLAN_SEND ||
                             step->kind == PLAN_POST ||
@@ -55,10 +55,10 @@ step_count(const struct plan_step *step)
 }
 
 static void
-plan_append(struct plan *plan, const struct plan_step *step)
+plan_append_step(struct plan *plan, const struct plan_step *step)
 {
     if (plan->status == HOOP_OK && plan->n_steps == plan->capacity)
-        plan_grow(plan);
+        plan_grow_steps(plan);
     if (plan->status != HOOP_OK)
         return;
     assert(plan->n_steps < plan->capacity);
@@ -66,83 +66,87 @@ plan_append(struct plan *plan, const struct plan_step *step)
 }
 
 void
-plan_add(struct plan *plan, const struct plan_step *step)
+plan_add_step(struct plan *plan, const struct plan_step *step)
 {
-    if (step_count(step) > 0)
-        plan_append(plan, step);
+    if (step_element_count(step) > 0)
+        plan_append_step(plan, step);
 }
 
 void
-plan_send(struct plan *plan,
-          uint32_t peer,
-          uint32_t message,
-          struct plan_span from)
+plan_add_send(struct plan *plan,
+              uint32_t peer,
+              uint32_t message,
+              struct plan_span from)
 {
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_SEND,
-                       .peer = peer,
-                       .message = message,
-                       .from = from,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_SEND,
+                            .peer = peer,
+                            .message = message,
+                            .from = from,
+                        });
 }
 
 void
-plan_store(struct plan *plan,
-           uint32_t peer,
-           uint32_t message,
-           struct plan_span to)
+plan_add_store(struct plan *plan,
+               uint32_t peer,
+               uint32_t message,
+               struct plan_span to)
 {
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_STORE,
-                       .peer = peer,
-                       .message = message,
-                       .to = to,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_STORE,
+                            .peer = peer,
+                            .message = message,
+                            .to = to,
+                        });
 }
 
 void
-plan_copy(struct plan *plan, struct plan_span from, struct plan_span to)
+plan_add_copy(struct plan *plan, struct plan_span from, struct plan_span to)
 {
     assert(from.count == to.count);
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_COPY,
-                       .from = from,
-                       .to = to,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_COPY,
+                            .from = from,
+                            .to = to,
+                        });
 }
 
 void
-plan_post(struct plan *plan, struct plan_span from)
+plan_add_post(struct plan *plan, struct plan_span from)
 {
-    plan_add(plan, &(struct plan_step){.kind = PLAN_POST, .from = from});
+    plan_add_step(plan, &(struct plan_step){.kind = PLAN_POST, .from = from});
 }
 
 void
-plan_expose(struct plan *plan, uint32_t message, struct plan_span from)
+plan_add_expose(struct plan *plan, uint32_t message, struct plan_span from)
 {
     assert(message < PLAN_EXPOSED_MAX);
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_EXPOSE,
-                       .message = message,
-                       .from = from,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_EXPOSE,
+                            .message = message,
+                            .from = from,
+                        });
 }
 
 void
-plan_fetch(struct plan *plan, uint32_t peer, size_t first, struct plan_span to)
+plan_add_fetch(struct plan *plan,
+               uint32_t peer,
+               size_t first,
+               struct plan_span to)
 {
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_FETCH,
-                       .peer = peer,
-                       .from = {.first = first, .count = to.count},
-                       .to = to,
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_FETCH,
+                            .peer = peer,
+                            .from = {.first = first, .count = to.count},
+                            .to = to,
+                        });
 }
 
 void
-plan_await(struct plan *plan, uint32_t peer)
+plan_add_await(struct plan *plan, uint32_t peer)
 {
-    plan_append(plan, &(struct plan_step){.kind = PLAN_FETCH, .peer = peer});
+    plan_append_step(plan,
+                     &(struct plan_step){.kind = PLAN_FETCH, .peer = peer});
 }
 
 enum hoop_status
@@ -152,8 +156,8 @@ plan_status(const struct plan *plan)
 }
 
 bool
-plan_shm_region_suits(const struct plan_shm_region *shm_region,
-                      const struct algorithm *algorithm)
+plan_shm_region_can_run(const struct plan_shm_region *shm_region,
+                        const struct algorithm *algorithm)
 {
     return (shm_region->n_slot > 0 || !algorithm->is_shm) &&
            (shm_region->has_cma || !algorithm->is_direct);

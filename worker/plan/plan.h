@@ -55,7 +55,7 @@ struct plan_span {
     size_t count;
 };
 
-enum plan_kind {
+enum plan_step_type {
     PLAN_SEND,    /* from -> peer */
     PLAN_STORE,   /* peer -> to */
     PLAN_REDUCE,  /* peer (op) from -> to; from may equal to */
@@ -73,14 +73,14 @@ enum plan_kind {
 
 /* Which operand of a REDUCE, COMBINE or FETCH_REDUCE is the left one. The left
  * operand holds the lower ranks. */
-enum plan_side {
+enum plan_operand_side {
     /* Of COMBINE and FETCH_REDUCE: from is the left operand. */
     PLAN_ARRIVED_LEFT,
     PLAN_OWN_LEFT,
 };
 
 struct plan_step {
-    enum plan_kind kind;
+    enum plan_step_type kind;
     uint32_t peer;
     /* Identifies the message: the sender and the receiver use the same number,
      * and no two messages from one rank to another within an operation share
@@ -89,7 +89,7 @@ struct plan_step {
     uint32_t message;
     struct plan_span from;
     struct plan_span to;
-    enum plan_side side;
+    enum plan_operand_side side;
     bool is_final; /* the last combination of its block: AVG divides here */
 };
 
@@ -144,33 +144,36 @@ void
 plan_clear(struct plan *plan);
 void
 plan_deinit(struct plan *plan);
-/* Add a step. A step of no elements is left out, except by plan_await(). */
+/* Add a step. A step of no elements is left out, except by plan_add_await(). */
 void
-plan_add(struct plan *plan, const struct plan_step *step);
+plan_add_step(struct plan *plan, const struct plan_step *step);
 void
-plan_send(struct plan *plan,
-          uint32_t peer,
-          uint32_t message,
-          struct plan_span from);
+plan_add_send(struct plan *plan,
+              uint32_t peer,
+              uint32_t message,
+              struct plan_span from);
 void
-plan_store(struct plan *plan,
-           uint32_t peer,
-           uint32_t message,
-           struct plan_span to);
+plan_add_store(struct plan *plan,
+               uint32_t peer,
+               uint32_t message,
+               struct plan_span to);
 void
-plan_copy(struct plan *plan, struct plan_span from, struct plan_span to);
+plan_add_copy(struct plan *plan, struct plan_span from, struct plan_span to);
 
 void
-plan_post(struct plan *plan, struct plan_span from);
+plan_add_post(struct plan *plan, struct plan_span from);
 void
-plan_expose(struct plan *plan, uint32_t message, struct plan_span from);
+plan_add_expose(struct plan *plan, uint32_t message, struct plan_span from);
 /* Fetch what peer posted or exposed in this round, beginning at its element
  * first. */
 void
-plan_fetch(struct plan *plan, uint32_t peer, size_t first, struct plan_span to);
+plan_add_fetch(struct plan *plan,
+               uint32_t peer,
+               size_t first,
+               struct plan_span to);
 /* Wait until peer has published this round. */
 void
-plan_await(struct plan *plan, uint32_t peer);
+plan_add_await(struct plan *plan, uint32_t peer);
 
 /* Returns HOOP_OK or the first failure since plan_clear(). */
 enum hoop_status
@@ -193,7 +196,7 @@ struct algorithm {
 
 /* Returns whether ranks that share shm_region can run algorithm. */
 bool
-plan_shm_region_suits(const struct plan_shm_region *shm_region,
-                      const struct algorithm *algorithm);
+plan_shm_region_can_run(const struct plan_shm_region *shm_region,
+                        const struct algorithm *algorithm);
 
 #endif

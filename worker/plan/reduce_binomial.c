@@ -30,7 +30,7 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shape->size == 1 ? 1 : binomial_depth(shape);
+    return shape->size == 1 ? 1 : binomial_tree_depth(shape);
 }
 
 static bool
@@ -51,34 +51,36 @@ n_scratch(const struct plan_shape *shape)
 /* This rank's partial result before a level: its own elements, until something
  * has been combined with them. */
 static struct plan_span
-partial_before(const struct plan_shape *shape, uint32_t level)
+partial_sum_before_level(const struct plan_shape *shape, uint32_t level)
 {
     for (uint32_t i = 0; i < level; i++) {
         if (binomial_edge_at(shape, i).end == BINOMIAL_NEAR)
-            return block_whole(shape,
-                               is_root(shape) ? PLAN_OUTPUT : PLAN_SCRATCH);
+            return whole_buffer_span(shape, is_root(shape) ? PLAN_OUTPUT
+                                                           : PLAN_SCRATCH);
     }
-    return block_whole(shape, shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT);
+    return whole_buffer_span(shape,
+                             shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT);
 }
 
 static void
-plan_arrival(struct plan *plan,
-             const struct plan_shape *shape,
-             uint32_t level,
-             uint32_t peer)
+plan_add_receive(struct plan *plan,
+                 const struct plan_shape *shape,
+                 uint32_t level,
+                 uint32_t peer)
 {
     const enum plan_buffer to = is_root(shape) ? PLAN_OUTPUT : PLAN_SCRATCH;
 
-    plan_add(plan,
-             &(struct plan_step){
-                 .kind = PLAN_REDUCE,
-                 .peer = peer,
-                 .from = partial_before(shape, level),
-                 .to = block_whole(shape, to),
-                 .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
-                 /* The root always has an edge at the highest level. */
-                 .is_final = level + 1 == binomial_depth(shape),
-             });
+    plan_add_step(
+        plan,
+        &(struct plan_step){
+            .kind = PLAN_REDUCE,
+            .peer = peer,
+            .from = partial_sum_before_level(shape, level),
+            .to = whole_buffer_span(shape, to),
+            .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
+            /* The root always has an edge at the highest level. */
+            .is_final = level + 1 == binomial_tree_depth(shape),
+        });
 }
 
 static void
@@ -89,12 +91,13 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const struct binomial_edge edge = binomial_edge_at(shape, round);
 
     if (shape->size == 1 && !shape->is_in_place)
-        plan_copy(plan, block_whole(shape, PLAN_INPUT),
-                  block_whole(shape, PLAN_OUTPUT));
+        plan_add_copy(plan, whole_buffer_span(shape, PLAN_INPUT),
+                      whole_buffer_span(shape, PLAN_OUTPUT));
     if (edge.end == BINOMIAL_NEAR)
-        plan_arrival(plan, shape, round, edge.peer);
+        plan_add_receive(plan, shape, round, edge.peer);
     if (edge.end == BINOMIAL_FAR)
-        plan_send(plan, edge.peer, 0, partial_before(shape, round));
+        plan_add_send(plan, edge.peer, 0,
+                      partial_sum_before_level(shape, round));
 }
 
 const struct algorithm algorithm_reduce_binomial = {

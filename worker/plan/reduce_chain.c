@@ -35,7 +35,7 @@ is_root(const struct plan_shape *shape)
 }
 
 static bool
-is_first(const struct plan_shape *shape)
+is_first_in_chain(const struct plan_shape *shape)
 {
     return ring_prev(shape) == shape->root;
 }
@@ -43,24 +43,24 @@ is_first(const struct plan_shape *shape)
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
-    return is_root(shape) || is_first(shape) ? 0 : shape->count;
+    return is_root(shape) || is_first_in_chain(shape) ? 0 : shape->count;
 }
 
 static void
-plan_arrival(struct plan *plan,
-             const struct plan_shape *shape,
-             struct plan_span own)
+plan_add_receive(struct plan *plan,
+                 const struct plan_shape *shape,
+                 struct plan_span own)
 {
     const enum plan_buffer to = is_root(shape) ? PLAN_OUTPUT : PLAN_SCRATCH;
 
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_REDUCE,
-                       .peer = ring_prev(shape),
-                       .from = own,
-                       .to = block_whole(shape, to),
-                       .side = ring_side(shape),
-                       .is_final = is_root(shape),
-                   });
+    plan_add_step(plan, &(struct plan_step){
+                            .kind = PLAN_REDUCE,
+                            .peer = ring_prev(shape),
+                            .from = own,
+                            .to = whole_buffer_span(shape, to),
+                            .side = ring_operand_side(shape),
+                            .is_final = is_root(shape),
+                        });
 }
 
 static void
@@ -71,18 +71,20 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 
     const enum plan_buffer own_buffer =
         shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
-    const struct plan_span own = block_whole(shape, own_buffer);
+    const struct plan_span own = whole_buffer_span(shape, own_buffer);
 
     if (shape->size == 1) {
         if (round == 0 && !shape->is_in_place)
-            plan_copy(plan, own, block_whole(shape, PLAN_OUTPUT));
+            plan_add_copy(plan, own, whole_buffer_span(shape, PLAN_OUTPUT));
         return;
     }
-    if (round == 0 && !is_first(shape))
-        plan_arrival(plan, shape, own);
+    if (round == 0 && !is_first_in_chain(shape))
+        plan_add_receive(plan, shape, own);
     if (round == 1 && !is_root(shape))
-        plan_send(plan, ring_next(shape), 0,
-                  is_first(shape) ? own : block_whole(shape, PLAN_SCRATCH));
+        plan_add_send(plan, ring_next(shape), 0,
+                      is_first_in_chain(shape)
+                          ? own
+                          : whole_buffer_span(shape, PLAN_SCRATCH));
 }
 
 const struct algorithm algorithm_reduce_chain = {

@@ -13,13 +13,14 @@
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return shm_plan_rounds(shape->count, shm_plan_direct(shape, 1));
+    return shm_plan_round_count(shape->count,
+                                shm_plan_direct_part_size(shape, 1));
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shm_plan_direct_rounds(shape, n_parts(shape));
+    return shm_plan_direct_round_count(shape, n_parts(shape));
 }
 
 static void
@@ -29,25 +30,25 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     const bool is_root = shape->rank == shape->root;
-    const size_t n_part = shm_plan_direct(shape, 1);
-    const struct plan_span own = shm_plan_part(
-        block_whole(shape, shm_plan_source(shape)), n_part, round);
-    const struct plan_span to =
-        shm_plan_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
+    const size_t n_part = shm_plan_direct_part_size(shape, 1);
+    const struct plan_span own = shm_plan_part_span(
+        whole_buffer_span(shape, shm_plan_source_buffer(shape)), n_part, round);
+    const struct plan_span to = shm_plan_part_span(
+        whole_buffer_span(shape, PLAN_OUTPUT), n_part, round);
 
     if (round == n_parts(shape)) {
         if (!is_root)
-            plan_await(plan, shape->root);
+            plan_add_await(plan, shape->root);
         return;
     }
     if (!is_root) {
-        plan_expose(plan, 0, own);
+        plan_add_expose(plan, 0, own);
         return;
     }
     if (!shape->is_in_place)
-        plan_copy(plan, own, to);
+        plan_add_copy(plan, own, to);
     for (uint32_t i = 0; i + 1 < shape->size; i++)
-        shm_plan_combine(plan, shape, i, 0, to);
+        shm_plan_add_combine(plan, shape, i, 0, to);
 }
 
 const struct algorithm algorithm_reduce_direct = {

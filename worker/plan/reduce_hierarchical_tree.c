@@ -19,7 +19,7 @@ compose(const struct plan_shape *shape)
     };
     struct composition composition = {.shape = shape};
 
-    hierarchy_reduce(&composition, &hierarchy);
+    hierarchy_compose_reduce(&composition, &hierarchy);
     return composition;
 }
 

@@ -18,13 +18,14 @@
 static uint32_t
 n_parts(const struct plan_shape *shape)
 {
-    return shm_plan_rounds(block_given_max(shape), shm_plan_direct(shape, 1));
+    return shm_plan_round_count(caller_block_max_count(shape),
+                                shm_plan_direct_part_size(shape, 1));
 }
 
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shm_plan_direct_rounds(shape, n_parts(shape));
+    return shm_plan_direct_round_count(shape, n_parts(shape));
 }
 
 static bool
@@ -35,18 +36,20 @@ needs_scratch(const struct plan_shape *shape)
 
 /* This rank's block in the buffer where it is computed or belongs. */
 static struct plan_span
-result_in(const struct plan_shape *shape, enum plan_buffer buffer)
+result_block_in_buffer(const struct plan_shape *shape, enum plan_buffer buffer)
 {
     return (struct plan_span){
         .buffer = buffer,
-        .count = block_given(shape, PLAN_OUTPUT, shape->rank).count,
+        .count = caller_block_span(shape, PLAN_OUTPUT, shape->rank).count,
     };
 }
 
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
-    return needs_scratch(shape) ? result_in(shape, PLAN_SCRATCH).count : 0;
+    return needs_scratch(shape)
+               ? result_block_in_buffer(shape, PLAN_SCRATCH).count
+               : 0;
 }
 
 static void
@@ -54,27 +57,29 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    const size_t n_part = shm_plan_direct(shape, 1);
-    const enum plan_buffer source = shm_plan_source(shape);
-    const struct plan_span made =
-        result_in(shape, needs_scratch(shape) ? PLAN_SCRATCH : PLAN_OUTPUT);
+    const size_t n_part = shm_plan_direct_part_size(shape, 1);
+    const enum plan_buffer source = shm_plan_source_buffer(shape);
+    const struct plan_span made = result_block_in_buffer(
+        shape, needs_scratch(shape) ? PLAN_SCRATCH : PLAN_OUTPUT);
 
     if (round == n_parts(shape)) {
-        shm_plan_await(plan, shape);
+        shm_plan_add_await_all(plan, shape);
         if (needs_scratch(shape))
-            plan_copy(plan, made, result_in(shape, PLAN_OUTPUT));
+            plan_add_copy(plan, made,
+                          result_block_in_buffer(shape, PLAN_OUTPUT));
         return;
     }
-    const struct plan_span own =
-        shm_plan_part(block_given(shape, source, shape->rank), n_part, round);
-    const struct plan_span to = shm_plan_part(made, n_part, round);
+    const struct plan_span own = shm_plan_part_span(
+        caller_block_span(shape, source, shape->rank), n_part, round);
+    const struct plan_span to = shm_plan_part_span(made, n_part, round);
 
     if (shape->size > 1)
-        plan_expose(plan, 0, block_given_run(shape, source, 0, shape->size));
+        plan_add_expose(plan, 0,
+                        caller_block_run_span(shape, source, 0, shape->size));
     if (own.buffer != to.buffer || own.first != to.first)
-        plan_copy(plan, own, to);
+        plan_add_copy(plan, own, to);
     for (uint32_t i = 0; i + 1 < shape->size; i++)
-        shm_plan_combine(plan, shape, i, own.first, to);
+        shm_plan_add_combine(plan, shape, i, own.first, to);
 }
 
 const struct algorithm algorithm_reduce_scatter_direct = {

@@ -20,9 +20,9 @@
 #include "plan/topology.h"
 
 static size_t
-part_count(const struct plan_shape *shape)
+part_element_count(const struct plan_shape *shape)
 {
-    return shm_plan_count(shape, shape->size > 1 ? shape->size - 1 : 1);
+    return shm_plan_part_size(shape, shape->size > 1 ? shape->size - 1 : 1);
 }
 
 static bool
@@ -41,56 +41,59 @@ n_scratch(const struct plan_shape *shape)
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    const uint32_t n =
-        shm_plan_rounds(block_given_max(shape), part_count(shape));
+    const uint32_t n = shm_plan_round_count(caller_block_max_count(shape),
+                                            part_element_count(shape));
 
     return n > 0 && needs_scratch(shape) ? n + 1 : n;
 }
 
 static struct plan_span
-part_of(const struct plan_shape *shape, uint32_t rank, uint32_t round)
+round_part_span(const struct plan_shape *shape, uint32_t rank, uint32_t round)
 {
-    return shm_plan_part(block_given(shape, shm_plan_source(shape), rank),
-                         part_count(shape), round);
+    return shm_plan_part_span(
+        caller_block_span(shape, shm_plan_source_buffer(shape), rank),
+        part_element_count(shape), round);
 }
 
 /* This rank's block in the buffer where it is computed. */
 static struct plan_span
-result_of(const struct plan_shape *shape)
+result_block_span(const struct plan_shape *shape)
 {
     return (struct plan_span){
         .buffer = needs_scratch(shape) ? PLAN_SCRATCH : PLAN_OUTPUT,
-        .count = block_given(shape, PLAN_OUTPUT, shape->rank).count,
+        .count = caller_block_span(shape, PLAN_OUTPUT, shape->rank).count,
     };
 }
 
 /* The elements that are posted for the ranks before this one. */
 static size_t
-posted_before(const struct plan_shape *shape, uint32_t round)
+own_block_slot_offset(const struct plan_shape *shape, uint32_t round)
 {
     size_t before = 0;
 
     for (uint32_t rank = 0; rank < shape->rank; rank++)
-        before += part_of(shape, rank, round).count;
+        before += round_part_span(shape, rank, round).count;
     return before;
 }
 
 static void
-combine_part(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+plan_add_part_combine(struct plan *plan,
+                      const struct plan_shape *shape,
+                      uint32_t round)
 {
-    const size_t before = posted_before(shape, round);
-    const struct plan_span own = part_of(shape, shape->rank, round);
-    const struct plan_span to =
-        shm_plan_part(result_of(shape), part_count(shape), round);
+    const size_t before = own_block_slot_offset(shape, round);
+    const struct plan_span own = round_part_span(shape, shape->rank, round);
+    const struct plan_span to = shm_plan_part_span(
+        result_block_span(shape), part_element_count(shape), round);
 
     if (own.buffer != to.buffer || own.first != to.first)
-        plan_copy(plan, own, to);
+        plan_add_copy(plan, own, to);
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = shm_plan_nearest(shape, i);
+        const uint32_t peer = shm_plan_nearest_peer(shape, i);
         const size_t missing =
-            peer < shape->rank ? part_of(shape, peer, round).count : 0;
+            peer < shape->rank ? round_part_span(shape, peer, round).count : 0;
 
-        shm_plan_combine(plan, shape, i, before - missing, to);
+        shm_plan_add_combine(plan, shape, i, before - missing, to);
     }
 }
 
@@ -100,20 +103,20 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     if (needs_scratch(shape) && round + 1 == n_rounds(shape)) {
-        struct plan_span place = result_of(shape);
+        struct plan_span place = result_block_span(shape);
 
         place.buffer = PLAN_OUTPUT;
-        plan_copy(plan, result_of(shape), place);
+        plan_add_copy(plan, result_block_span(shape), place);
         return;
     }
     for (uint32_t rank = 0; rank < shape->size; rank++)
         if (rank != shape->rank)
-            plan_post(plan, part_of(shape, rank, round));
+            plan_add_post(plan, round_part_span(shape, rank, round));
     /* A rank that receives nothing waits here; it would otherwise finish before
      * the others have said what they called. */
-    if (round == 0 && result_of(shape).count == 0)
-        shm_plan_await(plan, shape);
-    combine_part(plan, shape, round);
+    if (round == 0 && result_block_span(shape).count == 0)
+        shm_plan_add_await_all(plan, shape);
+    plan_add_part_combine(plan, shape, round);
 }
 
 const struct algorithm algorithm_reduce_scatter_flat = {

@@ -48,37 +48,37 @@ struct half {
 };
 
 static uint32_t
-upper_first(const struct half *group)
+upper_half_first_rank(const struct half *group)
 {
     return group->first + group->size - group->size / 2;
 }
 
 static bool
-is_upper(const struct half *group, uint32_t rank)
+is_in_upper_half(const struct half *group, uint32_t rank)
 {
-    return rank >= upper_first(group);
+    return rank >= upper_half_first_rank(group);
 }
 
 /* Is rank the last of the lower half, with no partner in the upper half? */
 static bool
-is_odd_one(const struct half *group, uint32_t rank)
+is_unpaired_rank(const struct half *group, uint32_t rank)
 {
-    return group->size % 2 == 1 && rank + 1 == upper_first(group);
+    return group->size % 2 == 1 && rank + 1 == upper_half_first_rank(group);
 }
 
 static bool
-combines_twice(const struct half *group, uint32_t rank)
+has_two_partners(const struct half *group, uint32_t rank)
 {
-    return group->size % 2 == 1 && rank == upper_first(group);
+    return group->size % 2 == 1 && rank == upper_half_first_rank(group);
 }
 
 /* The half that rank is in. */
 static struct half
-half_of(const struct half *group, uint32_t rank)
+half_of_rank(const struct half *group, uint32_t rank)
 {
-    const uint32_t upper = upper_first(group);
-    const bool is_up = is_upper(group, rank);
-    const bool is_odd = is_odd_one(group, rank);
+    const uint32_t upper = upper_half_first_rank(group);
+    const bool is_up = is_in_upper_half(group, rank);
+    const bool is_odd = is_unpaired_rank(group, rank);
     struct half half = {
         .first = is_up ? upper : group->first,
         .size = is_up ? group->size / 2 : upper - group->first,
@@ -92,81 +92,84 @@ half_of(const struct half *group, uint32_t rank)
 }
 
 static struct half
-group_at(const struct plan_shape *shape, uint32_t level)
+group_at_level(const struct plan_shape *shape, uint32_t level)
 {
     struct half group = {.size = shape->size, .is_untouched = true};
 
     for (uint32_t i = 0; i < level; i++)
-        group = half_of(&group, shape->rank);
+        group = half_of_rank(&group, shape->rank);
     return group;
 }
 
 static uint32_t
-partner_of(const struct half *group, uint32_t rank)
+halving_partner_of(const struct half *group, uint32_t rank)
 {
-    const uint32_t distance = upper_first(group) - group->first;
+    const uint32_t distance = upper_half_first_rank(group) - group->first;
 
-    if (is_upper(group, rank))
+    if (is_in_upper_half(group, rank))
         return rank - distance;
-    return is_odd_one(group, rank) ? rank + 1 : rank + distance;
+    return is_unpaired_rank(group, rank) ? rank + 1 : rank + distance;
 }
 
 /* Blocks of contiguous ranks. */
-struct run {
+struct run_of_blocks {
     uint32_t first;
     uint32_t n_blocks;
 };
 
-static struct run
-run_of(const struct half *half)
+static struct run_of_blocks
+blocks_of_half(const struct half *half)
 {
-    return (struct run){half->first, half->size};
+    return (struct run_of_blocks){half->first, half->size};
 }
 
-static struct run
-run_given(const struct half *group, uint32_t rank)
+static struct run_of_blocks
+blocks_of_other_half(const struct half *group, uint32_t rank)
 {
-    const uint32_t upper = upper_first(group);
+    const uint32_t upper = upper_half_first_rank(group);
 
-    if (is_upper(group, rank))
-        return (struct run){group->first, upper - group->first};
-    return (struct run){upper, group->size / 2};
+    if (is_in_upper_half(group, rank))
+        return (struct run_of_blocks){group->first, upper - group->first};
+    return (struct run_of_blocks){upper, group->size / 2};
 }
 
 static struct plan_span
-own_span(const struct plan_shape *shape, struct run run)
+own_input_span(const struct plan_shape *shape,
+               struct run_of_blocks run_of_blocks)
 {
     const enum plan_buffer own = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
 
-    return block_given_run(shape, own, run.first, run.n_blocks);
+    return caller_block_run_span(shape, own, run_of_blocks.first,
+                                 run_of_blocks.n_blocks);
 }
 
 static struct plan_span
 scratch_span(const struct plan_shape *shape,
              const struct half *half,
-             struct run run)
+             struct run_of_blocks run_of_blocks)
 {
-    struct plan_span span = own_span(shape, run);
+    struct plan_span span = own_input_span(shape, run_of_blocks);
 
     span.buffer = PLAN_SCRATCH;
-    span.first -= block_given(shape, PLAN_SCRATCH, half->scratch_first).first;
+    span.first -=
+        caller_block_span(shape, PLAN_SCRATCH, half->scratch_first).first;
     return span;
 }
 
 /* Where the current partial sums are. */
 static struct plan_span
-sums_span(const struct plan_shape *shape,
-          const struct half *group,
-          struct run run)
+partial_sums_span(const struct plan_shape *shape,
+                  const struct half *group,
+                  struct run_of_blocks run_of_blocks)
 {
-    return group->is_untouched ? own_span(shape, run)
-                               : scratch_span(shape, group, run);
+    return group->is_untouched ? own_input_span(shape, run_of_blocks)
+                               : scratch_span(shape, group, run_of_blocks);
 }
 
 static struct plan_span
 result_span(const struct plan_shape *shape)
 {
-    struct plan_span span = block_given(shape, PLAN_OUTPUT, shape->rank);
+    struct plan_span span = caller_block_span(shape, PLAN_OUTPUT, shape->rank);
 
     span.first = 0;
     return span;
@@ -176,7 +179,7 @@ result_span(const struct plan_shape *shape)
  * overlap the result, and the blocks that stand there are sent in the same
  * round. */
 static bool
-result_needs_slot(const struct plan_shape *shape)
+result_needs_scratch(const struct plan_shape *shape)
 {
     return shape->is_in_place && shape->size <= 3 && shape->rank == 1;
 }
@@ -187,79 +190,86 @@ n_rounds(const struct plan_shape *shape)
 {
     if (shape->size == 1)
         return shape->is_in_place ? 0 : 1;
-    return 2 * doubling_count(shape);
+    return 2 * doubling_round_count(shape);
 }
 
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
-    if (shape->size == 1 || (shape->size == 2 && !result_needs_slot(shape)))
+    if (shape->size == 1 || (shape->size == 2 && !result_needs_scratch(shape)))
         return 0;
 
-    struct half half = group_at(shape, 0);
+    struct half half = group_at_level(shape, 0);
 
     while (half.is_untouched)
-        half = half_of(&half, shape->rank);
-    return own_span(shape, run_of(&half)).count;
+        half = half_of_rank(&half, shape->rank);
+    return own_input_span(shape, blocks_of_half(&half)).count;
 }
 
 /* step already has its peer, message, own operand and finality. */
 static void
-plan_arrival(struct plan *plan,
-             const struct plan_shape *shape,
-             const struct half *half,
-             struct plan_step step)
+plan_add_receive(struct plan *plan,
+                 const struct plan_shape *shape,
+                 const struct half *half,
+                 struct plan_step step)
 {
-    const bool is_result = step.is_final && !result_needs_slot(shape);
+    const bool is_result = step.is_final && !result_needs_scratch(shape);
 
     step.kind = PLAN_REDUCE;
     step.to = is_result ? result_span(shape)
-                        : scratch_span(shape, half, run_of(half));
+                        : scratch_span(shape, half, blocks_of_half(half));
     step.side = step.peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT;
-    plan_add(plan, &step);
+    plan_add_step(plan, &step);
 }
 
 static void
-plan_exchange(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_exchange(struct plan *plan,
+                  const struct plan_shape *shape,
+                  uint32_t level)
 {
-    const struct half group = group_at(shape, level);
-    const struct half half = half_of(&group, shape->rank);
-    const uint32_t partner = partner_of(&group, shape->rank);
-    const bool is_first_of_two = combines_twice(&group, shape->rank);
+    const struct half group = group_at_level(shape, level);
+    const struct half half = half_of_rank(&group, shape->rank);
+    const uint32_t partner = halving_partner_of(&group, shape->rank);
+    const bool is_first_of_two = has_two_partners(&group, shape->rank);
 
-    plan_send(plan, partner, level,
-              sums_span(shape, &group, run_given(&group, shape->rank)));
-    if (is_odd_one(&group, shape->rank))
+    plan_add_send(plan, partner, level,
+                  partial_sums_span(shape, &group,
+                                    blocks_of_other_half(&group, shape->rank)));
+    if (is_unpaired_rank(&group, shape->rank))
         return;
-    plan_arrival(plan, shape, &half,
-                 (struct plan_step){
-                     .peer = partner,
-                     .message = level,
-                     .from = sums_span(shape, &group, run_of(&half)),
-                     .is_final = half.size == 1 && !is_first_of_two,
-                 });
+    plan_add_receive(
+        plan, shape, &half,
+        (struct plan_step){
+            .peer = partner,
+            .message = level,
+            .from = partial_sums_span(shape, &group, blocks_of_half(&half)),
+            .is_final = half.size == 1 && !is_first_of_two,
+        });
 }
 
 /* Combine what the last rank of the lower half sends, or copy the result from
  * the scratch. */
 static void
-plan_second(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_second_combine(struct plan *plan,
+                        const struct plan_shape *shape,
+                        uint32_t level)
 {
-    const struct half group = group_at(shape, level);
-    const struct half half = half_of(&group, shape->rank);
-    const struct plan_span sums = scratch_span(shape, &half, run_of(&half));
+    const struct half group = group_at_level(shape, level);
+    const struct half half = half_of_rank(&group, shape->rank);
+    const struct plan_span sums =
+        scratch_span(shape, &half, blocks_of_half(&half));
 
-    if (half.size == 1 && result_needs_slot(shape))
-        plan_copy(plan, sums, result_span(shape));
-    if (!combines_twice(&group, shape->rank))
+    if (half.size == 1 && result_needs_scratch(shape))
+        plan_add_copy(plan, sums, result_span(shape));
+    if (!has_two_partners(&group, shape->rank))
         return;
-    plan_arrival(plan, shape, &half,
-                 (struct plan_step){
-                     .peer = shape->rank - 1,
-                     .message = level,
-                     .from = sums,
-                     .is_final = half.size == 1,
-                 });
+    plan_add_receive(plan, shape, &half,
+                     (struct plan_step){
+                         .peer = shape->rank - 1,
+                         .message = level,
+                         .from = sums,
+                         .is_final = half.size == 1,
+                     });
 }
 
 static void
@@ -268,14 +278,14 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     if (shape->size == 1)
-        plan_copy(plan, own_span(shape, (struct run){0, 1}),
-                  result_span(shape));
-    else if (group_at(shape, round / 2).size == 1)
+        plan_add_copy(plan, own_input_span(shape, (struct run_of_blocks){0, 1}),
+                      result_span(shape));
+    else if (group_at_level(shape, round / 2).size == 1)
         return;
     else if (round % 2 == 0)
-        plan_exchange(plan, shape, round / 2);
+        plan_add_exchange(plan, shape, round / 2);
     else
-        plan_second(plan, shape, round / 2);
+        plan_add_second_combine(plan, shape, round / 2);
 }
 
 const struct algorithm algorithm_reduce_scatter_halving = {

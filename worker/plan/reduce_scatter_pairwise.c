@@ -38,7 +38,7 @@ n_rounds(const struct plan_shape *shape)
 static struct plan_span
 result_span(const struct plan_shape *shape, enum plan_buffer buffer)
 {
-    struct plan_span span = block_given(shape, buffer, shape->rank);
+    struct plan_span span = caller_block_span(shape, buffer, shape->rank);
 
     span.first = 0;
     return span;
@@ -53,21 +53,22 @@ n_scratch(const struct plan_shape *shape)
 }
 
 static void
-plan_arrival(struct plan *plan,
-             const struct plan_shape *shape,
-             enum plan_buffer own,
-             uint32_t round)
+plan_add_receive(struct plan *plan,
+                 const struct plan_shape *shape,
+                 enum plan_buffer own,
+                 uint32_t round)
 {
-    const uint32_t peer = ring_back(shape, round + 1);
+    const uint32_t peer = ring_rank_before(shape, round + 1);
     const struct plan_span sum =
         result_span(shape, shape->is_in_place ? PLAN_SCRATCH : PLAN_OUTPUT);
 
-    plan_add(
+    plan_add_step(
         plan,
         &(struct plan_step){
             .kind = PLAN_REDUCE,
             .peer = peer,
-            .from = round == 0 ? block_given(shape, own, shape->rank) : sum,
+            .from =
+                round == 0 ? caller_block_span(shape, own, shape->rank) : sum,
             .to = sum,
             .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
             .is_final = round + 2 == shape->size,
@@ -83,18 +84,18 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const struct plan_span result = result_span(shape, PLAN_OUTPUT);
 
     if (shape->size == 1) {
-        plan_copy(plan, block_given(shape, PLAN_INPUT, 0), result);
+        plan_add_copy(plan, caller_block_span(shape, PLAN_INPUT, 0), result);
         return;
     }
     if (round + 1 == shape->size) {
-        plan_copy(plan, result_span(shape, PLAN_SCRATCH), result);
+        plan_add_copy(plan, result_span(shape, PLAN_SCRATCH), result);
         return;
     }
 
-    const uint32_t to = ring_back(shape, shape->size - round - 1);
+    const uint32_t to = ring_rank_before(shape, shape->size - round - 1);
 
-    plan_send(plan, to, 0, block_given(shape, own, to));
-    plan_arrival(plan, shape, own, round);
+    plan_add_send(plan, to, 0, caller_block_span(shape, own, to));
+    plan_add_receive(plan, shape, own, round);
 }
 
 const struct algorithm algorithm_reduce_scatter_pairwise = {

@@ -27,7 +27,7 @@
 #include "plan/topology.h"
 
 static enum plan_buffer
-own_buffer(const struct plan_shape *shape)
+own_input_buffer(const struct plan_shape *shape)
 {
     return shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
 }
@@ -35,7 +35,7 @@ own_buffer(const struct plan_shape *shape)
 static struct plan_span
 result_span(const struct plan_shape *shape)
 {
-    struct plan_span span = block_given(shape, PLAN_OUTPUT, shape->rank);
+    struct plan_span span = caller_block_span(shape, PLAN_OUTPUT, shape->rank);
 
     span.first = 0;
     return span;
@@ -44,9 +44,10 @@ result_span(const struct plan_shape *shape)
 /* In place, if the result would partly overlap the rank's own block or, with
  * two ranks, the other block, which is sent in the same round. */
 static bool
-result_needs_slot(const struct plan_shape *shape)
+result_needs_scratch(const struct plan_shape *shape)
 {
-    const struct plan_span own = block_given(shape, PLAN_OUTPUT, shape->rank);
+    const struct plan_span own =
+        caller_block_span(shape, PLAN_OUTPUT, shape->rank);
 
     return shape->is_in_place && own.first > 0 &&
            (shape->size == 2 || own.first < own.count);
@@ -54,11 +55,11 @@ result_needs_slot(const struct plan_shape *shape)
 
 /* Where the partial sum of a round is. */
 static struct plan_span
-slot_span(const struct plan_shape *shape, uint32_t round, size_t count)
+scratch_slot_span(const struct plan_shape *shape, uint32_t round, size_t count)
 {
     return (struct plan_span){
         .buffer = PLAN_SCRATCH,
-        .first = round % 2 ? block_given_max(shape) : 0,
+        .first = round % 2 ? caller_block_max_count(shape) : 0,
         .count = count,
     };
 }
@@ -68,7 +69,7 @@ n_rounds(const struct plan_shape *shape)
 {
     if (shape->size == 1)
         return shape->is_in_place ? 0 : 1;
-    return shape->size - 1 + (result_needs_slot(shape) ? 1 : 0);
+    return shape->size - 1 + (result_needs_scratch(shape) ? 1 : 0);
 }
 
 static size_t
@@ -78,41 +79,46 @@ n_scratch(const struct plan_shape *shape)
         return 0;
 
     /* One partial sum for each round but the one that writes the result. */
-    const uint32_t n_partial = shape->size - (result_needs_slot(shape) ? 1 : 2);
+    const uint32_t n_partial =
+        shape->size - (result_needs_scratch(shape) ? 1 : 2);
 
-    return (n_partial < 2 ? n_partial : 2) * block_given_max(shape);
+    return (n_partial < 2 ? n_partial : 2) * caller_block_max_count(shape);
 }
 
 static void
-plan_departure(struct plan *plan,
-               const struct plan_shape *shape,
-               uint32_t round)
+plan_add_round_send(struct plan *plan,
+                    const struct plan_shape *shape,
+                    uint32_t round)
 {
-    const struct plan_span own =
-        block_given(shape, own_buffer(shape), ring_back(shape, round + 1));
+    const struct plan_span own = caller_block_span(
+        shape, own_input_buffer(shape), ring_rank_before(shape, round + 1));
 
-    plan_send(plan, ring_next(shape), round,
-              round == 0 ? own : slot_span(shape, round - 1, own.count));
+    plan_add_send(plan, ring_next(shape), round,
+                  round == 0 ? own
+                             : scratch_slot_span(shape, round - 1, own.count));
 }
 
 static void
-plan_arrival(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+plan_add_receive(struct plan *plan,
+                 const struct plan_shape *shape,
+                 uint32_t round)
 {
-    const struct plan_span own =
-        block_given(shape, own_buffer(shape), ring_back(shape, round + 2));
+    const struct plan_span own = caller_block_span(
+        shape, own_input_buffer(shape), ring_rank_before(shape, round + 2));
     const bool is_final = round + 2 == shape->size;
-    const bool is_result = is_final && !result_needs_slot(shape);
+    const bool is_result = is_final && !result_needs_scratch(shape);
 
-    plan_add(plan, &(struct plan_step){
-                       .kind = PLAN_REDUCE,
-                       .peer = ring_prev(shape),
-                       .message = round,
-                       .from = own,
-                       .to = is_result ? result_span(shape)
-                                       : slot_span(shape, round, own.count),
-                       .side = ring_side(shape),
-                       .is_final = is_final,
-                   });
+    plan_add_step(
+        plan, &(struct plan_step){
+                  .kind = PLAN_REDUCE,
+                  .peer = ring_prev(shape),
+                  .message = round,
+                  .from = own,
+                  .to = is_result ? result_span(shape)
+                                  : scratch_slot_span(shape, round, own.count),
+                  .side = ring_operand_side(shape),
+                  .is_final = is_final,
+              });
 }
 
 static void
@@ -123,15 +129,16 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const struct plan_span result = result_span(shape);
 
     if (shape->size == 1) {
-        plan_copy(plan, block_given(shape, PLAN_INPUT, 0), result);
+        plan_add_copy(plan, caller_block_span(shape, PLAN_INPUT, 0), result);
         return;
     }
     if (round + 1 == shape->size) {
-        plan_copy(plan, slot_span(shape, round - 1, result.count), result);
+        plan_add_copy(plan, scratch_slot_span(shape, round - 1, result.count),
+                      result);
         return;
     }
-    plan_departure(plan, shape, round);
-    plan_arrival(plan, shape, round);
+    plan_add_round_send(plan, shape, round);
+    plan_add_receive(plan, shape, round);
 }
 
 const struct algorithm algorithm_reduce_scatter_ring = {

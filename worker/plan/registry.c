@@ -11,7 +11,7 @@
 #include "plan/algorithms.h"
 #include "plan/nodes.h"
 
-static const struct registry_entry entries[] = {
+static const struct registry_algorithm entries[] = {
     {.collective = COLLECTIVE_ALLREDUCE,
      .algorithm = &algorithm_allreduce_ring},
     {.collective = COLLECTIVE_ALLREDUCE,
@@ -134,15 +134,16 @@ static const char *const names[COLLECTIVE_KINDS] = {
     [COLLECTIVE_BARRIER] = "barrier",
 };
 
-const struct registry_entry *
-registry_entries(size_t *out_n_entries)
+const struct registry_algorithm *
+registry_all_entries(size_t *out_n_entries)
 {
     *out_n_entries = COUNT_OF(entries);
     return entries;
 }
 
-const struct registry_entry *
-registry_of(enum collective_kind collective, size_t *out_n_entries)
+const struct registry_algorithm *
+registry_collective_entries(enum collective_kind collective,
+                            size_t *out_n_entries)
 {
     size_t first = 0;
     size_t n = 0;
@@ -156,8 +157,8 @@ registry_of(enum collective_kind collective, size_t *out_n_entries)
     return &entries[first];
 }
 
-const struct registry_entry *
-registry_find(enum collective_kind collective, const char *algorithm)
+const struct registry_algorithm *
+registry_find_algorithm(enum collective_kind collective, const char *algorithm)
 {
     for (size_t i = 0; i < COUNT_OF(entries); i++)
         if (entries[i].collective == collective &&
@@ -166,8 +167,8 @@ registry_find(enum collective_kind collective, const char *algorithm)
     return NULL;
 }
 
-const struct registry_entry *
-registry_entry_of(const struct algorithm *algorithm)
+const struct registry_algorithm *
+registry_entry_of_algorithm(const struct algorithm *algorithm)
 {
     for (size_t i = 0; i < COUNT_OF(entries); i++)
         if (entries[i].algorithm == algorithm)
@@ -177,20 +178,20 @@ registry_entry_of(const struct algorithm *algorithm)
 
 /* Are there several nodes, and fewer nodes than ranks? */
 static bool
-nodes_matter(const struct plan_nodes *nodes)
+has_node_hierarchy(const struct plan_nodes *nodes)
 {
     return nodes && nodes->n_nodes > 1 && nodes->n_nodes < nodes->n_ranks;
 }
 
 static bool
-is_one_node(const struct plan_nodes *nodes)
+is_single_node(const struct plan_nodes *nodes)
 {
     return !nodes || nodes->n_nodes == 1;
 }
 
 bool
-registry_entry_suits(const struct registry_entry *entry,
-                     const struct plan_shape *shape)
+registry_algorithm_suits_shape(const struct registry_algorithm *entry,
+                               const struct plan_shape *shape)
 {
     if (entry->is_even_only && (shape->counts || shape->recv_counts))
         return false;
@@ -199,19 +200,20 @@ registry_entry_suits(const struct registry_entry *entry,
         return false;
     if (entry->algorithm->is_direct && !shape->has_cma)
         return false;
-    return !entry->needs_nodes || nodes_matter(shape->nodes) ||
-           (entry->suits_one_node && is_one_node(shape->nodes));
+    return !entry->needs_nodes || has_node_hierarchy(shape->nodes) ||
+           (entry->suits_one_node && is_single_node(shape->nodes));
 }
 
 const char *
-registry_name(enum collective_kind collective)
+registry_collective_name(enum collective_kind collective)
 {
     assert((size_t)collective < COUNT_OF(names));
     return names[collective];
 }
 
 bool
-registry_parse(const char *name, enum collective_kind *out_collective)
+registry_parse_collective(const char *name,
+                          enum collective_kind *out_collective)
 {
     for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
         if (strcmp(names[i], name) == 0) {

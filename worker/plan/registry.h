@@ -32,7 +32,7 @@ enum {
     COLLECTIVE_KINDS = COLLECTIVE_BARRIER + 1
 };
 
-struct registry_entry {
+struct registry_algorithm {
     enum collective_kind collective;
     const struct algorithm *algorithm;
     bool is_even_only; /* shape->counts and recv_counts must be NULL */
@@ -49,32 +49,34 @@ struct registry_entry {
 
 /* All entries, grouped by collective. The first of each group runs on any
  * shape. */
-const struct registry_entry *
-registry_entries(size_t *out_n_entries);
+const struct registry_algorithm *
+registry_all_entries(size_t *out_n_entries);
 
 /* The entries of one collective, in the same order; *out_n_entries may be 0. */
-const struct registry_entry *
-registry_of(enum collective_kind collective, size_t *out_n_entries);
+const struct registry_algorithm *
+registry_collective_entries(enum collective_kind collective,
+                            size_t *out_n_entries);
 
 /* Returns NULL if the collective has no algorithm of this name. */
-const struct registry_entry *
-registry_find(enum collective_kind collective, const char *algorithm);
+const struct registry_algorithm *
+registry_find_algorithm(enum collective_kind collective, const char *algorithm);
 
 /* The first entry of algorithm; NULL if it has none. */
-const struct registry_entry *
-registry_entry_of(const struct algorithm *algorithm);
+const struct registry_algorithm *
+registry_entry_of_algorithm(const struct algorithm *algorithm);
 
 /* Can the entry run on this shape, and is it of use there? */
 bool
-registry_entry_suits(const struct registry_entry *entry,
-                     const struct plan_shape *shape);
+registry_algorithm_suits_shape(const struct registry_algorithm *entry,
+                               const struct plan_shape *shape);
 
-/* registry_name() returns, for example, "allreduce"; registry_parse() returns
+/* registry_collective_name() returns, for example, "allreduce"; registry_parse_collective() returns
  * false if no collective has this name. */
 const char *
-registry_name(enum collective_kind collective);
+registry_collective_name(enum collective_kind collective);
 bool
-registry_parse(const char *name, enum collective_kind *out_collective);
+registry_parse_collective(const char *name,
+                          enum collective_kind *out_collective);
 
 /* Is shape->count the size of one rank's block, so that the larger buffer of
  * the call has shape->size blocks? */

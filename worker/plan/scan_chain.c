@@ -27,22 +27,22 @@ n_rounds(const struct plan_shape *shape)
 }
 
 static void
-plan_result(struct plan *plan,
-            const struct plan_shape *shape,
-            struct plan_span own)
+plan_add_result(struct plan *plan,
+                const struct plan_shape *shape,
+                struct plan_span own)
 {
-    const struct plan_span output = block_whole(shape, PLAN_OUTPUT);
+    const struct plan_span output = whole_buffer_span(shape, PLAN_OUTPUT);
 
     if (shape->rank > 0)
-        plan_add(plan, &(struct plan_step){
-                           .kind = PLAN_REDUCE,
-                           .peer = shape->rank - 1,
-                           .from = own,
-                           .to = output,
-                           .side = PLAN_ARRIVED_LEFT,
-                       });
+        plan_add_step(plan, &(struct plan_step){
+                                .kind = PLAN_REDUCE,
+                                .peer = shape->rank - 1,
+                                .from = own,
+                                .to = output,
+                                .side = PLAN_ARRIVED_LEFT,
+                            });
     else if (!shape->is_in_place)
-        plan_copy(plan, own, output);
+        plan_add_copy(plan, own, output);
 }
 
 static void
@@ -52,13 +52,14 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 
     const enum plan_buffer own_buffer =
         shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
-    const struct plan_span own = block_whole(shape, own_buffer);
+    const struct plan_span own = whole_buffer_span(shape, own_buffer);
 
     if (round == 0)
-        plan_result(plan, shape, own);
+        plan_add_result(plan, shape, own);
     else if (shape->rank + 1 < shape->size)
-        plan_send(plan, shape->rank + 1, 0,
-                  shape->rank == 0 ? own : block_whole(shape, PLAN_OUTPUT));
+        plan_add_send(plan, shape->rank + 1, 0,
+                      shape->rank == 0 ? own
+                                       : whole_buffer_span(shape, PLAN_OUTPUT));
 }
 
 const struct algorithm algorithm_scan_chain = {

@@ -27,7 +27,7 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return 1 + 2 * doubling_count(shape);
+    return 1 + 2 * doubling_round_count(shape);
 }
 
 static size_t
@@ -37,16 +37,18 @@ n_scratch(const struct plan_shape *shape)
 }
 
 static void
-plan_exchange(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+plan_add_exchange(struct plan *plan,
+                  const struct plan_shape *shape,
+                  uint32_t level)
 {
     const uint32_t reach = (uint32_t)1 << level;
 
     if (shape->size - shape->rank > reach)
-        plan_send(plan, shape->rank + reach, level,
-                  block_whole(shape, PLAN_OUTPUT));
+        plan_add_send(plan, shape->rank + reach, level,
+                      whole_buffer_span(shape, PLAN_OUTPUT));
     if (shape->rank >= reach)
-        plan_store(plan, shape->rank - reach, level,
-                   block_whole(shape, PLAN_SCRATCH));
+        plan_add_store(plan, shape->rank - reach, level,
+                       whole_buffer_span(shape, PLAN_SCRATCH));
 }
 
 static void
@@ -56,22 +58,22 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 
     if (round == 0) {
         if (!shape->is_in_place)
-            plan_copy(plan, block_whole(shape, PLAN_INPUT),
-                      block_whole(shape, PLAN_OUTPUT));
+            plan_add_copy(plan, whole_buffer_span(shape, PLAN_INPUT),
+                          whole_buffer_span(shape, PLAN_OUTPUT));
         return;
     }
 
     const uint32_t level = (round - 1) / 2;
 
     if (round % 2 == 1)
-        plan_exchange(plan, shape, level);
+        plan_add_exchange(plan, shape, level);
     else if (shape->rank >> level > 0)
-        plan_add(plan, &(struct plan_step){
-                           .kind = PLAN_COMBINE,
-                           .from = block_whole(shape, PLAN_SCRATCH),
-                           .to = block_whole(shape, PLAN_OUTPUT),
-                           .side = PLAN_ARRIVED_LEFT,
-                       });
+        plan_add_step(plan, &(struct plan_step){
+                                .kind = PLAN_COMBINE,
+                                .from = whole_buffer_span(shape, PLAN_SCRATCH),
+                                .to = whole_buffer_span(shape, PLAN_OUTPUT),
+                                .side = PLAN_ARRIVED_LEFT,
+                            });
 }
 
 const struct algorithm algorithm_scan_doubling = {

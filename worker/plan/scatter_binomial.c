@@ -29,7 +29,7 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return shape->size == 1 ? 1 : binomial_depth(shape);
+    return shape->size == 1 ? 1 : binomial_tree_depth(shape);
 }
 
 static void
@@ -40,32 +40,33 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const enum plan_buffer whole =
         shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
     const struct rank_range self = {shape->rank, shape->rank + 1};
-    const struct plan_span kept = binomial_blocks(shape, whole, self);
+    const struct plan_span kept = binomial_blocks_span(shape, whole, self);
     const struct plan_span result = {
         .buffer = PLAN_OUTPUT,
         .count = kept.count,
     };
     const bool is_root = shape->rank == shape->root;
-    const bool is_inner = binomial_scratch(shape) > 0;
+    const bool is_inner = binomial_scratch_count(shape) > 0;
     const uint32_t level = n_rounds(shape) - 1 - round;
     const struct binomial_edge edge = binomial_edge_at(shape, level);
 
     /* A rank with children has received its blocks in an earlier round than
      * this last one. */
     if (level == 0 && (is_root ? !shape->is_in_place : is_inner))
-        plan_copy(plan, kept, result);
+        plan_add_copy(plan, kept, result);
     if (edge.end == BINOMIAL_NEAR)
-        plan_send(plan, edge.peer, 0,
-                  binomial_blocks(shape, whole, edge.beyond));
+        plan_add_send(plan, edge.peer, 0,
+                      binomial_blocks_span(shape, whole, edge.beyond));
     if (edge.end == BINOMIAL_FAR)
-        plan_store(plan, edge.peer, 0,
-                   is_inner ? binomial_blocks(shape, whole, edge.beyond)
-                            : result);
+        plan_add_store(plan, edge.peer, 0,
+                       is_inner
+                           ? binomial_blocks_span(shape, whole, edge.beyond)
+                           : result);
 }
 
 const struct algorithm algorithm_scatter_binomial = {
     .name = "binomial",
     .n_rounds = n_rounds,
     .plan_round = plan_round,
-    .n_scratch = binomial_scratch,
+    .n_scratch = binomial_scratch_count,
 };

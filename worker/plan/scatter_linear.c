@@ -33,21 +33,23 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     const enum plan_buffer from = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
-    struct plan_span result = block_given(shape, PLAN_OUTPUT, shape->rank);
+    struct plan_span result =
+        caller_block_span(shape, PLAN_OUTPUT, shape->rank);
 
     result.first = 0;
     if (!is_root(shape)) {
-        plan_store(plan, shape->root, 0, result);
+        plan_add_store(plan, shape->root, 0, result);
         return;
     }
     if (round == 0 && !shape->is_in_place)
-        plan_copy(plan, block_given(shape, from, shape->rank), result);
+        plan_add_copy(plan, caller_block_span(shape, from, shape->rank),
+                      result);
     if (shape->size == 1)
         return;
 
-    const uint32_t peer = ring_back(shape, shape->size - 1 - round);
+    const uint32_t peer = ring_rank_before(shape, shape->size - 1 - round);
 
-    plan_send(plan, peer, 0, block_given(shape, from, peer));
+    plan_add_send(plan, peer, 0, caller_block_span(shape, from, peer));
 }
 
 const struct algorithm algorithm_scatter_linear = {

@@ -13,13 +13,13 @@ enum {
 };
 
 static bool
-is_local(const struct plan_step *step)
+is_local_step(const struct plan_step *step)
 {
     return step->kind == PLAN_COPY || step->kind == PLAN_COMBINE;
 }
 
 static bool
-is_fetch(const struct plan_step *step)
+is_fetch_step(const struct plan_step *step)
 {
     return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
 }
@@ -27,19 +27,19 @@ is_fetch(const struct plan_step *step)
 /* Does the step give something to other ranks? Such steps come first in a
  * round. */
 static bool
-is_given(const struct plan_step *step)
+is_publishing_step(const struct plan_step *step)
 {
     return step->kind == PLAN_POST || step->kind == PLAN_EXPOSE;
 }
 
 static bool
-is_reduction(const struct plan_step *step)
+is_combining_step(const struct plan_step *step)
 {
     return step->kind == PLAN_COMBINE || step->kind == PLAN_FETCH_REDUCE;
 }
 
 static enum hoop_status
-plan_wrong(const struct shm_vrank *vrank, size_t step, const char *what)
+raise_wrong_plan(const struct shm_vrank *vrank, size_t step, const char *what)
 {
     return error_raise(HOOP_E_INTERNAL, "rank %u, round %u: step %zu %s",
                        vrank->shape.rank, vrank->round, step, what);
@@ -53,10 +53,11 @@ spans_overlap(const struct plan_span *a, const struct plan_span *b)
 }
 
 static bool
-span_is_inside(const struct shm_vrank *vrank, const struct plan_span *span)
+span_is_in_buffer(const struct shm_vrank *vrank, const struct plan_span *span)
 {
-    const size_t count =
-        expectation_size(vrank->scenario, vrank->shape.rank, span->buffer) / ES;
+    const size_t count = expectation_buffer_bytes(
+                             vrank->scenario, vrank->shape.rank, span->buffer) /
+                         ES;
 
     return span->first <= count && span->count <= count - span->first;
 }
@@ -64,17 +65,18 @@ span_is_inside(const struct shm_vrank *vrank, const struct plan_span *span)
 /* Checks the spans of a step that are in this rank's buffers. NULL: they are
  * right. */
 static const char *
-spans_fault(const struct shm_vrank *vrank, const struct plan_step *step)
+step_find_span_fault(const struct shm_vrank *vrank,
+                     const struct plan_step *step)
 {
-    if (!is_fetch(step) && !span_is_inside(vrank, &step->from))
+    if (!is_fetch_step(step) && !span_is_in_buffer(vrank, &step->from))
         return "reads beyond its buffer";
-    if (is_given(step))
+    if (is_publishing_step(step))
         return NULL;
-    if (!span_is_inside(vrank, &step->to))
+    if (!span_is_in_buffer(vrank, &step->to))
         return "writes beyond its buffer";
     if (step->from.count != step->to.count)
         return "has spans of different sizes";
-    if (is_local(step) && spans_overlap(&step->from, &step->to))
+    if (is_local_step(step) && spans_overlap(&step->from, &step->to))
         return "reads what it writes";
     return NULL;
 }
@@ -95,7 +97,7 @@ is_same_step(const struct plan_step *a, const struct plan_step *b)
 }
 
 static const char *
-step_fault(const struct shm_vrank *vrank, size_t number)
+step_find_fault(const struct shm_vrank *vrank, size_t number)
 {
     const struct plan_step *steps = vrank->plan.steps;
     const struct plan_step *step = &steps[number];
@@ -110,17 +112,19 @@ step_fault(const struct shm_vrank *vrank, size_t number)
         return "names a peer that there is not";
     if (step->message >= PLAN_EXPOSED_MAX)
         return "names what cannot be shown";
-    if (is_given(step) && number > 0 && !is_given(&steps[number - 1]))
+    if (is_publishing_step(step) && number > 0 &&
+        !is_publishing_step(&steps[number - 1]))
         return "posts behind steps that do not";
     for (size_t i = 0; i < number; i++)
         if (is_same_step(&steps[i], step))
             return "stands there twice";
-    return spans_fault(vrank, step);
+    return step_find_span_fault(vrank, step);
 }
 
 /* Everything that was posted has been fetched. */
 static enum hoop_status
-slot_check(const struct shm_vrank *vrank, const struct shm_vrank_slot *slot)
+slot_check_all_fetched(const struct shm_vrank *vrank,
+                       const struct shm_vrank_slot *slot)
 {
     for (size_t i = 0; i < slot->n_bytes; i++)
         if (slot->readers[i] == 0)
@@ -132,10 +136,10 @@ slot_check(const struct shm_vrank *vrank, const struct shm_vrank_slot *slot)
 }
 
 static enum hoop_status
-round_begin(struct shm_vrank *vrank)
+vrank_begin_round(struct shm_vrank *vrank)
 {
     struct shm_vrank_slot *slot = &vrank->slots[vrank->round % SHM_VRANK_SLOTS];
-    const enum hoop_status status = slot_check(vrank, slot);
+    const enum hoop_status status = slot_check_all_fetched(vrank, slot);
     size_t n_posted = 0;
 
     if (status != HOOP_OK)
@@ -149,14 +153,14 @@ round_begin(struct shm_vrank *vrank)
     vrank->step = 0;
     vrank->step_bytes = 0;
     for (size_t i = 0; i < vrank->plan.n_steps; i++) {
-        const char *fault = step_fault(vrank, i);
+        const char *fault = step_find_fault(vrank, i);
 
         if (vrank->plan.steps[i].kind == PLAN_POST)
             n_posted += vrank->plan.steps[i].from.count;
         if (!fault && n_posted > vrank->shape.n_slot)
             fault = "posts more than the slot holds";
         if (fault)
-            return plan_wrong(vrank, i, fault);
+            return raise_wrong_plan(vrank, i, fault);
     }
     return error_pass(plan_status(&vrank->plan));
 }
@@ -182,7 +186,7 @@ slot_is_free(const struct shm_vrank *vrank)
 }
 
 static uint64_t *
-span_at(const struct shm_vrank *vrank, const struct plan_span *span)
+span_memory(const struct shm_vrank *vrank, const struct plan_span *span)
 {
     const enum plan_buffer buffer =
         span->buffer == PLAN_INPUT && vrank->shape.is_in_place ? PLAN_OUTPUT
@@ -192,42 +196,42 @@ span_at(const struct shm_vrank *vrank, const struct plan_span *span)
 }
 
 static void
-combine(struct shm_vrank *vrank,
-        const struct plan_step *step,
-        const uint64_t *from,
-        uint64_t *to)
+combine_value(struct shm_vrank *vrank,
+              const struct plan_step *step,
+              const uint64_t *from,
+              uint64_t *to)
 {
     const bool own_is_left = step->side == PLAN_OWN_LEFT;
     const uint64_t sum = arithmetic_combine(vrank->scenario->arithmetic,
                                             own_is_left ? *to : *from,
                                             own_is_left ? *from : *to);
 
-    *to = step->is_final ? expectation_final(sum) : sum;
+    *to = step->is_final ? expectation_mark_final(sum) : sum;
 }
 
 static void
-bytes_write(struct shm_vrank *vrank,
-            const struct plan_step *step,
-            const uint64_t *from,
-            uint64_t n_bytes)
+step_write_bytes(struct shm_vrank *vrank,
+                 const struct plan_step *step,
+                 const uint64_t *from,
+                 uint64_t n_bytes)
 {
-    uint64_t *to = span_at(vrank, &step->to) + vrank->step_bytes;
+    uint64_t *to = span_memory(vrank, &step->to) + vrank->step_bytes;
 
     for (uint64_t i = 0; i < n_bytes; i++) {
-        if (is_reduction(step))
-            combine(vrank, step, from + i, to + i);
+        if (is_combining_step(step))
+            combine_value(vrank, step, from + i, to + i);
         else
             to[i] = from[i];
     }
 }
 
 static void
-bytes_post(struct shm_vrank *vrank,
-           const struct plan_step *step,
-           uint64_t n_bytes)
+step_post_bytes(struct shm_vrank *vrank,
+                const struct plan_step *step,
+                uint64_t n_bytes)
 {
     struct shm_vrank_slot *slot = &vrank->slots[vrank->round % SHM_VRANK_SLOTS];
-    const uint64_t *from = span_at(vrank, &step->from) + vrank->step_bytes;
+    const uint64_t *from = span_memory(vrank, &step->from) + vrank->step_bytes;
 
     for (uint64_t i = 0; i < n_bytes; i++) {
         slot->bytes[slot->n_bytes] = from[i];
@@ -236,18 +240,18 @@ bytes_post(struct shm_vrank *vrank,
 }
 
 static void
-span_expose(struct shm_vrank *vrank, const struct plan_step *step)
+step_expose_span(struct shm_vrank *vrank, const struct plan_step *step)
 {
     struct shm_vrank_slot *slot = &vrank->slots[vrank->round % SHM_VRANK_SLOTS];
 
-    slot->exposed[step->message] = span_at(vrank, &step->from);
+    slot->exposed[step->message] = span_memory(vrank, &step->from);
     slot->n_exposed[step->message] = step->from.count * ES;
 }
 
 static enum hoop_status
-bytes_read(struct shm_vrank *vrank,
-           const struct plan_step *step,
-           uint64_t n_bytes)
+step_read_exposed(struct shm_vrank *vrank,
+                  const struct plan_step *step,
+                  uint64_t n_bytes)
 {
     const struct shm_vrank *peer = &vrank->vranks[step->peer];
     const struct shm_vrank_slot *slot =
@@ -255,17 +259,19 @@ bytes_read(struct shm_vrank *vrank,
     const size_t first = step->from.first * ES + vrank->step_bytes;
 
     if (shm_vrank_is_done(peer))
-        return plan_wrong(vrank, vrank->step, "reads of one who has ended");
+        return raise_wrong_plan(vrank, vrank->step,
+                                "reads of one who has ended");
     if (first + n_bytes > slot->n_exposed[step->message])
-        return plan_wrong(vrank, vrank->step, "reads what nobody shows");
-    bytes_write(vrank, step, slot->exposed[step->message] + first, n_bytes);
+        return raise_wrong_plan(vrank, vrank->step, "reads what nobody shows");
+    step_write_bytes(vrank, step, slot->exposed[step->message] + first,
+                     n_bytes);
     return HOOP_OK;
 }
 
 static enum hoop_status
-bytes_fetch(struct shm_vrank *vrank,
-            const struct plan_step *step,
-            uint64_t n_bytes)
+step_fetch_posted(struct shm_vrank *vrank,
+                  const struct plan_step *step,
+                  uint64_t n_bytes)
 {
     struct shm_vrank_slot *slot =
         &vrank->vranks[step->peer].slots[vrank->round % SHM_VRANK_SLOTS];
@@ -273,21 +279,23 @@ bytes_fetch(struct shm_vrank *vrank,
     const uint64_t bit = UINT64_C(1) << vrank->shape.rank % 64;
 
     if (first + n_bytes > slot->n_bytes)
-        return plan_wrong(vrank, vrank->step, "fetches what nobody posted");
+        return raise_wrong_plan(vrank, vrank->step,
+                                "fetches what nobody posted");
     for (uint64_t i = 0; i < n_bytes; i++) {
         if (slot->readers[first + i] & bit)
-            return plan_wrong(vrank, vrank->step, "fetches something again");
+            return raise_wrong_plan(vrank, vrank->step,
+                                    "fetches something again");
         slot->readers[first + i] |= bit;
     }
-    bytes_write(vrank, step, slot->bytes + first, n_bytes);
+    step_write_bytes(vrank, step, slot->bytes + first, n_bytes);
     return HOOP_OK;
 }
 
 /* How many bytes of a step to move, in whole elements. */
 static uint64_t
-step_rest(const struct shm_vrank *vrank,
-          const struct plan_step *step,
-          uint64_t n_bytes_max)
+step_bytes_to_move(const struct shm_vrank *vrank,
+                   const struct plan_step *step,
+                   uint64_t n_bytes_max)
 {
     const uint64_t n_all = step->from.count * ES - vrank->step_bytes;
     const uint64_t n_most = (n_bytes_max + ES - 1) / ES * ES;
@@ -296,32 +304,33 @@ step_rest(const struct shm_vrank *vrank,
 }
 
 static bool
-has_published(const struct shm_vrank *vrank, uint32_t peer)
+peer_has_published(const struct shm_vrank *vrank, uint32_t peer)
 {
     return vrank->scenario->slots == CHECKER_UNWAITED_READ ||
            vrank->vranks[peer].published > vrank->round;
 }
 
 static enum hoop_status
-step_move(struct shm_vrank *vrank,
-          const struct plan_step *step,
-          uint64_t n_bytes_max)
+step_advance(struct shm_vrank *vrank,
+             const struct plan_step *step,
+             uint64_t n_bytes_max)
 {
-    const uint64_t n_bytes = step_rest(vrank, step, n_bytes_max);
+    const uint64_t n_bytes = step_bytes_to_move(vrank, step, n_bytes_max);
     enum hoop_status status = HOOP_OK;
 
     if (step->kind == PLAN_POST)
-        bytes_post(vrank, step, n_bytes);
+        step_post_bytes(vrank, step, n_bytes);
     else if (step->kind == PLAN_EXPOSE)
-        span_expose(vrank, step);
-    else if (is_local(step))
-        bytes_write(vrank, step,
-                    span_at(vrank, &step->from) + vrank->step_bytes, n_bytes);
+        step_expose_span(vrank, step);
+    else if (is_local_step(step))
+        step_write_bytes(vrank, step,
+                         span_memory(vrank, &step->from) + vrank->step_bytes,
+                         n_bytes);
     else if (vrank->scenario->algorithm->is_direct && n_bytes > 0)
-        status = bytes_read(vrank, step, n_bytes);
+        status = step_read_exposed(vrank, step, n_bytes);
     else
-        status = bytes_fetch(vrank, step, n_bytes);
-    if (is_fetch(step))
+        status = step_fetch_posted(vrank, step, n_bytes);
+    if (is_fetch_step(step))
         vrank->has_synced[step->peer] = true;
 
     vrank->step_bytes += n_bytes;
@@ -333,16 +342,16 @@ step_move(struct shm_vrank *vrank,
 }
 
 static void
-round_end(struct shm_vrank *vrank)
+vrank_end_round(struct shm_vrank *vrank)
 {
     vrank->finished = ++vrank->round;
     vrank->is_planned = false;
 }
 
 enum hoop_status
-shm_vrank_move(struct shm_vrank *vrank,
-               uint64_t n_bytes_max,
-               bool *out_has_moved)
+shm_vrank_advance(struct shm_vrank *vrank,
+                  uint64_t n_bytes_max,
+                  bool *out_has_moved)
 {
     enum hoop_status status = HOOP_OK;
 
@@ -353,23 +362,24 @@ shm_vrank_move(struct shm_vrank *vrank,
         if (!slot_is_free(vrank))
             return HOOP_OK;
         *out_has_moved = true;
-        return error_pass(round_begin(vrank));
+        return error_pass(vrank_begin_round(vrank));
     }
 
     const struct plan_step *step = vrank->step < vrank->plan.n_steps
                                        ? &vrank->plan.steps[vrank->step]
                                        : NULL;
 
-    if (step && is_fetch(step) && vrank->published > vrank->round &&
-        !has_published(vrank, step->peer))
+    if (step && is_fetch_step(step) && vrank->published > vrank->round &&
+        !peer_has_published(vrank, step->peer))
         return HOOP_OK;
     *out_has_moved = true;
-    if (vrank->published == vrank->round && (!step || !is_given(step)))
+    if (vrank->published == vrank->round &&
+        (!step || !is_publishing_step(step)))
         vrank->published++;
     else if (step)
-        status = step_move(vrank, step, n_bytes_max);
+        status = step_advance(vrank, step, n_bytes_max);
     else
-        round_end(vrank);
+        vrank_end_round(vrank);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -381,7 +391,7 @@ shm_vrank_is_done(const struct shm_vrank *vrank)
 
 /* A rank that leaves a barrier has waited for all others. */
 static enum hoop_status
-barrier_check(const struct shm_vrank *vrank)
+barrier_check_synced(const struct shm_vrank *vrank)
 {
     for (uint32_t rank = 0; rank < vrank->shape.size; rank++)
         if (rank != vrank->shape.rank && !vrank->has_synced[rank])
@@ -393,21 +403,21 @@ barrier_check(const struct shm_vrank *vrank)
 }
 
 enum hoop_status
-shm_vrank_check(const struct shm_vrank *vrank)
+shm_vrank_check_result(const struct shm_vrank *vrank)
 {
     enum hoop_status status = HOOP_OK;
 
     for (int i = 0; status == HOOP_OK && i < SHM_VRANK_SLOTS; i++)
-        status = slot_check(vrank, &vrank->slots[i]);
+        status = slot_check_all_fetched(vrank, &vrank->slots[i]);
     if (status != HOOP_OK)
         return error_pass(status);
     if (vrank->scenario->goal == CHECKER_BARRIER)
-        return error_pass(barrier_check(vrank));
+        return error_pass(barrier_check_synced(vrank));
     for (int buffer = PLAN_INPUT; status == HOOP_OK && buffer < PLAN_SCRATCH;
          buffer++)
-        status =
-            expectation_check(vrank->scenario, vrank->shape.rank,
-                              (enum plan_buffer)buffer, vrank->memory[buffer]);
+        status = expectation_check_buffer(vrank->scenario, vrank->shape.rank,
+                                          (enum plan_buffer)buffer,
+                                          vrank->memory[buffer]);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -425,13 +435,14 @@ shm_vrank_reset(struct shm_vrank *vrank)
             .readers = vrank->slots[slot].readers,
         };
     for (int buffer = PLAN_INPUT; buffer < SHM_VRANK_BUFFERS; buffer++)
-        expectation_fill(vrank->scenario, vrank->shape.rank,
-                         (enum plan_buffer)buffer, vrank->memory[buffer]);
+        expectation_fill_buffer(vrank->scenario, vrank->shape.rank,
+                                (enum plan_buffer)buffer,
+                                vrank->memory[buffer]);
 }
 
 /* One byte more than needed, so that no allocation is empty. */
 static uint64_t *
-bytes_create(size_t n_bytes)
+byte_values_create(size_t n_bytes)
 {
     return calloc(n_bytes + 1, sizeof(uint64_t));
 }
@@ -441,17 +452,17 @@ shm_vrank_init(struct shm_vrank *vrank, uint32_t rank)
 {
     bool has_all = true;
 
-    vrank->shape = expectation_shape(vrank->scenario, rank);
+    vrank->shape = expectation_shape_of_rank(vrank->scenario, rank);
     vrank->n_rounds = vrank->scenario->algorithm->n_rounds(&vrank->shape);
     vrank->has_synced = calloc(vrank->shape.size, sizeof(bool));
     for (int i = 0; i < SHM_VRANK_SLOTS; i++) {
-        vrank->slots[i].bytes = bytes_create(vrank->shape.n_slot * ES);
-        vrank->slots[i].readers = bytes_create(vrank->shape.n_slot * ES);
+        vrank->slots[i].bytes = byte_values_create(vrank->shape.n_slot * ES);
+        vrank->slots[i].readers = byte_values_create(vrank->shape.n_slot * ES);
         has_all = has_all && vrank->slots[i].bytes && vrank->slots[i].readers;
     }
     for (int buffer = PLAN_INPUT; buffer < SHM_VRANK_BUFFERS; buffer++) {
-        vrank->memory[buffer] = bytes_create(
-            expectation_size(vrank->scenario, rank, (enum plan_buffer)buffer));
+        vrank->memory[buffer] = byte_values_create(expectation_buffer_bytes(
+            vrank->scenario, rank, (enum plan_buffer)buffer));
         has_all = has_all && vrank->memory[buffer];
     }
     if (!vrank->has_synced || !has_all)

@@ -80,13 +80,13 @@ shm_vrank_is_done(const struct shm_vrank *vrank);
  * Handle: HOOP_E_INTERNAL (the plan is wrong).
  */
 enum hoop_status
-shm_vrank_move(struct shm_vrank *vrank,
-               uint64_t n_bytes_max,
-               bool *out_has_moved);
+shm_vrank_advance(struct shm_vrank *vrank,
+                  uint64_t n_bytes_max,
+                  bool *out_has_moved);
 
 /* Check the results at the end. Handle: HOOP_E_INTERNAL (a buffer holds
  * something wrong). */
 enum hoop_status
-shm_vrank_check(const struct shm_vrank *vrank);
+shm_vrank_check_result(const struct shm_vrank *vrank);
 
 #endif

@@ -80,7 +80,7 @@ simulation_run(const struct algorithm *algorithm,
 /* Like simulation_run(), but faster: simulates one node for all wherever that
  * is possible. Takes about 0.1 ms for 64 ranks. */
 enum hoop_status
-simulation_estimate(const struct algorithm *algorithm,
+simulation_run_fast(const struct algorithm *algorithm,
                     const struct plan_shape *shape,
                     size_t element_size,
                     const struct simulation_machine *machine,

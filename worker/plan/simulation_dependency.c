@@ -1,7 +1,7 @@
 /*
  * plan/simulation_dependency.c - finds the steps that a step depends on
  *
- * Earlier steps are searched from the newest round backwards. The search for
+ * Earlier steps are searched from the newest round backwards. The dependency_search for
  * some bytes ends at a step that writes all of them, because that step has
  * waited for everything before it.
  */
@@ -18,154 +18,167 @@ enum {
 };
 
 /* The ranges that the steps of a round read and write. */
-struct round_index {
+struct round_access_index {
     struct simulation_index reads;
     struct simulation_index writes;
 };
 
 /* Two ranges of one buffer, the later step's and the earlier one's. */
-struct range_pair {
+struct dependency_range_pair {
     const struct simulation_range *later;
     const struct simulation_range *earlier;
 };
 
 static enum hoop_status
-range_pair_order(struct simulation_graph *graph,
-                 uint32_t later,
-                 uint32_t earlier,
-                 const struct range_pair *range_pair)
+range_pair_add_dependency(
+    struct simulation_graph *graph,
+    uint32_t later,
+    uint32_t earlier,
+    const struct dependency_range_pair *dependency_range_pair)
 {
-    if (!simulation_range_meets(range_pair->later, range_pair->earlier))
+    if (!simulation_range_has_overlap(dependency_range_pair->later,
+                                      dependency_range_pair->earlier))
         return HOOP_OK;
 
-    const struct simulation_overlap overlap =
-        simulation_range_overlap(range_pair->earlier, range_pair->later);
+    const struct simulation_flow_overlap overlap = simulation_range_overlap(
+        dependency_range_pair->earlier, dependency_range_pair->later);
 
-    return simulation_graph_order(graph, later, earlier, &overlap);
+    return simulation_graph_add_edge(graph, later, earlier, &overlap);
 }
 
 /* The ranges of a step that still have to be compared with earlier steps. */
-struct search {
+struct dependency_search {
     uint32_t step;
     struct simulation_range reads;
     struct simulation_range writes;
 };
 
 static enum hoop_status
-search_compare(struct simulation_graph *graph,
-               struct search *search,
-               uint32_t earlier)
+search_compare_step(struct simulation_graph *graph,
+                    struct dependency_search *dependency_search,
+                    uint32_t earlier)
 {
-    const struct simulation_step *step = &graph->steps[search->step];
+    const struct simulation_step *step = &graph->steps[dependency_search->step];
     const struct simulation_step *before = &graph->steps[earlier];
-    const struct range_pair range_pairs[] = {
+    const struct dependency_range_pair range_pairs[] = {
         {&step->writes, &before->writes},
         {&step->writes, &before->reads},
         {&step->reads, &before->writes},
     };
     const bool is_sought[] = {
-        search->writes.end > 0 && step->writes_to == before->writes_to,
-        search->writes.end > 0 && step->writes_to == before->reads_from,
-        search->reads.end > 0 && step->reads_from == before->writes_to,
+        dependency_search->writes.end > 0 &&
+            step->writes_to == before->writes_to,
+        dependency_search->writes.end > 0 &&
+            step->writes_to == before->reads_from,
+        dependency_search->reads.end > 0 &&
+            step->reads_from == before->writes_to,
     };
     enum hoop_status status = HOOP_OK;
 
     for (size_t i = 0; status == HOOP_OK && i < 3; i++)
         if (is_sought[i])
-            status =
-                range_pair_order(graph, search->step, earlier, &range_pairs[i]);
+            status = range_pair_add_dependency(graph, dependency_search->step,
+                                               earlier, &range_pairs[i]);
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_sought[0] &&
-        simulation_range_covers(&before->writes, &search->writes))
-        search->writes = (struct simulation_range){0};
+        simulation_range_covers(&before->writes, &dependency_search->writes))
+        dependency_search->writes = (struct simulation_range){0};
     if (is_sought[2] &&
-        simulation_range_covers(&before->writes, &search->reads))
-        search->reads = (struct simulation_range){0};
+        simulation_range_covers(&before->writes, &dependency_search->reads))
+        dependency_search->reads = (struct simulation_range){0};
     return HOOP_OK;
 }
 
 /* Compares with all steps of a round that touch range. */
 static enum hoop_status
-search_index(struct simulation_graph *graph,
-             struct search *search,
-             const struct simulation_index *index,
-             const struct simulation_range *range)
+search_index_range(struct simulation_graph *graph,
+                   struct dependency_search *dependency_search,
+                   const struct simulation_index *index,
+                   const struct simulation_range *range)
 {
-    const struct simulation_step *step = &graph->steps[search->step];
+    const struct simulation_step *step = &graph->steps[dependency_search->step];
     const enum plan_buffer buffer = (enum plan_buffer)(
         range == &step->reads ? step->reads_from : step->writes_to);
     enum hoop_status status = HOOP_OK;
 
-    for (size_t i = simulation_index_first(index, buffer, range);
-         status == HOOP_OK && simulation_index_goes_on(index, i, buffer, range);
+    for (size_t i = simulation_index_find_first(index, buffer, range);
+         status == HOOP_OK &&
+         simulation_index_may_overlap(index, i, buffer, range);
          i++)
-        status = search_compare(graph, search, index->entries[i].step);
+        status = search_compare_step(graph, dependency_search,
+                                     index->entries[i].step);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-search_many(struct simulation_graph *graph,
-            struct search *search,
-            const struct round_index *index)
+search_round_by_index(struct simulation_graph *graph,
+                      struct dependency_search *dependency_search,
+                      const struct round_access_index *index)
 {
-    const struct simulation_step *step = &graph->steps[search->step];
+    const struct simulation_step *step = &graph->steps[dependency_search->step];
     enum hoop_status status = HOOP_OK;
 
-    if (search->writes.end > 0)
-        status = search_index(graph, search, &index->reads, &step->writes);
-    if (status == HOOP_OK && search->writes.end > 0)
-        status = search_index(graph, search, &index->writes, &step->writes);
-    if (status == HOOP_OK && search->reads.end > 0)
-        status = search_index(graph, search, &index->writes, &step->reads);
+    if (dependency_search->writes.end > 0)
+        status = search_index_range(graph, dependency_search, &index->reads,
+                                    &step->writes);
+    if (status == HOOP_OK && dependency_search->writes.end > 0)
+        status = search_index_range(graph, dependency_search, &index->writes,
+                                    &step->writes);
+    if (status == HOOP_OK && dependency_search->reads.end > 0)
+        status = search_index_range(graph, dependency_search, &index->writes,
+                                    &step->reads);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-search_few(struct simulation_graph *graph,
-           struct search *search,
-           uint32_t first)
+search_round_linearly(struct simulation_graph *graph,
+                      struct dependency_search *dependency_search,
+                      uint32_t first)
 {
     enum hoop_status status = HOOP_OK;
 
     for (uint32_t i = first; status == HOOP_OK && i != SIMULATION_END;
          i = graph->steps[i].next)
-        status = search_compare(graph, search, i);
+        status = search_compare_step(graph, dependency_search, i);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Goes through the rounds from the newest on, until nothing is left to
  * compare. */
 enum hoop_status
-simulation_dependency_step(struct simulation_graph *graph, uint32_t step)
+simulation_dependency_add_for_step(struct simulation_graph *graph,
+                                   uint32_t step)
 {
     const uint32_t vrank = graph->steps[step].vrank;
     const uint32_t round = graph->steps[step].round;
     const uint32_t n_before = round - graph->setup.rounds.first;
-    struct search search = {
+    struct dependency_search dependency_search = {
         .step = step,
         .reads = graph->steps[step].reads,
         .writes = graph->steps[step].writes,
     };
 
     for (uint32_t back = 1; back < graph->window && back <= n_before; back++) {
-        const struct simulation_slot *slot =
-            simulation_graph_slot(graph, vrank, round - back);
+        const struct simulation_round_slot *slot =
+            simulation_graph_round_slot(graph, vrank, round - back);
         const enum hoop_status status =
-            slot->index ? search_many(graph, &search, slot->index)
-                        : search_few(graph, &search, slot->first);
+            slot->index
+                ? search_round_by_index(graph, &dependency_search, slot->index)
+                : search_round_linearly(graph, &dependency_search, slot->first);
 
         if (status != HOOP_OK)
             return error_pass(status);
-        if (search.reads.end == 0 && search.writes.end == 0)
+        if (dependency_search.reads.end == 0 &&
+            dependency_search.writes.end == 0)
             break;
     }
     return HOOP_OK;
 }
 
 static bool
-has_few(const struct simulation_graph *graph,
-        const struct simulation_slot *slot)
+round_has_few_steps(const struct simulation_graph *graph,
+                    const struct simulation_round_slot *slot)
 {
     uint32_t i = slot->first;
 
@@ -175,12 +188,12 @@ has_few(const struct simulation_graph *graph,
 }
 
 enum hoop_status
-simulation_dependency_index(struct simulation_graph *graph,
-                            struct simulation_slot *slot)
+simulation_dependency_index_round(struct simulation_graph *graph,
+                                  struct simulation_round_slot *slot)
 {
     enum hoop_status status = HOOP_OK;
 
-    if (has_few(graph, slot))
+    if (round_has_few_steps(graph, slot))
         return HOOP_OK;
     slot->index = calloc(1, sizeof(*slot->index));
     if (!slot->index)
@@ -189,13 +202,13 @@ simulation_dependency_index(struct simulation_graph *graph,
          i = graph->steps[i].next) {
         const struct simulation_step *step = &graph->steps[i];
 
-        status = simulation_index_add(&slot->index->reads,
-                                      (enum plan_buffer)step->reads_from,
-                                      &step->reads, i);
+        status = simulation_index_add_range(&slot->index->reads,
+                                            (enum plan_buffer)step->reads_from,
+                                            &step->reads, i);
         if (status == HOOP_OK)
-            status = simulation_index_add(&slot->index->writes,
-                                          (enum plan_buffer)step->writes_to,
-                                          &step->writes, i);
+            status = simulation_index_add_range(
+                &slot->index->writes, (enum plan_buffer)step->writes_to,
+                &step->writes, i);
     }
     simulation_index_sort(&slot->index->reads);
     simulation_index_sort(&slot->index->writes);
@@ -203,9 +216,9 @@ simulation_dependency_index(struct simulation_graph *graph,
 }
 
 void
-simulation_dependency_forget(struct simulation_slot *slot)
+simulation_dependency_free_index(struct simulation_round_slot *slot)
 {
-    struct round_index *index = slot->index;
+    struct round_access_index *index = slot->index;
 
     if (!index)
         return;

@@ -16,17 +16,18 @@
 /* Add the dependencies of step, which must be the newest of its virtual rank.
  * Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
-simulation_dependency_step(struct simulation_graph *graph, uint32_t step);
+simulation_dependency_add_for_step(struct simulation_graph *graph,
+                                   uint32_t step);
 
 /* Index the complete round in slot if it has many steps, so that later steps
  * quickly find those that touch their bytes. Handle: none
  * (HOOP_E_EXHAUSTED). */
 enum hoop_status
-simulation_dependency_index(struct simulation_graph *graph,
-                            struct simulation_slot *slot);
+simulation_dependency_index_round(struct simulation_graph *graph,
+                                  struct simulation_round_slot *slot);
 
 /* Free the index of the round in slot. */
 void
-simulation_dependency_forget(struct simulation_slot *slot);
+simulation_dependency_free_index(struct simulation_round_slot *slot);
 
 #endif

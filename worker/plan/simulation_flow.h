@@ -29,7 +29,7 @@ struct simulation_flow {
 };
 
 /* The bytes that two flows share, as fractions of each, from 0 to 1. */
-struct simulation_overlap {
+struct simulation_flow_overlap {
     float earlier_begin;
     float earlier_end;
     float later_begin;
@@ -45,33 +45,33 @@ enum {
 /* Returns the flow of a step that depends on nothing. */
 struct simulation_flow
 simulation_flow_make(const struct simulation_machine *machine,
-                     enum plan_kind kind,
+                     enum plan_step_type kind,
                      double bytes);
 
 /* Bytes that move together. */
 double
-simulation_flow_piece(const struct simulation_flow *flow);
+simulation_flow_piece_bytes(const struct simulation_flow *flow);
 
 /* The processor time that the flow takes. */
 double
-simulation_flow_work_ns(const struct simulation_flow *flow);
+simulation_flow_processor_ns(const struct simulation_flow *flow);
 
 /* When the first piece has passed. */
 double
-simulation_flow_first_ns(const struct simulation_flow *flow);
+simulation_flow_first_piece_ns(const struct simulation_flow *flow);
 
 /* Make later, which depends on earlier, start and end no sooner than earlier
  * permits. earlier must be settled. */
 void
-simulation_flow_follow(struct simulation_flow *later,
-                       const struct simulation_flow *earlier,
-                       const struct simulation_overlap *overlap);
+simulation_flow_delay_after(struct simulation_flow *later,
+                            const struct simulation_flow *earlier,
+                            const struct simulation_flow_overlap *overlap);
 
 /* The same for a flow whose bytes all come out of a wire between first_ns and
  * last_ns. */
 void
-simulation_flow_arrive(struct simulation_flow *later,
-                       double first_ns,
-                       double last_ns);
+simulation_flow_delay_to_arrival(struct simulation_flow *later,
+                                 double first_ns,
+                                 double last_ns);
 
 #endif

@@ -19,11 +19,11 @@ struct simulation_vrank {
     uint32_t round_next;
     uint32_t round_base; /* all rounds before it are settled */
     /* When the rounds that are no longer remembered have ended. */
-    double gate_ns;
+    double forgotten_end_ns;
 };
 
 struct simulation_edge {
-    struct simulation_overlap overlap;
+    struct simulation_flow_overlap overlap;
     uint32_t later;
     uint32_t next;
 };
@@ -36,7 +36,7 @@ enum {
 /* With many virtual ranks the window is shorter; only plans whose rounds are
  * independent of each other would show a difference. */
 static uint32_t
-window_for(uint32_t n_vranks)
+open_rounds_max(uint32_t n_vranks)
 {
     const uint32_t share = LIMIT_SIMULATION_OPEN / n_vranks;
 
@@ -46,11 +46,11 @@ window_for(uint32_t n_vranks)
 }
 
 static void
-vrank_init(struct simulation_graph *graph, uint32_t vrank)
+graph_vrank_init(struct simulation_graph *graph, uint32_t vrank)
 {
-    const struct simulation_rounds *rounds = &graph->setup.rounds;
+    const struct simulation_round_range *rounds = &graph->setup.rounds;
 
-    graph->shape.rank = simulation_mapping_rank(graph->setup.mapping, vrank);
+    graph->shape.rank = simulation_mapping_rank_of(graph->setup.mapping, vrank);
 
     const uint32_t n_rounds = graph->setup.algorithm->n_rounds(&graph->shape);
 
@@ -66,7 +66,7 @@ simulation_graph_init(struct simulation_graph *graph,
                       const struct simulation_setup *setup)
 {
     const size_t n = setup->mapping->n_vranks;
-    const uint32_t window = window_for(setup->mapping->n_vranks);
+    const uint32_t window = open_rounds_max(setup->mapping->n_vranks);
 
     *graph = (struct simulation_graph){
         .setup = *setup,
@@ -85,7 +85,7 @@ simulation_graph_init(struct simulation_graph *graph,
     for (size_t i = 0; i < n * window; i++)
         graph->slots[i].first = SIMULATION_END;
     for (uint32_t vrank = 0; vrank < n; vrank++)
-        vrank_init(graph, vrank);
+        graph_vrank_init(graph, vrank);
     return HOOP_OK;
 }
 
@@ -97,7 +97,7 @@ simulation_graph_deinit(struct simulation_graph *graph)
                      : 0;
 
     for (size_t i = 0; i < n_slots; i++)
-        simulation_dependency_forget(&graph->slots[i]);
+        simulation_dependency_free_index(&graph->slots[i]);
     free(graph->vranks);
     free(graph->slots);
     free(graph->steps);
@@ -106,16 +106,17 @@ simulation_graph_deinit(struct simulation_graph *graph)
     *graph = (struct simulation_graph){0};
 }
 
-struct simulation_slot *
-simulation_graph_slot(const struct simulation_graph *graph,
-                      uint32_t vrank,
-                      uint32_t round)
+struct simulation_round_slot *
+simulation_graph_round_slot(const struct simulation_graph *graph,
+                            uint32_t vrank,
+                            uint32_t round)
 {
     return &graph->slots[(size_t)vrank * graph->window + round % graph->window];
 }
 
 bool
-simulation_graph_has_room(const struct simulation_graph *graph, uint32_t vrank)
+simulation_graph_can_open_round(const struct simulation_graph *graph,
+                                uint32_t vrank)
 {
     const struct simulation_vrank *at = &graph->vranks[vrank];
 
@@ -125,11 +126,11 @@ simulation_graph_has_room(const struct simulation_graph *graph, uint32_t vrank)
 
 /* Frees the slot for round_next; the round that was in it is settled. */
 static void
-slot_clear(struct simulation_graph *graph, uint32_t vrank)
+round_slot_clear(struct simulation_graph *graph, uint32_t vrank)
 {
     struct simulation_vrank *at = &graph->vranks[vrank];
-    struct simulation_slot *slot =
-        simulation_graph_slot(graph, vrank, at->round_next);
+    struct simulation_round_slot *slot =
+        simulation_graph_round_slot(graph, vrank, at->round_next);
     uint32_t next;
 
     assert(slot->n_unsettled == 0);
@@ -137,17 +138,17 @@ slot_clear(struct simulation_graph *graph, uint32_t vrank)
         struct simulation_step *step = &graph->steps[i];
 
         next = step->next;
-        if (step->flow.end_ns > at->gate_ns)
-            at->gate_ns = step->flow.end_ns;
+        if (step->flow.end_ns > at->forgotten_end_ns)
+            at->forgotten_end_ns = step->flow.end_ns;
         step->next = graph->spare_step;
         graph->spare_step = i;
     }
     slot->first = SIMULATION_END;
-    simulation_dependency_forget(slot);
+    simulation_dependency_free_index(slot);
 }
 
 static enum hoop_status
-step_take(struct simulation_graph *graph, uint32_t *out_step)
+step_allocate(struct simulation_graph *graph, uint32_t *out_step)
 {
     if (graph->spare_step != SIMULATION_END) {
         *out_step = graph->spare_step;
@@ -173,7 +174,7 @@ step_take(struct simulation_graph *graph, uint32_t *out_step)
 }
 
 static enum hoop_status
-edge_take(struct simulation_graph *graph, uint32_t *out_edge)
+edge_allocate(struct simulation_graph *graph, uint32_t *out_edge)
 {
     if (graph->spare_edge != SIMULATION_END) {
         *out_edge = graph->spare_edge;
@@ -199,13 +200,13 @@ edge_take(struct simulation_graph *graph, uint32_t *out_edge)
 }
 
 static struct simulation_range
-range_of(const struct plan_span *span)
+span_range(const struct plan_span *span)
 {
     return (struct simulation_range){span->first, span->first + span->count};
 }
 
 static enum plan_buffer
-buffer_of(const struct simulation_graph *graph, const struct plan_span *span)
+span_buffer(const struct simulation_graph *graph, const struct plan_span *span)
 {
     const bool is_alias =
         span->buffer == PLAN_INPUT && graph->shape.is_in_place;
@@ -223,13 +224,13 @@ is_same_range(const struct simulation_range *one,
 /* Does the step sum in scratch which, for all ranks of the node together, does
  * not fit the cache? */
 static bool
-is_far(const struct simulation_graph *graph,
-       uint32_t vrank,
-       const struct plan_step *step)
+step_exceeds_cache(const struct simulation_graph *graph,
+                   uint32_t vrank,
+                   const struct plan_step *step)
 {
     const uint64_t cache_bytes = graph->setup.machine->cache_bytes;
     const uint32_t n_ranks =
-        simulation_mapping_mates(graph->setup.mapping, vrank);
+        simulation_mapping_node_size(graph->setup.mapping, vrank);
     const double n_bytes =
         (double)step->to.count * (double)graph->setup.element_size * n_ranks;
 
@@ -241,9 +242,9 @@ is_far(const struct simulation_graph *graph,
 
 /* A range that is both read and written counts as written only. */
 static struct simulation_step
-step_make(const struct simulation_graph *graph,
-          uint32_t vrank,
-          const struct plan_step *plan_step)
+simulation_step_make(const struct simulation_graph *graph,
+                     uint32_t vrank,
+                     const struct plan_step *plan_step)
 {
     struct simulation_step step = {
         .vrank = vrank,
@@ -253,15 +254,15 @@ step_make(const struct simulation_graph *graph,
         .followers = SIMULATION_END,
         .next = SIMULATION_END,
         .kind = (uint8_t)plan_step->kind,
-        .reads_from = (uint8_t)buffer_of(graph, &plan_step->from),
-        .writes_to = (uint8_t)buffer_of(graph, &plan_step->to),
+        .reads_from = (uint8_t)span_buffer(graph, &plan_step->from),
+        .writes_to = (uint8_t)span_buffer(graph, &plan_step->to),
     };
     size_t count = plan_step->to.count;
 
     if (plan_step->kind != PLAN_STORE)
-        step.reads = range_of(&plan_step->from);
+        step.reads = span_range(&plan_step->from);
     if (plan_step->kind != PLAN_SEND)
-        step.writes = range_of(&plan_step->to);
+        step.writes = span_range(&plan_step->to);
     else
         count = plan_step->from.count;
     if (step.reads_from == step.writes_to &&
@@ -270,27 +271,27 @@ step_make(const struct simulation_graph *graph,
     step.flow =
         simulation_flow_make(graph->setup.machine, plan_step->kind,
                              (double)count * (double)graph->setup.element_size);
-    if (is_far(graph, vrank, plan_step))
+    if (step_exceeds_cache(graph, vrank, plan_step))
         step.flow.byte_ns += graph->setup.machine->memory_byte_ns;
-    step.flow.start_ns = graph->vranks[vrank].gate_ns;
+    step.flow.start_ns = graph->vranks[vrank].forgotten_end_ns;
     return step;
 }
 
 enum hoop_status
-simulation_graph_order(struct simulation_graph *graph,
-                       uint32_t later,
-                       uint32_t earlier,
-                       const struct simulation_overlap *overlap)
+simulation_graph_add_edge(struct simulation_graph *graph,
+                          uint32_t later,
+                          uint32_t earlier,
+                          const struct simulation_flow_overlap *overlap)
 {
     uint32_t edge = SIMULATION_END;
 
     if (graph->steps[earlier].is_settled) {
-        simulation_flow_follow(&graph->steps[later].flow,
-                               &graph->steps[earlier].flow, overlap);
+        simulation_flow_delay_after(&graph->steps[later].flow,
+                                    &graph->steps[earlier].flow, overlap);
         return HOOP_OK;
     }
 
-    const enum hoop_status status = edge_take(graph, &edge);
+    const enum hoop_status status = edge_allocate(graph, &edge);
     if (status != HOOP_OK)
         return error_pass(status);
     graph->edges[edge] = (struct simulation_edge){
@@ -310,78 +311,79 @@ simulation_graph_order(struct simulation_graph *graph,
 }
 
 static enum hoop_status
-step_open(struct simulation_graph *graph,
-          uint32_t vrank,
-          const struct plan_step *plan_step)
+step_add_to_round(struct simulation_graph *graph,
+                  uint32_t vrank,
+                  const struct plan_step *plan_step)
 {
-    struct simulation_slot *slot =
-        simulation_graph_slot(graph, vrank, graph->vranks[vrank].round_next);
+    struct simulation_round_slot *slot = simulation_graph_round_slot(
+        graph, vrank, graph->vranks[vrank].round_next);
     uint32_t step = SIMULATION_END;
 
-    const enum hoop_status status = step_take(graph, &step);
+    const enum hoop_status status = step_allocate(graph, &step);
     if (status != HOOP_OK)
         return error_pass(status);
-    graph->steps[step] = step_make(graph, vrank, plan_step);
+    graph->steps[step] = simulation_step_make(graph, vrank, plan_step);
     graph->steps[step].next = slot->first;
     slot->first = step;
     slot->n_unsettled++;
-    return simulation_dependency_step(graph, step);
+    return simulation_dependency_add_for_step(graph, step);
 }
 
 static void
-base_advance(struct simulation_graph *graph, uint32_t vrank)
+round_base_advance(struct simulation_graph *graph, uint32_t vrank)
 {
     struct simulation_vrank *at = &graph->vranks[vrank];
 
     while (at->round_base < at->round_next &&
-           simulation_graph_slot(graph, vrank, at->round_base)->n_unsettled ==
-               0)
+           simulation_graph_round_slot(graph, vrank, at->round_base)
+                   ->n_unsettled == 0)
         at->round_base++;
 }
 
 enum hoop_status
-simulation_graph_open(struct simulation_graph *graph,
-                      uint32_t vrank,
-                      uint32_t *out_first)
+simulation_graph_open_round(struct simulation_graph *graph,
+                            uint32_t vrank,
+                            uint32_t *out_first)
 {
-    assert(simulation_graph_has_room(graph, vrank));
+    assert(simulation_graph_can_open_round(graph, vrank));
 
     struct simulation_vrank *at = &graph->vranks[vrank];
-    struct simulation_slot *slot =
-        simulation_graph_slot(graph, vrank, at->round_next);
+    struct simulation_round_slot *slot =
+        simulation_graph_round_slot(graph, vrank, at->round_next);
     enum hoop_status status;
 
-    slot_clear(graph, vrank);
+    round_slot_clear(graph, vrank);
     plan_clear(&graph->plan);
-    graph->shape.rank = simulation_mapping_rank(graph->setup.mapping, vrank);
+    graph->shape.rank = simulation_mapping_rank_of(graph->setup.mapping, vrank);
     graph->setup.algorithm->plan_round(&graph->plan, &graph->shape,
                                        at->round_next);
     status = plan_status(&graph->plan);
     for (size_t i = graph->plan.n_steps; status == HOOP_OK && i > 0; i--)
-        status = step_open(graph, vrank, &graph->plan.steps[i - 1]);
+        status = step_add_to_round(graph, vrank, &graph->plan.steps[i - 1]);
     if (status == HOOP_OK)
-        status = simulation_dependency_index(graph, slot);
+        status = simulation_dependency_index_round(graph, slot);
     if (status != HOOP_OK)
         return error_pass(status);
     at->round_next++;
-    base_advance(graph, vrank);
+    round_base_advance(graph, vrank);
     *out_first = slot->first;
     return HOOP_OK;
 }
 
 void
-simulation_graph_settle(struct simulation_graph *graph, uint32_t step)
+simulation_graph_settle_step(struct simulation_graph *graph, uint32_t step)
 {
     struct simulation_step *settled = &graph->steps[step];
 
     assert(settled->n_awaited == 0 && !settled->is_settled);
     settled->is_settled = true;
-    simulation_graph_slot(graph, settled->vrank, settled->round)->n_unsettled--;
-    base_advance(graph, settled->vrank);
+    simulation_graph_round_slot(graph, settled->vrank, settled->round)
+        ->n_unsettled--;
+    round_base_advance(graph, settled->vrank);
 }
 
 uint32_t
-simulation_graph_next_follower(struct simulation_graph *graph, uint32_t step)
+simulation_graph_pop_follower(struct simulation_graph *graph, uint32_t step)
 {
     struct simulation_step *settled = &graph->steps[step];
     const uint32_t i = settled->followers;
@@ -393,8 +395,8 @@ simulation_graph_next_follower(struct simulation_graph *graph, uint32_t step)
     struct simulation_edge *edge = &graph->edges[i];
     const uint32_t later = edge->later;
 
-    simulation_flow_follow(&graph->steps[later].flow, &settled->flow,
-                           &edge->overlap);
+    simulation_flow_delay_after(&graph->steps[later].flow, &settled->flow,
+                                &edge->overlap);
     graph->steps[later].n_awaited--;
     settled->followers = edge->next;
     edge->next = graph->spare_edge;

@@ -40,7 +40,7 @@ struct simulation_step {
     uint32_t followers; /* the first edge to a step that waits for this one */
     uint32_t followers_last;
     uint32_t next;      /* the next step of the round */
-    uint8_t kind;       /* an enum plan_kind */
+    uint8_t kind;       /* an enum plan_step_type */
     uint8_t reads_from; /* an enum plan_buffer */
     uint8_t writes_to;
     /* Its flow is final, but dependent steps have not been updated. */
@@ -49,7 +49,7 @@ struct simulation_step {
 };
 
 /* The rounds to simulate: all or a part of them. */
-struct simulation_rounds {
+struct simulation_round_range {
     uint32_t first;
     uint32_t end;
 };
@@ -60,18 +60,19 @@ struct simulation_setup {
     const struct algorithm *algorithm;
     const struct simulation_machine *machine;
     size_t element_size;
-    struct simulation_rounds rounds;
+    struct simulation_round_range rounds;
 };
 
 struct simulation_vrank;
 struct simulation_edge;
-struct round_index;
+struct round_access_index;
 
 /* A round in the window. */
-struct simulation_slot {
+struct simulation_round_slot {
     uint32_t first; /* the first of its steps */
     uint32_t n_unsettled;
-    struct round_index *index; /* of a round with many steps; else NULL */
+    struct round_access_index
+        *index; /* of a round with many steps; else NULL */
 };
 
 /* Zeroed memory is a valid deinit target. */
@@ -79,7 +80,7 @@ struct simulation_graph {
     struct simulation_setup setup;
     uint32_t window; /* rounds of a virtual rank that are remembered */
     struct simulation_vrank *vranks;
-    struct simulation_slot *slots; /* [vrank][window] */
+    struct simulation_round_slot *slots; /* [vrank][window] */
     struct simulation_step *steps;
     uint32_t n_steps;
     uint32_t steps_capacity;
@@ -104,38 +105,39 @@ simulation_graph_deinit(struct simulation_graph *graph);
 
 /* Does the virtual rank have another round, and may it be opened? */
 bool
-simulation_graph_has_room(const struct simulation_graph *graph, uint32_t vrank);
+simulation_graph_can_open_round(const struct simulation_graph *graph,
+                                uint32_t vrank);
 
 /*
  * Open the next round and find the dependencies of its steps. *out_first is its
  * first step, SIMULATION_END if it has none; step.next leads to the others.
  */
 enum hoop_status
-simulation_graph_open(struct simulation_graph *graph,
-                      uint32_t vrank,
-                      uint32_t *out_first);
+simulation_graph_open_round(struct simulation_graph *graph,
+                            uint32_t vrank,
+                            uint32_t *out_first);
 
 /* Make later depend on earlier. Both are open, or earlier is settled. */
 enum hoop_status
-simulation_graph_order(struct simulation_graph *graph,
-                       uint32_t later,
-                       uint32_t earlier,
-                       const struct simulation_overlap *overlap);
+simulation_graph_add_edge(struct simulation_graph *graph,
+                          uint32_t later,
+                          uint32_t earlier,
+                          const struct simulation_flow_overlap *overlap);
 
 /* The slot of a round in the window. */
-struct simulation_slot *
-simulation_graph_slot(const struct simulation_graph *graph,
-                      uint32_t vrank,
-                      uint32_t round);
+struct simulation_round_slot *
+simulation_graph_round_slot(const struct simulation_graph *graph,
+                            uint32_t vrank,
+                            uint32_t round);
 
 /* Mark the step as settled. Its flow must be final. */
 void
-simulation_graph_settle(struct simulation_graph *graph, uint32_t step);
+simulation_graph_settle_step(struct simulation_graph *graph, uint32_t step);
 
 /* Removes one dependency on a settled step and returns the dependent step,
  * which is ready if it waits for nothing else. Returns SIMULATION_END if none
  * is left. */
 uint32_t
-simulation_graph_next_follower(struct simulation_graph *graph, uint32_t step);
+simulation_graph_pop_follower(struct simulation_graph *graph, uint32_t step);
 
 #endif

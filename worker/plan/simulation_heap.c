@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-struct simulation_entry {
+struct simulation_heap_entry {
     double at_ns;
     uint64_t order;
     uint32_t step;
@@ -26,8 +26,8 @@ simulation_heap_deinit(struct simulation_heap *heap)
 }
 
 static bool
-is_before(const struct simulation_entry *one,
-          const struct simulation_entry *other)
+heap_entry_is_before(const struct simulation_heap_entry *one,
+                     const struct simulation_heap_entry *other)
 {
     if (one->at_ns < other->at_ns)
         return true;
@@ -39,7 +39,7 @@ heap_grow(struct simulation_heap *heap)
 {
     const size_t capacity =
         heap->capacity ? 2 * heap->capacity : HEAP_CAPACITY_MIN;
-    struct simulation_entry *entries =
+    struct simulation_heap_entry *entries =
         reallocarray(heap->entries, capacity, sizeof(*entries));
 
     if (!entries)
@@ -59,10 +59,11 @@ simulation_heap_push(struct simulation_heap *heap, double at_ns, uint32_t step)
             return error_pass(status);
     }
 
-    const struct simulation_entry entry = {at_ns, heap->n_pushed++, step};
+    const struct simulation_heap_entry entry = {at_ns, heap->n_pushed++, step};
     size_t hole = heap->n_entries++;
 
-    while (hole > 0 && is_before(&entry, &heap->entries[(hole - 1) / 2])) {
+    while (hole > 0 &&
+           heap_entry_is_before(&entry, &heap->entries[(hole - 1) / 2])) {
         heap->entries[hole] = heap->entries[(hole - 1) / 2];
         hole = (hole - 1) / 2;
     }
@@ -76,15 +77,15 @@ simulation_heap_pop(struct simulation_heap *heap)
     assert(heap->n_entries > 0);
 
     const uint32_t step = heap->entries[0].step;
-    const struct simulation_entry last = heap->entries[--heap->n_entries];
+    const struct simulation_heap_entry last = heap->entries[--heap->n_entries];
     const size_t n = heap->n_entries;
     size_t hole = 0;
 
     for (size_t child = 1; child < n; child = 2 * hole + 1) {
-        if (child + 1 < n &&
-            is_before(&heap->entries[child + 1], &heap->entries[child]))
+        if (child + 1 < n && heap_entry_is_before(&heap->entries[child + 1],
+                                                  &heap->entries[child]))
             child++;
-        if (!is_before(&heap->entries[child], &last))
+        if (!heap_entry_is_before(&heap->entries[child], &last))
             break;
         heap->entries[hole] = heap->entries[child];
         hole = child;

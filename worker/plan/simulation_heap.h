@@ -12,11 +12,11 @@
 
 #include "hoop/status.h"
 
-struct simulation_entry;
+struct simulation_heap_entry;
 
 /* Zeroed memory is an empty heap. */
 struct simulation_heap {
-    struct simulation_entry *entries;
+    struct simulation_heap_entry *entries;
     size_t n_entries;
     size_t capacity;
     uint64_t n_pushed;

@@ -11,11 +11,11 @@
 
 struct simulation_node {
     bool is_oversubscribed; /* it has more ranks than processors */
-    struct simulation_queue processors;
-    struct simulation_queue outgoing;
-    struct simulation_queue incoming;
+    struct simulation_busy_until processors;
+    struct simulation_busy_until outgoing;
+    struct simulation_busy_until incoming;
     /* 1 + the node that sent the last large message; 0: none has. */
-    uint32_t heard;
+    uint32_t last_sender;
 };
 
 enum {
@@ -41,13 +41,13 @@ larger(double one, double other)
  * flows, which move one piece at a time and may still be waiting for their
  * bytes. */
 static double
-queue_add(struct simulation_queue *queue,
-          const struct simulation_flow *flow,
-          double begin_ns,
-          double work_ns)
+busy_until_add_work(struct simulation_busy_until *queue,
+                    const struct simulation_flow *flow,
+                    double begin_ns,
+                    double work_ns)
 {
     queue->all_ns = larger(queue->all_ns, begin_ns) + work_ns;
-    if (simulation_flow_piece(flow) < flow->bytes)
+    if (simulation_flow_piece_bytes(flow) < flow->bytes)
         return queue->all_ns;
     queue->pieces_ns = larger(queue->pieces_ns, begin_ns) + work_ns;
     return queue->pieces_ns;
@@ -55,7 +55,7 @@ queue_add(struct simulation_queue *queue,
 
 /* Makes all later work wait ns longer. */
 static void
-queue_delay(struct simulation_queue *queue, double ns)
+busy_until_delay(struct simulation_busy_until *queue, double ns)
 {
     queue->all_ns += ns;
     queue->pieces_ns += ns;
@@ -64,16 +64,17 @@ queue_delay(struct simulation_queue *queue, double ns)
 /* The factor by which a message from that node takes longer at this node's
  * port. */
 static double
-contention_of(struct simulation_node *node,
-              uint32_t from,
-              const struct simulation_flow *flow)
+contention_factor(struct simulation_node *node,
+                  uint32_t from,
+                  const struct simulation_flow *flow)
 {
-    const uint32_t heard = node->heard;
+    const uint32_t last_sender = node->last_sender;
 
     if (flow->bytes < LARGE_BYTES)
         return 1;
-    node->heard = from + 1;
-    return heard == 0 || heard == node->heard ? 1 : CONTENTION;
+    node->last_sender = from + 1;
+    return last_sender == 0 || last_sender == node->last_sender ? 1
+                                                                : CONTENTION;
 }
 
 enum hoop_status
@@ -95,9 +96,9 @@ simulation_hosts_init(struct simulation_hosts *hosts,
                            mapping->n_vranks);
     }
     for (uint32_t vrank = 0; vrank < mapping->n_vranks; vrank++)
-        hosts->nodes[simulation_mapping_node(mapping, vrank)]
-            .is_oversubscribed =
-            simulation_mapping_mates(mapping, vrank) > machine->n_processors;
+        hosts->nodes[simulation_mapping_node_of(mapping, vrank)]
+            .is_oversubscribed = simulation_mapping_node_size(mapping, vrank) >
+                                 machine->n_processors;
     return HOOP_OK;
 }
 
@@ -110,43 +111,43 @@ simulation_hosts_deinit(struct simulation_hosts *hosts)
 }
 
 void
-simulation_hosts_work(struct simulation_hosts *hosts,
-                      uint32_t vrank,
-                      struct simulation_flow *flow)
+simulation_hosts_add_work(struct simulation_hosts *hosts,
+                          uint32_t vrank,
+                          struct simulation_flow *flow)
 {
     struct simulation_node *node =
-        &hosts->nodes[simulation_mapping_node(hosts->mapping, vrank)];
-    const double work_ns = simulation_flow_work_ns(flow);
+        &hosts->nodes[simulation_mapping_node_of(hosts->mapping, vrank)];
+    const double work_ns = simulation_flow_processor_ns(flow);
     /* All ranks that the virtual rank stands for do the same at this time. */
     const double share =
         (double)hosts->mapping->n_behind / (double)hosts->machine->n_processors;
     const bool is_woken = node->is_oversubscribed && flow->is_arrival &&
                           hosts->threads[vrank].all_ns < flow->start_ns;
-    const double thread_ns =
-        queue_add(&hosts->threads[vrank], flow, flow->start_ns, work_ns);
-    const double processors_ns =
-        queue_add(&node->processors, flow, flow->start_ns, work_ns * share);
+    const double thread_ns = busy_until_add_work(&hosts->threads[vrank], flow,
+                                                 flow->start_ns, work_ns);
+    const double processors_ns = busy_until_add_work(
+        &node->processors, flow, flow->start_ns, work_ns * share);
 
     flow->end_ns = larger(flow->end_ns, larger(thread_ns, processors_ns));
     if (is_woken)
-        queue_delay(&node->processors, hosts->machine->wait_ns * share);
+        busy_until_delay(&node->processors, hosts->machine->wait_ns * share);
 }
 
-struct simulation_arrival
+struct simulation_arrival_times
 simulation_hosts_transmit(struct simulation_hosts *hosts,
                           uint32_t vrank,
                           uint32_t peer,
                           const struct simulation_flow *flow)
 {
     const struct simulation_machine *machine = hosts->machine;
-    const double out_ns = simulation_flow_first_ns(flow);
-    const double piece = simulation_flow_piece(flow);
+    const double out_ns = simulation_flow_first_piece_ns(flow);
+    const double piece = simulation_flow_piece_bytes(flow);
 
-    if (!simulation_mapping_crosses(hosts->mapping, vrank, peer)) {
+    if (!simulation_mapping_crosses_nodes(hosts->mapping, vrank, peer)) {
         const double link_ns = machine->link_inside_ns;
         const double latency_ns = machine->latency_inside_ns;
 
-        return (struct simulation_arrival){
+        return (struct simulation_arrival_times){
             .first_ns = out_ns + piece * link_ns + latency_ns,
             .last_ns = larger(out_ns + flow->bytes * link_ns,
                               flow->end_ns + piece * link_ns) +
@@ -156,22 +157,23 @@ simulation_hosts_transmit(struct simulation_hosts *hosts,
 
     const double link_ns = machine->link_between_ns;
     const double latency_ns = machine->latency_between_ns;
-    const uint32_t peer_vrank = simulation_mapping_vrank(hosts->mapping, peer);
+    const uint32_t peer_vrank =
+        simulation_mapping_vrank_of(hosts->mapping, peer);
     struct simulation_node *here =
-        &hosts->nodes[simulation_mapping_node(hosts->mapping, vrank)];
+        &hosts->nodes[simulation_mapping_node_of(hosts->mapping, vrank)];
     struct simulation_node *there =
-        &hosts->nodes[simulation_mapping_node(hosts->mapping, peer_vrank)];
-    const double sent_ns =
-        queue_add(&here->outgoing, flow, out_ns, flow->bytes * link_ns);
-    const double contention = contention_of(
-        there, simulation_mapping_node(hosts->mapping, vrank), flow);
+        &hosts->nodes[simulation_mapping_node_of(hosts->mapping, peer_vrank)];
+    const double sent_ns = busy_until_add_work(&here->outgoing, flow, out_ns,
+                                               flow->bytes * link_ns);
+    const double contention = contention_factor(
+        there, simulation_mapping_node_of(hosts->mapping, vrank), flow);
     const double taken_ns =
-        queue_add(&there->incoming, flow, out_ns + latency_ns,
-                  flow->bytes * link_ns * contention);
+        busy_until_add_work(&there->incoming, flow, out_ns + latency_ns,
+                            flow->bytes * link_ns * contention);
     const double last_ns = larger(
         larger(sent_ns, flow->end_ns + piece * link_ns) + latency_ns, taken_ns);
 
-    return (struct simulation_arrival){
+    return (struct simulation_arrival_times){
         .first_ns = out_ns + piece * link_ns + latency_ns,
         .last_ns = last_ns,
     };

@@ -25,7 +25,7 @@
 #include "plan/simulation_match_queue.h"
 
 /* Until when the resource has work: messages of one piece, and all messages. */
-struct simulation_queue {
+struct simulation_busy_until {
     double pieces_ns;
     double all_ns;
 };
@@ -36,7 +36,7 @@ struct simulation_node;
 struct simulation_hosts {
     const struct simulation_machine *machine; /* borrowed */
     const struct simulation_mapping *mapping; /* borrowed */
-    struct simulation_queue *threads;         /* [virtual rank] */
+    struct simulation_busy_until *threads;    /* [virtual rank] */
     struct simulation_node *nodes;
 };
 
@@ -50,13 +50,13 @@ simulation_hosts_deinit(struct simulation_hosts *hosts);
 
 /* Let the virtual rank do the flow's work. Sets the time at which it ends. */
 void
-simulation_hosts_work(struct simulation_hosts *hosts,
-                      uint32_t vrank,
-                      struct simulation_flow *flow);
+simulation_hosts_add_work(struct simulation_hosts *hosts,
+                          uint32_t vrank,
+                          struct simulation_flow *flow);
 
 /* Returns when the data that vrank sends in flow arrives. The flow must be
  * settled. */
-struct simulation_arrival
+struct simulation_arrival_times
 simulation_hosts_transmit(struct simulation_hosts *hosts,
                           uint32_t vrank,
                           uint32_t peer,

@@ -23,10 +23,10 @@ simulation_index_deinit(struct simulation_index *index)
 }
 
 enum hoop_status
-simulation_index_add(struct simulation_index *index,
-                     enum plan_buffer buffer,
-                     const struct simulation_range *range,
-                     uint32_t step)
+simulation_index_add_range(struct simulation_index *index,
+                           enum plan_buffer buffer,
+                           const struct simulation_range *range,
+                           uint32_t step)
 {
     if (range->begin == range->end)
         return HOOP_OK;
@@ -52,7 +52,7 @@ simulation_index_add(struct simulation_index *index,
 }
 
 static int
-by_place(const void *left, const void *right)
+index_entry_compare(const void *left, const void *right)
 {
     const struct simulation_index_entry *one = left;
     const struct simulation_index_entry *other = right;
@@ -71,7 +71,7 @@ simulation_index_sort(struct simulation_index *index)
 
     if (index->n_entries == 0)
         return;
-    qsort(entries, index->n_entries, sizeof(*entries), by_place);
+    qsort(entries, index->n_entries, sizeof(*entries), index_entry_compare);
     for (size_t i = 0; i < index->n_entries; i++) {
         entries[i].reach = entries[i].range.end;
         if (i > 0 && entries[i - 1].buffer == entries[i].buffer &&
@@ -81,9 +81,9 @@ simulation_index_sort(struct simulation_index *index)
 }
 
 size_t
-simulation_index_first(const struct simulation_index *index,
-                       enum plan_buffer buffer,
-                       const struct simulation_range *range)
+simulation_index_find_first(const struct simulation_index *index,
+                            enum plan_buffer buffer,
+                            const struct simulation_range *range)
 {
     size_t low = 0;
     size_t high = index->n_entries;
@@ -102,10 +102,10 @@ simulation_index_first(const struct simulation_index *index,
 }
 
 bool
-simulation_index_goes_on(const struct simulation_index *index,
-                         size_t number,
-                         enum plan_buffer buffer,
-                         const struct simulation_range *range)
+simulation_index_may_overlap(const struct simulation_index *index,
+                             size_t number,
+                             enum plan_buffer buffer,
+                             const struct simulation_range *range)
 {
     return number < index->n_entries &&
            index->entries[number].buffer == (uint32_t)buffer &&

@@ -35,10 +35,10 @@ simulation_index_deinit(struct simulation_index *index);
 
 /* Add a range; an empty one is ignored. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
-simulation_index_add(struct simulation_index *index,
-                     enum plan_buffer buffer,
-                     const struct simulation_range *range,
-                     uint32_t step);
+simulation_index_add_range(struct simulation_index *index,
+                           enum plan_buffer buffer,
+                           const struct simulation_range *range,
+                           uint32_t step);
 
 /* Call once after the last range was added and before the first search. */
 void
@@ -46,16 +46,16 @@ simulation_index_sort(struct simulation_index *index);
 
 /* Returns the number of the first entry that may overlap range. ... */
 size_t
-simulation_index_first(const struct simulation_index *index,
-                       enum plan_buffer buffer,
-                       const struct simulation_range *range);
+simulation_index_find_first(const struct simulation_index *index,
+                            enum plan_buffer buffer,
+                            const struct simulation_range *range);
 
 /* ... The caller goes through the entries from there on while this returns
  * true. */
 bool
-simulation_index_goes_on(const struct simulation_index *index,
-                         size_t number,
-                         enum plan_buffer buffer,
-                         const struct simulation_range *range);
+simulation_index_may_overlap(const struct simulation_index *index,
+                             size_t number,
+                             enum plan_buffer buffer,
+                             const struct simulation_range *range);
 
 #endif

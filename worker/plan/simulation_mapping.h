@@ -30,7 +30,7 @@ struct simulation_mapping {
 };
 
 struct simulation_mapping
-simulation_mapping_full(const struct plan_shape *shape);
+simulation_mapping_make_full(const struct plan_shape *shape);
 
 /*
  * *out_is_fair says whether the nodes are alike and, as far as a few samples
@@ -38,40 +38,40 @@ simulation_mapping_full(const struct plan_shape *shape);
  * Handle: none (HOOP_E_EXHAUSTED).
  */
 enum hoop_status
-simulation_mapping_reduced(const struct plan_shape *shape,
-                           const struct algorithm *algorithm,
-                           struct simulation_mapping *out_mapping,
-                           bool *out_is_fair);
+simulation_mapping_make_reduced(const struct plan_shape *shape,
+                                const struct algorithm *algorithm,
+                                struct simulation_mapping *out_mapping,
+                                bool *out_is_fair);
 
 uint32_t
-simulation_mapping_rank(const struct simulation_mapping *mapping,
-                        uint32_t vrank);
+simulation_mapping_rank_of(const struct simulation_mapping *mapping,
+                           uint32_t vrank);
 uint32_t
-simulation_mapping_vrank(const struct simulation_mapping *mapping,
-                         uint32_t rank);
+simulation_mapping_vrank_of(const struct simulation_mapping *mapping,
+                            uint32_t rank);
 
 /* The index among the nodes that are followed. */
 uint32_t
-simulation_mapping_node(const struct simulation_mapping *mapping,
-                        uint32_t vrank);
+simulation_mapping_node_of(const struct simulation_mapping *mapping,
+                           uint32_t vrank);
 
 /* The number of ranks on the virtual rank's node, including itself and those
  * that are not followed. */
 uint32_t
-simulation_mapping_mates(const struct simulation_mapping *mapping,
-                         uint32_t vrank);
+simulation_mapping_node_size(const struct simulation_mapping *mapping,
+                             uint32_t vrank);
 
 /* Are vrank and the rank peer on two nodes? */
 bool
-simulation_mapping_crosses(const struct simulation_mapping *mapping,
-                           uint32_t vrank,
-                           uint32_t peer);
+simulation_mapping_crosses_nodes(const struct simulation_mapping *mapping,
+                                 uint32_t vrank,
+                                 uint32_t peer);
 
 /* The address under which the sender and the receiver of step, a step of vrank,
  * find each other. */
-struct simulation_address
-simulation_mapping_address(const struct simulation_mapping *mapping,
-                           uint32_t vrank,
-                           const struct plan_step *step);
+struct simulation_message_address
+simulation_mapping_address_of(const struct simulation_mapping *mapping,
+                              uint32_t vrank,
+                              const struct plan_step *step);
 
 #endif

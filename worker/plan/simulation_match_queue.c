@@ -19,8 +19,8 @@ enum {
 static const uint32_t MATCH_QUEUE_END = UINT32_MAX; /* ends a chain */
 
 struct simulation_match_entry {
-    struct simulation_address address;
-    struct simulation_arrival arrival;
+    struct simulation_message_address address;
+    struct simulation_arrival_times arrival;
     uint32_t step; /* SIMULATION_NO_STEP: the entry is a posted message */
     uint32_t next;
 };
@@ -34,16 +34,16 @@ simulation_match_queue_deinit(struct simulation_match_queue *match_queue)
 }
 
 static bool
-is_same(const struct simulation_address *one,
-        const struct simulation_address *other)
+address_is_same(const struct simulation_message_address *one,
+                const struct simulation_message_address *other)
 {
     return one->from == other->from && one->to == other->to &&
            one->message == other->message && one->crosses == other->crosses;
 }
 
 static uint32_t *
-bucket_of(const struct simulation_match_queue *match_queue,
-          const struct simulation_address *address)
+address_bucket(const struct simulation_match_queue *match_queue,
+               const struct simulation_message_address *address)
 {
     uint64_t hash = ((uint64_t)address->from << 32 | address->to) +
                     address->message * UINT64_C(0x9e3779b97f4a7c15) +
@@ -54,9 +54,10 @@ bucket_of(const struct simulation_match_queue *match_queue,
 }
 
 static void
-chain_append(struct simulation_match_queue *match_queue, uint32_t entry)
+bucket_chain_append(struct simulation_match_queue *match_queue, uint32_t entry)
 {
-    uint32_t *at = bucket_of(match_queue, &match_queue->entries[entry].address);
+    uint32_t *at =
+        address_bucket(match_queue, &match_queue->entries[entry].address);
 
     while (*at != MATCH_QUEUE_END)
         at = &match_queue->entries[*at].next;
@@ -94,7 +95,7 @@ match_queue_grow(struct simulation_match_queue *match_queue)
 
         for (uint32_t entry = old[i]; entry != MATCH_QUEUE_END; entry = next) {
             next = match_queue->entries[entry].next;
-            chain_append(match_queue, entry);
+            bucket_chain_append(match_queue, entry);
         }
     }
     free(old);
@@ -102,8 +103,8 @@ match_queue_grow(struct simulation_match_queue *match_queue)
 }
 
 static enum hoop_status
-entry_add(struct simulation_match_queue *match_queue,
-          const struct simulation_match_entry *entry)
+match_entry_add(struct simulation_match_queue *match_queue,
+                const struct simulation_match_entry *entry)
 {
     if (match_queue->n_entries == match_queue->n_used &&
         match_queue->n_used == match_queue->capacity) {
@@ -122,13 +123,13 @@ entry_add(struct simulation_match_queue *match_queue,
     }
     match_queue->n_entries++;
     match_queue->entries[place] = *entry;
-    chain_append(match_queue, place);
+    bucket_chain_append(match_queue, place);
     return HOOP_OK;
 }
 
 /* at points to the link that refers to the entry. */
 static struct simulation_match_entry
-entry_take(struct simulation_match_queue *match_queue, uint32_t *at)
+match_entry_remove(struct simulation_match_queue *match_queue, uint32_t *at)
 {
     const uint32_t place = *at;
     const struct simulation_match_entry entry = match_queue->entries[place];
@@ -142,37 +143,37 @@ entry_take(struct simulation_match_queue *match_queue, uint32_t *at)
 
 /* The link to the first entry of an address; NULL if there is none. */
 static uint32_t *
-entry_find(struct simulation_match_queue *match_queue,
-           const struct simulation_address *address)
+match_entry_find(struct simulation_match_queue *match_queue,
+                 const struct simulation_message_address *address)
 {
     if (match_queue->n_entries == 0)
         return NULL;
-    for (uint32_t *at = bucket_of(match_queue, address); *at != MATCH_QUEUE_END;
-         at = &match_queue->entries[*at].next)
-        if (is_same(&match_queue->entries[*at].address, address))
+    for (uint32_t *at = address_bucket(match_queue, address);
+         *at != MATCH_QUEUE_END; at = &match_queue->entries[*at].next)
+        if (address_is_same(&match_queue->entries[*at].address, address))
             return at;
     return NULL;
 }
 
 enum hoop_status
 simulation_match_queue_post(struct simulation_match_queue *match_queue,
-                            const struct simulation_address *address,
-                            const struct simulation_arrival *arrival,
+                            const struct simulation_message_address *address,
+                            const struct simulation_arrival_times *arrival,
                             uint32_t *out_step)
 {
-    uint32_t *at = entry_find(match_queue, address);
+    uint32_t *at = match_entry_find(match_queue, address);
 
     if (at && match_queue->entries[*at].step != SIMULATION_NO_STEP) {
-        *out_step = entry_take(match_queue, at).step;
+        *out_step = match_entry_remove(match_queue, at).step;
         return HOOP_OK;
     }
 
     const enum hoop_status status =
-        entry_add(match_queue, &(struct simulation_match_entry){
-                                   .address = *address,
-                                   .arrival = *arrival,
-                                   .step = SIMULATION_NO_STEP,
-                               });
+        match_entry_add(match_queue, &(struct simulation_match_entry){
+                                         .address = *address,
+                                         .arrival = *arrival,
+                                         .step = SIMULATION_NO_STEP,
+                                     });
     if (status != HOOP_OK)
         return error_pass(status);
     *out_step = SIMULATION_NO_STEP;
@@ -181,25 +182,25 @@ simulation_match_queue_post(struct simulation_match_queue *match_queue,
 
 enum hoop_status
 simulation_match_queue_await(struct simulation_match_queue *match_queue,
-                             const struct simulation_address *address,
+                             const struct simulation_message_address *address,
                              uint32_t step,
-                             struct simulation_arrival *out_arrival,
+                             struct simulation_arrival_times *out_arrival,
                              bool *out_is_here)
 {
-    uint32_t *at = entry_find(match_queue, address);
+    uint32_t *at = match_entry_find(match_queue, address);
 
     assert(step != SIMULATION_NO_STEP);
     if (at && match_queue->entries[*at].step == SIMULATION_NO_STEP) {
-        *out_arrival = entry_take(match_queue, at).arrival;
+        *out_arrival = match_entry_remove(match_queue, at).arrival;
         *out_is_here = true;
         return HOOP_OK;
     }
 
     const enum hoop_status status =
-        entry_add(match_queue, &(struct simulation_match_entry){
-                                   .address = *address,
-                                   .step = step,
-                               });
+        match_entry_add(match_queue, &(struct simulation_match_entry){
+                                         .address = *address,
+                                         .step = step,
+                                     });
     if (status != HOOP_OK)
         return error_pass(status);
     *out_is_here = false;
@@ -207,7 +208,7 @@ simulation_match_queue_await(struct simulation_match_queue *match_queue,
 }
 
 uint32_t
-simulation_match_queue_release(struct simulation_match_queue *match_queue)
+simulation_match_queue_pop_waiter(struct simulation_match_queue *match_queue)
 {
     for (uint32_t i = 0;
          match_queue->n_entries > 0 && i < match_queue->n_buckets; i++) {
@@ -219,7 +220,7 @@ simulation_match_queue_release(struct simulation_match_queue *match_queue)
             if (match_queue->entries[*at].step == SIMULATION_NO_STEP)
                 continue;
             match_queue->sweep = bucket;
-            return entry_take(match_queue, at).step;
+            return match_entry_remove(match_queue, at).step;
         }
     }
     return SIMULATION_NO_STEP;

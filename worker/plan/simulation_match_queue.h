@@ -14,7 +14,7 @@
 
 #include "hoop/status.h"
 
-struct simulation_address {
+struct simulation_message_address {
     uint32_t from; /* virtual ranks (plan/simulation_mapping.h) */
     uint32_t to;
     uint32_t message;
@@ -22,7 +22,7 @@ struct simulation_address {
     bool crosses;
 };
 
-struct simulation_arrival {
+struct simulation_arrival_times {
     double first_ns; /* of the first piece */
     double last_ns;  /* of the whole message */
 };
@@ -51,8 +51,8 @@ simulation_match_queue_deinit(struct simulation_match_queue *match_queue);
  * (HOOP_E_EXHAUSTED). */
 enum hoop_status
 simulation_match_queue_post(struct simulation_match_queue *match_queue,
-                            const struct simulation_address *address,
-                            const struct simulation_arrival *arrival,
+                            const struct simulation_message_address *address,
+                            const struct simulation_arrival_times *arrival,
                             uint32_t *out_step);
 
 /* Receive a message. If it has been posted, *out_is_here is true, and the
@@ -60,13 +60,13 @@ simulation_match_queue_post(struct simulation_match_queue *match_queue,
  * queue. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 simulation_match_queue_await(struct simulation_match_queue *match_queue,
-                             const struct simulation_address *address,
+                             const struct simulation_message_address *address,
                              uint32_t step,
-                             struct simulation_arrival *out_arrival,
+                             struct simulation_arrival_times *out_arrival,
                              bool *out_is_here);
 
 /* Removes and returns one step that waits; SIMULATION_NO_STEP if none does. */
 uint32_t
-simulation_match_queue_release(struct simulation_match_queue *match_queue);
+simulation_match_queue_pop_waiter(struct simulation_match_queue *match_queue);
 
 #endif

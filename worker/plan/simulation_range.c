@@ -3,8 +3,8 @@
 #include "plan/simulation_range.h"
 
 bool
-simulation_range_meets(const struct simulation_range *one,
-                       const struct simulation_range *other)
+simulation_range_has_overlap(const struct simulation_range *one,
+                             const struct simulation_range *other)
 {
     return one->begin < other->end && other->begin < one->end;
 }
@@ -17,13 +17,13 @@ simulation_range_covers(const struct simulation_range *outer,
 }
 
 static float
-part_of(const struct simulation_range *range, size_t at)
+range_fraction_at(const struct simulation_range *range, size_t at)
 {
     return (float)((double)(at - range->begin) /
                    (double)(range->end - range->begin));
 }
 
-struct simulation_overlap
+struct simulation_flow_overlap
 simulation_range_overlap(const struct simulation_range *earlier,
                          const struct simulation_range *later)
 {
@@ -31,10 +31,10 @@ simulation_range_overlap(const struct simulation_range *earlier,
         later->begin > earlier->begin ? later->begin : earlier->begin;
     const size_t end = later->end < earlier->end ? later->end : earlier->end;
 
-    return (struct simulation_overlap){
-        .earlier_begin = part_of(earlier, begin),
-        .earlier_end = part_of(earlier, end),
-        .later_begin = part_of(later, begin),
-        .later_end = part_of(later, end),
+    return (struct simulation_flow_overlap){
+        .earlier_begin = range_fraction_at(earlier, begin),
+        .earlier_end = range_fraction_at(earlier, end),
+        .later_begin = range_fraction_at(later, begin),
+        .later_end = range_fraction_at(later, end),
     };
 }

@@ -16,8 +16,8 @@ struct simulation_range {
 };
 
 bool
-simulation_range_meets(const struct simulation_range *one,
-                       const struct simulation_range *other);
+simulation_range_has_overlap(const struct simulation_range *one,
+                             const struct simulation_range *other);
 
 /* Does outer hold all of inner? */
 bool
@@ -25,7 +25,7 @@ simulation_range_covers(const struct simulation_range *outer,
                         const struct simulation_range *inner);
 
 /* The overlap of two ranges, which must overlap. */
-struct simulation_overlap
+struct simulation_flow_overlap
 simulation_range_overlap(const struct simulation_range *earlier,
                          const struct simulation_range *later);
 

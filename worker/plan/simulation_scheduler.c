@@ -15,7 +15,7 @@ struct scheduler {
     uint32_t round_half;
     double now_ns;
     uint64_t n_open; /* steps that are open but not settled */
-    struct simulation_run_result result;
+    struct simulation_scheduler_result result;
 };
 
 static void
@@ -42,7 +42,7 @@ scheduler_init(struct scheduler *scheduler,
 }
 
 static struct simulation_step *
-step_at(struct scheduler *scheduler, uint32_t step)
+step_by_index(struct scheduler *scheduler, uint32_t step)
 {
     return &scheduler->graph.steps[step];
 }
@@ -50,9 +50,9 @@ step_at(struct scheduler *scheduler, uint32_t step)
 /* A step that has become ready starts now at the earliest, so that time never
  * runs backwards. */
 static enum hoop_status
-step_wake(struct scheduler *scheduler, uint32_t i)
+step_push_if_ready(struct scheduler *scheduler, uint32_t i)
 {
-    struct simulation_step *step = step_at(scheduler, i);
+    struct simulation_step *step = step_by_index(scheduler, i);
 
     if (step->n_awaited > 0)
         return HOOP_OK;
@@ -61,32 +61,33 @@ step_wake(struct scheduler *scheduler, uint32_t i)
     return simulation_heap_push(&scheduler->heap, step->flow.start_ns, i);
 }
 
-static struct simulation_address
-step_address(const struct scheduler *scheduler,
-             const struct simulation_step *step)
+static struct simulation_message_address
+step_message_address(const struct scheduler *scheduler,
+                     const struct simulation_step *step)
 {
     const struct plan_step message = {
-        .kind = (enum plan_kind)step->kind,
+        .kind = (enum plan_step_type)step->kind,
         .peer = step->peer,
         .message = step->message,
     };
 
-    return simulation_mapping_address(scheduler->graph.setup.mapping,
-                                      step->vrank, &message);
+    return simulation_mapping_address_of(scheduler->graph.setup.mapping,
+                                         step->vrank, &message);
 }
 
 static bool
-is_receive(const struct simulation_step *step)
+is_receive_step(const struct simulation_step *step)
 {
     return step->kind == PLAN_STORE || step->kind == PLAN_REDUCE;
 }
 
 static enum hoop_status
-step_await(struct scheduler *scheduler, uint32_t i)
+step_match_message(struct scheduler *scheduler, uint32_t i)
 {
-    struct simulation_step *step = step_at(scheduler, i);
-    const struct simulation_address address = step_address(scheduler, step);
-    struct simulation_arrival arrival = {0};
+    struct simulation_step *step = step_by_index(scheduler, i);
+    const struct simulation_message_address address =
+        step_message_address(scheduler, step);
+    struct simulation_arrival_times arrival = {0};
     bool is_here = false;
 
     const enum hoop_status status = simulation_match_queue_await(
@@ -94,7 +95,8 @@ step_await(struct scheduler *scheduler, uint32_t i)
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_here)
-        simulation_flow_arrive(&step->flow, arrival.first_ns, arrival.last_ns);
+        simulation_flow_delay_to_arrival(&step->flow, arrival.first_ns,
+                                         arrival.last_ns);
     else
         step->n_awaited++;
     return HOOP_OK;
@@ -102,33 +104,35 @@ step_await(struct scheduler *scheduler, uint32_t i)
 
 /* Opens as many rounds of a virtual rank as its window has room for. */
 static enum hoop_status
-vrank_open(struct scheduler *scheduler, uint32_t vrank)
+vrank_open_rounds(struct scheduler *scheduler, uint32_t vrank)
 {
     enum hoop_status status = HOOP_OK;
 
     while (status == HOOP_OK &&
-           simulation_graph_has_room(&scheduler->graph, vrank)) {
+           simulation_graph_can_open_round(&scheduler->graph, vrank)) {
         uint32_t i = SIMULATION_END;
 
-        status = simulation_graph_open(&scheduler->graph, vrank, &i);
+        status = simulation_graph_open_round(&scheduler->graph, vrank, &i);
         for (; status == HOOP_OK && i != SIMULATION_END;
-             i = step_at(scheduler, i)->next) {
+             i = step_by_index(scheduler, i)->next) {
             scheduler->n_open++;
-            if (is_receive(step_at(scheduler, i)))
-                status = step_await(scheduler, i);
+            if (is_receive_step(step_by_index(scheduler, i)))
+                status = step_match_message(scheduler, i);
             if (status == HOOP_OK)
-                status = step_wake(scheduler, i);
+                status = step_push_if_ready(scheduler, i);
         }
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-step_deliver(struct scheduler *scheduler, const struct simulation_step *step)
+step_deliver_message(struct scheduler *scheduler,
+                     const struct simulation_step *step)
 {
-    const struct simulation_arrival arrival = simulation_hosts_transmit(
+    const struct simulation_arrival_times arrival = simulation_hosts_transmit(
         &scheduler->hosts, step->vrank, step->peer, &step->flow);
-    const struct simulation_address address = step_address(scheduler, step);
+    const struct simulation_message_address address =
+        step_message_address(scheduler, step);
     uint32_t taker = SIMULATION_NO_STEP;
 
     scheduler->result.bytes += step->flow.bytes;
@@ -138,16 +142,16 @@ step_deliver(struct scheduler *scheduler, const struct simulation_step *step)
         &scheduler->match_queue, &address, &arrival, &taker);
     if (status != HOOP_OK || taker == SIMULATION_NO_STEP)
         return error_pass(status);
-    simulation_flow_arrive(&step_at(scheduler, taker)->flow, arrival.first_ns,
-                           arrival.last_ns);
-    step_at(scheduler, taker)->n_awaited--;
-    return step_wake(scheduler, taker);
+    simulation_flow_delay_to_arrival(&step_by_index(scheduler, taker)->flow,
+                                     arrival.first_ns, arrival.last_ns);
+    step_by_index(scheduler, taker)->n_awaited--;
+    return step_push_if_ready(scheduler, taker);
 }
 
 static void
-step_count(struct scheduler *scheduler, const struct simulation_step *step)
+step_record_end(struct scheduler *scheduler, const struct simulation_step *step)
 {
-    struct simulation_run_result *result = &scheduler->result;
+    struct simulation_scheduler_result *result = &scheduler->result;
 
     if (step->flow.end_ns > result->end_ns)
         result->end_ns = step->flow.end_ns;
@@ -158,22 +162,22 @@ step_count(struct scheduler *scheduler, const struct simulation_step *step)
 }
 
 static enum hoop_status
-step_settle(struct scheduler *scheduler, uint32_t i)
+step_settle_and_release(struct scheduler *scheduler, uint32_t i)
 {
-    struct simulation_step *step = step_at(scheduler, i);
+    struct simulation_step *step = step_by_index(scheduler, i);
     const uint32_t vrank = step->vrank;
     enum hoop_status status = HOOP_OK;
     uint32_t follower;
 
-    step_count(scheduler, step);
-    simulation_graph_settle(&scheduler->graph, i);
+    step_record_end(scheduler, step);
+    simulation_graph_settle_step(&scheduler->graph, i);
     if (step->kind == PLAN_SEND)
-        status = step_deliver(scheduler, step);
-    while (status == HOOP_OK && (follower = simulation_graph_next_follower(
+        status = step_deliver_message(scheduler, step);
+    while (status == HOOP_OK && (follower = simulation_graph_pop_follower(
                                      &scheduler->graph, i)) != SIMULATION_END)
-        status = step_wake(scheduler, follower);
+        status = step_push_if_ready(scheduler, follower);
     if (status == HOOP_OK)
-        status = vrank_open(scheduler, vrank);
+        status = vrank_open_rounds(scheduler, vrank);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -183,46 +187,48 @@ step_settle(struct scheduler *scheduler, uint32_t i)
  * until then, other messages go first.
  */
 static enum hoop_status
-step_run(struct scheduler *scheduler, uint32_t i)
+scheduler_run_step(struct scheduler *scheduler, uint32_t i)
 {
-    struct simulation_step *step = step_at(scheduler, i);
+    struct simulation_step *step = step_by_index(scheduler, i);
 
     if (!step->is_begun) {
         step->is_begun = true;
         scheduler->now_ns = step->flow.start_ns;
-        simulation_hosts_work(&scheduler->hosts, step->vrank, &step->flow);
+        simulation_hosts_add_work(&scheduler->hosts, step->vrank, &step->flow);
         if (step->kind == PLAN_SEND)
             return simulation_heap_push(
-                &scheduler->heap, simulation_flow_first_ns(&step->flow), i);
+                &scheduler->heap, simulation_flow_first_piece_ns(&step->flow),
+                i);
     } else {
-        scheduler->now_ns = simulation_flow_first_ns(&step->flow);
+        scheduler->now_ns = simulation_flow_first_piece_ns(&step->flow);
     }
-    return step_settle(scheduler, i);
+    return step_settle_and_release(scheduler, i);
 }
 
 static enum hoop_status
-scheduler_raise_stuck(struct scheduler *scheduler)
+scheduler_raise_deadlock(struct scheduler *scheduler)
 {
-    const uint32_t i = simulation_match_queue_release(&scheduler->match_queue);
+    const uint32_t i =
+        simulation_match_queue_pop_waiter(&scheduler->match_queue);
 
     if (i == SIMULATION_NO_STEP)
         return error_raise(HOOP_E_INTERNAL,
                            "%s: steps wait for each other, none for a message",
                            scheduler->graph.setup.algorithm->name);
 
-    const struct simulation_step *step = step_at(scheduler, i);
+    const struct simulation_step *step = step_by_index(scheduler, i);
 
     return error_raise(
         HOOP_E_INTERNAL,
         "%s: in round %u rank %u waits for message %u from rank %u, which "
         "does not send it",
         scheduler->graph.setup.algorithm->name, step->round,
-        simulation_mapping_rank(scheduler->graph.setup.mapping, step->vrank),
+        simulation_mapping_rank_of(scheduler->graph.setup.mapping, step->vrank),
         step->message, step->peer);
 }
 
 static bool
-has_all_rounds(const struct scheduler *scheduler)
+simulates_all_rounds(const struct scheduler *scheduler)
 {
     const struct simulation_setup *setup = &scheduler->graph.setup;
 
@@ -237,18 +243,20 @@ scheduler_run(struct scheduler *scheduler)
     for (uint32_t vrank = 0;
          status == HOOP_OK && vrank < scheduler->graph.setup.mapping->n_vranks;
          vrank++)
-        status = vrank_open(scheduler, vrank);
+        status = vrank_open_rounds(scheduler, vrank);
     while (status == HOOP_OK && scheduler->heap.n_entries > 0)
-        status = step_run(scheduler, simulation_heap_pop(&scheduler->heap));
-    if (status == HOOP_OK && scheduler->n_open > 0 && has_all_rounds(scheduler))
-        return scheduler_raise_stuck(scheduler);
+        status = scheduler_run_step(scheduler,
+                                    simulation_heap_pop(&scheduler->heap));
+    if (status == HOOP_OK && scheduler->n_open > 0 &&
+        simulates_all_rounds(scheduler))
+        return scheduler_raise_deadlock(scheduler);
     scheduler->result.n_unmatched = scheduler->match_queue.n_entries;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
 simulation_scheduler_run(const struct simulation_setup *setup,
-                         struct simulation_run_result *out_result)
+                         struct simulation_scheduler_result *out_result)
 {
     struct scheduler scheduler = {0};
     enum hoop_status status = scheduler_init(&scheduler, setup);

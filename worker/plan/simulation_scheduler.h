@@ -16,7 +16,7 @@
 
 #include "plan/simulation_graph.h"
 
-struct simulation_run_result {
+struct simulation_scheduler_result {
     double end_ns; /* when the last step ends */
     /* When the last step of the first half of the rounds ends. */
     double half_ns;
@@ -34,6 +34,6 @@ struct simulation_run_result {
  */
 enum hoop_status
 simulation_scheduler_run(const struct simulation_setup *setup,
-                         struct simulation_run_result *out_result);
+                         struct simulation_scheduler_result *out_result);
 
 #endif

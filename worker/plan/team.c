@@ -25,7 +25,7 @@ local_of(const struct plan_shape *shape, uint32_t rank)
 }
 
 static uint32_t
-node_begin(const struct plan_shape *shape, uint32_t node)
+node_first_index(const struct plan_shape *shape, uint32_t node)
 {
     if (shape->nodes)
         return shape->nodes->begin[node];
@@ -33,7 +33,7 @@ node_begin(const struct plan_shape *shape, uint32_t node)
 }
 
 uint32_t
-team_rank_by_node(const struct plan_shape *shape, uint32_t index)
+team_rank_in_node_order(const struct plan_shape *shape, uint32_t index)
 {
     assert(index < shape->size);
     return shape->nodes ? shape->nodes->members[index] : index;
@@ -54,7 +54,7 @@ team_of_node(const struct plan_shape *shape)
 struct team
 team_of_local_rank(const struct plan_shape *shape)
 {
-    assert(team_nodes_are_equal(shape));
+    assert(team_nodes_have_equal_size(shape));
 
     return (struct team){
         .shape = shape,
@@ -80,38 +80,40 @@ team_size(const struct team *team)
 {
     if (team->kind != TEAM_NODE)
         return team_n_nodes(team->shape);
-    return node_begin(team->shape, team->which + 1) -
-           node_begin(team->shape, team->which);
+    return node_first_index(team->shape, team->which + 1) -
+           node_first_index(team->shape, team->which);
 }
 
 uint32_t
-team_rank(const struct team *team, uint32_t place)
+team_rank_at(const struct team *team, uint32_t place)
 {
     const struct plan_shape *shape = team->shape;
 
     assert(place < team_size(team));
     switch (team->kind) {
     case TEAM_NODE:
-        return team_rank_by_node(shape, node_begin(shape, team->which) + place);
+        return team_rank_in_node_order(
+            shape, node_first_index(shape, team->which) + place);
     case TEAM_SAME_LOCAL_RANK:
-        return team_rank_by_node(shape, node_begin(shape, place) + team->which);
+        return team_rank_in_node_order(shape, node_first_index(shape, place) +
+                                                  team->which);
     case TEAM_LEADERS:
         if (place == team_node_of(shape, team->which))
             return team->which;
-        return team_rank_by_node(shape, node_begin(shape, place));
+        return team_rank_in_node_order(shape, node_first_index(shape, place));
     }
     return shape->rank;
 }
 
 uint32_t
-team_place(const struct team *team)
+team_own_place(const struct team *team)
 {
     const struct plan_shape *shape = team->shape;
     const uint32_t place = team->kind == TEAM_NODE
                                ? local_of(shape, shape->rank)
                                : team_node_of(shape, shape->rank);
 
-    return team_rank(team, place) == shape->rank ? place : team_size(team);
+    return team_rank_at(team, place) == shape->rank ? place : team_size(team);
 }
 
 uint32_t
@@ -124,20 +126,24 @@ team_leader_place(const struct plan_shape *shape, uint32_t root)
 }
 
 bool
-team_nodes_are_equal(const struct plan_shape *shape)
+team_nodes_have_equal_size(const struct plan_shape *shape)
 {
     return !shape->nodes || shape->nodes->is_even;
 }
 
-struct team_share
-team_share(const struct team *team, uint32_t place, uint32_t n_places)
+struct team_represented_ranks
+team_represented_ranks(const struct team *team,
+                       uint32_t place,
+                       uint32_t n_places)
 {
     const struct plan_shape *shape = team->shape;
-    const uint32_t begin = node_begin(shape, team->which);
+    const uint32_t begin = node_first_index(shape, team->which);
 
     assert(team->kind != TEAM_SAME_LOCAL_RANK);
     if (team->kind == TEAM_LEADERS)
-        return (struct team_share){node_begin(shape, place),
-                                   node_begin(shape, place + n_places)};
-    return (struct team_share){begin + place, begin + place + n_places};
+        return (struct team_represented_ranks){
+            node_first_index(shape, place),
+            node_first_index(shape, place + n_places)};
+    return (struct team_represented_ranks){begin + place,
+                                           begin + place + n_places};
 }

@@ -44,10 +44,10 @@ team_of_leaders(const struct plan_shape *shape, uint32_t root);
 uint32_t
 team_size(const struct team *team);
 uint32_t
-team_rank(const struct team *team, uint32_t place);
+team_rank_at(const struct team *team, uint32_t place);
 /* The place of the shape's rank; team_size() if it is not a member. */
 uint32_t
-team_place(const struct team *team);
+team_own_place(const struct team *team);
 
 /* The index, within this rank's node, of the node's leader. */
 uint32_t
@@ -55,7 +55,7 @@ team_leader_place(const struct plan_shape *shape, uint32_t root);
 
 /* Do all nodes have the same number of ranks? */
 bool
-team_nodes_are_equal(const struct plan_shape *shape);
+team_nodes_have_equal_size(const struct plan_shape *shape);
 
 uint32_t
 team_n_nodes(const struct plan_shape *shape);
@@ -68,14 +68,16 @@ team_node_of(const struct plan_shape *shape, uint32_t rank);
  * represents its whole node, a member of a TEAM_NODE represents itself. Not for
  * TEAM_SAME_LOCAL_RANK.
  */
-struct team_share {
+struct team_represented_ranks {
     uint32_t first;
     uint32_t end;
 };
 
-struct team_share
-team_share(const struct team *team, uint32_t place, uint32_t n_places);
+struct team_represented_ranks
+team_represented_ranks(const struct team *team,
+                       uint32_t place,
+                       uint32_t n_places);
 uint32_t
-team_rank_by_node(const struct plan_shape *shape, uint32_t index);
+team_rank_in_node_order(const struct plan_shape *shape, uint32_t index);
 
 #endif

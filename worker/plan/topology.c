@@ -17,7 +17,7 @@ ring_prev(const struct plan_shape *shape)
 }
 
 uint32_t
-ring_back(const struct plan_shape *shape, uint32_t n_steps)
+ring_rank_before(const struct plan_shape *shape, uint32_t n_steps)
 {
     const uint32_t back = n_steps % shape->size;
 
@@ -25,14 +25,14 @@ ring_back(const struct plan_shape *shape, uint32_t n_steps)
                                : shape->rank + (shape->size - back);
 }
 
-enum plan_side
-ring_side(const struct plan_shape *shape)
+enum plan_operand_side
+ring_operand_side(const struct plan_shape *shape)
 {
     return shape->rank == 0 ? PLAN_OWN_LEFT : PLAN_ARRIVED_LEFT;
 }
 
 uint32_t
-doubling_count(const struct plan_shape *shape)
+doubling_round_count(const struct plan_shape *shape)
 {
     uint32_t count = 0;
 
@@ -42,7 +42,7 @@ doubling_count(const struct plan_shape *shape)
 }
 
 uint32_t
-fold_levels(const struct plan_shape *shape)
+fold_level_count(const struct plan_shape *shape)
 {
     uint32_t levels = 0;
 
@@ -54,30 +54,31 @@ fold_levels(const struct plan_shape *shape)
 /* The number of ranks that are in pairs: each surplus rank is idle and has an
  * active partner. */
 static uint32_t
-fold_paired(const struct plan_shape *shape)
+fold_paired_rank_count(const struct plan_shape *shape)
 {
-    return 2 * (shape->size - ((uint32_t)1 << fold_levels(shape)));
+    return 2 * (shape->size - ((uint32_t)1 << fold_level_count(shape)));
 }
 
 bool
 fold_is_active(const struct plan_shape *shape)
 {
-    return shape->rank >= fold_paired(shape) || shape->rank % 2 == 0;
+    return shape->rank >= fold_paired_rank_count(shape) || shape->rank % 2 == 0;
 }
 
 uint32_t
 fold_partner(const struct plan_shape *shape)
 {
-    return shape->rank < fold_paired(shape) ? shape->rank ^ 1 : shape->rank;
+    return shape->rank < fold_paired_rank_count(shape) ? shape->rank ^ 1
+                                                       : shape->rank;
 }
 
 uint32_t
-fold_peer(const struct plan_shape *shape, uint32_t level)
+fold_exchange_peer(const struct plan_shape *shape, uint32_t level)
 {
     assert(fold_is_active(shape));
-    assert(level < fold_levels(shape));
+    assert(level < fold_level_count(shape));
 
-    const uint32_t paired = fold_paired(shape);
+    const uint32_t paired = fold_paired_rank_count(shape);
     const uint32_t place =
         shape->rank < paired ? shape->rank / 2 : shape->rank - paired / 2;
     const uint32_t peer = place ^ ((uint32_t)1 << level);
@@ -86,7 +87,7 @@ fold_peer(const struct plan_shape *shape, uint32_t level)
 }
 
 struct plan_span
-block_whole(const struct plan_shape *shape, enum plan_buffer buffer)
+whole_buffer_span(const struct plan_shape *shape, enum plan_buffer buffer)
 {
     return (struct plan_span){.buffer = buffer, .count = shape->count};
 }
@@ -94,7 +95,7 @@ block_whole(const struct plan_shape *shape, enum plan_buffer buffer)
 /* The first element of a block; for block == size, the end of the last. If
  * granules are left over, each of the first blocks gets one more. */
 static size_t
-cut_first(const struct plan_shape *shape, uint32_t block)
+partition_block_offset(const struct plan_shape *shape, uint32_t block)
 {
     const size_t n_granules =
         shape->count / shape->granule + (shape->count % shape->granule != 0);
@@ -107,37 +108,39 @@ cut_first(const struct plan_shape *shape, uint32_t block)
 }
 
 struct plan_span
-block_cut(const struct plan_shape *shape,
-          enum plan_buffer buffer,
-          uint32_t block)
+partition_block_span(const struct plan_shape *shape,
+                     enum plan_buffer buffer,
+                     uint32_t block)
 {
     assert(block < shape->size);
-    return block_cut_run(shape, buffer, block, 1);
+    return partition_block_run_span(shape, buffer, block, 1);
 }
 
 struct plan_span
-block_cut_run(const struct plan_shape *shape,
-              enum plan_buffer buffer,
-              uint32_t first,
-              uint32_t n_blocks)
+partition_block_run_span(const struct plan_shape *shape,
+                         enum plan_buffer buffer,
+                         uint32_t first,
+                         uint32_t n_blocks)
 {
     assert(shape->granule > 0);
     assert(first <= shape->size);
     assert(n_blocks <= shape->size - first);
 
-    const size_t begin = cut_first(shape, first);
+    const size_t begin = partition_block_offset(shape, first);
 
     return (struct plan_span){
         .buffer = buffer,
         .first = begin,
-        .count = cut_first(shape, first + n_blocks) - begin,
+        .count = partition_block_offset(shape, first + n_blocks) - begin,
     };
 }
 
 /* A planner keeps no state, so it sums the prefix each time: with a thousand
  * ranks that takes a tenth of a microsecond per step. */
 static struct plan_span
-laid_out(const size_t *counts, enum plan_buffer buffer, uint32_t block)
+block_span_by_counts(const size_t *counts,
+                     enum plan_buffer buffer,
+                     uint32_t block)
 {
     struct plan_span span = {.buffer = buffer, .count = counts[block]};
 
@@ -147,41 +150,41 @@ laid_out(const size_t *counts, enum plan_buffer buffer, uint32_t block)
 }
 
 static struct plan_span
-laid_out_evenly(size_t count, enum plan_buffer buffer, uint32_t block)
+block_span_uniform(size_t count, enum plan_buffer buffer, uint32_t block)
 {
     return (struct plan_span){
         .buffer = buffer, .first = block * count, .count = count};
 }
 
 struct plan_span
-block_given(const struct plan_shape *shape,
-            enum plan_buffer buffer,
-            uint32_t block)
+caller_block_span(const struct plan_shape *shape,
+                  enum plan_buffer buffer,
+                  uint32_t block)
 {
     assert(block < shape->size);
 
     if (shape->counts)
-        return laid_out(shape->counts, buffer, block);
-    return laid_out_evenly(shape->count, buffer, block);
+        return block_span_by_counts(shape->counts, buffer, block);
+    return block_span_uniform(shape->count, buffer, block);
 }
 
 struct plan_span
-block_received(const struct plan_shape *shape,
-               enum plan_buffer buffer,
-               uint32_t block)
+recv_block_span(const struct plan_shape *shape,
+                enum plan_buffer buffer,
+                uint32_t block)
 {
     assert(block < shape->size);
 
     if (shape->recv_counts)
-        return laid_out(shape->recv_counts, buffer, block);
-    return laid_out_evenly(shape->count, buffer, block);
+        return block_span_by_counts(shape->recv_counts, buffer, block);
+    return block_span_uniform(shape->count, buffer, block);
 }
 
 struct plan_span
-block_given_run(const struct plan_shape *shape,
-                enum plan_buffer buffer,
-                uint32_t first,
-                uint32_t n_blocks)
+caller_block_run_span(const struct plan_shape *shape,
+                      enum plan_buffer buffer,
+                      uint32_t first,
+                      uint32_t n_blocks)
 {
     assert(first < shape->size);
     assert(n_blocks <= shape->size - first);
@@ -189,7 +192,7 @@ block_given_run(const struct plan_shape *shape,
     if (n_blocks == 0)
         return (struct plan_span){.buffer = buffer};
 
-    struct plan_span span = block_given(shape, buffer, first);
+    struct plan_span span = caller_block_span(shape, buffer, first);
 
     if (!shape->counts)
         span.count = n_blocks * shape->count;
@@ -199,7 +202,7 @@ block_given_run(const struct plan_shape *shape,
 }
 
 size_t
-block_given_max(const struct plan_shape *shape)
+caller_block_max_count(const struct plan_shape *shape)
 {
     if (!shape->counts)
         return shape->count;

@@ -20,19 +20,19 @@ ring_prev(const struct plan_shape *shape);
 
 /* The rank (and thus also the block) n_steps before this one. */
 uint32_t
-ring_back(const struct plan_shape *shape, uint32_t n_steps);
+ring_rank_before(const struct plan_shape *shape, uint32_t n_steps);
 
 /*
  * Which side a partial result that has come around the ring is on. Lower ranks
  * are on the left: a result arrives from the ranks before this one, except at
  * rank 0, where it comes from higher ranks.
  */
-enum plan_side
-ring_side(const struct plan_shape *shape);
+enum plan_operand_side
+ring_operand_side(const struct plan_shape *shape);
 
 /* log2 of the size, rounded up. */
 uint32_t
-doubling_count(const struct plan_shape *shape);
+doubling_round_count(const struct plan_shape *shape);
 
 /*
  * Folding to a power of two. Of size ranks, the largest possible power of two,
@@ -43,58 +43,58 @@ doubling_count(const struct plan_shape *shape);
  *     size 6:  (0 1) (2 3) 4 5      active: 0 2 4 5
  */
 uint32_t
-fold_levels(const struct plan_shape *shape);
+fold_level_count(const struct plan_shape *shape);
 bool
 fold_is_active(const struct plan_shape *shape);
 /* The other rank of the pair, or the rank itself if it is in none. */
 uint32_t
 fold_partner(const struct plan_shape *shape);
 /* For an active rank: the active rank whose index among the active ranks
- * differs only in bit level (< fold_levels). */
+ * differs only in bit level (< fold_level_count). */
 uint32_t
-fold_peer(const struct plan_shape *shape, uint32_t level);
+fold_exchange_peer(const struct plan_shape *shape, uint32_t level);
 
 /* All shape->count elements. */
 struct plan_span
-block_whole(const struct plan_shape *shape, enum plan_buffer buffer);
+whole_buffer_span(const struct plan_shape *shape, enum plan_buffer buffer);
 
 /* One of the size blocks into which the library cuts shape->count elements, at
  * multiples of the granule, with sizes as equal as that allows. */
 struct plan_span
-block_cut(const struct plan_shape *shape,
-          enum plan_buffer buffer,
-          uint32_t block);
+partition_block_span(const struct plan_shape *shape,
+                     enum plan_buffer buffer,
+                     uint32_t block);
 
 /* n_blocks such blocks, beginning with block first. */
 struct plan_span
-block_cut_run(const struct plan_shape *shape,
-              enum plan_buffer buffer,
-              uint32_t first,
-              uint32_t n_blocks);
+partition_block_run_span(const struct plan_shape *shape,
+                         enum plan_buffer buffer,
+                         uint32_t first,
+                         uint32_t n_blocks);
 
 /* One of the blocks that the caller laid out contiguously: of sizes
  * shape->counts or, if that is NULL, shape->count each. */
 struct plan_span
-block_given(const struct plan_shape *shape,
-            enum plan_buffer buffer,
-            uint32_t block);
+caller_block_span(const struct plan_shape *shape,
+                  enum plan_buffer buffer,
+                  uint32_t block);
 
 /* n_blocks such blocks, beginning with block first. */
 struct plan_span
-block_given_run(const struct plan_shape *shape,
-                enum plan_buffer buffer,
-                uint32_t first,
-                uint32_t n_blocks);
+caller_block_run_span(const struct plan_shape *shape,
+                      enum plan_buffer buffer,
+                      uint32_t first,
+                      uint32_t n_blocks);
 
 /* One of the blocks that an alltoallv receives, laid out by
  * shape->recv_counts. */
 struct plan_span
-block_received(const struct plan_shape *shape,
-               enum plan_buffer buffer,
-               uint32_t block);
+recv_block_span(const struct plan_shape *shape,
+                enum plan_buffer buffer,
+                uint32_t block);
 
 /* Elements of the caller's largest block. */
 size_t
-block_given_max(const struct plan_shape *shape);
+caller_block_max_count(const struct plan_shape *shape);
 
 #endif

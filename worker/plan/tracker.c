@@ -26,14 +26,15 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-struct track_edge {
-    const struct track *earlier;
+struct tracked_step_dependency {
+    const struct tracked_step *earlier;
     uint64_t serial;
     int64_t begin;
     int64_t end;
     int64_t shift;
-    const struct track_range *mine; /* the later step's reads or writes */
-    bool is_write;                  /* the earlier step writes these bytes */
+    const struct tracked_step_range
+        *mine;     /* the later step's reads or writes */
+    bool is_write; /* the earlier step writes these bytes */
 };
 
 /* Enough for every ring and chain, so that most steps never grow their
@@ -43,53 +44,55 @@ enum {
 };
 
 static void
-track_destroy(struct track *track)
+tracked_step_destroy(struct tracked_step *tracked_step)
 {
-    free(track->edges);
-    free(track);
+    free(tracked_step->edges);
+    free(tracked_step);
 }
 
-static struct track *
-track_create(void)
+static struct tracked_step *
+tracked_step_create(void)
 {
-    struct track *track = calloc(1, sizeof(*track));
+    struct tracked_step *tracked_step = calloc(1, sizeof(*tracked_step));
 
-    if (!track)
+    if (!tracked_step)
         return NULL;
-    track->edges = calloc(TRACK_EDGES_MIN, sizeof(*track->edges));
-    if (!track->edges) {
-        track_destroy(track);
+    tracked_step->edges = calloc(TRACK_EDGES_MIN, sizeof(*tracked_step->edges));
+    if (!tracked_step->edges) {
+        tracked_step_destroy(tracked_step);
         return NULL;
     }
-    track->edges_capacity = TRACK_EDGES_MIN;
-    return track;
+    tracked_step->edges_capacity = TRACK_EDGES_MIN;
+    return tracked_step;
 }
 
 static enum hoop_status
-track_add_edge(struct track *track, const struct track_edge *edge)
+tracked_step_add_dependency(struct tracked_step *tracked_step,
+                            const struct tracked_step_dependency *edge)
 {
-    if (track->n_edges == track->edges_capacity) {
-        const size_t capacity = 2 * track->edges_capacity;
-        struct track_edge *edges =
-            reallocarray(track->edges, capacity, sizeof(*edges));
+    if (tracked_step->n_edges == tracked_step->edges_capacity) {
+        const size_t capacity = 2 * tracked_step->edges_capacity;
+        struct tracked_step_dependency *edges =
+            reallocarray(tracked_step->edges, capacity, sizeof(*edges));
 
         if (!edges)
             return error_raise(HOOP_E_EXHAUSTED,
                                "no memory for %zu dependencies of a step; free "
                                "some or run fewer operations at once",
                                capacity);
-        track->edges = edges;
-        track->edges_capacity = capacity;
+        tracked_step->edges = edges;
+        tracked_step->edges_capacity = capacity;
     }
-    track->edges[track->n_edges++] = *edge;
+    tracked_step->edges[tracked_step->n_edges++] = *edge;
     return HOOP_OK;
 }
 
 static bool
-track_is_covered(const struct track *track, const struct track_edge *wanted)
+dependency_is_implied(const struct tracked_step *tracked_step,
+                      const struct tracked_step_dependency *wanted)
 {
-    for (size_t i = 0; i < track->n_edges; i++) {
-        const struct track_edge *edge = &track->edges[i];
+    for (size_t i = 0; i < tracked_step->n_edges; i++) {
+        const struct tracked_step_dependency *edge = &tracked_step->edges[i];
 
         if (edge->is_write && edge->earlier != wanted->earlier &&
             edge->mine == wanted->mine && edge->begin <= wanted->begin &&
@@ -102,10 +105,10 @@ track_is_covered(const struct track *track, const struct track_edge *wanted)
 /* Adds an edge if mine and theirs, of which at least one is written,
  * overlap. */
 static enum hoop_status
-track_order(struct track *track,
-            const struct track_range *mine,
-            const struct track *earlier,
-            const struct track_range *theirs)
+tracked_step_depend_on_range(struct tracked_step *tracked_step,
+                             const struct tracked_step_range *mine,
+                             const struct tracked_step *earlier,
+                             const struct tracked_step_range *theirs)
 {
     const uint64_t begin =
         mine->begin > theirs->begin ? mine->begin : theirs->begin;
@@ -114,7 +117,7 @@ track_order(struct track *track,
     if (begin >= end || mine->buffer != theirs->buffer)
         return HOOP_OK;
 
-    const struct track_edge edge = {
+    const struct tracked_step_dependency edge = {
         .earlier = earlier,
         .serial = earlier->serial,
         .begin = (int64_t)(begin - mine->begin),
@@ -123,31 +126,34 @@ track_order(struct track *track,
         .mine = mine,
         .is_write = theirs == &earlier->writes,
     };
-    if (track_is_covered(track, &edge))
+    if (dependency_is_implied(tracked_step, &edge))
         return HOOP_OK;
-    return track_add_edge(track, &edge);
+    return tracked_step_add_dependency(tracked_step, &edge);
 }
 
 static enum hoop_status
-track_order_after(struct track *track, const struct track *earlier)
+tracked_step_depend_on(struct tracked_step *tracked_step,
+                       const struct tracked_step *earlier)
 {
-    enum hoop_status status =
-        track_order(track, &track->writes, earlier, &earlier->writes);
+    enum hoop_status status = tracked_step_depend_on_range(
+        tracked_step, &tracked_step->writes, earlier, &earlier->writes);
 
     if (status == HOOP_OK)
-        status = track_order(track, &track->writes, earlier, &earlier->reads);
+        status = tracked_step_depend_on_range(
+            tracked_step, &tracked_step->writes, earlier, &earlier->reads);
     if (status == HOOP_OK)
-        status = track_order(track, &track->reads, earlier, &earlier->writes);
+        status = tracked_step_depend_on_range(
+            tracked_step, &tracked_step->reads, earlier, &earlier->writes);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-static struct track_range
-tracker_range(const struct tracker *tracker, const struct plan_span *span)
+static struct tracked_step_range
+tracker_span_range(const struct tracker *tracker, const struct plan_span *span)
 {
     const bool is_alias =
         span->buffer == PLAN_INPUT && tracker->shape.is_in_place;
 
-    return (struct track_range){
+    return (struct tracked_step_range){
         .buffer = is_alias ? PLAN_OUTPUT : span->buffer,
         .begin = span->first * tracker->element_size,
         .end = (span->first + span->count) * tracker->element_size,
@@ -156,23 +162,25 @@ tracker_range(const struct tracker *tracker, const struct plan_span *span)
 
 /* A span that is both read and written counts as written only. */
 static void
-tracker_describe(const struct tracker *tracker, struct track *track)
+tracker_set_step_ranges(const struct tracker *tracker,
+                        struct tracked_step *tracked_step)
 {
-    const struct plan_step *step = &track->step;
+    const struct plan_step *step = &tracked_step->step;
 
-    track->reads = tracker_range(tracker, &step->from);
-    track->writes = tracker_range(tracker, &step->to);
+    tracked_step->reads = tracker_span_range(tracker, &step->from);
+    tracked_step->writes = tracker_span_range(tracker, &step->to);
     if (step->kind == PLAN_SEND)
-        track->writes = (struct track_range){0};
+        tracked_step->writes = (struct tracked_step_range){0};
     if (step->kind == PLAN_STORE)
-        track->reads = (struct track_range){0};
-    if (track->reads.buffer == track->writes.buffer &&
-        track->reads.begin == track->writes.begin &&
-        track->reads.end == track->writes.end)
-        track->reads = (struct track_range){0};
-    track->total = step->kind == PLAN_SEND
-                       ? track->reads.end - track->reads.begin
-                       : track->writes.end - track->writes.begin;
+        tracked_step->reads = (struct tracked_step_range){0};
+    if (tracked_step->reads.buffer == tracked_step->writes.buffer &&
+        tracked_step->reads.begin == tracked_step->writes.begin &&
+        tracked_step->reads.end == tracked_step->writes.end)
+        tracked_step->reads = (struct tracked_step_range){0};
+    tracked_step->total =
+        step->kind == PLAN_SEND
+            ? tracked_step->reads.end - tracked_step->reads.begin
+            : tracked_step->writes.end - tracked_step->writes.begin;
 }
 
 static bool
@@ -188,7 +196,7 @@ shape_is_same(const struct plan_shape *a, const struct plan_shape *b)
 }
 
 void
-tracker_forget(struct tracker *tracker)
+tracker_invalidate_plan(struct tracker *tracker)
 {
     tracker->n_cached = 0;
 }
@@ -211,7 +219,7 @@ tracker_init(struct tracker *tracker,
     if (tracker->algorithm != algorithm ||
         tracker->element_size != element_size ||
         !shape_is_same(&tracker->shape, shape))
-        tracker_forget(tracker);
+        tracker_invalidate_plan(tracker);
     tracker->algorithm = algorithm;
     tracker->shape = *shape;
     tracker->element_size = element_size;
@@ -222,66 +230,66 @@ tracker_init(struct tracker *tracker,
 }
 
 static void
-tracker_free(struct track_list *list)
+tracked_step_list_free(struct tracked_step_list *list)
 {
-    struct track *track;
+    struct tracked_step *tracked_step;
 
-    while ((track = list->tqh_first)) {
-        TAILQ_REMOVE(list, track, link);
-        track_destroy(track);
+    while ((tracked_step = list->tqh_first)) {
+        TAILQ_REMOVE(list, tracked_step, link);
+        tracked_step_destroy(tracked_step);
     }
 }
 
 void
 tracker_deinit(struct tracker *tracker)
 {
-    tracker_free(&tracker->active);
-    tracker_free(&tracker->spare);
+    tracked_step_list_free(&tracker->active);
+    tracked_step_list_free(&tracker->spare);
     plan_deinit(&tracker->plan);
     free(tracker->cache);
     *tracker = (struct tracker){0};
 }
 
-/* The spare track that was used last is at the head and probably in the
+/* The spare tracked_step that was used last is at the head and probably in the
  * cache. */
-static struct track *
-tracker_take_spare(struct tracker *tracker)
+static struct tracked_step *
+tracker_take_spare_step(struct tracker *tracker)
 {
-    struct track *track = TAILQ_FIRST(&tracker->spare);
+    struct tracked_step *tracked_step = TAILQ_FIRST(&tracker->spare);
 
-    if (!track)
-        return track_create();
-    TAILQ_REMOVE(&tracker->spare, track, link);
-    return track;
+    if (!tracked_step)
+        return tracked_step_create();
+    TAILQ_REMOVE(&tracker->spare, tracked_step, link);
+    return tracked_step;
 }
 
 static enum hoop_status
-tracker_activate(struct tracker *tracker, const struct plan_step *step)
+tracker_activate_step(struct tracker *tracker, const struct plan_step *step)
 {
-    struct track *track = tracker_take_spare(tracker);
+    struct tracked_step *tracked_step = tracker_take_spare_step(tracker);
 
-    if (!track)
+    if (!tracked_step)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to follow %zu steps; free some or run "
                            "fewer operations at once",
                            tracker->n_active + 1);
-    track->step = *step;
-    track->round = tracker->round_next;
-    track->done = 0;
-    track->n_edges = 0;
-    track->serial = ++tracker->serial;
-    track->owner = NULL;
-    tracker_describe(tracker, track);
-    TAILQ_INSERT_TAIL(&tracker->active, track, link);
+    tracked_step->step = *step;
+    tracked_step->round = tracker->round_next;
+    tracked_step->done = 0;
+    tracked_step->n_edges = 0;
+    tracked_step->serial = ++tracker->serial;
+    tracked_step->owner = NULL;
+    tracker_set_step_ranges(tracker, tracked_step);
+    TAILQ_INSERT_TAIL(&tracker->active, tracked_step, link);
     tracker->n_active++;
 
-    const struct track *earlier = track;
+    const struct tracked_step *earlier = tracked_step;
     enum hoop_status status = HOOP_OK;
 
     while (status == HOOP_OK &&
-           (earlier = TAILQ_PREV(earlier, track_list, link))) {
-        if (earlier->round < track->round)
-            status = track_order_after(track, earlier);
+           (earlier = TAILQ_PREV(earlier, tracked_step_list, link))) {
+        if (earlier->round < tracked_step->round)
+            status = tracked_step_depend_on(tracked_step, earlier);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -299,7 +307,7 @@ tracker_plan_round(struct tracker *tracker)
         return error_pass(status);
 
     for (size_t i = 0; i < plan->n_steps; i++) {
-        status = tracker_activate(tracker, &plan->steps[i]);
+        status = tracker_activate_step(tracker, &plan->steps[i]);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -308,9 +316,9 @@ tracker_plan_round(struct tracker *tracker)
 }
 
 static bool
-tracker_has_room(const struct tracker *tracker)
+tracker_can_open_round(const struct tracker *tracker)
 {
-    const struct track *oldest = TAILQ_FIRST(&tracker->active);
+    const struct tracked_step *oldest = TAILQ_FIRST(&tracker->active);
 
     return !oldest ||
            tracker->round_next - oldest->round < LIMIT_TRACKER_ROUNDS;
@@ -319,52 +327,54 @@ tracker_has_room(const struct tracker *tracker)
 /* Called when all steps of the plan are active. If there is no memory, the next
  * operation plans again. */
 static void
-tracker_fill_cache(struct tracker *tracker)
+tracker_cache_plan(struct tracker *tracker)
 {
-    struct track *track;
+    struct tracked_step *tracked_step;
 
     if (tracker->cache_capacity < tracker->n_active) {
-        struct track **cache = reallocarray(tracker->cache, tracker->n_active,
-                                            sizeof(struct track *));
+        struct tracked_step **cache = reallocarray(
+            tracker->cache, tracker->n_active, sizeof(struct tracked_step *));
 
         if (!cache)
             return;
         tracker->cache = cache;
         tracker->cache_capacity = tracker->n_active;
     }
-    TAILQ_FOREACH(track, &tracker->active, link)
+    TAILQ_FOREACH(tracked_step, &tracker->active, link)
     {
-        tracker->cache[tracker->n_cached++] = track;
+        tracker->cache[tracker->n_cached++] = tracked_step;
     }
 }
 
 /* Activates the cached steps again. Their serial numbers do not change, so
  * their edges stay valid. */
 static void
-tracker_replay(struct tracker *tracker)
+tracker_activate_cached_plan(struct tracker *tracker)
 {
     for (size_t i = 0; i < tracker->n_cached; i++) {
-        struct track *track = tracker->cache[i];
+        struct tracked_step *tracked_step = tracker->cache[i];
 
-        TAILQ_REMOVE(&tracker->spare, track, link);
-        TAILQ_INSERT_TAIL(&tracker->active, track, link);
-        track->done = 0;
-        track->owner = NULL;
+        TAILQ_REMOVE(&tracker->spare, tracked_step, link);
+        TAILQ_INSERT_TAIL(&tracker->active, tracked_step, link);
+        tracked_step->done = 0;
+        tracked_step->owner = NULL;
     }
     tracker->n_active = tracker->n_cached;
     tracker->round_next = tracker->n_rounds;
 }
 
 enum hoop_status
-tracker_refill(struct tracker *tracker, struct track **out_first)
+tracker_activate_rounds(struct tracker *tracker,
+                        struct tracked_step **out_first)
 {
-    struct track *const last = TAILQ_LAST(&tracker->active, track_list);
+    struct tracked_step *const last =
+        TAILQ_LAST(&tracker->active, tracked_step_list);
     const bool is_first = tracker->round_next == 0;
 
     if (is_first && tracker->n_cached > 0)
-        tracker_replay(tracker);
+        tracker_activate_cached_plan(tracker);
     while (tracker->round_next < tracker->n_rounds &&
-           tracker_has_room(tracker)) {
+           tracker_can_open_round(tracker)) {
         const enum hoop_status status = tracker_plan_round(tracker);
 
         if (status != HOOP_OK)
@@ -372,18 +382,19 @@ tracker_refill(struct tracker *tracker, struct track **out_first)
     }
     if (is_first && tracker->n_cached == 0 &&
         tracker->round_next == tracker->n_rounds && !tracker->shape.counts)
-        tracker_fill_cache(tracker);
+        tracker_cache_plan(tracker);
     *out_first = last ? TAILQ_NEXT(last, link) : TAILQ_FIRST(&tracker->active);
     return HOOP_OK;
 }
 
 uint64_t
-tracker_limit(const struct tracker *tracker, const struct track *track)
+tracker_step_limit_bytes(const struct tracker *tracker,
+                         const struct tracked_step *tracked_step)
 {
-    int64_t limit = (int64_t)track->total;
+    int64_t limit = (int64_t)tracked_step->total;
 
-    for (size_t i = 0; i < track->n_edges; i++) {
-        const struct track_edge *edge = &track->edges[i];
+    for (size_t i = 0; i < tracked_step->n_edges; i++) {
+        const struct tracked_step_dependency *edge = &tracked_step->edges[i];
         const int64_t passed = (int64_t)edge->earlier->done + edge->shift;
 
         if (edge->begin >= limit || passed >= edge->end ||
@@ -393,24 +404,26 @@ tracker_limit(const struct tracker *tracker, const struct track *track)
         if (bound < limit)
             limit = bound;
     }
-    if ((uint64_t)limit == track->total)
-        return track->total;
+    if ((uint64_t)limit == tracked_step->total)
+        return tracked_step->total;
 
     const uint64_t whole =
         (uint64_t)limit - (uint64_t)limit % tracker->element_size;
-    return whole > track->done ? whole : track->done;
+    return whole > tracked_step->done ? whole : tracked_step->done;
 }
 
 bool
-tracker_advance(struct tracker *tracker, struct track *track, uint64_t n_bytes)
+tracker_advance_step(struct tracker *tracker,
+                     struct tracked_step *tracked_step,
+                     uint64_t n_bytes)
 {
-    assert(n_bytes <= track->total - track->done);
+    assert(n_bytes <= tracked_step->total - tracked_step->done);
 
-    track->done += n_bytes;
-    if (track->done < track->total)
+    tracked_step->done += n_bytes;
+    if (tracked_step->done < tracked_step->total)
         return false;
-    TAILQ_REMOVE(&tracker->active, track, link);
-    TAILQ_INSERT_HEAD(&tracker->spare, track, link);
+    TAILQ_REMOVE(&tracker->active, tracked_step, link);
+    TAILQ_INSERT_HEAD(&tracker->spare, tracked_step, link);
     tracker->n_active--;
     return true;
 }

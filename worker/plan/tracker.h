@@ -23,34 +23,34 @@
 
 #include "plan/plan.h"
 
-struct track_edge; /* an earlier step that this step depends on */
+struct tracked_step_dependency; /* an earlier step that this step depends on */
 
 /* Bytes [begin, end) of one buffer; empty if the step has none. */
-struct track_range {
+struct tracked_step_range {
     enum plan_buffer buffer;
     uint64_t begin;
     uint64_t end;
 };
 
-struct track {
-    TAILQ_ENTRY(track) link; /* in tracker.active, oldest round first */
+struct tracked_step {
+    TAILQ_ENTRY(tracked_step) link; /* in tracker.active, oldest round first */
     struct plan_step step;
     uint32_t round;
     uint64_t total; /* bytes */
     uint64_t done;  /* bytes that were sent, or stored and combined */
     size_t n_edges;
     size_t edges_capacity;
-    struct track_edge *edges;
+    struct tracked_step_dependency *edges;
     /* Private to the tracker: the bytes that the step reads and writes, and its
      * unique number. */
-    struct track_range reads;
-    struct track_range writes;
+    struct tracked_step_range reads;
+    struct tracked_step_range writes;
     uint64_t serial;
     /* For the executor; NULL when the step becomes active. */
     void *owner;
 };
 
-TAILQ_HEAD(track_list, track);
+TAILQ_HEAD(tracked_step_list, tracked_step);
 
 struct tracker {
     const struct algorithm *algorithm;
@@ -60,13 +60,14 @@ struct tracker {
     uint32_t round_next;
     uint32_t n_rounds;
     size_t n_active;
-    struct track_list active; /* steps that are not done yet */
-    struct track_list spare;  /* kept, so that a repeated call allocates none */
-    uint64_t serial;          /* serial of the newest track */
+    struct tracked_step_list active; /* steps that are not done yet */
+    struct tracked_step_list
+        spare;       /* kept, so that a repeated call allocates none */
+    uint64_t serial; /* serial of the newest tracked_step */
     struct plan plan;
     /* All steps of a plan that fits the window, with their dependencies. A
      * repeated operation reuses them. n_cached is 0 if there are none. */
-    struct track **cache;
+    struct tracked_step **cache;
     size_t n_cached;
     size_t cache_capacity;
 };
@@ -76,7 +77,7 @@ struct tracker {
  * whether or not its operation finished; its memory is then reused, so that a
  * repeated operation allocates nothing. If the shape is the same and has no
  * counts, the cached plan is reused, too. Nodes at the same address are assumed
- * to be unchanged: call tracker_forget() if they are not. The tracker must not
+ * to be unchanged: call tracker_invalidate_plan() if they are not. The tracker must not
  * be moved afterwards.
  *
  * tracker_deinit() frees all memory and leaves the tracker zeroed; a zeroed
@@ -89,7 +90,7 @@ tracker_init(struct tracker *tracker,
              size_t element_size);
 /* Drop the cached plan, so that the next operation plans anew. */
 void
-tracker_forget(struct tracker *tracker);
+tracker_invalidate_plan(struct tracker *tracker);
 void
 tracker_deinit(struct tracker *tracker);
 
@@ -100,19 +101,23 @@ tracker_deinit(struct tracker *tracker);
  * Handle: none (HOOP_E_EXHAUSTED passes through).
  */
 enum hoop_status
-tracker_refill(struct tracker *tracker, struct track **out_first);
+tracker_activate_rounds(struct tracker *tracker,
+                        struct tracked_step **out_first);
 
-/* How many bytes of track, counted from its start, may be done by now: a
- * multiple of the element size, never less than track->done. */
+/* How many bytes of tracked_step, counted from its start, may be done by now: a
+ * multiple of the element size, never less than tracked_step->done. */
 uint64_t
-tracker_limit(const struct tracker *tracker, const struct track *track);
+tracker_step_limit_bytes(const struct tracker *tracker,
+                         const struct tracked_step *tracked_step);
 
 /*
  * Record that n_bytes more are done. Returns true if the step is complete; it
  * then leaves the active list, and its pointer is valid until the next refill.
  */
 bool
-tracker_advance(struct tracker *tracker, struct track *track, uint64_t n_bytes);
+tracker_advance_step(struct tracker *tracker,
+                     struct tracked_step *tracked_step,
+                     uint64_t n_bytes);
 
 /* Returns whether all steps of all rounds are done. */
 bool

@@ -32,7 +32,7 @@ struct vrank {
 
 /* How many bytes may move at once, and how many a message may hold in
  * transit. */
-struct vrank_limits {
+struct vrank_move_limits {
     uint64_t move_bytes_max;
     uint64_t socket_buffer_bytes;
 };
@@ -50,18 +50,18 @@ vrank_reset(struct vrank *vrank);
 
 /* Activate further steps. Handle: none. */
 enum hoop_status
-vrank_refill(struct vrank *vrank);
+vrank_activate_steps(struct vrank *vrank);
 
 /* Move one active step as far as it can; returns the bytes moved. The step may
  * leave the active list, and so may the matching step of the other rank. */
 uint64_t
-vrank_move(struct vrank *vrank,
-           struct track *track,
-           const struct vrank_limits *pace);
+vrank_advance_step(struct vrank *vrank,
+                   struct tracked_step *tracked_step,
+                   const struct vrank_move_limits *limits);
 
 /* Check the results. Handle: HOOP_E_INTERNAL (a buffer holds something
  * wrong). */
 enum hoop_status
-vrank_check(const struct vrank *vrank);
+vrank_check_result(const struct vrank *vrank);
 
 #endif

@@ -154,7 +154,8 @@ comm_setup_resources(struct hoop_comm *comm,
 
     enum hoop_status status = comm_context_open(comm, list);
     if (status == HOOP_OK)
-        status = shm_region_form(domain->engine, comm->context, domain->roster,
+        status =
+            shm_region_negotiate(domain->engine, comm->context, domain->roster,
                                  &domain->modes, deadline_ns);
     if (status == HOOP_OK)
         status = tuning_agree(domain->tuner, comm->context, deadline_ns,

@@ -279,7 +279,7 @@ config_check(const struct config *config)
         .link = config->link,
         .samples = config->tuning,
     };
-    const enum hoop_status status = tuner_check(&options);
+    const enum hoop_status status = tuner_options_check(&options);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

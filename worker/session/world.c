@@ -101,9 +101,9 @@ world_connect(const struct world_options *options,
     enum hoop_status status = ring_neighbours_connect(options, deadline_ns);
 
     if (status == HOOP_OK)
-        status =
-            shm_region_form(options->engine, world->comm.context,
-                            options->roster, &world->domain.modes, deadline_ns);
+        status = shm_region_negotiate(options->engine, world->comm.context,
+                                      options->roster, &world->domain.modes,
+                                      deadline_ns);
     if (status == HOOP_OK)
         status = tuning_agree(options->tuner, world->comm.context, deadline_ns,
                               &world->comm.tuning);

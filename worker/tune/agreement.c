@@ -16,7 +16,9 @@ enum {
 };
 
 enum hoop_status
-agreement_share(struct comm_context *context, void *bytes, size_t n_bytes)
+agreement_broadcast_bytes(struct comm_context *context,
+                          void *bytes,
+                          size_t n_bytes)
 {
     const struct engine_collective request = {
         .call =
@@ -50,7 +52,7 @@ agreement_share(struct comm_context *context, void *bytes, size_t n_bytes)
 }
 
 enum hoop_status
-agreement_reach(struct comm_context *context, struct table *table)
+agreement_broadcast_table(struct comm_context *context, struct table *table)
 {
     uint8_t bytes[LIMIT_TUNE_TABLE] = {0};
     enum hoop_status status = HOOP_OK;
@@ -58,9 +60,9 @@ agreement_reach(struct comm_context *context, struct table *table)
     if (context_size(context) == 1)
         return HOOP_OK;
     if (context_rank(context) == 0)
-        status = table_encode(table, bytes);
+        status = tuning_table_encode(table, bytes);
     if (status == HOOP_OK)
-        status = agreement_share(context, bytes, sizeof(bytes));
+        status = agreement_broadcast_bytes(context, bytes, sizeof(bytes));
     if (status != HOOP_OK)
         return error_pass(status);
     if (bytes[0] == 0)
@@ -68,11 +70,11 @@ agreement_reach(struct comm_context *context, struct table *table)
                            "rank 0 refused what it was to decide: see its "
                            "error");
     /* Rank 0 decodes, too, because encoding has rounded the costs. */
-    return table_decode(bytes, table);
+    return tuning_table_decode(bytes, table);
 }
 
 void
-agreement_refuse(struct comm_context *context)
+agreement_broadcast_refusal(struct comm_context *context)
 {
     uint8_t bytes[LIMIT_TUNE_TABLE] = {0};
     char text[LIMIT_ERROR_TEXT];
@@ -81,7 +83,7 @@ agreement_refuse(struct comm_context *context)
         return;
     /* The caller reports its own error, not a failure to send the refusal. */
     snprintf(text, sizeof(text), "%s", error_text());
-    if (agreement_share(context, bytes, sizeof(bytes)) != HOOP_OK)
+    if (agreement_broadcast_bytes(context, bytes, sizeof(bytes)) != HOOP_OK)
         log_debug("tune", "nobody told: %s", error_text());
     (void)error_raise(HOOP_E_INVALID, "%s", text);
 }

@@ -19,22 +19,24 @@
 /*
  * Rank 0 gives table to the others, which overwrite theirs. In a context of one
  * rank, nothing happens. All ranks must call this or, on rank 0,
- * agreement_refuse().
+ * agreement_broadcast_refusal().
  * Handle: HOOP_E_TIMEOUT (the context's), HOOP_E_PEER_LOST, HOOP_E_DATA_LOSS,
  * HOOP_E_INVALID (rank 0 has refused).
  */
 enum hoop_status
-agreement_reach(struct comm_context *context, struct table *table);
+agreement_broadcast_table(struct comm_context *context, struct table *table);
 
 /* Broadcast rank 0's n_bytes of additional data after the world's table. All
  * ranks know n_bytes from the table. Handle: HOOP_E_TIMEOUT (the context's),
  * HOOP_E_PEER_LOST. */
 enum hoop_status
-agreement_share(struct comm_context *context, void *bytes, size_t n_bytes);
+agreement_broadcast_bytes(struct comm_context *context,
+                          void *bytes,
+                          size_t n_bytes);
 
-/* Called by rank 0 instead of agreement_reach() when it has no table to give.
- * The others' agreement_reach() then returns HOOP_E_INVALID. */
+/* Called by rank 0 instead of agreement_broadcast_table() when it has no table to give.
+ * The others' agreement_broadcast_table() then returns HOOP_E_INVALID. */
 void
-agreement_refuse(struct comm_context *context);
+agreement_broadcast_refusal(struct comm_context *context);
 
 #endif

@@ -60,7 +60,7 @@ struct benchmark {
 
 /* The algorithms to compare, and the size of the call. */
 struct trial {
-    const struct registry_entry *entries[SAMPLE_ENTRIES_MAX];
+    const struct registry_algorithm *entries[SAMPLE_ENTRIES_MAX];
     size_t n;
     size_t n_bytes;
 };
@@ -73,9 +73,9 @@ struct timings {
 };
 
 static struct plan_shape
-shape_of(const struct benchmark *benchmark,
-         enum collective_kind collective,
-         size_t n_bytes)
+benchmark_shape_of(const struct benchmark *benchmark,
+                   enum collective_kind collective,
+                   size_t n_bytes)
 {
     const uint32_t size = context_size(benchmark->context);
     const size_t n_blocks = registry_is_blockwise(collective) ? size : 1;
@@ -97,12 +97,12 @@ shape_of(const struct benchmark *benchmark,
 }
 
 static enum hoop_status
-entry_run(const struct benchmark *benchmark,
-          const struct registry_entry *entry,
-          size_t n_bytes)
+benchmark_run_algorithm(const struct benchmark *benchmark,
+                        const struct registry_algorithm *entry,
+                        size_t n_bytes)
 {
     const struct plan_shape shape =
-        shape_of(benchmark, entry->collective, n_bytes);
+        benchmark_shape_of(benchmark, entry->collective, n_bytes);
     struct engine_collective request = {
         .call = {.name = names[entry->collective], .count = shape.count},
         .algorithm = entry->algorithm,
@@ -130,18 +130,18 @@ entry_run(const struct benchmark *benchmark,
 
 static enum hoop_status
 timed_run(const struct benchmark *benchmark,
-          const struct registry_entry *entry,
+          const struct registry_algorithm *entry,
           size_t n_bytes,
           double *out_ns)
 {
     size_t n_barriers;
-    const struct registry_entry *barrier =
-        registry_of(COLLECTIVE_BARRIER, &n_barriers);
+    const struct registry_algorithm *barrier =
+        registry_collective_entries(COLLECTIVE_BARRIER, &n_barriers);
 
-    enum hoop_status status = entry_run(benchmark, barrier, 0);
+    enum hoop_status status = benchmark_run_algorithm(benchmark, barrier, 0);
     const uint64_t begin_ns = clock_now_ns();
     if (status == HOOP_OK)
-        status = entry_run(benchmark, entry, n_bytes);
+        status = benchmark_run_algorithm(benchmark, entry, n_bytes);
     *out_ns = (double)(clock_now_ns() - begin_ns);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -175,7 +175,7 @@ timings_reduce(const struct benchmark *benchmark, struct timings *timings)
 }
 
 static int
-by_size(const void *left, const void *right)
+duration_compare(const void *left, const void *right)
 {
     const double one = *(const double *)left;
     const double other = *(const double *)right;
@@ -184,17 +184,19 @@ by_size(const void *left, const void *right)
 }
 
 static void
-line_add(const struct benchmark *benchmark,
-         const struct trial *trial,
-         struct timings *timings)
+trial_print(const struct benchmark *benchmark,
+            const struct trial *trial,
+            struct timings *timings)
 {
     if (!benchmark->lines)
         return;
     fprintf(benchmark->lines, "%u %u %s %zu", benchmark->nodes->n_ranks,
             benchmark->nodes->n_nodes,
-            registry_name(trial->entries[0]->collective), trial->n_bytes);
+            registry_collective_name(trial->entries[0]->collective),
+            trial->n_bytes);
     for (size_t i = 0; i < trial->n; i++) {
-        qsort(timings->ns[i], REPETITIONS, sizeof(timings->ns[i][0]), by_size);
+        qsort(timings->ns[i], REPETITIONS, sizeof(timings->ns[i][0]),
+              duration_compare);
         fprintf(benchmark->lines, " %s=%.0f",
                 trial->entries[i]->algorithm->name,
                 timings->ns[i][REPETITIONS / 2] + 1);
@@ -227,7 +229,7 @@ trial_run(const struct benchmark *benchmark,
         status = timings_reduce(benchmark, &timings);
     if (status != HOOP_OK)
         return error_pass(status);
-    line_add(benchmark, trial, &timings);
+    trial_print(benchmark, trial, &timings);
     *out_is_over = timings.is_over > 0;
     return HOOP_OK;
 }
@@ -235,20 +237,22 @@ trial_run(const struct benchmark *benchmark,
 /* The algorithms that can run. If there are fewer than two, there is nothing to
  * measure. */
 static struct trial
-trial_of(const struct benchmark *benchmark,
-         enum collective_kind collective,
-         size_t n_bytes)
+trial_make(const struct benchmark *benchmark,
+           enum collective_kind collective,
+           size_t n_bytes)
 {
-    const struct plan_shape shape = shape_of(benchmark, collective, n_bytes);
+    const struct plan_shape shape =
+        benchmark_shape_of(benchmark, collective, n_bytes);
     size_t n_entries;
-    const struct registry_entry *entries = registry_of(collective, &n_entries);
+    const struct registry_algorithm *entries =
+        registry_collective_entries(collective, &n_entries);
     struct trial trial = {
         .n_bytes = collective == COLLECTIVE_BARRIER ? 0 : n_bytes,
     };
 
     for (size_t i = 0; i < n_entries && i < SAMPLE_ENTRIES_MAX; i++)
         if ((!entries[i].is_opt_in || entries[i].algorithm->is_direct) &&
-            registry_entry_suits(&entries[i], &shape))
+            registry_algorithm_suits_shape(&entries[i], &shape))
             trial.entries[trial.n++] = &entries[i];
     return trial;
 }
@@ -261,7 +265,7 @@ trials_run(const struct benchmark *benchmark)
 
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         for (unsigned j = 0; j < COLLECTIVE_KINDS; j++) {
-            const struct trial trial = trial_of(benchmark, j, sizes[i]);
+            const struct trial trial = trial_make(benchmark, j, sizes[i]);
 
             if (trial.n < 2 || is_over || (j == COLLECTIVE_BARRIER && i > 0))
                 continue;
@@ -320,11 +324,11 @@ benchmark_run(struct comm_context *context,
 /* Only rank 0's times are used: a barrier lets all ranks begin together, and a
  * rank that reads the others' memory does not finish before they do. */
 static enum hoop_status
-direct_compare(const struct benchmark *benchmark, double *out_quotient)
+cma_time_ratio_measure(const struct benchmark *benchmark, double *out_quotient)
 {
-    const struct registry_entry *ways[] = {
-        registry_entry_of(&algorithm_alltoall_flat),
-        registry_entry_of(&algorithm_alltoall_direct),
+    const struct registry_algorithm *ways[] = {
+        registry_entry_of_algorithm(&algorithm_alltoall_flat),
+        registry_entry_of_algorithm(&algorithm_alltoall_direct),
     };
     double ns[COUNT_OF(ways)][REPETITIONS + 1];
 
@@ -337,7 +341,7 @@ direct_compare(const struct benchmark *benchmark, double *out_quotient)
             return error_pass(status);
     }
     for (size_t way = 0; way < COUNT_OF(ways); way++)
-        qsort(ns[way] + 1, REPETITIONS, sizeof(ns[way][0]), by_size);
+        qsort(ns[way] + 1, REPETITIONS, sizeof(ns[way][0]), duration_compare);
     log_debug("tune", "an alltoall of %d KiB takes %.1f us, direct %.1f",
               DIRECT_BYTES >> 10, ns[0][1 + REPETITIONS / 2] / 1e3,
               ns[1][1 + REPETITIONS / 2] / 1e3);
@@ -346,9 +350,9 @@ direct_compare(const struct benchmark *benchmark, double *out_quotient)
 }
 
 enum hoop_status
-benchmark_direct(struct comm_context *context,
-                 const struct plan_nodes *nodes,
-                 bool *out_is_faster)
+benchmark_compare_cma(struct comm_context *context,
+                      const struct plan_nodes *nodes,
+                      bool *out_is_faster)
 {
     const size_t n_bytes =
         DIRECT_BYTES + (size_t)context_size(context) * ELEMENT_BYTES;
@@ -366,7 +370,8 @@ benchmark_direct(struct comm_context *context,
 
     if (!input || !output)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to race algorithms");
-    const enum hoop_status status = direct_compare(&benchmark, &quotient);
+    const enum hoop_status status =
+        cma_time_ratio_measure(&benchmark, &quotient);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_is_faster = quotient < DIRECT_GAIN;

@@ -36,8 +36,8 @@ benchmark_run(struct comm_context *context,
  * *out_is_faster; only rank 0's is used. Handle: as above.
  */
 enum hoop_status
-benchmark_direct(struct comm_context *context,
-                 const struct plan_nodes *nodes,
-                 bool *out_is_faster);
+benchmark_compare_cma(struct comm_context *context,
+                      const struct plan_nodes *nodes,
+                      bool *out_is_faster);
 
 #endif

@@ -19,6 +19,7 @@
 
 /* Fill in the rows of *out_table for place. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
-builder_run(const struct estimate_place *place, struct table *out_table);
+builder_build_table(const struct estimate_environment *place,
+                    struct table *out_table);
 
 #endif

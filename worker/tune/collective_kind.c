@@ -57,7 +57,7 @@ collective_kind_of(enum call_name name)
 }
 
 bool
-collective_kind_is_uneven(enum call_name name)
+collective_has_uneven_blocks(enum call_name name)
 {
     switch (name) {
     case CALL_ALLGATHERV:

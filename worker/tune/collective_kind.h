@@ -15,6 +15,6 @@ collective_kind_of(enum call_name name);
 /* Can the blocks of this call differ in size? Then algorithms for even blocks
  * cannot be used. */
 bool
-collective_kind_is_uneven(enum call_name name);
+collective_has_uneven_blocks(enum call_name name);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 void
-curve_add(struct curve *curve, double bytes, double ns)
+curve_add_sample(struct curve *curve, double bytes, double ns)
 {
     uint32_t at = 0;
 
@@ -26,7 +26,7 @@ curve_add(struct curve *curve, double bytes, double ns)
 }
 
 double
-curve_at(const struct curve *curve, double bytes)
+curve_cost_at(const struct curve *curve, double bytes)
 {
     uint32_t right = 1;
 

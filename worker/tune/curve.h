@@ -24,10 +24,10 @@ struct curve {
 
 /* Add a sample, unless the curve is full or has one at this size. */
 void
-curve_add(struct curve *curve, double bytes, double ns);
+curve_add_sample(struct curve *curve, double bytes, double ns);
 
 /* The cost at a size. The curve must have a sample. */
 double
-curve_at(const struct curve *curve, double bytes);
+curve_cost_at(const struct curve *curve, double bytes);
 
 #endif

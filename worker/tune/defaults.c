@@ -11,33 +11,36 @@ enum {
 };
 
 static void
-form_apply(const struct defaults_point *points,
-           enum table_form form,
-           struct table_row *row)
+defaults_row_apply(const struct defaults_switch_point *points,
+                   enum tuning_table_form form,
+                   struct tuning_table_row *row)
 {
-    const struct table_row model = *row;
+    const struct tuning_table_row model = *row;
     uint64_t after_bytes = 0;
 
     row->n_points = 0;
     for (size_t i = 0; after_bytes < UINT64_MAX; i++) {
         assert(i < TABLE_POINTS);
-        const struct registry_entry *entry =
-            registry_entry_of(points[i].algorithm);
+        const struct registry_algorithm *entry =
+            registry_entry_of_algorithm(points[i].algorithm);
         if (form == TABLE_UNEVEN && entry->is_even_only)
-            table_row_copy(row, &model, after_bytes, points[i].up_to_bytes);
+            tuning_table_row_copy(row, &model, after_bytes,
+                                  points[i].up_to_bytes);
         else
-            table_row_put(row, points[i].up_to_bytes, entry);
+            tuning_table_row_append(row, points[i].up_to_bytes, entry);
         after_bytes = points[i].up_to_bytes;
     }
 }
 
 static void
-ruleset_apply(const struct defaults_ruleset *ruleset, struct table *table)
+defaults_ruleset_apply(const struct defaults_ruleset *ruleset,
+                       struct table *table)
 {
     for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
         for (unsigned form = 0; form < TABLE_FORMS; form++)
             if (ruleset->rows[i][0].algorithm)
-                form_apply(ruleset->rows[i], form, &table->rows[i][form]);
+                defaults_row_apply(ruleset->rows[i], form,
+                                   &table->rows[i][form]);
 }
 
 const struct defaults_collection *
@@ -58,9 +61,9 @@ defaults_collection_of(enum defaults_kind kind)
 
 /* Returns false if nothing was measured for this place. */
 static bool
-kind_apply(enum defaults_kind kind,
-           const struct estimate_place *place,
-           struct table *table)
+defaults_apply_kind(enum defaults_kind kind,
+                    const struct estimate_environment *place,
+                    struct table *table)
 {
     const struct defaults_collection *collection = defaults_collection_of(kind);
     bool is_known = false;
@@ -71,7 +74,7 @@ kind_apply(enum defaults_kind kind,
         if (ruleset->n_ranks != place->nodes->n_ranks ||
             ruleset->n_processors != place->machine->n_processors)
             continue;
-        ruleset_apply(ruleset, table);
+        defaults_ruleset_apply(ruleset, table);
         is_known = true;
     }
     return is_known;
@@ -79,37 +82,38 @@ kind_apply(enum defaults_kind kind,
 
 /* Use the direct algorithm of every collective that has one for large sizes. */
 static void
-direct_apply(struct table *table)
+defaults_prefer_direct(struct table *table)
 {
     for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++) {
         const unsigned form = i % TABLE_FORMS;
-        struct table_row *row = &table->rows[i / TABLE_FORMS][form];
-        const struct table_row before = *row;
-        const struct registry_entry *direct =
-            registry_find((enum collective_kind)(i / TABLE_FORMS), "direct");
+        struct tuning_table_row *row = &table->rows[i / TABLE_FORMS][form];
+        const struct tuning_table_row before = *row;
+        const struct registry_algorithm *direct = registry_find_algorithm(
+            (enum collective_kind)(i / TABLE_FORMS), "direct");
 
         if (!direct || (direct->is_even_only && form == TABLE_UNEVEN))
             continue;
         row->n_points = 0;
-        table_row_copy(row, &before, 0, DIRECT_FROM_BYTES);
-        table_row_put(row, UINT64_MAX, direct);
+        tuning_table_row_copy(row, &before, 0, DIRECT_FROM_BYTES);
+        tuning_table_row_append(row, UINT64_MAX, direct);
     }
 }
 
 void
 defaults_apply(enum defaults_kind kind,
-               const struct estimate_place *place,
+               const struct estimate_environment *place,
                struct table *table)
 {
-    const bool has_hall = place->shm_region.n_slot > 0;
+    const bool has_shm_region = place->shm_region.n_slot > 0;
     const bool is_direct = kind == DEFAULTS_DIRECT && place->shm_region.has_cma;
 
-    if (kind == DEFAULTS_NONE || has_hall != (kind != DEFAULTS_TCP) ||
+    if (kind == DEFAULTS_NONE || has_shm_region != (kind != DEFAULTS_TCP) ||
         place->nodes->n_nodes > 1)
         return;
-    if (is_direct && kind_apply(DEFAULTS_DIRECT, place, table))
+    if (is_direct && defaults_apply_kind(DEFAULTS_DIRECT, place, table))
         return;
-    kind_apply(has_hall ? DEFAULTS_SHM : DEFAULTS_TCP, place, table);
+    defaults_apply_kind(has_shm_region ? DEFAULTS_SHM : DEFAULTS_TCP, place,
+                        table);
     if (is_direct)
-        direct_apply(table);
+        defaults_prefer_direct(table);
 }

@@ -22,7 +22,7 @@
 #include "tune/estimate.h"
 #include "tune/table.h"
 
-struct defaults_point {
+struct defaults_switch_point {
     uint64_t up_to_bytes; /* UINT64_MAX in the last point */
     const struct algorithm *algorithm;
 };
@@ -33,7 +33,7 @@ struct defaults_ruleset {
     enum defaults_kind kind;
     uint32_t n_processors;
     uint32_t n_ranks;
-    struct defaults_point rows[COLLECTIVE_KINDS][TABLE_POINTS];
+    struct defaults_switch_point rows[COLLECTIVE_KINDS][TABLE_POINTS];
 };
 
 /* All rule sets of one kind. */
@@ -56,7 +56,7 @@ defaults_collection_of(enum defaults_kind kind);
  * large calls use direct algorithms. */
 void
 defaults_apply(enum defaults_kind kind,
-               const struct estimate_place *place,
+               const struct estimate_environment *place,
                struct table *table);
 
 #endif

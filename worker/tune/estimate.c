@@ -35,9 +35,9 @@ enum {
 DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
 
 static struct plan_shape
-shape_of(const struct estimate_place *place,
-         enum collective_kind collective,
-         uint64_t n_bytes)
+estimate_shape_of(const struct estimate_environment *place,
+                  enum collective_kind collective,
+                  uint64_t n_bytes)
 {
     const uint32_t size = place->nodes->n_ranks;
     const uint64_t n_blocks = registry_is_blockwise(collective) ? size : 1;
@@ -54,16 +54,17 @@ shape_of(const struct estimate_place *place,
 }
 
 bool
-estimate_suits(const struct estimate_place *place,
-               const struct registry_entry *entry)
+estimate_can_choose(const struct estimate_environment *place,
+                    const struct registry_algorithm *entry)
 {
-    const struct plan_shape shape = shape_of(place, entry->collective, 0);
+    const struct plan_shape shape =
+        estimate_shape_of(place, entry->collective, 0);
 
-    return !entry->is_opt_in && registry_entry_suits(entry, &shape);
+    return !entry->is_opt_in && registry_algorithm_suits_shape(entry, &shape);
 }
 
 /* What one rank has to do. */
-struct workload {
+struct rank_workload {
     double n_steps;
     double n_elements;
 };
@@ -71,12 +72,12 @@ struct workload {
 /* Counts the steps of a rank in the middle. Its number is odd, which makes it a
  * leaf of a tree, as most ranks are. */
 static enum hoop_status
-workload_count(const struct algorithm *algorithm,
-               const struct plan_shape *shape,
-               struct workload *out_workload)
+rank_workload_count(const struct algorithm *algorithm,
+                    const struct plan_shape *shape,
+                    struct rank_workload *out_workload)
 {
     struct plan_shape middle = *shape;
-    struct workload workload = {0, 0};
+    struct rank_workload rank_workload = {0, 0};
     struct plan plan = {0};
 
     middle.rank = (shape->size / 2) | 1;
@@ -88,32 +89,32 @@ workload_count(const struct algorithm *algorithm,
         algorithm->plan_round(&plan, &middle,
                               (uint32_t)((uint64_t)n_rounds * i / n_counted));
         for (size_t j = 0; j < plan.n_steps; j++)
-            workload.n_elements +=
+            rank_workload.n_elements +=
                 (double)(plan.steps[j].from.count > plan.steps[j].to.count
                              ? plan.steps[j].from.count
                              : plan.steps[j].to.count);
-        workload.n_steps += (double)plan.n_steps;
+        rank_workload.n_steps += (double)plan.n_steps;
     }
     const enum hoop_status status = plan_status(&plan);
     plan_deinit(&plan);
     if (status != HOOP_OK)
         return error_pass(status);
     if (n_counted > 0) {
-        workload.n_steps *= (double)n_rounds / n_counted;
-        workload.n_elements *= (double)n_rounds / n_counted;
+        rank_workload.n_steps *= (double)n_rounds / n_counted;
+        rank_workload.n_elements *= (double)n_rounds / n_counted;
     }
-    *out_workload = workload;
+    *out_workload = rank_workload;
     return HOOP_OK;
 }
 
 static enum hoop_status
-simulate(const struct estimate_place *place,
-         const struct algorithm *algorithm,
-         const struct plan_shape *shape,
-         double *out_ns)
+simulate_algorithm(const struct estimate_environment *place,
+                   const struct algorithm *algorithm,
+                   const struct plan_shape *shape,
+                   double *out_ns)
 {
     struct simulation_result result = {0};
-    const enum hoop_status status = simulation_estimate(
+    const enum hoop_status status = simulation_run_fast(
         algorithm, shape, ELEMENT_BYTES, place->machine, &result);
 
     if (status != HOOP_OK)
@@ -124,20 +125,20 @@ simulate(const struct estimate_place *place,
 
 /* The nodes of the first n_ranks ranks. */
 static enum hoop_status
-place_begin(const struct estimate_place *full,
-            uint32_t n_ranks,
-            struct plan_nodes **out_nodes)
+first_ranks_nodes(const struct estimate_environment *full,
+                  uint32_t n_ranks,
+                  struct plan_nodes **out_nodes)
 {
     return plan_nodes_create(full->nodes->node_of, n_ranks, out_nodes);
 }
 
 double
-estimate_oversubscription(const struct estimate_place *place)
+estimate_oversubscription(const struct estimate_environment *place)
 {
     uint32_t n_most = 1;
 
     for (uint32_t node = 0; node < place->nodes->n_nodes; node++) {
-        const uint32_t n = plan_nodes_size(place->nodes, node);
+        const uint32_t n = plan_nodes_node_size(place->nodes, node);
 
         n_most = n > n_most ? n : n_most;
     }
@@ -148,36 +149,37 @@ estimate_oversubscription(const struct estimate_place *place)
 
 /* The messages are as large as they are among all ranks. */
 static enum hoop_status
-dense_simulate(const struct estimate_place *full,
-               const struct algorithm *algorithm,
-               const struct plan_shape *shape,
-               const struct workload *workload,
-               double *out_ns)
+simulate_few_and_scale(const struct estimate_environment *full,
+                       const struct algorithm *algorithm,
+                       const struct plan_shape *shape,
+                       const struct rank_workload *rank_workload,
+                       double *out_ns)
 {
     CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
     struct plan_shape few = *shape;
-    struct workload share;
+    struct rank_workload share;
 
-    enum hoop_status status = place_begin(full, RANKS_FEW, &nodes);
+    enum hoop_status status = first_ranks_nodes(full, RANKS_FEW, &nodes);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct estimate_place place = {.nodes = nodes,
-                                         .machine = full->machine};
+    const struct estimate_environment place = {.nodes = nodes,
+                                               .machine = full->machine};
     few.size = RANKS_FEW;
     few.nodes = nodes;
-    status = workload_count(algorithm, &few, &share);
+    status = rank_workload_count(algorithm, &few, &share);
     if (status != HOOP_OK)
         return error_pass(status);
     if (share.n_elements > 0)
-        few.count = (size_t)((double)few.count *
-                                 (workload->n_elements / workload->n_steps) /
-                                 (share.n_elements / share.n_steps) +
-                             1);
-    status = simulate(&place, algorithm, &few, out_ns);
+        few.count =
+            (size_t)((double)few.count *
+                         (rank_workload->n_elements / rank_workload->n_steps) /
+                         (share.n_elements / share.n_steps) +
+                     1);
+    status = simulate_algorithm(&place, algorithm, &few, out_ns);
     if (status != HOOP_OK)
         return error_pass(status);
     if (share.n_steps > 0)
-        *out_ns *= workload->n_steps / share.n_steps;
+        *out_ns *= rank_workload->n_steps / share.n_steps;
     *out_ns *=
         estimate_oversubscription(full) / estimate_oversubscription(&place);
     return HOOP_OK;
@@ -185,23 +187,23 @@ dense_simulate(const struct estimate_place *full,
 
 /* Simulates the same call in a communicator of the first n_ranks ranks. */
 static enum hoop_status
-part_simulate(const struct estimate_place *full,
-              const struct algorithm *algorithm,
-              const struct plan_shape *shape,
-              uint32_t n_ranks,
-              double *out_ns)
+simulate_first_ranks(const struct estimate_environment *full,
+                     const struct algorithm *algorithm,
+                     const struct plan_shape *shape,
+                     uint32_t n_ranks,
+                     double *out_ns)
 {
     CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
     struct plan_shape part = *shape;
 
-    enum hoop_status status = place_begin(full, n_ranks, &nodes);
+    enum hoop_status status = first_ranks_nodes(full, n_ranks, &nodes);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct estimate_place place = {.nodes = nodes,
-                                         .machine = full->machine};
+    const struct estimate_environment place = {.nodes = nodes,
+                                               .machine = full->machine};
     part.size = n_ranks;
     part.nodes = nodes;
-    status = simulate(&place, algorithm, &part, out_ns);
+    status = simulate_algorithm(&place, algorithm, &part, out_ns);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_ns *=
@@ -210,20 +212,20 @@ part_simulate(const struct estimate_place *full,
 }
 
 static enum hoop_status
-light_simulate(const struct estimate_place *full,
-               const struct algorithm *algorithm,
-               const struct plan_shape *shape,
-               double *out_ns)
+simulate_few_and_extrapolate(const struct estimate_environment *full,
+                             const struct algorithm *algorithm,
+                             const struct plan_shape *shape,
+                             double *out_ns)
 {
     double half_ns = 0;
     double ns = 0;
 
     if (shape->size <= RANKS_LIGHT)
-        return simulate(full, algorithm, shape, out_ns);
+        return simulate_algorithm(full, algorithm, shape, out_ns);
     enum hoop_status status =
-        part_simulate(full, algorithm, shape, RANKS_LIGHT / 2, &half_ns);
+        simulate_first_ranks(full, algorithm, shape, RANKS_LIGHT / 2, &half_ns);
     if (status == HOOP_OK)
-        status = part_simulate(full, algorithm, shape, RANKS_LIGHT, &ns);
+        status = simulate_first_ranks(full, algorithm, shape, RANKS_LIGHT, &ns);
     if (status != HOOP_OK)
         return error_pass(status);
     uint32_t n_ranks = RANKS_LIGHT;
@@ -236,58 +238,62 @@ light_simulate(const struct estimate_place *full,
 
 /* For more ranks than are simulated in any case. */
 static enum hoop_status
-large_simulate(const struct estimate_place *place,
-               const struct registry_entry *entry,
-               const struct plan_shape *shape,
-               double *out_ns)
+simulate_large_group(const struct estimate_environment *place,
+                     const struct registry_algorithm *entry,
+                     const struct plan_shape *shape,
+                     double *out_ns)
 {
     const struct algorithm *algorithm = entry->algorithm;
     const size_t n_all = registry_is_blockwise(entry->collective)
                              ? 0
                              : (size_t)shape->size * GRANULE;
     struct plan_shape filled = *shape;
-    struct workload workload;
+    struct rank_workload rank_workload;
 
     filled.count = shape->count > n_all ? shape->count : n_all;
-    enum hoop_status status = workload_count(algorithm, &filled, &workload);
+    enum hoop_status status =
+        rank_workload_count(algorithm, &filled, &rank_workload);
     if (status != HOOP_OK)
         return error_pass(status);
     /* A ring: with fewer elements, most of its messages would be empty. */
-    if (workload.n_steps >= shape->size)
-        return dense_simulate(place, algorithm, &filled, &workload, out_ns);
-    status = workload_count(algorithm, shape, &workload);
+    if (rank_workload.n_steps >= shape->size)
+        return simulate_few_and_scale(place, algorithm, &filled, &rank_workload,
+                                      out_ns);
+    status = rank_workload_count(algorithm, shape, &rank_workload);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (workload.n_steps <= STEPS_LIGHT)
-        return light_simulate(place, algorithm, shape, out_ns);
-    if (workload.n_steps * shape->size > STEPS_MAX)
-        return dense_simulate(place, algorithm, shape, &workload, out_ns);
-    return simulate(place, algorithm, shape, out_ns);
+    if (rank_workload.n_steps <= STEPS_LIGHT)
+        return simulate_few_and_extrapolate(place, algorithm, shape, out_ns);
+    if (rank_workload.n_steps * shape->size > STEPS_MAX)
+        return simulate_few_and_scale(place, algorithm, shape, &rank_workload,
+                                      out_ns);
+    return simulate_algorithm(place, algorithm, shape, out_ns);
 }
 
 enum hoop_status
-estimate_cost(const struct estimate_place *place,
-              const struct registry_entry *entry,
+estimate_cost(const struct estimate_environment *place,
+              const struct registry_algorithm *entry,
               uint64_t n_bytes,
               double *out_ns)
 {
-    const struct plan_shape shape = shape_of(place, entry->collective, n_bytes);
+    const struct plan_shape shape =
+        estimate_shape_of(place, entry->collective, n_bytes);
     const enum hoop_status status =
         shape.size > RANKS_FEW
-            ? large_simulate(place, entry, &shape, out_ns)
-            : simulate(place, entry->algorithm, &shape, out_ns);
+            ? simulate_large_group(place, entry, &shape, out_ns)
+            : simulate_algorithm(place, entry->algorithm, &shape, out_ns);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* The elements that a rank combines in one round. */
 static double
-combined_in(const struct plan *plan)
+combined_elements_in_round(const struct plan *plan)
 {
     double n_elements = 0;
 
     for (size_t i = 0; i < plan->n_steps; i++) {
-        const enum plan_kind kind = plan->steps[i].kind;
+        const enum plan_step_type kind = plan->steps[i].kind;
 
         if (kind == PLAN_REDUCE || kind == PLAN_COMBINE ||
             kind == PLAN_FETCH_REDUCE)
@@ -297,13 +303,14 @@ combined_in(const struct plan *plan)
 }
 
 enum hoop_status
-estimate_combining(const struct estimate_place *place,
-                   const struct registry_entry *entry,
-                   uint64_t n_bytes,
-                   double *out_share)
+estimate_combined_share(const struct estimate_environment *place,
+                        const struct registry_algorithm *entry,
+                        uint64_t n_bytes,
+                        double *out_share)
 {
     const struct algorithm *algorithm = entry->algorithm;
-    struct plan_shape shape = shape_of(place, entry->collective, n_bytes);
+    struct plan_shape shape =
+        estimate_shape_of(place, entry->collective, n_bytes);
     struct plan plan = {0};
     double n_elements = 0;
 
@@ -313,7 +320,7 @@ estimate_combining(const struct estimate_place *place,
         for (uint32_t round = 0; round < n_rounds; round++) {
             plan_clear(&plan);
             algorithm->plan_round(&plan, &shape, round);
-            n_elements += combined_in(&plan);
+            n_elements += combined_elements_in_round(&plan);
         }
     }
     const enum hoop_status status = plan_status(&plan);

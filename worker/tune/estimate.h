@@ -18,7 +18,7 @@
 #include "plan/simulation.h"
 
 /* Where the algorithm would run. */
-struct estimate_place {
+struct estimate_environment {
     const struct plan_nodes *nodes;
     const struct simulation_machine *machine;
     struct plan_shm_region shm_region;
@@ -29,18 +29,18 @@ struct estimate_place {
 
 /* Ranks per processor on the fullest node, but at least 1. */
 double
-estimate_oversubscription(const struct estimate_place *place);
+estimate_oversubscription(const struct estimate_environment *place);
 
 /* May the model choose entry at this place? */
 bool
-estimate_suits(const struct estimate_place *place,
-               const struct registry_entry *entry);
+estimate_can_choose(const struct estimate_environment *place,
+                    const struct registry_algorithm *entry);
 
 /* n_bytes has the meaning that tune/tuning.h defines. Handle: none
  * (HOOP_E_EXHAUSTED). */
 enum hoop_status
-estimate_cost(const struct estimate_place *place,
-              const struct registry_entry *entry,
+estimate_cost(const struct estimate_environment *place,
+              const struct registry_algorithm *entry,
               uint64_t n_bytes,
               double *out_ns);
 
@@ -49,9 +49,9 @@ estimate_cost(const struct estimate_place *place,
  * link. n_bytes and Handle: as above. The time grows linearly with the ranks,
  * so use it for few. */
 enum hoop_status
-estimate_combining(const struct estimate_place *place,
-                   const struct registry_entry *entry,
-                   uint64_t n_bytes,
-                   double *out_share);
+estimate_combined_share(const struct estimate_environment *place,
+                        const struct registry_algorithm *entry,
+                        uint64_t n_bytes,
+                        double *out_share);
 
 #endif

@@ -13,13 +13,13 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-enum quantity {
+enum quantity_kind {
     QUANTITY_TIME,
     QUANTITY_RATE,
     QUANTITY_COUNT,
 };
 
-/* The range of a value, in ns, in bytes per second or without a unit. */
+/* The range of a value, in ns, in bytes per second or without a value_unit. */
 static const struct {
     double min;
     double max;
@@ -30,13 +30,13 @@ static const struct {
     [QUANTITY_COUNT] = {1, 65536, "a whole number from 1 to 65536"},
 };
 
-struct unit {
+struct value_unit {
     const char *name;
-    enum quantity quantity;
+    enum quantity_kind quantity_kind;
     double factor;
 };
 
-static const struct unit units[] = {
+static const struct value_unit units[] = {
     {"ns", QUANTITY_TIME, 1},
     {"us", QUANTITY_TIME, 1e3},
     {"ms", QUANTITY_TIME, 1e6},
@@ -51,14 +51,14 @@ static const struct unit units[] = {
 };
 
 /* A name of HOOP_DEBUG_LINK and the one or two members that it sets. */
-struct key {
+struct link_setting {
     const char *name;
-    enum quantity quantity;
+    enum quantity_kind quantity_kind;
     size_t places[2]; /* offsets of doubles in struct simulation_machine */
     size_t n_places;
 };
 
-static const struct key keys[] = {
+static const struct link_setting keys[] = {
     {"latency",
      QUANTITY_TIME,
      {offsetof(struct simulation_machine, latency_inside_ns),
@@ -108,7 +108,7 @@ static const struct key keys[] = {
 };
 
 static uint32_t
-processors_here(void)
+available_processor_count(void)
 {
     cpu_set_t set;
 
@@ -120,7 +120,7 @@ processors_here(void)
 /* Half of the cache that the processors share, because a combination touches
  * the sums and what is added to them. */
 static uint64_t
-cache_here(void)
+usable_cache_bytes(void)
 {
     const long n_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
 
@@ -128,7 +128,7 @@ cache_here(void)
 }
 
 struct simulation_machine
-link_usual(void)
+link_typical_machine(void)
 {
     return (struct simulation_machine){
         .send_ns = 1500,
@@ -143,15 +143,15 @@ link_usual(void)
         .reduce_byte_ns = 0.05,
         .wait_ns = 4000,
         .memory_byte_ns = 0.15,
-        .cache_bytes = cache_here(),
-        .n_processors = processors_here(),
+        .cache_bytes = usable_cache_bytes(),
+        .n_processors = available_processor_count(),
     };
 }
 
 /* Takes digits with an optional decimal point, in any locale; the rest of the
- * text is the unit. */
+ * text is the value_unit. */
 static bool
-number_take(const char **text, double *out_number)
+number_prefix_parse(const char **text, double *out_number)
 {
     const char *at = *text;
     double number = 0;
@@ -176,32 +176,35 @@ number_take(const char **text, double *out_number)
 }
 
 static bool
-is_whole(double number)
+is_whole_number(double number)
 {
     return number - (double)(uint64_t)number <= 0;
 }
 
 static bool
-value_parse(const char *text, enum quantity quantity, double *out_value)
+quantity_parse(const char *text,
+               enum quantity_kind quantity_kind,
+               double *out_value)
 {
     double number;
 
-    if (!number_take(&text, &number))
+    if (!number_prefix_parse(&text, &number))
         return false;
     for (size_t i = 0; i < COUNT_OF(units); i++) {
-        if (units[i].quantity != quantity || strcmp(units[i].name, text) != 0)
+        if (units[i].quantity_kind != quantity_kind ||
+            strcmp(units[i].name, text) != 0)
             continue;
         *out_value = number * units[i].factor;
-        if (quantity == QUANTITY_COUNT && !is_whole(number))
+        if (quantity_kind == QUANTITY_COUNT && !is_whole_number(number))
             return false;
-        return *out_value >= bounds[quantity].min &&
-               *out_value <= bounds[quantity].max;
+        return *out_value >= bounds[quantity_kind].min &&
+               *out_value <= bounds[quantity_kind].max;
     }
     return false;
 }
 
 static enum hoop_status
-key_refuse(const char *where, const char *name)
+link_setting_raise_unknown(const char *where, const char *name)
 {
     char names[LIMIT_SETTING] = "";
     size_t n_used = 0;
@@ -215,16 +218,17 @@ key_refuse(const char *where, const char *name)
 }
 
 static void
-value_store(const struct key *key,
-            double value,
-            struct simulation_machine *machine)
+machine_store_value(const struct link_setting *link_setting,
+                    double value,
+                    struct simulation_machine *machine)
 {
-    if (key->quantity == QUANTITY_COUNT)
+    if (link_setting->quantity_kind == QUANTITY_COUNT)
         machine->n_processors = (uint32_t)value;
-    if (key->quantity == QUANTITY_RATE)
+    if (link_setting->quantity_kind == QUANTITY_RATE)
         value = 1e9 / value;
-    for (size_t i = 0; i < key->n_places; i++)
-        memcpy((char *)machine + key->places[i], &value, sizeof(value));
+    for (size_t i = 0; i < link_setting->n_places; i++)
+        memcpy((char *)machine + link_setting->places[i], &value,
+               sizeof(value));
 }
 
 /* The machine as parsed so far. */
@@ -234,28 +238,29 @@ struct parsed {
 };
 
 static enum hoop_status
-key_take(const char *where,
-         size_t number,
-         const char *text,
-         struct parsed *parsed)
+link_setting_parse(const char *where,
+                   size_t number,
+                   const char *text,
+                   struct parsed *parsed)
 {
-    const struct key *key = &keys[number];
+    const struct link_setting *link_setting = &keys[number];
     double value;
 
     if (parsed->is_given[number])
         return error_raise(HOOP_E_INVALID, "%s: %s is said twice", where,
-                           key->name);
-    if (!value_parse(text, key->quantity, &value))
+                           link_setting->name);
+    if (!quantity_parse(text, link_setting->quantity_kind, &value))
         return error_raise(HOOP_E_INVALID, "%s: %s=%s: expected is %s", where,
-                           key->name, text, bounds[key->quantity].example);
+                           link_setting->name, text,
+                           bounds[link_setting->quantity_kind].example);
     parsed->is_given[number] = true;
-    value_store(key, value, &parsed->machine);
+    machine_store_value(link_setting, value, &parsed->machine);
     return HOOP_OK;
 }
 
 /* Takes one "name=value". */
 static enum hoop_status
-item_take(const char *where, char *item, struct parsed *parsed)
+link_item_parse(const char *where, char *item, struct parsed *parsed)
 {
     char *text = strchr(item, '=');
 
@@ -266,14 +271,14 @@ item_take(const char *where, char *item, struct parsed *parsed)
     *text++ = '\0';
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (strcmp(keys[i].name, item) == 0)
-            return key_take(where, i, text, parsed);
-    return key_refuse(where, item);
+            return link_setting_parse(where, i, text, parsed);
+    return link_setting_raise_unknown(where, item);
 }
 
 enum hoop_status
-link_parse(const char *where,
-           const char *text,
-           struct simulation_machine *machine)
+link_parse_settings(const char *where,
+                    const char *text,
+                    struct simulation_machine *machine)
 {
     struct parsed parsed = {.machine = *machine};
     char copy[LIMIT_SETTING];
@@ -285,7 +290,7 @@ link_parse(const char *where,
                            where, sizeof(copy) - 1);
     snprintf(copy, sizeof(copy), "%s", text);
     while (text[0] && (item = strsep(&rest, ","))) {
-        const enum hoop_status status = item_take(where, item, &parsed);
+        const enum hoop_status status = link_item_parse(where, item, &parsed);
 
         if (status != HOOP_OK)
             return error_pass(status);

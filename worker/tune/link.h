@@ -26,7 +26,7 @@
 
 /* A machine with a typical 10 Gbit/s network and this host's processors. */
 struct simulation_machine
-link_usual(void);
+link_typical_machine(void);
 
 /*
  * Set the members of machine that text names. where names the source of text in
@@ -34,8 +34,8 @@ link_usual(void);
  * Handle: HOOP_E_INVALID (the text says what is expected).
  */
 enum hoop_status
-link_parse(const char *where,
-           const char *text,
-           struct simulation_machine *machine);
+link_parse_settings(const char *where,
+                    const char *text,
+                    struct simulation_machine *machine);
 
 #endif

@@ -26,30 +26,33 @@ static const double BURST_NS = 12e6;
  * shows that messages still get faster. */
 static const double BURST_GAIN = 0.75;
 
-struct range {
+struct plausible_range {
     double min;
     double max;
 };
 
 /* Plausible ranges of the time in one direction and of the time per byte. A
  * value outside them was caused by something else. */
-static const struct range way_inside_ns = {3e2, 6e4};
-static const struct range way_between_ns = {5e3, 5e7};
-static const struct range byte_inside_ns = {0.05, 1};
-static const struct range byte_between_ns = {0.05, 1000};
+static const struct plausible_range way_inside_ns = {3e2, 6e4};
+static const struct plausible_range way_between_ns = {5e3, 5e7};
+static const struct plausible_range byte_inside_ns = {0.05, 1};
+static const struct plausible_range byte_between_ns = {0.05, 1000};
 
 /* The fractions of a message's time in one direction that pass on each of the
  * two processors, and that a waiting rank takes from the others. If ranks share
  * processors, most of the time is for waking up. */
-struct parts {
+struct time_fractions {
     double overhead;
     double wait;
 };
 
-static const struct parts parts_alone = {.overhead = 0.25, .wait = 0.4};
-static const struct parts parts_oversubscribed = {.overhead = 0.2, .wait = 0.2};
+static const struct time_fractions parts_alone = {.overhead = 0.25,
+                                                  .wait = 0.4};
+static const struct time_fractions parts_oversubscribed = {.overhead = 0.2,
+                                                           .wait = 0.2};
 /* Through shared memory, where a message needs no system call. */
-static const struct parts parts_memory = {.overhead = 0.05, .wait = 0.05};
+static const struct time_fractions parts_memory = {.overhead = 0.05,
+                                                   .wait = 0.05};
 
 /* If a message took less than AWAKE_NS, nobody had to be woken: both ends were
  * awake, and shared memory carried the message. If ranks share processors, most
@@ -59,33 +62,35 @@ static const double AWAKE_NS = 4000;
 static const double WAKE_NS = 6500;
 static const double SWITCH_NS = 1000;
 
-/* Rounds to powers of 4/3 times the minimum, within the range. */
+/* Rounds to powers of 4/3 times the minimum, within the plausible_range. */
 static double
-round_to(double value, struct range range)
+round_within_range(double value, struct plausible_range plausible_range)
 {
-    double rounded = range.min;
+    double rounded = plausible_range.min;
 
-    while (rounded * 7 / 6 < value && rounded < range.max)
+    while (rounded * 7 / 6 < value && rounded < plausible_range.max)
         rounded *= 4.0 / 3;
     return rounded;
 }
 
 static double
-way_of(const struct link_probe_times *times, struct range range)
+one_way_ns(const struct link_probe_times *times,
+           struct plausible_range plausible_range)
 {
-    return round_to(times->small_ns / 2, range);
+    return round_within_range(times->small_ns / 2, plausible_range);
 }
 
 /* n_ways is how many large messages are sent until the answer has arrived. */
 static double
-byte_of(const struct link_probe_times *times,
-        unsigned n_ways,
-        struct range range)
+byte_cost_ns(const struct link_probe_times *times,
+             unsigned n_ways,
+             struct plausible_range plausible_range)
 {
     const double more_bytes = LINK_PROBE_LARGE_BYTES - LINK_PROBE_MEDIUM_BYTES;
 
-    return round_to((times->large_ns - times->medium_ns) / n_ways / more_bytes,
-                    range);
+    return round_within_range((times->large_ns - times->medium_ns) / n_ways /
+                                  more_bytes,
+                              plausible_range);
 }
 
 double
@@ -99,7 +104,7 @@ link_probe_best_ns(const double *times_ns, unsigned n_times)
 }
 
 bool
-link_probe_continues(const double *times_ns, unsigned n_times)
+link_probe_needs_more(const double *times_ns, unsigned n_times)
 {
     double sum_ns = 0;
 
@@ -114,49 +119,53 @@ link_probe_continues(const double *times_ns, unsigned n_times)
 }
 
 static void
-messages_apply(const struct link_probe_times *times,
-               bool is_oversubscribed,
-               struct simulation_machine *machine)
+machine_set_message_costs(const struct link_probe_times *times,
+                          bool is_oversubscribed,
+                          struct simulation_machine *machine)
 {
-    const double way_ns = way_of(times, way_inside_ns);
+    const double way_ns = one_way_ns(times, way_inside_ns);
     const bool is_asleep = is_oversubscribed && way_ns < AWAKE_NS;
-    const struct parts crowded =
+    const struct time_fractions crowded =
         times->is_memory ? parts_memory : parts_oversubscribed;
-    const struct parts parts =
+    const struct time_fractions time_fractions =
         is_oversubscribed && !is_asleep ? crowded : parts_alone;
 
-    machine->send_ns = parts.overhead * way_ns;
+    machine->send_ns = time_fractions.overhead * way_ns;
     machine->receive_ns = machine->send_ns + (is_asleep ? SWITCH_NS : 0);
-    machine->wait_ns = is_asleep ? SWITCH_NS : parts.wait * way_ns;
+    machine->wait_ns = is_asleep ? SWITCH_NS : time_fractions.wait * way_ns;
     machine->latency_inside_ns =
-        is_asleep ? WAKE_NS : way_ns * (1 - 2 * parts.overhead);
+        is_asleep ? WAKE_NS : way_ns * (1 - 2 * time_fractions.overhead);
 }
 
 void
-link_probe_apply(const struct link_probe_times *inside,
-                 const struct link_probe_times *between,
-                 uint32_t n_inside,
-                 struct simulation_machine *machine)
+link_probe_apply_times(const struct link_probe_times *inside,
+                       const struct link_probe_times *between,
+                       uint32_t n_inside,
+                       struct simulation_machine *machine)
 {
     if (inside) {
-        messages_apply(inside, n_inside > machine->n_processors, machine);
-        machine->send_byte_ns = byte_of(inside, 2, byte_inside_ns);
+        machine_set_message_costs(inside, n_inside > machine->n_processors,
+                                  machine);
+        machine->send_byte_ns = byte_cost_ns(inside, 2, byte_inside_ns);
         machine->receive_byte_ns = machine->send_byte_ns;
     }
     if (between) {
-        const double way_ns = way_of(between, way_between_ns);
+        const double way_ns = one_way_ns(between, way_between_ns);
         const double rest_ns = way_ns - 2 * machine->send_ns;
 
-        /* The processor time is known from the first partner, or is the typical
+        /* The processor time is known from the first probe_partner, or is the typical
          * one. */
         machine->latency_between_ns =
             rest_ns > way_ns / 4 ? rest_ns : way_ns / 4;
-        machine->link_between_ns = byte_of(between, 1, byte_between_ns);
+        machine->link_between_ns = byte_cost_ns(between, 1, byte_between_ns);
     }
 }
 
 static struct engine_message
-message_of(enum call_name name, uint32_t peer, void *bytes, size_t n_bytes)
+probe_message_make(enum call_name name,
+                   uint32_t peer,
+                   void *bytes,
+                   size_t n_bytes)
 {
     return (struct engine_message){
         .call = {.name = name,
@@ -171,7 +180,8 @@ message_of(enum call_name name, uint32_t peer, void *bytes, size_t n_bytes)
 }
 
 static enum hoop_status
-message_run(struct comm_context *context, const struct engine_message *message)
+probe_message_run(struct comm_context *context,
+                  const struct engine_message *message)
 {
     struct op *op = NULL;
 
@@ -182,7 +192,7 @@ message_run(struct comm_context *context, const struct engine_message *message)
 }
 
 /* Where messages go, and the buffer for them. */
-struct partner {
+struct probe_partner {
     struct comm_context *context;
     uint32_t peer;
     uint8_t *bytes; /* of LINK_PROBE_LARGE_BYTES */
@@ -205,20 +215,20 @@ fill_with_noise(uint8_t *bytes, size_t n_bytes)
 
 /* Measures the time of a message and its answer. */
 static enum hoop_status
-exchange(const struct partner *partner,
-         size_t n_there,
-         size_t n_back,
-         double *out_ns)
+exchange_measure(const struct probe_partner *probe_partner,
+                 size_t n_there,
+                 size_t n_back,
+                 double *out_ns)
 {
-    const struct engine_message there =
-        message_of(CALL_SEND, partner->peer, partner->bytes, n_there);
-    const struct engine_message back =
-        message_of(CALL_RECV, partner->peer, partner->bytes, n_back);
+    const struct engine_message there = probe_message_make(
+        CALL_SEND, probe_partner->peer, probe_partner->bytes, n_there);
+    const struct engine_message back = probe_message_make(
+        CALL_RECV, probe_partner->peer, probe_partner->bytes, n_back);
     const uint64_t begin_ns = clock_now_ns();
 
-    enum hoop_status status = message_run(partner->context, &there);
+    enum hoop_status status = probe_message_run(probe_partner->context, &there);
     if (status == HOOP_OK)
-        status = message_run(partner->context, &back);
+        status = probe_message_run(probe_partner->context, &back);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_ns = (double)(clock_now_ns() - begin_ns);
@@ -227,17 +237,18 @@ exchange(const struct partner *partner,
 
 /* Measures the best of n_times exchanges. */
 static enum hoop_status
-best_of(const struct partner *partner,
-        unsigned n_times,
-        size_t n_there,
-        size_t n_back,
-        double *out_best_ns)
+exchange_measure_best(const struct probe_partner *probe_partner,
+                      unsigned n_times,
+                      size_t n_there,
+                      size_t n_back,
+                      double *out_best_ns)
 {
     double best_ns = 0;
 
     for (unsigned i = 0; i < n_times; i++) {
         double ns = 0;
-        const enum hoop_status status = exchange(partner, n_there, n_back, &ns);
+        const enum hoop_status status =
+            exchange_measure(probe_partner, n_there, n_back, &ns);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -248,37 +259,42 @@ best_of(const struct partner *partner,
 }
 
 static enum hoop_status
-inside_measure(const struct partner *partner,
-               struct link_probe_times *out_times)
+inside_link_measure(const struct probe_partner *probe_partner,
+                    struct link_probe_times *out_times)
 {
-    enum hoop_status status = best_of(partner, SMALL_TIMES, SMALL_BYTES,
-                                      SMALL_BYTES, &out_times->small_ns);
+    enum hoop_status status =
+        exchange_measure_best(probe_partner, SMALL_TIMES, SMALL_BYTES,
+                              SMALL_BYTES, &out_times->small_ns);
     if (status == HOOP_OK)
-        status = best_of(partner, LARGE_TIMES, LINK_PROBE_MEDIUM_BYTES,
-                         LINK_PROBE_MEDIUM_BYTES, &out_times->medium_ns);
+        status = exchange_measure_best(
+            probe_partner, LARGE_TIMES, LINK_PROBE_MEDIUM_BYTES,
+            LINK_PROBE_MEDIUM_BYTES, &out_times->medium_ns);
     if (status == HOOP_OK)
-        status = best_of(partner, LARGE_TIMES, LINK_PROBE_LARGE_BYTES,
-                         LINK_PROBE_LARGE_BYTES, &out_times->large_ns);
+        status = exchange_measure_best(
+            probe_partner, LARGE_TIMES, LINK_PROBE_LARGE_BYTES,
+            LINK_PROBE_LARGE_BYTES, &out_times->large_ns);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Those of medium size come last, when the link has used up its burst
  * allowance. */
 static enum hoop_status
-between_measure(const struct partner *partner,
-                struct link_probe_times *out_times)
+between_link_measure(const struct probe_partner *probe_partner,
+                     struct link_probe_times *out_times)
 {
     double burst_ns[LINK_PROBE_BURST_MAX];
     unsigned n_times = 0;
 
-    enum hoop_status status = best_of(partner, SMALL_TIMES, SMALL_BYTES,
-                                      SMALL_BYTES, &out_times->small_ns);
-    while (status == HOOP_OK && link_probe_continues(burst_ns, n_times))
-        status = exchange(partner, LINK_PROBE_LARGE_BYTES, SMALL_BYTES,
-                          &burst_ns[n_times++]);
+    enum hoop_status status =
+        exchange_measure_best(probe_partner, SMALL_TIMES, SMALL_BYTES,
+                              SMALL_BYTES, &out_times->small_ns);
+    while (status == HOOP_OK && link_probe_needs_more(burst_ns, n_times))
+        status = exchange_measure(probe_partner, LINK_PROBE_LARGE_BYTES,
+                                  SMALL_BYTES, &burst_ns[n_times++]);
     if (status == HOOP_OK)
-        status = best_of(partner, LARGE_TIMES, LINK_PROBE_MEDIUM_BYTES,
-                         SMALL_BYTES, &out_times->medium_ns);
+        status = exchange_measure_best(probe_partner, LARGE_TIMES,
+                                       LINK_PROBE_MEDIUM_BYTES, SMALL_BYTES,
+                                       &out_times->medium_ns);
     if (status != HOOP_OK)
         return error_pass(status);
     out_times->large_ns = link_probe_best_ns(burst_ns, n_times);
@@ -288,21 +304,21 @@ between_measure(const struct partner *partner,
 /* Answers each message with one of the same size, at most n_max bytes, until an
  * empty one arrives. */
 static enum hoop_status
-echo(struct comm_context *context, uint8_t *bytes, size_t n_max)
+answer_probes(struct comm_context *context, uint8_t *bytes, size_t n_max)
 {
     struct hoop_received received = {0, 1};
 
     while (received.count > 0) {
         struct engine_message request =
-            message_of(CALL_RECV, 0, bytes, LINK_PROBE_LARGE_BYTES);
+            probe_message_make(CALL_RECV, 0, bytes, LINK_PROBE_LARGE_BYTES);
 
         request.received = &received;
-        enum hoop_status status = message_run(context, &request);
+        enum hoop_status status = probe_message_run(context, &request);
         const struct engine_message answer =
-            message_of(CALL_SEND, 0, bytes,
-                       received.count < n_max ? received.count : n_max);
+            probe_message_make(CALL_SEND, 0, bytes,
+                               received.count < n_max ? received.count : n_max);
         if (status == HOOP_OK && received.count > 0)
-            status = message_run(context, &answer);
+            status = probe_message_run(context, &answer);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -310,69 +326,72 @@ echo(struct comm_context *context, uint8_t *bytes, size_t n_max)
 }
 
 /* One rank of rank 0's node, and one of the next node; 0: there is none. */
-struct partners {
+struct probe_partners {
     uint32_t inside;
     uint32_t between;
     uint32_t n_inside; /* ranks on rank 0's node */
 };
 
-static struct partners
-partners_of(const struct plan_nodes *nodes)
+static struct probe_partners
+probe_partners_of_nodes(const struct plan_nodes *nodes)
 {
-    struct partners partners = {.n_inside = plan_nodes_size(nodes, 0)};
+    struct probe_partners probe_partners = {.n_inside =
+                                                plan_nodes_node_size(nodes, 0)};
 
-    if (partners.n_inside > 1)
-        partners.inside = plan_nodes_rank(nodes, 0, 1);
+    if (probe_partners.n_inside > 1)
+        probe_partners.inside = plan_nodes_member_rank(nodes, 0, 1);
     if (nodes->n_nodes > 1)
-        partners.between = plan_nodes_rank(nodes, 1, 0);
-    return partners;
+        probe_partners.between = plan_nodes_member_rank(nodes, 1, 0);
+    return probe_partners;
 }
 
 static enum hoop_status
-partner_measure(const struct partner *partner,
-                enum hoop_status (*measure)(const struct partner *partner,
-                                            struct link_probe_times *out_times),
-                enum link_probe_role part,
-                struct link_probe_times *out_times)
+probe_partner_measure(
+    const struct probe_partner *probe_partner,
+    enum hoop_status (*measure)(const struct probe_partner *probe_partner,
+                                struct link_probe_times *out_times),
+    enum link_probe_role part,
+    struct link_probe_times *out_times)
 {
-    const struct engine_message end =
-        message_of(CALL_SEND, partner->peer, partner->bytes, 0);
+    const struct engine_message end = probe_message_make(
+        CALL_SEND, probe_partner->peer, probe_partner->bytes, 0);
     enum hoop_status status = HOOP_OK;
 
-    if (partner->peer == 0)
+    if (probe_partner->peer == 0)
         return HOOP_OK;
     if (part != LINK_PROBE_DECLINES)
-        status = measure(partner, out_times);
+        status = measure(probe_partner, out_times);
     if (status == HOOP_OK)
-        status = message_run(partner->context, &end);
+        status = probe_message_run(probe_partner->context, &end);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Runs on rank 0. */
 static enum hoop_status
-partners_measure(struct comm_context *context,
-                 const struct partners *partners,
-                 enum link_probe_role part,
-                 uint8_t *bytes,
-                 struct simulation_machine *machine)
+probe_partners_measure(struct comm_context *context,
+                       const struct probe_partners *probe_partners,
+                       enum link_probe_role part,
+                       uint8_t *bytes,
+                       struct simulation_machine *machine)
 {
-    const struct partner near = {context, partners->inside, bytes};
-    const struct partner far = {context, partners->between, bytes};
+    const struct probe_partner near = {context, probe_partners->inside, bytes};
+    const struct probe_partner far = {context, probe_partners->between, bytes};
     struct link_probe_times inside = {0};
     struct link_probe_times between = {0};
 
     enum hoop_status status =
-        partner_measure(&near, inside_measure, part, &inside);
+        probe_partner_measure(&near, inside_link_measure, part, &inside);
     if (status == HOOP_OK)
-        status = partner_measure(&far, between_measure, part, &between);
+        status =
+            probe_partner_measure(&far, between_link_measure, part, &between);
     if (status != HOOP_OK)
         return error_pass(status);
     if (part == LINK_PROBE_DECLINES)
         return HOOP_OK;
     inside.is_memory = part == LINK_PROBE_MEASURES_MEMORY;
-    link_probe_apply(partners->inside > 0 ? &inside : NULL,
-                     partners->between > 0 ? &between : NULL,
-                     partners->n_inside, machine);
+    link_probe_apply_times(probe_partners->inside > 0 ? &inside : NULL,
+                           probe_partners->between > 0 ? &between : NULL,
+                           probe_partners->n_inside, machine);
     log_debug("tune",
               "measured: a message inside a node %.1f us, between %.1f us; a "
               "byte for a processor %.3f ns, between nodes %.3f ns",
@@ -388,12 +407,12 @@ link_probe_run(struct comm_context *context,
                enum link_probe_role part,
                struct simulation_machine *machine)
 {
-    const struct partners partners = partners_of(nodes);
+    const struct probe_partners probe_partners = probe_partners_of_nodes(nodes);
     const uint32_t rank = context_rank(context);
     CLEANUP(free) uint8_t *bytes = NULL;
 
-    if (nodes->n_ranks == 1 ||
-        (rank > 0 && rank != partners.inside && rank != partners.between))
+    if (nodes->n_ranks == 1 || (rank > 0 && rank != probe_partners.inside &&
+                                rank != probe_partners.between))
         return HOOP_OK;
     bytes = calloc(1, LINK_PROBE_LARGE_BYTES);
     if (!bytes)
@@ -401,10 +420,12 @@ link_probe_run(struct comm_context *context,
     if (rank == 0)
         fill_with_noise(bytes, LINK_PROBE_LARGE_BYTES);
     const enum hoop_status status =
-        rank == 0 ? partners_measure(context, &partners, part, bytes, machine)
-                  : echo(context, bytes,
-                         rank == partners.between ? SMALL_BYTES
-                                                  : LINK_PROBE_LARGE_BYTES);
+        rank == 0 ? probe_partners_measure(context, &probe_partners, part,
+                                           bytes, machine)
+                  : answer_probes(context, bytes,
+                                  rank == probe_partners.between
+                                      ? SMALL_BYTES
+                                      : LINK_PROBE_LARGE_BYTES);
     if (status != HOOP_OK)
         return error_raise(status, "measuring what messages cost: %s",
                            error_text());

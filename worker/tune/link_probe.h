@@ -48,16 +48,16 @@ link_probe_best_ns(const double *times_ns, unsigned n_times);
 /* Should another message follow? The total time is bounded, unless messages
  * still get faster. */
 bool
-link_probe_continues(const double *times_ns, unsigned n_times);
+link_probe_needs_more(const double *times_ns, unsigned n_times);
 
 /* Set in machine what the times show. A NULL argument means that there was
  * no such partner. n_inside is the number of ranks on the node that was
  * measured. */
 void
-link_probe_apply(const struct link_probe_times *inside,
-                 const struct link_probe_times *between,
-                 uint32_t n_inside,
-                 struct simulation_machine *machine);
+link_probe_apply_times(const struct link_probe_times *inside,
+                       const struct link_probe_times *between,
+                       uint32_t n_inside,
+                       struct simulation_machine *machine);
 
 enum link_probe_role {
     LINK_PROBE_MEASURES,

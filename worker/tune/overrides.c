@@ -13,55 +13,57 @@ enum {
     FLAT_RANKS = 64
 };
 
-struct names {
+struct name_list {
     char text[LIMIT_SETTING];
     size_t n_used;
 };
 
 /* Builds a list like "ring, chain". */
 static void
-names_add(struct names *names, const char *name)
+name_list_add(struct name_list *name_list, const char *name)
 {
-    const size_t room = sizeof(names->text) - names->n_used;
-    const int n = snprintf(names->text + names->n_used, room, "%s%s",
-                           names->n_used > 0 ? ", " : "", name);
+    const size_t room = sizeof(name_list->text) - name_list->n_used;
+    const int n = snprintf(name_list->text + name_list->n_used, room, "%s%s",
+                           name_list->n_used > 0 ? ", " : "", name);
 
     if (n > 0 && (size_t)n < room)
-        names->n_used += (size_t)n;
+        name_list->n_used += (size_t)n;
 }
 
 static enum hoop_status
-collective_refuse(const char *where, const char *name)
+raise_unknown_collective(const char *where, const char *name)
 {
-    struct names names = {.n_used = 0};
+    struct name_list name_list = {.n_used = 0};
 
     for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
-        names_add(&names, registry_name((enum collective_kind)i));
+        name_list_add(&name_list,
+                      registry_collective_name((enum collective_kind)i));
     return error_raise(HOOP_E_INVALID,
                        "%s: there is no collective '%s' to choose an algorithm "
                        "for; there are: %s",
-                       where, name, names.text);
+                       where, name, name_list.text);
 }
 
 static enum hoop_status
-algorithm_refuse(const char *where,
-                 enum collective_kind collective,
-                 const char *name)
+raise_unknown_algorithm(const char *where,
+                        enum collective_kind collective,
+                        const char *name)
 {
-    struct names names = {.n_used = 0};
+    struct name_list name_list = {.n_used = 0};
     size_t n_entries;
-    const struct registry_entry *entries = registry_of(collective, &n_entries);
+    const struct registry_algorithm *entries =
+        registry_collective_entries(collective, &n_entries);
 
     for (size_t i = 0; i < n_entries; i++)
-        names_add(&names, entries[i].algorithm->name);
-    return error_raise(HOOP_E_INVALID,
-                       "%s: there is no algorithm '%s' for %s; there are: %s",
-                       where, name, registry_name(collective), names.text);
+        name_list_add(&name_list, entries[i].algorithm->name);
+    return error_raise(
+        HOOP_E_INVALID, "%s: there is no algorithm '%s' for %s; there are: %s",
+        where, name, registry_collective_name(collective), name_list.text);
 }
 
 /* Takes one "collective:algorithm". */
 static enum hoop_status
-item_take(const char *where, char *item, struct overrides *overrides)
+override_item_parse(const char *where, char *item, struct overrides *overrides)
 {
     enum collective_kind collective;
     char *colon = strchr(item, ':');
@@ -71,14 +73,15 @@ item_take(const char *where, char *item, struct overrides *overrides)
                            "%s: '%s' is not of the form collective:algorithm",
                            where, item);
     *colon = '\0';
-    if (!registry_parse(item, &collective))
-        return collective_refuse(where, item);
+    if (!registry_parse_collective(item, &collective))
+        return raise_unknown_collective(where, item);
     if (overrides->entries[collective])
         return error_raise(HOOP_E_INVALID, "%s: two algorithms for %s", where,
                            item);
-    overrides->entries[collective] = registry_find(collective, colon + 1);
+    overrides->entries[collective] =
+        registry_find_algorithm(collective, colon + 1);
     if (!overrides->entries[collective])
-        return algorithm_refuse(where, collective, colon + 1);
+        return raise_unknown_algorithm(where, collective, colon + 1);
     return HOOP_OK;
 }
 
@@ -97,7 +100,8 @@ overrides_parse(const char *where,
                            where, sizeof(copy) - 1);
     snprintf(copy, sizeof(copy), "%s", text);
     while (text[0] && (item = strsep(&rest, ","))) {
-        const enum hoop_status status = item_take(where, item, &overrides);
+        const enum hoop_status status =
+            override_item_parse(where, item, &overrides);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -108,40 +112,40 @@ overrides_parse(const char *where,
 
 /* Does entry need more than these ranks share? */
 static bool
-is_amiss(const struct registry_entry *entry,
-         const struct plan_shm_region *shm_region)
+override_cannot_run(const struct registry_algorithm *entry,
+                    const struct plan_shm_region *shm_region)
 {
-    return entry && !plan_shm_region_suits(shm_region, entry->algorithm);
+    return entry && !plan_shm_region_can_run(shm_region, entry->algorithm);
 }
 
 static enum hoop_status
-direct_refuse(const struct registry_entry *entry)
+raise_cma_unavailable(const struct registry_algorithm *entry)
 {
     return error_raise(HOOP_E_PRECONDITION,
                        "%s:%s needs ranks that may read each other's memory, "
                        "and these must not: process_vm_readv() is refused (by "
                        "ptrace_scope or seccomp), or HOOP_CMA is off",
-                       registry_name(entry->collective),
+                       registry_collective_name(entry->collective),
                        entry->algorithm->name);
 }
 
 enum hoop_status
-overrides_check_shm_region(const struct overrides *overrides,
-                           const struct plan_nodes *nodes,
-                           const struct plan_shm_region *shm_region)
+overrides_check_can_run(const struct overrides *overrides,
+                        const struct plan_nodes *nodes,
+                        const struct plan_shm_region *shm_region)
 {
     for (size_t i = 0; i < COLLECTIVE_KINDS && nodes->n_ranks > 1; i++) {
-        if (is_amiss(overrides->entries[i], shm_region) &&
+        if (override_cannot_run(overrides->entries[i], shm_region) &&
             shm_region->n_slot > 0)
-            return direct_refuse(overrides->entries[i]);
-        if (is_amiss(overrides->entries[i], shm_region))
+            return raise_cma_unavailable(overrides->entries[i]);
+        if (override_cannot_run(overrides->entries[i], shm_region))
             return error_raise(
                 HOOP_E_PRECONDITION,
                 "%s:%s needs memory that all ranks share, and these %u ranks "
                 "on %u hosts have none: they must be on one host, %u at most, "
                 "able to reach each other's memory, and not started with "
                 "HOOP_TRANSPORT=tcp",
-                registry_name((enum collective_kind)i),
+                registry_collective_name((enum collective_kind)i),
                 overrides->entries[i]->algorithm->name, nodes->n_ranks,
                 nodes->n_nodes, FLAT_RANKS);
     }
@@ -149,10 +153,10 @@ overrides_check_shm_region(const struct overrides *overrides,
 }
 
 void
-overrides_drop_unshared(struct overrides *overrides,
-                        const struct plan_shm_region *shm_region)
+overrides_drop_unsupported(struct overrides *overrides,
+                           const struct plan_shm_region *shm_region)
 {
     for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
-        if (is_amiss(overrides->entries[i], shm_region))
+        if (override_cannot_run(overrides->entries[i], shm_region))
             overrides->entries[i] = NULL;
 }

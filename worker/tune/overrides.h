@@ -10,7 +10,7 @@
 
 /* By collective; NULL: not overridden. */
 struct overrides {
-    const struct registry_entry *entries[COLLECTIVE_KINDS];
+    const struct registry_algorithm *entries[COLLECTIVE_KINDS];
 };
 
 /*
@@ -28,12 +28,12 @@ overrides_parse(const char *where,
  * Handle: HOOP_E_PRECONDITION (an override needs more than several ranks share;
  * the text says what). */
 enum hoop_status
-overrides_check_shm_region(const struct overrides *overrides,
-                           const struct plan_nodes *nodes,
-                           const struct plan_shm_region *shm_region);
+overrides_check_can_run(const struct overrides *overrides,
+                        const struct plan_nodes *nodes,
+                        const struct plan_shm_region *shm_region);
 /* Remove the overrides that these ranks cannot run. */
 void
-overrides_drop_unshared(struct overrides *overrides,
-                        const struct plan_shm_region *shm_region);
+overrides_drop_unsupported(struct overrides *overrides,
+                           const struct plan_shm_region *shm_region);
 
 #endif

@@ -12,8 +12,8 @@
 /* Groups the ranks by host, as the roster names it. All members get the same
  * result. The caller destroys *out_nodes. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
-placement_find(const struct comm_context *context,
-               const struct roster *roster,
-               struct plan_nodes **out_nodes);
+placement_nodes_from_roster(const struct comm_context *context,
+                            const struct roster *roster,
+                            struct plan_nodes **out_nodes);
 
 #endif

@@ -31,7 +31,7 @@ stream_close_at(FILE **stream)
 }
 
 static void
-text_add(struct digest *digest, const char *text)
+digest_add_text(struct digest *digest, const char *text)
 {
     digest_add(digest, text, strlen(text) + 1);
 }
@@ -39,7 +39,7 @@ text_add(struct digest *digest, const char *text)
 /* Adds the model of the first processor; the others are assumed to be the
  * same. */
 static void
-processor_add(struct digest *digest)
+digest_add_processor_model(struct digest *digest)
 {
     CLEANUP(stream_close) FILE *stream = fopen(PROCESSORS, "re");
     char line[LINE_BYTES] = "";
@@ -47,24 +47,24 @@ processor_add(struct digest *digest)
     while (stream && fgets(line, sizeof(line), stream)) {
         if (strncmp(line, MODEL, strlen(MODEL)) != 0)
             continue;
-        text_add(digest, line);
+        digest_add_text(digest, line);
         return;
     }
 }
 
 /* Samples of other algorithms would say nothing about these. */
 static void
-algorithms_add(struct digest *digest)
+digest_add_algorithm_names(struct digest *digest)
 {
     size_t n_entries;
-    const struct registry_entry *entries = registry_entries(&n_entries);
+    const struct registry_algorithm *entries = registry_all_entries(&n_entries);
 
     for (size_t i = 0; i < n_entries; i++)
-        text_add(digest, entries[i].algorithm->name);
+        digest_add_text(digest, entries[i].algorithm->name);
 }
 
 static enum hoop_status
-signature_make(const char *transport, uint64_t *out_signature)
+machine_signature_make(const char *transport, uint64_t *out_signature)
 {
     CLEANUP(digest_destroy) struct digest *digest = NULL;
     const long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -72,10 +72,10 @@ signature_make(const char *transport, uint64_t *out_signature)
     const enum hoop_status status = digest_create(&digest);
     if (status != HOOP_OK)
         return error_pass(status);
-    processor_add(digest);
+    digest_add_processor_model(digest);
     digest_add(digest, &n_processors, sizeof(n_processors));
-    text_add(digest, transport);
-    algorithms_add(digest);
+    digest_add_text(digest, transport);
+    digest_add_algorithm_names(digest);
     *out_signature = digest_value(digest);
     return HOOP_OK;
 }
@@ -92,7 +92,8 @@ sample_store_path(const char *transport, char **out_path)
         return error_raise(HOOP_E_NOT_FOUND,
                            "HOOP_TUNING=auto: neither XDG_CACHE_HOME nor HOME "
                            "is the path of a folder to keep times in");
-    const enum hoop_status status = signature_make(transport, &signature);
+    const enum hoop_status status =
+        machine_signature_make(transport, &signature);
     if (status != HOOP_OK)
         return error_pass(status);
     if (asprintf(out_path, "%s%s/hoop/tuning-%016" PRIx64 ".txt",
@@ -116,7 +117,7 @@ sample_store_read(const char *path)
 /* Folders that exist are fine; if one cannot be made, opening the file
  * fails. */
 static void
-folders_make(const char *path)
+parent_folders_create(const char *path)
 {
     CLEANUP(free) char *folder = strdup(path);
 
@@ -128,7 +129,7 @@ folders_make(const char *path)
 }
 
 static bool
-bytes_write(int fd, const char *text, size_t n_bytes)
+file_write_all(int fd, const char *text, size_t n_bytes)
 {
     while (n_bytes > 0) {
         const ssize_t n = write(fd, text, n_bytes);
@@ -150,12 +151,12 @@ sample_store_write(const char *path, const char *text, size_t n_bytes)
 
     if (asprintf(&made, "%s.XXXXXX", path) < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a path");
-    folders_make(path);
+    parent_folders_create(path);
     const int fd = mkostemp(made, O_CLOEXEC);
     if (fd < 0)
         return error_raise(HOOP_E_UNAVAILABLE, "cannot write beside %s: %s",
                            path, strerror(errno));
-    const bool is_written = bytes_write(fd, text, n_bytes);
+    const bool is_written = file_write_all(fd, text, n_bytes);
     if (close(fd) == 0 && is_written && rename(made, path) == 0)
         return HOOP_OK;
     (void)error_raise(HOOP_E_UNAVAILABLE, "cannot write %s: %s", path,

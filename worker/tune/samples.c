@@ -18,7 +18,7 @@ enum {
 static const uint64_t NS_MAX = (uint64_t)1 << 40;
 static const uint64_t SIZE_MAX_BYTES = (uint64_t)1 << 50;
 
-struct reader {
+struct sample_parser {
     const char *where;
     unsigned line;
     struct samples *samples;
@@ -43,7 +43,7 @@ number_parse(const char *text, uint64_t max, uint64_t *out_number)
 
 /* Returns the next word of a line; "" at its end. */
 static char *
-word_take(char **line)
+line_next_word(char **line)
 {
     char *word = "";
 
@@ -53,12 +53,14 @@ word_take(char **line)
 }
 
 static enum hoop_status
-head_take(const struct reader *reader, char **line, struct sample *sample)
+sample_parse_key(const struct sample_parser *sample_parser,
+                 char **line,
+                 struct sample *sample)
 {
-    const char *ranks = word_take(line);
-    const char *nodes = word_take(line);
-    const char *collective = word_take(line);
-    const char *bytes = word_take(line);
+    const char *ranks = line_next_word(line);
+    const char *nodes = line_next_word(line);
+    const char *collective = line_next_word(line);
+    const char *bytes = line_next_word(line);
     uint64_t n_ranks = 0;
     uint64_t n_nodes = 0;
 
@@ -67,13 +69,15 @@ head_take(const struct reader *reader, char **line, struct sample *sample)
         return error_raise(HOOP_E_INVALID,
                            "%s:%u: a line begins with a number of ranks and of "
                            "their nodes, not '%s %s'",
-                           reader->where, reader->line, ranks, nodes);
-    if (!registry_parse(collective, &sample->collective))
+                           sample_parser->where, sample_parser->line, ranks,
+                           nodes);
+    if (!registry_parse_collective(collective, &sample->collective))
         return error_raise(HOOP_E_INVALID, "%s:%u: there is no collective '%s'",
-                           reader->where, reader->line, collective);
+                           sample_parser->where, sample_parser->line,
+                           collective);
     if (!number_parse(bytes, SIZE_MAX_BYTES, &sample->n_bytes))
         return error_raise(HOOP_E_INVALID, "%s:%u: '%s' is no number of bytes",
-                           reader->where, reader->line, bytes);
+                           sample_parser->where, sample_parser->line, bytes);
     sample->n_ranks = (uint32_t)n_ranks;
     sample->n_nodes = (uint32_t)n_nodes;
     return HOOP_OK;
@@ -81,29 +85,31 @@ head_take(const struct reader *reader, char **line, struct sample *sample)
 
 /* Takes one "ring=885000". */
 static enum hoop_status
-time_take(const struct reader *reader, char *word, struct sample *sample)
+sample_parse_time(const struct sample_parser *sample_parser,
+                  char *word,
+                  struct sample *sample)
 {
     size_t n_entries;
-    const struct registry_entry *first =
-        registry_of(sample->collective, &n_entries);
+    const struct registry_algorithm *first =
+        registry_collective_entries(sample->collective, &n_entries);
     char *equals = strchr(word, '=');
     uint64_t ns = 0;
 
     if (!equals || !number_parse(equals + 1, NS_MAX, &ns) || ns == 0)
         return error_raise(HOOP_E_INVALID,
                            "%s:%u: '%s' is not of the form algorithm=ns",
-                           reader->where, reader->line, word);
+                           sample_parser->where, sample_parser->line, word);
     *equals = '\0';
-    const struct registry_entry *entry =
-        registry_find(sample->collective, word);
+    const struct registry_algorithm *entry =
+        registry_find_algorithm(sample->collective, word);
     if (!entry || entry - first >= SAMPLE_ENTRIES_MAX)
         return error_raise(HOOP_E_INVALID,
                            "%s:%u: there is no algorithm '%s' for %s",
-                           reader->where, reader->line, word,
-                           registry_name(sample->collective));
+                           sample_parser->where, sample_parser->line, word,
+                           registry_collective_name(sample->collective));
     if (sample->ns[entry - first] > 0)
         return error_raise(HOOP_E_INVALID, "%s:%u: %s is said twice",
-                           reader->where, reader->line, word);
+                           sample_parser->where, sample_parser->line, word);
     sample->ns[entry - first] = ns;
     return HOOP_OK;
 }
@@ -128,7 +134,7 @@ sample_append(struct samples *samples, const struct sample *sample)
 }
 
 static enum hoop_status
-line_take(struct reader *reader, char *line)
+sample_line_parse(struct sample_parser *sample_parser, char *line)
 {
     struct sample sample = {0};
     char *word;
@@ -136,33 +142,35 @@ line_take(struct reader *reader, char *line)
     line += strspn(line, " \t\r");
     if (*line == '\0' || *line == '#')
         return HOOP_OK;
-    enum hoop_status status = head_take(reader, &line, &sample);
-    while (status == HOOP_OK && *(word = word_take(&line)) != '\0')
-        status = time_take(reader, word, &sample);
+    enum hoop_status status = sample_parse_key(sample_parser, &line, &sample);
+    while (status == HOOP_OK && *(word = line_next_word(&line)) != '\0')
+        status = sample_parse_time(sample_parser, word, &sample);
     if (status == HOOP_OK)
-        status = sample_append(reader->samples, &sample);
+        status = sample_append(sample_parser->samples, &sample);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Parses one line, without its newline. */
 static enum hoop_status
-line_read(struct reader *reader, const char *text, size_t n_bytes)
+sample_line_copy_and_parse(struct sample_parser *sample_parser,
+                           const char *text,
+                           size_t n_bytes)
 {
     char line[LINE_BYTES_MAX];
 
-    reader->line++;
+    sample_parser->line++;
     if (n_bytes >= sizeof(line) || memchr(text, '\0', n_bytes))
-        return error_raise(HOOP_E_INVALID,
-                           "%s:%u: longer than %zu bytes, or not text",
-                           reader->where, reader->line, sizeof(line) - 1);
+        return error_raise(
+            HOOP_E_INVALID, "%s:%u: longer than %zu bytes, or not text",
+            sample_parser->where, sample_parser->line, sizeof(line) - 1);
     memcpy(line, text, n_bytes);
     line[n_bytes] = '\0';
-    const enum hoop_status status = line_take(reader, line);
+    const enum hoop_status status = sample_line_parse(sample_parser, line);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static int
-order(uint64_t one, uint64_t other)
+uint64_compare(uint64_t one, uint64_t other)
 {
     return (one > other) - (one < other);
 }
@@ -173,10 +181,10 @@ sample_compare(const void *left, const void *right)
     const struct sample *one = left;
     const struct sample *other = right;
     const int orders[] = {
-        order(one->n_ranks, other->n_ranks),
-        order(one->n_nodes, other->n_nodes),
-        order(one->collective, other->collective),
-        order(one->n_bytes, other->n_bytes),
+        uint64_compare(one->n_ranks, other->n_ranks),
+        uint64_compare(one->n_nodes, other->n_nodes),
+        uint64_compare(one->collective, other->collective),
+        uint64_compare(one->n_bytes, other->n_bytes),
     };
 
     for (size_t i = 0; i < COUNT_OF(orders); i++)
@@ -187,7 +195,7 @@ sample_compare(const void *left, const void *right)
 
 /* Keeps the text, because other ranks parse it again. */
 static enum hoop_status
-text_keep(struct samples *samples, const char *text, size_t n_bytes)
+samples_keep_text(struct samples *samples, const char *text, size_t n_bytes)
 {
     samples->text = malloc(n_bytes + 1);
     if (!samples->text)
@@ -207,7 +215,7 @@ samples_parse(const char *where,
 {
     CLEANUP(samples_destroy)
     struct samples *samples = calloc(1, sizeof(*samples));
-    struct reader reader = {.where = where, .samples = samples};
+    struct sample_parser sample_parser = {.where = where, .samples = samples};
     size_t at = 0;
 
     if (!samples)
@@ -215,13 +223,13 @@ samples_parse(const char *where,
     if (n_bytes > LIMIT_RACES)
         return error_raise(HOOP_E_INVALID, "%s: more than %d bytes", where,
                            (int)LIMIT_RACES);
-    enum hoop_status status = text_keep(samples, text, n_bytes);
+    enum hoop_status status = samples_keep_text(samples, text, n_bytes);
     while (status == HOOP_OK && at < n_bytes) {
         const char *newline = memchr(text + at, '\n', n_bytes - at);
         const size_t n_line =
             newline ? (size_t)(newline - text) - at : n_bytes - at;
 
-        status = line_read(&reader, text + at, n_line);
+        status = sample_line_copy_and_parse(&sample_parser, text + at, n_line);
         at += n_line + 1;
     }
     if (status != HOOP_OK)

@@ -36,7 +36,7 @@ struct sample {
     uint32_t n_nodes;
     enum collective_kind collective;
     uint64_t n_bytes;
-    /* By index in registry_of(); 0: not measured. */
+    /* By index in registry_collective_entries(); 0: not measured. */
     uint64_t ns[SAMPLE_ENTRIES_MAX];
 };
 
@@ -68,7 +68,8 @@ samples_read(const char *path, struct samples **out_samples);
 /* The largest number of samples of one collective and size for as many ranks
  * and nodes. samples may be NULL. */
 size_t
-samples_count(const struct samples *samples, const struct plan_nodes *nodes);
+samples_count_for_nodes(const struct samples *samples,
+                        const struct plan_nodes *nodes);
 
 /* samples may be NULL. */
 void

@@ -24,7 +24,7 @@ struct sample_set {
 };
 
 static bool
-is_same_set(const struct sample *one, const struct sample *other)
+samples_are_comparable(const struct sample *one, const struct sample *other)
 {
     return one->n_ranks == other->n_ranks && one->n_nodes == other->n_nodes &&
            one->collective == other->collective &&
@@ -38,7 +38,8 @@ sample_set_at(const struct samples *samples, size_t first)
     struct sample_set sample_set = {&samples->all[first], 1, NULL};
 
     while (first + sample_set.n < samples->n &&
-           is_same_set(sample_set.samples, &sample_set.samples[sample_set.n]))
+           samples_are_comparable(sample_set.samples,
+                                  &sample_set.samples[sample_set.n]))
         sample_set.n++;
     return sample_set;
 }
@@ -61,20 +62,20 @@ sample_set_is_faster(const struct sample_set *sample_set,
 }
 
 /* Compares each algorithm with the best so far, which is at first holder. */
-static const struct registry_entry *
-winner_of(const struct sample_set *sample_set,
-          const struct registry_entry *holder,
-          enum table_form form)
+static const struct registry_algorithm *
+fastest_algorithm_of_set(const struct sample_set *sample_set,
+                         const struct registry_algorithm *holder,
+                         enum tuning_table_form form)
 {
     size_t n_entries;
-    const struct registry_entry *first =
-        registry_of(sample_set->samples->collective, &n_entries);
+    const struct registry_algorithm *first = registry_collective_entries(
+        sample_set->samples->collective, &n_entries);
 
     for (size_t i = 0; i < n_entries && i < SAMPLE_ENTRIES_MAX; i++) {
         const size_t held = (size_t)(holder - first);
         const bool may =
             (form == TABLE_EVEN || !first[i].is_even_only) &&
-            plan_shm_region_suits(sample_set->shm_region, first[i].algorithm);
+            plan_shm_region_can_run(sample_set->shm_region, first[i].algorithm);
 
         if (may && held < SAMPLE_ENTRIES_MAX &&
             sample_set_is_faster(sample_set, i, held))
@@ -84,7 +85,7 @@ winner_of(const struct sample_set *sample_set,
 }
 
 static uint64_t
-middle_of(uint64_t below, uint64_t above)
+geometric_mean_of(uint64_t below, uint64_t above)
 {
     const double product = (double)below * (double)above;
 
@@ -122,66 +123,67 @@ sample_range_at(const struct samples *samples, size_t first)
         .samples = samples, .first = first, .end = end};
 }
 
-struct span {
+struct size_span {
     uint64_t after_bytes;
     uint64_t up_to_bytes;
 };
 
 /* The sizes that the set at index at stands for. */
-static struct span
-span_of(const struct sample_range *sample_range,
-        size_t at,
-        const struct sample_set *sample_set)
+static struct size_span
+size_span_of_set(const struct sample_range *sample_range,
+                 size_t at,
+                 const struct sample_set *sample_set)
 {
     const struct sample *all = sample_range->samples->all;
     const uint64_t n_bytes = all[at].n_bytes;
-    struct span span = {n_bytes / REACH, n_bytes * REACH};
+    struct size_span size_span = {n_bytes / REACH, n_bytes * REACH};
 
     if (at > sample_range->first) {
-        const uint64_t middle = middle_of(all[at - 1].n_bytes, n_bytes);
+        const uint64_t middle = geometric_mean_of(all[at - 1].n_bytes, n_bytes);
 
-        if (span.after_bytes < middle)
-            span.after_bytes = middle;
+        if (size_span.after_bytes < middle)
+            size_span.after_bytes = middle;
     }
     if (at + sample_set->n < sample_range->end) {
         const uint64_t middle =
-            middle_of(n_bytes, all[at + sample_set->n].n_bytes);
+            geometric_mean_of(n_bytes, all[at + sample_set->n].n_bytes);
 
-        if (span.up_to_bytes > middle)
-            span.up_to_bytes = middle;
+        if (size_span.up_to_bytes > middle)
+            size_span.up_to_bytes = middle;
     }
-    return span;
+    return size_span;
 }
 
 static void
-row_apply(const struct sample_range *sample_range,
-          enum table_form form,
-          struct table *table)
+table_row_apply_samples(const struct sample_range *sample_range,
+                        enum tuning_table_form form,
+                        struct table *table)
 {
     const struct sample *all = sample_range->samples->all;
     const enum collective_kind collective = all[sample_range->first].collective;
-    const struct table_row model = table->rows[collective][form];
-    struct table_row row = {.n_points = 0};
+    const struct tuning_table_row model = table->rows[collective][form];
+    struct tuning_table_row row = {.n_points = 0};
     uint64_t up_to_bytes = 0; /* up to which size the row is complete */
 
     for (size_t at = sample_range->first; at < sample_range->end;) {
         struct sample_set sample_set = sample_set_at(sample_range->samples, at);
-        const struct span span = span_of(sample_range, at, &sample_set);
-        const struct registry_entry *holder =
-            table_find(table, collective, form, all[at].n_bytes);
+        const struct size_span size_span =
+            size_span_of_set(sample_range, at, &sample_set);
+        const struct registry_algorithm *holder = tuning_table_find_algorithm(
+            table, collective, form, all[at].n_bytes);
 
         sample_set.shm_region = sample_range->shm_region;
-        const struct registry_entry *winner =
-            winner_of(&sample_set, holder, form);
+        const struct registry_algorithm *winner =
+            fastest_algorithm_of_set(&sample_set, holder, form);
 
         at += sample_set.n;
         if (winner == holder)
             continue;
-        table_row_copy(&row, &model, up_to_bytes, span.after_bytes);
-        table_row_put(&row, span.up_to_bytes, winner);
-        up_to_bytes = span.up_to_bytes;
+        tuning_table_row_copy(&row, &model, up_to_bytes, size_span.after_bytes);
+        tuning_table_row_append(&row, size_span.up_to_bytes, winner);
+        up_to_bytes = size_span.up_to_bytes;
     }
-    table_row_copy(&row, &model, up_to_bytes, UINT64_MAX);
+    tuning_table_row_copy(&row, &model, up_to_bytes, UINT64_MAX);
     table->rows[collective][form] = row;
 }
 
@@ -197,15 +199,16 @@ samples_apply(const struct samples *samples,
         sample_range.shm_region = shm_region;
         if (samples->all[at].n_ranks == nodes->n_ranks &&
             samples->all[at].n_nodes == nodes->n_nodes) {
-            row_apply(&sample_range, TABLE_EVEN, table);
-            row_apply(&sample_range, TABLE_UNEVEN, table);
+            table_row_apply_samples(&sample_range, TABLE_EVEN, table);
+            table_row_apply_samples(&sample_range, TABLE_UNEVEN, table);
         }
         at = sample_range.end;
     }
 }
 
 size_t
-samples_count(const struct samples *samples, const struct plan_nodes *nodes)
+samples_count_for_nodes(const struct samples *samples,
+                        const struct plan_nodes *nodes)
 {
     size_t n_most = 0;
 

@@ -20,24 +20,24 @@
 
 /* What each rank sends first. All ranks are on one host, so they agree on the
  * layout of this struct. */
-struct card {
+struct shm_offer {
     uint32_t is_willing;
     /* Other ranks may read its memory; attach is the address at which they test
      * that. */
     uint32_t may_read;
     struct cma_address attach;
     struct shared_memory_handle shm_region; /* from rank 0 */
-    struct wakeup_handle bell;
+    struct wakeup_handle wakeup;
 };
 
 /* What each rank sends second. A smaller value means that less succeeded. */
-enum answer {
-    ANSWER_NO,
-    ANSWER_HALL,    /* the rank can use the shared region */
-    ANSWER_READING, /* and it can read the memory of all other ranks */
+enum shm_capability {
+    SHM_CAPABILITY_NONE,
+    SHM_CAPABILITY_REGION, /* the rank can use the shared region */
+    SHM_CAPABILITY_CMA,    /* and it can read the memory of all other ranks */
 };
 
-struct forming {
+struct region_setup {
     struct engine *engine;
     struct comm_context *context;
     const struct shm_region_modes *modes;
@@ -46,7 +46,10 @@ struct forming {
 };
 
 static enum hoop_status
-gather(struct comm_context *context, const void *own, void *all, size_t n_bytes)
+allgather_bytes(struct comm_context *context,
+                const void *own,
+                void *all,
+                size_t n_bytes)
 {
     const struct engine_collective request = {
         .call = {.name = CALL_AGREE,
@@ -85,43 +88,46 @@ is_on_one_host(const struct comm_context *context, const struct roster *roster)
 }
 
 static void
-note_failure(const char *what)
+log_shm_failure(const char *what)
 {
     log_debug("tune", "%s: %s", what, error_text());
 }
 
 static void
-card_write(struct forming *forming, struct card *card)
+shm_offer_fill(struct region_setup *region_setup, struct shm_offer *shm_offer)
 {
-    const uint32_t size = context_size(forming->context);
+    const uint32_t size = context_size(region_setup->context);
 
-    if (forming->modes->shm_negotiation == SHM_MODE_NEVER)
+    if (region_setup->modes->shm_negotiation == SHM_MODE_NEVER)
         return;
     enum hoop_status status =
-        engine_wakeup_handle(forming->engine, &card->bell);
-    if (status == HOOP_OK && context_rank(forming->context) == 0)
+        engine_wakeup_handle(region_setup->engine, &shm_offer->wakeup);
+    if (status == HOOP_OK && context_rank(region_setup->context) == 0)
         status = shm_region_create(size, shm_region_default_slot_bytes(size),
-                                   &card->shm_region, &forming->shm_region);
-    card->is_willing = status == HOOP_OK;
-    if (forming->modes->attaching != CMA_NEVER)
-        card->may_read = engine_publish_cma_address(forming->engine,
-                                                    &card->attach) == HOOP_OK;
+                                   &shm_offer->shm_region,
+                                   &region_setup->shm_region);
+    shm_offer->is_willing = status == HOOP_OK;
+    if (region_setup->modes->attaching != CMA_NEVER)
+        shm_offer->may_read =
+            engine_publish_cma_address(region_setup->engine,
+                                       &shm_offer->attach) == HOOP_OK;
     if (status != HOOP_OK)
-        note_failure("no hall: nothing to share");
+        log_shm_failure("no hall: nothing to share");
 }
 
 static enum hoop_status
-bells_reach(const struct forming *forming, const struct card *cards)
+wakeup_handles_open(const struct region_setup *region_setup,
+                    const struct shm_offer *shm_offers)
 {
-    const struct comm_context *context = forming->context;
+    const struct comm_context *context = region_setup->context;
 
     for (uint32_t i = 0; i < context_size(context); i++) {
         const uint32_t rank = context_world_rank(context, i);
 
         if (i == context_rank(context))
             continue;
-        const enum hoop_status status =
-            engine_import_wakeup(forming->engine, rank, &cards[i].bell);
+        const enum hoop_status status = engine_import_wakeup(
+            region_setup->engine, rank, &shm_offers[i].wakeup);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -129,62 +135,65 @@ bells_reach(const struct forming *forming, const struct card *cards)
 }
 
 static bool
-are_all_willing(const struct card *cards, uint32_t n_ranks)
+have_all_ranks_offered(const struct shm_offer *shm_offers, uint32_t n_ranks)
 {
     for (uint32_t i = 0; i < n_ranks; i++) {
-        if (!cards[i].is_willing)
+        if (!shm_offers[i].is_willing)
             return false;
     }
     return true;
 }
 
 static enum hoop_status
-others_attach(struct forming *forming, const struct card *cards)
+cma_attach_others(struct region_setup *region_setup,
+                  const struct shm_offer *shm_offers)
 {
-    for (uint32_t i = 0; i < context_size(forming->context); i++) {
+    for (uint32_t i = 0; i < context_size(region_setup->context); i++) {
         enum hoop_status status = HOOP_OK;
 
-        if (!cards[i].may_read)
+        if (!shm_offers[i].may_read)
             return error_raise(HOOP_E_UNAVAILABLE, "rank %u does not want it",
                                i);
-        if (i != context_rank(forming->context))
-            status = shm_region_cma_attach(forming->shm_region, i,
-                                           cards[i].bell.pid, &cards[i].attach);
+        if (i != context_rank(region_setup->context))
+            status = shm_region_cma_attach(region_setup->shm_region, i,
+                                           shm_offers[i].wakeup.pid,
+                                           &shm_offers[i].attach);
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    return shm_region_enable_cma(forming->shm_region);
+    return shm_region_enable_cma(region_setup->shm_region);
 }
 
 /* Returns how much this rank can use. */
 static uint8_t
-cards_read(struct forming *forming, const struct card *cards)
+shm_offers_accept(struct region_setup *region_setup,
+                  const struct shm_offer *shm_offers)
 {
-    const uint32_t rank = context_rank(forming->context);
-    const uint32_t size = context_size(forming->context);
+    const uint32_t rank = context_rank(region_setup->context);
+    const uint32_t size = context_size(region_setup->context);
     enum hoop_status status = HOOP_OK;
 
-    if (!are_all_willing(cards, size))
-        return ANSWER_NO;
+    if (!have_all_ranks_offered(shm_offers, size))
+        return SHM_CAPABILITY_NONE;
     if (rank > 0)
-        status = shm_region_open(&cards[0].shm_region, rank, size,
-                                 &forming->shm_region);
+        status = shm_region_open(&shm_offers[0].shm_region, rank, size,
+                                 &region_setup->shm_region);
     if (status == HOOP_OK)
-        status = bells_reach(forming, cards);
+        status = wakeup_handles_open(region_setup, shm_offers);
     if (status != HOOP_OK) {
-        note_failure("no hall: out of reach");
-        return ANSWER_NO;
+        log_shm_failure("no hall: out of reach");
+        return SHM_CAPABILITY_NONE;
     }
-    if (others_attach(forming, cards) == HOOP_OK)
-        return ANSWER_READING;
-    note_failure("no reading of others' memory");
-    return ANSWER_HALL;
+    if (cma_attach_others(region_setup, shm_offers) == HOOP_OK)
+        return SHM_CAPABILITY_CMA;
+    log_shm_failure("no reading of others' memory");
+    return SHM_CAPABILITY_REGION;
 }
 
 static uint8_t
-least_of(const uint8_t *answers, uint32_t n_ranks)
+capability_minimum(const uint8_t *answers, uint32_t n_ranks)
 {
-    uint8_t least = ANSWER_READING;
+    uint8_t least = SHM_CAPABILITY_CMA;
 
     for (uint32_t i = 0; i < n_ranks; i++)
         least = answers[i] < least ? answers[i] : least;
@@ -192,44 +201,46 @@ least_of(const uint8_t *answers, uint32_t n_ranks)
 }
 
 static enum hoop_status
-forming_agree(struct forming *forming)
+region_setup_agree(struct region_setup *region_setup)
 {
-    const uint32_t size = context_size(forming->context);
-    CLEANUP(free) struct card *cards = calloc(size, sizeof(*cards));
+    const uint32_t size = context_size(region_setup->context);
+    CLEANUP(free)
+    struct shm_offer *shm_offers = calloc(size, sizeof(*shm_offers));
     uint8_t answers[SHM_REGION_RANKS];
-    struct card card = {0};
+    struct shm_offer shm_offer = {0};
 
-    if (!cards)
+    if (!shm_offers)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
-    card_write(forming, &card);
-    enum hoop_status status =
-        gather(forming->context, &card, cards, sizeof(card));
+    shm_offer_fill(region_setup, &shm_offer);
+    enum hoop_status status = allgather_bytes(region_setup->context, &shm_offer,
+                                              shm_offers, sizeof(shm_offer));
     if (status != HOOP_OK)
         return error_pass(status);
-    const uint8_t own = cards_read(forming, cards);
-    status = gather(forming->context, &own, answers, sizeof(own));
+    const uint8_t own = shm_offers_accept(region_setup, shm_offers);
+    status = allgather_bytes(region_setup->context, &own, answers, sizeof(own));
     if (status != HOOP_OK)
         return error_pass(status);
-    const uint8_t least = least_of(answers, size);
-    if (least == ANSWER_NO)
+    const uint8_t least = capability_minimum(answers, size);
+    if (least == SHM_CAPABILITY_NONE)
         return HOOP_OK;
-    if (least == ANSWER_HALL)
-        shm_region_disable_cma(forming->shm_region);
-    shm_region_close_fd(forming->shm_region);
-    context_set_shm_region(forming->context, STEAL(forming->shm_region));
+    if (least == SHM_CAPABILITY_REGION)
+        shm_region_disable_cma(region_setup->shm_region);
+    shm_region_close_fd(region_setup->shm_region);
+    context_set_shm_region(region_setup->context,
+                           STEAL(region_setup->shm_region));
     return HOOP_OK;
 }
 
 enum hoop_status
-shm_region_form(struct engine *engine,
-                struct comm_context *context,
-                const struct roster *roster,
-                const struct shm_region_modes *modes,
-                uint64_t deadline_ns)
+shm_region_negotiate(struct engine *engine,
+                     struct comm_context *context,
+                     const struct roster *roster,
+                     const struct shm_region_modes *modes,
+                     uint64_t deadline_ns)
 {
     const uint32_t size = context_size(context);
     const uint32_t timeout_ms = context_timeout(context);
-    struct forming forming = {engine, context, modes, NULL};
+    struct region_setup region_setup = {engine, context, modes, NULL};
 
     if (size == 1 || size > SHM_REGION_RANKS ||
         !is_on_one_host(context, roster))
@@ -237,8 +248,8 @@ shm_region_form(struct engine *engine,
     /* The context's own timeout is for the user's calls. */
     if (deadline_ns != CLOCK_NEVER)
         context_set_timeout(context, (uint32_t)clock_left_ms(deadline_ns));
-    const enum hoop_status status = forming_agree(&forming);
+    const enum hoop_status status = region_setup_agree(&region_setup);
     context_set_timeout(context, timeout_ms);
-    shm_region_destroy(forming.shm_region);
+    shm_region_destroy(region_setup.shm_region);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -30,10 +30,10 @@ struct shm_region_modes {
  * Handle: none; it fails as an operation on context would.
  */
 enum hoop_status
-shm_region_form(struct engine *engine,
-                struct comm_context *context,
-                const struct roster *roster,
-                const struct shm_region_modes *modes,
-                uint64_t deadline_ns);
+shm_region_negotiate(struct engine *engine,
+                     struct comm_context *context,
+                     const struct roster *roster,
+                     const struct shm_region_modes *modes,
+                     uint64_t deadline_ns);
 
 #endif

@@ -27,7 +27,7 @@ enum {
     TABLE_POINTS = 12
 };
 
-enum table_form {
+enum tuning_table_form {
     TABLE_EVEN,
     TABLE_UNEVEN
 };
@@ -46,16 +46,16 @@ enum defaults_kind {
     DEFAULTS_DIRECT,
 };
 
-struct table_point {
+struct tuning_table_switch_point {
     uint64_t up_to_bytes; /* UINT64_MAX in the last point */
-    const struct registry_entry *entry;
+    const struct registry_algorithm *entry;
 };
 
 /* A row without points means that the registry has no algorithm for this
  * collective. */
-struct table_row {
+struct tuning_table_row {
     uint32_t n_points;
-    struct table_point points[TABLE_POINTS];
+    struct tuning_table_switch_point points[TABLE_POINTS];
 };
 
 struct table {
@@ -69,47 +69,49 @@ struct table {
      * sends another table. */
     bool needs_benchmark;
     enum defaults_kind defaults;
-    struct table_row rows[COLLECTIVE_KINDS][TABLE_FORMS];
+    struct tuning_table_row rows[COLLECTIVE_KINDS][TABLE_FORMS];
 };
 
 /* Use the registry's first algorithm for everything, with an empty machine. */
 void
-table_init(struct table *table);
+tuning_table_init(struct table *table);
 
 /* Use one algorithm for all sizes. */
 void
-table_row_set(struct table_row *row, const struct registry_entry *entry);
+tuning_table_row_set(struct tuning_table_row *row,
+                     const struct registry_algorithm *entry);
 
 /* Append a point: entry applies from the end of the row to up_to_bytes. If the
  * row is full, its last point is extended instead. */
 void
-table_row_put(struct table_row *row,
-              uint64_t up_to_bytes,
-              const struct registry_entry *entry);
+tuning_table_row_append(struct tuning_table_row *row,
+                        uint64_t up_to_bytes,
+                        const struct registry_algorithm *entry);
 
 /* Append the points of other for sizes above after_bytes, up to up_to_bytes. */
 void
-table_row_copy(struct table_row *row,
-               const struct table_row *other,
-               uint64_t after_bytes,
-               uint64_t up_to_bytes);
+tuning_table_row_copy(struct tuning_table_row *row,
+                      const struct tuning_table_row *other,
+                      uint64_t after_bytes,
+                      uint64_t up_to_bytes);
 
 /* Replace the rows of overridden collectives. An algorithm for even blocks only
  * leaves the row for uneven blocks as it is. */
 void
-table_force(struct table *table, const struct overrides *overrides);
+tuning_table_apply_overrides(struct table *table,
+                             const struct overrides *overrides);
 
 /* Returns NULL if the registry has no algorithm. */
-const struct registry_entry *
-table_find(const struct table *table,
-           enum collective_kind collective,
-           enum table_form form,
-           uint64_t n_bytes);
+const struct registry_algorithm *
+tuning_table_find_algorithm(const struct table *table,
+                            enum collective_kind collective,
+                            enum tuning_table_form form,
+                            uint64_t n_bytes);
 
 /* Encode as docs/wire-format.md describes. The rest of bytes is zeroed. Handle:
  * none (HOOP_E_EXHAUSTED). */
 enum hoop_status
-table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE]);
+tuning_table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE]);
 
 /*
  * The bytes come from a peer, so everything is checked.
@@ -117,6 +119,7 @@ table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE]);
  * does not have).
  */
 enum hoop_status
-table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table);
+tuning_table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE],
+                    struct table *out_table);
 
 #endif

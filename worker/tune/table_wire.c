@@ -39,7 +39,8 @@ static const double COST_MAX_NS = 1e9;
 static const double COST_UNIT_NS = 1e-6;
 
 static void
-costs_of(struct simulation_machine *machine, double *out_costs[N_COSTS])
+machine_cost_fields(struct simulation_machine *machine,
+                    double *out_costs[N_COSTS])
 {
     double *const costs[N_COSTS] = {
         &machine->send_ns,           &machine->receive_ns,
@@ -54,11 +55,11 @@ costs_of(struct simulation_machine *machine, double *out_costs[N_COSTS])
 }
 
 static void
-machine_pack(struct pack *pack, struct simulation_machine machine)
+machine_costs_pack(struct pack *pack, struct simulation_machine machine)
 {
     double *costs[N_COSTS];
 
-    costs_of(&machine, costs);
+    machine_cost_fields(&machine, costs);
     pack_array(pack, MACHINE_FIELDS + N_COSTS);
     pack_uint(pack, machine.n_processors);
     pack_uint(pack, machine.cache_bytes);
@@ -71,17 +72,17 @@ machine_pack(struct pack *pack, struct simulation_machine machine)
 }
 
 static void
-row_pack(struct pack *pack,
-         const struct table *table,
-         enum collective_kind collective,
-         enum table_form form)
+tuning_row_pack(struct pack *pack,
+                const struct table *table,
+                enum collective_kind collective,
+                enum tuning_table_form form)
 {
-    const struct table_row *row = &table->rows[collective][form];
-    const struct registry_entry *overrides =
+    const struct tuning_table_row *row = &table->rows[collective][form];
+    const struct registry_algorithm *overrides =
         table->overrides.entries[collective];
 
     pack_array(pack, ROW_FIELDS);
-    pack_str(pack, registry_name(collective));
+    pack_str(pack, registry_collective_name(collective));
     pack_uint(pack, form);
     if (overrides)
         pack_str(pack, overrides->algorithm->name);
@@ -95,7 +96,8 @@ row_pack(struct pack *pack,
 }
 
 static bool
-rows_are_equal(const struct table_row *one, const struct table_row *other)
+tuning_rows_are_equal(const struct tuning_table_row *one,
+                      const struct tuning_table_row *other)
 {
     if (one->n_points != other->n_points)
         return false;
@@ -108,34 +110,34 @@ rows_are_equal(const struct table_row *one, const struct table_row *other)
 }
 
 static bool
-row_is_packed(const struct table *table,
-              enum collective_kind collective,
-              enum table_form form)
+tuning_row_is_packed(const struct table *table,
+                     enum collective_kind collective,
+                     enum tuning_table_form form)
 {
-    const struct table_row *rows = table->rows[collective];
+    const struct tuning_table_row *rows = table->rows[collective];
 
     if (rows[form].n_points == 0)
         return false;
     return form == TABLE_EVEN ||
-           !rows_are_equal(&rows[TABLE_EVEN], &rows[TABLE_UNEVEN]);
+           !tuning_rows_are_equal(&rows[TABLE_EVEN], &rows[TABLE_UNEVEN]);
 }
 
 static void
-rows_pack(struct pack *pack, const struct table *table)
+tuning_rows_pack(struct pack *pack, const struct table *table)
 {
     size_t n_rows = 0;
 
     for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++)
-        n_rows += row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS);
+        n_rows += tuning_row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS);
     pack_array(pack, n_rows);
     for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++) {
-        if (row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS))
-            row_pack(pack, table, i / TABLE_FORMS, i % TABLE_FORMS);
+        if (tuning_row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS))
+            tuning_row_pack(pack, table, i / TABLE_FORMS, i % TABLE_FORMS);
     }
 }
 
 enum hoop_status
-table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
+tuning_table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
 {
     CLEANUP(pack_deinit) struct pack pack;
     CLEANUP(free) uint8_t *packed = NULL;
@@ -144,8 +146,8 @@ table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
     pack_init(&pack, LIMIT_TUNE_TABLE);
     pack_array(&pack, FIELDS);
     pack_uint(&pack, VERSION);
-    machine_pack(&pack, table->machine);
-    rows_pack(&pack, table);
+    machine_costs_pack(&pack, table->machine);
+    tuning_rows_pack(&pack, table);
     pack_uint(&pack, table->n_sample_bytes);
     pack_uint(&pack, table->loss);
     pack_uint(&pack, table->needs_benchmark);
@@ -159,13 +161,13 @@ table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
 }
 
 static void
-machine_unpack(struct unpack *unpack, struct simulation_machine *machine)
+machine_costs_unpack(struct unpack *unpack, struct simulation_machine *machine)
 {
     const size_t n = unpack_array(unpack, MACHINE_FIELDS + N_COSTS);
     const uint64_t cost_max = (uint64_t)(COST_MAX_NS / COST_UNIT_NS);
     double *costs[N_COSTS];
 
-    costs_of(machine, costs);
+    machine_cost_fields(machine, costs);
     machine->n_processors = (uint32_t)unpack_uint(unpack, UINT32_MAX);
     machine->cache_bytes = unpack_uint(unpack, UINT64_MAX);
     for (size_t i = 0; i < N_COSTS; i++)
@@ -176,29 +178,29 @@ machine_unpack(struct unpack *unpack, struct simulation_machine *machine)
 }
 
 static enum hoop_status
-entry_unpack(struct unpack *unpack,
-             enum collective_kind collective,
-             const struct registry_entry **out_entry)
+algorithm_name_unpack(struct unpack *unpack,
+                      enum collective_kind collective,
+                      const struct registry_algorithm **out_entry)
 {
     char name[NAME_MAX_BYTES] = "";
 
     unpack_text(unpack, name, sizeof(name));
     if (unpack_status(unpack) != HOOP_OK)
         return error_pass(unpack_status(unpack));
-    *out_entry = registry_find(collective, name);
+    *out_entry = registry_find_algorithm(collective, name);
     if (!*out_entry)
         return error_raise(HOOP_E_DATA_LOSS,
                            "rank 0 does %s by '%s', an algorithm that is not "
                            "known here: run one version of hoop on all ranks",
-                           registry_name(collective), name);
+                           registry_collective_name(collective), name);
     return HOOP_OK;
 }
 
 /* The sizes must ascend, and the last one must be the largest there is. */
 static enum hoop_status
-points_unpack(struct unpack *unpack,
-              enum collective_kind collective,
-              struct table_row *row)
+tuning_points_unpack(struct unpack *unpack,
+                     enum collective_kind collective,
+                     struct tuning_table_row *row)
 {
     const size_t n = unpack_array(unpack, 2);
     uint64_t before = 0;
@@ -207,11 +209,11 @@ points_unpack(struct unpack *unpack,
         return error_raise(HOOP_E_DATA_LOSS,
                            "a row of %zu values in rank 0's table", n);
     for (row->n_points = 0; row->n_points < n / 2; row->n_points++) {
-        struct table_point *point = &row->points[row->n_points];
+        struct tuning_table_switch_point *point = &row->points[row->n_points];
 
         point->up_to_bytes = unpack_uint(unpack, UINT64_MAX);
         const enum hoop_status status =
-            entry_unpack(unpack, collective, &point->entry);
+            algorithm_name_unpack(unpack, collective, &point->entry);
         if (status != HOOP_OK)
             return error_pass(status);
         if (row->n_points > 0 && point->up_to_bytes <= before)
@@ -227,7 +229,7 @@ points_unpack(struct unpack *unpack,
 }
 
 static enum hoop_status
-row_unpack(struct unpack *unpack, struct table *table)
+tuning_row_unpack(struct unpack *unpack, struct table *table)
 {
     const size_t n = unpack_array(unpack, ROW_FIELDS);
     enum collective_kind collective = COLLECTIVE_ALLREDUCE;
@@ -237,18 +239,18 @@ row_unpack(struct unpack *unpack, struct table *table)
     unpack_text(unpack, name, sizeof(name));
     if (unpack_status(unpack) != HOOP_OK)
         return error_pass(unpack_status(unpack));
-    if (!registry_parse(name, &collective))
+    if (!registry_parse_collective(name, &collective))
         return error_raise(HOOP_E_DATA_LOSS,
                            "rank 0's table has a collective '%s', which is not "
                            "known here: run one version of hoop on all ranks",
                            name);
     const uint64_t form = unpack_uint(unpack, TABLE_UNEVEN);
     if (!unpack_nil(unpack))
-        status = entry_unpack(unpack, collective,
-                              &table->overrides.entries[collective]);
+        status = algorithm_name_unpack(unpack, collective,
+                                       &table->overrides.entries[collective]);
     if (status == HOOP_OK)
-        status =
-            points_unpack(unpack, collective, &table->rows[collective][form]);
+        status = tuning_points_unpack(unpack, collective,
+                                      &table->rows[collective][form]);
     unpack_skip(unpack, n > ROW_FIELDS ? n - ROW_FIELDS : 0);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -256,19 +258,20 @@ row_unpack(struct unpack *unpack, struct table *table)
 /* Copies the rows for even blocks where those for uneven ones were left out; no
  * other row may be missing. */
 static enum hoop_status
-rows_complete(struct table *table, enum collective_kind collective)
+tuning_rows_fill_missing(struct table *table, enum collective_kind collective)
 {
-    struct table_row *rows = table->rows[collective];
+    struct tuning_table_row *rows = table->rows[collective];
     size_t n_entries;
 
-    registry_of(collective, &n_entries);
+    registry_collective_entries(collective, &n_entries);
     if (rows[TABLE_UNEVEN].n_points == 0)
         rows[TABLE_UNEVEN] = rows[TABLE_EVEN];
     if (n_entries > 0 && rows[TABLE_EVEN].n_points == 0)
         return error_raise(HOOP_E_DATA_LOSS, "rank 0's table does not say %s",
-                           registry_name(collective));
+                           registry_collective_name(collective));
     for (uint32_t i = 0; i < rows[TABLE_UNEVEN].n_points; i++) {
-        const struct registry_entry *entry = rows[TABLE_UNEVEN].points[i].entry;
+        const struct registry_algorithm *entry =
+            rows[TABLE_UNEVEN].points[i].entry;
 
         if (entry->is_even_only)
             return error_raise(HOOP_E_DATA_LOSS,
@@ -279,12 +282,12 @@ rows_complete(struct table *table, enum collective_kind collective)
 }
 
 static enum hoop_status
-rows_unpack(struct unpack *unpack, struct table *table)
+tuning_rows_unpack(struct unpack *unpack, struct table *table)
 {
     const size_t n_rows = unpack_array(unpack, 0);
 
     for (size_t i = 0; i < n_rows && unpack_status(unpack) == HOOP_OK; i++) {
-        const enum hoop_status status = row_unpack(unpack, table);
+        const enum hoop_status status = tuning_row_unpack(unpack, table);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -292,7 +295,7 @@ rows_unpack(struct unpack *unpack, struct table *table)
     if (unpack_status(unpack) != HOOP_OK)
         return error_pass(unpack_status(unpack));
     for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
-        const enum hoop_status status = rows_complete(table, i);
+        const enum hoop_status status = tuning_rows_fill_missing(table, i);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -303,7 +306,7 @@ rows_unpack(struct unpack *unpack, struct table *table)
 /* The size without most of the zeros that fill the buffer, each of which would
  * count as a value. */
 static size_t
-bytes_used(const uint8_t bytes[LIMIT_TUNE_TABLE])
+bytes_before_padding(const uint8_t bytes[LIMIT_TUNE_TABLE])
 {
     size_t n = LIMIT_TUNE_TABLE - ZEROS_LEFT;
 
@@ -313,12 +316,13 @@ bytes_used(const uint8_t bytes[LIMIT_TUNE_TABLE])
 }
 
 enum hoop_status
-table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table)
+tuning_table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE],
+                    struct table *out_table)
 {
     struct unpack unpack;
     struct table table = {.machine = {.n_processors = 1}};
 
-    unpack_init(&unpack, bytes, bytes_used(bytes), LIMIT_TUNE_TABLE);
+    unpack_init(&unpack, bytes, bytes_before_padding(bytes), LIMIT_TUNE_TABLE);
     unpack_array(&unpack, FIELDS);
     const uint64_t version = unpack_uint(&unpack, UINT32_MAX);
     if (unpack_status(&unpack) == HOOP_OK && version != VERSION)
@@ -326,11 +330,11 @@ table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table)
                            "rank 0's table is of version %llu, not %d: run one "
                            "version of hoop on all ranks",
                            (unsigned long long)version, VERSION);
-    machine_unpack(&unpack, &table.machine);
+    machine_costs_unpack(&unpack, &table.machine);
     if (unpack_status(&unpack) == HOOP_OK && table.machine.n_processors == 0)
         return error_raise(HOOP_E_DATA_LOSS,
                            "rank 0's table is for no processors");
-    const enum hoop_status status = rows_unpack(&unpack, &table);
+    const enum hoop_status status = tuning_rows_unpack(&unpack, &table);
     if (status != HOOP_OK)
         return error_pass(status);
     table.n_sample_bytes = (uint32_t)unpack_uint(&unpack, LIMIT_RACES);

@@ -49,29 +49,32 @@ struct tuner {
 
 /* Shall only the model choose? */
 static bool
-is_model_only(const struct tuner_options *options)
+options_want_model_only(const struct tuner_options *options)
 {
     return options->samples && strcmp(options->samples, "model") == 0;
 }
 
 static bool
-has_samples(const struct tuner_options *options)
+options_have_samples(const struct tuner_options *options)
 {
-    return options->samples && options->samples[0] && !is_model_only(options);
+    return options->samples && options->samples[0] &&
+           !options_want_model_only(options);
 }
 
 static bool
-is_automatic(const struct tuner_options *options)
+samples_are_automatic(const struct tuner_options *options)
 {
-    return has_samples(options) && strcmp(options->samples, "auto") == 0;
+    return options_have_samples(options) &&
+           strcmp(options->samples, "auto") == 0;
 }
 
 /* A user who sets HOOP_DEBUG_LINK wants to see the choices that follow from
  * it. */
 static enum defaults_kind
-defaults_of(const struct tuner_options *options)
+defaults_kind_of_options(const struct tuner_options *options)
 {
-    if (!options->transport || options->link[0] || is_model_only(options))
+    if (!options->transport || options->link[0] ||
+        options_want_model_only(options))
         return DEFAULTS_NONE;
     return strcmp(options->transport, "tcp") == 0 ? DEFAULTS_TCP : DEFAULTS_SHM;
 }
@@ -79,13 +82,13 @@ defaults_of(const struct tuner_options *options)
 /* If there is no folder to keep samples in, the job runs without; that is not
  * an error. */
 static enum hoop_status
-samples_open(struct tuner *tuner, const struct tuner_options *options)
+tuner_load_samples(struct tuner *tuner, const struct tuner_options *options)
 {
     const char *transport = options->transport ? options->transport : "";
 
-    if (!has_samples(options))
+    if (!options_have_samples(options))
         return HOOP_OK;
-    if (!is_automatic(options))
+    if (!samples_are_automatic(options))
         return samples_read(options->samples, &tuner->samples);
     if (sample_store_path(transport, &tuner->store) == HOOP_OK)
         tuner->samples = sample_store_read(tuner->store);
@@ -95,17 +98,18 @@ samples_open(struct tuner *tuner, const struct tuner_options *options)
 }
 
 enum hoop_status
-tuner_check(const struct tuner_options *options)
+tuner_options_check(const struct tuner_options *options)
 {
     CLEANUP(samples_destroy) struct samples *samples = NULL;
-    struct simulation_machine machine = link_usual();
+    struct simulation_machine machine = link_typical_machine();
     struct overrides overrides;
 
     enum hoop_status status =
         overrides_parse(FROM_ALGORITHM, options->algorithms, &overrides);
     if (status == HOOP_OK)
-        status = link_parse(FROM_LINK, options->link, &machine);
-    if (status == HOOP_OK && has_samples(options) && !is_automatic(options))
+        status = link_parse_settings(FROM_LINK, options->link, &machine);
+    if (status == HOOP_OK && options_have_samples(options) &&
+        !samples_are_automatic(options))
         status = samples_read(options->samples, &samples);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -120,20 +124,20 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
     pthread_mutex_init(&tuner->lock, NULL);
     TAILQ_INIT(&tuner->cached_table);
     tuner->roster = options->roster;
-    tuner->machine = link_usual();
+    tuner->machine = link_typical_machine();
     tuner->loss = options->loss;
     tuner->is_coded = options->is_coded;
     tuner->may_share =
         options->transport && strcmp(options->transport, "shm") == 0;
     tuner->has_machine = options->link[0] != '\0';
-    tuner->defaults = defaults_of(options);
+    tuner->defaults = defaults_kind_of_options(options);
     tuner->requires_cma = options->requires_cma;
     enum hoop_status status =
         overrides_parse(FROM_ALGORITHM, options->algorithms, &tuner->overrides);
     if (status == HOOP_OK)
-        status = link_parse(FROM_LINK, options->link, &tuner->machine);
+        status = link_parse_settings(FROM_LINK, options->link, &tuner->machine);
     if (status == HOOP_OK)
-        status = samples_open(tuner, options);
+        status = tuner_load_samples(tuner, options);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_tuner = STEAL(tuner);
@@ -171,13 +175,13 @@ tuner_roster(const struct tuner *tuner)
 }
 
 enum link_probe_role
-tuner_link_probe(const struct tuner *tuner)
+tuner_link_probe_role(const struct tuner *tuner)
 {
     return tuner->may_share ? LINK_PROBE_MEASURES_MEMORY : LINK_PROBE_MEASURES;
 }
 
 bool
-tuner_needs_machine(struct tuner *tuner)
+tuner_needs_machine_costs(struct tuner *tuner)
 {
     pthread_mutex_lock(&tuner->lock);
     const bool needs = !tuner->has_machine;
@@ -195,7 +199,8 @@ tuner_has_agreed(struct tuner *tuner)
 }
 
 void
-tuner_set_machine(struct tuner *tuner, const struct simulation_machine *machine)
+tuner_set_machine_costs(struct tuner *tuner,
+                        const struct simulation_machine *machine)
 {
     pthread_mutex_lock(&tuner->lock);
     tuner->machine = *machine;
@@ -221,7 +226,7 @@ tuner_prefer_cma(struct tuner *tuner)
 }
 
 void
-tuner_adopt(struct tuner *tuner, const struct table *agreed)
+tuner_adopt_agreed_table(struct tuner *tuner, const struct table *agreed)
 {
     pthread_mutex_lock(&tuner->lock);
     if (!tuner->has_agreed) {
@@ -239,9 +244,9 @@ tuner_adopt(struct tuner *tuner, const struct table *agreed)
 }
 
 void
-tuner_inputs(struct tuner *tuner,
-             struct simulation_machine *out_machine,
-             struct overrides *out_overrides)
+tuner_machine_and_overrides(struct tuner *tuner,
+                            struct simulation_machine *out_machine,
+                            struct overrides *out_overrides)
 {
     pthread_mutex_lock(&tuner->lock);
     *out_machine = tuner->machine;
@@ -250,7 +255,7 @@ tuner_inputs(struct tuner *tuner,
 }
 
 const char *
-tuner_samples(struct tuner *tuner, size_t *out_n_bytes)
+tuner_samples_text(struct tuner *tuner, size_t *out_n_bytes)
 {
     pthread_mutex_lock(&tuner->lock);
     const char *text = tuner->samples ? tuner->samples->text : "";
@@ -260,7 +265,7 @@ tuner_samples(struct tuner *tuner, size_t *out_n_bytes)
 }
 
 void
-tuner_take_samples(struct tuner *tuner, struct samples *samples)
+tuner_replace_samples(struct tuner *tuner, struct samples *samples)
 {
     pthread_mutex_lock(&tuner->lock);
     samples_destroy(tuner->samples);
@@ -273,9 +278,10 @@ bool
 tuner_wants_samples(struct tuner *tuner, const struct plan_nodes *nodes)
 {
     pthread_mutex_lock(&tuner->lock);
-    const bool wants = tuner->store && nodes->n_ranks > 1 &&
-                       nodes->n_ranks <= LIMIT_CONTEST_RANKS &&
-                       samples_count(tuner->samples, nodes) < LIMIT_CONTESTS;
+    const bool wants =
+        tuner->store && nodes->n_ranks > 1 &&
+        nodes->n_ranks <= LIMIT_CONTEST_RANKS &&
+        samples_count_for_nodes(tuner->samples, nodes) < LIMIT_CONTESTS;
     pthread_mutex_unlock(&tuner->lock);
     return wants;
 }
@@ -284,7 +290,7 @@ tuner_wants_samples(struct tuner *tuner, const struct plan_nodes *nodes)
  * the samples together exceed the limit, this fails and the new ones are not
  * kept. */
 static enum hoop_status
-samples_append(struct tuner *tuner, const char *text)
+tuner_append_samples(struct tuner *tuner, const char *text)
 {
     CLEANUP(free) char *all = NULL;
     struct samples *samples = NULL;
@@ -306,7 +312,7 @@ void
 tuner_add_samples(struct tuner *tuner, const char *text)
 {
     pthread_mutex_lock(&tuner->lock);
-    const enum hoop_status status = samples_append(tuner, text);
+    const enum hoop_status status = tuner_append_samples(tuner, text);
     pthread_mutex_unlock(&tuner->lock);
     if (status != HOOP_OK)
         log_debug("tune", "races are not kept: %s", error_text());
@@ -314,8 +320,8 @@ tuner_add_samples(struct tuner *tuner, const char *text)
 
 /* FNV-1a. Tables of equal layouts are equal. */
 static uint64_t
-layout_of(const struct plan_nodes *nodes,
-          const struct plan_shm_region *shm_region)
+layout_hash(const struct plan_nodes *nodes,
+            const struct plan_shm_region *shm_region)
 {
     uint64_t hash = 0xcbf29ce484222325u ^ nodes->n_ranks ^
                     shm_region->n_slot << 16 ^
@@ -367,20 +373,20 @@ cached_table_add(struct tuner *tuner, uint64_t layout)
 
 /* The caller holds the lock. */
 static enum hoop_status
-table_make(struct tuner *tuner,
-           const struct plan_nodes *nodes,
-           const struct plan_shm_region *shm_region,
-           struct table *out_table)
+table_build_or_get_cached(struct tuner *tuner,
+                          const struct plan_nodes *nodes,
+                          const struct plan_shm_region *shm_region,
+                          struct table *out_table)
 {
-    const struct estimate_place place = {.nodes = nodes,
-                                         .machine = &tuner->machine,
-                                         .shm_region = *shm_region,
-                                         .is_coded = tuner->is_coded};
-    const uint64_t layout = layout_of(nodes, shm_region);
+    const struct estimate_environment place = {.nodes = nodes,
+                                               .machine = &tuner->machine,
+                                               .shm_region = *shm_region,
+                                               .is_coded = tuner->is_coded};
+    const uint64_t layout = layout_hash(nodes, shm_region);
     struct cached_table *cached_table = cached_table_find(tuner, layout);
 
     if (!cached_table) {
-        const enum hoop_status status = builder_run(&place, out_table);
+        const enum hoop_status status = builder_build_table(&place, out_table);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -397,11 +403,11 @@ table_make(struct tuner *tuner,
 }
 
 enum hoop_status
-tuner_table(struct tuner *tuner,
-            const struct plan_nodes *nodes,
-            const struct plan_shm_region *shm_region,
-            const struct overrides *overrides,
-            struct table *out_table)
+tuner_build_table(struct tuner *tuner,
+                  const struct plan_nodes *nodes,
+                  const struct plan_shm_region *shm_region,
+                  const struct overrides *overrides,
+                  struct table *out_table)
 {
     static const struct plan_shm_region none = {0};
     const struct plan_shm_region *shared = shm_region ? shm_region : &none;
@@ -409,12 +415,13 @@ tuner_table(struct tuner *tuner,
     pthread_mutex_lock(&tuner->lock);
     struct overrides wanted = overrides ? *overrides : tuner->overrides;
     const bool must = overrides || !tuner->has_agreed;
-    enum hoop_status status = table_make(tuner, nodes, shared, out_table);
+    enum hoop_status status =
+        table_build_or_get_cached(tuner, nodes, shared, out_table);
     if (status == HOOP_OK && must)
-        status = overrides_check_shm_region(&wanted, nodes, shared);
-    overrides_drop_unshared(&wanted, shared);
+        status = overrides_check_can_run(&wanted, nodes, shared);
+    overrides_drop_unsupported(&wanted, shared);
     if (status == HOOP_OK) {
-        table_force(out_table, &wanted);
+        tuning_table_apply_overrides(out_table, &wanted);
         out_table->loss = tuner->loss;
         out_table->defaults = tuner->defaults;
     }

@@ -45,11 +45,11 @@ struct tuner_options {
  * HOOP_E_INVALID (error_text() lists the valid values), HOOP_E_NOT_FOUND (the
  * file). */
 enum hoop_status
-tuner_check(const struct tuner_options *options);
+tuner_options_check(const struct tuner_options *options);
 
 /*
  * The caller destroys *out_tuner.
- * Handle: HOOP_E_INVALID, HOOP_E_NOT_FOUND (as tuner_check()).
+ * Handle: HOOP_E_INVALID, HOOP_E_NOT_FOUND (as tuner_options_check()).
  */
 enum hoop_status
 tuner_create(const struct tuner_options *options, struct tuner **out_tuner);
@@ -67,10 +67,10 @@ tuner_roster(const struct tuner *tuner);
 /* The role in which rank 0 calls link_probe_run(): whether HOOP_TRANSPORT lets
  * the ranks of a host share memory. */
 enum link_probe_role
-tuner_link_probe(const struct tuner *tuner);
+tuner_link_probe_role(const struct tuner *tuner);
 /* Is the machine neither configured nor measured nor agreed on? */
 bool
-tuner_needs_machine(struct tuner *tuner);
+tuner_needs_machine_costs(struct tuner *tuner);
 /* Has the world agreed? All its ranks then have the same inputs. */
 bool
 tuner_has_agreed(struct tuner *tuner);
@@ -82,14 +82,14 @@ tuner_requires_cma(struct tuner *tuner);
 void
 tuner_prefer_cma(struct tuner *tuner);
 void
-tuner_set_machine(struct tuner *tuner,
-                  const struct simulation_machine *machine);
+tuner_set_machine_costs(struct tuner *tuner,
+                        const struct simulation_machine *machine);
 
 /* The inputs of tables; after the agreement, they are the same on all ranks. */
 void
-tuner_inputs(struct tuner *tuner,
-             struct simulation_machine *out_machine,
-             struct overrides *out_overrides);
+tuner_machine_and_overrides(struct tuner *tuner,
+                            struct simulation_machine *out_machine,
+                            struct overrides *out_overrides);
 
 /*
  * Build a table, or find it in the cache, for ranks on these nodes that share
@@ -103,19 +103,19 @@ tuner_inputs(struct tuner *tuner,
  * have not got it).
  */
 enum hoop_status
-tuner_table(struct tuner *tuner,
-            const struct plan_nodes *nodes,
-            const struct plan_shm_region *shm_region,
-            const struct overrides *overrides,
-            struct table *out_table);
+tuner_build_table(struct tuner *tuner,
+                  const struct plan_nodes *nodes,
+                  const struct plan_shm_region *shm_region,
+                  const struct overrides *overrides,
+                  struct table *out_table);
 
 /* The text of the samples, to be sent to other ranks; *out_n_bytes is 0 if
  * there are none. Borrowed until the samples are replaced. */
 const char *
-tuner_samples(struct tuner *tuner, size_t *out_n_bytes);
+tuner_samples_text(struct tuner *tuner, size_t *out_n_bytes);
 /* Replace the samples. Takes ownership of samples. */
 void
-tuner_take_samples(struct tuner *tuner, struct samples *samples);
+tuner_replace_samples(struct tuner *tuner, struct samples *samples);
 
 /* Is HOOP_TUNING=auto, and are there too few samples of ranks on nodes like
  * these? */
@@ -128,6 +128,6 @@ tuner_add_samples(struct tuner *tuner, const char *text);
 /* Use the inputs in agreed instead of this rank's own from now on. Only the
  * first call, for the world's table, changes anything. */
 void
-tuner_adopt(struct tuner *tuner, const struct table *agreed);
+tuner_adopt_agreed_table(struct tuner *tuner, const struct table *agreed);
 
 #endif

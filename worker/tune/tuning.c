@@ -28,25 +28,25 @@ struct tuning {
 };
 
 static struct plan_shm_region
-shm_region_of(const struct tuning *tuning)
+tuning_shm_region(const struct tuning *tuning)
 {
     return context_plan_shm_region(tuning->context);
 }
 
 /* Runs on rank 0, which alone decides. */
 static enum hoop_status
-table_decide(struct tuning *tuning)
+tuning_decide_table(struct tuning *tuning)
 {
-    const struct plan_shm_region shm_region = shm_region_of(tuning);
+    const struct plan_shm_region shm_region = tuning_shm_region(tuning);
     size_t n_sample_bytes = 0;
-    const enum hoop_status status = tuner_table(
+    const enum hoop_status status = tuner_build_table(
         tuning->tuner, tuning->nodes, &shm_region, NULL, &tuning->table);
 
     if (status != HOOP_OK) {
-        agreement_refuse(tuning->context);
+        agreement_broadcast_refusal(tuning->context);
         return error_pass(status);
     }
-    tuner_samples(tuning->tuner, &n_sample_bytes);
+    tuner_samples_text(tuning->tuner, &n_sample_bytes);
     if (!tuner_has_agreed(tuning->tuner)) {
         tuning->table.n_sample_bytes = (uint32_t)n_sample_bytes;
         tuning->table.needs_benchmark =
@@ -57,39 +57,39 @@ table_decide(struct tuning *tuning)
 
 /* Runs once in a session, when its world forms. */
 static enum hoop_status
-machine_measure(struct tuning *tuning)
+tuning_measure_machine(struct tuning *tuning)
 {
     const bool is_needed = context_rank(tuning->context) == 0 &&
-                           tuner_needs_machine(tuning->tuner);
-    struct simulation_machine machine = link_usual();
+                           tuner_needs_machine_costs(tuning->tuner);
+    struct simulation_machine machine = link_typical_machine();
 
     if (tuner_has_agreed(tuning->tuner))
         return HOOP_OK;
     const enum hoop_status status = link_probe_run(
         tuning->context, tuning->nodes,
-        is_needed ? tuner_link_probe(tuning->tuner) : LINK_PROBE_DECLINES,
+        is_needed ? tuner_link_probe_role(tuning->tuner) : LINK_PROBE_DECLINES,
         &machine);
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_needed)
-        tuner_set_machine(tuning->tuner, &machine);
+        tuner_set_machine_costs(tuning->tuner, &machine);
     return HOOP_OK;
 }
 
 /* If rank 0 chose an algorithm that needs a shared region, or reading each
  * other's memory, this rank must have that, too. */
 static enum hoop_status
-table_check(const struct tuning *tuning, const struct table *table)
+tuning_check_table(const struct tuning *tuning, const struct table *table)
 {
-    const struct plan_shm_region shm_region = shm_region_of(tuning);
+    const struct plan_shm_region shm_region = tuning_shm_region(tuning);
 
     for (int i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++) {
-        const struct table_row *row =
+        const struct tuning_table_row *row =
             &table->rows[i / TABLE_FORMS][i % TABLE_FORMS];
 
         for (uint32_t j = 0; j < row->n_points; j++)
-            if (!plan_shm_region_suits(&shm_region,
-                                       row->points[j].entry->algorithm))
+            if (!plan_shm_region_can_run(&shm_region,
+                                         row->points[j].entry->algorithm))
                 return error_raise(HOOP_E_DATA_LOSS,
                                    "rank 0 chose %s, which needs memory that "
                                    "all ranks share, and there is none",
@@ -101,14 +101,14 @@ table_check(const struct tuning *tuning, const struct table *table)
 /* Runs once in a session, too: which way of exchanging data between two
  * processes is faster depends on the processor. */
 static enum hoop_status
-cma_measure(struct tuning *tuning)
+tuning_measure_cma(struct tuning *tuning)
 {
     bool is_faster = false;
 
-    if (tuner_has_agreed(tuning->tuner) || !shm_region_of(tuning).has_cma)
+    if (tuner_has_agreed(tuning->tuner) || !tuning_shm_region(tuning).has_cma)
         return HOOP_OK;
     const enum hoop_status status =
-        benchmark_direct(tuning->context, tuning->nodes, &is_faster);
+        benchmark_compare_cma(tuning->context, tuning->nodes, &is_faster);
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_faster || tuner_requires_cma(tuning->tuner))
@@ -119,7 +119,7 @@ cma_measure(struct tuning *tuning)
 /* Sends the samples that rank 0 has to all ranks, because any of them may
  * become a group's rank 0. */
 static enum hoop_status
-samples_agree(struct tuning *tuning)
+tuning_share_samples(struct tuning *tuning)
 {
     CLEANUP(free) char *text = NULL;
     struct samples *samples = NULL;
@@ -132,19 +132,20 @@ samples_agree(struct tuning *tuning)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu bytes",
                            n_bytes);
     if (context_rank(tuning->context) == 0)
-        memcpy(text, tuner_samples(tuning->tuner, &n_bytes), n_bytes);
-    enum hoop_status status = agreement_share(tuning->context, text, n_bytes);
+        memcpy(text, tuner_samples_text(tuning->tuner, &n_bytes), n_bytes);
+    enum hoop_status status =
+        agreement_broadcast_bytes(tuning->context, text, n_bytes);
     if (status == HOOP_OK && context_rank(tuning->context) > 0) {
         status = samples_parse("rank 0's HOOP_TUNING", text, n_bytes, &samples);
         if (status == HOOP_OK)
-            tuner_take_samples(tuning->tuner, samples);
+            tuner_replace_samples(tuning->tuner, samples);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* All ranks run the benchmark, and rank 0 decides again. */
 static enum hoop_status
-benchmark_hold(struct tuning *tuning)
+tuning_run_benchmark(struct tuning *tuning)
 {
     CLEANUP(free) char *text = NULL;
     enum hoop_status status =
@@ -152,43 +153,43 @@ benchmark_hold(struct tuning *tuning)
 
     if (status == HOOP_OK && context_rank(tuning->context) == 0) {
         tuner_add_samples(tuning->tuner, text);
-        status = table_decide(tuning);
+        status = tuning_decide_table(tuning);
     }
     if (status == HOOP_OK)
-        status = agreement_reach(tuning->context, &tuning->table);
+        status = agreement_broadcast_table(tuning->context, &tuning->table);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-table_agree(struct tuning *tuning)
+tuning_agree_table(struct tuning *tuning)
 {
-    enum hoop_status status = machine_measure(tuning);
+    enum hoop_status status = tuning_measure_machine(tuning);
 
     if (status == HOOP_OK)
-        status = cma_measure(tuning);
+        status = tuning_measure_cma(tuning);
     if (status == HOOP_OK && context_rank(tuning->context) == 0)
-        status = table_decide(tuning);
+        status = tuning_decide_table(tuning);
     if (status == HOOP_OK)
-        status = agreement_reach(tuning->context, &tuning->table);
+        status = agreement_broadcast_table(tuning->context, &tuning->table);
     if (status == HOOP_OK && tuning->table.needs_benchmark)
-        status = benchmark_hold(tuning);
+        status = tuning_run_benchmark(tuning);
     if (status == HOOP_OK)
-        status = table_check(tuning, &tuning->table);
+        status = tuning_check_table(tuning, &tuning->table);
     if (status == HOOP_OK)
-        status = samples_agree(tuning);
+        status = tuning_share_samples(tuning);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* The context's own timeout is for the user's calls. */
 static enum hoop_status
-table_agree_until(struct tuning *tuning, uint64_t deadline_ns)
+tuning_agree_table_until(struct tuning *tuning, uint64_t deadline_ns)
 {
     struct comm_context *context = tuning->context;
     const uint32_t timeout_ms = context_timeout(context);
 
     if (deadline_ns != CLOCK_NEVER)
         context_set_timeout(context, (uint32_t)clock_left_ms(deadline_ns));
-    const enum hoop_status status = table_agree(tuning);
+    const enum hoop_status status = tuning_agree_table(tuning);
     context_set_timeout(context, timeout_ms);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -205,13 +206,13 @@ tuning_agree(struct tuner *tuner,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a tuning");
     tuning->tuner = tuner;
     tuning->context = context;
-    enum hoop_status status =
-        placement_find(context, tuner_roster(tuner), &tuning->nodes);
+    enum hoop_status status = placement_nodes_from_roster(
+        context, tuner_roster(tuner), &tuning->nodes);
     if (status == HOOP_OK)
-        status = table_agree_until(tuning, deadline_ns);
+        status = tuning_agree_table_until(tuning, deadline_ns);
     if (status != HOOP_OK)
         return error_pass(status);
-    tuner_adopt(tuner, &tuning->table);
+    tuner_adopt_agreed_table(tuner, &tuning->table);
     *out_tuning = STEAL(tuning);
     return HOOP_OK;
 }
@@ -227,63 +228,67 @@ tuning_destroy(struct tuning *tuning)
 
 /* Ranks of an alltoallv know only their own part of the bytes. */
 static uint64_t
-bytes_to_look_up(enum call_name name, size_t n_bytes)
+lookup_size_of_call(enum call_name name, size_t n_bytes)
 {
     return name == CALL_ALLTOALLV ? UINT64_MAX : n_bytes;
 }
 
-static enum table_form
-form_of(enum call_name name)
+static enum tuning_table_form
+table_form_of_call(enum call_name name)
 {
-    return collective_kind_is_uneven(name) ? TABLE_UNEVEN : TABLE_EVEN;
+    return collective_has_uneven_blocks(name) ? TABLE_UNEVEN : TABLE_EVEN;
 }
 
 const struct algorithm *
-tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes)
+tuning_find_algorithm(const struct tuning *tuning,
+                      enum call_name name,
+                      size_t n_bytes)
 {
     const enum collective_kind collective = collective_kind_of(name);
     size_t n_entries;
-    const struct registry_entry *entry = registry_of(collective, &n_entries);
+    const struct registry_algorithm *entry =
+        registry_collective_entries(collective, &n_entries);
 
     assert(n_entries > 0);
     if (tuning)
-        entry = table_find(&tuning->table, collective, form_of(name),
-                           bytes_to_look_up(name, n_bytes));
+        entry = tuning_table_find_algorithm(&tuning->table, collective,
+                                            table_form_of_call(name),
+                                            lookup_size_of_call(name, n_bytes));
     assert(entry);
     return entry->algorithm;
 }
 
 /* Runs on rank 0. If it cannot decide, it tells the others. */
 static enum hoop_status
-table_force_here(struct tuning *tuning,
-                 const char *algorithms,
-                 struct table *out_table)
+tuning_build_forced_table(struct tuning *tuning,
+                          const char *algorithms,
+                          struct table *out_table)
 {
     struct overrides overrides;
 
-    const struct plan_shm_region shm_region = shm_region_of(tuning);
+    const struct plan_shm_region shm_region = tuning_shm_region(tuning);
     enum hoop_status status =
         overrides_parse("algorithms", algorithms, &overrides);
     if (status == HOOP_OK)
-        status = tuner_table(tuning->tuner, tuning->nodes, &shm_region,
-                             &overrides, out_table);
+        status = tuner_build_table(tuning->tuner, tuning->nodes, &shm_region,
+                                   &overrides, out_table);
     if (status != HOOP_OK)
-        agreement_refuse(tuning->context);
+        agreement_broadcast_refusal(tuning->context);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-tuning_force(struct tuning *tuning, const char *algorithms)
+tuning_override_algorithms(struct tuning *tuning, const char *algorithms)
 {
     struct table table;
     enum hoop_status status = HOOP_OK;
 
     if (context_rank(tuning->context) == 0)
-        status = table_force_here(tuning, algorithms, &table);
+        status = tuning_build_forced_table(tuning, algorithms, &table);
     if (status == HOOP_OK)
-        status = agreement_reach(tuning->context, &table);
+        status = agreement_broadcast_table(tuning->context, &table);
     if (status == HOOP_OK)
-        status = table_check(tuning, &table);
+        status = tuning_check_table(tuning, &table);
     if (status != HOOP_OK)
         return error_pass(status);
     tuning->table = table;
@@ -291,9 +296,9 @@ tuning_force(struct tuning *tuning, const char *algorithms)
 }
 
 static void
-choice_offer(struct tuning_choice *choice,
-             const struct registry_entry *entry,
-             double ns)
+choice_add_candidate(struct tuning_choice *choice,
+                     const struct registry_algorithm *entry,
+                     double ns)
 {
     if (entry->algorithm == choice->algorithm) {
         choice->estimate_ns = ns;
@@ -304,35 +309,37 @@ choice_offer(struct tuning_choice *choice,
 }
 
 enum hoop_status
-tuning_explain(const struct tuning *tuning,
-               enum call_name name,
-               size_t n_bytes,
-               struct tuning_choice *out_choice)
+tuning_explain_choice(const struct tuning *tuning,
+                      enum call_name name,
+                      size_t n_bytes,
+                      struct tuning_choice *out_choice)
 {
     const enum collective_kind collective = collective_kind_of(name);
-    const struct estimate_place place = {.nodes = tuning->nodes,
-                                         .machine = &tuning->table.machine,
-                                         .shm_region = shm_region_of(tuning)};
-    struct tuning_choice choice = {.algorithm =
-                                       tuning_find(tuning, name, n_bytes)};
+    const struct estimate_environment place = {
+        .nodes = tuning->nodes,
+        .machine = &tuning->table.machine,
+        .shm_region = tuning_shm_region(tuning)};
+    struct tuning_choice choice = {
+        .algorithm = tuning_find_algorithm(tuning, name, n_bytes)};
     size_t n_entries;
-    const struct registry_entry *entries = registry_of(collective, &n_entries);
+    const struct registry_algorithm *entries =
+        registry_collective_entries(collective, &n_entries);
 
     for (size_t i = 0; i < n_entries; i++) {
         const bool is_chosen = entries[i].algorithm == choice.algorithm;
         double ns = 0;
 
         if (!is_chosen &&
-            (!estimate_suits(&place, &entries[i]) ||
-             (collective_kind_is_uneven(name) && entries[i].is_even_only)))
+            (!estimate_can_choose(&place, &entries[i]) ||
+             (collective_has_uneven_blocks(name) && entries[i].is_even_only)))
             continue;
         const enum hoop_status status =
             estimate_cost(&place, &entries[i], n_bytes, &ns);
         if (status != HOOP_OK)
             return error_pass(status);
-        choice_offer(&choice, &entries[i], ns);
+        choice_add_candidate(&choice, &entries[i], ns);
     }
-    const struct registry_entry *overrides =
+    const struct registry_algorithm *overrides =
         tuning->table.overrides.entries[collective];
     choice.is_forced = overrides && overrides->algorithm == choice.algorithm;
     *out_choice = choice;
@@ -346,7 +353,7 @@ tuning_nodes(const struct tuning *tuning)
 }
 
 enum codec_loss
-tuning_loss(const struct tuning *tuning)
+tuning_codec_loss(const struct tuning *tuning)
 {
     return tuning ? tuning->table.loss : LOSS_NONE;
 }

@@ -52,7 +52,9 @@ DEFINE_CLEANUP(struct tuning *, tuning_destroy)
  * different sizes. If tuning is NULL, returns the registry's first algorithm.
  */
 const struct algorithm *
-tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes);
+tuning_find_algorithm(const struct tuning *tuning,
+                      enum call_name name,
+                      size_t n_bytes);
 
 /*
  * Override algorithms from now on; "" removes the overrides. All members call
@@ -64,9 +66,9 @@ tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes);
  * Thread: as for a collective on the context.
  */
 enum hoop_status
-tuning_force(struct tuning *tuning, const char *algorithms);
+tuning_override_algorithms(struct tuning *tuning, const char *algorithms);
 
-/* The algorithm that tuning_find() returns, and its estimated time. */
+/* The algorithm that tuning_find_algorithm() returns, and its estimated time. */
 struct tuning_choice {
     const struct algorithm *algorithm;
     double estimate_ns;
@@ -79,15 +81,15 @@ struct tuning_choice {
 /* Simulates all algorithms of the collective. Handle: none
  * (HOOP_E_EXHAUSTED). */
 enum hoop_status
-tuning_explain(const struct tuning *tuning,
-               enum call_name name,
-               size_t n_bytes,
-               struct tuning_choice *out_choice);
+tuning_explain_choice(const struct tuning *tuning,
+                      enum call_name name,
+                      size_t n_bytes,
+                      struct tuning_choice *out_choice);
 
 /* The precision that floats may lose when they are reduced or gathered. Returns
  * LOSS_NONE if tuning is NULL. */
 enum codec_loss
-tuning_loss(const struct tuning *tuning);
+tuning_codec_loss(const struct tuning *tuning);
 
 /* Which ranks of the context share a node, for a plan's shape. Borrowed until
  * tuning_destroy(). Returns NULL if tuning is NULL. */

@@ -183,9 +183,9 @@ there_and_back_round(struct plan *plan,
     const struct plan_span span = round == 0 ? given : both;
 
     if (is_sender)
-        plan_send(plan, 1 - shape->rank, round, span);
+        plan_add_send(plan, 1 - shape->rank, round, span);
     else
-        plan_store(plan, 1 - shape->rank, round, span);
+        plan_add_store(plan, 1 - shape->rank, round, span);
 }
 
 static const struct algorithm there_and_back = {

@@ -28,7 +28,9 @@ plan_of(struct plan *plan, uint32_t rank, enum place place)
 }
 
 static void
-expect_kinds(const struct plan *plan, const enum plan_kind *kinds, size_t n)
+expect_kinds(const struct plan *plan,
+             const enum plan_step_type *kinds,
+             size_t n)
 {
     assert_int_equal(plan->n_steps, n);
     for (size_t i = 0; i < n; i++)
@@ -40,10 +42,10 @@ expect_kinds(const struct plan *plan, const enum plan_kind *kinds, size_t n)
 static void
 allreduce_flat_own_part_is_not_fetched_out_of_place(void **state)
 {
-    static const enum plan_kind first[] = {
+    static const enum plan_step_type first[] = {
         PLAN_POST, PLAN_COPY, PLAN_FETCH_REDUCE, PLAN_FETCH_REDUCE};
-    static const enum plan_kind last[] = {PLAN_POST, PLAN_FETCH,
-                                          PLAN_FETCH_REDUCE, PLAN_COMBINE};
+    static const enum plan_step_type last[] = {PLAN_POST, PLAN_FETCH,
+                                               PLAN_FETCH_REDUCE, PLAN_COMBINE};
     struct plan plan = {0};
 
     (void)state;
@@ -57,8 +59,8 @@ allreduce_flat_own_part_is_not_fetched_out_of_place(void **state)
 static void
 allreduce_flat_first_two_ranks_fetch_only_others_in_place(void **state)
 {
-    static const enum plan_kind kinds[] = {PLAN_POST, PLAN_FETCH_REDUCE,
-                                           PLAN_FETCH_REDUCE};
+    static const enum plan_step_type kinds[] = {PLAN_POST, PLAN_FETCH_REDUCE,
+                                                PLAN_FETCH_REDUCE};
     struct plan plan = {0};
 
     (void)state;
@@ -75,7 +77,7 @@ allreduce_flat_first_two_ranks_fetch_only_others_in_place(void **state)
 static void
 allreduce_flat_later_ranks_fetch_their_own_slot_in_place(void **state)
 {
-    static const enum plan_kind kinds[] = {
+    static const enum plan_step_type kinds[] = {
         PLAN_POST, PLAN_FETCH, PLAN_FETCH_REDUCE, PLAN_FETCH_REDUCE};
     struct plan plan = {0};
 

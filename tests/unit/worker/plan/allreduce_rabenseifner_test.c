@@ -212,10 +212,12 @@ rabenseifner_each_block_is_finished_in_the_middle(void **state)
         for (uint32_t rank = 0; rank < size; rank++) {
             const struct plan_shape shape = {
                 .rank = rank, .size = size, .count = size, .granule = 1};
-            const struct plan_span block = allreduce_rabenseifner_block(&shape);
+            const struct plan_span block =
+                allreduce_rabenseifner_own_block(&shape);
             struct plan plan = {0};
 
-            for (uint32_t i = 0; i < allreduce_rabenseifner_middle(&shape); i++)
+            for (uint32_t i = 0;
+                 i < allreduce_rabenseifner_middle_round(&shape); i++)
                 algorithm_allreduce_rabenseifner.plan_round(&plan, &shape, i);
             assert_int_equal(block.count, 1);
             finished |= UINT32_C(1) << block.first;

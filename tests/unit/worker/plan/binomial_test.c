@@ -15,10 +15,10 @@ binomial_depth_is_the_rounded_up_logarithm(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         shape.size = sizes[i];
-        assert_int_equal(binomial_depth(&shape), depths[i]);
+        assert_int_equal(binomial_tree_depth(&shape), depths[i]);
     }
     shape.size = UINT32_MAX;
-    assert_int_equal(binomial_depth(&shape), 32);
+    assert_int_equal(binomial_tree_depth(&shape), 32);
 }
 
 /* The picture in binomial.h. */
@@ -67,8 +67,8 @@ edges_check(const struct plan_shape *shape)
 {
     uint32_t n_far = 0;
 
-    for (uint32_t level = 0; level < binomial_depth(shape); level++) {
-        const enum binomial_end end = binomial_edge_at(shape, level).end;
+    for (uint32_t level = 0; level < binomial_tree_depth(shape); level++) {
+        const enum binomial_edge_end end = binomial_edge_at(shape, level).end;
 
         edge_check(shape, level);
         assert_true(n_far == 0 || end == BINOMIAL_NONE);
@@ -97,7 +97,7 @@ subtree_check(const struct plan_shape *shape)
     const struct rank_range subtree = binomial_subtree(shape);
     uint32_t n_ranks = 1;
 
-    for (uint32_t level = 0; level < binomial_depth(shape); level++) {
+    for (uint32_t level = 0; level < binomial_tree_depth(shape); level++) {
         const struct binomial_edge edge = binomial_edge_at(shape, level);
 
         if (edge.end != BINOMIAL_NEAR)
@@ -133,20 +133,20 @@ binomial_blocks_begin_with_the_own_one_in_scratch(void **state)
     const struct rank_range last = {5, 6};
     struct plan_shape shape = {
         .rank = 4, .size = 6, .root = 3, .counts = counts};
-    struct plan_span span = binomial_blocks(&shape, PLAN_OUTPUT, last);
+    struct plan_span span = binomial_blocks_span(&shape, PLAN_OUTPUT, last);
 
     (void)state;
-    assert_int_equal(binomial_scratch(&shape), 6);
+    assert_int_equal(binomial_scratch_count(&shape), 6);
     assert_int_equal(span.buffer, PLAN_SCRATCH);
     assert_int_equal(span.first, 0);
     assert_int_equal(span.count, 6);
     shape.rank = 3;
-    span = binomial_blocks(&shape, PLAN_OUTPUT, last);
-    assert_int_equal(binomial_scratch(&shape), 0);
+    span = binomial_blocks_span(&shape, PLAN_OUTPUT, last);
+    assert_int_equal(binomial_scratch_count(&shape), 0);
     assert_int_equal(span.buffer, PLAN_OUTPUT);
     assert_int_equal(span.first, 10);
     shape.rank = 5;
-    assert_int_equal(binomial_scratch(&shape), 0);
+    assert_int_equal(binomial_scratch_count(&shape), 0);
 }
 
 int

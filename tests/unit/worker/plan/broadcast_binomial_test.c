@@ -15,7 +15,7 @@ binomial_plan(struct plan *plan, const struct plan_shape *shape)
 }
 
 static size_t
-n_steps_of(const struct plan *plan, enum plan_kind kind)
+n_steps_of(const struct plan *plan, enum plan_step_type kind)
 {
     size_t n = 0;
 

@@ -36,7 +36,7 @@ script_plan_round(struct plan *plan,
 
         if (step.kind != PLAN_COPY && step.kind != PLAN_COMBINE)
             step.peer = (shape->rank + step.peer) % shape->size;
-        plan_add(plan, &step);
+        plan_add_step(plan, &step);
     }
 }
 

@@ -21,10 +21,12 @@ checker_run_run_any_buffer_and_seed_ends_right(void **state)
     assert_int_equal(checker_run_create(&sum, &checker_messages, &checker_run),
                      HOOP_OK);
     for (uint64_t seed = 0; seed < 100; seed++) {
-        assert_int_equal(checker_run_schedule(checker_run, 0, seed), HOOP_OK);
-        assert_int_equal(checker_run_schedule(checker_run, 1, seed), HOOP_OK);
-        assert_int_equal(checker_run_schedule(checker_run, UINT64_MAX, seed),
+        assert_int_equal(checker_run_one_schedule(checker_run, 0, seed),
                          HOOP_OK);
+        assert_int_equal(checker_run_one_schedule(checker_run, 1, seed),
+                         HOOP_OK);
+        assert_int_equal(
+            checker_run_one_schedule(checker_run, UINT64_MAX, seed), HOOP_OK);
     }
     checker_run_destroy(checker_run);
     checker_messages_deinit(&checker_messages);

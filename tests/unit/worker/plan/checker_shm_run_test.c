@@ -18,7 +18,7 @@ static void
 checker_shm_run_right_plan_is_proved(void **state)
 {
     (void)state;
-    assert_int_equal(checker_shm_run_verify(&sum), HOOP_OK);
+    assert_int_equal(checker_shm_run_verify_algorithm(&sum), HOOP_OK);
 }
 
 static uint32_t
@@ -36,7 +36,8 @@ checker_shm_run_ranks_with_unequal_rounds_are_refused(void **state)
     (void)state;
     algorithm.n_rounds = rounds_by_rank;
     scenario.algorithm = &algorithm;
-    assert_int_equal(checker_shm_run_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_shm_run_verify_algorithm(&scenario),
+                     HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "rank 2 has 2 rounds"));
 }
 
@@ -66,9 +67,10 @@ checker_shm_run_other_brackets_on_one_rank_are_found(void **state)
     (void)state;
     algorithm.plan_round = other_brackets;
     scenario.algorithm = &algorithm;
-    assert_int_equal(checker_shm_run_verify(&scenario), HOOP_OK);
+    assert_int_equal(checker_shm_run_verify_algorithm(&scenario), HOOP_OK);
     scenario.arithmetic = ARITHMETIC_HASH;
-    assert_int_equal(checker_shm_run_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_shm_run_verify_algorithm(&scenario),
+                     HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "otherwise"));
 }
 

@@ -18,7 +18,7 @@ static void
 checker_verify_right_algorithm_is_ok(void **state)
 {
     (void)state;
-    assert_int_equal(checker_verify(&gather), HOOP_OK);
+    assert_int_equal(checker_verify_algorithm(&gather), HOOP_OK);
 }
 
 static void
@@ -28,7 +28,7 @@ checker_verify_algorithm_for_another_goal_is_refused(void **state)
 
     (void)state;
     scenario.goal = CHECKER_ALLREDUCE;
-    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "leaves its buffer"));
 }
 
@@ -40,7 +40,7 @@ checker_verify_no_steps_at_all_is_refused(void **state)
     (void)state;
     scenario.algorithm = &algorithm_barrier_dissemination;
     scenario.goal = CHECKER_BROADCAST;
-    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "wrong at the end"));
 }
 

@@ -64,8 +64,8 @@ composition_part_is_fitted_into_the_whole(void **state)
     const struct composition_part part = reduce_of(&shape);
     struct plan plan = {0};
 
-    composition_add(&composition, &part);
-    composition_add(&composition, &part);
+    composition_add_part(&composition, &part);
+    composition_add_part(&composition, &part);
     assert_int_equal(composition_n_rounds(&composition), 4);
     assert_int_equal(composition_n_scratch(&composition), 6 + 4);
     composition_plan(&composition, &plan);
@@ -91,9 +91,9 @@ composition_partial_part_is_not_final(void **state)
     struct plan plan = {0};
 
     part.end = COMPOSITION_PARTIAL;
-    composition_add(&composition, &part);
+    composition_add_part(&composition, &part);
     part.end = COMPOSITION_FINAL;
-    composition_add(&composition, &part);
+    composition_add_part(&composition, &part);
     composition_plan(&composition, &plan);
     assert_int_equal(plan.n_steps, 2);
     assert_int_equal(plan.steps[0].to.buffer, PLAN_OUTPUT);
@@ -110,7 +110,7 @@ composition_part_of_others_has_no_rounds(void **state)
     struct composition composition = {.shape = &shape};
     const struct composition_part part = reduce_of(&shape);
 
-    composition_add(&composition, &part);
+    composition_add_part(&composition, &part);
     assert_int_equal(composition_n_rounds(&composition), 0);
     assert_int_equal(composition_n_scratch(&composition), 0);
 }
@@ -124,7 +124,7 @@ composition_part_may_be_some_rounds(void **state)
     struct plan plan = {0};
 
     part.round_begin = 1;
-    composition_add(&composition, &part);
+    composition_add_part(&composition, &part);
     assert_int_equal(composition_n_rounds(&composition), 1);
     composition_plan(&composition, &plan);
     assert_int_equal(plan.n_steps, 1);
@@ -148,7 +148,7 @@ composition_blocks_are_messages_where_they_stand(void **state)
     };
     struct plan plan = {0};
 
-    composition_add(&composition, &part);
+    composition_add_part(&composition, &part);
     composition_plan(&composition, &plan);
     assert_int_equal(plan.n_steps, 3);
     assert_int_equal(plan.steps[0].kind, PLAN_SEND);

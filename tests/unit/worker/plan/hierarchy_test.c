@@ -116,7 +116,7 @@ hierarchy_shape_inside_is_the_node(void **state)
 
     (void)state;
     assert_int_equal(plan_nodes_create(names, SIZE, &nodes), HOOP_OK);
-    inside = hierarchy_shape_inside(&(struct plan_shape){
+    inside = hierarchy_node_shape(&(struct plan_shape){
         .rank = 6, .size = SIZE, .count = COUNT, .granule = 4, .nodes = nodes});
     assert_int_equal(inside.size, 3);
     assert_int_equal(inside.rank, 2);

@@ -17,12 +17,12 @@ nodes_are_numbered_by_their_lowest_rank(void **state)
     for (uint32_t rank = 0; rank < 5; rank++) {
         assert_int_equal(nodes->node_of[rank], node_of[rank]);
         assert_int_equal(nodes->local_of[rank], local_of[rank]);
-        assert_int_equal(plan_nodes_rank(nodes, node_of[rank], local_of[rank]),
-                         rank);
+        assert_int_equal(
+            plan_nodes_member_rank(nodes, node_of[rank], local_of[rank]), rank);
     }
-    assert_int_equal(plan_nodes_size(nodes, 0), 2);
-    assert_int_equal(plan_nodes_size(nodes, 1), 2);
-    assert_int_equal(plan_nodes_size(nodes, 2), 1);
+    assert_int_equal(plan_nodes_node_size(nodes, 0), 2);
+    assert_int_equal(plan_nodes_node_size(nodes, 1), 2);
+    assert_int_equal(plan_nodes_node_size(nodes, 2), 1);
     assert_false(nodes->is_even);
     plan_nodes_destroy(nodes);
 }
@@ -51,7 +51,7 @@ nodes_of_one_rank_are_one(void **state)
     (void)state;
     assert_int_equal(plan_nodes_create(&name, 1, &nodes), HOOP_OK);
     assert_int_equal(nodes->n_nodes, 1);
-    assert_int_equal(plan_nodes_rank(nodes, 0, 0), 0);
+    assert_int_equal(plan_nodes_member_rank(nodes, 0, 0), 0);
     plan_nodes_destroy(nodes);
     plan_nodes_destroy(NULL);
 }

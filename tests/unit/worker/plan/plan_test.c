@@ -11,9 +11,9 @@ plan_send_store_copy_append_in_order(void **state)
     struct plan plan = {0};
 
     (void)state;
-    plan_send(&plan, 1, 10, input);
-    plan_store(&plan, 2, 20, output);
-    plan_copy(&plan, input, output);
+    plan_add_send(&plan, 1, 10, input);
+    plan_add_store(&plan, 2, 20, output);
+    plan_add_copy(&plan, input, output);
 
     assert_int_equal(plan_status(&plan), HOOP_OK);
     assert_int_equal(plan.n_steps, 3);
@@ -39,8 +39,8 @@ plan_post_fetch_append_in_order(void **state)
     struct plan plan = {0};
 
     (void)state;
-    plan_post(&plan, input);
-    plan_fetch(&plan, 2, 11, output);
+    plan_add_post(&plan, input);
+    plan_add_fetch(&plan, 2, 11, output);
 
     assert_int_equal(plan.n_steps, 2);
     assert_int_equal(plan.steps[0].kind, PLAN_POST);
@@ -59,7 +59,7 @@ plan_await_is_kept_though_it_has_no_elements(void **state)
     struct plan plan = {0};
 
     (void)state;
-    plan_await(&plan, 3);
+    plan_add_await(&plan, 3);
     assert_int_equal(plan.n_steps, 1);
     assert_int_equal(plan.steps[0].kind, PLAN_FETCH);
     assert_int_equal(plan.steps[0].peer, 3);
@@ -74,12 +74,12 @@ plan_add_step_of_no_elements_is_left_out(void **state)
     struct plan plan = {0};
 
     (void)state;
-    plan_send(&plan, 1, 0, empty);
-    plan_store(&plan, 1, 1, empty);
-    plan_copy(&plan, empty, empty);
-    plan_post(&plan, empty);
-    plan_fetch(&plan, 1, 0, empty);
-    plan_add(&plan, &(struct plan_step){.kind = PLAN_REDUCE, .to = empty});
+    plan_add_send(&plan, 1, 0, empty);
+    plan_add_store(&plan, 1, 1, empty);
+    plan_add_copy(&plan, empty, empty);
+    plan_add_post(&plan, empty);
+    plan_add_fetch(&plan, 1, 0, empty);
+    plan_add_step(&plan, &(struct plan_step){.kind = PLAN_REDUCE, .to = empty});
 
     assert_int_equal(plan.n_steps, 0);
     assert_null(plan.steps);
@@ -94,7 +94,7 @@ plan_clear_keeps_memory(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < 1000; i++)
-        plan_send(&plan, 1, i, span);
+        plan_add_send(&plan, 1, i, span);
     assert_int_equal(plan.n_steps, 1000);
     assert_int_equal(plan.steps[999].message, 999);
 
@@ -102,7 +102,7 @@ plan_clear_keeps_memory(void **state)
 
     plan_clear(&plan);
     assert_int_equal(plan.n_steps, 0);
-    plan_send(&plan, 1, 0, span);
+    plan_add_send(&plan, 1, 0, span);
     assert_ptr_equal(plan.steps, steps);
     plan_deinit(&plan);
 }
@@ -114,7 +114,7 @@ plan_failure_is_latched_until_clear(void **state)
     struct plan plan = {.status = HOOP_E_EXHAUSTED};
 
     (void)state;
-    plan_send(&plan, 1, 0, span);
+    plan_add_send(&plan, 1, 0, span);
     assert_int_equal(plan.n_steps, 0);
     assert_int_equal(plan_status(&plan), HOOP_E_EXHAUSTED);
     plan_clear(&plan);

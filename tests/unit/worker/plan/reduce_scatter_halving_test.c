@@ -69,7 +69,8 @@ halving_any_size_sends_each_block_once(void **state)
 
             assert_int_equal(tally.sent, share);
             assert_in_range(tally.reduced, 2,
-                            share + shape.size + 2 * doubling_count(&shape));
+                            share + shape.size +
+                                2 * doubling_round_count(&shape));
             assert_int_equal(tally.finished, 2);
             reduced += tally.reduced;
         }

@@ -9,19 +9,19 @@ shm_plan_part_count_is_of_whole_granules_if_one_fits(void **state)
     const struct plan_shape shape = {.size = 3, .granule = 4, .n_slot = 30};
 
     (void)state;
-    assert_int_equal(shm_plan_count(&shape, 1), 28);
-    assert_int_equal(shm_plan_count(&shape, 2), 12);
-    assert_int_equal(shm_plan_count(&shape, 10), 3);
+    assert_int_equal(shm_plan_part_size(&shape, 1), 28);
+    assert_int_equal(shm_plan_part_size(&shape, 2), 12);
+    assert_int_equal(shm_plan_part_size(&shape, 10), 3);
 }
 
 static void
 shm_plan_rounds_are_as_many_as_parts(void **state)
 {
     (void)state;
-    assert_int_equal(shm_plan_rounds(0, 4), 0);
-    assert_int_equal(shm_plan_rounds(1, 4), 1);
-    assert_int_equal(shm_plan_rounds(4, 4), 1);
-    assert_int_equal(shm_plan_rounds(5, 4), 2);
+    assert_int_equal(shm_plan_round_count(0, 4), 0);
+    assert_int_equal(shm_plan_round_count(1, 4), 1);
+    assert_int_equal(shm_plan_round_count(4, 4), 1);
+    assert_int_equal(shm_plan_round_count(5, 4), 2);
 }
 
 static void
@@ -30,12 +30,12 @@ shm_plan_part_last_one_is_short_and_the_next_is_empty(void **state)
     const struct plan_span whole = {PLAN_OUTPUT, 100, 10};
 
     (void)state;
-    assert_int_equal(shm_plan_part(whole, 4, 1).first, 104);
-    assert_int_equal(shm_plan_part(whole, 4, 1).count, 4);
-    assert_int_equal(shm_plan_part(whole, 4, 2).first, 108);
-    assert_int_equal(shm_plan_part(whole, 4, 2).count, 2);
-    assert_int_equal(shm_plan_part(whole, 4, 3).count, 0);
-    assert_int_equal(shm_plan_part(whole, 4, 2).buffer, PLAN_OUTPUT);
+    assert_int_equal(shm_plan_part_span(whole, 4, 1).first, 104);
+    assert_int_equal(shm_plan_part_span(whole, 4, 1).count, 4);
+    assert_int_equal(shm_plan_part_span(whole, 4, 2).first, 108);
+    assert_int_equal(shm_plan_part_span(whole, 4, 2).count, 2);
+    assert_int_equal(shm_plan_part_span(whole, 4, 3).count, 0);
+    assert_int_equal(shm_plan_part_span(whole, 4, 2).buffer, PLAN_OUTPUT);
 }
 
 static void
@@ -47,8 +47,8 @@ shm_plan_next_and_nearest_name_all_others_once(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < 4; i++) {
-        assert_int_equal(shm_plan_next(&shape, i), nexts[i]);
-        assert_int_equal(shm_plan_nearest(&shape, i), nearest[i]);
+        assert_int_equal(shm_plan_next_peer(&shape, i), nexts[i]);
+        assert_int_equal(shm_plan_nearest_peer(&shape, i), nearest[i]);
     }
 }
 
@@ -60,8 +60,8 @@ shm_plan_combine_lower_ranks_stand_left_and_the_last_is_final(void **state)
     struct plan plan = {0};
 
     (void)state;
-    shm_plan_combine(&plan, &shape, 0, 4, to);
-    shm_plan_combine(&plan, &shape, 1, 5, to);
+    shm_plan_add_combine(&plan, &shape, 0, 4, to);
+    shm_plan_add_combine(&plan, &shape, 1, 5, to);
 
     assert_int_equal(plan.n_steps, 2);
     assert_int_equal(plan.steps[0].kind, PLAN_FETCH_REDUCE);
@@ -80,9 +80,10 @@ static void
 shm_plan_source_is_output_in_place(void **state)
 {
     (void)state;
-    assert_int_equal(shm_plan_source(&(struct plan_shape){.is_in_place = true}),
-                     PLAN_OUTPUT);
-    assert_int_equal(shm_plan_source(&(struct plan_shape){.size = 2}),
+    assert_int_equal(
+        shm_plan_source_buffer(&(struct plan_shape){.is_in_place = true}),
+        PLAN_OUTPUT);
+    assert_int_equal(shm_plan_source_buffer(&(struct plan_shape){.size = 2}),
                      PLAN_INPUT);
 }
 

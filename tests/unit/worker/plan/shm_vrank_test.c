@@ -22,7 +22,7 @@ given_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     (void)round;
     for (size_t i = 0; i < n_steps && shape->rank == 0; i++)
-        plan_add(plan, &steps[i]);
+        plan_add_step(plan, &steps[i]);
 }
 
 static const struct algorithm given = {
@@ -44,7 +44,7 @@ expect_refused(size_t n, const char *why)
     };
 
     n_steps = n;
-    assert_int_equal(checker_verify(&scenario), HOOP_E_INTERNAL);
+    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     if (!strstr(error_text(), why))
         fail_msg("%s, not: %s", error_text(), why);
 }

@@ -26,30 +26,33 @@ steps_compare(struct simulation_graph *graph,
               const struct tracker *tracker,
               uint32_t vrank)
 {
-    const struct track *track = TAILQ_FIRST(&tracker->active);
+    const struct tracked_step *tracked_step = TAILQ_FIRST(&tracker->active);
 
-    while (simulation_graph_has_room(graph, vrank)) {
+    while (simulation_graph_can_open_round(graph, vrank)) {
         uint32_t i = SIMULATION_END;
 
-        assert_int_equal(simulation_graph_open(graph, vrank, &i), HOOP_OK);
+        assert_int_equal(simulation_graph_open_round(graph, vrank, &i),
+                         HOOP_OK);
         for (; i != SIMULATION_END; i = graph->steps[i].next) {
             const struct simulation_step *step = &graph->steps[i];
-            const bool waits = tracker_limit(tracker, track) < track->total;
+            const bool waits = tracker_step_limit_bytes(tracker, tracked_step) <
+                               tracked_step->total;
 
-            assert_non_null(track);
-            assert_int_equal(step->round, track->round);
-            assert_int_equal((uint64_t)step->flow.bytes, track->total);
+            assert_non_null(tracked_step);
+            assert_int_equal(step->round, tracked_step->round);
+            assert_int_equal((uint64_t)step->flow.bytes, tracked_step->total);
             assert_int_equal(step->n_awaited > 0, waits);
-            track = TAILQ_NEXT(track, link);
+            tracked_step = TAILQ_NEXT(tracked_step, link);
         }
     }
-    assert_null(track);
+    assert_null(tracked_step);
 }
 
 static void
 shape_compare(const struct algorithm *algorithm, const struct plan_shape *shape)
 {
-    const struct simulation_mapping mapping = simulation_mapping_full(shape);
+    const struct simulation_mapping mapping =
+        simulation_mapping_make_full(shape);
     const struct simulation_setup setup = setup_of(&mapping, algorithm);
     struct simulation_graph graph;
 
@@ -57,11 +60,11 @@ shape_compare(const struct algorithm *algorithm, const struct plan_shape *shape)
     for (uint32_t vrank = 0; vrank < shape->size; vrank++) {
         struct plan_shape own = *shape;
         struct tracker tracker = {0};
-        struct track *first = NULL;
+        struct tracked_step *first = NULL;
 
         own.rank = vrank;
         tracker_init(&tracker, algorithm, &own, setup.element_size);
-        assert_int_equal(tracker_refill(&tracker, &first), HOOP_OK);
+        assert_int_equal(tracker_activate_rounds(&tracker, &first), HOOP_OK);
         steps_compare(&graph, &tracker, vrank);
         tracker_deinit(&tracker);
     }
@@ -72,7 +75,7 @@ static void
 steps_wait_where_the_tracker_has_them_wait(void **state)
 {
     size_t n = 0;
-    const struct registry_entry *entries = registry_entries(&n);
+    const struct registry_algorithm *entries = registry_all_entries(&n);
 
     (void)state;
     for (size_t i = 0; i < n; i++)
@@ -108,12 +111,12 @@ crowd_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     for (size_t i = 0; i < CROWD; i++) {
         const size_t place = round % 2 ? CROWD - 1 - i : i;
 
-        plan_copy(plan,
-                  (struct plan_span){(enum plan_buffer)(round % 3),
-                                     place * CROWD_BLOCK + round,
-                                     CROWD_BLOCK - 1},
-                  (struct plan_span){round % 2 ? PLAN_OUTPUT : PLAN_SCRATCH,
-                                     i * CROWD_BLOCK, CROWD_BLOCK - 1});
+        plan_add_copy(plan,
+                      (struct plan_span){(enum plan_buffer)(round % 3),
+                                         place * CROWD_BLOCK + round,
+                                         CROWD_BLOCK - 1},
+                      (struct plan_span){round % 2 ? PLAN_OUTPUT : PLAN_SCRATCH,
+                                         i * CROWD_BLOCK, CROWD_BLOCK - 1});
     }
 }
 

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "plan/simulation_flow.h"
 
-static const struct simulation_overlap whole = {0, 1, 0, 1};
+static const struct simulation_flow_overlap whole = {0, 1, 0, 1};
 
 static void
 assert_near(double value, double expected)
@@ -25,7 +25,7 @@ flow_at(double start_ns, double bytes)
         .byte_ns = 1,
     };
 
-    flow.end_ns = start_ns + simulation_flow_work_ns(&flow);
+    flow.end_ns = start_ns + simulation_flow_processor_ns(&flow);
     return flow;
 }
 
@@ -49,9 +49,9 @@ work_is_of_the_message_and_its_bytes(void **state)
     (void)state;
     for (int kind = PLAN_SEND; kind <= PLAN_COMBINE; kind++) {
         const struct simulation_flow flow =
-            simulation_flow_make(&machine, (enum plan_kind)kind, 100);
+            simulation_flow_make(&machine, (enum plan_step_type)kind, 100);
 
-        assert_near(simulation_flow_work_ns(&flow), work_ns[kind]);
+        assert_near(simulation_flow_processor_ns(&flow), work_ns[kind]);
     }
 }
 
@@ -68,9 +68,9 @@ message_that_is_granted_costs_one_more_at_each_end(void **state)
     (void)state;
     for (int kind = PLAN_SEND; kind <= PLAN_COMBINE; kind++) {
         const struct simulation_flow eager = simulation_flow_make(
-            &machine, (enum plan_kind)kind, LIMIT_EAGER_WHOLE);
+            &machine, (enum plan_step_type)kind, LIMIT_EAGER_WHOLE);
         const struct simulation_flow granted = simulation_flow_make(
-            &machine, (enum plan_kind)kind, LIMIT_EAGER_WHOLE + 1);
+            &machine, (enum plan_step_type)kind, LIMIT_EAGER_WHOLE + 1);
 
         assert_near(granted.message_ns - eager.message_ns, extra_ns[kind]);
     }
@@ -83,7 +83,7 @@ flow_of_one_piece_is_followed_at_its_end(void **state)
     struct simulation_flow later = {.bytes = 500, .byte_ns = 1};
 
     (void)state;
-    simulation_flow_follow(&later, &earlier, &whole);
+    simulation_flow_delay_after(&later, &earlier, &whole);
     assert_near(later.start_ns, 1510);
     assert_near(later.end_ns, 2010);
 }
@@ -96,8 +96,9 @@ flow_of_many_pieces_is_followed_at_its_first(void **state)
     struct simulation_flow later = {.bytes = bytes, .byte_ns = 2};
 
     (void)state;
-    simulation_flow_follow(&later, &earlier, &whole);
-    assert_near(simulation_flow_first_ns(&earlier), 1010 + SIMULATION_PIECE);
+    simulation_flow_delay_after(&later, &earlier, &whole);
+    assert_near(simulation_flow_first_piece_ns(&earlier),
+                1010 + SIMULATION_PIECE);
     assert_near(later.start_ns, 1010 + SIMULATION_PIECE);
     assert_near(later.end_ns, earlier.end_ns + 2 * SIMULATION_PIECE);
 }
@@ -106,13 +107,13 @@ flow_of_many_pieces_is_followed_at_its_first(void **state)
 static void
 flow_that_meets_late_may_begin_early(void **state)
 {
-    const struct simulation_overlap overlap = {0, 0.5F, 0.5F, 1};
+    const struct simulation_flow_overlap overlap = {0, 0.5F, 0.5F, 1};
     const double bytes = 8 * SIMULATION_PIECE;
     const struct simulation_flow earlier = flow_at(0, bytes);
     struct simulation_flow later = {.bytes = bytes, .byte_ns = 0.125};
 
     (void)state;
-    simulation_flow_follow(&later, &earlier, &overlap);
+    simulation_flow_delay_after(&later, &earlier, &overlap);
     assert_near(later.start_ns,
                 10 + SIMULATION_PIECE - 0.5 * bytes * later.byte_ns);
     assert_near(later.end_ns,
@@ -123,13 +124,13 @@ flow_that_meets_late_may_begin_early(void **state)
 static void
 flow_that_meets_early_has_half_its_own_work_after(void **state)
 {
-    const struct simulation_overlap overlap = {0.5F, 1, 0, 0.5F};
+    const struct simulation_flow_overlap overlap = {0.5F, 1, 0, 0.5F};
     const double bytes = 8 * SIMULATION_PIECE;
     const struct simulation_flow earlier = flow_at(0, bytes);
     struct simulation_flow later = {.bytes = bytes, .byte_ns = 1};
 
     (void)state;
-    simulation_flow_follow(&later, &earlier, &overlap);
+    simulation_flow_delay_after(&later, &earlier, &overlap);
     assert_near(later.start_ns, earlier.end_ns / 2 + 10 + SIMULATION_PIECE);
     assert_near(later.end_ns, earlier.end_ns + SIMULATION_PIECE + bytes / 2);
 }
@@ -142,8 +143,8 @@ bounds_are_only_raised(void **state)
         .start_ns = 1000, .end_ns = 5000, .bytes = 10, .byte_ns = 1};
 
     (void)state;
-    simulation_flow_follow(&later, &earlier, &whole);
-    simulation_flow_arrive(&later, 10, 20);
+    simulation_flow_delay_after(&later, &earlier, &whole);
+    simulation_flow_delay_to_arrival(&later, 10, 20);
     assert_near(later.start_ns, 1000);
     assert_near(later.end_ns, 5000);
 }
@@ -155,10 +156,10 @@ arrival_of_one_piece_is_taken_when_all_is_there(void **state)
     struct simulation_flow many = {.bytes = 2 * SIMULATION_PIECE, .byte_ns = 1};
 
     (void)state;
-    simulation_flow_arrive(&one, 100, 200);
+    simulation_flow_delay_to_arrival(&one, 100, 200);
     assert_near(one.start_ns, 200);
     assert_near(one.end_ns, 210);
-    simulation_flow_arrive(&many, 100, 200);
+    simulation_flow_delay_to_arrival(&many, 100, 200);
     assert_near(many.start_ns, 100);
     assert_near(many.end_ns, 200 + SIMULATION_PIECE);
 }

@@ -35,7 +35,7 @@ fixture_open(void **state, const uint32_t names[6])
     assert_int_equal(plan_nodes_create(names, 6, &fixture.nodes), HOOP_OK);
     fixture.shape =
         (struct plan_shape){.size = 6, .granule = 1, .nodes = fixture.nodes};
-    fixture.mapping = simulation_mapping_full(&fixture.shape);
+    fixture.mapping = simulation_mapping_make_full(&fixture.shape);
     assert_int_equal(
         simulation_hosts_init(&fixture.hosts, &machine, &fixture.mapping),
         HOOP_OK);
@@ -73,7 +73,7 @@ work(struct fixture *fixture, uint32_t rank, double start_ns, double bytes)
     struct simulation_flow flow = {
         .start_ns = start_ns, .bytes = bytes, .byte_ns = 1};
 
-    simulation_hosts_work(&fixture->hosts, rank, &flow);
+    simulation_hosts_add_work(&fixture->hosts, rank, &flow);
     return flow.end_ns;
 }
 
@@ -114,7 +114,7 @@ take(struct fixture *fixture, uint32_t rank, double start_ns)
     struct simulation_flow flow = {
         .start_ns = start_ns, .bytes = 10, .byte_ns = 1, .is_arrival = true};
 
-    simulation_hosts_work(&fixture->hosts, rank, &flow);
+    simulation_hosts_add_work(&fixture->hosts, rank, &flow);
     return flow.end_ns;
 }
 
@@ -144,7 +144,7 @@ rank_waits_for_free_where_there_is_a_processor_for_each(void **state)
     assert_near(work(*state, 5, 115, 10), 125);
 }
 
-static struct simulation_arrival
+static struct simulation_arrival_times
 carry(struct fixture *fixture, uint32_t rank, uint32_t peer, double bytes)
 {
     const struct simulation_flow flow = {
@@ -156,7 +156,7 @@ carry(struct fixture *fixture, uint32_t rank, uint32_t peer, double bytes)
 static void
 message_inside_a_node_takes_the_short_way(void **state)
 {
-    const struct simulation_arrival arrival = carry(*state, 0, 1, 500);
+    const struct simulation_arrival_times arrival = carry(*state, 0, 1, 500);
 
     assert_near(arrival.first_ns, 500 + 500 + 100);
     assert_near(arrival.last_ns, 500 + 500 + 100);
@@ -165,7 +165,7 @@ message_inside_a_node_takes_the_short_way(void **state)
 static void
 message_between_nodes_takes_the_long_way(void **state)
 {
-    const struct simulation_arrival arrival = carry(*state, 3, 4, 500);
+    const struct simulation_arrival_times arrival = carry(*state, 3, 4, 500);
 
     assert_near(arrival.first_ns, 500 + 500 * 2 + 1000);
     assert_near(arrival.last_ns, 500 + 500 * 2 + 1000);
@@ -175,7 +175,7 @@ static void
 large_message_is_on_its_way_at_the_first_piece(void **state)
 {
     const double bytes = 16 * SIMULATION_PIECE;
-    const struct simulation_arrival arrival = carry(*state, 0, 1, bytes);
+    const struct simulation_arrival_times arrival = carry(*state, 0, 1, bytes);
 
     assert_near(arrival.first_ns, SIMULATION_PIECE + SIMULATION_PIECE + 100);
     assert_near(arrival.last_ns, bytes + SIMULATION_PIECE + 100);
@@ -184,9 +184,9 @@ large_message_is_on_its_way_at_the_first_piece(void **state)
 static void
 ranks_of_a_node_share_its_interface(void **state)
 {
-    const struct simulation_arrival one = carry(*state, 0, 4, 500);
-    const struct simulation_arrival other = carry(*state, 1, 5, 500);
-    const struct simulation_arrival back = carry(*state, 4, 0, 500);
+    const struct simulation_arrival_times one = carry(*state, 0, 4, 500);
+    const struct simulation_arrival_times other = carry(*state, 1, 5, 500);
+    const struct simulation_arrival_times back = carry(*state, 4, 0, 500);
 
     assert_near(one.last_ns, 500 + 1000 + 1000);
     assert_near(other.last_ns, 500 + 2000 + 1000);

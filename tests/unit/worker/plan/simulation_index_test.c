@@ -39,13 +39,13 @@ found_count(const struct simulation_index *index,
     size_t n_found = 0;
 
     for (size_t i =
-             simulation_index_first(index, sought->buffer, &sought->range);
-         simulation_index_goes_on(index, i, sought->buffer, &sought->range);
+             simulation_index_find_first(index, sought->buffer, &sought->range);
+         simulation_index_may_overlap(index, i, sought->buffer, &sought->range);
          i++) {
         const struct placed *one = &all[index->entries[i].step];
 
         assert_int_equal(one->buffer, sought->buffer);
-        n_found += simulation_range_meets(&one->range, &sought->range);
+        n_found += simulation_range_has_overlap(&one->range, &sought->range);
     }
     return n_found;
 }
@@ -61,7 +61,7 @@ index_finds_all_that_meet_a_range(void **state)
     for (uint32_t i = 0; i < RANGES; i++) {
         all[i] = placed_draw(&seed);
         assert_int_equal(
-            simulation_index_add(&index, all[i].buffer, &all[i].range, i),
+            simulation_index_add_range(&index, all[i].buffer, &all[i].range, i),
             HOOP_OK);
     }
     simulation_index_sort(&index);
@@ -70,10 +70,11 @@ index_finds_all_that_meet_a_range(void **state)
         size_t n_expected = 0;
 
         for (uint32_t j = 0; j < RANGES; j++)
-            n_expected += all[j].buffer == sought.buffer &&
-                          all[j].range.begin < all[j].range.end &&
-                          sought.range.begin < sought.range.end &&
-                          simulation_range_meets(&all[j].range, &sought.range);
+            n_expected +=
+                all[j].buffer == sought.buffer &&
+                all[j].range.begin < all[j].range.end &&
+                sought.range.begin < sought.range.end &&
+                simulation_range_has_overlap(&all[j].range, &sought.range);
         if (sought.range.begin < sought.range.end)
             assert_int_equal(found_count(&index, all, &sought), n_expected);
     }
@@ -88,11 +89,12 @@ empty_index_finds_nothing(void **state)
     struct simulation_index index = {0};
 
     (void)state;
-    assert_int_equal(simulation_index_add(&index, PLAN_OUTPUT, &empty, 1),
+    assert_int_equal(simulation_index_add_range(&index, PLAN_OUTPUT, &empty, 1),
                      HOOP_OK);
     simulation_index_sort(&index);
-    assert_int_equal(simulation_index_first(&index, PLAN_OUTPUT, &range), 0);
-    assert_false(simulation_index_goes_on(&index, 0, PLAN_OUTPUT, &range));
+    assert_int_equal(simulation_index_find_first(&index, PLAN_OUTPUT, &range),
+                     0);
+    assert_false(simulation_index_may_overlap(&index, 0, PLAN_OUTPUT, &range));
     simulation_index_deinit(&index);
 }
 

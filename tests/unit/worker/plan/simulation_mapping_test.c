@@ -30,7 +30,7 @@ is_fair(const struct algorithm *algorithm,
     bool fair = false;
 
     assert_int_equal(
-        simulation_mapping_reduced(shape, algorithm, out_mapping, &fair),
+        simulation_mapping_make_reduced(shape, algorithm, out_mapping, &fair),
         HOOP_OK);
     return fair;
 }
@@ -40,18 +40,19 @@ full_mapping_has_everybody(void **state)
 {
     struct plan_nodes *nodes = nodes_of(6, 2);
     const struct plan_shape shape = {.size = 6, .granule = 1, .nodes = nodes};
-    const struct simulation_mapping mapping = simulation_mapping_full(&shape);
+    const struct simulation_mapping mapping =
+        simulation_mapping_make_full(&shape);
 
     (void)state;
     assert_int_equal(mapping.n_vranks, 6);
     assert_int_equal(mapping.n_nodes, 3);
     for (uint32_t rank = 0; rank < 6; rank++) {
-        assert_int_equal(simulation_mapping_rank(&mapping, rank), rank);
-        assert_int_equal(simulation_mapping_vrank(&mapping, rank), rank);
-        assert_int_equal(simulation_mapping_node(&mapping, rank), rank / 2);
+        assert_int_equal(simulation_mapping_rank_of(&mapping, rank), rank);
+        assert_int_equal(simulation_mapping_vrank_of(&mapping, rank), rank);
+        assert_int_equal(simulation_mapping_node_of(&mapping, rank), rank / 2);
     }
-    assert_false(simulation_mapping_crosses(&mapping, 2, 3));
-    assert_true(simulation_mapping_crosses(&mapping, 3, 4));
+    assert_false(simulation_mapping_crosses_nodes(&mapping, 2, 3));
+    assert_true(simulation_mapping_crosses_nodes(&mapping, 3, 4));
     plan_nodes_destroy(nodes);
 }
 
@@ -65,8 +66,8 @@ ring_on_one_node_needs_one_vrank(void **state)
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
     assert_int_equal(mapping.n_vranks, 1);
     assert_int_equal(mapping.n_behind, 12);
-    assert_false(simulation_mapping_crosses(&mapping, 0, 1));
-    assert_int_equal(simulation_mapping_vrank(&mapping, 7), 0);
+    assert_false(simulation_mapping_crosses_nodes(&mapping, 0, 1));
+    assert_int_equal(simulation_mapping_vrank_of(&mapping, 7), 0);
 }
 
 static void
@@ -81,7 +82,7 @@ ring_on_lonely_nodes_needs_one_vrank(void **state)
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
     assert_int_equal(mapping.n_vranks, 1);
     assert_int_equal(mapping.n_behind, 1);
-    assert_true(simulation_mapping_crosses(&mapping, 0, 1));
+    assert_true(simulation_mapping_crosses_nodes(&mapping, 0, 1));
     plan_nodes_destroy(nodes);
 }
 
@@ -97,9 +98,9 @@ ring_on_equal_nodes_needs_one_node(void **state)
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
     assert_int_equal(mapping.n_vranks, 4);
     assert_int_equal(mapping.n_nodes, 1);
-    assert_int_equal(simulation_mapping_vrank(&mapping, 6), 2);
-    assert_false(simulation_mapping_crosses(&mapping, 2, 3));
-    assert_true(simulation_mapping_crosses(&mapping, 3, 4));
+    assert_int_equal(simulation_mapping_vrank_of(&mapping, 6), 2);
+    assert_false(simulation_mapping_crosses_nodes(&mapping, 2, 3));
+    assert_true(simulation_mapping_crosses_nodes(&mapping, 3, 4));
     plan_nodes_destroy(nodes);
 }
 
@@ -118,10 +119,10 @@ address_of_both_ends_is_the_same(void **state)
     (void)state;
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
 
-    const struct simulation_address from =
-        simulation_mapping_address(&mapping, 3, &send);
-    const struct simulation_address to =
-        simulation_mapping_address(&mapping, 0, &take);
+    const struct simulation_message_address from =
+        simulation_mapping_address_of(&mapping, 3, &send);
+    const struct simulation_message_address to =
+        simulation_mapping_address_of(&mapping, 0, &take);
 
     assert_int_equal(from.from, 3);
     assert_int_equal(from.to, 0);

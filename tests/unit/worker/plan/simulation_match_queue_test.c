@@ -3,16 +3,16 @@
 #include "check.h"
 #include "plan/simulation_match_queue.h"
 
-static const struct simulation_address address = {.from = 1,
-                                                  .to = 2,
-                                                  .message = 3};
+static const struct simulation_message_address address = {.from = 1,
+                                                          .to = 2,
+                                                          .message = 3};
 
 static void
 post(struct simulation_match_queue *match_queue,
      double first_ns,
      uint32_t expected)
 {
-    const struct simulation_arrival arrival = {first_ns, first_ns + 1};
+    const struct simulation_arrival_times arrival = {first_ns, first_ns + 1};
     uint32_t step = 0;
 
     assert_int_equal(
@@ -25,7 +25,7 @@ static void
 message_posted_first_is_there(void **state)
 {
     struct simulation_match_queue match_queue = {0};
-    struct simulation_arrival arrival;
+    struct simulation_arrival_times arrival;
     bool is_here = false;
 
     (void)state;
@@ -43,7 +43,7 @@ static void
 message_awaited_first_finds_who_waits(void **state)
 {
     struct simulation_match_queue match_queue = {0};
-    struct simulation_arrival arrival;
+    struct simulation_arrival_times arrival;
     bool is_here = true;
 
     (void)state;
@@ -65,7 +65,7 @@ messages_of_one_address_are_taken_in_order(void **state)
     for (int i = 0; i < 1000; i++)
         post(&match_queue, i, SIMULATION_NO_STEP);
     for (int i = 0; i < 1000; i++) {
-        struct simulation_arrival arrival;
+        struct simulation_arrival_times arrival;
         bool is_here = false;
 
         assert_int_equal(simulation_match_queue_await(&match_queue, &address, 7,
@@ -80,14 +80,14 @@ messages_of_one_address_are_taken_in_order(void **state)
 static void
 messages_of_other_addresses_are_not_taken(void **state)
 {
-    const struct simulation_address others[] = {
+    const struct simulation_message_address others[] = {
         {.from = 2, .to = 1, .message = 3},
         {.from = 1, .to = 3, .message = 3},
         {.from = 1, .to = 2, .message = 4},
         {.from = 1, .to = 2, .message = 3, .crosses = true},
     };
     struct simulation_match_queue match_queue = {0};
-    struct simulation_arrival arrival;
+    struct simulation_arrival_times arrival;
     bool is_here = false;
 
     (void)state;
@@ -106,13 +106,13 @@ static void
 release_gives_everybody_who_waits_once(void **state)
 {
     struct simulation_match_queue match_queue = {0};
-    struct simulation_arrival arrival;
+    struct simulation_arrival_times arrival;
     bool seen[600] = {0};
     bool is_here = false;
 
     (void)state;
     for (uint32_t i = 0; i < 600; i++) {
-        const struct simulation_address one = {.from = i};
+        const struct simulation_message_address one = {.from = i};
 
         assert_int_equal(simulation_match_queue_await(&match_queue, &one, i,
                                                       &arrival, &is_here),
@@ -120,12 +120,12 @@ release_gives_everybody_who_waits_once(void **state)
     }
     post(&match_queue, 5, SIMULATION_NO_STEP);
     for (int i = 0; i < 600; i++) {
-        const uint32_t step = simulation_match_queue_release(&match_queue);
+        const uint32_t step = simulation_match_queue_pop_waiter(&match_queue);
 
         assert_true(step < 600 && !seen[step]);
         seen[step] = true;
     }
-    assert_int_equal(simulation_match_queue_release(&match_queue),
+    assert_int_equal(simulation_match_queue_pop_waiter(&match_queue),
                      SIMULATION_NO_STEP);
     assert_int_equal(match_queue.n_entries, 1);
     simulation_match_queue_deinit(&match_queue);

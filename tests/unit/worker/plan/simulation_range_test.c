@@ -13,12 +13,12 @@ static void
 ranges_meet_where_they_share_an_element(void **state)
 {
     (void)state;
-    assert_true(simulation_range_meets(&low, &across));
-    assert_true(simulation_range_meets(&across, &high));
-    assert_true(simulation_range_meets(&low, &low));
-    assert_false(simulation_range_meets(&low, &high));
-    assert_false(simulation_range_meets(&none, &all));
-    assert_false(simulation_range_meets(&all, &none));
+    assert_true(simulation_range_has_overlap(&low, &across));
+    assert_true(simulation_range_has_overlap(&across, &high));
+    assert_true(simulation_range_has_overlap(&low, &low));
+    assert_false(simulation_range_has_overlap(&low, &high));
+    assert_false(simulation_range_has_overlap(&none, &all));
+    assert_false(simulation_range_has_overlap(&all, &none));
 }
 
 static void
@@ -41,9 +41,9 @@ assert_part(float part, double expected)
 static void
 overlap_is_told_in_parts_of_each(void **state)
 {
-    const struct simulation_overlap some =
+    const struct simulation_flow_overlap some =
         simulation_range_overlap(&low, &across);
-    const struct simulation_overlap whole =
+    const struct simulation_flow_overlap whole =
         simulation_range_overlap(&all, &high);
 
     (void)state;

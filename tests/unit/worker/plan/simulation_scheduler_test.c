@@ -45,8 +45,8 @@ one_round(const struct plan_shape *shape)
 static void
 deaf_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
-    plan_store(plan, (shape->rank + 1) % shape->size, 42 + round,
-               (struct plan_span){PLAN_OUTPUT, 0, 1});
+    plan_add_store(plan, (shape->rank + 1) % shape->size, 42 + round,
+                   (struct plan_span){PLAN_OUTPUT, 0, 1});
 }
 
 static const struct algorithm deaf = {
@@ -59,9 +59,10 @@ static void
 ranks_that_wait_for_ever_are_named(void **state)
 {
     const struct plan_shape shape = {.size = 2, .granule = 1};
-    const struct simulation_mapping mapping = simulation_mapping_full(&shape);
+    const struct simulation_mapping mapping =
+        simulation_mapping_make_full(&shape);
     const struct simulation_setup setup = setup_of(&mapping, &deaf);
-    struct simulation_run_result result;
+    struct simulation_scheduler_result result;
 
     (void)state;
     assert_int_equal(simulation_scheduler_run(&setup, &result),
@@ -74,9 +75,10 @@ static void
 message_from_rounds_left_out_is_left_out(void **state)
 {
     const struct plan_shape shape = {.size = 2, .granule = 1};
-    const struct simulation_mapping mapping = simulation_mapping_full(&shape);
+    const struct simulation_mapping mapping =
+        simulation_mapping_make_full(&shape);
     struct simulation_setup setup = setup_of(&mapping, &deaf);
-    struct simulation_run_result result;
+    struct simulation_scheduler_result result;
 
     (void)state;
     setup.rounds.end = 1;
@@ -89,14 +91,15 @@ static void
 half_of_the_rounds_has_its_own_end(void **state)
 {
     const struct plan_shape shape = {.size = 5, .granule = 1, .count = 5};
-    const struct simulation_mapping mapping = simulation_mapping_full(&shape);
+    const struct simulation_mapping mapping =
+        simulation_mapping_make_full(&shape);
     const struct simulation_setup setup =
         setup_of(&mapping, &algorithm_allreduce_ring);
     struct simulation_setup part = setup;
-    struct simulation_run_result result;
+    struct simulation_scheduler_result result;
 
     (void)state;
-    part.rounds = (struct simulation_rounds){2, 6};
+    part.rounds = (struct simulation_round_range){2, 6};
     assert_int_equal(simulation_scheduler_run(&part, &result), HOOP_OK);
     assert_near(result.half_ns, 2 * 130.0);
     assert_near(result.end_ns, 4 * 130.0);

@@ -273,7 +273,7 @@ static void
 same_question_has_the_same_answer(void **state)
 {
     size_t n = 0;
-    const struct registry_entry *entries = registry_entries(&n);
+    const struct registry_algorithm *entries = registry_all_entries(&n);
     struct plan_nodes *nodes = nodes_of(13, 3);
     const struct plan_shape shape = {
         .size = 13, .granule = 16, .count = 1001, .nodes = nodes, .n_slot = 50};
@@ -297,7 +297,7 @@ estimate_agrees(const struct plan_shape *shape,
                 const struct simulation_machine *on)
 {
     size_t n = 0;
-    const struct registry_entry *entries = registry_entries(&n);
+    const struct registry_algorithm *entries = registry_all_entries(&n);
 
     for (size_t i = 0; i < n; i++) {
         /* Ranks exchange with some that are ahead and some that are behind;
@@ -317,7 +317,7 @@ estimate_agrees(const struct plan_shape *shape,
             run_on(on, entries[i].algorithm, shape);
         struct simulation_result estimate;
 
-        assert_int_equal(simulation_estimate(entries[i].algorithm, shape,
+        assert_int_equal(simulation_run_fast(entries[i].algorithm, shape,
                                              ELEMENT, on, &estimate),
                          HOOP_OK);
         assert_false(exact.is_extrapolated);

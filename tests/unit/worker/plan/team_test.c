@@ -21,7 +21,7 @@ team_check(const struct team *team, const uint32_t *ranks, uint32_t size)
 {
     assert_int_equal(team_size(team), size);
     for (uint32_t place = 0; place < size; place++)
-        assert_int_equal(team_rank(team, place), ranks[place]);
+        assert_int_equal(team_rank_at(team, place), ranks[place]);
 }
 
 static void
@@ -33,7 +33,7 @@ team_of_node_is_who_shares_it(void **state)
 
     (void)state;
     team_check(&team, (const uint32_t[]){1, 2, 5}, 3);
-    assert_int_equal(team_place(&team), 1);
+    assert_int_equal(team_own_place(&team), 1);
     plan_nodes_destroy(nodes);
 }
 
@@ -46,11 +46,11 @@ team_of_leaders_has_the_root(void **state)
 
     (void)state;
     team_check(&team, (const uint32_t[]){0, 1, 4}, 3);
-    assert_int_equal(team_place(&team), 1);
+    assert_int_equal(team_own_place(&team), 1);
     assert_int_equal(team_leader_place(&shape, 0), 0);
     team = team_of_leaders(&shape, 5);
     team_check(&team, (const uint32_t[]){0, 5, 4}, 3);
-    assert_int_equal(team_place(&team), 3);
+    assert_int_equal(team_own_place(&team), 3);
     assert_int_equal(team_leader_place(&shape, 5), 2);
     plan_nodes_destroy(nodes);
 }
@@ -66,7 +66,7 @@ team_of_local_rank_has_one_of_each_node(void **state)
     const struct plan_shape shape = {.rank = 2, .size = 4, .nodes = nodes};
     const struct team team = team_of_local_rank(&shape);
     team_check(&team, (const uint32_t[]){3, 2}, 2);
-    assert_int_equal(team_place(&team), 1);
+    assert_int_equal(team_own_place(&team), 1);
     plan_nodes_destroy(nodes);
 }
 
@@ -77,9 +77,9 @@ team_nodes_are_equal_tells_sizes(void **state)
     struct plan_shape shape = {.size = 6, .nodes = nodes};
 
     (void)state;
-    assert_false(team_nodes_are_equal(&shape));
+    assert_false(team_nodes_have_equal_size(&shape));
     shape.nodes = NULL;
-    assert_true(team_nodes_are_equal(&shape));
+    assert_true(team_nodes_have_equal_size(&shape));
     plan_nodes_destroy(nodes);
 }
 
@@ -92,10 +92,10 @@ team_without_nodes_is_everybody(void **state)
     (void)state;
     assert_int_equal(team_n_nodes(&shape), 1);
     team_check(&team, (const uint32_t[]){0, 1, 2}, 3);
-    assert_int_equal(team_place(&team), 2);
+    assert_int_equal(team_own_place(&team), 2);
     team = team_of_leaders(&shape, 1);
     team_check(&team, (const uint32_t[]){1}, 1);
-    assert_int_equal(team_place(&team), 1);
+    assert_int_equal(team_own_place(&team), 1);
     team = team_of_local_rank(&shape);
     team_check(&team, (const uint32_t[]){2}, 1);
 }
@@ -106,14 +106,14 @@ team_share_is_a_node_or_a_rank(void **state)
     struct plan_nodes *nodes = nodes_create();
     const struct plan_shape shape = {.rank = 1, .size = 6, .nodes = nodes};
     struct team team = team_of_leaders(&shape, 0);
-    struct team_share share = team_share(&team, 1, 2);
+    struct team_represented_ranks share = team_represented_ranks(&team, 1, 2);
 
     (void)state;
     assert_int_equal(share.first, 2);
     assert_int_equal(share.end, 6);
-    assert_int_equal(team_rank_by_node(&shape, 4), 5);
+    assert_int_equal(team_rank_in_node_order(&shape, 4), 5);
     team = team_of_node(&shape);
-    share = team_share(&team, 2, 1);
+    share = team_represented_ranks(&team, 2, 1);
     assert_int_equal(share.first, 4);
     assert_int_equal(share.end, 5);
     plan_nodes_destroy(nodes);

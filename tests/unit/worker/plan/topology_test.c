@@ -25,11 +25,11 @@ ring_back_any_distance_counts_modulo_size(void **state)
     const struct plan_shape shape = {.rank = 1, .size = 3};
 
     (void)state;
-    assert_int_equal(ring_back(&shape, 0), 1);
-    assert_int_equal(ring_back(&shape, 1), 0);
-    assert_int_equal(ring_back(&shape, 2), 2);
-    assert_int_equal(ring_back(&shape, 3), 1);
-    assert_int_equal(ring_back(&shape, 3001), 0);
+    assert_int_equal(ring_rank_before(&shape, 0), 1);
+    assert_int_equal(ring_rank_before(&shape, 1), 0);
+    assert_int_equal(ring_rank_before(&shape, 2), 2);
+    assert_int_equal(ring_rank_before(&shape, 3), 1);
+    assert_int_equal(ring_rank_before(&shape, 3001), 0);
 }
 
 static void
@@ -38,9 +38,9 @@ ring_side_own_is_left_at_rank_zero_only(void **state)
     struct plan_shape shape = {.size = 4};
 
     (void)state;
-    assert_int_equal(ring_side(&shape), PLAN_OWN_LEFT);
+    assert_int_equal(ring_operand_side(&shape), PLAN_OWN_LEFT);
     for (shape.rank = 1; shape.rank < shape.size; shape.rank++)
-        assert_int_equal(ring_side(&shape), PLAN_ARRIVED_LEFT);
+        assert_int_equal(ring_operand_side(&shape), PLAN_ARRIVED_LEFT);
 }
 
 static void
@@ -53,10 +53,10 @@ doubling_count_is_log2_rounded_up(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         shape.size = sizes[i];
-        assert_int_equal(doubling_count(&shape), counts[i]);
+        assert_int_equal(doubling_round_count(&shape), counts[i]);
     }
     shape.size = UINT32_MAX;
-    assert_int_equal(doubling_count(&shape), 32);
+    assert_int_equal(doubling_round_count(&shape), 32);
 }
 
 static void
@@ -67,14 +67,14 @@ fold_six_ranks_pair_the_first_four(void **state)
     struct plan_shape shape = {.size = 6};
 
     (void)state;
-    assert_int_equal(fold_levels(&shape), 2);
+    assert_int_equal(fold_level_count(&shape), 2);
     for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
         assert_int_equal(fold_is_active(&shape), is_active[shape.rank]);
         assert_int_equal(fold_partner(&shape), partners[shape.rank]);
     }
     shape.rank = 2;
-    assert_int_equal(fold_peer(&shape, 0), 0);
-    assert_int_equal(fold_peer(&shape, 1), 5);
+    assert_int_equal(fold_exchange_peer(&shape, 0), 0);
+    assert_int_equal(fold_exchange_peer(&shape, 1), 5);
 }
 
 static void
@@ -83,13 +83,13 @@ fold_power_of_two_has_no_pairs(void **state)
     struct plan_shape shape = {.rank = 5, .size = 8};
 
     (void)state;
-    assert_int_equal(fold_levels(&shape), 3);
+    assert_int_equal(fold_level_count(&shape), 3);
     assert_true(fold_is_active(&shape));
     assert_int_equal(fold_partner(&shape), 5);
-    assert_int_equal(fold_peer(&shape, 0), 4);
-    assert_int_equal(fold_peer(&shape, 2), 1);
+    assert_int_equal(fold_exchange_peer(&shape, 0), 4);
+    assert_int_equal(fold_exchange_peer(&shape, 2), 1);
     shape = (struct plan_shape){.size = 1};
-    assert_int_equal(fold_levels(&shape), 0);
+    assert_int_equal(fold_level_count(&shape), 0);
     assert_true(fold_is_active(&shape));
 }
 
@@ -101,7 +101,7 @@ fold_any_size_pairs_the_active_ranks(void **state)
 
     (void)state;
     for (shape.size = 1; shape.size <= 70; shape.size++) {
-        const uint32_t levels = fold_levels(&shape);
+        const uint32_t levels = fold_level_count(&shape);
         uint32_t n_active = 0;
 
         for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
@@ -109,10 +109,10 @@ fold_any_size_pairs_the_active_ranks(void **state)
             for (uint32_t i = 0; i < levels && fold_is_active(&shape); i++) {
                 struct plan_shape peer = shape;
 
-                peer.rank = fold_peer(&shape, i);
+                peer.rank = fold_exchange_peer(&shape, i);
                 assert_true(peer.rank < shape.size);
                 assert_true(fold_is_active(&peer));
-                assert_int_equal(fold_peer(&peer, i), shape.rank);
+                assert_int_equal(fold_exchange_peer(&peer, i), shape.rank);
             }
         }
         assert_int_equal(n_active, 1 << levels);
@@ -130,7 +130,8 @@ cut_check(const struct plan_shape *shape)
     size_t end = 0;
 
     for (uint32_t block = 0; block < shape->size; block++) {
-        const struct plan_span span = block_cut(shape, PLAN_SCRATCH, block);
+        const struct plan_span span =
+            partition_block_span(shape, PLAN_SCRATCH, block);
 
         assert_int_equal(span.buffer, PLAN_SCRATCH);
         assert_int_equal(span.first, end);
@@ -179,13 +180,16 @@ block_cut_run_joins_neighbours(void **state)
 
             for (uint32_t n = 0; n <= 5 - first; n++) {
                 const struct plan_span run =
-                    block_cut_run(&shape, PLAN_OUTPUT, first, n);
+                    partition_block_run_span(&shape, PLAN_OUTPUT, first, n);
 
                 assert_int_equal(run.count, count);
-                assert_int_equal(run.first,
-                                 block_cut(&shape, PLAN_OUTPUT, first).first);
+                assert_int_equal(
+                    run.first,
+                    partition_block_span(&shape, PLAN_OUTPUT, first).first);
                 if (first + n < 5)
-                    count += block_cut(&shape, PLAN_OUTPUT, first + n).count;
+                    count +=
+                        partition_block_span(&shape, PLAN_OUTPUT, first + n)
+                            .count;
             }
         }
     }
@@ -195,13 +199,13 @@ static void
 block_given_even_is_count_for_each(void **state)
 {
     const struct plan_shape shape = {.size = 3, .count = 5};
-    const struct plan_span span = block_given(&shape, PLAN_INPUT, 2);
+    const struct plan_span span = caller_block_span(&shape, PLAN_INPUT, 2);
 
     (void)state;
     assert_int_equal(span.buffer, PLAN_INPUT);
     assert_int_equal(span.first, 10);
     assert_int_equal(span.count, 5);
-    assert_int_equal(block_given_max(&shape), 5);
+    assert_int_equal(caller_block_max_count(&shape), 5);
 }
 
 static void
@@ -213,12 +217,13 @@ block_given_uneven_follows_the_counts(void **state)
 
     (void)state;
     for (uint32_t block = 0; block < 4; block++) {
-        const struct plan_span span = block_given(&shape, PLAN_OUTPUT, block);
+        const struct plan_span span =
+            caller_block_span(&shape, PLAN_OUTPUT, block);
 
         assert_int_equal(span.first, firsts[block]);
         assert_int_equal(span.count, counts[block]);
     }
-    assert_int_equal(block_given_max(&shape), 9);
+    assert_int_equal(caller_block_max_count(&shape), 9);
 }
 
 static void
@@ -229,13 +234,13 @@ block_received_follows_the_other_counts(void **state)
     struct plan_shape shape = {.size = 3, .count = 2};
 
     (void)state;
-    assert_int_equal(block_received(&shape, PLAN_OUTPUT, 2).first, 4);
-    assert_int_equal(block_received(&shape, PLAN_OUTPUT, 2).count, 2);
+    assert_int_equal(recv_block_span(&shape, PLAN_OUTPUT, 2).first, 4);
+    assert_int_equal(recv_block_span(&shape, PLAN_OUTPUT, 2).count, 2);
     shape.counts = counts;
     shape.recv_counts = recv_counts;
-    assert_int_equal(block_received(&shape, PLAN_OUTPUT, 1).count, 0);
-    assert_int_equal(block_received(&shape, PLAN_OUTPUT, 2).first, 4);
-    assert_int_equal(block_received(&shape, PLAN_OUTPUT, 2).count, 3);
+    assert_int_equal(recv_block_span(&shape, PLAN_OUTPUT, 1).count, 0);
+    assert_int_equal(recv_block_span(&shape, PLAN_OUTPUT, 2).first, 4);
+    assert_int_equal(recv_block_span(&shape, PLAN_OUTPUT, 2).count, 3);
 }
 
 static void
@@ -250,26 +255,29 @@ block_given_run_joins_neighbours(void **state)
 
         for (uint32_t n = 0; n <= 4 - first; n++) {
             const struct plan_span run =
-                block_given_run(&shape, PLAN_SCRATCH, first, n);
+                caller_block_run_span(&shape, PLAN_SCRATCH, first, n);
 
             assert_int_equal(run.buffer, PLAN_SCRATCH);
             assert_int_equal(run.count, count);
             if (n > 0)
                 assert_int_equal(
-                    run.first, block_given(&shape, PLAN_SCRATCH, first).first);
+                    run.first,
+                    caller_block_span(&shape, PLAN_SCRATCH, first).first);
             count += first + n < 4 ? counts[first + n] : 0;
         }
     }
     shape.counts = NULL;
-    assert_int_equal(block_given_run(&shape, PLAN_OUTPUT, 1, 3).count, 231);
-    assert_int_equal(block_given_run(&shape, PLAN_OUTPUT, 1, 3).first, 77);
+    assert_int_equal(caller_block_run_span(&shape, PLAN_OUTPUT, 1, 3).count,
+                     231);
+    assert_int_equal(caller_block_run_span(&shape, PLAN_OUTPUT, 1, 3).first,
+                     77);
 }
 
 static void
 block_whole_is_all_elements(void **state)
 {
     const struct plan_shape shape = {.size = 4, .count = 77};
-    const struct plan_span span = block_whole(&shape, PLAN_OUTPUT);
+    const struct plan_span span = whole_buffer_span(&shape, PLAN_OUTPUT);
 
     (void)state;
     assert_int_equal(span.buffer, PLAN_OUTPUT);

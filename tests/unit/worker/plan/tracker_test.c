@@ -35,7 +35,7 @@ script_plan_round(struct plan *plan,
     n_planned++;
     for (uint32_t i = 0; i < script_steps; i++) {
         if (script_rounds[i] == round)
-            plan_add(plan, &script[i]);
+            plan_add_step(plan, &script[i]);
     }
 }
 
@@ -45,19 +45,19 @@ static const struct algorithm algorithm_script = {
     .plan_round = script_plan_round,
 };
 
-/* tracks[i] becomes the track of the i-th step. */
+/* tracks[i] becomes the tracked_step of the i-th step. */
 static void
 script_start(struct tracker *tracker,
              const struct plan_shape *shape,
-             struct track **tracks)
+             struct tracked_step **tracks)
 {
-    struct track *track = NULL;
+    struct tracked_step *tracked_step = NULL;
     uint32_t n = 0;
 
     tracker_init(tracker, &algorithm_script, shape, ELEMENT);
-    assert_int_equal(tracker_refill(tracker, &track), HOOP_OK);
-    for (; track; track = TAILQ_NEXT(track, link))
-        tracks[n++] = track;
+    assert_int_equal(tracker_activate_rounds(tracker, &tracked_step), HOOP_OK);
+    for (; tracked_step; tracked_step = TAILQ_NEXT(tracked_step, link))
+        tracks[n++] = tracked_step;
     assert_int_equal(n, script_steps);
 }
 
@@ -81,7 +81,7 @@ tracker_read_after_write_follows_byte_by_element(void **state)
         {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_OUTPUT, 0, 8}},
     };
     struct tracker tracker = {0};
-    struct track *tracks[2];
+    struct tracked_step *tracks[2];
 
     (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
@@ -89,14 +89,18 @@ tracker_read_after_write_follows_byte_by_element(void **state)
 
     assert_int_equal(tracks[0]->total, 4 * ELEMENT);
     assert_int_equal(tracks[1]->total, 8 * ELEMENT);
-    assert_int_equal(tracker_limit(&tracker, tracks[0]), 4 * ELEMENT);
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 2 * ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[0]),
+                     4 * ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
+                     2 * ELEMENT);
     /* A torn element does not count. */
-    assert_false(tracker_advance(&tracker, tracks[0], ELEMENT + 3));
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 3 * ELEMENT);
-    assert_true(tracker_advance(&tracker, tracks[0], 3 * ELEMENT - 3));
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 8 * ELEMENT);
-    assert_true(tracker_advance(&tracker, tracks[1], 8 * ELEMENT));
+    assert_false(tracker_advance_step(&tracker, tracks[0], ELEMENT + 3));
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
+                     3 * ELEMENT);
+    assert_true(tracker_advance_step(&tracker, tracks[0], 3 * ELEMENT - 3));
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
+                     8 * ELEMENT);
+    assert_true(tracker_advance_step(&tracker, tracks[1], 8 * ELEMENT));
     assert_true(tracker_is_done(&tracker));
     tracker_deinit(&tracker);
 }
@@ -109,15 +113,16 @@ tracker_write_after_read_waits_for_the_send(void **state)
         {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_OUTPUT, 0, 4}},
     };
     struct tracker tracker = {0};
-    struct track *tracks[2];
+    struct tracked_step *tracks[2];
 
     (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
 
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 0);
-    tracker_advance(&tracker, tracks[0], 2 * ELEMENT);
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 2 * ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]), 0);
+    tracker_advance_step(&tracker, tracks[0], 2 * ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
+                     2 * ELEMENT);
     tracker_deinit(&tracker);
 }
 
@@ -132,16 +137,17 @@ tracker_write_after_write_keeps_order(void **state)
          .to = {PLAN_SCRATCH, 3, 4}},
     };
     struct tracker tracker = {0};
-    struct track *tracks[2];
+    struct tracked_step *tracks[2];
 
     (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
 
-    tracker_advance(&tracker, tracks[0], 3 * ELEMENT);
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 0);
-    tracker_advance(&tracker, tracks[0], ELEMENT);
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 4 * ELEMENT);
+    tracker_advance_step(&tracker, tracks[0], 3 * ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]), 0);
+    tracker_advance_step(&tracker, tracks[0], ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
+                     4 * ELEMENT);
     tracker_deinit(&tracker);
 }
 
@@ -155,12 +161,13 @@ tracker_reads_do_not_wait_for_reads(void **state)
          .to = {PLAN_OUTPUT, 0, 4}},
     };
     struct tracker tracker = {0};
-    struct track *tracks[2];
+    struct tracked_step *tracks[2];
 
     (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 4 * ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
+                     4 * ELEMENT);
     tracker_deinit(&tracker);
 }
 
@@ -173,15 +180,16 @@ tracker_input_is_output_in_place_only(void **state)
     };
     struct plan_shape shape = pair;
     struct tracker tracker = {0};
-    struct track *tracks[2];
+    struct tracked_step *tracks[2];
 
     (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &shape, tracks);
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 4 * ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
+                     4 * ELEMENT);
     shape.is_in_place = true;
     script_start(&tracker, &shape, tracks);
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 0);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]), 0);
     tracker_deinit(&tracker);
 }
 
@@ -203,16 +211,17 @@ tracker_chain_of_steps_stays_in_order(void **state)
          .to = {PLAN_SCRATCH, 0, 2}},
     };
     struct tracker tracker = {0};
-    struct track *tracks[4];
+    struct tracked_step *tracks[4];
 
     (void)state;
     script_set(steps, (const uint32_t[]){0, 1, 2, 3}, 4);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(tracks[2]->n_edges, 1);
     for (uint32_t i = 0; i + 1 < 4; i++) {
-        assert_int_equal(tracker_limit(&tracker, tracks[i + 1]), 0);
-        tracker_advance(&tracker, tracks[i], ELEMENT);
-        assert_int_equal(tracker_limit(&tracker, tracks[i + 1]), ELEMENT);
+        assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[i + 1]), 0);
+        tracker_advance_step(&tracker, tracks[i], ELEMENT);
+        assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[i + 1]),
+                         ELEMENT);
     }
     tracker_deinit(&tracker);
 }
@@ -230,16 +239,17 @@ tracker_write_waits_for_every_read(void **state)
         {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_OUTPUT, 0, 4}},
     };
     struct tracker tracker = {0};
-    struct track *tracks[3];
+    struct tracked_step *tracks[3];
 
     (void)state;
     script_set(steps, (const uint32_t[]){0, 1, 2}, 3);
     script_start(&tracker, &pair, tracks);
-    assert_int_equal(tracker_limit(&tracker, tracks[1]), 4 * ELEMENT);
-    tracker_advance(&tracker, tracks[1], 4 * ELEMENT);
-    assert_int_equal(tracker_limit(&tracker, tracks[2]), 0);
-    tracker_advance(&tracker, tracks[0], ELEMENT);
-    assert_int_equal(tracker_limit(&tracker, tracks[2]), ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
+                     4 * ELEMENT);
+    tracker_advance_step(&tracker, tracks[1], 4 * ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[2]), 0);
+    tracker_advance_step(&tracker, tracks[0], ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[2]), ELEMENT);
     tracker_deinit(&tracker);
 }
 
@@ -254,7 +264,7 @@ tracker_edge_to_reused_memory_is_void(void **state)
     struct plan_step steps[N];
     uint32_t rounds[N];
     struct tracker tracker = {0};
-    struct track *track = NULL;
+    struct tracked_step *tracked_step = NULL;
 
     (void)state;
     for (uint32_t i = 0; i < N; i++) {
@@ -267,18 +277,18 @@ tracker_edge_to_reused_memory_is_void(void **state)
         (struct plan_step){.kind = PLAN_SEND, .from = {PLAN_SCRATCH, 0, 1}};
     script_set(steps, rounds, N);
     tracker_init(&tracker, &algorithm_script, &pair, ELEMENT);
-    assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+    assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
     assert_int_equal(tracker.n_active, LIMIT_TRACKER_ROUNDS);
 
-    struct track *const store = track;
-    struct track *const send = TAILQ_NEXT(track, link);
+    struct tracked_step *const store = tracked_step;
+    struct tracked_step *const send = TAILQ_NEXT(tracked_step, link);
 
-    assert_int_equal(tracker_limit(&tracker, send), 0);
-    assert_true(tracker_advance(&tracker, store, ELEMENT));
-    assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
-    assert_ptr_equal(track, store);
-    assert_int_equal(track->round, N - 1);
-    assert_int_equal(tracker_limit(&tracker, send), ELEMENT);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, send), 0);
+    assert_true(tracker_advance_step(&tracker, store, ELEMENT));
+    assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
+    assert_ptr_equal(tracked_step, store);
+    assert_int_equal(tracked_step->round, N - 1);
+    assert_int_equal(tracker_step_limit_bytes(&tracker, send), ELEMENT);
     tracker_deinit(&tracker);
 }
 
@@ -289,14 +299,14 @@ tracker_refill_nothing_new_gives_null(void **state)
         {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_INPUT, 0, 4}},
     };
     struct tracker tracker = {0};
-    struct track *tracks[1];
-    struct track *track;
+    struct tracked_step *tracks[1];
+    struct tracked_step *tracked_step;
 
     (void)state;
     script_set(steps, (const uint32_t[]){0}, 1);
     script_start(&tracker, &pair, tracks);
-    assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
-    assert_null(track);
+    assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
+    assert_null(tracked_step);
     assert_false(tracker_is_done(&tracker));
     tracker_deinit(&tracker);
 }
@@ -306,13 +316,13 @@ tracker_plan_of_empty_rounds_is_done_after_refill(void **state)
 {
     const struct plan_shape shape = {.size = 100, .granule = 1};
     struct tracker tracker = {0};
-    struct track *track;
+    struct tracked_step *tracked_step;
 
     (void)state;
     tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
     assert_false(tracker_is_done(&tracker));
-    assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
-    assert_null(track);
+    assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
+    assert_null(tracked_step);
     assert_true(tracker_is_done(&tracker));
     tracker_deinit(&tracker);
 }
@@ -322,11 +332,11 @@ tracker_window_bounds_the_rounds_under_way(void **state)
 {
     const struct plan_shape shape = {.size = 100, .count = 1000, .granule = 1};
     struct tracker tracker = {0};
-    struct track *track;
+    struct tracked_step *tracked_step;
 
     (void)state;
     tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
-    assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+    assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
     assert_int_equal(tracker.round_next, LIMIT_TRACKER_ROUNDS);
     assert_int_equal(tracker.n_active, 2 * LIMIT_TRACKER_ROUNDS);
     tracker_deinit(&tracker);
@@ -338,23 +348,24 @@ tracker_init_again_allocates_no_tracks(void **state)
 {
     const struct plan_shape shape = {.size = 4, .count = 64, .granule = 1};
     struct tracker tracker = {0};
-    struct track *track;
+    struct tracked_step *tracked_step;
     size_t n_spare = 0;
 
     (void)state;
     for (int i = 0; i < 3; i++) {
         tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
         assert_int_equal(tracker.n_active, 0);
-        assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+        assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step),
+                         HOOP_OK);
         assert_int_equal(tracker.n_active, 12);
-        for (track = TAILQ_FIRST(&tracker.active); track;
-             track = TAILQ_NEXT(track, link))
-            assert_int_equal(track->done, 0);
-        tracker_advance(&tracker, TAILQ_FIRST(&tracker.active), ELEMENT);
+        for (tracked_step = TAILQ_FIRST(&tracker.active); tracked_step;
+             tracked_step = TAILQ_NEXT(tracked_step, link))
+            assert_int_equal(tracked_step->done, 0);
+        tracker_advance_step(&tracker, TAILQ_FIRST(&tracker.active), ELEMENT);
     }
     tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
-    for (track = TAILQ_FIRST(&tracker.spare); track;
-         track = TAILQ_NEXT(track, link))
+    for (tracked_step = TAILQ_FIRST(&tracker.spare); tracked_step;
+         tracked_step = TAILQ_NEXT(tracked_step, link))
         n_spare++;
     assert_int_equal(n_spare, 12);
     tracker_deinit(&tracker);
@@ -378,7 +389,7 @@ static void
 tracker_init_of_the_same_shape_does_not_plan_again(void **state)
 {
     struct tracker tracker = {0};
-    struct track *tracks[2];
+    struct tracked_step *tracks[2];
 
     (void)state;
     relay_set();
@@ -386,15 +397,17 @@ tracker_init_of_the_same_shape_does_not_plan_again(void **state)
         script_start(&tracker, &pair, tracks);
         assert_int_equal(n_planned, 2);
         assert_int_equal(tracks[0]->step.kind, PLAN_STORE);
-        assert_int_equal(tracker_limit(&tracker, tracks[1]), 0);
-        assert_false(tracker_advance(&tracker, tracks[0], ELEMENT));
-        assert_int_equal(tracker_limit(&tracker, tracks[1]), ELEMENT);
+        assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]), 0);
+        assert_false(tracker_advance_step(&tracker, tracks[0], ELEMENT));
+        assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
+                         ELEMENT);
         /* Given up by now, sometimes. */
         if (i % 2 == 0)
             continue;
-        assert_true(tracker_advance(&tracker, tracks[0], 7 * ELEMENT));
-        assert_int_equal(tracker_limit(&tracker, tracks[1]), 8 * ELEMENT);
-        assert_true(tracker_advance(&tracker, tracks[1], 8 * ELEMENT));
+        assert_true(tracker_advance_step(&tracker, tracks[0], 7 * ELEMENT));
+        assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
+                         8 * ELEMENT);
+        assert_true(tracker_advance_step(&tracker, tracks[1], 8 * ELEMENT));
         assert_true(tracker_is_done(&tracker));
     }
     tracker_deinit(&tracker);
@@ -406,7 +419,7 @@ tracker_init_of_another_shape_plans_anew(void **state)
     const size_t counts[] = {8, 8};
     struct plan_shape other = pair;
     struct tracker tracker = {0};
-    struct track *tracks[2];
+    struct tracked_step *tracks[2];
 
     (void)state;
     relay_set();
@@ -416,7 +429,7 @@ tracker_init_of_another_shape_plans_anew(void **state)
     assert_int_equal(n_planned, 4);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(n_planned, 6);
-    tracker_forget(&tracker);
+    tracker_invalidate_plan(&tracker);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(n_planned, 8);
     /* What counts holds may be something else the next time. */
@@ -433,12 +446,13 @@ tracker_init_of_a_plan_beyond_the_window_plans_anew(void **state)
 {
     const struct plan_shape shape = {.size = 32, .count = 64, .granule = 1};
     struct tracker tracker = {0};
-    struct track *track;
+    struct tracked_step *tracked_step;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
         tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
-        assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+        assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step),
+                         HOOP_OK);
         assert_true(tracker.round_next < tracker.n_rounds);
         assert_int_equal(tracker.n_cached, 0);
     }

@@ -42,10 +42,10 @@ stage_stop(struct stage *stage)
     checker_messages_deinit(&stage->checker_messages);
 }
 
-static struct track *
+static struct tracked_step *
 vrank_first(struct vrank *vrank)
 {
-    assert_int_equal(vrank_refill(vrank), HOOP_OK);
+    assert_int_equal(vrank_activate_steps(vrank), HOOP_OK);
     assert_int_equal(vrank->tracker.n_active, 1);
     return TAILQ_FIRST(&vrank->tracker.active);
 }
@@ -54,41 +54,41 @@ vrank_first(struct vrank *vrank)
 static void
 vrank_move_without_buffer_waits_for_both_sides(void **state)
 {
-    const struct vrank_limits pace = {.move_bytes_max = 9};
+    const struct vrank_move_limits pace = {.move_bytes_max = 9};
     struct stage stage = {0};
 
     (void)state;
     stage_start(&stage);
-    struct track *send = vrank_first(&stage.vranks[1]);
-    assert_int_equal(vrank_move(&stage.vranks[1], send, &pace), 0);
+    struct tracked_step *send = vrank_first(&stage.vranks[1]);
+    assert_int_equal(vrank_advance_step(&stage.vranks[1], send, &pace), 0);
     vrank_first(&stage.vranks[0]);
-    assert_int_equal(vrank_move(&stage.vranks[1], send, &pace), 2);
+    assert_int_equal(vrank_advance_step(&stage.vranks[1], send, &pace), 2);
     assert_true(tracker_is_done(&stage.vranks[0].tracker));
     assert_true(tracker_is_done(&stage.vranks[1].tracker));
-    assert_int_equal(vrank_check(&stage.vranks[0]), HOOP_OK);
-    assert_int_equal(vrank_check(&stage.vranks[1]), HOOP_OK);
+    assert_int_equal(vrank_check_result(&stage.vranks[0]), HOOP_OK);
+    assert_int_equal(vrank_check_result(&stage.vranks[1]), HOOP_OK);
     stage_stop(&stage);
 }
 
 static void
 vrank_move_half_an_element_is_not_combined(void **state)
 {
-    const struct vrank_limits pace = {.move_bytes_max = 9,
-                                      .socket_buffer_bytes = 1};
+    const struct vrank_move_limits pace = {.move_bytes_max = 9,
+                                           .socket_buffer_bytes = 1};
     struct stage stage = {0};
 
     (void)state;
     stage_start(&stage);
-    struct track *send = vrank_first(&stage.vranks[1]);
-    struct track *reduce = vrank_first(&stage.vranks[0]);
-    assert_int_equal(vrank_move(&stage.vranks[0], reduce, &pace), 0);
-    assert_int_equal(vrank_move(&stage.vranks[1], send, &pace), 1);
-    assert_int_equal(vrank_move(&stage.vranks[1], send, &pace), 0);
-    assert_int_equal(vrank_move(&stage.vranks[0], reduce, &pace), 1);
+    struct tracked_step *send = vrank_first(&stage.vranks[1]);
+    struct tracked_step *reduce = vrank_first(&stage.vranks[0]);
+    assert_int_equal(vrank_advance_step(&stage.vranks[0], reduce, &pace), 0);
+    assert_int_equal(vrank_advance_step(&stage.vranks[1], send, &pace), 1);
+    assert_int_equal(vrank_advance_step(&stage.vranks[1], send, &pace), 0);
+    assert_int_equal(vrank_advance_step(&stage.vranks[0], reduce, &pace), 1);
     assert_int_equal(reduce->done, 0);
-    assert_int_equal(vrank_move(&stage.vranks[1], send, &pace), 1);
-    assert_int_equal(vrank_move(&stage.vranks[0], reduce, &pace), 1);
-    assert_int_equal(vrank_check(&stage.vranks[0]), HOOP_OK);
+    assert_int_equal(vrank_advance_step(&stage.vranks[1], send, &pace), 1);
+    assert_int_equal(vrank_advance_step(&stage.vranks[0], reduce, &pace), 1);
+    assert_int_equal(vrank_check_result(&stage.vranks[0]), HOOP_OK);
     stage_stop(&stage);
 }
 
@@ -99,7 +99,7 @@ vrank_check_before_the_end_is_refused(void **state)
 
     (void)state;
     stage_start(&stage);
-    assert_int_equal(vrank_check(&stage.vranks[0]), HOOP_E_INTERNAL);
+    assert_int_equal(vrank_check_result(&stage.vranks[0]), HOOP_E_INTERNAL);
     stage_stop(&stage);
 }
 

@@ -19,7 +19,7 @@ whole_plan_of(const struct algorithm *algorithm, const struct plan_shape *shape)
 }
 
 static inline size_t
-whole_plan_count(const struct plan *plan, enum plan_kind kind)
+whole_plan_count(const struct plan *plan, enum plan_step_type kind)
 {
     size_t n = 0;
 

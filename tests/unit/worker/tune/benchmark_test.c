@@ -21,7 +21,8 @@ side_races(struct side *side)
     SIDE_CHECK(benchmark_run(side->comms[0].context, nodes, &text) == HOOP_OK);
     SIDE_CHECK((strlen(text) == 0) == (side->rank > 0));
     SIDE_CHECK(samples_parse("here", text, strlen(text), &samples) == HOOP_OK);
-    SIDE_CHECK(samples_count(samples, nodes) == (side->rank == 0 ? 1 : 0));
+    SIDE_CHECK(samples_count_for_nodes(samples, nodes) ==
+               (side->rank == 0 ? 1 : 0));
     for (size_t i = 0; i < samples->n; i++) {
         size_t n_times = 0;
 

@@ -25,10 +25,10 @@ nodes_of(uint32_t n_ranks, uint32_t n_each)
 static struct simulation_machine
 machine_of(const char *link)
 {
-    struct simulation_machine machine = link_usual();
+    struct simulation_machine machine = link_typical_machine();
 
     machine.n_processors = 8;
-    assert_int_equal(link_parse("here", link, &machine), HOOP_OK);
+    assert_int_equal(link_parse_settings("here", link, &machine), HOOP_OK);
     return machine;
 }
 
@@ -36,11 +36,11 @@ static struct table
 coded_table_of(const struct plan_nodes *nodes, const char *link, bool is_coded)
 {
     const struct simulation_machine machine = machine_of(link);
-    const struct estimate_place place = {
+    const struct estimate_environment place = {
         .nodes = nodes, .machine = &machine, .is_coded = is_coded};
     struct table table;
 
-    assert_int_equal(builder_run(&place, &table), HOOP_OK);
+    assert_int_equal(builder_build_table(&place, &table), HOOP_OK);
     return table;
 }
 
@@ -55,7 +55,8 @@ name_of(const struct table *table,
         enum collective_kind collective,
         uint64_t n_bytes)
 {
-    return table_find(table, collective, TABLE_EVEN, n_bytes)->algorithm->name;
+    return tuning_table_find_algorithm(table, collective, TABLE_EVEN, n_bytes)
+        ->algorithm->name;
 }
 
 static void
@@ -128,7 +129,7 @@ slower_messages_move_the_switch_up(void **state)
     struct plan_nodes *nodes = nodes_of(8, 1);
     const struct table near = table_of(nodes, "latency=5us");
     const struct table far = table_of(nodes, "latency=1ms");
-    const struct table_row *rows[2] = {
+    const struct tuning_table_row *rows[2] = {
         near.rows[COLLECTIVE_ALLREDUCE],
         far.rows[COLLECTIVE_ALLREDUCE],
     };
@@ -147,20 +148,22 @@ choice_is_about_the_best(void **state)
 {
     struct plan_nodes *nodes = nodes_of(6, 2);
     const struct simulation_machine machine = machine_of("");
-    const struct estimate_place place = {.nodes = nodes, .machine = &machine};
+    const struct estimate_environment place = {.nodes = nodes,
+                                               .machine = &machine};
     const struct table table = table_of(nodes, "");
     size_t n_entries;
-    const struct registry_entry *entries = registry_entries(&n_entries);
+    const struct registry_algorithm *entries = registry_all_entries(&n_entries);
 
     (void)state;
     for (uint64_t n_bytes = 96; n_bytes <= 96 << 20; n_bytes *= 4) {
         for (size_t i = 0; i < n_entries; i++) {
-            const struct registry_entry *chosen =
-                table_find(&table, entries[i].collective, TABLE_EVEN, n_bytes);
+            const struct registry_algorithm *chosen =
+                tuning_table_find_algorithm(&table, entries[i].collective,
+                                            TABLE_EVEN, n_bytes);
             double chosen_ns;
             double ns;
 
-            if (!estimate_suits(&place, &entries[i]))
+            if (!estimate_can_choose(&place, &entries[i]))
                 continue;
             assert_int_equal(estimate_cost(&place, chosen, n_bytes, &chosen_ns),
                              HOOP_OK);
@@ -168,7 +171,7 @@ choice_is_about_the_best(void **state)
                              HOOP_OK);
             if (chosen_ns > 1.15 * ns)
                 fail_msg("%s of %llu: %s takes %f, %s %f",
-                         registry_name(entries[i].collective),
+                         registry_collective_name(entries[i].collective),
                          (unsigned long long)n_bytes, chosen->algorithm->name,
                          chosen_ns, entries[i].algorithm->name, ns);
         }
@@ -184,10 +187,11 @@ uneven_rows_have_nothing_for_even_blocks_only(void **state)
 
     (void)state;
     for (uint64_t n_bytes = 1; n_bytes < 1 << 30; n_bytes *= 2)
-        assert_string_equal(
-            table_find(&table, COLLECTIVE_ALLTOALL, TABLE_UNEVEN, n_bytes)
-                ->algorithm->name,
-            "pairwise");
+        assert_string_equal(tuning_table_find_algorithm(&table,
+                                                        COLLECTIVE_ALLTOALL,
+                                                        TABLE_UNEVEN, n_bytes)
+                                ->algorithm->name,
+                            "pairwise");
     plan_nodes_destroy(nodes);
 }
 
@@ -202,7 +206,7 @@ rows_ascend_to_the_largest_size(void **state)
         const struct table table = table_of(nodes, "");
 
         for (size_t j = 0; j < COLLECTIVE_KINDS; j++) {
-            const struct table_row *row = &table.rows[j][TABLE_EVEN];
+            const struct tuning_table_row *row = &table.rows[j][TABLE_EVEN];
 
             assert_in_range(row->n_points, 1, TABLE_POINTS);
             for (uint32_t k = 1; k < row->n_points; k++)

@@ -45,15 +45,15 @@ static void
 only_forms_with_counts_are_uneven(void **state)
 {
     (void)state;
-    assert_true(collective_kind_is_uneven(CALL_ALLTOALLV));
-    assert_true(collective_kind_is_uneven(CALL_GATHERV));
-    assert_true(collective_kind_is_uneven(CALL_SCATTERV));
-    assert_true(collective_kind_is_uneven(CALL_ALLGATHERV));
-    assert_true(collective_kind_is_uneven(CALL_REDUCE_SCATTERV));
-    assert_true(collective_kind_is_uneven(CALL_GATHER_OBJECT));
-    assert_false(collective_kind_is_uneven(CALL_ALLTOALL));
-    assert_false(collective_kind_is_uneven(CALL_ALLREDUCE));
-    assert_false(collective_kind_is_uneven(CALL_BARRIER));
+    assert_true(collective_has_uneven_blocks(CALL_ALLTOALLV));
+    assert_true(collective_has_uneven_blocks(CALL_GATHERV));
+    assert_true(collective_has_uneven_blocks(CALL_SCATTERV));
+    assert_true(collective_has_uneven_blocks(CALL_ALLGATHERV));
+    assert_true(collective_has_uneven_blocks(CALL_REDUCE_SCATTERV));
+    assert_true(collective_has_uneven_blocks(CALL_GATHER_OBJECT));
+    assert_false(collective_has_uneven_blocks(CALL_ALLTOALL));
+    assert_false(collective_has_uneven_blocks(CALL_ALLREDUCE));
+    assert_false(collective_has_uneven_blocks(CALL_BARRIER));
 }
 
 int

@@ -13,17 +13,17 @@ table_recorded(enum defaults_kind kind,
                uint32_t n_ranks,
                const struct plan_shm_region *shm_region)
 {
-    struct simulation_machine machine = link_usual();
+    struct simulation_machine machine = link_typical_machine();
     struct plan_nodes *nodes = NULL;
     struct table table;
 
     machine.n_processors = n_processors;
-    table_init(&table);
+    tuning_table_init(&table);
     assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
     defaults_apply(kind,
-                   &(struct estimate_place){.nodes = nodes,
-                                            .machine = &machine,
-                                            .shm_region = *shm_region},
+                   &(struct estimate_environment){.nodes = nodes,
+                                                  .machine = &machine,
+                                                  .shm_region = *shm_region},
                    &table);
     plan_nodes_destroy(nodes);
     return table;
@@ -69,8 +69,9 @@ is_untouched(const struct table *table)
 {
     for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
         size_t n_entries;
-        const struct registry_entry *first = registry_of(i, &n_entries);
-        const struct table_row *row = &table->rows[i][TABLE_EVEN];
+        const struct registry_algorithm *first =
+            registry_collective_entries(i, &n_entries);
+        const struct tuning_table_row *row = &table->rows[i][TABLE_EVEN];
 
         if (row->n_points != 1 || row->points[0].entry != first)
             return false;
@@ -82,13 +83,13 @@ static void
 row_check(const struct defaults_ruleset *ruleset,
           enum collective_kind collective)
 {
-    const struct defaults_point *points = ruleset->rows[collective];
+    const struct defaults_switch_point *points = ruleset->rows[collective];
     uint64_t before = 0;
 
     for (size_t i = 0; before < UINT64_MAX; i++) {
         assert_in_range(i, 0, TABLE_POINTS - 1);
-        const struct registry_entry *entry =
-            registry_entry_of(points[i].algorithm);
+        const struct registry_algorithm *entry =
+            registry_entry_of_algorithm(points[i].algorithm);
 
         assert_non_null(entry);
         assert_int_equal(entry->collective, collective);
@@ -131,13 +132,13 @@ recorded_algorithm_is_taken_up_to_its_size(void **state)
         const struct table table = table_of_sheet(ruleset);
 
         for (unsigned j = 0; j < COLLECTIVE_KINDS; j++)
-            for (const struct defaults_point *point = ruleset->rows[j];
+            for (const struct defaults_switch_point *point = ruleset->rows[j];
                  point < ruleset->rows[j] + TABLE_POINTS && point->algorithm;
                  point++)
-                assert_ptr_equal(
-                    table_find(&table, j, TABLE_EVEN, point->up_to_bytes)
-                        ->algorithm,
-                    point->algorithm);
+                assert_ptr_equal(tuning_table_find_algorithm(
+                                     &table, j, TABLE_EVEN, point->up_to_bytes)
+                                     ->algorithm,
+                                 point->algorithm);
     }
 }
 
@@ -151,7 +152,7 @@ uneven_blocks_keep_what_can_do_them(void **state)
         const struct table table = table_of_sheet(ruleset);
 
         for (unsigned j = 0; j < COLLECTIVE_KINDS; j++) {
-            const struct table_row *row = &table.rows[j][TABLE_UNEVEN];
+            const struct tuning_table_row *row = &table.rows[j][TABLE_UNEVEN];
 
             for (uint32_t k = 0; k < row->n_points; k++)
                 assert_false(row->points[k].entry->is_even_only);
@@ -186,7 +187,8 @@ other_places_are_left_to_the_model(void **state)
 static const struct algorithm *
 allgather_of(const struct table *table, uint64_t n_bytes)
 {
-    return table_find(table, COLLECTIVE_ALLGATHER, TABLE_EVEN, n_bytes)
+    return tuning_table_find_algorithm(table, COLLECTIVE_ALLGATHER, TABLE_EVEN,
+                                       n_bytes)
         ->algorithm;
 }
 
@@ -200,9 +202,9 @@ large_ones_are_direct_where_nothing_was_recorded(void **state)
     (void)state;
     assert_false(allgather_of(&table, 1024)->is_direct);
     assert_true(allgather_of(&table, 1 << 20)->is_direct);
-    assert_false(
-        table_find(&table, COLLECTIVE_ALLTOALL, TABLE_UNEVEN, UINT64_MAX)
-            ->algorithm->is_direct);
+    assert_false(tuning_table_find_algorithm(&table, COLLECTIVE_ALLTOALL,
+                                             TABLE_UNEVEN, UINT64_MAX)
+                     ->algorithm->is_direct);
 }
 
 /* A communicator of them may not. */

@@ -23,11 +23,11 @@ nodes_of(uint32_t n_ranks, uint32_t n_each)
 
 static double
 cost_of(const struct plan_nodes *nodes,
-        const struct registry_entry *entry,
+        const struct registry_algorithm *entry,
         uint64_t n_bytes)
 {
-    const struct simulation_machine machine = link_usual();
-    const struct estimate_place place = {
+    const struct simulation_machine machine = link_typical_machine();
+    const struct estimate_environment place = {
         .nodes = nodes, .machine = &machine, .shm_region = {.n_slot = 1 << 16}};
     double ns = -1;
 
@@ -42,7 +42,7 @@ every_algorithm_has_a_cost_at_every_size(void **state)
 {
     static const uint32_t sizes[] = {2, 3, 8, 65, 1000, 3000};
     size_t n_entries;
-    const struct registry_entry *entries = registry_entries(&n_entries);
+    const struct registry_algorithm *entries = registry_all_entries(&n_entries);
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -66,8 +66,8 @@ static void
 cost_grows_with_the_ranks_of_a_ring(void **state)
 {
     static const uint32_t sizes[] = {32, 64, 128, 512, 2048, 8192};
-    const struct registry_entry *ring =
-        registry_find(COLLECTIVE_ALLREDUCE, "ring");
+    const struct registry_algorithm *ring =
+        registry_find_algorithm(COLLECTIVE_ALLREDUCE, "ring");
     double before_ns = 0;
 
     (void)state;
@@ -91,8 +91,8 @@ cost_grows_with_the_ranks_of_a_ring(void **state)
 static void
 chain_of_thousands_is_as_long_as_its_ranks(void **state)
 {
-    const struct registry_entry *chain =
-        registry_find(COLLECTIVE_BROADCAST, "chain");
+    const struct registry_algorithm *chain =
+        registry_find_algorithm(COLLECTIVE_BROADCAST, "chain");
     struct plan_nodes *few = nodes_of(1000, 1);
     struct plan_nodes *many = nodes_of(6000, 1);
     const double ratio = cost_of(many, chain, 64) / cost_of(few, chain, 64);
@@ -106,20 +106,22 @@ chain_of_thousands_is_as_long_as_its_ranks(void **state)
 static void
 algorithms_for_nodes_need_some(void **state)
 {
-    const struct registry_entry entry = {
+    const struct registry_algorithm entry = {
         .collective = COLLECTIVE_ALLREDUCE,
         .algorithm = &algorithm_allreduce_ring,
         .needs_nodes = true,
     };
-    const struct simulation_machine machine = link_usual();
+    const struct simulation_machine machine = link_typical_machine();
     struct plan_nodes *one = nodes_of(8, 8);
     struct plan_nodes *two = nodes_of(8, 4);
 
     (void)state;
-    assert_false(estimate_suits(
-        &(struct estimate_place){.nodes = one, .machine = &machine}, &entry));
-    assert_true(estimate_suits(
-        &(struct estimate_place){.nodes = two, .machine = &machine}, &entry));
+    assert_false(estimate_can_choose(
+        &(struct estimate_environment){.nodes = one, .machine = &machine},
+        &entry));
+    assert_true(estimate_can_choose(
+        &(struct estimate_environment){.nodes = two, .machine = &machine},
+        &entry));
     plan_nodes_destroy(one);
     plan_nodes_destroy(two);
 }

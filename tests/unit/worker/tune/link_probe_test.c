@@ -36,10 +36,10 @@ way_inside(const struct simulation_machine *machine)
 static void
 times_inside_and_between_say_their_parts(void **state)
 {
-    struct simulation_machine machine = link_usual();
+    struct simulation_machine machine = link_typical_machine();
 
     (void)state;
-    link_probe_apply(&near, &far, 2, &machine);
+    link_probe_apply_times(&near, &far, 2, &machine);
     assert_about(way_inside(&machine), 10e3);
     assert_about(machine.send_byte_ns, 0.2);
     assert_about(machine.receive_byte_ns, 0.2);
@@ -57,8 +57,8 @@ crowded_node_wakes_more_than_it_works(void **state)
     struct simulation_machine crowded = {.n_processors = 4};
 
     (void)state;
-    link_probe_apply(&near, NULL, 4, &alone);
-    link_probe_apply(&near, NULL, 5, &crowded);
+    link_probe_apply_times(&near, NULL, 4, &alone);
+    link_probe_apply_times(&near, NULL, 5, &crowded);
     assert_about(way_inside(&alone), way_inside(&crowded));
     assert_true(crowded.send_ns < alone.send_ns);
     assert_true(crowded.latency_inside_ns > alone.latency_inside_ns);
@@ -74,9 +74,9 @@ message_through_memory_wakes_whom_a_crowd_lets_sleep(void **state)
     struct simulation_machine crowded = {.n_processors = 2};
 
     (void)state;
-    link_probe_apply(&memory, NULL, 2, &alone);
+    link_probe_apply_times(&memory, NULL, 2, &alone);
     assert_about(way_inside(&alone), 500);
-    link_probe_apply(&memory, NULL, 3, &crowded);
+    link_probe_apply_times(&memory, NULL, 3, &crowded);
     assert_true(crowded.send_ns == alone.send_ns);
     assert_true(crowded.latency_inside_ns > 10 * alone.latency_inside_ns);
     assert_true(crowded.receive_ns > crowded.send_ns);
@@ -93,8 +93,8 @@ message_through_memory_is_little_work(void **state)
 
     (void)state;
     memory.is_memory = true;
-    link_probe_apply(&near, NULL, 3, &crowded);
-    link_probe_apply(&memory, NULL, 3, &shared);
+    link_probe_apply_times(&near, NULL, 3, &crowded);
+    link_probe_apply_times(&memory, NULL, 3, &shared);
     assert_about(way_inside(&shared), way_inside(&crowded));
     assert_true(2 * shared.send_ns < crowded.send_ns);
     assert_true(2 * shared.wait_ns < crowded.wait_ns);
@@ -103,13 +103,13 @@ message_through_memory_is_little_work(void **state)
 static void
 without_a_partner_the_usual_stands(void **state)
 {
-    const struct simulation_machine usual = link_usual();
+    const struct simulation_machine usual = link_typical_machine();
     struct simulation_machine machine = usual;
 
     (void)state;
-    link_probe_apply(NULL, NULL, 2, &machine);
+    link_probe_apply_times(NULL, NULL, 2, &machine);
     assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
-    link_probe_apply(NULL, &far, 2, &machine);
+    link_probe_apply_times(NULL, &far, 2, &machine);
     assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
     assert_true(machine.send_byte_ns == usual.send_byte_ns);
     assert_about(machine.link_between_ns, 1);
@@ -123,18 +123,18 @@ few_per_cent_change_nothing_and_nonsense_is_bounded(void **state)
                                            near.large_ns * 1.02, false};
     const struct link_probe_times silly = {1e12, 2e12, 1e12, false};
     const struct link_probe_times none = {0, 0, 0, false};
-    struct simulation_machine one = link_usual();
-    struct simulation_machine other = link_usual();
+    struct simulation_machine one = link_typical_machine();
+    struct simulation_machine other = link_typical_machine();
 
     (void)state;
-    link_probe_apply(&near, NULL, 2, &one);
-    link_probe_apply(&again, NULL, 2, &other);
+    link_probe_apply_times(&near, NULL, 2, &one);
+    link_probe_apply_times(&again, NULL, 2, &other);
     assert_true(one.latency_inside_ns == other.latency_inside_ns);
     assert_true(one.send_byte_ns == other.send_byte_ns);
-    link_probe_apply(&silly, &silly, 2, &one);
+    link_probe_apply_times(&silly, &silly, 2, &one);
     assert_in_range(way_inside(&one), 100, 75e3);
     assert_true(one.send_byte_ns > 0);
-    link_probe_apply(&none, &none, 2, &one);
+    link_probe_apply_times(&none, &none, 2, &one);
     assert_in_range(way_inside(&one), 100, 10e3);
     assert_true(one.send_byte_ns > 0 && one.link_between_ns > 0);
 }
@@ -146,7 +146,7 @@ settled_behind(double byte_ns, size_t n_saved, unsigned *out_n_times)
     double times_ns[LINK_PROBE_BURST_MAX];
     unsigned n_times = 0;
 
-    while (link_probe_continues(times_ns, n_times)) {
+    while (link_probe_needs_more(times_ns, n_times)) {
         const size_t n_free =
             n_saved < LINK_PROBE_LARGE_BYTES ? n_saved : LINK_PROBE_LARGE_BYTES;
 
@@ -192,10 +192,10 @@ row_goes_on_while_messages_become_faster(void **state)
     const double opening_ns[] = {120e6, 40e6, 24e6, 23e6};
 
     (void)state;
-    assert_true(link_probe_continues(opening_ns, 1));
-    assert_true(link_probe_continues(opening_ns, 2));
-    assert_true(link_probe_continues(opening_ns, 3));
-    assert_false(link_probe_continues(opening_ns, 4));
+    assert_true(link_probe_needs_more(opening_ns, 1));
+    assert_true(link_probe_needs_more(opening_ns, 2));
+    assert_true(link_probe_needs_more(opening_ns, 3));
+    assert_false(link_probe_needs_more(opening_ns, 4));
     assert_true(link_probe_best_ns(opening_ns, 4) == 23e6);
 }
 
@@ -204,7 +204,7 @@ side_measures(struct side *side, uint32_t n_names, enum link_probe_role part)
 {
     struct comm_context *context = side->comms[n_names].context;
     const uint32_t names[2] = {0, n_names - 1};
-    struct simulation_machine machine = link_usual();
+    struct simulation_machine machine = link_typical_machine();
     const struct simulation_machine usual = machine;
     struct plan_nodes *nodes = NULL;
     struct engine_stats stats;

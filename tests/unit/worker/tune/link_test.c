@@ -19,14 +19,14 @@ parsed(const char *text)
 {
     struct simulation_machine machine = {.n_processors = 1};
 
-    assert_int_equal(link_parse("here", text, &machine), HOOP_OK);
+    assert_int_equal(link_parse_settings("here", text, &machine), HOOP_OK);
     return machine;
 }
 
 static void
 usual_machine_has_all_it_needs(void **state)
 {
-    const struct simulation_machine machine = link_usual();
+    const struct simulation_machine machine = link_typical_machine();
 
     (void)state;
     assert_true(machine.n_processors >= 1);
@@ -44,11 +44,11 @@ usual_machine_has_all_it_needs(void **state)
 static void
 nothing_said_changes_nothing(void **state)
 {
-    const struct simulation_machine usual = link_usual();
+    const struct simulation_machine usual = link_typical_machine();
     struct simulation_machine machine = usual;
 
     (void)state;
-    assert_int_equal(link_parse("here", "", &machine), HOOP_OK);
+    assert_int_equal(link_parse_settings("here", "", &machine), HOOP_OK);
     assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
     assert_true(machine.n_processors == usual.n_processors);
 }
@@ -129,7 +129,7 @@ bad_lists_are_refused_and_change_nothing(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct simulation_machine machine = {.latency_inside_ns = 7};
 
-        assert_int_equal(link_parse("here", rows[i].text, &machine),
+        assert_int_equal(link_parse_settings("here", rows[i].text, &machine),
                          HOOP_E_INVALID);
         assert_non_null(strstr(error_text(), rows[i].said));
         assert_true(machine.latency_inside_ns == 7);
@@ -145,7 +145,8 @@ endless_list_is_refused(void **state)
     (void)state;
     memset(text, '1', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
-    assert_int_equal(link_parse("here", text, &machine), HOOP_E_INVALID);
+    assert_int_equal(link_parse_settings("here", text, &machine),
+                     HOOP_E_INVALID);
 }
 
 int

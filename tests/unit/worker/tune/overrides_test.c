@@ -40,14 +40,14 @@ static void
 every_algorithm_of_the_registry_can_be_forced(void **state)
 {
     size_t n_entries;
-    const struct registry_entry *entries = registry_entries(&n_entries);
+    const struct registry_algorithm *entries = registry_all_entries(&n_entries);
     struct overrides overrides;
     char text[LIMIT_NAME];
 
     (void)state;
     for (size_t i = 0; i < n_entries; i++) {
         snprintf(text, sizeof(text), "%s:%s",
-                 registry_name(entries[i].collective),
+                 registry_collective_name(entries[i].collective),
                  entries[i].algorithm->name);
         assert_int_equal(overrides_parse("here", text, &overrides), HOOP_OK);
         assert_ptr_equal(overrides.entries[entries[i].collective], &entries[i]);
@@ -66,17 +66,15 @@ flat_algorithms_need_a_hall_where_there_are_several_ranks(void **state)
     assert_int_equal(
         overrides_parse("here", "reduce:chain,allreduce:flat", &overrides),
         HOOP_OK);
-    assert_int_equal(overrides_check_shm_region(&overrides, &one, &none),
-                     HOOP_OK);
-    assert_int_equal(overrides_check_shm_region(&overrides, &two, &none),
+    assert_int_equal(overrides_check_can_run(&overrides, &one, &none), HOOP_OK);
+    assert_int_equal(overrides_check_can_run(&overrides, &two, &none),
                      HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "allreduce:flat needs memory"));
     assert_non_null(strstr(error_text(), "4 ranks on 2 hosts"));
-    overrides_drop_unshared(&overrides, &none);
+    overrides_drop_unsupported(&overrides, &none);
     assert_null(overrides.entries[COLLECTIVE_ALLREDUCE]);
     assert_non_null(overrides.entries[COLLECTIVE_REDUCE]);
-    assert_int_equal(overrides_check_shm_region(&overrides, &two, &none),
-                     HOOP_OK);
+    assert_int_equal(overrides_check_can_run(&overrides, &two, &none), HOOP_OK);
 }
 
 static void
@@ -89,17 +87,17 @@ direct_algorithms_need_ranks_that_read_each_others_memory(void **state)
     (void)state;
     assert_int_equal(overrides_parse("here", "allgather:direct", &overrides),
                      HOOP_OK);
-    assert_int_equal(overrides_check_shm_region(&overrides, &here, &shm_region),
+    assert_int_equal(overrides_check_can_run(&overrides, &here, &shm_region),
                      HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "allgather:direct needs ranks that"));
     assert_non_null(strstr(error_text(), "HOOP_CMA is off"));
     shm_region.has_cma = true;
-    overrides_drop_unshared(&overrides, &shm_region);
-    assert_int_equal(overrides_check_shm_region(&overrides, &here, &shm_region),
+    overrides_drop_unsupported(&overrides, &shm_region);
+    assert_int_equal(overrides_check_can_run(&overrides, &here, &shm_region),
                      HOOP_OK);
     assert_non_null(overrides.entries[COLLECTIVE_ALLGATHER]);
     shm_region.has_cma = false;
-    overrides_drop_unshared(&overrides, &shm_region);
+    overrides_drop_unsupported(&overrides, &shm_region);
     assert_null(overrides.entries[COLLECTIVE_ALLGATHER]);
 }
 

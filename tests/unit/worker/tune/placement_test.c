@@ -47,7 +47,8 @@ nodes_of(const uint32_t *ranks, uint32_t size)
     struct plan_nodes *nodes = NULL;
 
     assert_int_equal(context_open(engine, &options, &context), HOOP_OK);
-    assert_int_equal(placement_find(context, roster, &nodes), HOOP_OK);
+    assert_int_equal(placement_nodes_from_roster(context, roster, &nodes),
+                     HOOP_OK);
     context_close(context);
     return nodes;
 }

@@ -31,7 +31,7 @@ table_in_hall(const struct lines *lines, uint32_t n_ranks, size_t n_slot)
     struct samples *samples = NULL;
     struct table table;
 
-    table_init(&table);
+    tuning_table_init(&table);
     assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
     assert_int_equal(
         samples_parse("here", lines->text, lines->n_bytes, &samples), HOOP_OK);
@@ -55,7 +55,8 @@ assert_choice(const struct table *table,
               const char *name)
 {
     assert_string_equal(
-        table_find(table, collective, TABLE_EVEN, n_bytes)->algorithm->name,
+        tuning_table_find_algorithm(table, collective, TABLE_EVEN, n_bytes)
+            ->algorithm->name,
         name);
 }
 
@@ -156,13 +157,14 @@ uneven_blocks_keep_what_can_do_them(void **state)
     lines_add(&lines, "allgather 8 ring=9 bruck=1", 3);
     const struct table table = table_after(&lines, 4);
     assert_choice(&table, COLLECTIVE_ALLTOALL, 8, "bruck");
-    assert_string_equal(table_find(&table, COLLECTIVE_ALLTOALL, TABLE_UNEVEN, 8)
+    assert_string_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLTOALL,
+                                                    TABLE_UNEVEN, 8)
                             ->algorithm->name,
                         "pairwise");
-    assert_string_equal(
-        table_find(&table, COLLECTIVE_ALLGATHER, TABLE_UNEVEN, 8)
-            ->algorithm->name,
-        "bruck");
+    assert_string_equal(tuning_table_find_algorithm(
+                            &table, COLLECTIVE_ALLGATHER, TABLE_UNEVEN, 8)
+                            ->algorithm->name,
+                        "bruck");
 }
 
 /* More changes than a row has room for: it still ascends to the largest size,
@@ -182,13 +184,14 @@ full_row_ends_well(void **state)
         lines_add(&lines, line, 3);
     }
     const struct table table = table_after(&lines, 4);
-    const struct table_row *row = &table.rows[COLLECTIVE_BROADCAST][TABLE_EVEN];
+    const struct tuning_table_row *row =
+        &table.rows[COLLECTIVE_BROADCAST][TABLE_EVEN];
     assert_int_equal(row->n_points, TABLE_POINTS);
     assert_choice(&table, COLLECTIVE_BROADCAST, 1, "chain");
     assert_choice(&table, COLLECTIVE_BROADCAST, 2, "binomial");
     assert_choice(&table, COLLECTIVE_BROADCAST, 16, "chain");
-    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
-    assert_int_equal(table_decode(bytes, &back), HOOP_OK);
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &back), HOOP_OK);
 }
 
 /* Blocks of fewer bytes than ranks. */

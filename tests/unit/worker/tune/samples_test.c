@@ -144,7 +144,7 @@ every_algorithm_has_its_place(void **state)
     for (size_t i = 0; i < COLLECTIVE_KINDS; i++) {
         size_t n_entries;
 
-        registry_of((enum collective_kind)i, &n_entries);
+        registry_collective_entries((enum collective_kind)i, &n_entries);
         assert_in_range(n_entries, 0, SAMPLE_ENTRIES_MAX);
     }
 }

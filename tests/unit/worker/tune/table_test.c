@@ -3,11 +3,12 @@
 #include "check.h"
 #include "tune/table.h"
 
-static const struct registry_entry *
+static const struct registry_algorithm *
 first_of(enum collective_kind collective)
 {
     size_t n_entries;
-    const struct registry_entry *entries = registry_of(collective, &n_entries);
+    const struct registry_algorithm *entries =
+        registry_collective_entries(collective, &n_entries);
 
     return n_entries > 0 ? entries : NULL;
 }
@@ -18,75 +19,88 @@ new_table_takes_the_first_of_each(void **state)
     struct table table;
 
     (void)state;
-    table_init(&table);
+    tuning_table_init(&table);
     for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
-        assert_ptr_equal(table_find(&table, i, TABLE_EVEN, 0), first_of(i));
-        assert_ptr_equal(table_find(&table, i, TABLE_EVEN, UINT64_MAX),
+        assert_ptr_equal(tuning_table_find_algorithm(&table, i, TABLE_EVEN, 0),
                          first_of(i));
-        assert_ptr_equal(table_find(&table, i, TABLE_UNEVEN, 4096),
-                         first_of(i));
+        assert_ptr_equal(
+            tuning_table_find_algorithm(&table, i, TABLE_EVEN, UINT64_MAX),
+            first_of(i));
+        assert_ptr_equal(
+            tuning_table_find_algorithm(&table, i, TABLE_UNEVEN, 4096),
+            first_of(i));
     }
 }
 
 static void
 size_on_the_point_belongs_below_it(void **state)
 {
-    const struct registry_entry small = {.collective = COLLECTIVE_ALLREDUCE};
-    const struct registry_entry large = {.collective = COLLECTIVE_ALLREDUCE};
+    const struct registry_algorithm small = {.collective =
+                                                 COLLECTIVE_ALLREDUCE};
+    const struct registry_algorithm large = {.collective =
+                                                 COLLECTIVE_ALLREDUCE};
     struct table table;
 
     (void)state;
-    table_init(&table);
-    table.rows[COLLECTIVE_ALLREDUCE][TABLE_EVEN] = (struct table_row){
+    tuning_table_init(&table);
+    table.rows[COLLECTIVE_ALLREDUCE][TABLE_EVEN] = (struct tuning_table_row){
         .n_points = 2,
         .points = {{1024, &small}, {UINT64_MAX, &large}},
     };
-    assert_ptr_equal(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 0),
+    assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE,
+                                                 TABLE_EVEN, 0),
                      &small);
-    assert_ptr_equal(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 1024),
+    assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE,
+                                                 TABLE_EVEN, 1024),
                      &small);
-    assert_ptr_equal(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 1025),
+    assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE,
+                                                 TABLE_EVEN, 1025),
                      &large);
-    assert_ptr_equal(
-        table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, UINT64_MAX),
-        &large);
+    assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE,
+                                                 TABLE_EVEN, UINT64_MAX),
+                     &large);
 }
 
 static void
 overrides_algorithm_does_all_sizes(void **state)
 {
-    const struct registry_entry wanted = {.collective = COLLECTIVE_REDUCE};
+    const struct registry_algorithm wanted = {.collective = COLLECTIVE_REDUCE};
     const struct overrides overrides = {
         .entries = {[COLLECTIVE_REDUCE] = &wanted}};
     struct table table;
 
     (void)state;
-    table_init(&table);
-    table_force(&table, &overrides);
-    assert_ptr_equal(table_find(&table, COLLECTIVE_REDUCE, TABLE_EVEN, 8),
-                     &wanted);
+    tuning_table_init(&table);
+    tuning_table_apply_overrides(&table, &overrides);
     assert_ptr_equal(
-        table_find(&table, COLLECTIVE_REDUCE, TABLE_UNEVEN, 1 << 30), &wanted);
+        tuning_table_find_algorithm(&table, COLLECTIVE_REDUCE, TABLE_EVEN, 8),
+        &wanted);
+    assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_REDUCE,
+                                                 TABLE_UNEVEN, 1 << 30),
+                     &wanted);
     assert_ptr_equal(table.overrides.entries[COLLECTIVE_REDUCE], &wanted);
-    assert_ptr_equal(table_find(&table, COLLECTIVE_BROADCAST, TABLE_EVEN, 8),
+    assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_BROADCAST,
+                                                 TABLE_EVEN, 8),
                      first_of(COLLECTIVE_BROADCAST));
 }
 
 static void
 overrides_algorithm_for_even_blocks_leaves_uneven_ones(void **state)
 {
-    const struct registry_entry wanted = {.collective = COLLECTIVE_ALLGATHER,
-                                          .is_even_only = true};
+    const struct registry_algorithm wanted = {
+        .collective = COLLECTIVE_ALLGATHER, .is_even_only = true};
     const struct overrides overrides = {
         .entries = {[COLLECTIVE_ALLGATHER] = &wanted}};
     struct table table;
 
     (void)state;
-    table_init(&table);
-    table_force(&table, &overrides);
-    assert_ptr_equal(table_find(&table, COLLECTIVE_ALLGATHER, TABLE_EVEN, 8),
+    tuning_table_init(&table);
+    tuning_table_apply_overrides(&table, &overrides);
+    assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLGATHER,
+                                                 TABLE_EVEN, 8),
                      &wanted);
-    assert_ptr_equal(table_find(&table, COLLECTIVE_ALLGATHER, TABLE_UNEVEN, 8),
+    assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLGATHER,
+                                                 TABLE_UNEVEN, 8),
                      first_of(COLLECTIVE_ALLGATHER));
 }
 
@@ -96,7 +110,8 @@ collective_without_points_is_not_found(void **state)
     const struct table table = {.machine = {.n_processors = 1}};
 
     (void)state;
-    assert_null(table_find(&table, COLLECTIVE_SCAN, TABLE_EVEN, 8));
+    assert_null(
+        tuning_table_find_algorithm(&table, COLLECTIVE_SCAN, TABLE_EVEN, 8));
 }
 
 int

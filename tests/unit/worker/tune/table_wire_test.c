@@ -16,18 +16,19 @@ table_rich(void)
 {
     struct table table;
 
-    table_init(&table);
-    table.machine = link_usual();
+    tuning_table_init(&table);
+    table.machine = link_typical_machine();
     for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
-        struct table_row *row = &table.rows[i][TABLE_EVEN];
+        struct tuning_table_row *row = &table.rows[i][TABLE_EVEN];
         size_t n_entries;
-        const struct registry_entry *entries = registry_of(i, &n_entries);
+        const struct registry_algorithm *entries =
+            registry_collective_entries(i, &n_entries);
 
         if (n_entries == 0)
             continue;
         row->n_points = TABLE_POINTS;
         for (size_t j = 0; j < TABLE_POINTS; j++)
-            row->points[j] = (struct table_point){
+            row->points[j] = (struct tuning_table_switch_point){
                 j + 1 < TABLE_POINTS ? (uint64_t)1 << (40 + j) : UINT64_MAX,
                 &entries[j % n_entries],
             };
@@ -46,8 +47,8 @@ assert_rows_equal(const struct table *one, const struct table *other)
         assert_ptr_equal(one->overrides.entries[i],
                          other->overrides.entries[i]);
         for (unsigned form = 0; form < TABLE_FORMS; form++) {
-            const struct table_row *left = &one->rows[i][form];
-            const struct table_row *right = &other->rows[i][form];
+            const struct tuning_table_row *left = &one->rows[i][form];
+            const struct tuning_table_row *right = &other->rows[i][form];
 
             assert_int_equal(left->n_points, right->n_points);
             for (uint32_t j = 0; j < left->n_points; j++) {
@@ -68,8 +69,8 @@ table_comes_back_as_it_went(void **state)
     struct table back;
 
     (void)state;
-    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
-    assert_int_equal(table_decode(bytes, &back), HOOP_OK);
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &back), HOOP_OK);
     assert_rows_equal(&table, &back);
     assert_int_equal(back.machine.n_processors, table.machine.n_processors);
     assert_int_equal(back.n_sample_bytes, 77);
@@ -77,7 +78,7 @@ table_comes_back_as_it_went(void **state)
     assert_int_equal(back.defaults, DEFAULTS_TCP);
     assert_true(back.machine.latency_inside_ns ==
                 table.machine.latency_inside_ns);
-    assert_int_equal(table_encode(&back, again), HOOP_OK);
+    assert_int_equal(tuning_table_encode(&back, again), HOOP_OK);
     assert_memory_equal(bytes, again, sizeof(bytes));
 }
 
@@ -89,11 +90,11 @@ costs_are_rounded_once_and_bounded(void **state)
     struct table back;
 
     (void)state;
-    table_init(&table);
+    tuning_table_init(&table);
     table.machine.reduce_byte_ns = 1.0 / 3;
     table.machine.latency_between_ns = 1e30;
-    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
-    assert_int_equal(table_decode(bytes, &back), HOOP_OK);
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &back), HOOP_OK);
     assert_true(back.machine.reduce_byte_ns > 0.333332 &&
                 back.machine.reduce_byte_ns < 0.333334);
     assert_true(back.machine.latency_between_ns == 1e9);
@@ -108,13 +109,15 @@ uneven_row_of_its_own_travels(void **state)
     size_t n_entries;
 
     (void)state;
-    table.rows[COLLECTIVE_ALLGATHER][TABLE_UNEVEN] = (struct table_row){
+    table.rows[COLLECTIVE_ALLGATHER][TABLE_UNEVEN] = (struct tuning_table_row){
         .n_points = 2,
-        .points = {{77, registry_of(COLLECTIVE_ALLGATHER, &n_entries)},
-                   {UINT64_MAX, registry_of(COLLECTIVE_ALLGATHER, &n_entries)}},
+        .points = {{77, registry_collective_entries(COLLECTIVE_ALLGATHER,
+                                                    &n_entries)},
+                   {UINT64_MAX, registry_collective_entries(
+                                    COLLECTIVE_ALLGATHER, &n_entries)}},
     };
-    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
-    assert_int_equal(table_decode(bytes, &back), HOOP_OK);
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &back), HOOP_OK);
     assert_rows_equal(&table, &back);
 }
 
@@ -174,7 +177,7 @@ assert_refused(const struct row *row, const char *why)
         pack_uint(&pack, 0);
     assert_int_equal(pack_take(&pack, &packed, &n_packed), HOOP_OK);
     memcpy(bytes, packed, n_packed);
-    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), why));
 }
 
@@ -218,31 +221,31 @@ other_bytes_are_refused(void **state)
 
     (void)state;
     memset(bytes, 0, sizeof(bytes));
-    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     memset(bytes, 0xff, sizeof(bytes));
-    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     memset(bytes, 0x96, sizeof(bytes));
-    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table = table_rich();
-    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
     bytes[1] = 1; /* the version */
-    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "version 1, not 6"));
     table.n_sample_bytes = LIMIT_RACES + 1;
-    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
-    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table.n_sample_bytes = 0;
     table.loss = (enum codec_loss)LOSS_COUNT;
-    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
-    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table.loss = LOSS_NONE;
     table.defaults = (enum defaults_kind)(DEFAULTS_DIRECT + 1);
-    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
-    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table.defaults = DEFAULTS_NONE;
     table.machine.n_processors = 0;
-    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
-    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "no processors"));
 }
 

@@ -35,7 +35,7 @@ nodes_of(const uint32_t *names, uint32_t n_ranks)
 static enum hoop_status
 check(const char *algorithms, const char *link, const char *samples)
 {
-    return tuner_check(&(struct tuner_options){
+    return tuner_options_check(&(struct tuner_options){
         .algorithms = algorithms, .link = link, .samples = samples});
 }
 
@@ -64,13 +64,13 @@ what_is_said_of_the_link_is_not_measured(void **state)
 {
     struct tuner *said = tuner_of("", "latency=1ms");
     struct tuner *silent = tuner_of("", "");
-    const struct simulation_machine machine = link_usual();
+    const struct simulation_machine machine = link_typical_machine();
 
     (void)state;
-    assert_false(tuner_needs_machine(said));
-    assert_true(tuner_needs_machine(silent));
-    tuner_set_machine(silent, &machine);
-    assert_false(tuner_needs_machine(silent));
+    assert_false(tuner_needs_machine_costs(said));
+    assert_true(tuner_needs_machine_costs(silent));
+    tuner_set_machine_costs(silent, &machine);
+    assert_false(tuner_needs_machine_costs(silent));
     tuner_destroy(said);
     tuner_destroy(silent);
     tuner_destroy(NULL);
@@ -84,13 +84,15 @@ table_holds_what_was_said(void **state)
     struct table table;
 
     (void)state;
-    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
+                     HOOP_OK);
     assert_string_equal(
         table.overrides.entries[COLLECTIVE_ALLREDUCE]->algorithm->name, "ring");
     assert_true(table.machine.latency_inside_ns == 1e6);
-    assert_string_equal(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
-                            ->algorithm->name,
-                        "ring");
+    assert_string_equal(
+        tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
+            ->algorithm->name,
+        "ring");
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
 }
@@ -105,17 +107,20 @@ flat_algorithm_is_forced_only_where_there_is_a_hall(void **state)
     struct table table;
 
     (void)state;
-    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table),
+    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
                      HOOP_E_PRECONDITION);
-    assert_int_equal(tuner_table(tuner, nodes, &shm_region, NULL, &table),
+    assert_int_equal(tuner_build_table(tuner, nodes, &shm_region, NULL, &table),
                      HOOP_OK);
-    assert_string_equal(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
-                            ->algorithm->name,
-                        "flat");
-    tuner_adopt(tuner, &table);
-    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
-    assert_false(table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
-                     ->algorithm->is_shm);
+    assert_string_equal(
+        tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
+            ->algorithm->name,
+        "flat");
+    tuner_adopt_agreed_table(tuner, &table);
+    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
+                     HOOP_OK);
+    assert_false(
+        tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
+            ->algorithm->is_shm);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
 }
@@ -130,11 +135,14 @@ first_agreement_replaces_what_was_said(void **state)
     struct table table;
 
     (void)state;
-    assert_int_equal(tuner_table(theirs, nodes, NULL, NULL, &table), HOOP_OK);
-    tuner_adopt(mine, &table);
-    assert_int_equal(tuner_table(others, nodes, NULL, NULL, &table), HOOP_OK);
-    tuner_adopt(mine, &table);
-    assert_int_equal(tuner_table(mine, nodes, NULL, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_build_table(theirs, nodes, NULL, NULL, &table),
+                     HOOP_OK);
+    tuner_adopt_agreed_table(mine, &table);
+    assert_int_equal(tuner_build_table(others, nodes, NULL, NULL, &table),
+                     HOOP_OK);
+    tuner_adopt_agreed_table(mine, &table);
+    assert_int_equal(tuner_build_table(mine, nodes, NULL, NULL, &table),
+                     HOOP_OK);
     assert_true(table.machine.latency_inside_ns == 2e6);
     assert_null(table.overrides.entries[COLLECTIVE_ALLREDUCE]);
     assert_non_null(table.overrides.entries[COLLECTIVE_BROADCAST]);
@@ -157,10 +165,10 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
         for (uint32_t n = 1; n <= LIMIT_TUNE_TABLES + 2; n++) {
             struct plan_nodes *nodes = nodes_of(names, n);
 
-            assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table),
-                             HOOP_OK);
-            assert_non_null(
-                table_find(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8));
+            assert_int_equal(
+                tuner_build_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
+            assert_non_null(tuning_table_find_algorithm(
+                &table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8));
             plan_nodes_destroy(nodes);
         }
     }
@@ -180,7 +188,8 @@ table_of(const char *transport, const char *link, const char *samples)
     struct table table;
 
     assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
-    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
+                     HOOP_OK);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
     return table;
@@ -212,8 +221,9 @@ defaults_of_rank_0_count_on_all_ranks(void **state)
 
     (void)state;
     assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
-    tuner_adopt(tuner, &agreed);
-    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
+    tuner_adopt_agreed_table(tuner, &agreed);
+    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
+                     HOOP_OK);
     assert_int_equal(table.defaults, DEFAULTS_NONE);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
@@ -238,8 +248,10 @@ broadcast_of(struct tuner *tuner, const struct plan_nodes *nodes)
 {
     static struct table table;
 
-    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
-    return table_find(&table, COLLECTIVE_BROADCAST, TABLE_EVEN, 8)
+    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
+                     HOOP_OK);
+    return tuning_table_find_algorithm(&table, COLLECTIVE_BROADCAST, TABLE_EVEN,
+                                       8)
         ->algorithm->name;
 }
 
@@ -252,17 +264,18 @@ samples_change_tables_until_rank_0_agrees_on_none(void **state)
     size_t n_bytes = 1;
 
     (void)state;
-    table_init(&agreed);
-    agreed.machine = link_usual();
-    assert_string_equal(tuner_samples(tuner, &n_bytes), "");
+    tuning_table_init(&agreed);
+    agreed.machine = link_typical_machine();
+    assert_string_equal(tuner_samples_text(tuner, &n_bytes), "");
     assert_int_equal(n_bytes, 0);
-    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &agreed), HOOP_OK);
+    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &agreed),
+                     HOOP_OK);
     const char *model = broadcast_of(tuner, nodes);
-    tuner_take_samples(tuner, samples_of_two());
-    assert_non_null(strstr(tuner_samples(tuner, &n_bytes), "chain=3"));
+    tuner_replace_samples(tuner, samples_of_two());
+    assert_non_null(strstr(tuner_samples_text(tuner, &n_bytes), "chain=3"));
     assert_string_equal(broadcast_of(tuner, nodes), "chain");
     agreed.n_sample_bytes = 0;
-    tuner_adopt(tuner, &agreed);
+    tuner_adopt_agreed_table(tuner, &agreed);
     assert_string_equal(broadcast_of(tuner, nodes), model);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
@@ -283,7 +296,7 @@ automatic_samples_are_wanted_until_there_are_enough(void **state)
     char *path = NULL;
 
     (void)state;
-    assert_int_equal(tuner_check(&options), HOOP_OK);
+    assert_int_equal(tuner_options_check(&options), HOOP_OK);
     unsetenv("HOME");
     unsetenv("XDG_CACHE_HOME");
     assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);

@@ -29,7 +29,7 @@ tuner_of(const struct side *side, const char *algorithms)
 static const char *
 name_found(const struct tuning *tuning, enum call_name name, size_t n_bytes)
 {
-    return tuning_find(tuning, name, n_bytes)->name;
+    return tuning_find_algorithm(tuning, name, n_bytes)->name;
 }
 
 static int
@@ -76,7 +76,7 @@ side_raced(struct side *side)
     SIDE_CHECK(samples_parse("here", text, sizeof(text) - 1, &samples) ==
                HOOP_OK);
     if (side->rank == 0)
-        tuner_take_samples(tuner, STEAL(samples));
+        tuner_replace_samples(tuner, STEAL(samples));
     samples_destroy(samples);
     for (size_t i = 0; i < 2; i++) {
         SIDE_CHECK(tuning_agree(tuner, side->comms[i].context, patience(),
@@ -88,7 +88,7 @@ side_raced(struct side *side)
         SIDE_CHECK(
             strcmp(name_found(tunings[i], CALL_ALLREDUCE, 260), "ring") != 0);
     }
-    SIDE_CHECK(strcmp(tuner_samples(tuner, &n_bytes), text) == 0);
+    SIDE_CHECK(strcmp(tuner_samples_text(tuner, &n_bytes), text) == 0);
     tuning_destroy(tunings[0]);
     tuning_destroy(tunings[1]);
     tuner_destroy(tuner);
@@ -124,7 +124,7 @@ side_automatic(struct side *side)
         SIDE_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
         SIDE_CHECK(tuning_agree(tuner, side->comms[i].context, patience(),
                                 &tuning) == HOOP_OK);
-        SIDE_CHECK(strncmp(tuner_samples(tuner, &n_bytes), "2 ", 2) == 0);
+        SIDE_CHECK(strncmp(tuner_samples_text(tuner, &n_bytes), "2 ", 2) == 0);
         SIDE_CHECK(n_bytes > n_before);
         n_before = n_bytes;
         tuning_destroy(tuning);
@@ -185,8 +185,8 @@ tuner_settle(struct tuner *tuner)
 {
     struct table table;
 
-    table_init(&table);
-    tuner_adopt(tuner, &table);
+    tuning_table_init(&table);
+    tuner_adopt_agreed_table(tuner, &table);
 }
 
 /* Rank 0 does not come, neither to measure nor to agree. */
@@ -230,7 +230,7 @@ side_nonsense(struct side *side)
         .call = {.name = CALL_AGREE,
                  .dtype = HOOP_UINT8,
                  .count = sizeof(bytes)},
-        .algorithm = tuning_find(NULL, CALL_BROADCAST, 0),
+        .algorithm = tuning_find_algorithm(NULL, CALL_BROADCAST, 0),
         .shape = {.rank = 0,
                   .size = 2,
                   .is_in_place = true,
@@ -275,15 +275,17 @@ side_forcing(struct side *side)
     SIDE_CHECK(tuning_agree(tuner, side->comms[3].context, patience(),
                             &tuning) == HOOP_OK);
     SIDE_CHECK(strcmp(name_found(tuning, CALL_ALLREDUCE, 8), "ring") == 0);
-    SIDE_CHECK(tuning_force(tuning, "allreduce:recursive_doubling") == HOOP_OK);
+    SIDE_CHECK(tuning_override_algorithms(
+                   tuning, "allreduce:recursive_doubling") == HOOP_OK);
     SIDE_CHECK(strcmp(name_found(tuning, CALL_ALLREDUCE, 1 << 30),
                       "recursive_doubling") == 0);
     /* A list replaces the one before it, and it is rank 0's. */
-    SIDE_CHECK(tuning_force(tuning, list) == HOOP_OK);
+    SIDE_CHECK(tuning_override_algorithms(tuning, list) == HOOP_OK);
     SIDE_CHECK(strcmp(name_found(tuning, CALL_ALLREDUCE, 1 << 30),
                       "recursive_doubling") != 0);
     /* One that rank 0 refuses, all refuse, and nothing changes. */
-    SIDE_CHECK(tuning_force(tuning, "broadcast:none") == HOOP_E_INVALID);
+    SIDE_CHECK(tuning_override_algorithms(tuning, "broadcast:none") ==
+               HOOP_E_INVALID);
     SIDE_CHECK(strstr(error_text(),
                       side->rank == 0 ? "there are: chain" : "rank 0 refused"));
     SIDE_CHECK(strcmp(name_found(tuning, CALL_BROADCAST, 8), "chain") == 0);
@@ -309,17 +311,22 @@ side_explaining(struct side *side)
     SIDE_CHECK(tuner);
     SIDE_CHECK(tuning_agree(tuner, side->comms[0].context, patience(),
                             &tuning) == HOOP_OK);
-    SIDE_CHECK(tuning_explain(tuning, CALL_ALLREDUCE, 64, &choice) == HOOP_OK);
-    SIDE_CHECK(choice.algorithm == tuning_find(tuning, CALL_ALLREDUCE, 64));
+    SIDE_CHECK(tuning_explain_choice(tuning, CALL_ALLREDUCE, 64, &choice) ==
+               HOOP_OK);
+    SIDE_CHECK(choice.algorithm ==
+               tuning_find_algorithm(tuning, CALL_ALLREDUCE, 64));
     SIDE_CHECK(choice.estimate_ns >= 20e3); /* the latency that was said */
     SIDE_CHECK(choice.runner_up && choice.runner_up != choice.algorithm);
     SIDE_CHECK(choice.runner_up_ns >= choice.estimate_ns);
     SIDE_CHECK(!choice.is_forced);
-    SIDE_CHECK(tuning_explain(tuning, CALL_BROADCAST, 64, &choice) == HOOP_OK);
+    SIDE_CHECK(tuning_explain_choice(tuning, CALL_BROADCAST, 64, &choice) ==
+               HOOP_OK);
     SIDE_CHECK(choice.is_forced);
-    SIDE_CHECK(tuning_explain(tuning, CALL_ALLTOALLV, 64, &choice) == HOOP_OK);
+    SIDE_CHECK(tuning_explain_choice(tuning, CALL_ALLTOALLV, 64, &choice) ==
+               HOOP_OK);
     SIDE_CHECK(!choice.runner_up);
-    SIDE_CHECK(tuning_explain(tuning, CALL_BARRIER, 0, &choice) == HOOP_OK);
+    SIDE_CHECK(tuning_explain_choice(tuning, CALL_BARRIER, 0, &choice) ==
+               HOOP_OK);
     SIDE_CHECK(choice.runner_up && choice.estimate_ns > 0);
     tuning_destroy(tuning);
     tuner_destroy(tuner);
@@ -339,8 +346,10 @@ without_a_tuning_the_first_of_each_is_found(void **state)
     size_t n_entries;
 
     (void)state;
-    assert_ptr_equal(tuning_find(NULL, CALL_ALLGATHERV, 1 << 20),
-                     registry_of(COLLECTIVE_ALLGATHER, &n_entries)->algorithm);
+    assert_ptr_equal(
+        tuning_find_algorithm(NULL, CALL_ALLGATHERV, 1 << 20),
+        registry_collective_entries(COLLECTIVE_ALLGATHER, &n_entries)
+            ->algorithm);
     assert_null(tuning_nodes(NULL));
     tuning_destroy(NULL);
 }
