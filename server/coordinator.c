@@ -64,7 +64,7 @@ write_metrics(void *owner, FILE *out)
 }
 
 static void *
-thread_run(void *owner)
+coordinator_thread_main(void *owner)
 {
     struct hoop_coordinator *coordinator = owner;
 
@@ -81,7 +81,7 @@ on_drained(void *owner)
 }
 
 static void
-on_stop(void *owner)
+on_stop_requested(void *owner)
 {
     struct hoop_coordinator *coordinator = owner;
 
@@ -90,7 +90,9 @@ on_stop(void *owner)
 
 /* As given, with the port that is really bound; localhost is spelt out. */
 static void
-address_compose(const char *listen, uint16_t port, char text[LIMIT_ADDRESS])
+bound_address_format(const char *listen,
+                     uint16_t port,
+                     char text[LIMIT_ADDRESS])
 {
     const char *colon = strrchr(listen, ':');
     const int n_host = colon ? (int)(colon - listen) : (int)strlen(listen);
@@ -110,8 +112,8 @@ address_compose(const char *listen, uint16_t port, char text[LIMIT_ADDRESS])
 
 /* "on" or "off", as in settings. */
 static enum hoop_status
-seal_begin(struct hoop_coordinator *coordinator,
-           const struct hoop_coordinator_options *options)
+coordinator_tls_create(struct hoop_coordinator *coordinator,
+                       const struct hoop_coordinator_options *options)
 {
     const struct tls_files files = {
         .certificate = options->tls_cert,
@@ -131,10 +133,10 @@ seal_begin(struct hoop_coordinator *coordinator,
 }
 
 static enum hoop_status
-service_begin(struct hoop_coordinator *coordinator,
-              const struct hoop_coordinator_options *options)
+coordinator_service_create(struct hoop_coordinator *coordinator,
+                           const struct hoop_coordinator_options *options)
 {
-    enum hoop_status status = seal_begin(coordinator, options);
+    enum hoop_status status = coordinator_tls_create(coordinator, options);
     if (status == HOOP_OK)
         status = loop_create(&coordinator->loop);
     if (status != HOOP_OK)
@@ -164,18 +166,18 @@ service_begin(struct hoop_coordinator *coordinator,
         &coordinator->service);
     if (status != HOOP_OK)
         return error_pass(status);
-    address_compose(options->listen, service_port(coordinator->service),
-                    coordinator->address);
+    bound_address_format(options->listen, service_port(coordinator->service),
+                         coordinator->address);
     return HOOP_OK;
 }
 
 static enum hoop_status
-http_begin(struct hoop_coordinator *coordinator,
-           const struct hoop_coordinator_options *options)
+coordinator_http_open(struct hoop_coordinator *coordinator,
+                      const struct hoop_coordinator_options *options)
 {
     const enum hoop_status status =
         http_port_open(options,
-                       &(struct http_port_pages){
+                       &(struct http_port_callbacks){
                            .unready_text = unready_text,
                            .write_metrics = write_metrics,
                            .owner = coordinator,
@@ -185,18 +187,18 @@ http_begin(struct hoop_coordinator *coordinator,
 }
 
 static enum hoop_status
-thread_begin(struct hoop_coordinator *coordinator)
+coordinator_thread_start(struct hoop_coordinator *coordinator)
 {
-    if (pthread_create(&coordinator->thread, NULL, thread_run, coordinator) !=
-        0)
+    if (pthread_create(&coordinator->thread, NULL, coordinator_thread_main,
+                       coordinator) != 0)
         return error_raise(HOOP_E_EXHAUSTED, "no thread for the coordinator");
     coordinator->is_running = true;
     return HOOP_OK;
 }
 
 static enum hoop_status
-coordinator_begin(struct hoop_coordinator *coordinator,
-                  const struct hoop_coordinator_options *options)
+coordinator_start_parts(struct hoop_coordinator *coordinator,
+                        const struct hoop_coordinator_options *options)
 {
     sigset_t all;
     sigset_t before;
@@ -206,11 +208,11 @@ coordinator_begin(struct hoop_coordinator *coordinator,
     sigdelset(&all, SIGBUS);
     sigdelset(&all, SIGSEGV);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    enum hoop_status status = service_begin(coordinator, options);
+    enum hoop_status status = coordinator_service_create(coordinator, options);
     if (status == HOOP_OK)
-        status = http_begin(coordinator, options);
+        status = coordinator_http_open(coordinator, options);
     if (status == HOOP_OK)
-        status = thread_begin(coordinator);
+        status = coordinator_thread_start(coordinator);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
@@ -233,9 +235,9 @@ hoop_coordinator_start(const struct hoop_coordinator_options *options,
     struct hoop_coordinator_options filled = *options;
     if (!filled.listen)
         filled.listen = DEFAULT_LISTEN;
-    enum hoop_status status = exposure_check(&filled);
+    enum hoop_status status = exposure_check_options(&filled);
     if (status == HOOP_OK)
-        status = coordinator_begin(coordinator, &filled);
+        status = coordinator_start_parts(coordinator, &filled);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_coordinator = STEAL(coordinator);
@@ -262,7 +264,7 @@ hoop_coordinator_stop(hoop_coordinator_t *coordinator)
         return;
 
     /* Without memory for a message there is no last word to anybody. */
-    if (loop_post(coordinator->loop, on_stop, coordinator) != HOOP_OK)
+    if (loop_post(coordinator->loop, on_stop_requested, coordinator) != HOOP_OK)
         loop_stop(coordinator->loop);
     pthread_join(coordinator->thread, NULL);
     coordinator->is_running = false;
@@ -289,13 +291,13 @@ coordinator_is_replaced(const hoop_coordinator_t *coordinator)
     return service_is_replaced(coordinator->service);
 }
 
-struct coordinator_occupancy
-coordinator_occupancy(const hoop_coordinator_t *coordinator)
+struct coordinator_member_counts
+coordinator_member_counts(const hoop_coordinator_t *coordinator)
 {
-    struct coordinator_occupancy occupancy;
+    struct coordinator_member_counts occupancy;
 
-    service_count(coordinator->service, &occupancy.n_members,
-                  &occupancy.n_joins);
+    service_get_member_counts(coordinator->service, &occupancy.n_members,
+                              &occupancy.n_joins);
     return occupancy;
 }
 

@@ -13,13 +13,13 @@
 bool
 coordinator_is_replaced(const hoop_coordinator_t *coordinator);
 
-struct coordinator_occupancy {
+struct coordinator_member_counts {
     uint64_t n_members; /* of all jobs, joining or active */
     uint64_t n_joins;   /* since its start */
 };
 
 /* Thread: any. */
-struct coordinator_occupancy
-coordinator_occupancy(const hoop_coordinator_t *coordinator);
+struct coordinator_member_counts
+coordinator_member_counts(const hoop_coordinator_t *coordinator);
 
 #endif

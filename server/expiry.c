@@ -17,7 +17,7 @@ enum {
 };
 
 static void
-left_describe(int64_t left_s, char text[LIMIT_NAME])
+time_left_describe(int64_t left_s, char text[LIMIT_NAME])
 {
     const long long n = left_s >= DAY_S ? left_s / DAY_S : left_s / HOUR_S;
 
@@ -31,9 +31,9 @@ left_describe(int64_t left_s, char text[LIMIT_NAME])
 }
 
 bool
-expiry_describe(const struct expiry *expiry,
-                int64_t now_s,
-                char out_text[LIMIT_ERROR_TEXT])
+cert_expiry_describe(const struct expiry *expiry,
+                     int64_t now_s,
+                     char out_text[LIMIT_ERROR_TEXT])
 {
     const int64_t left_s = expiry->ends_s - now_s;
     const int64_t third_s = (expiry->ends_s - expiry->begins_s) / 3;
@@ -44,7 +44,7 @@ expiry_describe(const struct expiry *expiry,
 
     if (left_s >= NEAR_DAYS * DAY_S || left_s >= third_s)
         return false;
-    left_describe(left_s, left);
+    time_left_describe(left_s, left);
     if (gmtime_r(&ends, &date))
         strftime(end, sizeof(end), "%Y-%m-%d %H:%M:%S", &date);
     snprintf(out_text, LIMIT_ERROR_TEXT,
@@ -54,7 +54,7 @@ expiry_describe(const struct expiry *expiry,
 }
 
 static void
-watch_add(struct expiry_watch *watch, const char *path)
+cert_watch_add_file(struct cert_expiry_watch *watch, const char *path)
 {
     struct expiry expiry = {.path = path};
 
@@ -70,25 +70,26 @@ watch_add(struct expiry_watch *watch, const char *path)
 }
 
 static bool
-is_on(const char *setting)
+setting_is_on(const char *setting)
 {
     return setting && strcmp(setting, "on") == 0;
 }
 
 void
-expiry_watch_init(struct expiry_watch *watch,
-                  const struct hoop_coordinator_options *options)
+cert_expiry_watch_init(struct cert_expiry_watch *watch,
+                       const struct hoop_coordinator_options *options)
 {
-    *watch = (struct expiry_watch){0};
-    if (is_on(options->tls))
-        watch_add(watch, options->tls_cert);
-    if (is_on(options->http_tls))
-        watch_add(watch, options->http_tls_cert ? options->http_tls_cert
-                                                : options->tls_cert);
+    *watch = (struct cert_expiry_watch){0};
+    if (setting_is_on(options->tls))
+        cert_watch_add_file(watch, options->tls_cert);
+    if (setting_is_on(options->http_tls))
+        cert_watch_add_file(watch, options->http_tls_cert
+                                       ? options->http_tls_cert
+                                       : options->tls_cert);
 }
 
 void
-expiry_watch_look(struct expiry_watch *watch, int64_t now_s)
+cert_expiry_watch_warn(struct cert_expiry_watch *watch, int64_t now_s)
 {
     char text[LIMIT_ERROR_TEXT];
 
@@ -98,7 +99,7 @@ expiry_watch_look(struct expiry_watch *watch, int64_t now_s)
         return;
     watch->told_s = now_s;
     for (size_t i = 0; i < watch->n_items; i++) {
-        if (expiry_describe(&watch->items[i], now_s, text))
+        if (cert_expiry_describe(&watch->items[i], now_s, text))
             log_warning("coordinator", "%s", text);
     }
 }

@@ -24,7 +24,7 @@ struct expiry {
     int64_t ends_s;
 };
 
-struct expiry_watch {
+struct cert_expiry_watch {
     struct expiry items[2]; /* of the workers' port, and of that for HTTP */
     size_t n_items;
     int64_t told_s; /* when it was looked at them last; 0: never */
@@ -32,17 +32,17 @@ struct expiry_watch {
 
 /* What is to be said of expiry at now_s. False: nothing yet. */
 bool
-expiry_describe(const struct expiry *expiry,
-                int64_t now_s,
-                char out_text[LIMIT_ERROR_TEXT]);
+cert_expiry_describe(const struct expiry *expiry,
+                     int64_t now_s,
+                     char out_text[LIMIT_ERROR_TEXT]);
 
 /* Those that a coordinator of options, which has started, has read. */
 void
-expiry_watch_init(struct expiry_watch *watch,
-                  const struct hoop_coordinator_options *options);
+cert_expiry_watch_init(struct cert_expiry_watch *watch,
+                       const struct hoop_coordinator_options *options);
 
 /* Logs what is to be said of them, unless it did within the last day. */
 void
-expiry_watch_look(struct expiry_watch *watch, int64_t now_s);
+cert_expiry_watch_warn(struct cert_expiry_watch *watch, int64_t now_s);
 
 #endif

@@ -8,27 +8,27 @@
 #include "net/address.h"
 
 static bool
-is_on(const char *text)
+option_is_on(const char *text)
 {
     return text && strcmp(text, "on") == 0;
 }
 
 bool
-exposure_is_guarded(const struct hoop_coordinator_options *options)
+exposure_has_authentication(const struct hoop_coordinator_options *options)
 {
     const bool has_token = options->token && options->token[0];
 
-    return has_token || (is_on(options->tls) && options->tls_ca);
+    return has_token || (option_is_on(options->tls) && options->tls_ca);
 }
 
 bool
-exposure_is_open(const struct hoop_coordinator_options *options)
+exposure_is_insecure_open(const struct hoop_coordinator_options *options)
 {
-    return is_on(options->insecure_open);
+    return option_is_on(options->insecure_open);
 }
 
 static enum hoop_status
-address_check(const char *text)
+listen_require_loopback(const char *text)
 {
     struct address_list list;
 
@@ -46,18 +46,19 @@ address_check(const char *text)
 }
 
 enum hoop_status
-exposure_check(const struct hoop_coordinator_options *options)
+exposure_check_options(const struct hoop_coordinator_options *options)
 {
-    if (options->insecure_open && !is_on(options->insecure_open) &&
+    if (options->insecure_open && !option_is_on(options->insecure_open) &&
         strcmp(options->insecure_open, "off") != 0)
         return error_raise(HOOP_E_INVALID,
                            "insecure_open of the coordinator is on or off, "
                            "not '%s'",
                            options->insecure_open);
-    if (exposure_is_guarded(options) || exposure_is_open(options))
+    if (exposure_has_authentication(options) ||
+        exposure_is_insecure_open(options))
         return HOOP_OK;
-    enum hoop_status status = address_check(options->listen);
+    enum hoop_status status = listen_require_loopback(options->listen);
     if (status == HOOP_OK && options->http)
-        status = address_check(options->http);
+        status = listen_require_loopback(options->http);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -16,11 +16,11 @@
 
 /* Whether clients must prove themselves, by a token or by a certificate. */
 bool
-exposure_is_guarded(const struct hoop_coordinator_options *options);
+exposure_has_authentication(const struct hoop_coordinator_options *options);
 
 /* Whether anybody may connect, as the user said. */
 bool
-exposure_is_open(const struct hoop_coordinator_options *options);
+exposure_is_insecure_open(const struct hoop_coordinator_options *options);
 
 /*
  * Both of its addresses are for this host alone, or it is guarded, or open.
@@ -30,6 +30,6 @@ exposure_is_open(const struct hoop_coordinator_options *options);
  * says what to set).
  */
 enum hoop_status
-exposure_check(const struct hoop_coordinator_options *options);
+exposure_check_options(const struct hoop_coordinator_options *options);
 
 #endif

@@ -15,7 +15,7 @@
 
 struct http_port {
     struct http *http;
-    struct http_port_pages pages;
+    struct http_port_callbacks pages;
     struct token token; /* and those that are made of it */
 };
 
@@ -36,11 +36,11 @@ write_metrics(void *owner, FILE *out)
 }
 
 static enum role
-shown_role(void *owner, const char *token)
+token_role_lookup(void *owner, const char *token)
 {
     const struct http_port *port = owner;
 
-    return token_role(&port->token, token);
+    return token_find_role(&port->token, token);
 }
 
 static enum http_audience
@@ -48,15 +48,15 @@ audience(const struct hoop_coordinator_options *options)
 {
     if (options->token && options->token[0])
         return HTTP_TOKENS;
-    return exposure_is_open(options) ? HTTP_ANYBODY : HTTP_THIS_HOST;
+    return exposure_is_insecure_open(options) ? HTTP_ANYBODY : HTTP_THIS_HOST;
 }
 
 /* Certificate and key, those of the workers' port unless others are named.
  * *out_is_on: there is TLS at all. */
 static enum hoop_status
-tls_choose(const struct hoop_coordinator_options *options,
-           struct tls_files *out_files,
-           bool *out_is_on)
+http_tls_files_choose(const struct hoop_coordinator_options *options,
+                      struct tls_files *out_files,
+                      bool *out_is_on)
 {
     const bool has_own = options->http_tls_cert || options->http_tls_key;
 
@@ -80,22 +80,22 @@ tls_choose(const struct hoop_coordinator_options *options,
 }
 
 static enum hoop_status
-port_begin(struct http_port *port,
-           const struct hoop_coordinator_options *options)
+http_port_start(struct http_port *port,
+                const struct hoop_coordinator_options *options)
 {
     struct tls_files files;
     bool is_on;
 
-    enum hoop_status status = tls_choose(options, &files, &is_on);
+    enum hoop_status status = http_tls_files_choose(options, &files, &is_on);
     if (status == HOOP_OK && options->token)
-        status = token_init(&port->token, options->token);
+        status = token_derive_roles(&port->token, options->token);
     if (status == HOOP_OK)
         status = http_create(
             &(struct http_options){
                 .listen = options->http,
                 .unready_text = unready_text,
                 .write_metrics = write_metrics,
-                .role_of = shown_role,
+                .role_of = token_role_lookup,
                 .owner = port,
                 .audience = audience(options),
                 .tls = is_on ? &files : NULL,
@@ -106,7 +106,7 @@ port_begin(struct http_port *port,
 
 enum hoop_status
 http_port_open(const struct hoop_coordinator_options *options,
-               const struct http_port_pages *pages,
+               const struct http_port_callbacks *pages,
                struct http_port **out_port)
 {
     CLEANUP(http_port_close) struct http_port *port = NULL;
@@ -118,7 +118,7 @@ http_port_open(const struct hoop_coordinator_options *options,
     if (!port)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the HTTP port");
     port->pages = *pages;
-    const enum hoop_status status = port_begin(port, options);
+    const enum hoop_status status = http_port_start(port, options);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_port = STEAL(port);

@@ -19,7 +19,7 @@ struct hoop_coordinator_options;
 struct http_port;
 
 /* On the port's own thread. */
-struct http_port_pages {
+struct http_port_callbacks {
     const char *(*unready_text)(void *owner);      /* NULL: it takes new work */
     void (*write_metrics)(void *owner, FILE *out); /* Prometheus' text format */
     void *owner;
@@ -32,7 +32,7 @@ struct http_port_pages {
  */
 enum hoop_status
 http_port_open(const struct hoop_coordinator_options *options,
-               const struct http_port_pages *pages,
+               const struct http_port_callbacks *pages,
                struct http_port **out_port);
 
 /* As bound, with commas between several; NULL of no port. Borrowed. */

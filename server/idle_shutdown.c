@@ -10,7 +10,7 @@
 
 /* Somebody may hold the other end. */
 static bool
-has_other_end(int fd)
+input_is_pipe_or_socket(int fd)
 {
     struct stat kind;
 
@@ -23,18 +23,18 @@ idle_shutdown_init(struct idle_shutdown *idle_shutdown,
                    uint32_t limit_s,
                    int input_fd)
 {
-    const bool is_held = has_other_end(input_fd);
+    const bool starter_is_present = input_is_pipe_or_socket(input_fd);
 
     *idle_shutdown = (struct idle_shutdown){
         .deadline_ns = clock_now_ns() + limit_s * CLOCK_NS_PER_S,
-        .input_fd = is_held ? input_fd : -1,
-        .was_held = is_held,
+        .input_fd = starter_is_present ? input_fd : -1,
+        .was_held = starter_is_present,
     };
 }
 
 /* What is written there is read and means nothing. */
 static bool
-is_held(struct idle_shutdown *idle_shutdown)
+starter_is_present(struct idle_shutdown *idle_shutdown)
 {
     struct pollfd input = {.fd = idle_shutdown->input_fd, .events = POLLIN};
     char bytes[256];
@@ -48,10 +48,10 @@ is_held(struct idle_shutdown *idle_shutdown)
 
 bool
 idle_shutdown_is_due(struct idle_shutdown *idle_shutdown,
-                     const struct coordinator_occupancy *occupancy,
+                     const struct coordinator_member_counts *occupancy,
                      uint64_t now_ns)
 {
-    if (is_held(idle_shutdown) || occupancy->n_members > 0)
+    if (starter_is_present(idle_shutdown) || occupancy->n_members > 0)
         return false;
     return idle_shutdown->was_held || occupancy->n_joins > 0 ||
            now_ns >= idle_shutdown->deadline_ns;

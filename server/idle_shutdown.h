@@ -35,7 +35,7 @@ idle_shutdown_init(struct idle_shutdown *idle_shutdown,
 /* Whether it is time to end. Does not wait. */
 bool
 idle_shutdown_is_due(struct idle_shutdown *idle_shutdown,
-                     const struct coordinator_occupancy *occupancy,
+                     const struct coordinator_member_counts *occupancy,
                      uint64_t now_ns);
 
 #endif

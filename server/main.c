@@ -36,7 +36,7 @@ DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
 
 /* Blocked before any thread exists, so that only sigwait() sees them. */
 static void
-signals_block(sigset_t *out_ending)
+shutdown_signals_block(sigset_t *out_ending)
 {
     signal(SIGPIPE, SIG_IGN);
     /* A write beyond RLIMIT_FSIZE is an error, as one to a full disk is. */
@@ -50,12 +50,12 @@ signals_block(sigset_t *out_ending)
 /* The pages of the data file are memory: whoever cuts it short while it is used
  * takes them away. What was acknowledged is what the next start finds. */
 static void
-on_fault(int number)
+on_memory_fault(int number)
 {
     static const char words[] =
         " was cut short or damaged while hoopd used it; the next start will "
         "check it, and --data-repair keeps what can be read\n";
-    const char *path = database_in_use();
+    const char *path = database_file_in_use();
 
     if (path) {
         (void)!write(STDERR_FILENO, "hoopd: ", 7);
@@ -66,16 +66,16 @@ on_fault(int number)
 }
 
 static void
-faults_catch(void)
+fault_handlers_install(void)
 {
-    signal(SIGBUS, on_fault);
-    signal(SIGSEGV, on_fault);
+    signal(SIGBUS, on_memory_fault);
+    signal(SIGSEGV, on_memory_fault);
 }
 
 /* Each connection takes one; strangers' connections do, too. More than can be
  * used would only be theirs. */
 static void
-descriptors_raise(void)
+descriptor_limit_raise(void)
 {
     const rlim_t useful = LIMIT_RPC_CONNECTIONS + LIMIT_RPC_OTHER_FILES;
     struct rlimit limit;
@@ -92,7 +92,7 @@ descriptors_raise(void)
 
 /* What becomes of it all. */
 static const char *
-data_words(const struct hoop_coordinator_options *options)
+data_location_text(const struct hoop_coordinator_options *options)
 {
     static char words[LIMIT_SETTING + LIMIT_NAME];
 
@@ -108,12 +108,12 @@ data_words(const struct hoop_coordinator_options *options)
 /* Now, or when the one that uses the data has ended. *out_number: the signal
  * that ended the waiting, or 0. */
 static enum hoop_status
-coordinator_begin(const struct options *options,
-                  const sigset_t *ending,
-                  hoop_coordinator_t **out_coordinator,
-                  int *out_number)
+coordinator_start_or_stand_by(const struct options *options,
+                              const sigset_t *ending,
+                              hoop_coordinator_t **out_coordinator,
+                              int *out_number)
 {
-    enum hoop_status status = exposure_check(&options->coordinator);
+    enum hoop_status status = exposure_check_options(&options->coordinator);
 
     *out_number = 0;
     if (status != HOOP_OK)
@@ -135,11 +135,11 @@ coordinator_begin(const struct options *options,
 
 /* Who can connect to one that has no token. */
 static void
-exposure_log(const struct hoop_coordinator_options *options)
+exposure_warn(const struct hoop_coordinator_options *options)
 {
-    if (exposure_is_guarded(options))
+    if (exposure_has_authentication(options))
         return;
-    if (exposure_is_open(options))
+    if (exposure_is_insecure_open(options))
         log_warning("coordinator",
                     "insecure-open, and no token: anybody who can connect may "
                     "begin a job, or join one; HOOP_TOKEN or --token-file "
@@ -152,7 +152,7 @@ exposure_log(const struct hoop_coordinator_options *options)
 
 /* "a:1 and [::1]:1": commas are for what follows. */
 static void
-addresses_spell(const char *list, char *text, size_t n_bytes)
+address_list_spell_out(const char *list, char *text, size_t n_bytes)
 {
     size_t n_text = 0;
 
@@ -174,24 +174,24 @@ enum end {
 };
 
 static enum end
-end_await(const hoop_coordinator_t *coordinator,
-          const struct options *options,
-          const sigset_t *ending,
-          int *out_number)
+shutdown_wait(const hoop_coordinator_t *coordinator,
+              const struct options *options,
+              const sigset_t *ending,
+              int *out_number)
 {
     static const struct timespec look_again = {.tv_nsec = 200 * 1000000L};
-    struct expiry_watch expiries;
+    struct cert_expiry_watch expiries;
     struct idle_shutdown idle_shutdown;
 
-    expiry_watch_init(&expiries, &options->coordinator);
+    cert_expiry_watch_init(&expiries, &options->coordinator);
     idle_shutdown_init(&idle_shutdown, options->until_empty_s, STDIN_FILENO);
     do {
-        expiry_watch_look(&expiries, time(NULL));
+        cert_expiry_watch_warn(&expiries, time(NULL));
         *out_number = sigtimedwait(ending, NULL, &look_again);
         if (coordinator_is_replaced(coordinator))
             return END_REPLACED;
-        const struct coordinator_occupancy occupancy =
-            coordinator_occupancy(coordinator);
+        const struct coordinator_member_counts occupancy =
+            coordinator_member_counts(coordinator);
         if (options->until_empty_s > 0 &&
             idle_shutdown_is_due(&idle_shutdown, &occupancy, clock_now_ns()))
             return END_EMPTY;
@@ -201,14 +201,14 @@ end_await(const hoop_coordinator_t *coordinator,
 
 /* For who has started it; whoever does not read has no use for it. */
 static void
-address_tell(const char *address)
+listen_address_print(const char *address)
 {
     printf("%s\n", address);
     fflush(stdout);
 }
 
 static void
-end_log(enum end end, int number)
+shutdown_reason_log(enum end end, int number)
 {
     if (end == END_SIGNAL)
         log_info("coordinator", "SIG%s: draining", sigabbrev_np(number));
@@ -232,11 +232,12 @@ serve(const struct options *options)
     sigset_t ending;
     int number = 0;
 
-    signals_block(&ending);
-    faults_catch();
-    descriptors_raise();
+    shutdown_signals_block(&ending);
+    fault_handlers_install();
+    descriptor_limit_raise();
     memory_return();
-    if (coordinator_begin(options, &ending, &coordinator, &number) != HOOP_OK) {
+    if (coordinator_start_or_stand_by(options, &ending, &coordinator,
+                                      &number) != HOOP_OK) {
         log_error("coordinator", "cannot start: %s",
                   hoop_coordinator_error_text());
         return EXIT_FAILURE;
@@ -251,27 +252,28 @@ serve(const struct options *options)
     char address[2 * LIMIT_ADDRESS];
     char http[2 * LIMIT_ADDRESS];
 
-    addresses_spell(hoop_coordinator_address(coordinator), address,
-                    sizeof(address));
-    addresses_spell(http_list ? http_list : "nothing", http, sizeof(http));
+    address_list_spell_out(hoop_coordinator_address(coordinator), address,
+                           sizeof(address));
+    address_list_spell_out(http_list ? http_list : "nothing", http,
+                           sizeof(http));
     log_info("coordinator",
              "hoopd %s serves workers on %s, http on %s, %s%s, %s",
              version_text, address, http,
              options->coordinator.token ? "one token for every job"
                                         : "no token is asked for",
              strcmp(options->coordinator.tls, "on") == 0 ? ", under TLS" : "",
-             data_words(&options->coordinator));
-    exposure_log(&options->coordinator);
+             data_location_text(&options->coordinator));
+    exposure_warn(&options->coordinator);
     if (options->until_empty_s > 0)
-        address_tell(hoop_coordinator_address(coordinator));
-    const enum end end = end_await(coordinator, options, &ending, &number);
+        listen_address_print(hoop_coordinator_address(coordinator));
+    const enum end end = shutdown_wait(coordinator, options, &ending, &number);
     if (end == END_REPLACED) {
         /* No failure that another start would mend: it would displace the
          * other, which displaced this one. */
         log_error("coordinator", "another hoopd uses the data: this one ends");
         return EXIT_SUCCESS;
     }
-    end_log(end, number);
+    shutdown_reason_log(end, number);
     hoop_coordinator_stop(coordinator);
     log_info("coordinator", "stopped");
     return EXIT_SUCCESS;
@@ -280,7 +282,8 @@ serve(const struct options *options)
 static int
 check(const struct options *options)
 {
-    if (probe_run(options->check, &options->coordinator) == HOOP_OK) {
+    if (coordinator_probe_run(options->check, &options->coordinator) ==
+        HOOP_OK) {
         printf("%s serves\n", options->check);
         return EXIT_SUCCESS;
     }
@@ -301,7 +304,7 @@ repair(const struct options *options)
 
 /* A help or an answer that was not written is a failure, as of all programs. */
 static void
-standard_output_close(void)
+stdout_close_checked(void)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout) &&
@@ -317,8 +320,8 @@ main(int argc, char **argv)
 {
     CLEANUP(options_deinit) struct options options;
 
-    log_name("hoopd");
-    atexit(standard_output_close);
+    log_set_name("hoopd");
+    atexit(stdout_close_checked);
     if (options_init(argc, argv, &options) != HOOP_OK) {
         fprintf(stderr, "hoopd: %s\n", error_text());
         return OPTIONS_EXIT_USAGE;

@@ -99,7 +99,9 @@ option_table_fill(struct option_table *table)
 }
 
 static void
-setting_take(struct argp_state *state, enum setting_id id, const char *text)
+option_set_setting(struct argp_state *state,
+                   enum setting_id id,
+                   const char *text)
 {
     struct options *options = state->input;
     char where[LIMIT_NAME];
@@ -112,7 +114,7 @@ setting_take(struct argp_state *state, enum setting_id id, const char *text)
 }
 
 static void
-check_take(struct argp_state *state, const char *address)
+option_set_check(struct argp_state *state, const char *address)
 {
     struct options *options = state->input;
 
@@ -122,7 +124,7 @@ check_take(struct argp_state *state, const char *address)
 }
 
 static void
-until_empty_take(struct argp_state *state, const char *text)
+option_set_until_empty(struct argp_state *state, const char *text)
 {
     struct options *options = state->input;
     char *end = NULL;
@@ -140,12 +142,12 @@ until_empty_take(struct argp_state *state, const char *text)
 }
 
 static error_t
-option_take(int key, char *text, struct argp_state *state)
+option_parse(int key, char *text, struct argp_state *state)
 {
     const struct options *options = state->input;
 
     if (key >= KEY_SETTING && key < KEY_SETTING + SETTING_COUNT) {
-        setting_take(state, (enum setting_id)(key - KEY_SETTING), text);
+        option_set_setting(state, (enum setting_id)(key - KEY_SETTING), text);
         return 0;
     }
     if (key == 'h')
@@ -155,7 +157,7 @@ option_take(int key, char *text, struct argp_state *state)
         exit(EXIT_SUCCESS);
     }
     if (key == KEY_CHECK) {
-        check_take(state, text);
+        option_set_check(state, text);
         return 0;
     }
     if (key == KEY_REPAIR) {
@@ -163,13 +165,13 @@ option_take(int key, char *text, struct argp_state *state)
         return 0;
     }
     if (key == KEY_UNTIL_EMPTY) {
-        until_empty_take(state, text);
+        option_set_until_empty(state, text);
         return 0;
     }
     /* "--check ADDR" as well as "--check=ADDR". */
     if (key == ARGP_KEY_ARG && options->task == OPTIONS_CHECK &&
         state->arg_num == 0) {
-        check_take(state, text);
+        option_set_check(state, text);
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -189,7 +191,7 @@ command_line_read(int argc, char **argv, struct options *options)
     argp_err_exit_status = OPTIONS_EXIT_USAGE;
     const struct argp parser = {
         .options = table->rows,
-        .parser = option_take,
+        .parser = option_parse,
         .doc = description,
     };
     argp_parse(&parser, argc, argv, 0, NULL, options);
@@ -199,7 +201,7 @@ command_line_read(int argc, char **argv, struct options *options)
 /* A token that is given is preferred to one in a file, unless the file is named
  * by a stronger source, as by the command line. */
 static enum hoop_status
-token_read(struct options *options)
+token_setting_resolve(struct options *options)
 {
     const struct settings *settings = options->settings;
     const char *text = settings_text(settings, SETTING_TOKEN);
@@ -219,7 +221,7 @@ token_read(struct options *options)
 
 /* With a token in it, it must be as a token's file. */
 static enum hoop_status
-config_read(struct options *options, const char *path)
+config_file_read(struct options *options, const char *path)
 {
     int fd = -1;
 
@@ -234,7 +236,7 @@ config_read(struct options *options, const char *path)
 }
 
 static enum hoop_status
-sources_read(int argc, char **argv, struct options *options)
+setting_sources_read(int argc, char **argv, struct options *options)
 {
     enum hoop_status status = command_line_read(argc, argv, options);
     if (status != HOOP_OK)
@@ -245,14 +247,14 @@ sources_read(int argc, char **argv, struct options *options)
 
     const char *path = settings_text(options->settings, SETTING_CONFIG);
     if (path)
-        status = config_read(options, path);
+        status = config_file_read(options, path);
     /* The file of the token may be worth a line. */
     log_configure(
         (enum log_level)settings_number(options->settings, SETTING_LOG_LEVEL),
         (enum log_format)settings_number(options->settings,
                                          SETTING_LOG_FORMAT));
     if (status == HOOP_OK)
-        status = token_read(options);
+        status = token_setting_resolve(options);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -264,11 +266,11 @@ setting_u32(const struct options *options, enum setting_id id)
 
 /* Where it listens that was not told. */
 static void
-addresses_fill(struct options *options)
+default_addresses_fill(struct options *options)
 {
     struct hoop_coordinator_options *coordinator = &options->coordinator;
-    const bool is_public =
-        exposure_is_guarded(coordinator) || exposure_is_open(coordinator);
+    const bool is_public = exposure_has_authentication(coordinator) ||
+                           exposure_is_insecure_open(coordinator);
     const char *http = settings_text(options->settings, SETTING_HTTP);
 
     coordinator->listen = settings_text(options->settings, SETTING_LISTEN);
@@ -280,7 +282,7 @@ addresses_fill(struct options *options)
 }
 
 static void
-coordinator_fill(struct options *options)
+coordinator_options_fill(struct options *options)
 {
     options->coordinator = (struct hoop_coordinator_options){
         .token = options->token[0] ? options->token : NULL,
@@ -304,7 +306,7 @@ coordinator_fill(struct options *options)
         .insecure_open =
             setting_u32(options, SETTING_INSECURE_OPEN) % 2 ? "on" : "off",
     };
-    addresses_fill(options);
+    default_addresses_fill(options);
     options->is_standby = setting_u32(options, SETTING_STANDBY) != 0;
     options->log_level =
         (enum log_level)settings_number(options->settings, SETTING_LOG_LEVEL);
@@ -314,7 +316,7 @@ coordinator_fill(struct options *options)
 
 /* Where a check goes that names no address: to ourselves. */
 static enum hoop_status
-check_fill(struct options *options)
+check_address_fill(struct options *options)
 {
     struct address_list list;
 
@@ -345,10 +347,10 @@ options_init(int argc, char **argv, struct options *options)
         settings_create(SETTING_USER_HOOPD, &options->settings);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = sources_read(argc, argv, options);
+    status = setting_sources_read(argc, argv, options);
     if (status != HOOP_OK)
         return error_pass(status);
-    coordinator_fill(options);
+    coordinator_options_fill(options);
     if (options->is_standby &&
         (!options->coordinator.data_dir ||
          options->coordinator.durability == HOOP_DURABLE_MEMORY))
@@ -360,7 +362,7 @@ options_init(int argc, char **argv, struct options *options)
         return error_raise(HOOP_E_INVALID,
                            "--data-repair needs the folder that it is about: "
                            "give --data-dir");
-    status = check_fill(options);
+    status = check_address_fill(options);
     if (status != HOOP_OK)
         return error_pass(status);
     return HOOP_OK;

@@ -30,7 +30,7 @@ struct probe {
 };
 
 static enum hoop_status
-answer_judge(const struct rpc_answer *answer)
+health_answer_check(const struct rpc_answer *answer)
 {
     struct health_reply reply;
 
@@ -50,12 +50,12 @@ on_answer(void *owner, const struct rpc_answer *answer)
 {
     struct probe *probe = owner;
 
-    probe->status = answer_judge(answer);
+    probe->status = health_answer_check(answer);
     loop_stop(probe->loop);
 }
 
 static enum hoop_status
-question_ask(struct rpc_client *client, struct probe *probe)
+health_request_send(struct rpc_client *client, struct probe *probe)
 {
     CLEANUP(pack_deinit) struct pack pack;
     CLEANUP(free) uint8_t *bytes = NULL;
@@ -66,26 +66,27 @@ question_ask(struct rpc_client *client, struct probe *probe)
     enum hoop_status status = pack_take(&pack, &bytes, &n_bytes);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = rpc_client_call(client,
-                             &(struct rpc_call){
-                                 .method = method_of(METHOD_HEALTH_CHECK)->name,
-                                 .body = {bytes, n_bytes},
-                                 .timeout_ms = PROBE_MS,
-                                 .tries_once = true,
-                                 .on_answer = on_answer,
-                                 .owner = probe,
-                             },
-                             NULL);
+    status =
+        rpc_client_call(client,
+                        &(struct rpc_call){
+                            .method = method_by_id(METHOD_HEALTH_CHECK)->name,
+                            .body = {bytes, n_bytes},
+                            .timeout_ms = PROBE_MS,
+                            .tries_once = true,
+                            .on_answer = on_answer,
+                            .owner = probe,
+                        },
+                        NULL);
     if (status != HOOP_OK)
         return error_pass(status);
     return HOOP_OK;
 }
 
 static enum hoop_status
-client_create(struct loop *loop,
-              const char *address,
-              const struct hoop_coordinator_options *options,
-              struct rpc_client **out_client)
+probe_client_create(struct loop *loop,
+                    const char *address,
+                    const struct hoop_coordinator_options *options,
+                    struct rpc_client **out_client)
 {
     static const struct hoop_coordinator_options plain;
     const struct hoop_coordinator_options *as = options ? options : &plain;
@@ -105,7 +106,8 @@ client_create(struct loop *loop,
 }
 
 enum hoop_status
-probe_run(const char *address, const struct hoop_coordinator_options *options)
+coordinator_probe_run(const char *address,
+                      const struct hoop_coordinator_options *options)
 {
     CLEANUP(loop_destroy) struct loop *loop = NULL;
     CLEANUP(rpc_client_destroy) struct rpc_client *client = NULL;
@@ -113,12 +115,12 @@ probe_run(const char *address, const struct hoop_coordinator_options *options)
     enum hoop_status status = loop_create(&loop);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = client_create(loop, address, options, &client);
+    status = probe_client_create(loop, address, options, &client);
     if (status != HOOP_OK)
         return error_pass(status);
 
     struct probe probe = {.loop = loop, .status = HOOP_E_UNKNOWN};
-    status = question_ask(client, &probe);
+    status = health_request_send(client, &probe);
     if (status != HOOP_OK)
         return error_pass(status);
     loop_run(loop);

@@ -14,6 +14,7 @@ struct hoop_coordinator_options;
  * else is a failure, too.
  */
 enum hoop_status
-probe_run(const char *address, const struct hoop_coordinator_options *options);
+coordinator_probe_run(const char *address,
+                      const struct hoop_coordinator_options *options);
 
 #endif

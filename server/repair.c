@@ -46,29 +46,29 @@ repair_deinit_at(struct repair *repair)
 }
 
 static uint8_t
-key_byte(struct storage_bytes key, size_t at)
+key_byte(struct storage_span key, size_t at)
 {
     return at < key.n_bytes ? ((const uint8_t *)key.bytes)[at] : 0;
 }
 
 static void
-record_add(struct changeset *records,
-           struct storage_bytes key,
-           struct storage_bytes value)
+repaired_record_add(struct changeset *records,
+                    struct storage_span key,
+                    struct storage_span value)
 {
     changeset_put(
         records, key_byte(key, OWNER_AT),
-        (struct storage_bytes){(const uint8_t *)key.bytes + 1, key.n_bytes - 1},
+        (struct storage_span){(const uint8_t *)key.bytes + 1, key.n_bytes - 1},
         value);
 }
 
 static void
-on_record(void *owner, struct storage_bytes key, struct storage_bytes value)
+on_record(void *owner, struct storage_span key, struct storage_span value)
 {
     struct repair *repair = owner;
 
     repair->n_read++;
-    record_add(&repair->read, key, value);
+    repaired_record_add(&repair->read, key, value);
 }
 
 static void
@@ -82,27 +82,28 @@ on_damage(void *owner, const char *text)
 
 /* Of the core's records: whether it is a job's. */
 static bool
-is_of_core(struct storage_bytes key, bool is_job)
+record_is_of_core(struct storage_span key, bool is_job)
 {
     return key_byte(key, OWNER_AT) == STORAGE_CORE &&
            (key_byte(key, KIND_AT) == JOURNAL_JOB) == is_job;
 }
 
 static enum hoop_status
-record_recover(struct cluster *cluster, const struct change *record)
+core_record_recover(struct cluster *cluster, const struct change *record)
 {
-    return cluster_recover(cluster,
-                           &(struct cluster_record){
-                               .key = (const uint8_t *)record->key.bytes + 1,
-                               .n_key = record->key.n_bytes - 1,
-                               .value = record->value.bytes,
-                               .n_value = record->value.n_bytes,
-                           });
+    return cluster_recover_record(
+        cluster, &(struct cluster_journal_record){
+                     .key = (const uint8_t *)record->key.bytes + 1,
+                     .n_key = record->key.n_bytes - 1,
+                     .value = record->value.bytes,
+                     .n_value = record->value.n_bytes,
+                 });
 }
 
 /* What belongs to no job, and to the job whose key is that; NULL: to none. */
 static enum hoop_status
-job_try(const struct changeset *records, const struct storage_bytes *job)
+job_recovery_try(const struct changeset *records,
+                 const struct storage_span *job)
 {
     CLEANUP(cluster_destroy) struct cluster *cluster = NULL;
     const struct cluster_options options = {
@@ -116,12 +117,12 @@ job_try(const struct changeset *records, const struct storage_bytes *job)
     enum hoop_status status = cluster_create(&options, &cluster);
     while (status == HOOP_OK && changeset_next(records, &at, &record)) {
         const bool is_its =
-            job && is_of_core(record.key, true) &&
+            job && record_is_of_core(record.key, true) &&
             record.key.n_bytes >= JOB_BYTES &&
             memcmp(record.key.bytes, job->bytes, JOB_BYTES) == 0;
 
-        if (is_its || is_of_core(record.key, false))
-            status = record_recover(cluster, &record);
+        if (is_its || record_is_of_core(record.key, false))
+            status = core_record_recover(cluster, &record);
     }
     if (status == HOOP_OK)
         status = cluster_recovery_finish(cluster);
@@ -129,7 +130,7 @@ job_try(const struct changeset *records, const struct storage_bytes *job)
 }
 
 static uint64_t
-job_number(struct storage_bytes key)
+key_job_number(struct storage_span key)
 {
     uint64_t number = 0;
 
@@ -141,41 +142,43 @@ job_number(struct storage_bytes key)
 /* The records of those jobs that can go on, and all that are no job's.
  * *out_n_jobs: how many are left out. */
 static enum hoop_status
-jobs_sift(struct repair *repair, struct changeset *kept, size_t *out_n_jobs)
+recoverable_jobs_select(struct repair *repair,
+                        struct changeset *kept,
+                        size_t *out_n_jobs)
 {
-    struct storage_bytes job = {0};
+    struct storage_span job = {0};
     struct change record;
-    bool is_sound = false;
+    bool data_is_intact = false;
     size_t at = 0;
 
     *out_n_jobs = 0;
-    if (job_try(&repair->read, NULL) != HOOP_OK)
+    if (job_recovery_try(&repair->read, NULL) != HOOP_OK)
         return error_raise(HOOP_E_DATA_LOSS,
                            "what belongs to no job cannot be used: %s",
                            error_text());
     while (changeset_next(&repair->read, &at, &record)) {
-        const bool is_job = is_of_core(record.key, true);
+        const bool is_job = record_is_of_core(record.key, true);
 
         if (is_job && (!job.bytes || record.key.n_bytes < JOB_BYTES ||
                        memcmp(job.bytes, record.key.bytes, JOB_BYTES) != 0)) {
             job = record.key;
-            is_sound = job.n_bytes >= JOB_BYTES &&
-                       job_try(&repair->read, &job) == HOOP_OK;
-            if (!is_sound) {
+            data_is_intact = job.n_bytes >= JOB_BYTES &&
+                             job_recovery_try(&repair->read, &job) == HOOP_OK;
+            if (!data_is_intact) {
                 ++*out_n_jobs;
                 fprintf(repair->out, "lost: job %" PRIu64 " as a whole: %s\n",
-                        job_number(job), error_text());
+                        key_job_number(job), error_text());
             }
         }
-        if (!is_job || is_sound)
-            record_add(kept, record.key, record.value);
+        if (!is_job || data_is_intact)
+            repaired_record_add(kept, record.key, record.value);
     }
     return HOOP_OK;
 }
 
 /* Nothing is wrong with it, and a coordinator would start. */
 static bool
-is_sound(const char *folder)
+data_is_intact(const char *folder)
 {
     CLEANUP(database_close) struct database *database = NULL;
 
@@ -184,7 +187,7 @@ is_sound(const char *folder)
 }
 
 static void
-loss_tell(const struct repair *repair, const struct commit_record *written)
+loss_report(const struct repair *repair, const struct commit_record *written)
 {
     if (repair->n_damages > LINES_MAX)
         fprintf(repair->out, "damaged: %" PRIu64 " more\n",
@@ -203,7 +206,7 @@ loss_tell(const struct repair *repair, const struct commit_record *written)
 }
 
 static enum hoop_status
-data_repair(const char *folder, struct repair *repair)
+data_folder_repair(const char *folder, struct repair *repair)
 {
     CLEANUP(changeset_deinit) struct changeset kept = {0};
     char former[LIMIT_SETTING] = "";
@@ -217,17 +220,17 @@ data_repair(const char *folder, struct repair *repair)
         &written);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = jobs_sift(repair, &kept, &n_jobs);
+    status = recoverable_jobs_select(repair, &kept, &n_jobs);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (n_jobs == 0 && repair->n_damages == 0 && is_sound(folder)) {
+    if (n_jobs == 0 && repair->n_damages == 0 && data_is_intact(folder)) {
         fprintf(repair->out,
                 "%s: all %" PRIu64 " records are sound, nothing is changed\n",
                 folder, repair->n_read);
         return HOOP_OK;
     }
-    loss_tell(repair, &written);
-    status = database_replace(folder, &kept, former);
+    loss_report(repair, &written);
+    status = database_replace_file(folder, &kept, former);
     if (status != HOOP_OK)
         return error_pass(status);
     fprintf(repair->out,
@@ -246,7 +249,7 @@ repair_run(const char *folder, FILE *out)
     enum hoop_status status =
         folder_lock_take(folder, STORAGE_OUTLIVES_MACHINE, &folder_lock);
     if (status == HOOP_OK)
-        status = data_repair(folder, &repair);
+        status = data_folder_repair(folder, &repair);
     if (status != HOOP_OK)
         return error_pass(status);
     folder_lock_mark_synced(folder_lock);

@@ -58,8 +58,8 @@ standby_wait(const struct hoop_coordinator_options *options,
         return error_pass(status);
     status = http_port_open(
         options,
-        &(struct http_port_pages){.unready_text = unready_text,
-                                  .write_metrics = write_metrics},
+        &(struct http_port_callbacks){.unready_text = unready_text,
+                                      .write_metrics = write_metrics},
         &http);
     if (status != HOOP_OK)
         return error_pass(status);

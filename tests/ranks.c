@@ -64,7 +64,7 @@ must(enum hoop_status status)
 {
     if (status == HOOP_OK)
         return;
-    fprintf(stderr, "set-up: %s (%s)\n", error_text(), error_path());
+    fprintf(stderr, "set-up: %s (%s)\n", error_text(), error_call_path());
     _exit(99);
 }
 

@@ -18,7 +18,7 @@ enum {
 };
 
 static bool
-is_amd(void)
+cpu_is_amd(void)
 {
     unsigned a;
     unsigned b;
@@ -30,7 +30,7 @@ is_amd(void)
 }
 
 static unsigned
-family(void)
+processor_family(void)
 {
     unsigned a = 0;
     unsigned b;
@@ -42,7 +42,7 @@ family(void)
 }
 
 bool
-copy_is_instruction(void)
+copy_has_fast_instruction(void)
 {
     enum {
         UNKNOWN,
@@ -53,7 +53,7 @@ copy_is_instruction(void)
     int known = atomic_load_explicit(&answer, memory_order_relaxed);
 
     if (known == UNKNOWN) {
-        known = is_amd() && family() >= FAMILY_ZEN_5 ? YES : NO;
+        known = cpu_is_amd() && processor_family() >= FAMILY_ZEN_5 ? YES : NO;
         atomic_store_explicit(&answer, known, memory_order_relaxed);
     }
     return known == YES;
@@ -62,7 +62,7 @@ copy_is_instruction(void)
 #else
 
 bool
-copy_is_instruction(void)
+copy_has_fast_instruction(void)
 {
     return true;
 }

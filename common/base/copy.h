@@ -30,11 +30,11 @@ enum {
 
 /* Return whether this processor's copy instruction is the fastest. */
 bool
-copy_is_instruction(void);
+copy_has_fast_instruction(void);
 
 #ifdef __SSE2__
 static inline void
-copy_line(uint8_t *to, const uint8_t *from)
+copy_cache_line(uint8_t *to, const uint8_t *from)
 {
     const __m128i *line = (const __m128i *)(const void *)from;
     __m128i *place = (__m128i *)(void *)to;
@@ -51,7 +51,7 @@ copy_line(uint8_t *to, const uint8_t *from)
 
 /* to must be at the start of a cache line. */
 static inline void
-copy_line_past_caches(uint8_t *to, const uint8_t *from)
+copy_cache_line_nontemporal(uint8_t *to, const uint8_t *from)
 {
     const __m128i *line = (const __m128i *)(const void *)from;
     __m128i *place = (__m128i *)(void *)to;
@@ -62,25 +62,25 @@ copy_line_past_caches(uint8_t *to, const uint8_t *from)
 
 /* Return the number of bytes up to the next cache line. */
 static inline size_t
-copy_head(const uint8_t *to)
+copy_bytes_to_line_start(const uint8_t *to)
 {
     return -(uintptr_t)to % COPY_LINE;
 }
 
 /* n_bytes must be at least a line. */
 static inline void
-copy_lines(uint8_t *to, const uint8_t *from, size_t n_bytes)
+copy_by_cache_lines(uint8_t *to, const uint8_t *from, size_t n_bytes)
 {
     const uint8_t *end = from + n_bytes - COPY_LINE;
-    const size_t n_head = copy_head(to);
+    const size_t n_head = copy_bytes_to_line_start(to);
 
     /* The ends of the middle part lie within the first and last line. */
-    copy_line(to + n_bytes - COPY_LINE, end);
-    copy_line(to, from);
+    copy_cache_line(to + n_bytes - COPY_LINE, end);
+    copy_cache_line(to, from);
     to += n_head;
     from += n_head;
     for (; from < end; from += COPY_LINE) {
-        copy_line(to, from);
+        copy_cache_line(to, from);
         to += COPY_LINE;
         /* Keep the compiler from turning the loop into memcpy(). */
         __asm__ volatile("" : "+r"(to), "+r"(from));
@@ -93,8 +93,8 @@ static inline void
 copy_bytes(uint8_t *to, const uint8_t *from, size_t n_bytes)
 {
 #ifdef __SSE2__
-    if (n_bytes > COPY_AT_ONCE && !copy_is_instruction()) {
-        copy_lines(to, from, n_bytes);
+    if (n_bytes > COPY_AT_ONCE && !copy_has_fast_instruction()) {
+        copy_by_cache_lines(to, from, n_bytes);
         return;
     }
 #endif
@@ -103,10 +103,10 @@ copy_bytes(uint8_t *to, const uint8_t *from, size_t n_bytes)
 
 /* As memcpy(), for bytes that will not be read soon. */
 static inline void
-copy_past_caches(uint8_t *to, const uint8_t *from, size_t n_bytes)
+copy_bytes_nontemporal(uint8_t *to, const uint8_t *from, size_t n_bytes)
 {
 #ifdef __SSE2__
-    size_t at = copy_head(to);
+    size_t at = copy_bytes_to_line_start(to);
 
     if (at >= n_bytes) {
         memcpy(to, from, n_bytes);
@@ -114,7 +114,7 @@ copy_past_caches(uint8_t *to, const uint8_t *from, size_t n_bytes)
     }
     memcpy(to, from, at);
     for (; n_bytes - at >= COPY_LINE; at += COPY_LINE)
-        copy_line_past_caches(to + at, from + at);
+        copy_cache_line_nontemporal(to + at, from + at);
     memcpy(to + at, from + at, n_bytes - at);
     _mm_sfence();
 #else

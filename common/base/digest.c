@@ -36,7 +36,7 @@ digest_bytes(const void *bytes, size_t n_bytes)
 }
 
 static XXH128_hash_t
-hash_wide(const void *bytes, size_t n_bytes)
+xxh3_128bits(const void *bytes, size_t n_bytes)
 {
 #ifdef DIGEST_DISPATCHES
     if (XXH3_128bits_dispatch)
@@ -45,16 +45,16 @@ hash_wide(const void *bytes, size_t n_bytes)
     return XXH3_128bits(bytes, n_bytes);
 }
 
-struct digest_wide
-digest_wide_bytes(const void *bytes, size_t n_bytes)
+struct digest_128
+digest_128_bytes(const void *bytes, size_t n_bytes)
 {
-    const XXH128_hash_t hash = hash_wide(bytes, n_bytes);
+    const XXH128_hash_t hash = xxh3_128bits(bytes, n_bytes);
 
-    return (struct digest_wide){hash.low64, hash.high64};
+    return (struct digest_128){hash.low64, hash.high64};
 }
 
 bool
-digest_wide_equal(const struct digest_wide *a, const struct digest_wide *b)
+digest_128_equal(const struct digest_128 *a, const struct digest_128 *b)
 {
     return a->low == b->low && a->high == b->high;
 }

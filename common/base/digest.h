@@ -21,15 +21,15 @@ digest_bytes(const void *bytes, size_t n_bytes);
 
 /* A digest of 128 bits, for comparing any number of contents by their
  * digests. */
-struct digest_wide {
+struct digest_128 {
     uint64_t low;
     uint64_t high;
 };
 
-struct digest_wide
-digest_wide_bytes(const void *bytes, size_t n_bytes);
+struct digest_128
+digest_128_bytes(const void *bytes, size_t n_bytes);
 bool
-digest_wide_equal(const struct digest_wide *a, const struct digest_wide *b);
+digest_128_equal(const struct digest_128 *a, const struct digest_128 *b);
 
 struct digest;
 

@@ -8,7 +8,7 @@
 
 /* Inlining with a constant n_bytes is at least twice as fast. */
 static inline uint64_t
-run_sum(const struct digest_run *run, size_t n_bytes)
+run_digest_sum(const struct digest_run *run, size_t n_bytes)
 {
     const uint8_t *at = run->elements;
     uint64_t sum = 0;
@@ -23,16 +23,16 @@ digest_elements(const struct digest_run *run)
 {
     switch (run->n_bytes) {
     case 1:
-        return run_sum(run, 1);
+        return run_digest_sum(run, 1);
     case 2:
-        return run_sum(run, 2);
+        return run_digest_sum(run, 2);
     case 4:
-        return run_sum(run, 4);
+        return run_digest_sum(run, 4);
     case 8:
-        return run_sum(run, 8);
+        return run_digest_sum(run, 8);
     case 16:
-        return run_sum(run, 16);
+        return run_digest_sum(run, 16);
     default:
-        return run_sum(run, run->n_bytes);
+        return run_digest_sum(run, run->n_bytes);
     }
 }

@@ -43,7 +43,7 @@ folder_and_file(const char *path)
 }
 
 static void
-path_append(const char *function, const char *file, int line)
+error_path_append(const char *function, const char *file, int line)
 {
     const size_t room = sizeof(record.path) - record.n_path;
     const int n = snprintf(record.path + record.n_path, room, "%s%s (%s:%d)",
@@ -55,12 +55,12 @@ path_append(const char *function, const char *file, int line)
 }
 
 enum hoop_status
-error_begin(enum hoop_status status,
-            const char *function,
-            const char *file,
-            int line,
-            const char *format,
-            ...)
+error_record_start(enum hoop_status status,
+                   const char *function,
+                   const char *file,
+                   int line,
+                   const char *format,
+                   ...)
 {
     /* Formatted into a buffer first, because an argument may be the old
      * text. */
@@ -74,7 +74,7 @@ error_begin(enum hoop_status status,
     /* The text is printed as it is and may contain foreign names. */
     escape_text(text, record.text, sizeof(record.text));
     record.n_path = 0;
-    path_append(function, file, line);
+    error_path_append(function, file, line);
     if (record.failure.status != status)
         record.failure = nothing_known;
     record.failure.status = status;
@@ -82,18 +82,18 @@ error_begin(enum hoop_status status,
 }
 
 void
-error_describe(const struct hoop_failure *failure)
+error_record_failure(const struct hoop_failure *failure)
 {
     record.failure = *failure;
 }
 
 enum hoop_status
-error_extend(enum hoop_status status,
-             const char *function,
-             const char *file,
-             int line)
+error_record_extend_path(enum hoop_status status,
+                         const char *function,
+                         const char *file,
+                         int line)
 {
-    path_append(function, file, line);
+    error_path_append(function, file, line);
     return status;
 }
 
@@ -104,13 +104,13 @@ error_text(void)
 }
 
 const char *
-error_path(void)
+error_call_path(void)
 {
     return record.path;
 }
 
 const struct hoop_failure *
-error_failure(void)
+error_failure_details(void)
 {
     return record.failure.status == HOOP_OK ? &nothing_known : &record.failure;
 }
@@ -125,9 +125,9 @@ error_clear(void)
 }
 
 static bool
-stack_suffices(void)
+stack_is_sufficient(void)
 {
-    const size_t n_bytes = stack_left();
+    const size_t n_bytes = stack_bytes_left();
 
     record.has_stack = n_bytes >= LIMIT_STACK;
     if (!record.has_stack)
@@ -143,5 +143,5 @@ bool
 error_begin_call(void)
 {
     error_clear();
-    return record.has_stack || stack_suffices();
+    return record.has_stack || stack_is_sufficient();
 }

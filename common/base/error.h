@@ -20,7 +20,7 @@
  * the status.
  */
 #define error_raise(status, ...)                                               \
-    error_begin((status), __func__, __FILE__, __LINE__, __VA_ARGS__)
+    error_record_start((status), __func__, __FILE__, __LINE__, __VA_ARGS__)
 
 /*
  * As error_raise(), with details in failure, whose status is used. A later
@@ -28,35 +28,36 @@
  * details.
  */
 #define error_raise_failure(failure, ...)                                      \
-    (error_describe(failure), error_raise((failure)->status, __VA_ARGS__))
+    (error_record_failure(failure), error_raise((failure)->status, __VA_ARGS__))
 
 /* Append this place to the path: if (status != HOOP_OK) return
  * error_pass(status); */
-#define error_pass(status) error_extend((status), __func__, __FILE__, __LINE__)
+#define error_pass(status)                                                     \
+    error_record_extend_path((status), __func__, __FILE__, __LINE__)
 
 /* Used by the macros. */
 void
-error_describe(const struct hoop_failure *failure);
+error_record_failure(const struct hoop_failure *failure);
 enum hoop_status
-error_begin(enum hoop_status status,
-            const char *function,
-            const char *file,
-            int line,
-            const char *format,
-            ...) __attribute__((format(printf, 5, 6)));
+error_record_start(enum hoop_status status,
+                   const char *function,
+                   const char *file,
+                   int line,
+                   const char *format,
+                   ...) __attribute__((format(printf, 5, 6)));
 enum hoop_status
-error_extend(enum hoop_status status,
-             const char *function,
-             const char *file,
-             int line);
+error_record_extend_path(enum hoop_status status,
+                         const char *function,
+                         const char *file,
+                         int line);
 
 /* Return this thread's last text, path and details; never NULL. */
 const char *
 error_text(void);
 const char *
-error_path(void);
+error_call_path(void);
 const struct hoop_failure *
-error_failure(void);
+error_failure_details(void);
 
 /* Clear this thread's record. */
 void

@@ -27,7 +27,7 @@ static const struct range {
 };
 
 static bool
-is_unsafe(uint32_t code)
+character_is_unsafe(uint32_t code)
 {
     for (size_t i = 0; i < COUNT_OF(unsafe); i++) {
         if (code < unsafe[i].first)
@@ -76,7 +76,9 @@ character_code(const unsigned char *text, size_t n_bytes)
 
 /* JSON escapes have four digits; larger codes need two surrogates. */
 static void
-code_write(uint32_t code, enum escape_style style, char out[ESCAPE_BYTES])
+character_escape_code(uint32_t code,
+                      enum escape_style style,
+                      char out[ESCAPE_BYTES])
 {
     const uint16_t unit = (uint16_t)code;
     const uint16_t high = (uint16_t)(0xd800 + ((code - 0x10000) >> 10));
@@ -113,8 +115,8 @@ escape_character(const char *text,
         return 1;
     }
     const uint32_t code = character_code(bytes, n_bytes);
-    if (is_unsafe(code))
-        code_write(code, style, out);
+    if (character_is_unsafe(code))
+        character_escape_code(code, style, out);
     else if (style == ESCAPE_JSON && (code == '"' || code == '\\'))
         snprintf(out, ESCAPE_BYTES, "\\%c", (char)code);
     else

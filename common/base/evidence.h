@@ -81,7 +81,7 @@ enum evidence_view {
 };
 
 static inline bool
-view_complains(uint8_t view)
+view_is_complaint(uint8_t view)
 {
     return view == VIEW_SILENT || view == VIEW_BROKEN;
 }

@@ -25,7 +25,9 @@ enum {
 };
 
 static void
-hash_begin(SHA256_CTX *context, const uint8_t key[SHA256_CBLOCK], uint8_t pad)
+hmac_hash_begin(SHA256_CTX *context,
+                const uint8_t key[SHA256_CBLOCK],
+                uint8_t pad)
 {
     uint8_t block[SHA256_CBLOCK];
 
@@ -38,7 +40,7 @@ hash_begin(SHA256_CTX *context, const uint8_t key[SHA256_CBLOCK], uint8_t pad)
 
 /* A longer key is hashed; a shorter one is padded with zeros. */
 static void
-key_block(struct hmac_span key, uint8_t out_block[SHA256_CBLOCK])
+hmac_key_block(struct hmac_span key, uint8_t out_block[SHA256_CBLOCK])
 {
     SHA256_CTX context;
 
@@ -64,12 +66,12 @@ hmac_sha256(struct hmac_span key,
     uint8_t inner[SHA256_DIGEST_LENGTH];
     SHA256_CTX context;
 
-    key_block(key, block);
-    hash_begin(&context, block, INNER_PAD);
+    hmac_key_block(key, block);
+    hmac_hash_begin(&context, block, INNER_PAD);
     for (size_t i = 0; i < n_parts; i++)
         SHA256_Update(&context, parts[i].bytes, parts[i].n_bytes);
     SHA256_Final(inner, &context);
-    hash_begin(&context, block, OUTER_PAD);
+    hmac_hash_begin(&context, block, OUTER_PAD);
     SHA256_Update(&context, inner, sizeof(inner));
     const int is_made = SHA256_Final(out_mac, &context);
     OPENSSL_cleanse(block, sizeof(block));

@@ -6,7 +6,7 @@
 #include "base/hmac.h"
 
 uint64_t
-identity_of(uint64_t incarnation)
+identity_of_incarnation(uint64_t incarnation)
 {
     static const char key[] = "hoop.member.identity";
     uint8_t bytes[sizeof(incarnation)];

@@ -15,6 +15,6 @@
 /* Return the first 8 bytes of HMAC-SHA256 of the incarnation under a fixed key;
  * 0 only if OpenSSL fails. Thread: any. */
 uint64_t
-identity_of(uint64_t incarnation);
+identity_of_incarnation(uint64_t incarnation);
 
 #endif

@@ -33,7 +33,7 @@ interrupt_due_ns(void)
 }
 
 bool
-interrupt_ask(void)
+interrupt_check_now(void)
 {
     const struct hoop_interrupt asked = interrupt.asked;
 

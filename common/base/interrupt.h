@@ -28,7 +28,7 @@ interrupt_due_ns(void);
 
 /* Ask whether to stop. */
 bool
-interrupt_ask(void);
+interrupt_check_now(void);
 
 /* Raise the error of an interrupted wait for the coordinator. */
 enum hoop_status

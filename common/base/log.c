@@ -32,17 +32,17 @@ struct log_line {
 
 /* Kept until the process ends, so that a thread may read a name while it is
  * changed. There is no lock, because a fork could leave it taken. */
-struct log_speaker {
-    struct log_speaker *older;
+struct log_name_entry {
+    struct log_name_entry *older;
     char name[LIMIT_NAME];
 };
 
 _Atomic enum log_level log_threshold_now = LOG_OFF;
 
 static _Atomic enum log_format line_format = LOG_TEXT;
-static struct log_speaker first_speaker = {.name = "hoop"};
-static _Atomic(struct log_speaker *) newest_speaker = &first_speaker;
-static _Atomic(const struct log_speaker *) speaker = &first_speaker;
+static struct log_name_entry first_speaker = {.name = "hoop"};
+static _Atomic(struct log_name_entry *) newest_speaker = &first_speaker;
+static _Atomic(const struct log_name_entry *) speaker = &first_speaker;
 
 static const char *const level_names[] = {
     [LOG_OFF] = "off",   [LOG_ERROR] = "error", [LOG_WARNING] = "warning",
@@ -55,7 +55,7 @@ static const char *const format_names[] = {
 };
 
 static void
-line_put(struct log_line *line, const char *text)
+line_append(struct log_line *line, const char *text)
 {
     /* Keep one byte for the newline. */
     while (*text && line->n_bytes < sizeof(line->bytes) - 1)
@@ -64,7 +64,7 @@ line_put(struct log_line *line, const char *text)
 
 /* Stop before an escape is split, with room for the end of the line. */
 static void
-line_put_escaped(struct log_line *line, const char *text)
+line_append_escaped(struct log_line *line, const char *text)
 {
     const enum escape_style style =
         line_format == LOG_JSON ? ESCAPE_JSON : ESCAPE_TEXT;
@@ -72,26 +72,26 @@ line_put_escaped(struct log_line *line, const char *text)
 
     while (*text && line->n_bytes < sizeof(line->bytes) - 16) {
         text += escape_character(text, style, escaped);
-        line_put(line, escaped);
+        line_append(line, escaped);
     }
 }
 
 static void
-line_put_quoted(struct log_line *line, const char *text)
+line_append_quoted(struct log_line *line, const char *text)
 {
-    line_put(line, "\"");
-    line_put_escaped(line, text);
-    line_put(line, "\"");
+    line_append(line, "\"");
+    line_append_escaped(line, text);
+    line_append(line, "\"");
 }
 
 static const char *
-speaker_name(void)
+log_name_current(void)
 {
     return atomic_load_explicit(&speaker, memory_order_acquire)->name;
 }
 
 static void
-time_format(char *text, size_t n_bytes)
+log_time_format(char *text, size_t n_bytes)
 {
     struct timespec now;
     struct tm utc;
@@ -111,16 +111,16 @@ line_format_text(struct log_line *line,
 {
     char stamp[48];
 
-    time_format(stamp, sizeof(stamp));
-    line_put(line, stamp);
-    line_put(line, " ");
-    line_put(line, speaker_name());
-    line_put(line, " ");
-    line_put(line, level_names[level]);
-    line_put(line, " ");
-    line_put(line, subject);
-    line_put(line, ": ");
-    line_put_escaped(line, message);
+    log_time_format(stamp, sizeof(stamp));
+    line_append(line, stamp);
+    line_append(line, " ");
+    line_append(line, log_name_current());
+    line_append(line, " ");
+    line_append(line, level_names[level]);
+    line_append(line, " ");
+    line_append(line, subject);
+    line_append(line, ": ");
+    line_append_escaped(line, message);
 }
 
 static void
@@ -131,18 +131,18 @@ line_format_json(struct log_line *line,
 {
     char stamp[48];
 
-    time_format(stamp, sizeof(stamp));
-    line_put(line, "{\"time\":");
-    line_put_quoted(line, stamp);
-    line_put(line, ",\"from\":");
-    line_put_quoted(line, speaker_name());
-    line_put(line, ",\"level\":");
-    line_put_quoted(line, level_names[level]);
-    line_put(line, ",\"subject\":");
-    line_put_quoted(line, subject);
-    line_put(line, ",\"message\":");
-    line_put_quoted(line, message);
-    line_put(line, "}");
+    log_time_format(stamp, sizeof(stamp));
+    line_append(line, "{\"time\":");
+    line_append_quoted(line, stamp);
+    line_append(line, ",\"from\":");
+    line_append_quoted(line, log_name_current());
+    line_append(line, ",\"level\":");
+    line_append_quoted(line, level_names[level]);
+    line_append(line, ",\"subject\":");
+    line_append_quoted(line, subject);
+    line_append(line, ",\"message\":");
+    line_append_quoted(line, message);
+    line_append(line, "}");
 }
 
 void
@@ -169,10 +169,10 @@ log_write(enum log_level level, const char *subject, const char *format, ...)
 }
 
 /* Return the kept name; NULL: there is none. */
-static const struct log_speaker *
-speaker_find(const char *name)
+static const struct log_name_entry *
+log_name_find(const char *name)
 {
-    const struct log_speaker *found =
+    const struct log_name_entry *found =
         atomic_load_explicit(&newest_speaker, memory_order_acquire);
 
     while (found && strncmp(found->name, name, LIMIT_NAME - 1) != 0)
@@ -181,10 +181,10 @@ speaker_find(const char *name)
 }
 
 /* Two threads may add the same name at once; then it is kept twice. */
-static const struct log_speaker *
-speaker_add(const char *name)
+static const struct log_name_entry *
+log_name_add(const char *name)
 {
-    struct log_speaker *added = malloc(sizeof(*added));
+    struct log_name_entry *added = malloc(sizeof(*added));
 
     if (!added)
         return NULL;
@@ -196,12 +196,12 @@ speaker_add(const char *name)
 }
 
 void
-log_name(const char *name)
+log_set_name(const char *name)
 {
-    const struct log_speaker *named = speaker_find(name);
+    const struct log_name_entry *named = log_name_find(name);
 
     if (!named)
-        named = speaker_add(name);
+        named = log_name_add(name);
     /* Without memory the former name stays. */
     if (named)
         atomic_store_explicit(&speaker, named, memory_order_release);

@@ -52,7 +52,7 @@ log_write(enum log_level level, const char *subject, const char *format, ...)
  * in a process, the one that joined last wins. Thread: any, also while others
  * log. */
 void
-log_name(const char *name);
+log_set_name(const char *name);
 
 /* Set level and format. Thread: any, also while others log. */
 void

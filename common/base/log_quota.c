@@ -11,7 +11,7 @@
 /* now_ns may be before the start of the period, for a request that had to
  * wait. */
 static bool
-period_is_over(const struct log_quota *quota, uint64_t now_ns)
+log_quota_period_is_over(const struct log_quota *quota, uint64_t now_ns)
 {
     return !quota->since_ns ||
            now_ns >=
@@ -19,9 +19,9 @@ period_is_over(const struct log_quota *quota, uint64_t now_ns)
 }
 
 void
-log_quota_tell(struct log_quota *quota, const char *subject, uint64_t now_ns)
+log_quota_report(struct log_quota *quota, const char *subject, uint64_t now_ns)
 {
-    if (quota->n_unsaid == 0 || !period_is_over(quota, now_ns))
+    if (quota->n_unsaid == 0 || !log_quota_period_is_over(quota, now_ns))
         return;
     log_warning(subject, "... and %" PRIu64 " more such lines in %" PRIu64 " s",
                 quota->n_unsaid,
@@ -33,8 +33,8 @@ log_quota_tell(struct log_quota *quota, const char *subject, uint64_t now_ns)
 bool
 log_quota_take(struct log_quota *quota, const char *subject, uint64_t now_ns)
 {
-    log_quota_tell(quota, subject, now_ns);
-    if (period_is_over(quota, now_ns))
+    log_quota_report(quota, subject, now_ns);
+    if (log_quota_period_is_over(quota, now_ns))
         *quota = (struct log_quota){.since_ns = now_ns};
     if (quota->n_said < LIMIT_UNAUTHENTICATED_LINES) {
         quota->n_said++;

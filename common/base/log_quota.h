@@ -20,13 +20,13 @@ struct log_quota {
 };
 
 /* Return whether a line may be logged now; if not, it is counted. A finished
- * period is reported first, as by log_quota_tell(). */
+ * period is reported first, as by log_quota_report(). */
 bool
 log_quota_take(struct log_quota *quota, const char *subject, uint64_t now_ns);
 
 /* Log the number of suppressed lines of a finished period, if there are any.
  * Call now and then. */
 void
-log_quota_tell(struct log_quota *quota, const char *subject, uint64_t now_ns);
+log_quota_report(struct log_quota *quota, const char *subject, uint64_t now_ns);
 
 #endif

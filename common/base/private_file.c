@@ -28,13 +28,13 @@ owner_is_trusted(uid_t owner)
 }
 
 static unsigned
-mode_of(const struct stat *about)
+permission_bits_of(const struct stat *about)
 {
     return about->st_mode & 07777u;
 }
 
 static enum hoop_status
-owner_raise(const char *what, const char *path, uid_t owner)
+untrusted_owner_raise(const char *what, const char *path, uid_t owner)
 {
     return error_raise(HOOP_E_DENIED,
                        "the %s %s belongs to user %u, and not to this user "
@@ -47,7 +47,7 @@ owner_raise(const char *what, const char *path, uid_t owner)
 /* Write the target of the link at path to out_path. Returns false if it cannot
  * be read or is too long. */
 static bool
-link_follow(const char *path, char out_path[PATH_MAX])
+symlink_read_target(const char *path, char out_path[PATH_MAX])
 {
     char target[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -66,7 +66,7 @@ link_follow(const char *path, char out_path[PATH_MAX])
 
 /* The owner of a link can make it point elsewhere. */
 static enum hoop_status
-links_check(const char *what, const char *path)
+path_check_symlinks(const char *what, const char *path)
 {
     char here[PATH_MAX];
     char next[PATH_MAX];
@@ -84,7 +84,7 @@ links_check(const char *what, const char *path)
                                "of user %u, who can have it point elsewhere: "
                                "name the file itself",
                                what, path, here, (unsigned)about.st_uid);
-        if (!link_follow(here, next))
+        if (!symlink_read_target(here, next))
             return HOOP_OK; /* opening it reports the reason */
         log_info("base", "the %s %s is a symbolic link to %s", what, here,
                  next);
@@ -95,43 +95,48 @@ links_check(const char *what, const char *path)
 
 /* Check a file on a writable mount. */
 static enum hoop_status
-permissions_check(const char *what, const char *path, const struct stat *about)
+file_permissions_check(const char *what,
+                       const char *path,
+                       const struct stat *about)
 {
     const bool is_roots = about->st_uid == 0;
     const unsigned forbidden = is_roots ? S_IRWXO | S_IWGRP : S_IRWXG | S_IRWXO;
 
     if (!owner_is_trusted(about->st_uid))
-        return owner_raise(what, path, about->st_uid);
+        return untrusted_owner_raise(what, path, about->st_uid);
     if ((about->st_mode & forbidden) == 0)
         return HOOP_OK;
     return error_raise(HOOP_E_DENIED,
                        "others than its owner can read or write the %s %s "
                        "(mode %04o): run chmod 600 %s, and take another secret "
                        "if they may have read this one",
-                       what, path, mode_of(about), path);
+                       what, path, permission_bits_of(about), path);
 }
 
 /* Containers' secrets may have any owner and be readable by all. */
 static enum hoop_status
-mounted_check(const char *what, const char *path, const struct stat *about)
+readonly_mount_file_check(const char *what,
+                          const char *path,
+                          const struct stat *about)
 {
     if (about->st_mode & OTHERS_WRITE)
         return error_raise(HOOP_E_DENIED,
                            "others than its owner can write the %s %s (mode "
                            "%04o) where it is not mounted read-only: run "
                            "chmod 600 there",
-                           what, path, mode_of(about));
+                           what, path, permission_bits_of(about));
     if (!owner_is_trusted(about->st_uid) ||
         (about->st_mode & (S_IRWXG | S_IRWXO)))
         log_info("base",
                  "the %s %s is of user %u, mode %04o: taken, since it is on a "
                  "read-only mount, as containers' secrets are",
-                 what, path, (unsigned)about->st_uid, mode_of(about));
+                 what, path, (unsigned)about->st_uid,
+                 permission_bits_of(about));
     return HOOP_OK;
 }
 
 static enum hoop_status
-opened_check(const char *what, const char *path, int fd)
+opened_file_check(const char *what, const char *path, int fd)
 {
     struct stat about;
     struct statvfs mount;
@@ -143,16 +148,16 @@ opened_check(const char *what, const char *path, int fd)
         return error_raise(HOOP_E_NOT_FOUND,
                            "the %s %s is neither a file nor a pipe", what,
                            path);
-    const enum hoop_status status = mount.f_flag & ST_RDONLY
-                                        ? mounted_check(what, path, &about)
-                                        : permissions_check(what, path, &about);
+    const enum hoop_status status =
+        mount.f_flag & ST_RDONLY ? readonly_mount_file_check(what, path, &about)
+                                 : file_permissions_check(what, path, &about);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
 private_file_open(const char *what, const char *path, int *out_fd)
 {
-    enum hoop_status status = links_check(what, path);
+    enum hoop_status status = path_check_symlinks(what, path);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -161,7 +166,7 @@ private_file_open(const char *what, const char *path, int *out_fd)
     if (fd < 0)
         return error_raise(HOOP_E_NOT_FOUND, "cannot open the %s %s: %s", what,
                            path, strerror(errno));
-    status = opened_check(what, path, fd);
+    status = opened_file_check(what, path, fd);
     if (status != HOOP_OK) {
         close(fd);
         return error_pass(status);
@@ -176,7 +181,7 @@ private_folder_check(const char *what, const char *path)
 {
     struct stat about;
 
-    const enum hoop_status status = links_check(what, path);
+    const enum hoop_status status = path_check_symlinks(what, path);
     if (status != HOOP_OK)
         return error_pass(status);
     if (stat(path, &about) != 0)
@@ -186,13 +191,13 @@ private_folder_check(const char *what, const char *path)
         return error_raise(HOOP_E_UNAVAILABLE, "cannot use the %s %s: %s", what,
                            path, strerror(ENOTDIR));
     if (!owner_is_trusted(about.st_uid))
-        return owner_raise(what, path, about.st_uid);
+        return untrusted_owner_raise(what, path, about.st_uid);
     if (about.st_mode & OTHERS_WRITE)
         return error_raise(HOOP_E_DENIED,
                            "others than its owner can write the %s %s (mode "
                            "%04o): run chmod 700 %s, or name a folder in it, "
                            "which is made for this user alone",
-                           what, path, mode_of(&about), path);
+                           what, path, permission_bits_of(&about), path);
     return HOOP_OK;
 }
 
@@ -207,12 +212,12 @@ private_file_check_own(const char *what, const char *path)
         return error_raise(HOOP_E_DENIED, "the %s %s is not a file", what,
                            path);
     if (!owner_is_trusted(about.st_uid))
-        return owner_raise(what, path, about.st_uid);
+        return untrusted_owner_raise(what, path, about.st_uid);
     if (about.st_mode & (S_IRWXG | S_IRWXO))
         return error_raise(HOOP_E_DENIED,
                            "others than its owner can read or write the %s %s "
                            "(mode %04o): run chmod 600 %s, and take other "
                            "secrets than those in it",
-                           what, path, mode_of(&about), path);
+                           what, path, permission_bits_of(&about), path);
     return HOOP_OK;
 }

@@ -24,7 +24,7 @@ enum {
 /* The file holds "pid (name) S parent group session tty foreground flags ...";
  * the name may contain any characters. */
 static enum process_state
-state_parse(const char *text)
+proc_stat_parse(const char *text)
 {
     const char *end = strrchr(text, ')');
     unsigned flags = 0;
@@ -39,7 +39,7 @@ state_parse(const char *text)
 
 /* Read a file under /proc. Returns false if it no longer exists. */
 static bool
-text_read(const char *path, size_t n_bytes, char *out_text)
+proc_file_read(const char *path, size_t n_bytes, char *out_text)
 {
     FILE *file = fopen(path, "re");
 
@@ -54,16 +54,16 @@ text_read(const char *path, size_t n_bytes, char *out_text)
 }
 
 static enum process_state
-state_read(const char *path)
+proc_stat_read(const char *path)
 {
     char text[512];
 
-    return text_read(path, sizeof(text), text) ? state_parse(text)
-                                               : PROCESS_ENDED;
+    return proc_file_read(path, sizeof(text), text) ? proc_stat_parse(text)
+                                                    : PROCESS_ENDED;
 }
 
 static DIR *
-threads_open(uint32_t pid)
+process_threads_open(uint32_t pid)
 {
     char path[32];
 
@@ -73,11 +73,11 @@ threads_open(uint32_t pid)
 
 /* Return the state of the liveliest thread. */
 static enum process_state
-threads_look(uint32_t pid)
+process_threads_state(uint32_t pid)
 {
     enum process_state state = PROCESS_ENDED;
     const struct dirent *entry;
-    DIR *threads = threads_open(pid);
+    DIR *threads = process_threads_open(pid);
     char path[64];
 
     /* If we lack a descriptor, the process is not dead because of that. */
@@ -89,7 +89,7 @@ threads_look(uint32_t pid)
             continue;
         snprintf(path, sizeof(path), "/proc/%u/task/%.16s/stat", pid,
                  entry->d_name);
-        const enum process_state seen = state_read(path);
+        const enum process_state seen = proc_stat_read(path);
         if (seen < state)
             state = seen;
     }
@@ -100,13 +100,13 @@ threads_look(uint32_t pid)
 /* /proc/<pid>/stat describes the first thread, which may have ended by
  * pthread_exit() while others run. */
 enum process_state
-process_look(uint32_t pid)
+process_get_state(uint32_t pid)
 {
     char path[32];
 
     snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-    const enum process_state state = state_read(path);
-    return state == PROCESS_ENDED ? threads_look(pid) : state;
+    const enum process_state state = proc_stat_read(path);
+    return state == PROCESS_ENDED ? process_threads_state(pid) : state;
 }
 
 bool
@@ -120,18 +120,20 @@ process_has_ended(uint32_t pid)
     if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
         return true;
     snprintf(path, sizeof(path), "/proc/%u", pid);
-    return stat(path, &shown) == 0 && process_look(pid) == PROCESS_ENDED;
+    return stat(path, &shown) == 0 && process_get_state(pid) == PROCESS_ENDED;
 }
 
 bool
 process_is_stopped(uint32_t pid)
 {
-    return process_look(pid) == PROCESS_STOPPED;
+    return process_get_state(pid) == PROCESS_STOPPED;
 }
 
 /* The files hold "ran waited slices", and the thread's state. */
 static void
-thread_add(uint32_t pid, const char *thread, struct process_share *share)
+thread_add_cpu_time(uint32_t pid,
+                    const char *thread,
+                    struct process_cpu_time *share)
 {
     unsigned long long ran = 0;
     unsigned long long waited = 0;
@@ -139,28 +141,28 @@ thread_add(uint32_t pid, const char *thread, struct process_share *share)
     char text[512];
 
     snprintf(path, sizeof(path), "/proc/%u/task/%.16s/schedstat", pid, thread);
-    if (text_read(path, sizeof(text), text) &&
+    if (proc_file_read(path, sizeof(text), text) &&
         sscanf(text, "%llu %llu", &ran, &waited) == 2) {
         share->ran_ns += ran;
         share->waited_ns += waited;
     }
     snprintf(path, sizeof(path), "/proc/%u/task/%.16s/stat", pid, thread);
-    if (!text_read(path, sizeof(text), text))
+    if (!proc_file_read(path, sizeof(text), text))
         return;
     const char *end = strrchr(text, ')');
     share->is_waiting |= end && strncmp(end, ") R", 3) == 0;
 }
 
-struct process_share
-process_share_of(uint32_t pid)
+struct process_cpu_time
+process_get_cpu_time(uint32_t pid)
 {
-    struct process_share share = {0};
+    struct process_cpu_time share = {0};
     const struct dirent *entry;
-    DIR *threads = threads_open(pid);
+    DIR *threads = process_threads_open(pid);
 
     while (threads && (entry = readdir(threads))) {
         if (entry->d_name[0] != '.')
-            thread_add(pid, entry->d_name, &share);
+            thread_add_cpu_time(pid, entry->d_name, &share);
     }
     if (threads)
         closedir(threads);
@@ -169,7 +171,7 @@ process_share_of(uint32_t pid)
 
 /* Return whether /proc shows this PID namespace: "self" must be our own pid. */
 static bool
-proc_is_ours(void)
+proc_is_own_namespace(void)
 {
     char text[32];
     const ssize_t n = readlink("/proc/self", text, sizeof(text) - 1);
@@ -181,7 +183,7 @@ proc_is_ours(void)
 /* A line is "proc /proc proc rw,relatime,hidepid=invisible 0 0". The last mount
  * on /proc is the visible one. */
 static bool
-mount_read(const char *line, bool *out_hides)
+proc_mount_parse(const char *line, bool *out_hides)
 {
     char target[8];
     char type[8];
@@ -198,29 +200,30 @@ mount_read(const char *line, bool *out_hides)
 }
 
 bool
-process_shows_all(void)
+process_all_are_visible(void)
 {
     FILE *file = fopen("/proc/self/mounts", "re");
     char line[1024];
     bool hides = true;
 
     while (file && fgets(line, sizeof(line), file))
-        (void)mount_read(line, &hides);
+        (void)proc_mount_parse(line, &hides);
     if (file)
         fclose(file);
     return !hides;
 }
 
 uint64_t
-process_space(void)
+pid_namespace_id(void)
 {
     char boot_id[BOOT_ID_BYTES + 1] = "";
     char text[128];
     struct stat space;
 
-    if (!text_read("/proc/sys/kernel/random/boot_id", sizeof(boot_id),
-                   boot_id) ||
-        !boot_id[0] || !proc_is_ours() || stat("/proc/self/ns/pid", &space))
+    if (!proc_file_read("/proc/sys/kernel/random/boot_id", sizeof(boot_id),
+                        boot_id) ||
+        !boot_id[0] || !proc_is_own_namespace() ||
+        stat("/proc/self/ns/pid", &space))
         return 0;
     const int n_text =
         snprintf(text, sizeof(text), "%s/%ju/%ju", boot_id,

@@ -16,17 +16,17 @@ enum process_state {
 
 /* Thread: any. */
 enum process_state
-process_look(uint32_t pid);
+process_get_state(uint32_t pid);
 
 /* Return whether /proc as mounted here shows all processes of this namespace to
  * every user, so that a process it does not show has ended. False if it may
  * hide some, or if that is unknown. Thread: any. */
 bool
-process_shows_all(void);
+process_all_are_visible(void);
 
 /*
  * Return whether the kernel proves that the process has ended or only waits to
- * be reaped. Unlike process_look(), a process that /proc hides from this user
+ * be reaped. Unlike process_get_state(), a process that /proc hides from this user
  * does not count as ended. False: it runs, or nothing is known. Thread: any.
  */
 bool
@@ -39,21 +39,21 @@ process_has_ended(uint32_t pid);
  * any.
  */
 uint64_t
-process_space(void);
+pid_namespace_id(void);
 
 /* Processor time of all threads of a process so far; 0 where the kernel does
  * not tell. */
-struct process_share {
+struct process_cpu_time {
     uint64_t ran_ns;
     uint64_t waited_ns; /* time spent waiting for a processor */
     bool is_waiting;    /* at least one thread is running or runnable now */
 };
 
 /* Thread: any. */
-struct process_share
-process_share_of(uint32_t pid);
+struct process_cpu_time
+process_get_cpu_time(uint32_t pid);
 
-/* Return whether process_look() is PROCESS_STOPPED. */
+/* Return whether process_get_state() is PROCESS_STOPPED. */
 bool
 process_is_stopped(uint32_t pid);
 

@@ -22,7 +22,7 @@ enum {
 
 /* Return the first line of the file and a comma, or "" if it cannot be read. */
 static const char *
-value_of(const char *path, char text[VALUE_TEXT])
+proc_value_read(const char *path, char text[VALUE_TEXT])
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? read(fd, text, VALUE_TEXT - 3) : -1;
@@ -40,7 +40,7 @@ value_of(const char *path, char text[VALUE_TEXT])
 
 /* Return the limit of this process; 0: unlimited. */
 static uint64_t
-own_limit(int resource)
+process_rlimit(int resource)
 {
     struct rlimit limit;
 
@@ -51,9 +51,9 @@ own_limit(int resource)
 }
 
 static void
-mapping_describe(char out_text[RESOURCE_LIMIT_TEXT])
+mapping_limit_describe(char out_text[RESOURCE_LIMIT_TEXT])
 {
-    const uint64_t n_bytes = own_limit(RLIMIT_AS);
+    const uint64_t n_bytes = process_rlimit(RLIMIT_AS);
     char value[VALUE_TEXT];
 
     if (n_bytes > 0)
@@ -65,14 +65,14 @@ mapping_describe(char out_text[RESOURCE_LIMIT_TEXT])
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its host has no more memory to map, or its process too many "
                  "mappings (%svm.max_map_count)",
-                 value_of("/proc/sys/vm/max_map_count", value));
+                 proc_value_read("/proc/sys/vm/max_map_count", value));
 }
 
 /* EAGAIN does not tell which of three limits was reached. */
 static void
-thread_describe(char out_text[RESOURCE_LIMIT_TEXT])
+thread_limit_describe(char out_text[RESOURCE_LIMIT_TEXT])
 {
-    const uint64_t n_threads = own_limit(RLIMIT_NPROC);
+    const uint64_t n_threads = process_rlimit(RLIMIT_NPROC);
     char value[VALUE_TEXT];
 
     if (n_threads > 0)
@@ -84,11 +84,11 @@ thread_describe(char out_text[RESOURCE_LIMIT_TEXT])
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its cgroup may run no more threads (pids.max), or its host "
                  "(%skernel.threads-max)",
-                 value_of("/proc/sys/kernel/threads-max", value));
+                 proc_value_read("/proc/sys/kernel/threads-max", value));
 }
 
 enum hoop_status
-resource_status(enum resource_call call, int error)
+resource_error_status(enum resource_call call, int error)
 {
     switch (error) {
     case EMFILE:
@@ -110,9 +110,9 @@ resource_status(enum resource_call call, int error)
 }
 
 const char *
-resource_describe(enum resource_call call,
-                  int error,
-                  char out_text[RESOURCE_LIMIT_TEXT])
+resource_error_describe(enum resource_call call,
+                        int error,
+                        char out_text[RESOURCE_LIMIT_TEXT])
 {
     char value[VALUE_TEXT];
 
@@ -120,31 +120,32 @@ resource_describe(enum resource_call call,
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its process may open %" PRIu64
                  " files (RLIMIT_NOFILE, ulimit -n)",
-                 own_limit(RLIMIT_NOFILE));
+                 process_rlimit(RLIMIT_NOFILE));
     else if (error == ENFILE)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its host may open no more files (%sfs.file-max)",
-                 value_of("/proc/sys/fs/file-max", value));
+                 proc_value_read("/proc/sys/fs/file-max", value));
     else if (error == EFBIG)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its process may make files of %" PRIu64
                  " bytes (RLIMIT_FSIZE, ulimit -f)",
-                 own_limit(RLIMIT_FSIZE));
+                 process_rlimit(RLIMIT_FSIZE));
     else if (error == EADDRNOTAVAIL && call == RESOURCE_CONNECT)
-        snprintf(out_text, RESOURCE_LIMIT_TEXT,
-                 "its host has used up its local ports for this address "
-                 "(%snet.ipv4.ip_local_port_range)",
-                 value_of("/proc/sys/net/ipv4/ip_local_port_range", value));
+        snprintf(
+            out_text, RESOURCE_LIMIT_TEXT,
+            "its host has used up its local ports for this address "
+            "(%snet.ipv4.ip_local_port_range)",
+            proc_value_read("/proc/sys/net/ipv4/ip_local_port_range", value));
     else if ((error == EACCES || error == EPERM) && call == RESOURCE_CONNECT)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its host forbids it by a firewall rule, a route or a "
                  "security policy (%s)",
                  strerror(error));
     else if (error == EAGAIN && call == RESOURCE_THREAD)
-        thread_describe(out_text);
+        thread_limit_describe(out_text);
     else if (error == ENOMEM && call != RESOURCE_DESCRIPTOR &&
              call != RESOURCE_CONNECT)
-        mapping_describe(out_text);
+        mapping_limit_describe(out_text);
     else if (error == ENOBUFS || error == ENOMEM)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its host's kernel has no memory for it (net.ipv4.tcp_mem or "

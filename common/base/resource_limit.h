@@ -31,7 +31,7 @@ enum resource_call {
  * otherwise HOOP_E_UNAVAILABLE: the cause may be elsewhere. Thread: any.
  */
 enum hoop_status
-resource_status(enum resource_call call, int error);
+resource_error_status(enum resource_call call, int error);
 
 /*
  * Explain error: "its process may open 17 files (RLIMIT_NOFILE, ulimit -n)",
@@ -39,8 +39,8 @@ resource_status(enum resource_call call, int error);
  * Returns out_text. Thread: any.
  */
 const char *
-resource_describe(enum resource_call call,
-                  int error,
-                  char out_text[RESOURCE_LIMIT_TEXT]);
+resource_error_describe(enum resource_call call,
+                        int error,
+                        char out_text[RESOURCE_LIMIT_TEXT]);
 
 #endif

@@ -46,7 +46,7 @@ role_parse(const char *text, enum role *out_role)
 }
 
 enum role
-role_of(const char *token)
+role_of_token(const char *token)
 {
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         const char *prefix = roles[role].prefix;
@@ -58,9 +58,9 @@ role_of(const char *token)
 }
 
 static enum hoop_status
-secret_check(const char *secret)
+job_secret_check(const char *secret)
 {
-    const enum role role = role_of(secret);
+    const enum role role = role_of_token(secret);
 
     if (strnlen(secret, LIMIT_TOKEN) == LIMIT_TOKEN)
         return error_raise(HOOP_E_INVALID,
@@ -76,12 +76,14 @@ secret_check(const char *secret)
 }
 
 enum hoop_status
-role_token(enum role role, const char *secret, char out_token[LIMIT_TOKEN])
+role_derive_token(enum role role,
+                  const char *secret,
+                  char out_token[LIMIT_TOKEN])
 {
     uint8_t mac[HMAC_BYTES];
 
     assert(role < ROLE_ANYBODY);
-    enum hoop_status status = secret_check(secret);
+    enum hoop_status status = job_secret_check(secret);
     if (status != HOOP_OK)
         return error_pass(status);
     if (role == ROLE_WORKER) {

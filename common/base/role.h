@@ -40,12 +40,14 @@ role_parse(const char *text, enum role *out_role);
  * of a lesser role).
  */
 enum hoop_status
-role_token(enum role role, const char *secret, char out_token[LIMIT_TOKEN]);
+role_derive_token(enum role role,
+                  const char *secret,
+                  char out_token[LIMIT_TOKEN]);
 
 /* Return the role of a token by its prefix, whether genuine or forged. No
  * secret begins with the prefix of a lesser role, so other tokens are
  * ROLE_WORKER. */
 enum role
-role_of(const char *token);
+role_of_token(const char *token);
 
 #endif

@@ -19,7 +19,7 @@ static const char prefix[] = "HOOP_";
 
 /* Skip the prefix of "HOOP_TIMEOUT", in upper or lower case. */
 static const char *
-prefix_omit(const char *name)
+hoop_prefix_skip(const char *name)
 {
     const size_t n_bytes = sizeof(prefix) - 1;
 
@@ -27,13 +27,13 @@ prefix_omit(const char *name)
 }
 
 static enum hoop_status
-name_refuse(const char *where, const char *name, enum setting_user user)
+unknown_name_raise(const char *where, const char *name, enum setting_user user)
 {
     const char *page = user == SETTING_USER_HOOPD ? "hoopd(8)" : "hoop(7)";
     const char *names[SETTING_COUNT];
     char word[LIMIT_NAME];
 
-    snprintf(word, sizeof(word), "%s", prefix_omit(name));
+    snprintf(word, sizeof(word), "%s", hoop_prefix_skip(name));
     for (char *at = word; *at; at++)
         *at = (char)tolower((unsigned char)*at);
     for (size_t i = 0; i < SETTING_COUNT; i++) {
@@ -62,7 +62,8 @@ setting_find(const char *where,
         const struct setting *setting = setting_row((enum setting_id)i);
         const char *former = setting->former;
 
-        if (former && strcasecmp(prefix_omit(name), prefix_omit(former)) == 0)
+        if (former &&
+            strcasecmp(hoop_prefix_skip(name), hoop_prefix_skip(former)) == 0)
             return error_raise(HOOP_E_INVALID, "%s: '%s' is named '%s' now",
                                where, name, setting->name);
         if (strcmp(name, setting->name) != 0)
@@ -75,7 +76,7 @@ setting_find(const char *where,
         *out_id = (enum setting_id)i;
         return HOOP_OK;
     }
-    return name_refuse(where, name, user);
+    return unknown_name_raise(where, name, user);
 }
 
 /* The caller's list, and where in it each setting was set. */
@@ -86,10 +87,10 @@ struct list_reader {
 
 /* Read the item at index, counted from 0; where names it in errors. */
 static enum hoop_status
-item_take(struct list_reader *reader,
-          size_t index,
-          const char *where,
-          const char *item)
+list_item_apply(struct list_reader *reader,
+                size_t index,
+                const char *where,
+                const char *item)
 {
     const char *equals = strchr(item, '=');
     const size_t n_bytes = equals ? (size_t)(equals - item) : 0;
@@ -128,7 +129,8 @@ settings_read_list(struct settings *settings, const char *const *list)
 
     for (size_t i = 0; list && list[i]; i++) {
         snprintf(where, sizeof(where), "options.settings[%zu]", i);
-        const enum hoop_status status = item_take(&reader, i, where, list[i]);
+        const enum hoop_status status =
+            list_item_apply(&reader, i, where, list[i]);
 
         if (status != HOOP_OK)
             return error_pass(status);

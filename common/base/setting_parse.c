@@ -14,7 +14,7 @@
 
 /* Return the complaint; NULL if the number is within its bounds. */
 static const char *
-number_check(const struct setting *setting, uint64_t number)
+number_bounds_complaint(const struct setting *setting, uint64_t number)
 {
     return number < setting->min   ? "too small"
            : number > setting->max ? "too large"
@@ -22,9 +22,9 @@ number_check(const struct setting *setting, uint64_t number)
 }
 
 static enum hoop_status
-refuse_bounds(const struct setting *setting,
-              const struct setting_input *input,
-              const char *complaint)
+bounds_raise(const struct setting *setting,
+             const struct setting_input *input,
+             const char *complaint)
 {
     const char *unit = setting->type == SETTING_TYPE_DURATION ? " ms" : "";
 
@@ -36,9 +36,9 @@ refuse_bounds(const struct setting *setting,
 }
 
 static enum hoop_status
-refuse_form(const struct setting *setting,
-            const struct setting_input *input,
-            const char *expected)
+format_raise(const struct setting *setting,
+             const struct setting_input *input,
+             const char *expected)
 {
     return error_raise(HOOP_E_INVALID, "%s: '%s' is no value for %s: give %s",
                        input->where, input->text, setting->name, expected);
@@ -72,10 +72,10 @@ uint_parse(const struct setting *setting,
     const char *at = input->text;
 
     if (!digits_read(&at, out_number) || *at)
-        return refuse_form(setting, input, "a whole number");
+        return format_raise(setting, input, "a whole number");
 
-    const char *complaint = number_check(setting, *out_number);
-    return complaint ? refuse_bounds(setting, input, complaint) : HOOP_OK;
+    const char *complaint = number_bounds_complaint(setting, *out_number);
+    return complaint ? bounds_raise(setting, input, complaint) : HOOP_OK;
 }
 
 /* Return the milliseconds of a unit, 0 if it is unknown. */
@@ -124,23 +124,23 @@ duration_parse(const struct setting *setting,
     uint64_t thousandths = 0;
 
     if (!digits_read(&at, &whole))
-        return refuse_form(setting, input, expected);
+        return format_raise(setting, input, expected);
     if (*at == '.') {
         at++;
         if (!thousandths_read(&at, &thousandths))
-            return refuse_form(setting, input, expected);
+            return format_raise(setting, input, expected);
     }
 
     const uint64_t ms = unit_ms(at);
     if (ms == 0)
-        return refuse_form(setting, input, expected);
+        return format_raise(setting, input, expected);
 
     const uint64_t number = whole > UINT64_MAX / ms - 1
                                 ? UINT64_MAX
                                 : whole * ms + thousandths * ms / 1000;
-    const char *complaint = number_check(setting, number);
+    const char *complaint = number_bounds_complaint(setting, number);
     if (complaint)
-        return refuse_bounds(setting, input, complaint);
+        return bounds_raise(setting, input, complaint);
     *out_number = number;
     return HOOP_OK;
 }
@@ -157,26 +157,26 @@ ports_parse(const struct setting *setting,
     uint64_t last;
 
     if (!digits_read(&at, &first))
-        return refuse_form(setting, input, expected);
+        return format_raise(setting, input, expected);
     last = first;
     const bool is_range = *at == '-';
     if (is_range) {
         at++;
         if (!digits_read(&at, &last))
-            return refuse_form(setting, input, expected);
+            return format_raise(setting, input, expected);
     }
     if (*at || (is_range && (first == 0 || last < first)))
-        return refuse_form(setting, input, expected);
+        return format_raise(setting, input, expected);
 
-    const char *complaint = number_check(setting, last);
+    const char *complaint = number_bounds_complaint(setting, last);
     if (complaint)
-        return refuse_bounds(setting, input, complaint);
+        return bounds_raise(setting, input, complaint);
     *out_number = first | last << 16;
     return HOOP_OK;
 }
 
 static bool
-choice_is_there(const struct setting *setting, const char *text)
+choice_is_known(const struct setting *setting, const char *text)
 {
     for (size_t i = 0; setting->choices[i]; i++) {
         if (strcmp(text, setting->choices[i]) == 0)
@@ -190,7 +190,7 @@ choice_is_there(const struct setting *setting, const char *text)
  * conversions had a setting of their own. HOOP_OK if it is none of these.
  */
 static enum hoop_status
-refuse_former_codec(const struct setting_input *input)
+former_codec_raise(const struct setting_input *input)
 {
     const struct setting *codec = setting_row(SETTING_CODEC);
     const struct setting *dtype = setting_row(SETTING_WIRE_DTYPE);
@@ -208,7 +208,7 @@ refuse_former_codec(const struct setting_input *input)
             return error_raise(HOOP_E_INVALID, "%s: '%s' is %s=%s now",
                                input->where, input->text, dtype_name,
                                dtype->choices[i]);
-        if (*rest == '+' && choice_is_there(codec, rest + 1))
+        if (*rest == '+' && choice_is_known(codec, rest + 1))
             return error_raise(HOOP_E_INVALID,
                                "%s: '%s' is %s=%s and %s=%s now", input->where,
                                input->text, codec_name, rest + 1, dtype_name,
@@ -231,13 +231,13 @@ choice_parse(const struct setting *setting,
         }
     }
     if (setting == setting_row(SETTING_CODEC)) {
-        const enum hoop_status status = refuse_former_codec(input);
+        const enum hoop_status status = former_codec_raise(input);
 
         if (status != HOOP_OK)
             return error_pass(status);
     }
     setting_describe_choices(setting, choices, sizeof(choices));
-    return refuse_form(setting, input, choices);
+    return format_raise(setting, input, choices);
 }
 
 static enum hoop_status
@@ -263,7 +263,8 @@ number_parse(const struct setting *setting,
 }
 
 static enum hoop_status
-text_check(const struct setting *setting, const struct setting_input *input)
+setting_text_check(const struct setting *setting,
+                   const struct setting_input *input)
 {
     const size_t n_bytes = strlen(input->text);
     const size_t n_max = setting->type == SETTING_TYPE_TEXT
@@ -285,7 +286,7 @@ setting_parse(const struct setting *setting,
               const struct setting_input *input,
               uint64_t *out_number)
 {
-    enum hoop_status status = text_check(setting, input);
+    enum hoop_status status = setting_text_check(setting, input);
     if (status != HOOP_OK)
         return error_pass(status);
 

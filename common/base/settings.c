@@ -74,7 +74,9 @@ settings_set_number(struct settings *settings,
 }
 
 static enum hoop_status
-default_set(struct settings *settings, enum setting_id id, const char *text)
+setting_set_default(struct settings *settings,
+                    enum setting_id id,
+                    const char *text)
 {
     if (!text)
         return HOOP_OK;
@@ -104,8 +106,8 @@ settings_create(enum setting_user user, struct settings **out_settings)
 
         if (!(setting->users & user))
             continue;
-        const enum hoop_status status =
-            default_set(settings, (enum setting_id)i, setting->default_text);
+        const enum hoop_status status = setting_set_default(
+            settings, (enum setting_id)i, setting->default_text);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -124,7 +126,7 @@ settings_destroy(struct settings *settings)
 }
 
 static enum hoop_status
-variable_take(struct settings *settings, enum setting_id id)
+setting_read_variable(struct settings *settings, enum setting_id id)
 {
     const char *name = setting_row(id)->environment;
     const char *former = setting_row(id)->former;
@@ -158,9 +160,9 @@ settings_read_environment(struct settings *settings)
         if (!(setting->users & settings->user))
             continue;
         if (ci && *ci)
-            status = default_set(settings, id, setting->default_in_ci);
+            status = setting_set_default(settings, id, setting->default_in_ci);
         if (status == HOOP_OK)
-            status = variable_take(settings, id);
+            status = setting_read_variable(settings, id);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -200,7 +202,7 @@ settings_number(const struct settings *settings, enum setting_id id)
 }
 
 struct port_range
-settings_ports(const struct settings *settings, enum setting_id id)
+settings_port_range(const struct settings *settings, enum setting_id id)
 {
     const uint64_t number = settings_number(settings, id);
 

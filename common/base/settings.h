@@ -85,7 +85,7 @@ enum setting_type {
     SETTING_TYPE_UINT,
     SETTING_TYPE_DURATION, /* "10", "2.5s", "500ms", "5m", "1h"; in ms */
     SETTING_TYPE_CHOICE,   /* index into choices */
-    SETTING_TYPE_PORTS,    /* "5000", "5000-5063"; settings_ports() */
+    SETTING_TYPE_PORTS,    /* "5000", "5000-5063"; settings_port_range() */
 };
 
 /* The ports from first to last; 0, 0: any port. */
@@ -269,6 +269,6 @@ settings_number(const struct settings *settings, enum setting_id id);
 
 /* Return the value of a SETTING_TYPE_PORTS. */
 struct port_range
-settings_ports(const struct settings *settings, enum setting_id id);
+settings_port_range(const struct settings *settings, enum setting_id id);
 
 #endif

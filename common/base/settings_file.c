@@ -51,7 +51,9 @@ text_trim(char *text)
 }
 
 static enum hoop_status
-value_take(struct file_reader *reader, enum setting_id id, const char *value)
+file_value_apply(struct file_reader *reader,
+                 enum setting_id id,
+                 const char *value)
 {
     if (reader->set_on[id])
         return error_raise(HOOP_E_INVALID, "%s: %s is set on line %u, too",
@@ -70,7 +72,7 @@ value_take(struct file_reader *reader, enum setting_id id, const char *value)
 }
 
 static enum hoop_status
-line_take(struct file_reader *reader, char *line)
+file_line_apply(struct file_reader *reader, char *line)
 {
     enum setting_id id = SETTING_COUNT;
     char *key = text_trim(line);
@@ -91,13 +93,13 @@ line_take(struct file_reader *reader, char *line)
     if (status != HOOP_OK)
         return error_pass(status);
 
-    status = value_take(reader, id, text_trim(equals + 1));
+    status = file_value_apply(reader, id, text_trim(equals + 1));
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Read one line of n_bytes without its newline. */
 static enum hoop_status
-line_read(struct file_reader *reader, const char *bytes, size_t n_bytes)
+file_line_read(struct file_reader *reader, const char *bytes, size_t n_bytes)
 {
     char line[LIMIT_SETTING + LIMIT_NAME];
 
@@ -108,7 +110,7 @@ line_read(struct file_reader *reader, const char *bytes, size_t n_bytes)
     memcpy(line, bytes, n_bytes);
     line[n_bytes] = '\0';
 
-    const enum hoop_status status = line_take(reader, line);
+    const enum hoop_status status = file_line_apply(reader, line);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -129,7 +131,8 @@ settings_read_text(struct settings *settings,
         reader.line++;
         snprintf(reader.where, sizeof(reader.where), "%s:%u", name,
                  reader.line);
-        const enum hoop_status status = line_read(&reader, text + at, n_line);
+        const enum hoop_status status =
+            file_line_read(&reader, text + at, n_line);
         if (status != HOOP_OK)
             return error_pass(status);
         at += n_line + 1;
@@ -145,7 +148,7 @@ fd_close_at(int *fd)
 }
 
 static enum hoop_status
-bytes_read(int fd, struct file_text *text)
+file_bytes_read(int fd, struct file_text *text)
 {
     while (text->n_bytes < sizeof(text->bytes)) {
         const ssize_t n = read(fd, text->bytes + text->n_bytes,
@@ -164,7 +167,7 @@ bytes_read(int fd, struct file_text *text)
 
 /* Read a small file completely into text, whose path is set. */
 static enum hoop_status
-file_read(struct file_text *text)
+settings_file_read(struct file_text *text)
 {
     CLEANUP(fd_close) int fd = open(text->path, O_RDONLY | O_CLOEXEC);
     struct stat about;
@@ -174,7 +177,7 @@ file_read(struct file_text *text)
                            strerror(errno));
     text->mode = about.st_mode;
 
-    const enum hoop_status status = bytes_read(fd, text);
+    const enum hoop_status status = file_bytes_read(fd, text);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -183,7 +186,7 @@ settings_read_file(struct settings *settings, const char *path)
 {
     struct file_text text = {.path = path};
 
-    enum hoop_status status = file_read(&text);
+    enum hoop_status status = settings_file_read(&text);
     if (status != HOOP_OK)
         return error_pass(status);
 

@@ -53,7 +53,7 @@ known_name(size_t index)
 }
 
 static bool
-name_is_ours(const char *name)
+variable_is_known(const char *name)
 {
     for (size_t i = 0; i < COUNT_OF(families); i++) {
         if (strncmp(name, families[i], strlen(families[i])) == 0)
@@ -69,7 +69,7 @@ name_is_ours(const char *name)
 }
 
 static bool
-variable_is_service(const char *name, const char *value)
+variable_is_of_kubernetes(const char *name, const char *value)
 {
     for (size_t i = 0; i < COUNT_OF(services); i++) {
         if (strstr(name, services[i]))
@@ -79,7 +79,7 @@ variable_is_service(const char *name, const char *value)
 }
 
 static unsigned
-least(unsigned a, unsigned b)
+min_unsigned(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
@@ -87,7 +87,7 @@ least(unsigned a, unsigned b)
 /* Return how many letters must be inserted, deleted, replaced or swapped with a
  * neighbour. Both texts are shorter than NAME_MAX_BYTES. */
 static unsigned
-distance(const char *a, const char *b)
+edit_distance(const char *a, const char *b)
 {
     unsigned rows[3][NAME_MAX_BYTES];
     const size_t n_a = strlen(a);
@@ -102,10 +102,11 @@ distance(const char *a, const char *b)
 
         row[0] = i;
         for (unsigned j = 1; j <= n_b; j++) {
-            row[j] = least(above[j], row[j - 1]) + 1;
-            row[j] = least(row[j], above[j - 1] + (a[i - 1] != b[j - 1]));
+            row[j] = min_unsigned(above[j], row[j - 1]) + 1;
+            row[j] =
+                min_unsigned(row[j], above[j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], before[j - 2] + 1);
+                row[j] = min_unsigned(row[j], before[j - 2] + 1);
         }
     }
     return rows[n_a % 3][n_b];
@@ -121,7 +122,7 @@ spelling_nearest(const char *word, const char *const *names, size_t n_names)
         return NULL;
     for (size_t i = 0; i < n_names; i++) {
         const bool is_short = names[i] && strlen(names[i]) < NAME_MAX_BYTES;
-        const unsigned n = is_short ? distance(word, names[i]) : best;
+        const unsigned n = is_short ? edit_distance(word, names[i]) : best;
 
         if (n < best) {
             best = n;
@@ -148,7 +149,7 @@ nearest_variable(const char *name)
 
 /* Return the present name of a renamed variable; NULL: it was not renamed. */
 static const char *
-present_name(const char *name)
+renamed_variable_find(const char *name)
 {
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting *setting = setting_row((enum setting_id)i);
@@ -161,7 +162,7 @@ present_name(const char *name)
 
 /* Returns whether fn was called. */
 static bool
-variable_check(const char *variable, spelling_fn *fn, void *owner)
+variable_spelling_check(const char *variable, spelling_fn *fn, void *owner)
 {
     const char *value = strchr(variable, '=');
     char name[NAME_MAX_BYTES];
@@ -171,10 +172,10 @@ variable_check(const char *variable, spelling_fn *fn, void *owner)
         value - variable >= NAME_MAX_BYTES)
         return false;
     snprintf(name, sizeof(name), "%.*s", (int)(value - variable), variable);
-    if (name_is_ours(name) || variable_is_service(name, value + 1))
+    if (variable_is_known(name) || variable_is_of_kubernetes(name, value + 1))
         return false;
 
-    const char *present = present_name(name);
+    const char *present = renamed_variable_find(name);
     const char *nearest = nearest_variable(name);
     if (present)
         snprintf(text, sizeof(text), "%s is named %s now", name, present);
@@ -192,7 +193,7 @@ spelling_check(const char *const *variables, spelling_fn *fn, void *owner)
     size_t n_told = 0;
 
     for (; variables && *variables && n_told < WARNINGS_MAX; variables++)
-        n_told += variable_check(*variables, fn, owner);
+        n_told += variable_spelling_check(*variables, fn, owner);
     return n_told;
 }
 
@@ -204,7 +205,7 @@ warning_write(void *owner, const char *text)
 }
 
 static void
-environment_warn(void)
+environment_spelling_warn(void)
 {
     const char *level = getenv("HOOP_LOG");
 
@@ -218,5 +219,5 @@ spelling_warn(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, environment_warn);
+    pthread_once(&once, environment_spelling_warn);
 }

@@ -9,7 +9,7 @@
 
 /* For the main thread this reads files of the kernel, so call it rarely. */
 size_t
-stack_left(void)
+stack_bytes_left(void)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);

@@ -8,6 +8,6 @@
 /* Return the bytes between here and the end of this thread's stack. SIZE_MAX:
  * unknown, for example on a stack that the program has made itself. */
 size_t
-stack_left(void);
+stack_bytes_left(void);
 
 #endif

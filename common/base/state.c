@@ -7,10 +7,10 @@
 #include "base/log.h"
 
 unsigned
-state_move(const struct sm_state *table,
-           const char *subject,
-           unsigned now,
-           unsigned next)
+state_transition(const struct state_table_row *table,
+                 const char *subject,
+                 unsigned now,
+                 unsigned next)
 {
     assert(table[now].allowed & SM_TO(next));
     log_debug(subject, "%s -> %s", table[now].name, table[next].name);

@@ -2,7 +2,7 @@
  * base/state.h - state machines as tables of allowed transitions
  *
  * A state is an enum; a table gives its name and the allowed next states. Every
- * change goes through state_move(), which asserts that the table allows it.
+ * change goes through state_transition(), which asserts that the table allows it.
  */
 
 #ifndef BASE_STATE_H
@@ -12,16 +12,16 @@
 
 #define SM_TO(state) (1u << (state))
 
-struct sm_state {
+struct state_table_row {
     const char *name;
     uint32_t allowed; /* SM_TO(x) | SM_TO(y) */
 };
 
 /* Returns next. subject is for the debug log, such as "peer". */
 unsigned
-state_move(const struct sm_state *table,
-           const char *subject,
-           unsigned now,
-           unsigned next);
+state_transition(const struct state_table_row *table,
+                 const char *subject,
+                 unsigned now,
+                 unsigned next);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/private_file.h"
 
 static enum hoop_status
-text_check(const char *path, const char *text, size_t n_bytes)
+token_text_check(const char *path, const char *text, size_t n_bytes)
 {
     if (n_bytes == 0)
         return error_raise(HOOP_E_INVALID, "the token file %s is empty", path);
@@ -37,7 +37,7 @@ token_text_wipe(struct token_text *text)
 
 /* Read as much as there is room for; -1: an error. Closes fd. */
 static ssize_t
-text_read(int fd, struct token_text *text)
+token_text_read(int fd, struct token_text *text)
 {
     size_t n_text = 0;
     ssize_t n = 1;
@@ -63,7 +63,7 @@ token_file_read(const char *path, size_t n_bytes, char *out_token)
     enum hoop_status status = private_file_open("token file", path, &fd);
     if (status != HOOP_OK)
         return error_pass(status);
-    const ssize_t n_read = text_read(fd, &secret);
+    const ssize_t n_read = token_text_read(fd, &secret);
     if (n_read < 0)
         return error_raise(HOOP_E_NOT_FOUND, "cannot read the token file %s",
                            path);
@@ -77,7 +77,7 @@ token_file_read(const char *path, size_t n_bytes, char *out_token)
     while (n_text > 0 && start[n_text - 1] && strchr(blanks, start[n_text - 1]))
         n_text--;
 
-    status = text_check(path, start, n_text);
+    status = token_text_check(path, start, n_text);
     if (status != HOOP_OK)
         return error_pass(status);
     if (n_text >= n_bytes || (size_t)n_read == sizeof(secret.bytes))

@@ -55,7 +55,7 @@ wait_notice_format(const struct wait_notice *notice,
 }
 
 void
-wait_notice_put_off(struct wait_notice *notice)
+wait_notice_postpone(struct wait_notice *notice)
 {
     const uint64_t most_ns = PAUSE_MAX_MS * CLOCK_NS_PER_MS;
     const uint64_t twice_ns = 2 * notice->pause_ns;
@@ -66,11 +66,11 @@ wait_notice_put_off(struct wait_notice *notice)
 }
 
 void
-wait_notice_say(struct wait_notice *notice, const char *what)
+wait_notice_log(struct wait_notice *notice, const char *what)
 {
     char text[LIMIT_ERROR_TEXT];
 
     wait_notice_format(notice, clock_now_ns(), what, text);
     log_write(LOG_WARNING, "wait", "%s", text);
-    wait_notice_put_off(notice);
+    wait_notice_postpone(notice);
 }

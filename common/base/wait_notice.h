@@ -45,10 +45,10 @@ wait_notice_format(const struct wait_notice *notice,
 
 /* Log that text, and schedule the next line. */
 void
-wait_notice_say(struct wait_notice *notice, const char *what);
+wait_notice_log(struct wait_notice *notice, const char *what);
 
 /* Schedule the next line without logging one now. */
 void
-wait_notice_put_off(struct wait_notice *notice);
+wait_notice_postpone(struct wait_notice *notice);
 
 #endif

@@ -57,7 +57,7 @@ port_parse(const char *text, uint16_t *out_port)
 }
 
 static enum hoop_status
-text_raise(const char *text, const char *reason)
+address_text_raise(const char *text, const char *reason)
 {
     return error_raise(HOOP_E_INVALID,
                        "address '%.100s' %s; write host:port, [ipv6]:port or "
@@ -67,7 +67,7 @@ text_raise(const char *text, const char *reason)
 
 /* Return the colon between host and port, NULL if there is none. */
 static const char *
-text_colon(const char *text)
+address_find_colon(const char *text)
 {
     if (text[0] != '[')
         return strrchr(text, ':');
@@ -77,29 +77,29 @@ text_colon(const char *text)
 }
 
 static enum hoop_status
-text_split(const char *text, struct host_port *out)
+host_port_parse(const char *text, struct host_port *out)
 {
-    const char *colon = text_colon(text);
+    const char *colon = address_find_colon(text);
     const char *host = text;
 
     if (!colon)
-        return text_raise(text, "has no port");
+        return address_text_raise(text, "has no port");
     if (!port_parse(colon + 1, &out->port))
-        return text_raise(text, "has no port between 0 and 65535");
+        return address_text_raise(text, "has no port between 0 and 65535");
 
     size_t n_host = (size_t)(colon - text);
     if (text[0] == '[') {
         host = text + 1;
         n_host -= 2;
         if (n_host == 0)
-            return text_raise(text, "has no host in its brackets");
+            return address_text_raise(text, "has no host in its brackets");
     } else if (memchr(text, ':', n_host)) {
-        return text_raise(text, "has more than one colon");
+        return address_text_raise(text, "has more than one colon");
     }
     if (n_host == 1 && host[0] == '*')
         n_host = 0;
     if (n_host >= sizeof(out->host))
-        return text_raise(text, "is too long");
+        return address_text_raise(text, "is too long");
 
     memcpy(out->host, host, n_host);
     out->host[n_host] = '\0';
@@ -119,7 +119,7 @@ address_any(uint16_t port)
 /* Returns getaddrinfo()'s result, and in *out_n how many of n_max addresses
  * were found. */
 static int
-host_look_up(const struct host_port *place,
+host_resolve(const struct host_port *place,
              int flags,
              struct address *out_addresses,
              size_t n_max,
@@ -150,14 +150,14 @@ host_look_up(const struct host_port *place,
 }
 
 static enum hoop_status
-place_resolve(const char *text,
-              struct address *out_addresses,
-              size_t n_max,
-              size_t *out_n)
+host_port_resolve(const char *text,
+                  struct address *out_addresses,
+                  size_t n_max,
+                  size_t *out_n)
 {
     struct host_port place;
 
-    const enum hoop_status status = text_split(text, &place);
+    const enum hoop_status status = host_port_parse(text, &place);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!place.host[0]) {
@@ -168,11 +168,11 @@ place_resolve(const char *text,
 
     /* Try a numeric address first: the resolver would omit families for which
      * this host has no address. */
-    if (host_look_up(&place, AI_NUMERICHOST, out_addresses, n_max, out_n) == 0)
+    if (host_resolve(&place, AI_NUMERICHOST, out_addresses, n_max, out_n) == 0)
         return HOOP_OK;
 
     const int verdict =
-        host_look_up(&place, AI_ADDRCONFIG, out_addresses, n_max, out_n);
+        host_resolve(&place, AI_ADDRCONFIG, out_addresses, n_max, out_n);
     if (verdict != 0)
         return error_raise(
             verdict == EAI_AGAIN ? HOOP_E_TIMEOUT : HOOP_E_UNAVAILABLE,
@@ -184,7 +184,7 @@ place_resolve(const char *text,
 /* Copy the text before the next comma; return the rest, NULL if it was the
  * last. */
 static const char *
-list_cut(const char *text, char out_place[LIMIT_ADDRESS])
+address_list_next_text(const char *text, char out_place[LIMIT_ADDRESS])
 {
     const size_t n_bytes = strcspn(text, ",");
 
@@ -206,9 +206,9 @@ address_resolve_all(const char *text,
         char place[LIMIT_ADDRESS];
         size_t n = 0;
 
-        text = list_cut(text, place);
-        status =
-            place_resolve(place, out_addresses + n_found, n_max - n_found, &n);
+        text = address_list_next_text(text, place);
+        status = host_port_resolve(place, out_addresses + n_found,
+                                   n_max - n_found, &n);
         if (status != HOOP_OK && status != HOOP_E_UNAVAILABLE &&
             status != HOOP_E_TIMEOUT)
             return error_pass(status);
@@ -227,7 +227,7 @@ address_resolve(const char *text, struct address *out_address)
     struct address address;
     size_t n;
 
-    const enum hoop_status status = place_resolve(text, &address, 1, &n);
+    const enum hoop_status status = host_port_resolve(text, &address, 1, &n);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_address = address;
@@ -237,7 +237,7 @@ address_resolve(const char *text, struct address *out_address)
 /* Return whether this host has the address, so that a socket can be bound to
  * it. */
 static bool
-address_is_here(const struct address *address)
+address_is_bindable(const struct address *address)
 {
     struct address any_port = *address;
     const int fd =
@@ -253,7 +253,7 @@ address_is_here(const struct address *address)
 }
 
 static enum hoop_status
-list_add(const struct address *address, struct address_list *list)
+address_list_add(const struct address *address, struct address_list *list)
 {
     if (list->n == ADDRESS_LIST_MAX)
         return error_raise(HOOP_E_INVALID,
@@ -264,7 +264,7 @@ list_add(const struct address *address, struct address_list *list)
 }
 
 static enum hoop_status
-localhost_add(uint16_t port, struct address_list *list)
+address_list_add_localhost(uint16_t port, struct address_list *list)
 {
     static const char *const texts[] = {"127.0.0.1:0", "[::1]:0"};
     enum hoop_status status = HOOP_OK;
@@ -274,10 +274,10 @@ localhost_add(uint16_t port, struct address_list *list)
         struct address address;
 
         if (address_parse(texts[i], &address) != HOOP_OK ||
-            !address_is_here(&address))
+            !address_is_bindable(&address))
             continue;
         address_set_port(&address, port);
-        status = list_add(&address, list);
+        status = address_list_add(&address, list);
         n_added++;
     }
     if (status != HOOP_OK)
@@ -291,18 +291,18 @@ localhost_add(uint16_t port, struct address_list *list)
 
 /* Add the addresses of one item of the list. */
 static enum hoop_status
-listen_add(const char *text, struct address_list *list)
+address_list_add_text(const char *text, struct address_list *list)
 {
     struct host_port place;
     struct address address;
 
-    enum hoop_status status = text_split(text, &place);
+    enum hoop_status status = host_port_parse(text, &place);
     if (status == HOOP_OK && strcasecmp(place.host, "localhost") == 0)
-        return localhost_add(place.port, list);
+        return address_list_add_localhost(place.port, list);
     if (status == HOOP_OK)
         status = address_resolve(text, &address);
     if (status == HOOP_OK)
-        status = list_add(&address, list);
+        status = address_list_add(&address, list);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -314,8 +314,8 @@ address_resolve_listen(const char *text, struct address_list *out_list)
     while (text) {
         char part[LIMIT_ADDRESS];
 
-        text = list_cut(text, part);
-        const enum hoop_status status = listen_add(part, &list);
+        text = address_list_next_text(text, part);
+        const enum hoop_status status = address_list_add_text(part, &list);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -330,14 +330,14 @@ address_parse(const char *text, struct address *out_address)
     struct address address;
     size_t n;
 
-    const enum hoop_status status = text_split(text, &place);
+    const enum hoop_status status = host_port_parse(text, &place);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!place.host[0]) {
         *out_address = address_any(place.port);
         return HOOP_OK;
     }
-    if (host_look_up(&place, AI_NUMERICHOST, &address, 1, &n) != 0)
+    if (host_resolve(&place, AI_NUMERICHOST, &address, 1, &n) != 0)
         return error_raise(HOOP_E_INVALID,
                            "'%s' is not a numeric IPv4 or IPv6 address",
                            place.host);
@@ -443,7 +443,7 @@ address_network(const struct address *address)
     struct address unmapped = *address;
     struct address_network network = {{0}};
 
-    address_unmap(&unmapped);
+    address_unmap_ipv4(&unmapped);
     if (unmapped.storage.ss_family == AF_INET6) {
         memcpy(network.bytes, &as_ipv6(&unmapped)->sin6_addr, 8);
         return network;
@@ -454,7 +454,7 @@ address_network(const struct address *address)
 }
 
 void
-address_unmap(struct address *address)
+address_unmap_ipv4(struct address *address)
 {
     const struct sockaddr_in6 *mapped = as_ipv6(address);
 

@@ -102,7 +102,7 @@ address_network(const struct address *address);
 /* Turn ::ffff:10.0.0.1, an IPv4 peer of a listener for both families, into
  * 10.0.0.1. */
 void
-address_unmap(struct address *address);
+address_unmap_ipv4(struct address *address);
 
 /* Find the first usable address of a network interface, with port 0.
  * Handle: HOOP_E_NOT_FOUND. */

@@ -21,22 +21,22 @@ static uint64_t *words;
 static size_t n_words;
 
 static uint64_t
-bit_of(int fd)
+descriptor_bit(int fd)
 {
     return (uint64_t)1 << ((size_t)fd % WORD_BITS);
 }
 
 static size_t
-word_of(int fd)
+descriptor_word_index(int fd)
 {
     return (size_t)fd / WORD_BITS;
 }
 
 /* Make room for fd. Called with the lock. */
 static uint64_t *
-words_grow(int fd)
+descriptor_bitmap_grow(int fd)
 {
-    const size_t n_wanted = word_of(fd) + 1;
+    const size_t n_wanted = descriptor_word_index(fd) + 1;
 
     if (n_wanted <= n_words)
         return words;
@@ -56,8 +56,8 @@ descriptor_track(int fd)
     if (fd < 0)
         return;
     descriptor_lock();
-    if (words_grow(fd))
-        words[word_of(fd)] |= bit_of(fd);
+    if (descriptor_bitmap_grow(fd))
+        words[descriptor_word_index(fd)] |= descriptor_bit(fd);
     descriptor_unlock();
 }
 
@@ -69,8 +69,8 @@ descriptor_close(int fd)
     /* Clear the bit and close under one lock: the number may be reused as soon
      * as it is closed. */
     descriptor_lock();
-    if (word_of(fd) < n_words)
-        words[word_of(fd)] &= ~bit_of(fd);
+    if (descriptor_word_index(fd) < n_words)
+        words[descriptor_word_index(fd)] &= ~descriptor_bit(fd);
     close(fd);
     descriptor_unlock();
 }

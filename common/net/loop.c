@@ -40,7 +40,7 @@ STAILQ_HEAD(loop_posts, loop_post);
 
 struct loop {
     struct event_base *base;
-    struct event *on_bell;
+    struct event *wakeup_event;
     int wakeup_fd;
     atomic_bool is_stopping;
     pthread_mutex_t lock; /* protects posts */
@@ -68,7 +68,7 @@ DEFINE_CLEANUP(struct loop_watch *, loop_watch_destroy)
 DEFINE_CLEANUP(struct event_config *, event_config_free)
 
 static void
-loop_ring(struct loop *loop)
+loop_signal_wakeup(struct loop *loop)
 {
     const uint64_t one = 1;
 
@@ -108,7 +108,7 @@ posts_free(struct loop_posts *posts)
 }
 
 static void
-posts_drop(struct loop_posts *posts, const void *owner)
+posts_drop_of_owner(struct loop_posts *posts, const void *owner)
 {
     struct loop_posts kept = STAILQ_HEAD_INITIALIZER(kept);
     struct loop_post *post;
@@ -127,11 +127,11 @@ static void
 loop_on_wakeup(evutil_socket_t fd, short what, void *owner)
 {
     struct loop *loop = owner;
-    uint64_t rings;
+    uint64_t n_signals;
 
     (void)what;
     /* Reset the wakeup first: a post that comes later signals it again. */
-    if (read(fd, &rings, sizeof(rings)) < 0 && errno != EAGAIN)
+    if (read(fd, &n_signals, sizeof(n_signals)) < 0 && errno != EAGAIN)
         return;
 
     posts_run(loop);
@@ -159,24 +159,26 @@ base_create(void)
 }
 
 static enum hoop_status
-loop_open(struct loop *loop)
+loop_open_wakeup(struct loop *loop)
 {
     char why[RESOURCE_LIMIT_TEXT];
 
     loop->wakeup_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->wakeup_fd < 0)
-        return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
-                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
+        return error_raise(
+            HOOP_E_EXHAUSTED, "no event descriptor: %s",
+            resource_error_describe(RESOURCE_DESCRIPTOR, errno, why));
     descriptor_track(loop->wakeup_fd);
 
     loop->base = base_create();
     if (!loop->base)
-        return error_raise(HOOP_E_EXHAUSTED, "no event loop: %s",
-                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
+        return error_raise(
+            HOOP_E_EXHAUSTED, "no event loop: %s",
+            resource_error_describe(RESOURCE_DESCRIPTOR, errno, why));
 
-    loop->on_bell = event_new(loop->base, loop->wakeup_fd, EV_READ | EV_PERSIST,
-                              loop_on_wakeup, loop);
-    if (!loop->on_bell || event_add(loop->on_bell, NULL) != 0)
+    loop->wakeup_event = event_new(loop->base, loop->wakeup_fd,
+                                   EV_READ | EV_PERSIST, loop_on_wakeup, loop);
+    if (!loop->wakeup_event || event_add(loop->wakeup_event, NULL) != 0)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an event");
     return HOOP_OK;
 }
@@ -193,7 +195,7 @@ loop_create(struct loop **out_loop)
     STAILQ_INIT(&loop->posts);
     STAILQ_INIT(&loop->running);
 
-    const enum hoop_status status = loop_open(loop);
+    const enum hoop_status status = loop_open_wakeup(loop);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -208,8 +210,8 @@ loop_destroy(struct loop *loop)
         return;
     STAILQ_CONCAT(&loop->running, &loop->posts);
     posts_free(&loop->running);
-    if (loop->on_bell)
-        event_free(loop->on_bell);
+    if (loop->wakeup_event)
+        event_free(loop->wakeup_event);
     if (loop->base)
         event_base_free(loop->base);
     descriptor_close(loop->wakeup_fd);
@@ -230,7 +232,7 @@ void
 loop_stop(struct loop *loop)
 {
     atomic_store(&loop->is_stopping, true);
-    loop_ring(loop);
+    loop_signal_wakeup(loop);
 }
 
 enum hoop_status
@@ -249,7 +251,7 @@ loop_post(struct loop *loop, loop_fn *fn, void *owner)
     const bool is_first = STAILQ_EMPTY(&loop->posts);
     STAILQ_INSERT_TAIL(&loop->posts, post, link);
     if (is_first)
-        loop_ring(loop);
+        loop_signal_wakeup(loop);
     pthread_mutex_unlock(&loop->lock);
     return HOOP_OK;
 }
@@ -258,9 +260,9 @@ void
 loop_cancel_posts(struct loop *loop, const void *owner)
 {
     pthread_mutex_lock(&loop->lock);
-    posts_drop(&loop->posts, owner);
+    posts_drop_of_owner(&loop->posts, owner);
     pthread_mutex_unlock(&loop->lock);
-    posts_drop(&loop->running, owner);
+    posts_drop_of_owner(&loop->running, owner);
 }
 
 static void
@@ -334,46 +336,46 @@ loop_timer_destroy(struct loop_timer *timer)
 }
 
 /* A run of the loop during which the program is asked whether to stop. */
-struct asking {
+struct interrupt_poll {
     struct loop *loop;
     struct loop_timer *timer;
     bool is_interrupted;
 };
 
 static void
-asking_start(const struct asking *asking)
+interrupt_poll_arm(const struct interrupt_poll *interrupt_poll)
 {
     const int left_ms = clock_left_ms(interrupt_due_ns());
 
     if (left_ms >= 0)
-        loop_timer_start(asking->timer, (uint64_t)left_ms);
+        loop_timer_start(interrupt_poll->timer, (uint64_t)left_ms);
 }
 
 static void
-asking_on_timer(void *owner)
+interrupt_poll_on_timer(void *owner)
 {
-    struct asking *asking = owner;
+    struct interrupt_poll *interrupt_poll = owner;
 
-    asking->is_interrupted = interrupt_ask();
-    if (asking->is_interrupted)
-        loop_stop(asking->loop);
+    interrupt_poll->is_interrupted = interrupt_check_now();
+    if (interrupt_poll->is_interrupted)
+        loop_stop(interrupt_poll->loop);
     else
-        asking_start(asking);
+        interrupt_poll_arm(interrupt_poll);
 }
 
 enum hoop_status
 loop_run_interruptible(struct loop *loop)
 {
-    struct asking asking = {.loop = loop};
+    struct interrupt_poll interrupt_poll = {.loop = loop};
 
-    const enum hoop_status status =
-        loop_timer_create(loop, asking_on_timer, &asking, &asking.timer);
+    const enum hoop_status status = loop_timer_create(
+        loop, interrupt_poll_on_timer, &interrupt_poll, &interrupt_poll.timer);
     if (status != HOOP_OK)
         return error_pass(status);
-    asking_start(&asking);
+    interrupt_poll_arm(&interrupt_poll);
     loop_run(loop);
-    loop_timer_destroy(asking.timer);
-    return asking.is_interrupted ? interrupt_raise() : HOOP_OK;
+    loop_timer_destroy(interrupt_poll.timer);
+    return interrupt_poll.is_interrupted ? interrupt_raise() : HOOP_OK;
 }
 
 static void
@@ -411,7 +413,7 @@ loop_watch_create(struct loop *loop,
 }
 
 static void
-watch_arm(struct event *event, enum loop_interest wanted)
+watch_event_set(struct event *event, enum loop_interest wanted)
 {
     if (wanted == LOOP_NOTHING) {
         event_del(event);
@@ -427,8 +429,8 @@ watch_arm(struct event *event, enum loop_interest wanted)
 void
 loop_watch_set(struct loop_watch *watch, enum loop_interest interest)
 {
-    watch_arm(watch->on_read, interest & LOOP_READ);
-    watch_arm(watch->on_write, interest & LOOP_WRITE);
+    watch_event_set(watch->on_read, interest & LOOP_READ);
+    watch_event_set(watch->on_write, interest & LOOP_WRITE);
 }
 
 void

@@ -55,7 +55,7 @@ resend_ns_max(int fd)
 }
 
 bool
-path_sample_take(int fd, struct path_sample *out_sample)
+path_sample_read(int fd, struct path_sample *out_sample)
 {
     struct tcp_info info;
     socklen_t n_bytes = sizeof(info);
@@ -100,7 +100,7 @@ path_round_trip_ms_max(const struct path_sample *sample)
 
 /* Return the loss rate; 0 if there were too few packets. */
 static double
-share_since(uint64_t n_lost, uint64_t n_all)
+loss_rate_of(uint64_t n_lost, uint64_t n_all)
 {
     const double share =
         n_all < PACKETS_MIN ? 0.0 : (double)n_lost / (double)n_all;
@@ -112,7 +112,8 @@ share_since(uint64_t n_lost, uint64_t n_all)
  * since. The first time this is sample itself, without the retransmissions in
  * progress: a tail loss probe and the rest. */
 static struct path_sample
-acknowledged_of(const struct path *path, const struct path_sample *sample)
+last_acknowledged_sample(const struct path *path,
+                         const struct path_sample *sample)
 {
     struct path_sample first = *sample;
     const uint64_t n_open = (uint64_t)sample->n_resends_now + 1;
@@ -125,23 +126,23 @@ acknowledged_of(const struct path *path, const struct path_sample *sample)
 }
 
 void
-path_observe(struct path *path,
-             const struct path_sample *sample,
-             uint64_t now_ns)
+path_add_sample(struct path *path,
+                const struct path_sample *sample,
+                uint64_t now_ns)
 {
     struct path_sample *seen = &path->seen;
 
     if (path->last_ns > 0 && now_ns - path->last_ns < PATH_PERIOD_NS)
         return;
-    const struct path_sample sent = acknowledged_of(path, sample);
+    const struct path_sample sent = last_acknowledged_sample(path, sample);
     const uint64_t n_sent = sent.n_sent - seen->n_sent;
     const uint64_t n_received = sample->n_received - seen->n_received;
     const uint64_t n_resent = sent.n_resent - seen->n_resent;
     const uint64_t n_told = sample->n_needless - seen->n_needless;
     const uint64_t n_needless = n_told < n_resent ? n_told : n_resent;
-    const double there = share_since(n_resent - n_needless, n_sent);
+    const double there = loss_rate_of(n_resent - n_needless, n_sent);
     const double back =
-        share_since(sample->n_disordered - seen->n_disordered, n_received);
+        loss_rate_of(sample->n_disordered - seen->n_disordered, n_received);
     const double loss = there > back ? there : back;
 
     if (loss > path->loss)
@@ -164,7 +165,7 @@ path_observe(struct path *path,
 }
 
 uint64_t
-path_silence_ns(const struct path *path)
+path_max_silence_ns(const struct path *path)
 {
     /* Both the question and its answer may be lost. */
     const double fails = 1.0 - (1.0 - path->loss) * (1.0 - path->loss);
@@ -185,15 +186,15 @@ path_silence_ns(const struct path *path)
 }
 
 bool
-path_loses(const struct path *path)
+path_has_loss(const struct path *path)
 {
-    return path_silence_ns(path) > 0 || path->last.n_resends_now > 0;
+    return path_max_silence_ns(path) > 0 || path->last.n_resends_now > 0;
 }
 
 void
-probe_start(struct probe *probe, const struct address *listener)
+path_probe_start(struct probe *probe, const struct address *listener)
 {
-    probe_end(probe);
+    path_probe_end(probe);
     probe->state = PROBE_NONE;
     if (listener->n_bytes > 0 &&
         socket_connect(listener, &probe->fd) == HOOP_OK)
@@ -205,10 +206,10 @@ probe_start(struct probe *probe, const struct address *listener)
 /* The connection is made: close our direction, which a running process
  * notices. */
 static void
-probe_connected(struct probe *probe)
+path_probe_on_connected(struct probe *probe)
 {
-    if (socket_connected(probe->fd) != HOOP_OK) {
-        probe_end(probe);
+    if (socket_connect_result(probe->fd) != HOOP_OK) {
+        path_probe_end(probe);
         return;
     }
     probe->state = PROBE_REACHED;
@@ -216,13 +217,13 @@ probe_connected(struct probe *probe)
 }
 
 enum probe_state
-probe_poll(struct probe *probe)
+path_probe_poll(struct probe *probe)
 {
     struct pollfd polled = {.fd = probe->fd, .events = POLLOUT};
     char byte;
 
     if (probe->state == PROBE_UNREACHED && poll(&polled, 1, 0) > 0)
-        probe_connected(probe);
+        path_probe_on_connected(probe);
     if (probe->state == PROBE_REACHED) {
         const ssize_t n = recv(probe->fd, &byte, 1, MSG_DONTWAIT);
 
@@ -230,13 +231,13 @@ probe_poll(struct probe *probe)
         if (n >= 0)
             probe->state = PROBE_ANSWERED;
         if (n >= 0 || (errno != EAGAIN && errno != EINTR))
-            probe_end(probe);
+            path_probe_end(probe);
     }
     return probe->state;
 }
 
 void
-probe_end(struct probe *probe)
+path_probe_end(struct probe *probe)
 {
     if (probe->fd >= 0 && probe->state != PROBE_NONE)
         socket_close(probe->fd);

@@ -48,7 +48,7 @@ struct path {
 
 /* Returns false if fd is not a TCP connection or the kernel does not report. */
 bool
-path_sample_take(int fd, struct path_sample *out_sample);
+path_sample_read(int fd, struct path_sample *out_sample);
 
 /* Return an upper bound for a round trip: the smoothed time plus four
  * variations, as for retransmissions, but at most ten times the shortest round
@@ -62,23 +62,23 @@ path_round_trip_ms_max(const struct path_sample *sample);
  * was acknowledged after them: until then the path may be cut, which is not
  * loss. */
 void
-path_observe(struct path *path,
-             const struct path_sample *sample,
-             uint64_t now_ns);
+path_add_sample(struct path *path,
+                const struct path_sample *sample,
+                uint64_t now_ns);
 
 static const uint64_t PATH_PERIOD_NS = 250000000;
 
 /* Return how long a living peer that is asked may be silent, exceeded once in a
  * million times; 0 if nothing was lost. At most PATH_SILENCE_MAX_NS. */
 uint64_t
-path_silence_ns(const struct path *path);
+path_max_silence_ns(const struct path *path);
 
 static const uint64_t PATH_SILENCE_MAX_NS = 20000000000;
 
 /* Return whether packets were lost, or the last ones are being
  * retransmitted. */
 bool
-path_loses(const struct path *path);
+path_has_loss(const struct path *path);
 
 enum probe_state {
     PROBE_NONE,      /* not started, or it cannot be */
@@ -94,14 +94,14 @@ struct probe {
 
 /* Start a probe; ends a former one. Does not block. */
 void
-probe_start(struct probe *probe, const struct address *listener);
+path_probe_start(struct probe *probe, const struct address *listener);
 
 /* Return how far the probe has come. */
 enum probe_state
-probe_poll(struct probe *probe);
+path_probe_poll(struct probe *probe);
 
 /* End the probe; its state stays. */
 void
-probe_end(struct probe *probe);
+path_probe_end(struct probe *probe);
 
 #endif

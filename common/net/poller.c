@@ -25,10 +25,10 @@ struct poller {
 DEFINE_CLEANUP(struct poller *, poller_destroy)
 
 static enum hoop_status
-poller_control(struct poller *poller,
-               int operation,
-               int fd,
-               struct epoll_event *event)
+poller_epoll_ctl(struct poller *poller,
+                 int operation,
+                 int fd,
+                 struct epoll_event *event)
 {
     if (epoll_ctl(poller->epoll_fd, operation, fd, event) == 0)
         return HOOP_OK;
@@ -58,8 +58,9 @@ poller_open(struct poller *poller)
 
     poller->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (poller->epoll_fd < 0)
-        return error_raise(HOOP_E_EXHAUSTED, "no epoll descriptor: %s",
-                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
+        return error_raise(
+            HOOP_E_EXHAUSTED, "no epoll descriptor: %s",
+            resource_error_describe(RESOURCE_DESCRIPTOR, errno, why));
 
     descriptor_track(poller->epoll_fd);
     const enum hoop_status status = wakeup_open(poller->wakeup);
@@ -107,7 +108,7 @@ poller_add(struct poller *poller,
 {
     struct epoll_event event = epoll_event_of(interest, owner);
 
-    return poller_control(poller, EPOLL_CTL_ADD, fd, &event);
+    return poller_epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
 }
 
 enum hoop_status
@@ -118,7 +119,7 @@ poller_change(struct poller *poller,
 {
     struct epoll_event event = epoll_event_of(interest, owner);
 
-    return poller_control(poller, EPOLL_CTL_MOD, fd, &event);
+    return poller_epoll_ctl(poller, EPOLL_CTL_MOD, fd, &event);
 }
 
 void

@@ -41,7 +41,7 @@ struct port_socket {
 /* The tables show an address as 32-bit numbers whose bytes are in network
  * order. */
 static struct wanted
-wanted_of(const struct address *address)
+wanted_socket_of(const struct address *address)
 {
     struct wanted wanted = {
         .is_any = address_is_any(address),
@@ -63,9 +63,9 @@ wanted_of(const struct address *address)
  * ...". Returns true for a listening socket, which replaces any other found
  * before. */
 static bool
-line_read(const char *line,
-          const struct wanted *wanted,
-          struct port_socket *socket)
+socket_line_parse(const char *line,
+                  const struct wanted *wanted,
+                  struct port_socket *socket)
 {
     struct port_socket found = {0};
     char host[HOST_BYTES];
@@ -84,9 +84,9 @@ line_read(const char *line,
 }
 
 static void
-table_search(const char *path,
-             const struct wanted *wanted,
-             struct port_socket *socket)
+socket_table_search(const char *path,
+                    const struct wanted *wanted,
+                    struct port_socket *socket)
 {
     FILE *table = fopen(path, "re");
     char line[512];
@@ -94,7 +94,7 @@ table_search(const char *path,
     if (!table)
         return;
     while (fgets(line, sizeof(line), table)) {
-        if (line_read(line, wanted, socket))
+        if (socket_line_parse(line, wanted, socket))
             break;
     }
     fclose(table);
@@ -102,7 +102,7 @@ table_search(const char *path,
 
 /* Return whether one of the process's descriptors is a link to target. */
 static bool
-process_holds(const char *pid, const char *target)
+process_has_descriptor(const char *pid, const char *target)
 {
     char path[PATH_BYTES];
     const struct dirent *entry;
@@ -148,14 +148,14 @@ process_describe(const char *pid, char out_text[LIMIT_NAME])
 bool
 port_owner(const struct address *address, char out_text[LIMIT_NAME])
 {
-    const struct wanted wanted = wanted_of(address);
+    const struct wanted wanted = wanted_socket_of(address);
     struct port_socket socket = {0};
     const struct dirent *entry;
     char target[TARGET_BYTES];
     bool is_found = false;
 
-    table_search("/proc/self/net/tcp6", &wanted, &socket);
-    table_search("/proc/self/net/tcp", &wanted, &socket);
+    socket_table_search("/proc/self/net/tcp6", &wanted, &socket);
+    socket_table_search("/proc/self/net/tcp", &wanted, &socket);
     if (socket.inode == 0)
         return false;
     snprintf(target, sizeof(target), "socket:[%lu]", socket.inode);
@@ -163,7 +163,7 @@ port_owner(const struct address *address, char out_text[LIMIT_NAME])
     DIR *processes = opendir("/proc");
     while (processes && !is_found && (entry = readdir(processes))) {
         is_found = entry->d_name[0] >= '0' && entry->d_name[0] <= '9' &&
-                   process_holds(entry->d_name, target);
+                   process_has_descriptor(entry->d_name, target);
         if (is_found)
             process_describe(entry->d_name, out_text);
     }

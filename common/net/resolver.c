@@ -69,7 +69,7 @@ lookup_create(const char *text, struct lookup **out_lookup)
 }
 
 static void *
-lookup_run(void *owner)
+lookup_thread_main(void *owner)
 {
     struct lookup *lookup = owner;
     const uint64_t one = 1;
@@ -105,7 +105,8 @@ lookup_start(struct lookup *lookup)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     atomic_fetch_add(&lookup->n_refs, 1);
-    const int error = pthread_create(&thread, &attributes, lookup_run, lookup);
+    const int error =
+        pthread_create(&thread, &attributes, lookup_thread_main, lookup);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
 
@@ -115,18 +116,18 @@ lookup_start(struct lookup *lookup)
     char why[RESOURCE_LIMIT_TEXT];
     return error_raise(HOOP_E_EXHAUSTED, "no thread to look up '%s': %s",
                        lookup->text,
-                       resource_describe(RESOURCE_THREAD, error, why));
+                       resource_error_describe(RESOURCE_THREAD, error, why));
 }
 
 static void
 resolver_on_wakeup(void *owner, enum loop_interest ready)
 {
     struct resolver *resolver = owner;
-    uint64_t rings;
+    uint64_t n_signals;
 
     (void)ready;
     loop_watch_set(resolver->wakeup, LOOP_NOTHING);
-    if (read(resolver->lookup->wakeup_fd, &rings, sizeof(rings)) < 0)
+    if (read(resolver->lookup->wakeup_fd, &n_signals, sizeof(n_signals)) < 0)
         return;
 
     /* The callback may destroy the resolver, so keep the lookup that it

@@ -50,7 +50,7 @@ socket_set(int fd, int level, int option, int value)
 }
 
 static void
-socket_tune(int fd)
+socket_set_tcp_options(int fd)
 {
     socket_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     socket_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -66,23 +66,24 @@ socket_tune(int fd)
 static const char *const unpaced[] = {"cubic", "reno"};
 
 /* The name of a congestion control. */
-struct choice {
+struct congestion {
     char name[16];
 };
 
-static struct choice
-choice_of(int fd)
+static struct congestion
+congestion_get(int fd)
 {
-    struct choice choice = {0};
-    socklen_t n_bytes = sizeof(choice.name) - 1;
+    struct congestion congestion = {0};
+    socklen_t n_bytes = sizeof(congestion.name) - 1;
 
-    if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, choice.name, &n_bytes) != 0)
-        choice.name[0] = '\0';
-    return choice;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, congestion.name,
+                   &n_bytes) != 0)
+        congestion.name[0] = '\0';
+    return congestion;
 }
 
 static bool
-choice_set(int fd, const char *name)
+congestion_set(int fd, const char *name)
 {
     return setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name,
                       (socklen_t)strlen(name)) == 0;
@@ -90,56 +91,57 @@ choice_set(int fd, const char *name)
 
 /* Matches bbr, bbr2 and so on. */
 static bool
-is_paced(const struct choice *choice)
+congestion_is_paced(const struct congestion *congestion)
 {
-    return strncmp(choice->name, "bbr", 3) == 0;
+    return strncmp(congestion->name, "bbr", 3) == 0;
 }
 
 /* Called before the socket connects or listens: a connection established under
  * bbr stays paced whatever is set later. */
 static void
-socket_unpace(int fd)
+socket_disable_pacing(int fd)
 {
-    const struct choice choice = choice_of(fd);
+    const struct congestion congestion = congestion_get(fd);
 
-    for (size_t i = 0; is_paced(&choice) && i < COUNT_OF(unpaced); i++) {
-        if (choice_set(fd, unpaced[i]))
+    for (size_t i = 0;
+         congestion_is_paced(&congestion) && i < COUNT_OF(unpaced); i++) {
+        if (congestion_set(fd, unpaced[i]))
             return;
     }
 }
 
 /* Return to the system's congestion control if that paces. */
 static void
-socket_repace(int fd)
+socket_restore_pacing(int fd)
 {
-    const struct choice choice = choice_of(fd);
+    const struct congestion congestion = congestion_get(fd);
     bool is_ours = false;
 
     for (size_t i = 0; i < COUNT_OF(unpaced); i++)
-        is_ours |= strcmp(choice.name, unpaced[i]) == 0;
+        is_ours |= strcmp(congestion.name, unpaced[i]) == 0;
     if (!is_ours)
         return;
     const int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (other < 0)
         return;
-    const struct choice system = choice_of(other);
+    const struct congestion system = congestion_get(other);
     close(other);
-    if (is_paced(&system))
-        (void)choice_set(fd, system.name);
+    if (congestion_is_paced(&system))
+        (void)congestion_set(fd, system.name);
 }
 
 /* Both ends are known now: use pacing again unless they are on the same
  * host. */
 static void
-socket_settle(int fd, const struct address *to)
+socket_pace_if_remote(int fd, const struct address *to)
 {
     struct address peer = *to;
     struct address local;
 
-    address_unmap(&peer);
+    address_unmap_ipv4(&peer);
     if (socket_local_address(fd, &local) == HOOP_OK &&
         !address_same_host(&local, &peer))
-        socket_repace(fd);
+        socket_restore_pacing(fd);
 }
 
 static const struct sockaddr *
@@ -159,8 +161,8 @@ socket_raise(const char *verb, const struct address *address, int error)
     char why[RESOURCE_LIMIT_TEXT];
 
     address_format(address, text);
-    return error_raise(resource_status(call, error), "cannot %s %s: %s", verb,
-                       text, resource_describe(call, error, why));
+    return error_raise(resource_error_status(call, error), "cannot %s %s: %s",
+                       verb, text, resource_error_describe(call, error, why));
 }
 
 static enum hoop_status
@@ -185,7 +187,7 @@ socket_listen_at(const struct address *address, int backlog, int *out_fd)
     if (status != HOOP_OK)
         return error_pass(status);
 
-    socket_unpace(fd);
+    socket_disable_pacing(fd);
     socket_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (address->storage.ss_family == AF_INET6)
         socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
@@ -279,7 +281,7 @@ socket_listen_all(const char *text,
 /* Return whether the error concerns the pending connection and not the
  * listener. */
 static bool
-accept_should_go_on(int error)
+accept_error_is_transient(int error)
 {
     return error == EINTR || error == ECONNABORTED || error == EPROTO ||
            error == ENETDOWN || error == ENOPROTOOPT || error == EHOSTDOWN ||
@@ -306,18 +308,19 @@ socket_accept(int fd, int *out_fd, struct address *out_peer)
         peer.n_bytes = sizeof(peer.storage);
         accepted = accept4(fd, (struct sockaddr *)&peer.storage, &peer.n_bytes,
                            SOCK_NONBLOCK | SOCK_CLOEXEC);
-    } while (accepted < 0 && accept_should_go_on(errno));
+    } while (accepted < 0 && accept_error_is_transient(errno));
 
     if (accepted < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return HOOP_E_PENDING;
     if (accepted < 0)
-        return error_raise(HOOP_E_EXHAUSTED, "cannot accept a connection: %s",
-                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
+        return error_raise(
+            HOOP_E_EXHAUSTED, "cannot accept a connection: %s",
+            resource_error_describe(RESOURCE_DESCRIPTOR, errno, why));
 
     descriptor_track(accepted);
-    socket_tune(accepted);
-    socket_settle(accepted, &peer);
-    address_unmap(&peer);
+    socket_set_tcp_options(accepted);
+    socket_pace_if_remote(accepted, &peer);
+    address_unmap_ipv4(&peer);
     *out_fd = accepted;
     *out_peer = peer;
     return HOOP_OK;
@@ -332,8 +335,8 @@ socket_connect(const struct address *address, int *out_fd)
     if (status != HOOP_OK)
         return error_pass(status);
 
-    socket_tune(fd);
-    socket_unpace(fd);
+    socket_set_tcp_options(fd);
+    socket_disable_pacing(fd);
     if (connect(fd, socket_sockaddr(address), address->n_bytes) != 0 &&
         errno != EINPROGRESS && errno != EINTR) {
         const int error = errno;
@@ -341,13 +344,13 @@ socket_connect(const struct address *address, int *out_fd)
         socket_close(fd);
         return socket_raise(CONNECT, address, error);
     }
-    socket_settle(fd, address);
+    socket_pace_if_remote(fd, address);
     *out_fd = fd;
     return HOOP_OK;
 }
 
 enum hoop_status
-socket_connected(int fd)
+socket_connect_result(int fd)
 {
     struct address local;
     struct address peer;
@@ -383,7 +386,7 @@ socket_local_address(int fd, struct address *out_address)
                     &address.n_bytes) != 0)
         return error_raise(HOOP_E_INTERNAL, "no local address: %s",
                            strerror(errno));
-    address_unmap(&address);
+    address_unmap_ipv4(&address);
     *out_address = address;
     return HOOP_OK;
 }
@@ -397,7 +400,7 @@ socket_peer_address(int fd, struct address *out_address)
                     &address.n_bytes) != 0)
         return error_raise(HOOP_E_UNAVAILABLE, "no peer address: %s",
                            strerror(errno));
-    address_unmap(&address);
+    address_unmap_ipv4(&address);
     *out_address = address;
     return HOOP_OK;
 }
@@ -415,13 +418,13 @@ socket_is_local(int fd)
 }
 
 void
-socket_outlast_timeouts(int fd)
+socket_extend_user_timeout(int fd)
 {
     socket_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNSENT_MAX_MS);
 }
 
 bool
-socket_silence(int fd, uint64_t *out_n_ms)
+socket_get_silent_ms(int fd, uint64_t *out_n_ms)
 {
     struct tcp_info info;
     socklen_t n_bytes = sizeof(info);
@@ -434,11 +437,12 @@ socket_silence(int fd, uint64_t *out_n_ms)
 }
 
 uint64_t
-socket_silence_before_accept(int fd)
+socket_silent_ms_at_accept(int fd)
 {
     uint64_t n_ms = 0;
 
-    return !socket_has_pending(fd) && socket_silence(fd, &n_ms) ? n_ms : 0;
+    return !socket_has_pending(fd) && socket_get_silent_ms(fd, &n_ms) ? n_ms
+                                                                      : 0;
 }
 
 void

@@ -48,13 +48,13 @@ bool
 socket_has_pending(int fd);
 
 /* Start to connect, with TCP_NODELAY and keepalive set. When the descriptor is
- * writable, socket_connected() returns the result. */
+ * writable, socket_connect_result() returns the result. */
 enum hoop_status
 socket_connect(const struct address *address, int *out_fd);
 /* Return the result of connecting. Handle: HOOP_E_UNAVAILABLE (refused or
  * unreachable; the text says which). */
 enum hoop_status
-socket_connected(int fd);
+socket_connect_result(int fd);
 
 /* Return the actual address of a bound or connected socket. */
 enum hoop_status
@@ -70,18 +70,18 @@ socket_is_local(int fd);
  * peer: the caller ends the connection earlier, by a timeout that knows the
  * reason. No effect unless it is TCP. */
 void
-socket_outlast_timeouts(int fd);
+socket_extend_user_timeout(int fd);
 
 /* Return how long ago the last byte was received, to within 10 ms. False: the
  * kernel does not know, or it is not TCP. */
 bool
-socket_silence(int fd, uint64_t *out_n_ms);
+socket_get_silent_ms(int fd, uint64_t *out_n_ms);
 
 /* Return for how many milliseconds a connection that was just accepted has been
  * silent, including its time in the listener's queue. 0: there is something to
  * read, or it is not known. */
 uint64_t
-socket_silence_before_accept(int fd);
+socket_silent_ms_at_accept(int fd);
 
 /* -1 is allowed. */
 void

@@ -65,7 +65,7 @@ DEFINE_CLEANUP(struct tls *, tls_destroy)
 
 /* Return the size of the record at the front of in; 0: it is incomplete. */
 static size_t
-record_whole(const struct tls *tls)
+complete_record_size(const struct tls *tls)
 {
     const size_t n_ahead = tls->in_end - tls->in_first;
     const uint8_t *at = tls->in + tls->in_first;
@@ -80,10 +80,10 @@ record_whole(const struct tls *tls)
 }
 
 static int
-read_ahead(struct tls *tls, char *bytes, size_t n_room)
+bio_read_buffered(struct tls *tls, char *bytes, size_t n_room)
 {
     if (tls->n_released == 0)
-        tls->n_released = record_whole(tls);
+        tls->n_released = complete_record_size(tls);
     const size_t n = n_room < tls->n_released ? n_room : tls->n_released;
 
     if (n > 0)
@@ -94,7 +94,7 @@ read_ahead(struct tls *tls, char *bytes, size_t n_room)
 }
 
 static int
-read_socket(struct tls *tls, char *bytes, size_t n_room)
+bio_read_socket(struct tls *tls, char *bytes, size_t n_room)
 {
     const ssize_t n = recv(tls->fd, bytes, n_room, MSG_DONTWAIT);
 
@@ -113,8 +113,8 @@ tls_bio_read(BIO *bio, char *bytes, int n_bytes)
     struct tls *tls = BIO_get_data(bio);
 
     BIO_clear_retry_flags(bio);
-    const int n = tls->in ? read_ahead(tls, bytes, (size_t)n_bytes)
-                          : read_socket(tls, bytes, (size_t)n_bytes);
+    const int n = tls->in ? bio_read_buffered(tls, bytes, (size_t)n_bytes)
+                          : bio_read_socket(tls, bytes, (size_t)n_bytes);
     if (n < 0)
         BIO_set_retry_read(bio);
     return n;
@@ -162,7 +162,7 @@ tls_has_unsent(const struct tls *tls)
 
 /* Returns false if bytes are left; errno says why. */
 static bool
-flush(struct tls *tls)
+tls_flush_out(struct tls *tls)
 {
     while (tls_has_unsent(tls)) {
         const ssize_t n =
@@ -183,7 +183,7 @@ flush(struct tls *tls)
 /* The other side's alert may concern the dates of our certificate. One that is
  * not valid yet is reported as "bad". */
 static void
-note_own_dates(struct tls *tls, int reason)
+own_certificate_dates_note(struct tls *tls, int reason)
 {
     const X509 *own = SSL_get_certificate(tls->ssl);
 
@@ -194,16 +194,19 @@ note_own_dates(struct tls *tls, int reason)
 
 /* Note OpenSSL's reason, and what is wrong with a certificate. */
 static void
-note_why(struct tls *tls)
+tls_error_note(struct tls *tls)
 {
     const unsigned long code = ERR_peek_error();
-    const long verdict = SSL_get_verify_result(tls->ssl);
+    const long verify_result = SSL_get_verify_result(tls->ssl);
     const char *reason = code ? ERR_reason_error_string(code) : NULL;
 
-    note_own_dates(tls, ERR_GET_REASON(code));
+    own_certificate_dates_note(tls, ERR_GET_REASON(code));
     snprintf(tls->why, sizeof(tls->why), "%s%s%s%s%s",
-             reason ? reason : "it is broken", verdict != X509_V_OK ? ": " : "",
-             verdict != X509_V_OK ? X509_verify_cert_error_string(verdict) : "",
+             reason ? reason : "it is broken",
+             verify_result != X509_V_OK ? ": " : "",
+             verify_result != X509_V_OK
+                 ? X509_verify_cert_error_string(verify_result)
+                 : "",
              *tls->party.dates ? ": " : "", tls->party.dates);
 }
 
@@ -214,10 +217,10 @@ tls_error_text(const struct tls *tls)
 }
 
 static enum hoop_status
-tls_open(struct tls_context *context,
-         int fd,
-         const char *identity,
-         struct tls **out_tls)
+tls_create_connection(struct tls_context *context,
+                      int fd,
+                      const char *identity,
+                      struct tls **out_tls)
 {
     CLEANUP(tls_destroy) struct tls *tls = calloc(1, sizeof(*tls));
 
@@ -227,8 +230,8 @@ tls_open(struct tls_context *context,
     tls->first_byte = -1;
     tls->party.context = tls_context_ref(context);
     snprintf(tls->party.identity, sizeof(tls->party.identity), "%s", identity);
-    tls->ssl = tls_context_open(&tls->party);
-    BIO *bio = tls->ssl ? tls_context_bio(context, tls) : NULL;
+    tls->ssl = tls_context_create_ssl(&tls->party);
+    BIO *bio = tls->ssl ? tls_context_create_bio(context, tls) : NULL;
     if (!bio)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
     SSL_set_bio(tls->ssl, bio, bio);
@@ -242,8 +245,9 @@ tls_create_client(struct tls_context *context,
                   const char *identity,
                   struct tls **out_tls)
 {
-    const enum hoop_status status = tls_open(context, fd, identity, out_tls);
-    const char *name = tls_context_name(context);
+    const enum hoop_status status =
+        tls_create_connection(context, fd, identity, out_tls);
+    const char *name = tls_context_server_name(context);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -260,7 +264,8 @@ tls_create_client(struct tls_context *context,
 enum hoop_status
 tls_create_server(struct tls_context *context, int fd, struct tls **out_tls)
 {
-    const enum hoop_status status = tls_open(context, fd, "", out_tls);
+    const enum hoop_status status =
+        tls_create_connection(context, fd, "", out_tls);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -289,7 +294,7 @@ tls_handshake_fail(struct tls *tls)
                            "other side, too?",
                            tls->error ? strerror(tls->error)
                                       : "connection closed");
-    note_why(tls);
+    tls_error_note(tls);
     return error_raise(HOOP_E_UNAUTHENTICATED,
                        "no TLS with the other side: %s%s", tls->why,
                        *tls->party.dates ? ""
@@ -306,7 +311,7 @@ tls_handshake(struct tls *tls)
         result != 1 && SSL_get_error(tls->ssl, result) == SSL_ERROR_WANT_READ;
 
     /* Also sends the alert after a failure. */
-    if (!flush(tls) && errno != EAGAIN && errno != EWOULDBLOCK)
+    if (!tls_flush_out(tls) && errno != EAGAIN && errno != EWOULDBLOCK)
         tls->error = errno;
     if (tls->error || (result != 1 && !is_pending))
         return tls_handshake_fail(tls);
@@ -327,7 +332,7 @@ tls_first_byte(const struct tls *tls)
 }
 
 enum hoop_status
-tls_binding(struct tls *tls, uint8_t out_binding[TLS_BINDING_BYTES])
+tls_channel_binding(struct tls *tls, uint8_t out_binding[TLS_BINDING_BYTES])
 {
     static const char label[] = "EXPORTER-Channel-Binding";
 
@@ -358,11 +363,11 @@ tls_allow_read_ahead(struct tls *tls)
 /* Return the bytes of the next record: in place if they are contiguous,
  * otherwise copied. */
 static const uint8_t *
-record_take(struct tls *tls,
-            const struct iovec **spans,
-            size_t *n_spans,
-            size_t *n_skipped,
-            size_t *out_n_bytes)
+plaintext_next_record(struct tls *tls,
+                      const struct iovec **spans,
+                      size_t *n_spans,
+                      size_t *n_skipped,
+                      size_t *out_n_bytes)
 {
     const uint8_t *whole = NULL;
     size_t n_bytes = 0;
@@ -392,14 +397,14 @@ record_take(struct tls *tls,
 
 /* On failure returns false with errno EPROTO. */
 static bool
-record_write(struct tls *tls, const uint8_t *bytes, size_t n_bytes)
+plaintext_encrypt(struct tls *tls, const uint8_t *bytes, size_t n_bytes)
 {
     ERR_clear_error();
     if (++tls->n_records % RECORDS_PER_KEY == 0)
         (void)SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
     if (SSL_write(tls->ssl, bytes, (int)n_bytes) == (int)n_bytes)
         return true;
-    note_why(tls);
+    tls_error_note(tls);
     errno = EPROTO;
     return false;
 }
@@ -410,34 +415,34 @@ tls_send(struct tls *tls, const struct iovec *spans, size_t n_spans)
     size_t n_skipped = 0;
     size_t n_total = 0;
 
-    if (!flush(tls))
+    if (!tls_flush_out(tls))
         return -1;
     while (n_spans > 0 &&
            tls->out_end + RECORD + RECORD_OVERHEAD <= LIMIT_TLS_BUFFER) {
         size_t n_bytes;
         const uint8_t *bytes =
-            record_take(tls, &spans, &n_spans, &n_skipped, &n_bytes);
+            plaintext_next_record(tls, &spans, &n_spans, &n_skipped, &n_bytes);
 
-        if (n_bytes > 0 && !record_write(tls, bytes, n_bytes))
+        if (n_bytes > 0 && !plaintext_encrypt(tls, bytes, n_bytes))
             return -1;
         n_total += n_bytes;
     }
     /* Bytes that the socket does not accept now wait; an error shows in the
      * next call. */
-    (void)flush(tls);
+    (void)tls_flush_out(tls);
     return (ssize_t)n_total;
 }
 
 bool
-tls_is_ready(const struct tls *tls)
+tls_has_buffered(const struct tls *tls)
 {
     return SSL_pending(tls->ssl) > 0 ||
-           (tls->in && (tls->n_released > 0 || record_whole(tls) > 0));
+           (tls->in && (tls->n_released > 0 || complete_record_size(tls) > 0));
 }
 
 /* Returns 1: there may be a record; 0: end of stream; -1: see errno. */
 static ssize_t
-in_fill(struct tls *tls)
+read_ahead_fill(struct tls *tls)
 {
     const size_t n_ahead = tls->in_end - tls->in_first;
 
@@ -458,7 +463,7 @@ in_fill(struct tls *tls)
 
 /* Read decrypted bytes. Returns 0 if there are no more; -1: see errno. */
 static ssize_t
-plain_read(struct tls *tls, uint8_t *at, size_t n_room)
+plaintext_read(struct tls *tls, uint8_t *at, size_t n_room)
 {
     ERR_clear_error();
     const int n = SSL_read(tls->ssl, at, (int)n_room);
@@ -471,7 +476,7 @@ plain_read(struct tls *tls, uint8_t *at, size_t n_room)
     errno = tls->error ? tls->error : ECONNRESET;
     if (tls->has_ended || tls->error || error == SSL_ERROR_ZERO_RETURN)
         return -1;
-    note_why(tls);
+    tls_error_note(tls);
     errno = EPROTO;
     return -1;
 }
@@ -481,8 +486,8 @@ tls_receive(struct tls *tls, const struct iovec *spans, size_t n_spans)
 {
     ssize_t n_total = 0;
 
-    if (tls->in && !tls_is_ready(tls)) {
-        const ssize_t n = in_fill(tls);
+    if (tls->in && !tls_has_buffered(tls)) {
+        const ssize_t n = read_ahead_fill(tls);
 
         if (n <= 0)
             return n;
@@ -492,8 +497,8 @@ tls_receive(struct tls *tls, const struct iovec *spans, size_t n_spans)
 
         while (n_done < spans[i].iov_len) {
             const ssize_t n =
-                plain_read(tls, (uint8_t *)spans[i].iov_base + n_done,
-                           spans[i].iov_len - n_done);
+                plaintext_read(tls, (uint8_t *)spans[i].iov_base + n_done,
+                               spans[i].iov_len - n_done);
 
             if (n <= 0) {
                 if (n == 0)
@@ -506,7 +511,7 @@ tls_receive(struct tls *tls, const struct iovec *spans, size_t n_spans)
             n_total += n;
             /* Stop: what follows may not be TLS, and asking OpenSSL whether
              * there is more costs as much as a small record. */
-            if (!tls->in || !tls_is_ready(tls))
+            if (!tls->in || !tls_has_buffered(tls))
                 return n_total;
         }
     }

@@ -116,7 +116,7 @@ tls_first_byte(const struct tls *tls);
 /* Get a value that only the two ends of this connection know: a proof that
  * includes it is valid for no other connection. */
 enum hoop_status
-tls_binding(struct tls *tls, uint8_t out_binding[TLS_BINDING_BYTES]);
+tls_channel_binding(struct tls *tls, uint8_t out_binding[TLS_BINDING_BYTES]);
 
 /* Return the identity that the client has sent; "" with certificates. */
 const char *
@@ -135,13 +135,13 @@ tls_has_unsent(const struct tls *tls);
 
 /* As readv(2). EPROTO: not TLS, or a TLS error, explained by tls_error_text().
  * Fewer bytes than requested do not mean that there are no more, see
- * tls_is_ready(). */
+ * tls_has_buffered(). */
 ssize_t
 tls_receive(struct tls *tls, const struct iovec *spans, size_t n_spans);
 /* Return whether there are buffered bytes to receive, which the socket does not
  * signal. */
 bool
-tls_is_ready(const struct tls *tls);
+tls_has_buffered(const struct tls *tls);
 
 /* Never NULL. */
 const char *

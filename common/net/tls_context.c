@@ -46,7 +46,7 @@ static const char ciphers[] = "TLS_AES_128_GCM_SHA256:"
                               "TLS_CHACHA20_POLY1305_SHA256";
 
 static bool
-is_said(const char *path)
+path_is_set(const char *path)
 {
     return path && *path;
 }
@@ -61,7 +61,8 @@ openssl_reason(void)
 }
 
 static bool
-key_make(const struct tls_connection *party, uint8_t out_key[TLS_KEY_BYTES])
+connection_key_derive(const struct tls_connection *party,
+                      uint8_t out_key[TLS_KEY_BYTES])
 {
     const struct tls_context *context = party->context;
     const struct hmac_span parts[] = {
@@ -82,11 +83,11 @@ key_make(const struct tls_connection *party, uint8_t out_key[TLS_KEY_BYTES])
 
 /* Make a session from the key, which is how OpenSSL accepts an external key. */
 static SSL_SESSION *
-session_of(SSL *ssl, const struct tls_connection *party)
+psk_session_create(SSL *ssl, const struct tls_connection *party)
 {
     uint8_t key[TLS_KEY_BYTES];
 
-    if (!key_make(party, key))
+    if (!connection_key_derive(party, key))
         return NULL;
     SSL_SESSION *session = SSL_SESSION_new();
     const bool is_made =
@@ -101,7 +102,7 @@ session_of(SSL *ssl, const struct tls_connection *party)
 }
 
 static int
-on_key_wanted(SSL *ssl,
+on_psk_client(SSL *ssl,
               const EVP_MD *digest,
               const unsigned char **out_identity,
               size_t *out_n_identity,
@@ -115,15 +116,15 @@ on_key_wanted(SSL *ssl,
         return 1;
     *out_identity = (const unsigned char *)party->identity;
     *out_n_identity = strlen(party->identity);
-    *out_session = session_of(ssl, party);
+    *out_session = psk_session_create(ssl, party);
     return *out_session != NULL;
 }
 
 static int
-on_key_named(SSL *ssl,
-             const unsigned char *identity,
-             size_t n_identity,
-             SSL_SESSION **out_session)
+on_psk_server(SSL *ssl,
+              const unsigned char *identity,
+              size_t n_identity,
+              SSL_SESSION **out_session)
 {
     struct tls_connection *party = SSL_get_app_data(ssl);
 
@@ -135,13 +136,13 @@ on_key_named(SSL *ssl,
     party->identity[n_identity] = '\0';
     /* For an unknown identity there is no session, as if no key had been
      * named. */
-    *out_session = session_of(ssl, party);
+    *out_session = psk_session_create(ssl, party);
     return 1;
 }
 
 /* Explain why a file cannot be used. */
 static enum hoop_status
-file_raise(const char *what, const char *path)
+tls_file_raise(const char *what, const char *path)
 {
     if (access(path, R_OK) != 0)
         return error_raise(HOOP_E_NOT_FOUND, "cannot read the %s %s: %s", what,
@@ -158,19 +159,19 @@ enum {
 };
 
 static void
-time_format(const struct tm *time, char text[TIME_BYTES])
+tm_format(const struct tm *time, char text[TIME_BYTES])
 {
     if (strftime(text, TIME_BYTES, "%Y-%m-%d %H:%M:%S", time) == 0)
         snprintf(text, TIME_BYTES, "a time without a date");
 }
 
 static void
-date_format(const ASN1_TIME *date, char text[TIME_BYTES])
+asn1_time_format(const ASN1_TIME *date, char text[TIME_BYTES])
 {
     struct tm time = {0};
 
     if (ASN1_TIME_to_tm(date, &time) == 1)
-        time_format(&time, text);
+        tm_format(&time, text);
     else
         snprintf(text, TIME_BYTES, "no date");
 }
@@ -188,9 +189,9 @@ tls_dates_format(const X509 *certificate, char text[TLS_DATES_BYTES])
     /* This function escapes characters that could disturb a terminal. */
     X509_NAME_oneline(X509_get_subject_name(certificate), subject,
                       sizeof(subject));
-    date_format(X509_get0_notBefore(certificate), begin);
-    date_format(X509_get0_notAfter(certificate), end);
-    time_format(gmtime_r(&now, &here), clock);
+    asn1_time_format(X509_get0_notBefore(certificate), begin);
+    asn1_time_format(X509_get0_notAfter(certificate), end);
+    tm_format(gmtime_r(&now, &here), clock);
     snprintf(text, TLS_DATES_BYTES,
              "the certificate of %s is valid from %s to %s UTC, and the clock "
              "of this host says %s UTC: renew the certificate, or set the "
@@ -216,7 +217,7 @@ tls_certificate_dates(const char *path,
     if (file)
         fclose(file);
     if (!has_dates)
-        return file_raise("TLS certificate", path);
+        return tls_file_raise("TLS certificate", path);
     *out_begins_s = timegm(&begins);
     *out_ends_s = timegm(&ends);
     return HOOP_OK;
@@ -224,7 +225,7 @@ tls_certificate_dates(const char *path,
 
 /* Returns NULL if the certificate is valid now. */
 static const char *
-date_fault(const X509 *certificate)
+certificate_date_fault(const X509 *certificate)
 {
     if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
         return "has expired";
@@ -234,13 +235,15 @@ date_fault(const X509 *certificate)
 }
 
 static enum hoop_status
-date_raise(const char *what, const char *path, const X509 *certificate)
+certificate_date_raise(const char *what,
+                       const char *path,
+                       const X509 *certificate)
 {
     char dates[TLS_DATES_BYTES];
 
     tls_dates_format(certificate, dates);
     return error_raise(HOOP_E_INVALID, "the TLS %s %s %s: %s", what, path,
-                       date_fault(certificate), dates);
+                       certificate_date_fault(certificate), dates);
 }
 
 /* At least one trusted certificate must be valid: a file may contain old
@@ -256,20 +259,21 @@ ca_check_dates(SSL_CTX *ssl, const char *path)
     for (int i = 0; all && i < sk_X509_num(all); i++) {
         const X509 *certificate = sk_X509_value(all, i);
 
-        if (date_fault(certificate))
+        if (certificate_date_fault(certificate))
             invalid = certificate;
         else
             is_valid = true;
     }
     const enum hoop_status status =
-        invalid && !is_valid ? date_raise("CA", path, invalid) : HOOP_OK;
+        invalid && !is_valid ? certificate_date_raise("CA", path, invalid)
+                             : HOOP_OK;
     sk_X509_pop_free(all, X509_free);
     return status;
 }
 
 /* Keep the dates of an invalid certificate of the other side. */
 static int
-on_verified(int is_good, X509_STORE_CTX *store)
+on_certificate_verify(int is_good, X509_STORE_CTX *store)
 {
     const int error = X509_STORE_CTX_get_error(store);
     const X509 *certificate = X509_STORE_CTX_get_current_cert(store);
@@ -288,7 +292,7 @@ on_verified(int is_good, X509_STORE_CTX *store)
 
 /* The file must be private. */
 static enum hoop_status
-key_file_load(SSL_CTX *ssl, const char *path)
+private_key_load(SSL_CTX *ssl, const char *path)
 {
     char buffer[BUFSIZ]; /* the stream's buffer, so that it can be erased */
     int fd = -1;
@@ -307,67 +311,69 @@ key_file_load(SSL_CTX *ssl, const char *path)
     EVP_PKEY_free(key);
     fclose(stream);
     explicit_bzero(buffer, sizeof(buffer));
-    return is_taken ? HOOP_OK : file_raise("TLS key", path);
+    return is_taken ? HOOP_OK : tls_file_raise("TLS key", path);
 }
 
 static enum hoop_status
-own_load(SSL_CTX *ssl, const struct tls_files *files)
+own_certificate_load(SSL_CTX *ssl, const struct tls_files *files)
 {
-    if (!is_said(files->certificate) && !is_said(files->key))
+    if (!path_is_set(files->certificate) && !path_is_set(files->key))
         return HOOP_OK;
-    if (!is_said(files->certificate) || !is_said(files->key))
+    if (!path_is_set(files->certificate) || !path_is_set(files->key))
         return error_raise(HOOP_E_INVALID,
                            "a TLS certificate and its key go together: set "
                            "HOOP_TLS_CERT and HOOP_TLS_KEY, or neither");
     if (SSL_CTX_use_certificate_chain_file(ssl, files->certificate) != 1)
-        return file_raise("TLS certificate", files->certificate);
-    const enum hoop_status status = key_file_load(ssl, files->key);
+        return tls_file_raise("TLS certificate", files->certificate);
+    const enum hoop_status status = private_key_load(ssl, files->key);
     if (status != HOOP_OK)
         return error_pass(status);
     const X509 *certificate = SSL_CTX_get0_certificate(ssl);
-    return date_fault(certificate)
-               ? date_raise("certificate", files->certificate, certificate)
+    return certificate_date_fault(certificate)
+               ? certificate_date_raise("certificate", files->certificate,
+                                        certificate)
                : HOOP_OK;
 }
 
 static enum hoop_status
-files_load(struct tls_context *context, const struct tls_files *files)
+certificates_load(struct tls_context *context, const struct tls_files *files)
 {
-    enum hoop_status status = own_load(context->ssl, files);
+    enum hoop_status status = own_certificate_load(context->ssl, files);
 
     if (status != HOOP_OK)
         return error_pass(status);
     if (SSL_CTX_load_verify_locations(context->ssl, files->ca, NULL) != 1)
-        return file_raise("TLS CA", files->ca);
+        return tls_file_raise("TLS CA", files->ca);
     SSL_CTX_set_verify(context->ssl,
                        SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
-                       on_verified);
+                       on_certificate_verify);
     status = ca_check_dates(context->ssl, files->ca);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-anybody_load(struct tls_context *context, const struct tls_files *files)
+server_certificate_load(struct tls_context *context,
+                        const struct tls_files *files)
 {
-    if (!is_said(files->certificate) || !is_said(files->key))
+    if (!path_is_set(files->certificate) || !path_is_set(files->key))
         return error_raise(HOOP_E_INVALID,
                            "a TLS server that anybody may call needs a "
                            "certificate and its key");
-    const enum hoop_status status = own_load(context->ssl, files);
+    const enum hoop_status status = own_certificate_load(context->ssl, files);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-key_load(struct tls_context *context, const struct tls_options *options)
+psk_load(struct tls_context *context, const struct tls_options *options)
 {
     if (options->key)
         memcpy(context->key, options->key, TLS_KEY_BYTES);
     context->key_of = options->key_of;
     context->owner = options->owner;
     context->has_key = true;
-    SSL_CTX_set_psk_use_session_callback(context->ssl, on_key_wanted);
-    SSL_CTX_set_psk_find_session_callback(context->ssl, on_key_named);
+    SSL_CTX_set_psk_use_session_callback(context->ssl, on_psk_client);
+    SSL_CTX_set_psk_find_session_callback(context->ssl, on_psk_server);
     if (SSL_CTX_set_ciphersuites(context->ssl, "TLS_AES_128_GCM_SHA256") != 1)
         return error_raise(HOOP_E_INTERNAL, "OpenSSL has no AES-GCM: %s",
                            openssl_reason());
@@ -375,15 +381,15 @@ key_load(struct tls_context *context, const struct tls_options *options)
 }
 
 static enum hoop_status
-belief_load(struct tls_context *context, const struct tls_options *options)
+trust_load(struct tls_context *context, const struct tls_options *options)
 {
     const struct tls_files *files = &options->files;
 
     if (options->clients == TLS_CLIENTS_ANYBODY)
-        return anybody_load(context, files);
-    if (is_said(files->ca))
-        return files_load(context, files);
-    if (is_said(files->certificate) || is_said(files->key))
+        return server_certificate_load(context, files);
+    if (path_is_set(files->ca))
+        return certificates_load(context, files);
+    if (path_is_set(files->certificate) || path_is_set(files->key))
         return error_raise(HOOP_E_INVALID,
                            "a TLS certificate without HOOP_TLS_CA: who is "
                            "believed to sign those of the others?");
@@ -391,7 +397,7 @@ belief_load(struct tls_context *context, const struct tls_options *options)
         return error_raise(HOOP_E_INVALID,
                            "TLS needs a job token, or HOOP_TLS_CERT, "
                            "HOOP_TLS_KEY and HOOP_TLS_CA");
-    return key_load(context, options);
+    return psk_load(context, options);
 }
 
 /* Sessions are not resumed: tickets would arrive when no read is pending. */
@@ -409,7 +415,7 @@ ssl_configure(SSL_CTX *ssl)
 }
 
 static BIO_METHOD *
-method_create(void)
+bio_method_create(void)
 {
     /* A new index is not needed, and a process has only 127. */
     BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "hoop");
@@ -434,14 +440,14 @@ tls_context_create(const struct tls_options *options,
     atomic_init(&context->n_refs, 1);
     ERR_clear_error();
     context->ssl = SSL_CTX_new(TLS_method());
-    context->method = method_create();
+    context->method = bio_method_create();
     if (!context->ssl || !context->method || !ssl_configure(context->ssl))
         return error_raise(HOOP_E_EXHAUSTED, "OpenSSL gives no TLS: %s",
                            openssl_reason());
     if (options->name)
         strncpy(context->name, options->name, sizeof(context->name) - 1);
 
-    const enum hoop_status status = belief_load(context, options);
+    const enum hoop_status status = trust_load(context, options);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_context = STEAL(context);
@@ -467,7 +473,7 @@ tls_context_destroy(struct tls_context *context)
 }
 
 SSL *
-tls_context_open(struct tls_connection *party)
+tls_context_create_ssl(struct tls_connection *party)
 {
     SSL *ssl = SSL_new(party->context->ssl);
 
@@ -477,7 +483,7 @@ tls_context_open(struct tls_connection *party)
 }
 
 BIO *
-tls_context_bio(struct tls_context *context, void *owner)
+tls_context_create_bio(struct tls_context *context, void *owner)
 {
     BIO *bio = BIO_new(context->method);
 
@@ -495,7 +501,7 @@ tls_context_has_key(const struct tls_context *context)
 }
 
 const char *
-tls_context_name(const struct tls_context *context)
+tls_context_server_name(const struct tls_context *context)
 {
     return context->name;
 }

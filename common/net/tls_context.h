@@ -36,14 +36,14 @@ tls_context_ref(struct tls_context *context);
 
 /* party is borrowed for the SSL's life. NULL: no memory. */
 SSL *
-tls_context_open(struct tls_connection *party);
+tls_context_create_ssl(struct tls_connection *party);
 BIO *
-tls_context_bio(struct tls_context *context, void *owner);
+tls_context_create_bio(struct tls_context *context, void *owner);
 /* Return whether the context trusts a key and nothing else. */
 bool
 tls_context_has_key(const struct tls_context *context);
 const char *
-tls_context_name(const struct tls_context *context);
+tls_context_server_name(const struct tls_context *context);
 
 /* Implemented by tls.c: how bytes are sent and received. */
 int

@@ -29,8 +29,9 @@ wakeup_open(int out_fds[2])
     int fds[2];
 
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
-        return error_raise(HOOP_E_EXHAUSTED, "no pipe: %s",
-                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
+        return error_raise(
+            HOOP_E_EXHAUSTED, "no pipe: %s",
+            resource_error_describe(RESOURCE_DESCRIPTOR, errno, why));
     for (unsigned i = 0; i < 2; i++) {
         descriptor_track(fds[i]);
         out_fds[i] = fds[i];
@@ -64,7 +65,7 @@ wakeup_export(const int fds[2], struct wakeup_handle *out_place)
 }
 
 static enum hoop_status
-unreached(const struct wakeup_handle *place, const char *why)
+wakeup_unreachable_raise(const struct wakeup_handle *place, const char *why)
 {
     return error_raise(HOOP_E_UNAVAILABLE,
                        "the bell of process %u is out of reach: %s", place->pid,
@@ -83,13 +84,14 @@ wakeup_import(const struct wakeup_handle *place, int *out_fd)
     /* Check what it is before opening it, because opening may have effects. */
     const ssize_t n = readlink(path, found, sizeof(found) - 1);
     if (n < 0)
-        return unreached(place, strerror(errno));
+        return wakeup_unreachable_raise(place, strerror(errno));
     found[n] = '\0';
     if (strcmp(found, expected) != 0)
-        return unreached(place, "another process has its number here");
+        return wakeup_unreachable_raise(place,
+                                        "another process has its number here");
     const int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return unreached(place, strerror(errno));
+        return wakeup_unreachable_raise(place, strerror(errno));
     descriptor_track(fd);
     *out_fd = fd;
     return HOOP_OK;
@@ -110,8 +112,9 @@ wakeup_signal(int fd)
 void
 wakeup_clear(int fd)
 {
-    uint8_t rings[RINGS_MAX];
+    uint8_t signal_bytes[RINGS_MAX];
 
-    while (read(fd, rings, sizeof(rings)) == (ssize_t)sizeof(rings))
+    while (read(fd, signal_bytes, sizeof(signal_bytes)) ==
+           (ssize_t)sizeof(signal_bytes))
         ;
 }

@@ -20,7 +20,7 @@ _Static_assert(sizeof(client_label) == sizeof(coordinator_label),
                "borders do not enter a MAC");
 
 static enum hoop_status
-key_derive(struct auth_keys *keys, enum role role, const char *token)
+auth_key_derive(struct auth_keys *keys, enum role role, const char *token)
 {
     const struct hmac_span parts[] = {{key_label, sizeof(key_label) - 1}};
     const enum hoop_status status =
@@ -39,7 +39,8 @@ auth_keys_init_client(struct auth_keys *keys, const char *token)
     *keys = (struct auth_keys){0};
     if (!token || !*token)
         return HOOP_OK;
-    const enum hoop_status status = key_derive(keys, role_of(token), token);
+    const enum hoop_status status =
+        auth_key_derive(keys, role_of_token(token), token);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -52,9 +53,9 @@ auth_keys_init_coordinator(struct auth_keys *keys, const char *secret)
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         char token[LIMIT_TOKEN];
 
-        enum hoop_status status = role_token(role, secret, token);
+        enum hoop_status status = role_derive_token(role, secret, token);
         if (status == HOOP_OK)
-            status = key_derive(keys, role, token);
+            status = auth_key_derive(keys, role, token);
         explicit_bzero(token, sizeof(token));
         if (status != HOOP_OK)
             return error_pass(status);
@@ -63,7 +64,7 @@ auth_keys_init_coordinator(struct auth_keys *keys, const char *secret)
 }
 
 bool
-auth_keys_are_known(const struct auth_keys *keys)
+auth_keys_has_any(const struct auth_keys *keys)
 {
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         if (keys->is_known[role])
@@ -80,10 +81,10 @@ auth_keys_deinit(struct auth_keys *keys)
 
 /* label names the side that proves. */
 static enum hoop_status
-proof_make(const struct authentication *auth,
-           const struct auth_keys *keys,
-           const char label[sizeof(client_label)],
-           uint8_t out_proof[HMAC_BYTES])
+auth_proof_compute(const struct authentication *auth,
+                   const struct auth_keys *keys,
+                   const char label[sizeof(client_label)],
+                   uint8_t out_proof[HMAC_BYTES])
 {
     const uint8_t role = (uint8_t)auth->role;
     const uint8_t n_binding = (uint8_t)auth->n_binding;
@@ -103,9 +104,9 @@ proof_make(const struct authentication *auth,
 }
 
 enum hoop_status
-auth_begin(struct authentication *auth,
-           const struct auth_keys *keys,
-           struct auth_challenge_request *out_request)
+auth_client_begin(struct authentication *auth,
+                  const struct auth_keys *keys,
+                  struct auth_challenge_request *out_request)
 {
     auth->role = ROLE_WORKER;
     while (!keys->is_known[auth->role])
@@ -121,15 +122,16 @@ auth_begin(struct authentication *auth,
 }
 
 enum hoop_status
-auth_prove(struct authentication *auth,
-           const struct auth_keys *keys,
-           const struct auth_challenge_reply *reply,
-           struct auth_prove_request *out_request)
+auth_client_prove(struct authentication *auth,
+                  const struct auth_keys *keys,
+                  const struct auth_challenge_reply *reply,
+                  struct auth_prove_request *out_request)
 {
     uint8_t proof[HMAC_BYTES];
 
     memcpy(auth->coordinator_nonce, reply->nonce, AUTH_NONCE_BYTES);
-    enum hoop_status status = proof_make(auth, keys, coordinator_label, proof);
+    enum hoop_status status =
+        auth_proof_compute(auth, keys, coordinator_label, proof);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!hmac_equal(proof, reply->proof))
@@ -138,15 +140,15 @@ auth_prove(struct authentication *auth,
             "what answers there does not know the token: give "
             "hoopd the job's, by --token-file or HOOP_TOKEN, and "
             "the same one here");
-    status = proof_make(auth, keys, client_label, out_request->proof);
+    status = auth_proof_compute(auth, keys, client_label, out_request->proof);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-auth_challenge(struct authentication *auth,
-               const struct auth_keys *keys,
-               const struct auth_challenge_request *request,
-               struct auth_challenge_reply *out_reply)
+auth_coordinator_challenge(struct authentication *auth,
+                           const struct auth_keys *keys,
+                           const struct auth_challenge_request *request,
+                           struct auth_challenge_reply *out_reply)
 {
     if (auth->stage == AUTH_PROVED)
         return error_raise(HOOP_E_PRECONDITION,
@@ -166,14 +168,15 @@ auth_challenge(struct authentication *auth,
     memcpy(auth->client_nonce, request->nonce, AUTH_NONCE_BYTES);
     auth->stage = AUTH_CHALLENGED;
     memcpy(out_reply->nonce, auth->coordinator_nonce, AUTH_NONCE_BYTES);
-    status = proof_make(auth, keys, coordinator_label, out_reply->proof);
+    status =
+        auth_proof_compute(auth, keys, coordinator_label, out_reply->proof);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-auth_verify(struct authentication *auth,
-            const struct auth_keys *keys,
-            const struct auth_prove_request *request)
+auth_coordinator_verify(struct authentication *auth,
+                        const struct auth_keys *keys,
+                        const struct auth_prove_request *request)
 {
     uint8_t proof[HMAC_BYTES];
 
@@ -182,7 +185,8 @@ auth_verify(struct authentication *auth,
                            "a proof needs a challenge of this connection "
                            "before it");
     auth->stage = AUTH_NEW;
-    const enum hoop_status status = proof_make(auth, keys, client_label, proof);
+    const enum hoop_status status =
+        auth_proof_compute(auth, keys, client_label, proof);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!hmac_equal(proof, request->proof))

@@ -48,11 +48,11 @@ struct auth_keys {
 enum hoop_status
 auth_keys_init_client(struct auth_keys *keys, const char *token);
 /* secret is the token of all jobs. Handle: HOOP_E_INVALID, HOOP_E_DENIED (it is
- * not a job's secret, see role_token()). */
+ * not a job's secret, see role_derive_token()). */
 enum hoop_status
 auth_keys_init_coordinator(struct auth_keys *keys, const char *secret);
 bool
-auth_keys_are_known(const struct auth_keys *keys);
+auth_keys_has_any(const struct auth_keys *keys);
 /* Erase the keys from memory. */
 void
 auth_keys_deinit(struct auth_keys *keys);
@@ -74,32 +74,32 @@ struct authentication {
     uint8_t binding[AUTH_BINDING_MAX];
 };
 
-/* The client's functions: auth_begin() makes the challenge, auth_prove() checks
+/* The client's functions: auth_client_begin() makes the challenge, auth_client_prove() checks
  * the reply and makes the client's proof. */
 enum hoop_status
-auth_begin(struct authentication *auth,
-           const struct auth_keys *keys,
-           struct auth_challenge_request *out_request);
+auth_client_begin(struct authentication *auth,
+                  const struct auth_keys *keys,
+                  struct auth_challenge_request *out_request);
 /* Handle: HOOP_E_UNAUTHENTICATED (the coordinator does not know the token). */
 enum hoop_status
-auth_prove(struct authentication *auth,
-           const struct auth_keys *keys,
-           const struct auth_challenge_reply *reply,
-           struct auth_prove_request *out_request);
+auth_client_prove(struct authentication *auth,
+                  const struct auth_keys *keys,
+                  const struct auth_challenge_reply *reply,
+                  struct auth_prove_request *out_request);
 
 /* The coordinator's functions. A new challenge before the proof replaces the
  * one before. Handle: HOOP_E_PRECONDITION (the coordinator has no token, or the
  * client has proved it already). */
 enum hoop_status
-auth_challenge(struct authentication *auth,
-               const struct auth_keys *keys,
-               const struct auth_challenge_request *request,
-               struct auth_challenge_reply *out_reply);
+auth_coordinator_challenge(struct authentication *auth,
+                           const struct auth_keys *keys,
+                           const struct auth_challenge_request *request,
+                           struct auth_challenge_reply *out_reply);
 /* Check the client's proof. A challenge allows one attempt. Handle:
  * HOOP_E_PRECONDITION (there was no challenge), HOOP_E_UNAUTHENTICATED. */
 enum hoop_status
-auth_verify(struct authentication *auth,
-            const struct auth_keys *keys,
-            const struct auth_prove_request *request);
+auth_coordinator_verify(struct authentication *auth,
+                        const struct auth_keys *keys,
+                        const struct auth_prove_request *request);
 
 #endif

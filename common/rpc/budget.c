@@ -71,7 +71,7 @@ budget_account_limits(const struct budget_account *account)
 }
 
 static const char *
-role_words(enum role role)
+role_token_describe(enum role role)
 {
     return role == (enum role)BUDGET_UNAUTHENTICATED ? "no token"
                                                      : role_name(role);
@@ -97,8 +97,8 @@ budget_charge(struct budget_account *account, size_t n_bytes)
                            "the coordinator holds %zu bytes for all "
                            "connections of role %s and may hold %zu; %zu more "
                            "are refused: try again later",
-                           *n_role, role_words(account->role), limits->role,
-                           n_bytes);
+                           *n_role, role_token_describe(account->role),
+                           limits->role, n_bytes);
     account->n_bytes += n_bytes;
     *n_role += n_bytes;
     return HOOP_OK;

@@ -26,7 +26,7 @@ DEFINE_CLEANUP(struct client_call *, client_call_destroy)
 
 /* *out_copy is not written if there are no bytes. */
 static enum hoop_status
-bytes_copy(struct message_span span, uint8_t **out_copy)
+span_duplicate(struct message_span span, uint8_t **out_copy)
 {
     if (span.n_bytes == 0)
         return HOOP_OK;
@@ -47,7 +47,7 @@ client_call_create(const struct rpc_call *call, struct client_call **out_call)
     if (!made)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a call of %s",
                            call->method);
-    const enum hoop_status status = bytes_copy(call->body, &made->body);
+    const enum hoop_status status = span_duplicate(call->body, &made->body);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -65,18 +65,19 @@ client_call_create(const struct rpc_call *call, struct client_call **out_call)
 }
 
 void
-client_call_complete(struct client_call *call, const struct rpc_answer *answer)
+client_call_store_answer(struct client_call *call,
+                         const struct rpc_answer *answer)
 {
     call->status = answer->status;
     call->message = answer->message[0] ? strdup(answer->message) : NULL;
-    if (bytes_copy(answer->body, &call->answer) != HOOP_OK)
+    if (span_duplicate(answer->body, &call->answer) != HOOP_OK)
         call->status = HOOP_E_EXHAUSTED;
     else
         call->n_answer = answer->body.n_bytes;
 }
 
 void
-client_call_answer(struct client_call *call)
+client_call_deliver_answer(struct client_call *call)
 {
     const struct rpc_answer answer = {
         .status = call->status,

@@ -50,10 +50,11 @@ client_call_destroy(struct client_call *call);
 /* Store the answer. Without memory for it, the stored answer has
  * HOOP_E_EXHAUSTED. */
 void
-client_call_complete(struct client_call *call, const struct rpc_answer *answer);
+client_call_store_answer(struct client_call *call,
+                         const struct rpc_answer *answer);
 /* Pass the stored answer to on_answer. */
 void
-client_call_answer(struct client_call *call);
+client_call_deliver_answer(struct client_call *call);
 
 /* Find a call by the id in a frame, which is the lower 31 bits of its id. NULL:
  * there is none. */

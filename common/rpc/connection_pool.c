@@ -40,13 +40,13 @@ struct pool_network {
     struct address_network key;
     bool is_loopback;
     size_t n_unauthenticated;
-    struct pool_list strangers;     /* longest silent first */
-    TAILQ_ENTRY(pool_network) link; /* in its class */
+    struct pool_list unauthenticated_list; /* longest silent first */
+    TAILQ_ENTRY(pool_network) link;        /* in its class */
     UT_hash_handle hh;
 };
 
 struct connection_pool {
-    struct loop_timer *patience; /* time limit of the oldest unauthenticated
+    struct loop_timer *auth_timer; /* time limit of the oldest unauthenticated
                                     connection */
     struct connection_pool_limits limits;
     pool_close_fn *close;
@@ -80,44 +80,47 @@ descriptors_room(void)
 }
 
 static uint64_t
-given_or(uint64_t given, uint64_t usual)
+value_or_default(uint64_t given, uint64_t usual)
 {
     return given > 0 ? given : usual;
 }
 
 static void
-patience_arm(struct connection_pool *pool)
+auth_timer_arm(struct connection_pool *pool)
 {
     const struct pool_entry *oldest = TAILQ_FIRST(&pool->by_age);
-    const uint64_t patience_ns = pool->limits.patience_ms * CLOCK_NS_PER_MS;
+    const uint64_t auth_timeout_ns =
+        pool->limits.auth_timeout_ms * CLOCK_NS_PER_MS;
 
     if (oldest)
-        loop_timer_start(pool->patience, (uint64_t)clock_left_ms(
-                                             oldest->since_ns + patience_ns));
+        loop_timer_start(
+            pool->auth_timer,
+            (uint64_t)clock_left_ms(oldest->since_ns + auth_timeout_ns));
     else
-        loop_timer_stop(pool->patience);
+        loop_timer_stop(pool->auth_timer);
 }
 
 static void
-entry_close(struct connection_pool *pool,
-            struct pool_entry *entry,
-            const char *reason)
+pool_entry_close(struct connection_pool *pool,
+                 struct pool_entry *entry,
+                 const char *reason)
 {
     pool->n_closed++;
     pool->close(entry, reason);
 }
 
 static void
-on_patience(void *owner)
+on_auth_timeout(void *owner)
 {
     struct connection_pool *pool = owner;
-    const uint64_t patience_ns = pool->limits.patience_ms * CLOCK_NS_PER_MS;
+    const uint64_t auth_timeout_ns =
+        pool->limits.auth_timeout_ms * CLOCK_NS_PER_MS;
     struct pool_entry *oldest;
 
     while ((oldest = TAILQ_FIRST(&pool->by_age)) &&
-           clock_is_past(oldest->since_ns + patience_ns))
-        entry_close(pool, oldest, "it has not shown a token in time");
-    patience_arm(pool);
+           clock_is_past(oldest->since_ns + auth_timeout_ns))
+        pool_entry_close(pool, oldest, "it has not shown a token in time");
+    auth_timer_arm(pool);
 }
 
 enum hoop_status
@@ -132,19 +135,23 @@ connection_pool_create(const struct connection_pool_options *options,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for connections");
     pool->close = options->close;
     pool->limits = (struct connection_pool_limits){
-        .n_all_max = given_or(limits->n_all_max, descriptors_room()),
-        .n_network_max = given_or(limits->n_network_max, LIMIT_RPC_ORIGIN),
-        .n_loopback_max = given_or(limits->n_loopback_max, LIMIT_RPC_LOOPBACK),
-        .patience_ms = given_or(limits->patience_ms, LIMIT_RPC_PATIENCE_MS),
-        .silence_ms = given_or(limits->silence_ms, LIMIT_RPC_SILENCE_MS),
+        .n_all_max = value_or_default(limits->n_all_max, descriptors_room()),
+        .n_network_max =
+            value_or_default(limits->n_network_max, LIMIT_RPC_ORIGIN),
+        .n_loopback_max =
+            value_or_default(limits->n_loopback_max, LIMIT_RPC_LOOPBACK),
+        .auth_timeout_ms =
+            value_or_default(limits->auth_timeout_ms, LIMIT_RPC_PATIENCE_MS),
+        .silence_ms =
+            value_or_default(limits->silence_ms, LIMIT_RPC_SILENCE_MS),
     };
     TAILQ_INIT(&pool->by_age);
     TAILQ_INIT(&pool->by_activity);
     for (size_t i = 0; i < CLASSES; i++)
         TAILQ_INIT(&pool->classes[i]);
 
-    const enum hoop_status status =
-        loop_timer_create(options->loop, on_patience, pool, &pool->patience);
+    const enum hoop_status status = loop_timer_create(
+        options->loop, on_auth_timeout, pool, &pool->auth_timer);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_pool = STEAL(pool);
@@ -157,7 +164,7 @@ connection_pool_destroy(struct connection_pool *pool)
     if (!pool)
         return;
     assert(!pool->networks);
-    loop_timer_destroy(pool->patience);
+    loop_timer_destroy(pool->auth_timer);
     free(pool);
 }
 
@@ -173,7 +180,7 @@ connections_count(const struct connection_pool *pool)
 
 /* Return first if it has been silent long enough, else NULL. */
 static struct pool_entry *
-silent_first(const struct connection_pool *pool, struct pool_entry *first)
+entry_if_silent(const struct connection_pool *pool, struct pool_entry *first)
 {
     const uint64_t silence_ns = pool->limits.silence_ms * CLOCK_NS_PER_MS;
 
@@ -184,16 +191,16 @@ bool
 connection_pool_close_silent(struct connection_pool *pool,
                              struct pool_entry *entry)
 {
-    struct pool_entry *silent = silent_first(pool, entry);
+    struct pool_entry *silent = entry_if_silent(pool, entry);
 
     if (silent)
-        entry_close(pool, silent, "there are too many connections");
+        pool_entry_close(pool, silent, "there are too many connections");
     return silent != NULL;
 }
 
 static bool
-is_of_full_network(const struct connection_pool *pool,
-                   const struct pool_entry *entry)
+entry_network_is_crowded(const struct connection_pool *pool,
+                         const struct pool_entry *entry)
 {
     const size_t n = entry->network->n_unauthenticated;
 
@@ -201,14 +208,15 @@ is_of_full_network(const struct connection_pool *pool,
 }
 
 struct pool_entry *
-connection_pool_first_to_go(const struct connection_pool *pool,
-                            struct pool_entry *first,
-                            struct pool_entry *second)
+connection_pool_choose_to_close(const struct connection_pool *pool,
+                                struct pool_entry *first,
+                                struct pool_entry *second)
 {
-    if (!first ||
-        is_of_full_network(pool, first) < is_of_full_network(pool, second))
+    if (!first || entry_network_is_crowded(pool, first) <
+                      entry_network_is_crowded(pool, second))
         return second;
-    if (is_of_full_network(pool, first) > is_of_full_network(pool, second))
+    if (entry_network_is_crowded(pool, first) >
+        entry_network_is_crowded(pool, second))
         return first;
     return second->active_ns < first->active_ns ? second : first;
 }
@@ -225,8 +233,8 @@ connection_pool_make_room(struct connection_pool *pool)
          i > 0 && pool->n_unauthenticated >> i >> 1 < NETWORK_PART; i--) {
         TAILQ_FOREACH(network, &pool->classes[i], link)
         {
-            first = connection_pool_first_to_go(
-                pool, first, TAILQ_FIRST(&network->strangers));
+            first = connection_pool_choose_to_close(
+                pool, first, TAILQ_FIRST(&network->unauthenticated_list));
         }
     }
     return connection_pool_close_silent(pool, first);
@@ -240,7 +248,8 @@ connection_pool_is_full(const struct connection_pool *pool)
 
 /* Find or create the network of an address. NULL: there is no memory. */
 static struct pool_network *
-network_take(struct connection_pool *pool, const struct address *address)
+network_find_or_create(struct connection_pool *pool,
+                       const struct address *address)
 {
     const struct address_network key = address_network(address);
     struct pool_network *network = NULL;
@@ -253,7 +262,7 @@ network_take(struct connection_pool *pool, const struct address *address)
         return NULL;
     network->key = key;
     network->is_loopback = address_is_loopback(address);
-    TAILQ_INIT(&network->strangers);
+    TAILQ_INIT(&network->unauthenticated_list);
     HASH_ADD(hh, pool->networks, key, sizeof(network->key), network);
     if (network->hh.tbl)
         return network;
@@ -271,9 +280,9 @@ network_class(struct connection_pool *pool, const struct pool_network *network)
 
 /* Frees the network when its count becomes 0. */
 static void
-network_count(struct connection_pool *pool,
-              struct pool_network *network,
-              size_t n_unauthenticated)
+network_set_count(struct connection_pool *pool,
+                  struct pool_network *network,
+                  size_t n_unauthenticated)
 {
     if (network->n_unauthenticated > 0)
         TAILQ_REMOVE(network_class(pool, network), network, link);
@@ -298,9 +307,9 @@ network_make_room(struct connection_pool *pool, struct pool_network *network)
         return HOOP_OK;
 
     struct pool_entry *silent =
-        silent_first(pool, TAILQ_FIRST(&network->strangers));
+        entry_if_silent(pool, TAILQ_FIRST(&network->unauthenticated_list));
     if (silent) {
-        entry_close(pool, silent, "too many come from its address");
+        pool_entry_close(pool, silent, "too many come from its address");
         return HOOP_OK;
     }
     pool->n_closed++;
@@ -311,22 +320,22 @@ network_make_room(struct connection_pool *pool, struct pool_network *network)
 }
 
 enum hoop_status
-connection_pool_enter(struct connection_pool *pool,
-                      struct pool_entry *entry,
-                      const struct address *address,
-                      uint64_t silent_ms)
+connection_pool_add(struct connection_pool *pool,
+                    struct pool_entry *entry,
+                    const struct address *address,
+                    uint64_t silent_ms)
 {
     const bool is_silent = silent_ms >= pool->limits.silence_ms;
 
     assert(entry->state == POOL_ENTRY_NONE);
-    struct pool_network *network = network_take(pool, address);
+    struct pool_network *network = network_find_or_create(pool, address);
     if (!network)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
 
     const enum hoop_status status = network_make_room(pool, network);
     if (status != HOOP_OK)
         return error_pass(status);
-    network = network_take(pool, address);
+    network = network_find_or_create(pool, address);
     if (!network)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
 
@@ -337,14 +346,16 @@ connection_pool_enter(struct connection_pool *pool,
     TAILQ_INSERT_TAIL(&pool->by_age, entry, by_age);
     if (is_silent) {
         TAILQ_INSERT_HEAD(&pool->by_activity, entry, by_activity);
-        TAILQ_INSERT_HEAD(&network->strangers, entry, by_activity_in_network);
+        TAILQ_INSERT_HEAD(&network->unauthenticated_list, entry,
+                          by_activity_in_network);
     } else {
         TAILQ_INSERT_TAIL(&pool->by_activity, entry, by_activity);
-        TAILQ_INSERT_TAIL(&network->strangers, entry, by_activity_in_network);
+        TAILQ_INSERT_TAIL(&network->unauthenticated_list, entry,
+                          by_activity_in_network);
     }
-    network_count(pool, network, network->n_unauthenticated + 1);
+    network_set_count(pool, network, network->n_unauthenticated + 1);
     if (++pool->n_unauthenticated == 1)
-        patience_arm(pool);
+        auth_timer_arm(pool);
     return HOOP_OK;
 }
 
@@ -355,14 +366,14 @@ unauthenticated_remove(struct connection_pool *pool, struct pool_entry *entry)
 
     TAILQ_REMOVE(&pool->by_age, entry, by_age);
     TAILQ_REMOVE(&pool->by_activity, entry, by_activity);
-    TAILQ_REMOVE(&network->strangers, entry, by_activity_in_network);
+    TAILQ_REMOVE(&network->unauthenticated_list, entry, by_activity_in_network);
     pool->n_unauthenticated--;
-    network_count(pool, network, network->n_unauthenticated - 1);
+    network_set_count(pool, network, network->n_unauthenticated - 1);
     entry->network = NULL;
 }
 
 void
-connection_pool_leave(struct connection_pool *pool, struct pool_entry *entry)
+connection_pool_remove(struct connection_pool *pool, struct pool_entry *entry)
 {
     if (entry->state == POOL_ENTRY_UNAUTHENTICATED)
         unauthenticated_remove(pool, entry);
@@ -372,22 +383,23 @@ connection_pool_leave(struct connection_pool *pool, struct pool_entry *entry)
 }
 
 void
-connection_pool_hear(struct connection_pool *pool, struct pool_entry *entry)
+connection_pool_touch(struct connection_pool *pool, struct pool_entry *entry)
 {
     if (entry->state != POOL_ENTRY_UNAUTHENTICATED)
         return;
     entry->active_ns = clock_now_ns();
     TAILQ_REMOVE(&pool->by_activity, entry, by_activity);
     TAILQ_INSERT_TAIL(&pool->by_activity, entry, by_activity);
-    TAILQ_REMOVE(&entry->network->strangers, entry, by_activity_in_network);
-    TAILQ_INSERT_TAIL(&entry->network->strangers, entry,
+    TAILQ_REMOVE(&entry->network->unauthenticated_list, entry,
+                 by_activity_in_network);
+    TAILQ_INSERT_TAIL(&entry->network->unauthenticated_list, entry,
                       by_activity_in_network);
 }
 
 enum hoop_status
-connection_pool_admit(struct connection_pool *pool,
-                      struct pool_entry *entry,
-                      enum role role)
+connection_pool_set_role(struct connection_pool *pool,
+                         struct pool_entry *entry,
+                         enum role role)
 {
     /* Connections with a lesser token must leave room for workers. */
     const size_t n_max = role == ROLE_WORKER ? pool->limits.n_all_max

@@ -64,11 +64,11 @@ struct pool_entry {
  * process's descriptor limit allows. */
 struct connection_pool_limits {
     size_t n_all_max;
-    size_t n_network_max;  /* unauthenticated connections of another host's
+    size_t n_network_max;     /* unauthenticated connections of another host's
                              network */
-    size_t n_loopback_max; /* unauthenticated connections of this host */
-    uint64_t patience_ms;  /* how soon a connection must authenticate */
-    uint64_t silence_ms;   /* how long a connection must have been silent
+    size_t n_loopback_max;    /* unauthenticated connections of this host */
+    uint64_t auth_timeout_ms; /* how soon a connection must authenticate */
+    uint64_t silence_ms;      /* how long a connection must have been silent
                             before it may be closed to make room */
 };
 
@@ -104,33 +104,33 @@ connection_pool_close_silent(struct connection_pool *pool,
 /* Return which of two unauthenticated connections makes room first. first may
  * be NULL. */
 struct pool_entry *
-connection_pool_first_to_go(const struct connection_pool *pool,
-                            struct pool_entry *first,
-                            struct pool_entry *second);
+connection_pool_choose_to_close(const struct connection_pool *pool,
+                                struct pool_entry *first,
+                                struct pool_entry *second);
 
 /* Add an unauthenticated connection that has been silent for silent_ms. If that
  * is long enough to make room, it is the first to do so. Handle:
  * HOOP_E_EXHAUSTED (its network has too many unauthenticated connections, or
  * there is no memory; the text says which): it was not added, close it. */
 enum hoop_status
-connection_pool_enter(struct connection_pool *pool,
-                      struct pool_entry *entry,
-                      const struct address *address,
-                      uint64_t silent_ms);
+connection_pool_add(struct connection_pool *pool,
+                    struct pool_entry *entry,
+                    const struct address *address,
+                    uint64_t silent_ms);
 /* Remove the connection; no effect if it is not in the pool. */
 void
-connection_pool_leave(struct connection_pool *pool, struct pool_entry *entry);
+connection_pool_remove(struct connection_pool *pool, struct pool_entry *entry);
 
 /* Note that something was received on the connection. */
 void
-connection_pool_hear(struct connection_pool *pool, struct pool_entry *entry);
+connection_pool_touch(struct connection_pool *pool, struct pool_entry *entry);
 
 /* Make the connection authenticated in role; no effect if it is already.
  * Handle: HOOP_E_EXHAUSTED (too many connections of that role). */
 enum hoop_status
-connection_pool_admit(struct connection_pool *pool,
-                      struct pool_entry *entry,
-                      enum role role);
+connection_pool_set_role(struct connection_pool *pool,
+                         struct pool_entry *entry,
+                         enum role role);
 
 /* Return how many unauthenticated connections were closed or turned away so
  * far. */

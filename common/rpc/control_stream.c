@@ -105,5 +105,5 @@ control_stream_receive(struct control_stream *control_stream,
 bool
 control_stream_is_ready(const struct control_stream *control_stream)
 {
-    return control_stream->tls && tls_is_ready(control_stream->tls);
+    return control_stream->tls && tls_has_buffered(control_stream->tls);
 }

@@ -29,7 +29,7 @@ enum {
     REPLIES_PART = 4,
 };
 
-static const struct sm_state connection_states[] = {
+static const struct state_table_row connection_states[] = {
     [CONNECTION_TLS_HANDSHAKE] = {"securing", SM_TO(CONNECTION_HELLO)},
     [CONNECTION_HELLO] = {"greeting", SM_TO(CONNECTION_READY)},
     [CONNECTION_READY] = {"ready", 0},
@@ -38,16 +38,16 @@ static const struct sm_state connection_states[] = {
 DEFINE_CLEANUP(struct coordinator_connection *, coordinator_connection_destroy)
 
 static void
-connection_move(struct coordinator_connection *connection,
-                enum connection_state next)
+connection_set_state(struct coordinator_connection *connection,
+                     enum connection_state next)
 {
-    connection->state =
-        state_move(connection_states, "connection", connection->state, next);
+    connection->state = state_transition(connection_states, "connection",
+                                         connection->state, next);
 }
 
 /* Send a fatal TLS alert, which a client without TLS recognises. */
 static enum hoop_status
-send_plain_alert(const struct coordinator_connection *connection)
+plain_tls_alert_send(const struct coordinator_connection *connection)
 {
     static const uint8_t alert[] = {TLS_ALERT, 3, 3, 0, 2, 2, 40};
     uint8_t rest[4 * SP_HELLO_BYTES];
@@ -65,7 +65,7 @@ send_plain_alert(const struct coordinator_connection *connection)
 }
 
 static enum hoop_status
-connection_secure(struct coordinator_connection *connection)
+connection_tls_handshake(struct coordinator_connection *connection)
 {
     const enum hoop_status status =
         tls_handshake(connection->control_stream.tls);
@@ -77,19 +77,19 @@ connection_secure(struct coordinator_connection *connection)
 
         return first < 0 || first == TLS_ALERT || first == TLS_HANDSHAKE
                    ? error_pass(status)
-                   : send_plain_alert(connection);
+                   : plain_tls_alert_send(connection);
     }
-    connection_move(connection, CONNECTION_HELLO);
-    sp_writer_hello(&connection->writer, sp_hello_reply);
+    connection_set_state(connection, CONNECTION_HELLO);
+    sp_writer_set_hello(&connection->writer, sp_hello_reply);
     return HOOP_OK;
 }
 
 /* Release the charge for memory that the reader has given back. Growth was
  * charged before. */
 static void
-room_settle(struct coordinator_connection *connection)
+read_buffer_uncharge(struct coordinator_connection *connection)
 {
-    const size_t n_room = sp_reader_charged(&connection->reader);
+    const size_t n_room = sp_reader_charged_bytes(&connection->reader);
 
     if (n_room >= connection->n_room_charged)
         return;
@@ -100,9 +100,9 @@ room_settle(struct coordinator_connection *connection)
 /* Charge the memory for the next read. HOOP_E_EXHAUSTED: the incoming frame
  * cannot be kept. */
 static enum hoop_status
-room_charge(struct coordinator_connection *connection)
+read_buffer_charge(struct coordinator_connection *connection)
 {
-    const size_t n_room = sp_reader_charged_next(&connection->reader);
+    const size_t n_room = sp_reader_next_charged_bytes(&connection->reader);
 
     if (n_room <= connection->n_room_charged)
         return HOOP_OK;
@@ -120,13 +120,14 @@ frame_skip(struct coordinator_connection *connection)
 {
     const uint32_t id = sp_reader_skip_frame(&connection->reader);
 
-    room_settle(connection);
+    read_buffer_uncharge(connection);
     return connection->events->on_skipped(connection, id);
 }
 
 /* Refuse the next frame, whose announced size exceeds its sender's limit. */
 static enum hoop_status
-frame_refuse(struct coordinator_connection *connection, size_t n_bytes)
+oversized_frame_refuse(struct coordinator_connection *connection,
+                       size_t n_bytes)
 {
     const struct budget_account *account = &connection->account;
 
@@ -140,15 +141,16 @@ frame_refuse(struct coordinator_connection *connection, size_t n_bytes)
 }
 
 static enum hoop_status
-connection_take_frame(struct coordinator_connection *connection)
+connection_process_frame(struct coordinator_connection *connection)
 {
     struct sp_frame frame;
 
-    const size_t n_announced = sp_reader_announced(&connection->reader);
+    const size_t n_announced = sp_reader_next_body_size(&connection->reader);
     if (n_announced > budget_account_limits(&connection->account)->message)
-        return frame_refuse(connection, n_announced);
+        return oversized_frame_refuse(connection, n_announced);
 
-    const enum hoop_status status = sp_reader_next(&connection->reader, &frame);
+    const enum hoop_status status =
+        sp_reader_next_frame(&connection->reader, &frame);
     return status == HOOP_OK
                ? connection->events->on_request(connection, &frame)
                : status;
@@ -157,7 +159,7 @@ connection_take_frame(struct coordinator_connection *connection)
 /* Return whether no requests are read now, because too many replies wait or one
  * is not charged. */
 static bool
-is_held_back(const struct coordinator_connection *connection)
+connection_is_throttled(const struct coordinator_connection *connection)
 {
     return connection->n_uncharged > 0 ||
            connection->n_reply_bytes >
@@ -167,19 +169,20 @@ is_held_back(const struct coordinator_connection *connection)
 
 /* Process what has been read. HOOP_E_PENDING: it is used up, or held back. */
 static enum hoop_status
-connection_take_frames(struct coordinator_connection *connection)
+connection_process_input(struct coordinator_connection *connection)
 {
     if (connection->state == CONNECTION_HELLO) {
-        enum hoop_status status = sp_reader_hello_client(&connection->reader);
+        enum hoop_status status =
+            sp_reader_read_client_hello(&connection->reader);
 
         if (status == HOOP_OK)
             status = connection->events->on_ready(connection);
         if (status != HOOP_OK)
             return status;
-        connection_move(connection, CONNECTION_READY);
+        connection_set_state(connection, CONNECTION_READY);
     }
-    while (!is_held_back(connection)) {
-        const enum hoop_status status = connection_take_frame(connection);
+    while (!connection_is_throttled(connection)) {
+        const enum hoop_status status = connection_process_frame(connection);
 
         if (status != HOOP_OK)
             return status == HOOP_E_PENDING ? status : error_pass(status);
@@ -194,18 +197,18 @@ connection_read(struct coordinator_connection *connection)
     size_t n_room;
     size_t n_bytes;
 
-    enum hoop_status status = room_charge(connection);
+    enum hoop_status status = read_buffer_charge(connection);
     if (status == HOOP_E_EXHAUSTED && connection->state == CONNECTION_READY)
         status = frame_skip(connection);
     if (status == HOOP_OK)
-        status = sp_reader_room(&connection->reader, &bytes, &n_room);
+        status = sp_reader_reserve(&connection->reader, &bytes, &n_room);
     if (status != HOOP_OK)
         return error_pass(status);
     status = control_stream_receive(&connection->control_stream, bytes, n_room,
                                     &n_bytes);
     if (status != HOOP_OK)
         return status == HOOP_E_PENDING ? status : error_pass(status);
-    sp_reader_add(&connection->reader, n_bytes);
+    sp_reader_commit(&connection->reader, n_bytes);
     return HOOP_OK;
 }
 
@@ -219,20 +222,21 @@ connection_receive(struct coordinator_connection *connection)
     connection->events->on_heard(connection);
     /* Frames that were held back before. */
     if (connection->state == CONNECTION_READY)
-        status = connection_take_frames(connection);
-    for (int turn = 0; status == HOOP_E_PENDING && !is_held_back(connection) &&
-                       (turn < READS_MAX ||
-                        control_stream_is_ready(&connection->control_stream));
+        status = connection_process_input(connection);
+    for (int turn = 0;
+         status == HOOP_E_PENDING && !connection_is_throttled(connection) &&
+         (turn < READS_MAX ||
+          control_stream_is_ready(&connection->control_stream));
          turn++) {
         status = connection_read(connection);
         if (status == HOOP_E_PENDING)
             break;
         if (status == HOOP_OK)
-            status = connection_take_frames(connection);
+            status = connection_process_input(connection);
     }
     if (status == HOOP_E_PENDING) {
         sp_reader_trim(&connection->reader);
-        room_settle(connection);
+        read_buffer_uncharge(connection);
     }
     return status;
 }
@@ -256,19 +260,19 @@ connection_send(struct coordinator_connection *connection)
             return HOOP_OK;
         STAILQ_REMOVE_HEAD(&connection->replies, queued);
         connection->leaving = next;
-        sp_writer_take_frame(&connection->writer, next->frame_id,
-                             STEAL(next->reply), next->n_reply);
+        sp_writer_set_frame(&connection->writer, next->frame_id,
+                            STEAL(next->reply), next->n_reply);
     }
 }
 
 static void
-connection_arm(struct coordinator_connection *connection)
+connection_update_watch(struct coordinator_connection *connection)
 {
     const bool has_output =
         !sp_writer_is_idle(&connection->writer) || connection->leaving ||
         !STAILQ_EMPTY(&connection->replies) ||
         control_stream_has_unsent(&connection->control_stream);
-    const bool reads = !is_held_back(connection);
+    const bool reads = !connection_is_throttled(connection);
 
     loop_watch_set(connection->watch,
                    (reads ? LOOP_READ : LOOP_NOTHING) |
@@ -282,19 +286,19 @@ connection_on_ready(void *owner, enum loop_interest ready)
     enum hoop_status status = HOOP_OK;
 
     if (connection->state == CONNECTION_TLS_HANDSHAKE)
-        status = connection_secure(connection);
+        status = connection_tls_handshake(connection);
     else if (ready & LOOP_READ)
         status = connection_receive(connection);
 
-    const bool was_held_back = is_held_back(connection);
+    const bool was_held_back = connection_is_throttled(connection);
     if (status == HOOP_OK || status == HOOP_E_PENDING)
         status = connection_send(connection);
     /* The socket does not signal requests that have been read already. */
     if ((status == HOOP_OK || status == HOOP_E_PENDING) && was_held_back &&
-        !is_held_back(connection))
+        !connection_is_throttled(connection))
         status = connection_receive(connection);
     if (status == HOOP_OK || status == HOOP_E_PENDING)
-        connection_arm(connection);
+        connection_update_watch(connection);
     else
         connection->events->on_end(connection, status);
 }
@@ -310,25 +314,25 @@ coordinator_connection_reply(struct coordinator_connection *connection,
     connection->n_reply_bytes += exchange->n_reply;
     if (is_first) {
         connection->leaving = exchange;
-        sp_writer_take_frame(&connection->writer, exchange->frame_id,
-                             STEAL(exchange->reply), exchange->n_reply);
+        sp_writer_set_frame(&connection->writer, exchange->frame_id,
+                            STEAL(exchange->reply), exchange->n_reply);
         /* A failure will occur again in the loop, which then handles it. */
         (void)sp_writer_send(&connection->writer, &connection->control_stream);
     } else {
         STAILQ_INSERT_TAIL(&connection->replies, exchange, queued);
     }
-    connection_arm(connection);
+    connection_update_watch(connection);
 }
 
 void
-coordinator_connection_cut(const struct coordinator_connection *connection)
+coordinator_connection_shutdown(const struct coordinator_connection *connection)
 {
     shutdown(connection->control_stream.fd, SHUT_RDWR);
 }
 
 static enum hoop_status
-connection_open(struct coordinator_connection *connection,
-                const struct connection_options *options)
+connection_begin_handshake(struct coordinator_connection *connection,
+                           const struct connection_options *options)
 {
     enum hoop_status status = HOOP_OK;
 
@@ -338,7 +342,7 @@ connection_open(struct coordinator_connection *connection,
                            &connection->control_stream.tls);
     } else {
         connection->state = CONNECTION_HELLO;
-        sp_writer_hello(&connection->writer, sp_hello_reply);
+        sp_writer_set_hello(&connection->writer, sp_hello_reply);
     }
     if (status == HOOP_OK)
         status = loop_watch_create(options->loop, connection->control_stream.fd,
@@ -346,7 +350,7 @@ connection_open(struct coordinator_connection *connection,
                                    &connection->watch);
     if (status != HOOP_OK)
         return error_pass(status);
-    connection_arm(connection);
+    connection_update_watch(connection);
     return HOOP_OK;
 }
 
@@ -375,7 +379,8 @@ coordinator_connection_create(const struct connection_options *options,
     snprintf(connection->peer, sizeof(connection->peer), "%.*s", PEER_TEXT - 1,
              text);
 
-    const enum hoop_status status = connection_open(connection, options);
+    const enum hoop_status status =
+        connection_begin_handshake(connection, options);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_connection = STEAL(connection);

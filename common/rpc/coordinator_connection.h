@@ -120,7 +120,8 @@ coordinator_connection_destroy(struct coordinator_connection *connection);
 
 /* Shut down the socket; the connection ends in a later turn of the loop. */
 void
-coordinator_connection_cut(const struct coordinator_connection *connection);
+coordinator_connection_shutdown(
+    const struct coordinator_connection *connection);
 
 /* Send or queue the reply of exchange, which is in the connection's list and
  * stays there until it is sent. Bytes the socket accepts at once are not

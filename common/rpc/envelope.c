@@ -52,7 +52,7 @@ envelope_request_encode(const struct envelope_request *request,
 }
 
 static bool
-view_is(struct unpack_view view, const char *text)
+view_equals(struct unpack_view view, const char *text)
 {
     return view.n_bytes == strlen(text) &&
            memcmp(view.bytes, text, view.n_bytes) == 0;
@@ -67,7 +67,7 @@ span_of(struct unpack_view view)
 /* A request with a token is refused, because a listener on the network has the
  * token now. */
 static enum hoop_status
-token_refuse(void)
+envelope_refuse_token(void)
 {
     return error_raise(HOOP_E_DATA_LOSS,
                        "the request carries a token: since version %d of the "
@@ -89,11 +89,11 @@ metadata_unpack(struct unpack *unpack,
     for (size_t i = 0; i < n; i += 2) {
         const struct unpack_view key = unpack_str(unpack, LIMIT_NAME);
 
-        if (view_is(key, key_job))
+        if (view_equals(key, key_job))
             unpack_text(unpack, request->job, sizeof(request->job));
         else
             unpack_skip(unpack, 1);
-        if (view_is(key, key_token))
+        if (view_equals(key, key_token))
             *out_has_token = true;
     }
     return true;
@@ -101,9 +101,9 @@ metadata_unpack(struct unpack *unpack,
 
 /* The id was the fourth field in every version so far, so try to read it. */
 static enum hoop_status
-version_refuse(struct unpack *unpack,
-               uint64_t version,
-               struct envelope_request *out_request)
+envelope_refuse_version(struct unpack *unpack,
+                        uint64_t version,
+                        struct envelope_request *out_request)
 {
     unpack_skip(unpack, 2);
     const uint64_t id = unpack_uint(unpack, UINT64_MAX);
@@ -157,7 +157,7 @@ envelope_request_decode(struct message_span in,
     if (unpack_status(&unpack) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
     if (version != ENVELOPE_VERSION)
-        return version_refuse(&unpack, version, out_request);
+        return envelope_refuse_version(&unpack, version, out_request);
     if (n_fields < REQUEST_FIELDS)
         return error_raise(HOOP_E_DATA_LOSS, "a request has %d fields, not %zu",
                            REQUEST_FIELDS, n_fields);
@@ -175,7 +175,7 @@ envelope_request_decode(struct message_span in,
         return error_raise(HOOP_E_DATA_LOSS, "bytes follow the request");
     if (has_token) {
         out_request->id = request.id;
-        return token_refuse();
+        return envelope_refuse_token();
     }
 
     *out_request = request;

@@ -93,7 +93,7 @@ method_find(const char *name, size_t n_name)
 }
 
 const struct method *
-method_of(enum method_id id)
+method_by_id(enum method_id id)
 {
     assert((size_t)id < COUNT_OF(methods));
     assert(methods[id].id == id);
@@ -107,7 +107,7 @@ method_count(void)
 }
 
 const struct method *
-method_at(size_t index)
+method_by_index(size_t index)
 {
     return index < COUNT_OF(methods) ? &methods[index] : NULL;
 }

@@ -74,12 +74,12 @@ method_find(const char *name, size_t n_name);
 
 /* Return the method's row; never NULL. */
 const struct method *
-method_of(enum method_id id);
+method_by_id(enum method_id id);
 
-/* The table in its order; method_at() returns NULL from method_count() on. */
+/* The table in its order; method_by_index() returns NULL from method_count() on. */
 size_t
 method_count(void);
 const struct method *
-method_at(size_t index);
+method_by_index(size_t index);
 
 #endif

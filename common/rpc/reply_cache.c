@@ -82,18 +82,18 @@ reply_cache_create(const struct reply_cache_bounds *bounds,
 }
 
 /* The journal key of a reply, big-endian. The floor has id 0 and term 0. */
-struct journal_key {
+struct reply_journal_key {
     uint8_t client[ENVELOPE_CLIENT_BYTES];
     uint64_t id;
     uint64_t term_ms;
 };
 
 static void
-journal_put(const struct reply_cache *cache,
-            const struct reply_cache_key *key,
-            struct message_span value)
+reply_journal_put(const struct reply_cache *cache,
+                  const struct reply_cache_key *key,
+                  struct message_span value)
 {
-    struct journal_key stored = {
+    struct reply_journal_key stored = {
         .id = htobe64(key->id),
         .term_ms = htobe64(key->term_ms),
     };
@@ -107,11 +107,11 @@ journal_put(const struct reply_cache *cache,
 }
 
 static void
-journal_erase(const struct reply_cache *cache,
-              const struct cache_client *client,
-              uint64_t id)
+reply_journal_erase(const struct reply_cache *cache,
+                    const struct cache_client *client,
+                    uint64_t id)
 {
-    struct journal_key stored = {.id = htobe64(id)};
+    struct reply_journal_key stored = {.id = htobe64(id)};
 
     if (!cache->journal.erase)
         return;
@@ -119,13 +119,13 @@ journal_erase(const struct reply_cache *cache,
     cache->journal.erase(
         cache->journal.owner,
         (struct message_span){(const uint8_t *)&stored,
-                              id ? offsetof(struct journal_key, term_ms)
+                              id ? offsetof(struct reply_journal_key, term_ms)
                                  : sizeof(stored.client)});
 }
 
 /* Return what the allocator uses for memory, including its header. */
 static size_t
-memory_bytes(void *memory)
+allocated_bytes(void *memory)
 {
     return memory ? malloc_usable_size(memory) + sizeof(size_t) : 0;
 }
@@ -133,12 +133,12 @@ memory_bytes(void *memory)
 static size_t
 table_bytes(UT_hash_table *table)
 {
-    return table ? memory_bytes(table) + memory_bytes(table->buckets) : 0;
+    return table ? allocated_bytes(table) + allocated_bytes(table->buckets) : 0;
 }
 
 /* Count the table's memory again; call after each change of the table. */
 static void
-table_count(struct reply_cache *cache, struct cache_client *client)
+client_table_recount(struct reply_cache *cache, struct cache_client *client)
 {
     const size_t n_table =
         table_bytes(client->by_id ? client->by_id->hh.tbl : NULL);
@@ -149,7 +149,7 @@ table_count(struct reply_cache *cache, struct cache_client *client)
 
 /* The journal value of the floor, big-endian. Earlier releases stored no
  * term. */
-struct journal_floor {
+struct reply_journal_floor {
     uint64_t floor;
     uint64_t term_ms;
 };
@@ -157,7 +157,9 @@ struct journal_floor {
 /* Record that the replies up to id are evicted. Their requests may be sent
  * again for as long as the longest term. */
 static void
-floor_raise(struct reply_cache *cache, struct cache_client *client, uint64_t id)
+evicted_floor_raise(struct reply_cache *cache,
+                    struct cache_client *client,
+                    uint64_t id)
 {
     const struct reply_cache_key key = {.client = client->client};
 
@@ -166,19 +168,19 @@ floor_raise(struct reply_cache *cache, struct cache_client *client, uint64_t id)
     if (client->floor < id)
         client->floor = id;
     client->floor_term_ms = client->term_ms;
-    const struct journal_floor stored = {
+    const struct reply_journal_floor stored = {
         .floor = htobe64(client->floor),
         .term_ms = htobe64(client->term_ms),
     };
-    journal_put(
+    reply_journal_put(
         cache, &key,
         (struct message_span){(const uint8_t *)&stored, sizeof(stored)});
 }
 
 static void
-entry_remove(struct reply_cache *cache,
-             struct cache_client *client,
-             struct cache_entry *entry)
+cache_entry_remove(struct reply_cache *cache,
+                   struct cache_client *client,
+                   struct cache_entry *entry)
 {
     if (!entry->owner) {
         TAILQ_REMOVE(&client->finished, entry, link);
@@ -186,25 +188,25 @@ entry_remove(struct reply_cache *cache,
             TAILQ_REMOVE(&cache->keeping, client, kept);
     }
     HASH_DEL(client->by_id, entry);
-    table_count(cache, client);
-    cache->n_bytes -= memory_bytes(entry) + memory_bytes(entry->reply);
+    client_table_recount(cache, client);
+    cache->n_bytes -= allocated_bytes(entry) + allocated_bytes(entry->reply);
     free(entry->reply);
     free(entry);
 }
 
 static void
-client_remove(struct reply_cache *cache, struct cache_client *client)
+cache_client_remove(struct reply_cache *cache, struct cache_client *client)
 {
     struct cache_entry *entry;
     struct cache_entry *next;
 
     HASH_ITER(hh, client->by_id, entry, next)
     {
-        entry_remove(cache, client, entry);
+        cache_entry_remove(cache, client, entry);
     }
     TAILQ_REMOVE(&cache->by_silence, client, link);
     HASH_DEL(cache->by_client, client);
-    cache->n_bytes -= memory_bytes(client);
+    cache->n_bytes -= allocated_bytes(client);
     free(client);
 }
 
@@ -216,13 +218,13 @@ reply_cache_destroy(struct reply_cache *cache)
     if (!cache)
         return;
     while ((client = TAILQ_FIRST(&cache->by_silence)))
-        client_remove(cache, client);
+        cache_client_remove(cache, client);
     free(cache);
 }
 
 static struct cache_client *
-client_find(const struct reply_cache *cache,
-            const struct envelope_client *client)
+cache_client_find(const struct reply_cache *cache,
+                  const struct envelope_client *client)
 {
     struct cache_client *found;
 
@@ -231,7 +233,7 @@ client_find(const struct reply_cache *cache,
 }
 
 static struct cache_entry *
-entry_find(const struct cache_client *client, uint64_t id)
+cache_entry_find(const struct cache_client *client, uint64_t id)
 {
     struct cache_entry *found;
 
@@ -240,20 +242,20 @@ entry_find(const struct cache_client *client, uint64_t id)
 }
 
 static bool
-is_idle(const struct cache_client *client)
+client_is_idle(const struct cache_client *client)
 {
     return HASH_COUNT(client->by_id) == client->n_finished;
 }
 
 /* Return the longest silent client that has nothing running. */
 static struct cache_client *
-client_silent(const struct reply_cache *cache)
+client_find_longest_silent(const struct reply_cache *cache)
 {
     struct cache_client *client;
 
     TAILQ_FOREACH(client, &cache->by_silence, link)
     {
-        if (is_idle(client))
+        if (client_is_idle(client))
             return client;
     }
     return NULL;
@@ -261,15 +263,15 @@ client_silent(const struct reply_cache *cache)
 
 /* Returns NULL if there is no room or no memory. */
 static struct cache_client *
-client_add(struct reply_cache *cache, const struct envelope_client *id)
+cache_client_add(struct reply_cache *cache, const struct envelope_client *id)
 {
     if (HASH_COUNT(cache->by_client) >= cache->bounds.n_clients_max) {
-        struct cache_client *silent = client_silent(cache);
+        struct cache_client *silent = client_find_longest_silent(cache);
 
         if (!silent)
             return NULL;
-        journal_erase(cache, silent, 0);
-        client_remove(cache, silent);
+        reply_journal_erase(cache, silent, 0);
+        cache_client_remove(cache, silent);
     }
 
     struct cache_client *client = calloc(1, sizeof(*client));
@@ -283,12 +285,13 @@ client_add(struct reply_cache *cache, const struct envelope_client *id)
         return NULL;
     }
     TAILQ_INSERT_TAIL(&cache->by_silence, client, link);
-    cache->n_bytes += memory_bytes(client);
+    cache->n_bytes += allocated_bytes(client);
     return client;
 }
 
 static void
-due_extend(struct cache_client *client, const struct reply_cache_key *key)
+client_extend_due(struct cache_client *client,
+                  const struct reply_cache_key *key)
 {
     if (client->due_ms < key->due_ms)
         client->due_ms = key->due_ms;
@@ -297,10 +300,10 @@ due_extend(struct cache_client *client, const struct reply_cache_key *key)
 }
 
 static enum reply_cache_result
-entry_add(struct reply_cache *cache,
-          struct cache_client *client,
-          uint64_t id,
-          void *owner)
+cache_entry_add(struct reply_cache *cache,
+                struct cache_client *client,
+                uint64_t id,
+                void *owner)
 {
     /* The server limits the number of running entries. */
     struct cache_entry *entry = calloc(1, sizeof(*entry));
@@ -314,26 +317,26 @@ entry_add(struct reply_cache *cache,
         free(entry);
         return REPLY_CACHE_FULL;
     }
-    cache->n_bytes += memory_bytes(entry);
-    table_count(cache, client);
+    cache->n_bytes += allocated_bytes(entry);
+    client_table_recount(cache, client);
     return REPLY_CACHE_NEW;
 }
 
 bool
-reply_cache_knows(const struct reply_cache *cache,
-                  const struct envelope_client *client)
+reply_cache_has_client(const struct reply_cache *cache,
+                       const struct envelope_client *client)
 {
-    return client_find(cache, client) != NULL;
+    return cache_client_find(cache, client) != NULL;
 }
 
 bool
-reply_cache_has(const struct reply_cache *cache,
-                const struct envelope_client *client,
-                uint64_t id)
+reply_cache_has_request(const struct reply_cache *cache,
+                        const struct envelope_client *client,
+                        uint64_t id)
 {
-    const struct cache_client *known = client_find(cache, client);
+    const struct cache_client *known = cache_client_find(cache, client);
 
-    return known && entry_find(known, id);
+    return known && cache_entry_find(known, id);
 }
 
 static void
@@ -341,15 +344,15 @@ client_evict_oldest(struct reply_cache *cache, struct cache_client *client)
 {
     struct cache_entry *oldest = TAILQ_FIRST(&client->finished);
 
-    floor_raise(cache, client, oldest->id);
-    journal_erase(cache, client, oldest->id);
-    entry_remove(cache, client, oldest);
+    evicted_floor_raise(cache, client, oldest->id);
+    reply_journal_erase(cache, client, oldest->id);
+    cache_entry_remove(cache, client, oldest);
 }
 
 /* Evict the oldest replies of the longest silent clients until the rest
  * fits. */
 static void
-cache_evict(struct reply_cache *cache)
+cache_evict_to_limit(struct reply_cache *cache)
 {
     struct cache_client *client;
 
@@ -364,11 +367,11 @@ reply_cache_begin(struct reply_cache *cache,
                   void *owner,
                   struct reply_cache_found *out_found)
 {
-    struct cache_client *client = client_find(cache, &key->client);
+    struct cache_client *client = cache_client_find(cache, &key->client);
 
     assert(owner);
     if (!client)
-        client = client_add(cache, &key->client);
+        client = cache_client_add(cache, &key->client);
     if (!client)
         return REPLY_CACHE_FULL;
     TAILQ_REMOVE(&cache->by_silence, client, link);
@@ -377,16 +380,16 @@ reply_cache_begin(struct reply_cache *cache,
         TAILQ_REMOVE(&cache->keeping, client, kept);
         TAILQ_INSERT_TAIL(&cache->keeping, client, kept);
     }
-    due_extend(client, key);
+    client_extend_due(client, key);
 
-    const struct cache_entry *entry = entry_find(client, key->id);
+    const struct cache_entry *entry = cache_entry_find(client, key->id);
     if (!entry && key->id <= client->floor)
         return REPLY_CACHE_LOST;
     if (!entry) {
         const enum reply_cache_result verdict =
-            entry_add(cache, client, key->id, owner);
+            cache_entry_add(cache, client, key->id, owner);
 
-        cache_evict(cache);
+        cache_evict_to_limit(cache);
         return verdict;
     }
     if (entry->owner) {
@@ -411,13 +414,13 @@ span_copy(struct message_span span)
 }
 
 void
-reply_cache_finish(struct reply_cache *cache,
-                   const struct reply_cache_key *key,
-                   struct message_span reply)
+reply_cache_store_reply(struct reply_cache *cache,
+                        const struct reply_cache_key *key,
+                        struct message_span reply)
 {
-    struct cache_client *client = client_find(cache, &key->client);
+    struct cache_client *client = cache_client_find(cache, &key->client);
     assert(client);
-    struct cache_entry *entry = entry_find(client, key->id);
+    struct cache_entry *entry = cache_entry_find(client, key->id);
     assert(entry);
     assert(entry->owner);
 
@@ -427,29 +430,29 @@ reply_cache_finish(struct reply_cache *cache,
     TAILQ_INSERT_TAIL(&client->finished, entry, link);
     if (client->n_finished++ == 0)
         TAILQ_INSERT_TAIL(&cache->keeping, client, kept);
-    cache->n_bytes += memory_bytes(entry->reply);
+    cache->n_bytes += allocated_bytes(entry->reply);
 
     if (!entry->reply && reply.n_bytes) {
-        floor_raise(cache, client, entry->id);
-        entry_remove(cache, client, entry);
+        evicted_floor_raise(cache, client, entry->id);
+        cache_entry_remove(cache, client, entry);
         return;
     }
-    journal_put(cache, key, reply);
+    reply_journal_put(cache, key, reply);
     if (client->n_finished > cache->bounds.n_replies_max)
         client_evict_oldest(cache, client);
-    cache_evict(cache);
+    cache_evict_to_limit(cache);
 }
 
 void
 reply_cache_forget(struct reply_cache *cache, const struct reply_cache_key *key)
 {
-    struct cache_client *client = client_find(cache, &key->client);
+    struct cache_client *client = cache_client_find(cache, &key->client);
     assert(client);
-    struct cache_entry *entry = entry_find(client, key->id);
+    struct cache_entry *entry = cache_entry_find(client, key->id);
     assert(entry);
     assert(entry->owner);
 
-    entry_remove(cache, client, entry);
+    cache_entry_remove(cache, client, entry);
 }
 
 void
@@ -462,34 +465,34 @@ reply_cache_set_journal(struct reply_cache *cache,
 /* A kept reply may have an id below the floor, if later requests were answered
  * before it. */
 static enum hoop_status
-entry_revive(struct reply_cache *cache,
-             struct cache_client *client,
-             const struct reply_cache_key *key,
-             struct message_span reply)
+cache_entry_restore(struct reply_cache *cache,
+                    struct cache_client *client,
+                    const struct reply_cache_key *key,
+                    struct message_span reply)
 {
     static char former; /* stands in as owner until the entry is finished */
 
-    if (entry_find(client, key->id))
+    if (cache_entry_find(client, key->id))
         return error_raise(HOOP_E_DATA_LOSS, "a kept reply is there twice");
-    if (entry_add(cache, client, key->id, &former) != REPLY_CACHE_NEW)
+    if (cache_entry_add(cache, client, key->id, &former) != REPLY_CACHE_NEW)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a kept reply");
-    due_extend(client, key);
-    reply_cache_finish(cache, key, reply);
+    client_extend_due(client, key);
+    reply_cache_store_reply(cache, key, reply);
     return HOOP_OK;
 }
 
 static uint64_t
-due_after(uint64_t now_ms, uint64_t term_ms)
+due_from_term(uint64_t now_ms, uint64_t term_ms)
 {
     return term_ms < UINT64_MAX - now_ms ? now_ms + term_ms : UINT64_MAX;
 }
 
 static enum hoop_status
-floor_revive(struct cache_client *client,
-             struct message_span value,
-             uint64_t now_ms)
+evicted_floor_restore(struct cache_client *client,
+                      struct message_span value,
+                      uint64_t now_ms)
 {
-    struct journal_floor stored = {.term_ms = UINT64_MAX};
+    struct reply_journal_floor stored = {.term_ms = UINT64_MAX};
 
     if (value.n_bytes != sizeof(stored) &&
         value.n_bytes != sizeof(stored.floor))
@@ -499,10 +502,11 @@ floor_revive(struct cache_client *client,
     memcpy(&stored, value.bytes, value.n_bytes);
     client->floor = be64toh(stored.floor);
     client->floor_term_ms = be64toh(stored.term_ms);
-    due_extend(client, &(struct reply_cache_key){
-                           .term_ms = client->floor_term_ms,
-                           .due_ms = due_after(now_ms, client->floor_term_ms),
-                       });
+    client_extend_due(
+        client, &(struct reply_cache_key){
+                    .term_ms = client->floor_term_ms,
+                    .due_ms = due_from_term(now_ms, client->floor_term_ms),
+                });
     return HOOP_OK;
 }
 
@@ -513,7 +517,7 @@ reply_cache_restore(struct reply_cache *cache,
                     uint64_t now_ms)
 {
     struct reply_cache_key request;
-    struct journal_key stored;
+    struct reply_journal_key stored;
 
     if (key.n_bytes != sizeof(stored))
         return error_raise(HOOP_E_DATA_LOSS,
@@ -522,17 +526,17 @@ reply_cache_restore(struct reply_cache *cache,
     memcpy(request.client.bytes, stored.client, sizeof(stored.client));
     request.id = be64toh(stored.id);
     request.term_ms = be64toh(stored.term_ms);
-    request.due_ms = due_after(now_ms, request.term_ms);
+    request.due_ms = due_from_term(now_ms, request.term_ms);
     cache->looked_ms = now_ms;
 
-    struct cache_client *client = client_find(cache, &request.client);
+    struct cache_client *client = cache_client_find(cache, &request.client);
 
     if (!client)
-        client = client_add(cache, &request.client);
+        client = cache_client_add(cache, &request.client);
     if (!client)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a client");
-    return request.id ? entry_revive(cache, client, &request, value)
-                      : floor_revive(client, value, now_ms);
+    return request.id ? cache_entry_restore(cache, client, &request, value)
+                      : evicted_floor_restore(client, value, now_ms);
 }
 
 void
@@ -545,9 +549,9 @@ reply_cache_expire(struct reply_cache *cache, uint64_t now_ms)
     while (client) {
         struct cache_client *next = TAILQ_NEXT(client, link);
 
-        if (client->due_ms < looked_ms && is_idle(client)) {
-            journal_erase(cache, client, 0);
-            client_remove(cache, client);
+        if (client->due_ms < looked_ms && client_is_idle(client)) {
+            reply_journal_erase(cache, client, 0);
+            cache_client_remove(cache, client);
         }
         client = next;
     }
@@ -561,7 +565,7 @@ reply_cache_bytes(const struct reply_cache *cache)
 }
 
 size_t
-reply_cache_clients(const struct reply_cache *cache)
+reply_cache_count_clients(const struct reply_cache *cache)
 {
     return HASH_COUNT(cache->by_client);
 }

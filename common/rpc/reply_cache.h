@@ -3,7 +3,7 @@
  * again
  *
  * Pure: no sockets, no clock. Entries are keyed by client and request id. An
- * entry is running from reply_cache_begin() to reply_cache_finish(); then it
+ * entry is running from reply_cache_begin() to reply_cache_store_reply(); then it
  * holds the reply. The cache is bounded in clients, in replies per client and
  * in bytes; the replies of the longest silent clients, and the oldest replies,
  * are evicted first. For a client with evicted replies the cache remembers the
@@ -97,14 +97,14 @@ reply_cache_restore(struct reply_cache *cache,
 
 /* Return whether the request is running or its reply is kept. */
 bool
-reply_cache_has(const struct reply_cache *cache,
-                const struct envelope_client *client,
-                uint64_t id);
+reply_cache_has_request(const struct reply_cache *cache,
+                        const struct envelope_client *client,
+                        uint64_t id);
 
 /* Return whether the cache has an entry for this client. */
 bool
-reply_cache_knows(const struct reply_cache *cache,
-                  const struct envelope_client *client);
+reply_cache_has_client(const struct reply_cache *cache,
+                       const struct envelope_client *client);
 
 /* Look up a request, and enter it as running if it is new. owner is borrowed
  * until the entry is finished or forgotten. *out_found is written for RUNNING
@@ -118,9 +118,9 @@ reply_cache_begin(struct reply_cache *cache,
 /* Store a copy of the reply of a running entry. Without memory for it, the
  * reply counts as evicted. */
 void
-reply_cache_finish(struct reply_cache *cache,
-                   const struct reply_cache_key *key,
-                   struct message_span reply);
+reply_cache_store_reply(struct reply_cache *cache,
+                        const struct reply_cache_key *key,
+                        struct message_span reply);
 
 /* Remove a running entry whose request was not applied, so that a retry can
  * be. */
@@ -142,6 +142,6 @@ reply_cache_expire(struct reply_cache *cache, uint64_t now_ms);
 size_t
 reply_cache_bytes(const struct reply_cache *cache);
 size_t
-reply_cache_clients(const struct reply_cache *cache);
+reply_cache_count_clients(const struct reply_cache *cache);
 
 #endif

@@ -11,32 +11,32 @@
 
 /* There is no room for the reply; this thread's error text says why. */
 static void
-answer_give_up(struct rpc_server *server,
-               struct rpc_exchange *exchange,
-               const struct rpc_answer_bytes *answer)
+answer_fail_no_room(struct rpc_server *server,
+                    struct rpc_exchange *exchange,
+                    const struct rpc_encoded_answer *answer)
 {
     if (answer->effect == METHOD_READS) {
         const struct envelope_reply refusal =
-            rpc_answer_of(answer->id, HOOP_E_EXHAUSTED, error_text());
+            rpc_answer_make(answer->id, HOOP_E_EXHAUSTED, error_text());
 
         server->counters.requests_refused++;
         rpc_answer_refuse(server, exchange, &refusal);
     } else {
-        rpc_exchange_break(exchange);
+        rpc_exchange_abort(exchange);
     }
 }
 
 void
 rpc_answer_send(struct rpc_server *server,
                 struct rpc_exchange *exchange,
-                const struct rpc_answer_bytes *answer)
+                const struct rpc_encoded_answer *answer)
 {
     const uint64_t number = server->options.barrier
                                 ? server->options.barrier(server->options.owner)
                                 : 0;
 
     if (rpc_exchange_reserve(exchange, answer->bytes.n_bytes) != HOOP_OK) {
-        answer_give_up(server, exchange, answer);
+        answer_fail_no_room(server, exchange, answer);
         return;
     }
     server->counters.replies++;
@@ -62,7 +62,7 @@ rpc_answer_refuse(struct rpc_server *server,
 }
 
 struct envelope_reply
-rpc_answer_of(uint64_t id, enum hoop_status status, const char *message)
+rpc_answer_make(uint64_t id, enum hoop_status status, const char *message)
 {
     struct envelope_reply reply = {.id = id, .status = status};
 
@@ -71,7 +71,7 @@ rpc_answer_of(uint64_t id, enum hoop_status status, const char *message)
 }
 
 static void
-request_end(struct rpc_request *request)
+request_unpark(struct rpc_request *request)
 {
     LIST_REMOVE(request, link);
     request->server->counters.requests_parked--;
@@ -80,15 +80,15 @@ request_end(struct rpc_request *request)
 
 /* Encode the reply, or if it is too large a failure that says so. */
 static enum hoop_status
-reply_encode(const struct envelope_reply *reply,
-             uint8_t **out_bytes,
-             size_t *out_n_bytes)
+reply_encode_or_refuse(const struct envelope_reply *reply,
+                       uint8_t **out_bytes,
+                       size_t *out_n_bytes)
 {
     if (envelope_reply_encode(reply, out_bytes, out_n_bytes) == HOOP_OK)
         return HOOP_OK;
 
     const struct envelope_reply refusal =
-        rpc_answer_of(reply->id, HOOP_E_EXHAUSTED, error_text());
+        rpc_answer_make(reply->id, HOOP_E_EXHAUSTED, error_text());
     return envelope_reply_encode(&refusal, out_bytes, out_n_bytes);
 }
 
@@ -103,22 +103,22 @@ rpc_reply(struct rpc_request *request,
     struct rpc_server *server = request->server;
     const struct reply_cache_key key = rpc_request_key(request);
     struct envelope_reply reply =
-        rpc_answer_of(key.id, status, message ? message : "");
+        rpc_answer_make(key.id, status, message ? message : "");
 
     reply.body = body;
-    if (reply_encode(&reply, &bytes, &n_bytes) != HOOP_OK)
+    if (reply_encode_or_refuse(&reply, &bytes, &n_bytes) != HOOP_OK)
         n_bytes = 0;
 
     const struct message_span span = {bytes, n_bytes};
     if (request->kept == REQUEST_CACHED)
-        reply_cache_finish(server->cache, &key, span);
-    const struct rpc_answer_bytes answer = {span, key.id,
-                                            request->method->effect};
+        reply_cache_store_reply(server->cache, &key, span);
+    const struct rpc_encoded_answer answer = {span, key.id,
+                                              request->method->effect};
     if (request->exchange && n_bytes)
         rpc_answer_send(server, request->exchange, &answer);
     else if (request->exchange)
         rpc_exchange_drop(request->exchange);
-    request_end(request);
+    request_unpark(request);
 }
 
 void
@@ -133,11 +133,11 @@ rpc_request_refuse(struct rpc_request *request,
         reply_cache_forget(server->cache, &key);
     if (request->exchange) {
         const struct envelope_reply reply =
-            rpc_answer_of(key.id, status, message);
+            rpc_answer_make(key.id, status, message);
 
         rpc_answer_refuse(server, request->exchange, &reply);
     }
-    request_end(request);
+    request_unpark(request);
 }
 
 void
@@ -148,12 +148,12 @@ rpc_request_drop(struct rpc_request *request)
 }
 
 void
-rpc_request_admit(struct rpc_request *request, enum role role)
+rpc_request_set_role(struct rpc_request *request, enum role role)
 {
     /* If too many connections of the role exist, this one stays
      * unauthenticated. */
     if (request->exchange &&
-        rpc_exchange_admit(request->exchange, role) != HOOP_OK)
+        rpc_exchange_set_role(request->exchange, role) != HOOP_OK)
         log_debug("rpc", "%s: %s", rpc_exchange_peer(request->exchange),
                   error_text());
 }

@@ -46,14 +46,14 @@ struct rpc_server {
 };
 
 /* An encoded reply. */
-struct rpc_answer_bytes {
+struct rpc_encoded_answer {
     struct message_span bytes;
     uint64_t id;
     enum method_effect effect;
 };
 
 struct envelope_reply
-rpc_answer_of(uint64_t id, enum hoop_status status, const char *message);
+rpc_answer_make(uint64_t id, enum hoop_status status, const char *message);
 
 /*
  * Send a reply when the state that it reports is durable. Takes exchange. If no
@@ -64,7 +64,7 @@ rpc_answer_of(uint64_t id, enum hoop_status status, const char *message);
 void
 rpc_answer_send(struct rpc_server *server,
                 struct rpc_exchange *exchange,
-                const struct rpc_answer_bytes *answer);
+                const struct rpc_encoded_answer *answer);
 
 /* Send a reply of the server itself, which reports no state and so leaves at
  * once: a client that asks too much must not be held. Takes exchange. */

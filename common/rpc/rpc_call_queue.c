@@ -2,9 +2,9 @@
  * rpc/rpc_call_queue.c - blocking calls that other threads make through a
  * client's loop
  *
- * The waiting thread and the loop share a note, which the last of them frees: a
+ * The waiting thread and the loop share a blocking_call, which the last of them frees: a
  * waiter may leave if the loop is stuck, and a client may be destroyed as soon
- * as the answer is in the note. A waiter that is interrupted queues its note
+ * as the answer is in the blocking_call. A waiter that is interrupted queues its blocking_call
  * once more, so that the loop cancels the call.
  */
 
@@ -36,8 +36,8 @@ static const uint64_t CALL_QUEUE_GRACE_MS = 2000;
  * handled within 100 ms. */
 static const uint64_t CALL_QUEUE_TAKE_BACK_MS = 40;
 
-struct note {
-    STAILQ_ENTRY(note) link;
+struct blocking_call {
+    STAILQ_ENTRY(blocking_call) link;
     pthread_mutex_t lock; /* protects what follows */
     pthread_cond_t is_done;
     const struct rpc_call *call; /* NULL: the waiter has left */
@@ -49,135 +49,140 @@ struct note {
     struct rpc_call_queue_answer answer;
 };
 
-STAILQ_HEAD(notes, note);
+STAILQ_HEAD(blocking_calls, blocking_call);
 
 struct rpc_call_queue {
     struct rpc_client *client;
-    pthread_mutex_t lock; /* protects notes */
-    struct notes notes;
+    pthread_mutex_t lock; /* protects blocking_calls */
+    struct blocking_calls blocking_calls;
     int wakeup_fd;
     struct loop_watch *wakeup;
 };
 
 DEFINE_CLEANUP(struct rpc_call_queue *, rpc_call_queue_destroy)
 
-static struct note *
-note_create(const struct rpc_call *call)
+static struct blocking_call *
+blocking_call_create(const struct rpc_call *call)
 {
-    struct note *note = calloc(1, sizeof(*note));
+    struct blocking_call *blocking_call = calloc(1, sizeof(*blocking_call));
     pthread_condattr_t monotonic;
 
-    if (!note)
+    if (!blocking_call)
         return NULL;
-    pthread_mutex_init(&note->lock, NULL);
+    pthread_mutex_init(&blocking_call->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&note->is_done, &monotonic);
+    pthread_cond_init(&blocking_call->is_done, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    note->call = call;
-    note->n_refs = 2;
-    return note;
+    blocking_call->call = call;
+    blocking_call->n_refs = 2;
+    return blocking_call;
 }
 
-/* Releases the lock, and frees the note with its last reference. */
+/* Releases the lock, and frees the blocking_call with its last reference. */
 static void
-note_unref(struct note *note)
+blocking_call_unref(struct blocking_call *blocking_call)
 {
-    const bool is_last = --note->n_refs == 0;
+    const bool is_last = --blocking_call->n_refs == 0;
 
-    pthread_mutex_unlock(&note->lock);
+    pthread_mutex_unlock(&blocking_call->lock);
     if (!is_last)
         return;
-    pthread_cond_destroy(&note->is_done);
-    pthread_mutex_destroy(&note->lock);
-    free(note->message);
-    free(note->answer.body);
-    free(note);
+    pthread_cond_destroy(&blocking_call->is_done);
+    pthread_mutex_destroy(&blocking_call->lock);
+    free(blocking_call->message);
+    free(blocking_call->answer.body);
+    free(blocking_call);
 }
 
 /* Called with the lock, which is released. */
 static void
-note_answer(struct note *note, const struct rpc_answer *answer)
+blocking_call_answer(struct blocking_call *blocking_call,
+                     const struct rpc_answer *answer)
 {
     const size_t n_body = answer->body.n_bytes;
 
-    /* The waiter's interruption has queued the note again after it was
+    /* The waiter's interruption has queued the blocking_call again after it was
      * answered. */
-    if (note->has_answer) {
-        note_unref(note);
+    if (blocking_call->has_answer) {
+        blocking_call_unref(blocking_call);
         return;
     }
-    note->status = answer->status;
-    note->message = strdup(answer->message);
-    note->answer.body = n_body ? malloc(n_body) : NULL;
-    if (note->answer.body) {
-        memcpy(note->answer.body, answer->body.bytes, n_body);
-        note->answer.n_body = n_body;
+    blocking_call->status = answer->status;
+    blocking_call->message = strdup(answer->message);
+    blocking_call->answer.body = n_body ? malloc(n_body) : NULL;
+    if (blocking_call->answer.body) {
+        memcpy(blocking_call->answer.body, answer->body.bytes, n_body);
+        blocking_call->answer.n_body = n_body;
     } else if (n_body) {
-        note->status = HOOP_E_EXHAUSTED;
+        blocking_call->status = HOOP_E_EXHAUSTED;
     }
-    note->has_answer = true;
-    pthread_cond_signal(&note->is_done);
-    note_unref(note);
+    blocking_call->has_answer = true;
+    pthread_cond_signal(&blocking_call->is_done);
+    blocking_call_unref(blocking_call);
 }
 
 static void
-note_on_answer(void *owner, const struct rpc_answer *answer)
+blocking_call_on_answer(void *owner, const struct rpc_answer *answer)
 {
-    struct note *note = owner;
+    struct blocking_call *blocking_call = owner;
 
-    pthread_mutex_lock(&note->lock);
-    note_answer(note, answer);
+    pthread_mutex_lock(&blocking_call->lock);
+    blocking_call_answer(blocking_call, answer);
 }
 
 static void
-note_call(struct note *note, struct rpc_client *client)
+blocking_call_start(struct blocking_call *blocking_call,
+                    struct rpc_client *client)
 {
-    pthread_mutex_lock(&note->lock);
-    if (!note->call) {
-        if (note->id != 0 && !note->has_answer) {
-            rpc_client_cancel(client, note->id);
-            note->n_refs--;
+    pthread_mutex_lock(&blocking_call->lock);
+    if (!blocking_call->call) {
+        if (blocking_call->id != 0 && !blocking_call->has_answer) {
+            rpc_client_cancel(client, blocking_call->id);
+            blocking_call->n_refs--;
         }
-        note_unref(note);
+        blocking_call_unref(blocking_call);
         return;
     }
 
-    struct rpc_call call = *note->call;
-    call.on_answer = note_on_answer;
-    call.owner = note;
-    const enum hoop_status status = rpc_client_call(client, &call, &note->id);
+    struct rpc_call call = *blocking_call->call;
+    call.on_answer = blocking_call_on_answer;
+    call.owner = blocking_call;
+    const enum hoop_status status =
+        rpc_client_call(client, &call, &blocking_call->id);
     if (status == HOOP_OK)
-        pthread_mutex_unlock(&note->lock);
+        pthread_mutex_unlock(&blocking_call->lock);
     else
-        note_answer(note, &(struct rpc_answer){status, error_text(), {0}});
+        blocking_call_answer(blocking_call,
+                             &(struct rpc_answer){status, error_text(), {0}});
 }
 
-static struct note *
+static struct blocking_call *
 call_queue_take(struct rpc_call_queue *call_queue)
 {
     pthread_mutex_lock(&call_queue->lock);
-    struct note *note = STAILQ_FIRST(&call_queue->notes);
-    if (note)
-        STAILQ_REMOVE_HEAD(&call_queue->notes, link);
+    struct blocking_call *blocking_call =
+        STAILQ_FIRST(&call_queue->blocking_calls);
+    if (blocking_call)
+        STAILQ_REMOVE_HEAD(&call_queue->blocking_calls, link);
     pthread_mutex_unlock(&call_queue->lock);
-    return note;
+    return blocking_call;
 }
 
 static void
 call_queue_on_wakeup(void *owner, enum loop_interest ready)
 {
     struct rpc_call_queue *call_queue = owner;
-    struct note *note;
-    uint64_t rings;
+    struct blocking_call *blocking_call;
+    uint64_t n_signals;
 
     (void)ready;
-    /* Reset the descriptor first: a note that is queued later signals it
+    /* Reset the descriptor first: a blocking_call that is queued later signals it
      * again. */
-    if (read(call_queue->wakeup_fd, &rings, sizeof(rings)) < 0)
+    if (read(call_queue->wakeup_fd, &n_signals, sizeof(n_signals)) < 0)
         return;
-    while ((note = call_queue_take(call_queue)))
-        note_call(note, call_queue->client);
+    while ((blocking_call = call_queue_take(call_queue)))
+        blocking_call_start(blocking_call, call_queue->client);
 }
 
 enum hoop_status
@@ -192,7 +197,7 @@ rpc_call_queue_create(struct loop *loop,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a client");
     call_queue->client = client;
     pthread_mutex_init(&call_queue->lock, NULL);
-    STAILQ_INIT(&call_queue->notes);
+    STAILQ_INIT(&call_queue->blocking_calls);
     call_queue->wakeup_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (call_queue->wakeup_fd < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
@@ -211,14 +216,15 @@ rpc_call_queue_create(struct loop *loop,
 void
 rpc_call_queue_close(struct rpc_call_queue *call_queue)
 {
-    struct note *note;
+    struct blocking_call *blocking_call;
 
-    while (call_queue && (note = call_queue_take(call_queue)))
-        note_on_answer(note, &(struct rpc_answer){
-                                 .status = HOOP_E_CANCELLED,
-                                 .message = "the client of the coordinator "
-                                            "was closed",
-                             });
+    while (call_queue && (blocking_call = call_queue_take(call_queue)))
+        blocking_call_on_answer(blocking_call,
+                                &(struct rpc_answer){
+                                    .status = HOOP_E_CANCELLED,
+                                    .message = "the client of the coordinator "
+                                               "was closed",
+                                });
 }
 
 void
@@ -235,14 +241,15 @@ rpc_call_queue_destroy(struct rpc_call_queue *call_queue)
 }
 
 static void
-call_queue_put(struct rpc_call_queue *call_queue, struct note *note)
+call_queue_put(struct rpc_call_queue *call_queue,
+               struct blocking_call *blocking_call)
 {
     const uint64_t one = 1;
 
-    /* Signal while holding the lock: once the note is taken, the queue may be
+    /* Signal while holding the lock: once the blocking_call is taken, the queue may be
      * destroyed. */
     pthread_mutex_lock(&call_queue->lock);
-    STAILQ_INSERT_TAIL(&call_queue->notes, note, link);
+    STAILQ_INSERT_TAIL(&call_queue->blocking_calls, blocking_call, link);
     /* A write fails only if the counter is full, and then the descriptor is
      * readable already. */
     const ssize_t n = write(call_queue->wakeup_fd, &one, sizeof(one));
@@ -252,7 +259,7 @@ call_queue_put(struct rpc_call_queue *call_queue, struct note *note)
 
 /* Called with the lock. Returns false if there is no answer by the deadline. */
 static bool
-note_wait(struct note *note, uint64_t deadline_ns)
+blocking_call_wait(struct blocking_call *blocking_call, uint64_t deadline_ns)
 {
     const struct timespec until = {
         .tv_sec = (time_t)(deadline_ns / CLOCK_NS_PER_S),
@@ -260,65 +267,69 @@ note_wait(struct note *note, uint64_t deadline_ns)
     };
     int error = 0;
 
-    while (!note->has_answer && error != ETIMEDOUT)
-        error = pthread_cond_timedwait(&note->is_done, &note->lock, &until);
-    return note->has_answer;
+    while (!blocking_call->has_answer && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&blocking_call->is_done,
+                                       &blocking_call->lock, &until);
+    return blocking_call->has_answer;
 }
 
 static uint64_t
-due_ns_of(const struct rpc_call *call)
+call_due_ns(const struct rpc_call *call)
 {
     const int due_ms = call->due_ms ? call->due_ms(call->owner) : -1;
 
     return due_ms < 0 ? CLOCK_NEVER : clock_deadline_ns((uint64_t)due_ms);
 }
 
-/* As note_wait(), but calls on_due when it is due, without the lock. Handle:
+/* As blocking_call_wait(), but calls on_due when it is due, without the lock. Handle:
  * HOOP_E_TIMEOUT, HOOP_E_CANCELLED (interrupted). */
 static enum hoop_status
-note_wait_busily(struct note *note,
-                 const struct rpc_call *call,
-                 uint64_t deadline_ns)
+blocking_call_wait_with_due(struct blocking_call *blocking_call,
+                            const struct rpc_call *call,
+                            uint64_t deadline_ns)
 {
     enum hoop_status status = HOOP_OK;
 
     while (status != HOOP_E_CANCELLED) {
-        const uint64_t due_ns = due_ns_of(call);
+        const uint64_t due_ns = call_due_ns(call);
         const uint64_t asked_ns = interrupt_due_ns();
         const uint64_t next_ns = due_ns < asked_ns ? due_ns : asked_ns;
 
-        if (note_wait(note, next_ns < deadline_ns ? next_ns : deadline_ns))
+        if (blocking_call_wait(blocking_call,
+                               next_ns < deadline_ns ? next_ns : deadline_ns))
             return HOOP_OK;
         if (next_ns >= deadline_ns)
             return error_raise(HOOP_E_TIMEOUT,
                                "%s: the event loop does not run", call->method);
-        pthread_mutex_unlock(&note->lock);
+        pthread_mutex_unlock(&blocking_call->lock);
         if (next_ns == due_ns)
             status = call->on_due(call->owner);
-        else if (interrupt_ask())
+        else if (interrupt_check_now())
             status = HOOP_E_CANCELLED;
         if (status == HOOP_E_CANCELLED && call->on_interrupt)
             call->on_interrupt(call->owner);
-        pthread_mutex_lock(&note->lock);
+        pthread_mutex_lock(&blocking_call->lock);
     }
-    if (note->has_answer ||
+    if (blocking_call->has_answer ||
         (call->on_interrupt &&
-         note_wait(note, clock_deadline_ns(CALL_QUEUE_TAKE_BACK_MS))))
+         blocking_call_wait(blocking_call,
+                            clock_deadline_ns(CALL_QUEUE_TAKE_BACK_MS))))
         return HOOP_OK;
     return interrupt_raise();
 }
 
 /* Called with the lock, which is released: the waiter leaves. */
 static void
-note_leave(struct note *note, struct rpc_call_queue *call_queue)
+blocking_call_abandon(struct blocking_call *blocking_call,
+                      struct rpc_call_queue *call_queue)
 {
-    note->call = NULL;
-    if (note->id == 0 || note->has_answer) {
-        note_unref(note);
+    blocking_call->call = NULL;
+    if (blocking_call->id == 0 || blocking_call->has_answer) {
+        blocking_call_unref(blocking_call);
         return;
     }
-    call_queue_put(call_queue, note);
-    pthread_mutex_unlock(&note->lock);
+    call_queue_put(call_queue, blocking_call);
+    pthread_mutex_unlock(&blocking_call->lock);
 }
 
 enum hoop_status
@@ -330,22 +341,24 @@ rpc_call_queue_call(struct rpc_call_queue *call_queue,
     const uint64_t limit_ms = call->timeout_ms + CALL_QUEUE_GRACE_MS;
     const uint64_t deadline_ns = clock_deadline_ns(
         limit_ms > call->timeout_ms ? limit_ms : call->timeout_ms);
-    struct note *note = note_create(call);
+    struct blocking_call *blocking_call = blocking_call_create(call);
 
-    if (!note)
+    if (!blocking_call)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a call of %s",
                            call->method);
-    call_queue_put(call_queue, note);
+    call_queue_put(call_queue, blocking_call);
 
-    pthread_mutex_lock(&note->lock);
-    enum hoop_status status = note_wait_busily(note, call, deadline_ns);
-    if (status == HOOP_OK && note->status != HOOP_OK) {
+    pthread_mutex_lock(&blocking_call->lock);
+    enum hoop_status status =
+        blocking_call_wait_with_due(blocking_call, call, deadline_ns);
+    if (status == HOOP_OK && blocking_call->status != HOOP_OK) {
         status =
-            error_raise(note->status, "%s", note->message ? note->message : "");
+            error_raise(blocking_call->status, "%s",
+                        blocking_call->message ? blocking_call->message : "");
     } else if (status == HOOP_OK) {
-        *out_answer = note->answer;
-        note->answer.body = NULL;
+        *out_answer = blocking_call->answer;
+        blocking_call->answer.body = NULL;
     }
-    note_leave(note, call_queue);
+    blocking_call_abandon(blocking_call, call_queue);
     return status;
 }

@@ -74,7 +74,7 @@ call_finish(struct rpc_client *client,
     TAILQ_REMOVE(list, call, link);
     client->n_calls--;
 
-    client_call_complete(call, answer);
+    client_call_store_answer(call, answer);
     TAILQ_INSERT_TAIL(&client->finished, call, link);
     loop_timer_start(client->deliver, 0);
 }
@@ -92,7 +92,7 @@ client_free(struct rpc_client *client)
 }
 
 static void
-client_deliver(void *owner)
+client_deliver_answers(void *owner)
 {
     struct rpc_client *client = owner;
     struct client_call *call;
@@ -100,7 +100,7 @@ client_deliver(void *owner)
     while ((call = TAILQ_FIRST(&client->finished))) {
         TAILQ_REMOVE(&client->finished, call, link);
         client->stage = CLIENT_DELIVERING;
-        client_call_answer(call);
+        client_call_deliver_answer(call);
         client_call_destroy(call);
         if (client->stage == CLIENT_DESTROYED) {
             client_free(client);
@@ -111,7 +111,7 @@ client_deliver(void *owner)
 }
 
 static void
-calls_finish(struct rpc_client *client, const struct rpc_answer *answer)
+calls_finish_all(struct rpc_client *client, const struct rpc_answer *answer)
 {
     while (!TAILQ_EMPTY(&client->sent))
         call_finish(client, &client->sent, TAILQ_FIRST(&client->sent), answer);
@@ -134,14 +134,14 @@ rpc_client_destroy(struct rpc_client *client)
     client->stage = CLIENT_DESTROYED;
 
     rpc_call_queue_close(client->call_queue);
-    calls_finish(client,
-                 &(struct rpc_answer){
-                     .status = HOOP_E_CANCELLED,
-                     .message = "the client of the coordinator was closed",
-                 });
+    calls_finish_all(client,
+                     &(struct rpc_answer){
+                         .status = HOOP_E_CANCELLED,
+                         .message = "the client of the coordinator was closed",
+                     });
     while ((call = TAILQ_FIRST(&client->finished))) {
         TAILQ_REMOVE(&client->finished, call, link);
-        client_call_answer(call);
+        client_call_deliver_answer(call);
         client_call_destroy(call);
     }
     if (stage == CLIENT_OPEN)
@@ -150,7 +150,7 @@ rpc_client_destroy(struct rpc_client *client)
 
 /* Set the timer unless it fires early enough already. */
 static void
-client_watch_deadline(struct rpc_client *client, uint64_t deadline_ns)
+deadline_timer_advance(struct rpc_client *client, uint64_t deadline_ns)
 {
     const int left_ms = clock_left_ms(deadline_ns);
 
@@ -163,7 +163,7 @@ client_watch_deadline(struct rpc_client *client, uint64_t deadline_ns)
 /* Return why there is no connection, without the address if it is the
  * client's. */
 static const char *
-reason_of(const struct rpc_client *client)
+disconnect_reason(const struct rpc_client *client)
 {
     const char *reason = rpc_link_reason(client->link);
     const size_t n_address = strlen(client->address);
@@ -176,13 +176,13 @@ reason_of(const struct rpc_client *client)
 /* Say why call was not answered. If this side lacks the means to connect, the
  * text does not blame the coordinator. */
 static void
-lateness_describe(const struct rpc_client *client,
-                  const struct client_call *call,
-                  char out_text[LIMIT_ERROR_TEXT])
+call_timeout_describe(const struct rpc_client *client,
+                      const struct client_call *call,
+                      char out_text[LIMIT_ERROR_TEXT])
 {
-    const char *reason = reason_of(client);
+    const char *reason = disconnect_reason(client);
 
-    if (rpc_link_shortage(client->link) != HOOP_OK)
+    if (rpc_link_local_failure(client->link) != HOOP_OK)
         snprintf(out_text, LIMIT_ERROR_TEXT,
                  "this process cannot connect to the coordinator at %s: "
                  "%.500s; %s was tried for %llu ms",
@@ -207,11 +207,12 @@ lateness_describe(const struct rpc_client *client,
  * here does not yield HOOP_E_DENIED, which would look like a final answer of
  * the coordinator. */
 static enum hoop_status
-lateness_status(const struct rpc_client *client, const struct client_call *call)
+call_timeout_status(const struct rpc_client *client,
+                    const struct client_call *call)
 {
     if (call->n_sent > 0)
         return HOOP_E_TIMEOUT;
-    return rpc_link_shortage(client->link) == HOOP_E_EXHAUSTED
+    return rpc_link_local_failure(client->link) == HOOP_E_EXHAUSTED
                ? HOOP_E_EXHAUSTED
                : HOOP_E_UNAVAILABLE;
 }
@@ -223,17 +224,17 @@ call_expire(struct rpc_client *client,
 {
     char text[LIMIT_ERROR_TEXT];
     const struct rpc_answer late = {
-        .status = lateness_status(client, call),
+        .status = call_timeout_status(client, call),
         .message = text,
     };
 
-    lateness_describe(client, call, text);
+    call_timeout_describe(client, call, text);
     call_finish(client, list, call, &late);
 }
 
 /* A call that was sent may wait for its grace period. */
 static void
-calls_prolong(struct client_calls *sent)
+calls_extend_by_grace(struct client_calls *sent)
 {
     struct client_call *call;
 
@@ -257,7 +258,7 @@ calls_expire(struct rpc_client *client, struct client_calls *list)
         if (clock_is_past(call->deadline_ns))
             call_expire(client, list, call);
         else
-            client_watch_deadline(client, call->deadline_ns);
+            deadline_timer_advance(client, call->deadline_ns);
         call = next;
     }
 }
@@ -268,7 +269,7 @@ client_on_deadline(void *owner)
     struct rpc_client *client = owner;
 
     client->deadline_ns = CLOCK_NEVER;
-    calls_prolong(&client->sent);
+    calls_extend_by_grace(&client->sent);
     calls_expire(client, &client->sent);
     calls_expire(client, &client->queued);
 }
@@ -319,20 +320,20 @@ client_on_pull(void *owner, struct rpc_link_frame *out_frame)
 
 /* Asking again would not change the coordinator's release. */
 static enum hoop_status
-version_refuse(struct rpc_client *client)
+calls_fail_version(struct rpc_client *client)
 {
     char text[LIMIT_ERROR_TEXT];
 
     snprintf(text, sizeof(text), "%s", error_text());
-    calls_finish(client, &(struct rpc_answer){
-                             .status = HOOP_E_UNIMPLEMENTED,
-                             .message = text,
-                         });
+    calls_finish_all(client, &(struct rpc_answer){
+                                 .status = HOOP_E_UNIMPLEMENTED,
+                                 .message = text,
+                             });
     return error_raise(HOOP_E_DATA_LOSS, "%s", text);
 }
 
 static void
-change_tell(const struct rpc_client *client)
+away_change_notify(const struct rpc_client *client)
 {
     if (client->on_change)
         client->on_change(client->watcher);
@@ -346,12 +347,12 @@ client_on_frame(void *owner, const struct sp_frame *frame)
 
     if (client->is_away) {
         client->is_away = false;
-        change_tell(client);
+        away_change_notify(client);
     }
 
     const enum hoop_status status = envelope_reply_decode(frame->body, &reply);
     if (status == HOOP_E_UNIMPLEMENTED)
-        return version_refuse(client);
+        return calls_fail_version(client);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -379,7 +380,7 @@ client_on_frame(void *owner, const struct sp_frame *frame)
 
 /* Fail the calls with tries_once, when no address could be connected to. */
 static void
-calls_give_up(struct rpc_client *client)
+try_once_calls_fail(struct rpc_client *client)
 {
     struct client_call *call = TAILQ_FIRST(&client->queued);
     char text[LIMIT_ERROR_TEXT];
@@ -407,11 +408,11 @@ client_on_lost(void *owner)
     TAILQ_CONCAT(&client->sent, &client->queued, link);
     TAILQ_CONCAT(&client->queued, &client->sent, link);
     if (rpc_link_is_unreachable(client->link))
-        calls_give_up(client);
+        try_once_calls_fail(client);
     if (!TAILQ_EMPTY(&client->queued))
-        rpc_link_wake(client->link);
+        rpc_link_request_send(client->link);
     if (!was_away)
-        change_tell(client);
+        away_change_notify(client);
 }
 
 static void
@@ -422,14 +423,15 @@ client_on_refused(void *owner)
 
     snprintf(text, sizeof(text), "no connection to the coordinator at %.900s",
              rpc_link_reason(client->link));
-    calls_finish(client, &(struct rpc_answer){
-                             .status = HOOP_E_UNAUTHENTICATED,
-                             .message = text,
-                         });
+    calls_finish_all(client, &(struct rpc_answer){
+                                 .status = HOOP_E_UNAUTHENTICATED,
+                                 .message = text,
+                             });
 }
 
 static enum hoop_status
-link_open(struct rpc_client *client, const struct rpc_client_options *options)
+client_link_create(struct rpc_client *client,
+                   const struct rpc_client_options *options)
 {
     if (options->tls) {
         const enum hoop_status status = rpc_tls_create_client(
@@ -463,10 +465,10 @@ client_open(struct rpc_client *client, const struct rpc_client_options *options)
     enum hoop_status status =
         random_fill(client->id.bytes, sizeof(client->id.bytes));
     if (status == HOOP_OK)
-        status = link_open(client, options);
+        status = client_link_create(client, options);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = loop_timer_create(options->loop, client_deliver, client,
+    status = loop_timer_create(options->loop, client_deliver_answers, client,
                                &client->deliver);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -479,7 +481,7 @@ client_open(struct rpc_client *client, const struct rpc_client_options *options)
 }
 
 static enum hoop_status
-text_copy(const char *what, const char *text, char *out, size_t n_out)
+option_text_copy(const char *what, const char *text, char *out, size_t n_out)
 {
     if (text && strlen(text) >= n_out)
         return error_raise(HOOP_E_INVALID, "the %s is longer than %zu bytes",
@@ -509,12 +511,12 @@ rpc_client_create(const struct rpc_client_options *options,
     client->deadline_ns = CLOCK_NEVER;
 
     enum hoop_status status =
-        text_copy("coordinator's address", options->address, client->address,
-                  sizeof(client->address));
+        option_text_copy("coordinator's address", options->address,
+                         client->address, sizeof(client->address));
     if (status != HOOP_OK)
         return error_pass(status);
-    status = text_copy("name of the job", options->job, client->job,
-                       sizeof(client->job));
+    status = option_text_copy("name of the job", options->job, client->job,
+                              sizeof(client->job));
     if (status != HOOP_OK)
         return error_pass(status);
     if (options->token && strlen(options->token) >= LIMIT_TOKEN)
@@ -555,32 +557,32 @@ rpc_client_call(struct rpc_client *client,
     TAILQ_INSERT_TAIL(&client->queued, made, link);
     client->n_calls++;
 
-    client_watch_deadline(client, made->deadline_ns);
-    rpc_link_wake(client->link);
+    deadline_timer_advance(client, made->deadline_ns);
+    rpc_link_request_send(client->link);
     if (out_id)
         *out_id = made->id;
     return HOOP_OK;
 }
 
 bool
-rpc_client_is_away(const struct rpc_client *client)
+rpc_client_is_disconnected(const struct rpc_client *client)
 {
     return client->is_away;
 }
 
 void
-rpc_client_watch(struct rpc_client *client,
-                 void (*fn)(void *owner),
-                 void *owner)
+rpc_client_watch_connection(struct rpc_client *client,
+                            void (*fn)(void *owner),
+                            void *owner)
 {
     client->on_change = fn;
     client->watcher = owner;
 }
 
 const char *
-rpc_client_trouble(const struct rpc_client *client)
+rpc_client_disconnect_reason(const struct rpc_client *client)
 {
-    return rpc_link_is_ready(client->link) ? NULL : reason_of(client);
+    return rpc_link_is_ready(client->link) ? NULL : disconnect_reason(client);
 }
 
 bool
@@ -591,10 +593,10 @@ rpc_client_local_address(const struct rpc_client *client,
 }
 
 void
-rpc_client_answer_all(struct rpc_client *client,
-                      const struct rpc_answer *answer)
+rpc_client_finish_all_calls(struct rpc_client *client,
+                            const struct rpc_answer *answer)
 {
-    calls_finish(client, answer);
+    calls_finish_all(client, answer);
 }
 
 void

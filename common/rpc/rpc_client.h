@@ -114,20 +114,20 @@ rpc_client_call(struct rpc_client *client,
 /* Return whether the connection was lost or could not be made, and nothing has
  * been received since. */
 bool
-rpc_client_is_away(const struct rpc_client *client);
+rpc_client_is_disconnected(const struct rpc_client *client);
 
-/* Call fn(owner) on the loop whenever rpc_client_is_away() has changed; it may
+/* Call fn(owner) on the loop whenever rpc_client_is_disconnected() has changed; it may
  * make calls. NULL: stop. Thread: the loop's, or before it runs. */
 void
-rpc_client_watch(struct rpc_client *client,
-                 void (*fn)(void *owner),
-                 void *owner);
+rpc_client_watch_connection(struct rpc_client *client,
+                            void (*fn)(void *owner),
+                            void *owner);
 
 /* Say why there is no connection now: the last error, with the address that was
  * tried if it is not the client's, or what is being waited for; "" if nothing
  * is known yet; NULL if there is a connection. Valid until the loop runs. */
 const char *
-rpc_client_trouble(const struct rpc_client *client);
+rpc_client_disconnect_reason(const struct rpc_client *client);
 
 /* Further calls are for this job. The coordinator sent its name, so it fits. */
 void
@@ -141,8 +141,8 @@ rpc_client_local_address(const struct rpc_client *client,
 
 /* Answer every waiting call with answer. */
 void
-rpc_client_answer_all(struct rpc_client *client,
-                      const struct rpc_answer *answer);
+rpc_client_finish_all_calls(struct rpc_client *client,
+                            const struct rpc_answer *answer);
 
 /* Cancel a call: on_answer will not be called. Unknown ids, and 0, are
  * allowed. */

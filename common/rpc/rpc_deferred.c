@@ -29,7 +29,7 @@ rpc_deferred_send(struct rpc_deferred *deferred,
     }
     /* Without memory, close the connection, so that the client asks again. */
     if (rpc_exchange_defer(exchange, bytes) != HOOP_OK) {
-        rpc_exchange_break(exchange);
+        rpc_exchange_abort(exchange);
         return;
     }
     exchange->number = number;
@@ -38,7 +38,8 @@ rpc_deferred_send(struct rpc_deferred *deferred,
 }
 
 void
-rpc_deferred_pass(struct rpc_deferred *deferred, enum deferred_reads reads)
+rpc_deferred_set_read_mode(struct rpc_deferred *deferred,
+                           enum deferred_reads reads)
 {
     struct deferred_replies all = STAILQ_HEAD_INITIALIZER(all);
     struct rpc_exchange *exchange;

@@ -51,7 +51,8 @@ rpc_deferred_send(struct rpc_deferred *deferred,
 /* Set whether reads may pass from now on. With DEFERRED_READS_PASS the waiting
  * reads are sent too. */
 void
-rpc_deferred_pass(struct rpc_deferred *deferred, enum deferred_reads reads);
+rpc_deferred_set_read_mode(struct rpc_deferred *deferred,
+                           enum deferred_reads reads);
 
 /* Send the replies that wait for a number up to this one. number never
  * decreases. */

@@ -53,7 +53,7 @@ STAILQ_HEAD(rpc_replies, rpc_exchange);
 
 /* Shut down the exchange's connection. It ends in a later turn of the loop. */
 void
-rpc_exchange_cut(const struct rpc_exchange *exchange);
+rpc_exchange_shutdown(const struct rpc_exchange *exchange);
 
 /* Return the authentication of its connection; NULL: the connection has
  * ended. */

@@ -20,7 +20,7 @@ enum {
 /* Turn "hoop.v1.Store/CompareSet" into "store_compare_set"; other names become
  * "". */
 static void
-op_of(const char *method, char out_op[FAULT_OP_MAX])
+fault_op_of_method(const char *method, char out_op[FAULT_OP_MAX])
 {
     static const char prefix[] = "hoop.v1.";
     size_t n = 0;
@@ -43,13 +43,13 @@ op_of(const char *method, char out_op[FAULT_OP_MAX])
 }
 
 static bool
-op_exists(const char *name)
+fault_op_exists(const char *name)
 {
     const struct method *method;
     char op[FAULT_OP_MAX];
 
-    for (size_t i = 0; (method = method_at(i)); i++) {
-        op_of(method->name, op);
+    for (size_t i = 0; (method = method_by_index(i)); i++) {
+        fault_op_of_method(method->name, op);
         if (strcmp(op, name) == 0)
             return true;
     }
@@ -59,17 +59,17 @@ op_exists(const char *name)
 enum hoop_status
 rpc_faults_create(struct faults **out_faults)
 {
-    return faults_create(NULL, FAULT_COORDINATOR, op_exists, out_faults);
+    return faults_create(NULL, FAULT_COORDINATOR, fault_op_exists, out_faults);
 }
 
 static void
-linger(void)
+reply_delivery_wait(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = LINGER_MS * CLOCK_NS_PER_MS}, NULL);
 }
 
 bool
-rpc_fault_takes(struct rpc_exchange *exchange, enum fault_point point)
+rpc_fault_inject(struct rpc_exchange *exchange, enum fault_point point)
 {
     const struct fault_event event = {
         .point = point, .peer = FAULT_ANY_RANK, .is_frame = true};
@@ -79,11 +79,11 @@ rpc_fault_takes(struct rpc_exchange *exchange, enum fault_point point)
     if (point == FAULT_AT_END &&
         faults_are_due(rpc_listener_faults(exchange->listener), exchange->rules,
                        &event))
-        linger();
+        reply_delivery_wait();
     const struct fault_effect effect = faults_trigger(
         rpc_listener_faults(exchange->listener), exchange->rules, &event);
     if (effect.action == FAULT_RESET)
-        rpc_exchange_cut(exchange);
+        rpc_exchange_shutdown(exchange);
     return effect.action == FAULT_RESET || effect.action == FAULT_DROP;
 }
 
@@ -94,9 +94,9 @@ rpc_exchange_begin(struct rpc_exchange *exchange, const char *method)
 
     if (!FAULT_IS_BUILT || !rpc_listener_faults(exchange->listener))
         return true;
-    op_of(method, op);
+    fault_op_of_method(method, op);
     exchange->rules = faults_begin(rpc_listener_faults(exchange->listener), op);
-    if (!rpc_fault_takes(exchange, FAULT_AT_BEGIN))
+    if (!rpc_fault_inject(exchange, FAULT_AT_BEGIN))
         return true;
     rpc_exchange_drop(exchange);
     return false;

@@ -28,6 +28,6 @@ rpc_faults_create(struct faults **out_faults);
 /* Inject the faults that are due at this point, to the process or to the
  * connection. Returns whether the exchange is lost: the caller must drop it. */
 bool
-rpc_fault_takes(struct rpc_exchange *exchange, enum fault_point point);
+rpc_fault_inject(struct rpc_exchange *exchange, enum fault_point point);
 
 #endif

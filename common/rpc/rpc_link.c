@@ -69,7 +69,7 @@ enum link_state {
     LINK_READY,
 };
 
-static const struct sm_state link_states[] = {
+static const struct state_table_row link_states[] = {
     [LINK_IDLE] = {"idle", SM_TO(LINK_WAITING)},
     [LINK_WAITING] = {"waiting",
                       SM_TO(LINK_CONNECTING) | SM_TO(LINK_LOOKING_UP)},
@@ -109,7 +109,7 @@ struct rpc_link {
 
     struct loop_timer *timer; /* back-off, or time limit of connecting */
     uint64_t backoff_ms;
-    bool is_wanted; /* rpc_link_wake() was called while waiting */
+    bool is_wanted; /* rpc_link_request_send() was called while waiting */
 
     struct control_stream control_stream;
     struct loop_watch *watch;
@@ -120,15 +120,15 @@ struct rpc_link {
                                       bytes: none */
 
     char reason[LIMIT_ERROR_TEXT];
-    enum hoop_status shortage; /* see rpc_link_shortage() */
+    enum hoop_status shortage; /* see rpc_link_local_failure() */
 };
 
 DEFINE_CLEANUP(struct rpc_link *, rpc_link_destroy)
 
 static void
-link_move(struct rpc_link *link, enum link_state next)
+link_set_state(struct rpc_link *link, enum link_state next)
 {
-    link->state = state_move(link_states, "rpc", link->state, next);
+    link->state = state_transition(link_states, "rpc", link->state, next);
 }
 
 static void
@@ -156,7 +156,7 @@ backoff_jittered(uint64_t backoff_ms)
 
 /* There is no pause before another address of the same round. */
 static uint64_t
-pause_take(struct rpc_link *link)
+backoff_next(struct rpc_link *link)
 {
     const uint64_t backoff_ms = link->backoff_ms;
 
@@ -169,7 +169,7 @@ pause_take(struct rpc_link *link)
 
 /* Return advice for the user if the cause is known. */
 static const char *
-advice_on(const char *why, const struct address *address)
+refused_connection_advice(const char *why, const struct address *address)
 {
     if (!strstr(why, strerror(ECONNREFUSED)))
         return "";
@@ -182,7 +182,7 @@ advice_on(const char *why, const struct address *address)
 
 /* Say what an attempt that takes long is waiting for. */
 static const char *
-silence_of(enum link_state state)
+state_wait_describe(enum link_state state)
 {
     switch (state) {
     case LINK_CONNECTING:
@@ -209,7 +209,7 @@ silence_of(enum link_state state)
 
 /* Set the reason from this thread's error text. */
 static void
-reason_take(struct rpc_link *link, enum hoop_status status)
+reason_set_from_error(struct rpc_link *link, enum hoop_status status)
 {
     const char *why = strstr(error_text(), ": ");
     char address[LIMIT_ADDRESS];
@@ -230,24 +230,25 @@ reason_take(struct rpc_link *link, enum hoop_status status)
     else
         snprintf(link->reason, sizeof(link->reason), "%s: %.600s%s", address,
                  error_text(),
-                 advice_on(error_text(), &link->addresses[link->next_address]));
+                 refused_connection_advice(
+                     error_text(), &link->addresses[link->next_address]));
 }
 
 static void
-link_lose(struct rpc_link *link, enum hoop_status status)
+link_on_failure(struct rpc_link *link, enum hoop_status status)
 {
     const bool is_refused =
         status == HOOP_E_UNAUTHENTICATED && link->state != LINK_READY;
 
-    reason_take(link, status);
+    reason_set_from_error(link, status);
     link->n_unconnected =
         link->state == LINK_CONNECTING ? link->n_unconnected + 1 : 0;
 
     link_close(link);
     link->next_address++;
     link->is_wanted = false;
-    link_move(link, LINK_WAITING);
-    loop_timer_start(link->timer, pause_take(link));
+    link_set_state(link, LINK_WAITING);
+    loop_timer_start(link->timer, backoff_next(link));
     if (is_refused)
         link->events.on_refused(link->owner);
     else
@@ -255,7 +256,7 @@ link_lose(struct rpc_link *link, enum hoop_status status)
 }
 
 static void
-link_arm(struct rpc_link *link)
+link_update_watch(struct rpc_link *link)
 {
     const bool has_output = !sp_writer_is_idle(&link->writer) ||
                             link->state == LINK_CONNECTING ||
@@ -281,8 +282,8 @@ link_send(struct rpc_link *link)
             status = link->events.on_pull(link->owner, &frame);
         if (status != HOOP_OK || !frame.bytes)
             return HOOP_OK;
-        sp_writer_take_frame(&link->writer, frame.id, frame.bytes,
-                             frame.n_bytes);
+        sp_writer_set_frame(&link->writer, frame.id, frame.bytes,
+                            frame.n_bytes);
     }
 }
 
@@ -294,12 +295,14 @@ link_become_ready(struct rpc_link *link)
     loop_timer_stop(link->timer);
     link->has_local =
         socket_local_address(link->control_stream.fd, &link->local) == HOOP_OK;
-    link_move(link, LINK_READY);
+    link_set_state(link, LINK_READY);
 }
 
 /* Queue a request whose body is in pack. */
 static enum hoop_status
-auth_ask(struct rpc_link *link, enum method_id method, struct pack *pack)
+auth_request_queue(struct rpc_link *link,
+                   enum method_id method,
+                   struct pack *pack)
 {
     CLEANUP(free) uint8_t *body = NULL;
     size_t n_body = 0;
@@ -312,7 +315,7 @@ auth_ask(struct rpc_link *link, enum method_id method, struct pack *pack)
     if (status != HOOP_OK)
         return error_pass(status);
     snprintf(request.method, sizeof(request.method), "%s",
-             method_of(method)->name);
+             method_by_id(method)->name);
     request.body = (struct message_span){body, n_body};
     status = envelope_request_encode(&request, &link->pending.bytes,
                                      &link->pending.n_bytes);
@@ -320,7 +323,7 @@ auth_ask(struct rpc_link *link, enum method_id method, struct pack *pack)
 }
 
 static enum hoop_status
-link_challenge(struct rpc_link *link)
+link_send_challenge(struct rpc_link *link)
 {
     CLEANUP(pack_deinit) struct pack pack;
     struct auth_challenge_request request;
@@ -328,22 +331,23 @@ link_challenge(struct rpc_link *link)
 
     pack_init(&pack, LIMIT_RPC_BODY);
     if (link->control_stream.tls) {
-        status = tls_binding(link->control_stream.tls, link->auth.binding);
+        status =
+            tls_channel_binding(link->control_stream.tls, link->auth.binding);
         link->auth.n_binding = TLS_BINDING_BYTES;
     }
     if (status == HOOP_OK)
-        status = auth_begin(&link->auth, link->keys, &request);
+        status = auth_client_begin(&link->auth, link->keys, &request);
     if (status != HOOP_OK)
         return error_pass(status);
     auth_challenge_request_encode(&request, &pack);
-    link_move(link, LINK_CHALLENGING);
-    return auth_ask(link, METHOD_AUTH_CHALLENGE, &pack);
+    link_set_state(link, LINK_CHALLENGING);
+    return auth_request_queue(link, METHOD_AUTH_CHALLENGE, &pack);
 }
 
 /* The coordinator refused. HOOP_E_UNAUTHENTICATED, unless a later attempt may
  * succeed. */
 static enum hoop_status
-auth_refused(const struct envelope_reply *reply)
+auth_refusal_raise(const struct envelope_reply *reply)
 {
     const bool may_change = reply->status == HOOP_E_UNAVAILABLE ||
                             reply->status == HOOP_E_EXHAUSTED;
@@ -364,11 +368,12 @@ auth_reply_decode(struct message_span in, struct envelope_reply *out_reply)
     }
     if (status != HOOP_OK)
         return error_pass(status);
-    return out_reply->status == HOOP_OK ? HOOP_OK : auth_refused(out_reply);
+    return out_reply->status == HOOP_OK ? HOOP_OK
+                                        : auth_refusal_raise(out_reply);
 }
 
 static enum hoop_status
-link_prove(struct rpc_link *link, struct message_span body)
+link_send_proof(struct rpc_link *link, struct message_span body)
 {
     CLEANUP(pack_deinit) struct pack pack;
     struct auth_challenge_reply reply;
@@ -377,26 +382,26 @@ link_prove(struct rpc_link *link, struct message_span body)
     pack_init(&pack, LIMIT_RPC_BODY);
     enum hoop_status status = auth_challenge_reply_decode(body, &reply);
     if (status == HOOP_OK)
-        status = auth_prove(&link->auth, link->keys, &reply, &request);
+        status = auth_client_prove(&link->auth, link->keys, &reply, &request);
     if (status != HOOP_OK)
         return error_pass(status);
     auth_prove_request_encode(&request, &pack);
-    link_move(link, LINK_PROVING);
-    return auth_ask(link, METHOD_AUTH_PROVE, &pack);
+    link_set_state(link, LINK_PROVING);
+    return auth_request_queue(link, METHOD_AUTH_PROVE, &pack);
 }
 
 static enum hoop_status
-link_take_proof(struct rpc_link *link)
+link_handle_auth_reply(struct rpc_link *link)
 {
     struct envelope_reply reply;
     struct sp_frame frame;
 
-    enum hoop_status status = sp_reader_next(&link->reader, &frame);
+    enum hoop_status status = sp_reader_next_frame(&link->reader, &frame);
     if (status != HOOP_OK)
         return status;
     status = auth_reply_decode(frame.body, &reply);
     if (status == HOOP_OK && link->state == LINK_CHALLENGING)
-        return link_prove(link, reply.body);
+        return link_send_proof(link, reply.body);
     if (status != HOOP_OK)
         return error_pass(status);
     link->auth.stage = AUTH_PROVED;
@@ -405,26 +410,26 @@ link_take_proof(struct rpc_link *link)
 }
 
 static enum hoop_status
-link_take_frames(struct rpc_link *link)
+link_process_input(struct rpc_link *link)
 {
     if (link->state == LINK_HELLO) {
-        enum hoop_status status = sp_reader_hello(&link->reader);
-        if (status == HOOP_OK && auth_keys_are_known(link->keys))
-            status = link_challenge(link);
+        enum hoop_status status = sp_reader_read_server_hello(&link->reader);
+        if (status == HOOP_OK && auth_keys_has_any(link->keys))
+            status = link_send_challenge(link);
         else if (status == HOOP_OK)
             link_become_ready(link);
         if (status != HOOP_OK)
             return status;
     }
     while (link->state == LINK_CHALLENGING || link->state == LINK_PROVING) {
-        const enum hoop_status status = link_take_proof(link);
+        const enum hoop_status status = link_handle_auth_reply(link);
         if (status != HOOP_OK)
             return status;
     }
     for (;;) {
         struct sp_frame frame;
 
-        enum hoop_status status = sp_reader_next(&link->reader, &frame);
+        enum hoop_status status = sp_reader_next_frame(&link->reader, &frame);
         if (status != HOOP_OK)
             return status;
         status = link->events.on_frame(link->owner, &frame);
@@ -446,7 +451,7 @@ link_receive(struct rpc_link *link)
         size_t n_bytes;
 
         enum hoop_status status =
-            sp_reader_room(&link->reader, &bytes, &n_room);
+            sp_reader_reserve(&link->reader, &bytes, &n_room);
         if (status != HOOP_OK)
             return error_pass(status);
         status = control_stream_receive(&link->control_stream, bytes, n_room,
@@ -454,8 +459,8 @@ link_receive(struct rpc_link *link)
         if (status != HOOP_OK)
             return status == HOOP_E_PENDING ? status : error_pass(status);
 
-        sp_reader_add(&link->reader, n_bytes);
-        status = link_take_frames(link);
+        sp_reader_commit(&link->reader, n_bytes);
+        status = link_process_input(link);
         if (status != HOOP_E_PENDING)
             return error_pass(status);
     }
@@ -463,21 +468,21 @@ link_receive(struct rpc_link *link)
 }
 
 static enum hoop_status
-link_secure(struct rpc_link *link)
+link_tls_handshake(struct rpc_link *link)
 {
     const enum hoop_status status = rpc_tls_handshake(link->control_stream.tls);
 
     if (status != HOOP_OK)
         return status;
-    link_move(link, LINK_HELLO);
-    sp_writer_hello(&link->writer, sp_hello_request);
+    link_set_state(link, LINK_HELLO);
+    sp_writer_set_hello(&link->writer, sp_hello_request);
     return HOOP_OK;
 }
 
 static enum hoop_status
 link_send_hello(struct rpc_link *link)
 {
-    enum hoop_status status = socket_connected(link->control_stream.fd);
+    enum hoop_status status = socket_connect_result(link->control_stream.fd);
     if (status == HOOP_OK && link->rpc_tls)
         status = rpc_tls_connect(link->rpc_tls, link->control_stream.fd,
                                  &link->control_stream.tls);
@@ -485,11 +490,11 @@ link_send_hello(struct rpc_link *link)
         return error_pass(status);
     loop_timer_start(link->timer, LIMIT_HANDSHAKE_MS);
     if (link->rpc_tls) {
-        link_move(link, LINK_TLS_HANDSHAKE);
-        return link_secure(link);
+        link_set_state(link, LINK_TLS_HANDSHAKE);
+        return link_tls_handshake(link);
     }
-    link_move(link, LINK_HELLO);
-    sp_writer_hello(&link->writer, sp_hello_request);
+    link_set_state(link, LINK_HELLO);
+    sp_writer_set_hello(&link->writer, sp_hello_request);
     return HOOP_OK;
 }
 
@@ -497,7 +502,7 @@ link_send_hello(struct rpc_link *link)
  * the reason before: under TLS, that it does not accept this side's
  * certificate. */
 static enum hoop_status
-link_hear_out(struct rpc_link *link, enum hoop_status status)
+link_read_close_reason(struct rpc_link *link, enum hoop_status status)
 {
     if (status != HOOP_E_UNAVAILABLE ||
         (link->state != LINK_HELLO && link->state != LINK_CHALLENGING &&
@@ -517,20 +522,20 @@ link_on_ready(void *owner, enum loop_interest ready)
     if (link->state == LINK_CONNECTING)
         status = link_send_hello(link);
     else if (link->state == LINK_TLS_HANDSHAKE)
-        status = link_secure(link);
+        status = link_tls_handshake(link);
     else if (ready == LOOP_READ)
         status = link_receive(link);
 
     if (status == HOOP_OK || status == HOOP_E_PENDING)
-        status = link_hear_out(link, link_send(link));
+        status = link_read_close_reason(link, link_send(link));
     if (status == HOOP_OK || status == HOOP_E_PENDING)
-        link_arm(link);
+        link_update_watch(link);
     else
-        link_lose(link, status);
+        link_on_failure(link, status);
 }
 
 static enum hoop_status
-link_open(struct rpc_link *link)
+link_open_socket(struct rpc_link *link)
 {
     enum hoop_status status = socket_connect(
         &link->addresses[link->next_address], &link->control_stream.fd);
@@ -543,7 +548,7 @@ link_open(struct rpc_link *link)
     if (link->shortage != HOOP_OK)
         link->reason[0] = '\0';
     link->shortage = HOOP_OK;
-    link_arm(link);
+    link_update_watch(link);
     loop_timer_start(link->timer,
                      link->n_addresses > 1 ? CONNECT_MS : LIMIT_HANDSHAKE_MS);
     return HOOP_OK;
@@ -552,10 +557,10 @@ link_open(struct rpc_link *link)
 static void
 link_connect(struct rpc_link *link)
 {
-    link_move(link, LINK_CONNECTING);
-    const enum hoop_status status = link_open(link);
+    link_set_state(link, LINK_CONNECTING);
+    const enum hoop_status status = link_open_socket(link);
     if (status != HOOP_OK)
-        link_lose(link, status);
+        link_on_failure(link, status);
 }
 
 static void
@@ -568,7 +573,7 @@ link_on_resolved(void *owner,
     struct resolver *resolver = STEAL(link->resolver);
 
     if (n == 0 && link->n_addresses == 0)
-        link_lose(link, error_raise(HOOP_E_UNAVAILABLE, "%s", why));
+        link_on_failure(link, error_raise(HOOP_E_UNAVAILABLE, "%s", why));
 
     /* If the name is no longer found, the former addresses are tried again. */
     if (n > 0) {
@@ -581,7 +586,7 @@ link_on_resolved(void *owner,
 }
 
 static void
-link_retry(struct rpc_link *link)
+link_connect_next(struct rpc_link *link)
 {
     if (link->next_address < link->n_addresses) {
         link_connect(link);
@@ -598,9 +603,9 @@ link_retry(struct rpc_link *link)
         link_connect(link);
         return;
     }
-    link_move(link, LINK_LOOKING_UP);
+    link_set_state(link, LINK_LOOKING_UP);
     if (status != HOOP_OK)
-        link_lose(link, status);
+        link_on_failure(link, status);
 }
 
 static void
@@ -615,15 +620,15 @@ link_on_timer(void *owner)
         break;
     case LINK_WAITING:
         if (link->is_wanted)
-            link_retry(link);
+            link_connect_next(link);
         break;
     case LINK_CONNECTING:
     case LINK_TLS_HANDSHAKE:
     case LINK_HELLO:
     case LINK_CHALLENGING:
     case LINK_PROVING:
-        link_lose(link,
-                  error_raise(HOOP_E_TIMEOUT, "%s", silence_of(link->state)));
+        link_on_failure(link, error_raise(HOOP_E_TIMEOUT, "%s",
+                                          state_wait_describe(link->state)));
         break;
     }
 }
@@ -674,12 +679,12 @@ rpc_link_destroy(struct rpc_link *link)
 }
 
 void
-rpc_link_wake(struct rpc_link *link)
+rpc_link_request_send(struct rpc_link *link)
 {
     link->is_wanted = true;
     switch (link->state) {
     case LINK_IDLE:
-        link_move(link, LINK_WAITING);
+        link_set_state(link, LINK_WAITING);
         loop_timer_start(link->timer, 0);
         break;
     case LINK_WAITING:
@@ -723,11 +728,11 @@ rpc_link_is_unreachable(const struct rpc_link *link)
 const char *
 rpc_link_reason(const struct rpc_link *link)
 {
-    return link->reason[0] ? link->reason : silence_of(link->state);
+    return link->reason[0] ? link->reason : state_wait_describe(link->state);
 }
 
 enum hoop_status
-rpc_link_shortage(const struct rpc_link *link)
+rpc_link_local_failure(const struct rpc_link *link)
 {
     return link->shortage;
 }

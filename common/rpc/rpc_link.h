@@ -41,7 +41,7 @@ struct rpc_link_events {
      * the link then closes the connection. */
     enum hoop_status (*on_frame)(void *owner, const struct sp_frame *frame);
     /* The connection was lost, or could not be made. Frames pulled so far may
-     * or may not have arrived. rpc_link_wake() starts again. */
+     * or may not have arrived. rpc_link_request_send() starts again. */
     void (*on_lost)(void *owner);
     /* As on_lost, but trying again will not help: one side does not accept the
      * other, or only one speaks TLS. This thread's error text and
@@ -72,7 +72,7 @@ rpc_link_destroy(struct rpc_link *link);
 /* There is something to send: connect first if needed. May be called
  * repeatedly; calls nothing back from within. */
 void
-rpc_link_wake(struct rpc_link *link);
+rpc_link_request_send(struct rpc_link *link);
 
 /* Return whether there is a connection on which requests can be sent. */
 bool
@@ -96,6 +96,6 @@ rpc_link_is_unreachable(const struct rpc_link *link);
  * this process or host lacks the means to connect or forbids it; the reason
  * then names no address. Otherwise HOOP_OK. */
 enum hoop_status
-rpc_link_shortage(const struct rpc_link *link);
+rpc_link_local_failure(const struct rpc_link *link);
 
 #endif

@@ -53,10 +53,10 @@ struct rpc_listener {
     struct socket_listeners sockets;
     struct loop_watch *watches[ADDRESS_LIST_MAX]; /* of the sockets */
     struct accept_pause pause;
-    struct loop_timer *resume;   /* ends a pause of accepting */
-    struct loop_timer *patience; /* time limit of the first connection in
+    struct loop_timer *resume;      /* ends a pause of accepting */
+    struct loop_timer *hello_timer; /* time limit of the first connection in
                                     in_hello */
-    struct loop_timer *notice;   /* reports a dropped reply by on_sent */
+    struct loop_timer *notice;      /* reports a dropped reply by on_sent */
 
     struct connection_list in_hello; /* connections that are not READY */
     struct connection_list ready;
@@ -132,8 +132,8 @@ exchange_create(struct coordinator_connection *connection,
     LIST_INSERT_HEAD(&connection->exchanges, exchange, link);
     connection->n_exchanges++;
     listener->n_exchanges++;
-    log_quota_tell(&listener->quota, "rpc", exchange->arrived_ns);
-    log_quota_tell(&listener->closings, "rpc", exchange->arrived_ns);
+    log_quota_report(&listener->quota, "rpc", exchange->arrived_ns);
+    log_quota_report(&listener->closings, "rpc", exchange->arrived_ns);
     *out_exchange = exchange;
     return HOOP_OK;
 }
@@ -188,7 +188,7 @@ on_request(struct coordinator_connection *connection,
 }
 
 static void
-listener_notice(void *owner)
+listener_report_sent(void *owner)
 {
     struct rpc_listener *listener = owner;
 
@@ -200,10 +200,10 @@ on_sent(struct rpc_exchange *exchange)
 {
     struct rpc_listener *listener = exchange->listener;
 
-    rpc_fault_takes(exchange, FAULT_AT_END);
+    rpc_fault_inject(exchange, FAULT_AT_END);
     listener->n_sending--;
     rpc_exchange_drop(exchange);
-    listener_notice(listener);
+    listener_report_sent(listener);
 }
 
 /* ---- Functions of an exchange for the owner. */
@@ -233,19 +233,19 @@ rpc_exchange_peer(const struct rpc_exchange *exchange)
 }
 
 size_t
-rpc_exchange_siblings(const struct rpc_exchange *exchange)
+rpc_exchange_n_on_connection(const struct rpc_exchange *exchange)
 {
     return exchange->connection ? exchange->connection->n_exchanges : 0;
 }
 
 enum hoop_status
-rpc_exchange_admit(struct rpc_exchange *exchange, enum role role)
+rpc_exchange_set_role(struct rpc_exchange *exchange, enum role role)
 {
     struct coordinator_connection *connection = exchange->connection;
 
     if (!connection || connection->entry.state != POOL_ENTRY_UNAUTHENTICATED)
         return HOOP_OK;
-    const enum hoop_status status = connection_pool_admit(
+    const enum hoop_status status = connection_pool_set_role(
         exchange->listener->pool, &connection->entry, role);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -279,13 +279,13 @@ rpc_exchange_send_deferred(struct rpc_exchange *exchange)
 {
     struct rpc_listener *listener = exchange->listener;
 
-    if (rpc_fault_takes(exchange, FAULT_AT_SEND)) {
+    if (rpc_fault_inject(exchange, FAULT_AT_SEND)) {
         rpc_exchange_drop(exchange);
         return;
     }
     /* Without a connection or memory, treat it as a lost connection. */
     if (!exchange->connection || !exchange->reply) {
-        rpc_exchange_break(exchange);
+        rpc_exchange_abort(exchange);
         loop_timer_start(listener->notice, 0);
         return;
     }
@@ -304,21 +304,21 @@ rpc_exchange_reply(struct rpc_exchange *exchange, struct message_span bytes)
     }
     /* Without memory for the reply, close the connection. */
     if (rpc_exchange_defer(exchange, bytes) != HOOP_OK)
-        rpc_exchange_cut(exchange);
+        rpc_exchange_shutdown(exchange);
     rpc_exchange_send_deferred(exchange);
 }
 
 void
-rpc_exchange_cut(const struct rpc_exchange *exchange)
+rpc_exchange_shutdown(const struct rpc_exchange *exchange)
 {
     if (exchange->connection)
-        coordinator_connection_cut(exchange->connection);
+        coordinator_connection_shutdown(exchange->connection);
 }
 
 void
-rpc_exchange_break(struct rpc_exchange *exchange)
+rpc_exchange_abort(struct rpc_exchange *exchange)
 {
-    rpc_exchange_cut(exchange);
+    rpc_exchange_shutdown(exchange);
     rpc_exchange_drop(exchange);
 }
 
@@ -373,7 +373,7 @@ unproved_log(struct rpc_listener *listener,
 
 /* The connection ends: drop its replies and detach its exchanges. */
 static void
-exchanges_orphan(struct rpc_listener *listener,
+exchanges_detach(struct rpc_listener *listener,
                  struct coordinator_connection *connection)
 {
     struct rpc_exchange *exchange;
@@ -396,16 +396,16 @@ exchanges_orphan(struct rpc_listener *listener,
 }
 
 static void
-patience_arm(struct rpc_listener *listener)
+hello_timer_arm(struct rpc_listener *listener)
 {
     const struct coordinator_connection *first =
         TAILQ_FIRST(&listener->in_hello);
 
     if (first)
-        loop_timer_start(listener->patience,
+        loop_timer_start(listener->hello_timer,
                          (uint64_t)clock_left_ms(first->deadline_ns));
     else
-        loop_timer_stop(listener->patience);
+        loop_timer_stop(listener->hello_timer);
 }
 
 static void
@@ -420,20 +420,20 @@ on_end(struct coordinator_connection *connection, enum hoop_status status)
         TAILQ_REMOVE(&listener->ready, connection, link);
         listener->n_ready--;
         listener->events.on_disconnect(listener->owner, connection->id);
-        exchanges_orphan(listener, connection);
+        exchanges_detach(listener, connection);
     } else {
         unauthenticated_log(listener, connection, status);
         TAILQ_REMOVE(&listener->in_hello, connection, link);
         listener->n_hello--;
-        patience_arm(listener);
+        hello_timer_arm(listener);
     }
-    connection_pool_leave(listener->pool, &connection->entry);
+    connection_pool_remove(listener->pool, &connection->entry);
     coordinator_connection_destroy(connection);
 }
 
 /* Called by the pool to close a connection. */
 static void
-on_close(struct pool_entry *entry, const char *reason)
+on_pool_close(struct pool_entry *entry, const char *reason)
 {
     struct coordinator_connection *connection =
         CONTAINER_OF(entry, struct coordinator_connection, entry);
@@ -449,19 +449,19 @@ on_close(struct pool_entry *entry, const char *reason)
 static void
 on_heard(struct coordinator_connection *connection)
 {
-    connection_pool_hear(connection->listener->pool, &connection->entry);
+    connection_pool_touch(connection->listener->pool, &connection->entry);
 }
 
 /* Bind the authentication to this TLS connection. */
 static enum hoop_status
-connection_bind(struct coordinator_connection *connection)
+connection_bind_tls(struct coordinator_connection *connection)
 {
     struct authentication *auth = &connection->auth;
 
     if (!connection->control_stream.tls)
         return HOOP_OK;
     const enum hoop_status status =
-        tls_binding(connection->control_stream.tls, auth->binding);
+        tls_channel_binding(connection->control_stream.tls, auth->binding);
     if (status != HOOP_OK)
         return error_pass(status);
     auth->n_binding = TLS_BINDING_BYTES;
@@ -473,12 +473,12 @@ on_ready(struct coordinator_connection *connection)
 {
     struct rpc_listener *listener = connection->listener;
 
-    const enum hoop_status status = connection_bind(connection);
+    const enum hoop_status status = connection_bind_tls(connection);
     if (status != HOOP_OK)
         return error_pass(status);
     TAILQ_REMOVE(&listener->in_hello, connection, link);
     listener->n_hello--;
-    patience_arm(listener);
+    hello_timer_arm(listener);
     TAILQ_INSERT_TAIL(&listener->ready, connection, link);
     listener->n_ready++;
     /* Skip the id 0, which means none. */
@@ -489,7 +489,7 @@ on_ready(struct coordinator_connection *connection)
 }
 
 static void
-on_patience(void *owner)
+on_hello_timeout(void *owner)
 {
     struct rpc_listener *listener = owner;
     const char *what =
@@ -500,7 +500,7 @@ on_patience(void *owner)
            clock_is_past(first->deadline_ns))
         on_end(first, error_raise(HOOP_E_TIMEOUT, "no %s within %d ms", what,
                                   LIMIT_HANDSHAKE_MS));
-    patience_arm(listener);
+    hello_timer_arm(listener);
 }
 
 static enum hoop_status
@@ -514,8 +514,8 @@ listener_admit(struct rpc_listener *listener,
         &listener->options, fd, peer, &connection);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = connection_pool_enter(listener->pool, &connection->entry, peer,
-                                   socket_silence_before_accept(fd));
+    status = connection_pool_add(listener->pool, &connection->entry, peer,
+                                 socket_silent_ms_at_accept(fd));
     if (status != HOOP_OK) {
         unauthenticated_log(listener, connection, status);
         coordinator_connection_destroy(connection);
@@ -525,7 +525,7 @@ listener_admit(struct rpc_listener *listener,
     TAILQ_INSERT_TAIL(&listener->in_hello, connection, link);
     listener->n_hello++;
     if (listener->n_hello == 1)
-        patience_arm(listener);
+        hello_timer_arm(listener);
     return HOOP_OK;
 }
 
@@ -566,7 +566,7 @@ hello_queue_make_room(struct rpc_listener *listener)
 
     TAILQ_FOREACH(each, &listener->in_hello, link)
     {
-        first = connection_pool_first_to_go(pool, first, &each->entry);
+        first = connection_pool_choose_to_close(pool, first, &each->entry);
     }
     return connection_pool_close_silent(pool, first);
 }
@@ -643,7 +643,7 @@ on_resume(void *owner)
 /* ---- The listener. */
 
 static void
-connections_end(struct rpc_listener *listener, struct connection_list *list)
+connections_free(struct rpc_listener *listener, struct connection_list *list)
 {
     struct coordinator_connection *connection;
     struct rpc_exchange *exchange;
@@ -652,7 +652,7 @@ connections_end(struct rpc_listener *listener, struct connection_list *list)
         TAILQ_REMOVE(list, connection, link);
         while ((exchange = LIST_FIRST(&connection->exchanges)))
             rpc_exchange_drop(exchange);
-        connection_pool_leave(listener->pool, &connection->entry);
+        connection_pool_remove(listener->pool, &connection->entry);
         coordinator_connection_destroy(connection);
     }
 }
@@ -664,14 +664,14 @@ rpc_listener_destroy(struct rpc_listener *listener)
 
     if (!listener)
         return;
-    connections_end(listener, &listener->in_hello);
-    connections_end(listener, &listener->ready);
+    connections_free(listener, &listener->in_hello);
+    connections_free(listener, &listener->ready);
     while ((exchange = LIST_FIRST(&listener->orphans)))
         rpc_exchange_drop(exchange);
     for (size_t i = 0; i < listener->sockets.n; i++)
         loop_watch_destroy(listener->watches[i]);
     loop_timer_destroy(listener->resume);
-    loop_timer_destroy(listener->patience);
+    loop_timer_destroy(listener->hello_timer);
     loop_timer_destroy(listener->notice);
     socket_listeners_close(&listener->sockets);
     connection_pool_destroy(listener->pool);
@@ -698,8 +698,8 @@ timers_create(struct rpc_listener *listener)
         struct loop_timer **timer;
     } timers[] = {
         {on_resume, &listener->resume},
-        {on_patience, &listener->patience},
-        {listener_notice, &listener->notice},
+        {on_hello_timeout, &listener->hello_timer},
+        {listener_report_sent, &listener->notice},
     };
 
     for (size_t i = 0; i < COUNT_OF(timers); i++) {
@@ -735,7 +735,7 @@ listener_open(struct rpc_listener *listener,
     const struct connection_pool_options pool = {
         .loop = options->loop,
         .limits = options->limits,
-        .close = on_close,
+        .close = on_pool_close,
     };
 
     enum hoop_status status = rpc_faults_create(&listener->faults);

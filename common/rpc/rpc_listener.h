@@ -93,7 +93,7 @@ const char *
 rpc_exchange_peer(const struct rpc_exchange *exchange);
 /* Return the number of exchanges of the same connection, including this one. */
 size_t
-rpc_exchange_siblings(const struct rpc_exchange *exchange);
+rpc_exchange_n_on_connection(const struct rpc_exchange *exchange);
 
 /* Return the role that the connection has proved; ROLE_ANYBODY: none. */
 enum role
@@ -103,7 +103,7 @@ rpc_exchange_role(const struct rpc_exchange *exchange);
  * first role is final. Handle: HOOP_E_EXHAUSTED (too many connections of that
  * role). */
 enum hoop_status
-rpc_exchange_admit(struct rpc_exchange *exchange, enum role role);
+rpc_exchange_set_role(struct rpc_exchange *exchange, enum role role);
 
 /* Charge the bytes of a reply to the connection. Handle: HOOP_E_EXHAUSTED (the
  * text says which limit). */
@@ -127,6 +127,6 @@ rpc_exchange_drop(struct rpc_exchange *exchange);
 /* As rpc_exchange_drop(), and close the connection, so that the client asks
  * again over another. */
 void
-rpc_exchange_break(struct rpc_exchange *exchange);
+rpc_exchange_abort(struct rpc_exchange *exchange);
 
 #endif

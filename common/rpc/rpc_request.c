@@ -25,7 +25,7 @@ rpc_request_key(const struct rpc_request *request)
 }
 
 static uint64_t
-sum_saturated(uint64_t one, uint64_t other)
+add_saturated(uint64_t one, uint64_t other)
 {
     return one < UINT64_MAX - other ? one + other : UINT64_MAX;
 }
@@ -58,9 +58,9 @@ rpc_request_create(struct rpc_server *server,
     /* A request that waited to be read while the coordinator was busy arrives
      * later than it was sent. */
     request->term_ms =
-        sum_saturated(envelope->deadline_ms, LIMIT_RPC_CACHE_SPARE_MS);
+        add_saturated(envelope->deadline_ms, LIMIT_RPC_CACHE_SPARE_MS);
     request->due_ms =
-        sum_saturated(clock_now_ns() / CLOCK_NS_PER_MS, request->term_ms);
+        add_saturated(clock_now_ns() / CLOCK_NS_PER_MS, request->term_ms);
     request->method = method_find(envelope->method, strlen(envelope->method));
     *out_request = STEAL(request);
     return HOOP_OK;
@@ -77,9 +77,9 @@ rpc_request_due_ns(const struct rpc_exchange *exchange, uint64_t left_ms)
 }
 
 void
-rpc_request_attach(struct rpc_request *request,
-                   struct rpc_exchange *exchange,
-                   uint64_t left_ms)
+rpc_request_attach_exchange(struct rpc_request *request,
+                            struct rpc_exchange *exchange,
+                            uint64_t left_ms)
 {
     if (request->exchange)
         rpc_exchange_drop(request->exchange);

@@ -23,7 +23,7 @@ enum {
                                and a port */
 };
 
-enum request_kept {
+enum request_reply_caching {
     REQUEST_ONCE,   /* its reply is not kept */
     REQUEST_CACHED, /* running in the reply cache */
 };
@@ -37,7 +37,7 @@ struct rpc_request {
     enum role role; /* the role that its connection had proved */
     struct envelope_request envelope;
     const struct method *method;
-    enum request_kept kept;
+    enum request_reply_caching kept;
     uint64_t deadline_ns;
     uint64_t due_ms;  /* as in struct reply_cache_key */
     uint64_t term_ms; /* likewise */
@@ -57,9 +57,9 @@ rpc_request_free(struct rpc_request *request);
  * The former exchange is dropped; its reply is not read any more. Takes
  * exchange. */
 void
-rpc_request_attach(struct rpc_request *request,
-                   struct rpc_exchange *exchange,
-                   uint64_t left_ms);
+rpc_request_attach_exchange(struct rpc_request *request,
+                            struct rpc_exchange *exchange,
+                            uint64_t left_ms);
 
 /* Return when a client stops waiting that had left_ms when the request
  * arrived. */

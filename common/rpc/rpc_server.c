@@ -37,29 +37,29 @@ enum {
 DEFINE_CLEANUP(struct rpc_server *, rpc_server_destroy)
 
 void
-rpc_server_release(struct rpc_server *server, uint64_t number)
+rpc_server_release_replies(struct rpc_server *server, uint64_t number)
 {
     rpc_deferred_release(&server->deferred, number);
 }
 
 void
-rpc_server_pass_reads(struct rpc_server *server, enum deferred_reads reads)
+rpc_server_set_read_mode(struct rpc_server *server, enum deferred_reads reads)
 {
-    rpc_deferred_pass(&server->deferred, reads);
+    rpc_deferred_set_read_mode(&server->deferred, reads);
 }
 
 struct reply_cache *
-rpc_server_replies(struct rpc_server *server)
+rpc_server_reply_cache(struct rpc_server *server)
 {
     return server->cache;
 }
 
 static void
-exchange_unavailable(struct rpc_server *server,
-                     struct rpc_exchange *exchange,
-                     uint64_t id)
+exchange_refuse_draining(struct rpc_server *server,
+                         struct rpc_exchange *exchange,
+                         uint64_t id)
 {
-    const struct envelope_reply reply = rpc_answer_of(
+    const struct envelope_reply reply = rpc_answer_make(
         id, HOOP_E_UNAVAILABLE, "the coordinator is stopping; try again later");
 
     if (server->options.drain_mode == RPC_DRAIN_SILENT) {
@@ -80,14 +80,15 @@ request_is_repeated(const struct rpc_server *server,
         method_find(envelope->method, strlen(envelope->method));
 
     return method->effect == METHOD_CHANGES &&
-           reply_cache_has(server->cache, &envelope->client, envelope->id);
+           reply_cache_has_request(server->cache, &envelope->client,
+                                   envelope->id);
 }
 
 /* Check whether the request can be passed to a handler. */
 static enum hoop_status
-server_check(const struct rpc_server *server,
-             const struct rpc_exchange *exchange,
-             const struct envelope_request *envelope)
+request_check_acceptable(const struct rpc_server *server,
+                         const struct rpc_exchange *exchange,
+                         const struct envelope_request *envelope)
 {
     const size_t n_max = server->options.n_requests_max;
 
@@ -102,7 +103,7 @@ server_check(const struct rpc_server *server,
                            "the coordinator holds %zu unanswered requests, as "
                            "many as it may",
                            n_max);
-    if (rpc_exchange_siblings(exchange) > LIMIT_RPC_PIPE_REQUESTS)
+    if (rpc_exchange_n_on_connection(exchange) > LIMIT_RPC_PIPE_REQUESTS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "%d requests of this connection are not answered "
                            "yet",
@@ -112,11 +113,12 @@ server_check(const struct rpc_server *server,
 
 /* Takes request and exchange. */
 static void
-server_hand_over(struct rpc_server *server,
-                 struct rpc_request *request,
-                 struct rpc_exchange *exchange)
+server_call_handler(struct rpc_server *server,
+                    struct rpc_request *request,
+                    struct rpc_exchange *exchange)
 {
-    rpc_request_attach(request, exchange, request->envelope.deadline_ms);
+    rpc_request_attach_exchange(request, exchange,
+                                request->envelope.deadline_ms);
     LIST_INSERT_HEAD(&server->requests, request, link);
     server->counters.requests_parked++;
     server->handling = request;
@@ -140,14 +142,14 @@ cache_sweep(struct rpc_server *server)
 /* Keep replies only for clients that may make the request; refusals of
  * unauthenticated ones would use up the cache and the disk. */
 static bool
-request_is_kept(const struct rpc_server *server,
-                const struct rpc_request *request)
+request_is_cacheable(const struct rpc_server *server,
+                     const struct rpc_request *request)
 {
     const struct rpc_server_options *options = &server->options;
 
     return request->method->effect == METHOD_CHANGES &&
            (!options->is_allowed ||
-            reply_cache_knows(server->cache, &request->envelope.client) ||
+            reply_cache_has_client(server->cache, &request->envelope.client) ||
             options->is_allowed(options->owner, request));
 }
 
@@ -165,29 +167,30 @@ server_apply_once(struct rpc_server *server,
     switch (reply_cache_begin(server->cache, &key, request, &found)) {
     case REPLY_CACHE_NEW:
         request->kept = REQUEST_CACHED;
-        server_hand_over(server, request, exchange);
+        server_call_handler(server, request, exchange);
         return;
     case REPLY_CACHE_RUNNING:
         server->counters.requests_repeated++;
-        rpc_request_attach(found.running, exchange,
-                           request->envelope.deadline_ms);
+        rpc_request_attach_exchange(found.running, exchange,
+                                    request->envelope.deadline_ms);
         break;
     case REPLY_CACHE_DONE:
         server->counters.requests_repeated++;
         rpc_answer_send(
             server, exchange,
-            &(struct rpc_answer_bytes){found.reply, key.id, METHOD_CHANGES});
+            &(struct rpc_encoded_answer){found.reply, key.id, METHOD_CHANGES});
         break;
     case REPLY_CACHE_LOST:
         refusal =
-            rpc_answer_of(key.id, HOOP_E_ABORTED,
-                          "this request is so old that the coordinator has "
-                          "forgotten its answer");
+            rpc_answer_make(key.id, HOOP_E_ABORTED,
+                            "this request is so old that the coordinator has "
+                            "forgotten its answer");
         rpc_answer_refuse(server, exchange, &refusal);
         break;
     case REPLY_CACHE_FULL:
-        refusal = rpc_answer_of(key.id, HOOP_E_EXHAUSTED,
-                                "the coordinator cannot remember more clients");
+        refusal =
+            rpc_answer_make(key.id, HOOP_E_EXHAUSTED,
+                            "the coordinator cannot remember more clients");
         server->counters.requests_refused++;
         rpc_answer_refuse(server, exchange, &refusal);
         break;
@@ -197,13 +200,14 @@ server_apply_once(struct rpc_server *server,
 
 /* Takes exchange unless it fails. */
 static enum hoop_status
-server_accept(struct rpc_server *server,
-              struct rpc_exchange *exchange,
-              const struct envelope_request *envelope)
+server_accept_request(struct rpc_server *server,
+                      struct rpc_exchange *exchange,
+                      const struct envelope_request *envelope)
 {
     struct rpc_request *request = NULL;
 
-    enum hoop_status status = server_check(server, exchange, envelope);
+    enum hoop_status status =
+        request_check_acceptable(server, exchange, envelope);
     if (status != HOOP_OK)
         return error_pass(status);
     status = rpc_request_create(server, envelope, &request);
@@ -211,24 +215,24 @@ server_accept(struct rpc_server *server,
         return error_pass(status);
     request->role = rpc_exchange_role(exchange);
 
-    if (request_is_kept(server, request))
+    if (request_is_cacheable(server, request))
         server_apply_once(server, request, exchange);
     else
-        server_hand_over(server, request, exchange);
+        server_call_handler(server, request, exchange);
     return HOOP_OK;
 }
 
 /* Answer with a failure; this thread's error text says what was wrong. */
 static void
-server_refuse(struct rpc_server *server,
-              struct rpc_exchange *exchange,
-              const struct envelope_request *envelope,
-              enum hoop_status status)
+server_refuse_request(struct rpc_server *server,
+                      struct rpc_exchange *exchange,
+                      const struct envelope_request *envelope,
+                      enum hoop_status status)
 {
     const bool is_malformed = status == HOOP_E_DATA_LOSS ||
                               status == HOOP_E_UNIMPLEMENTED ||
                               status == HOOP_E_UNAUTHENTICATED;
-    struct envelope_reply reply = rpc_answer_of(
+    struct envelope_reply reply = rpc_answer_make(
         envelope->id, status == HOOP_E_DATA_LOSS ? HOOP_E_INVALID : status,
         error_text());
 
@@ -253,17 +257,17 @@ server_refuse(struct rpc_server *server,
 
 /* body may be NULL. */
 static void
-auth_reply(struct rpc_server *server,
-           struct rpc_exchange *exchange,
-           uint64_t id,
-           struct pack *body)
+auth_reply_send(struct rpc_server *server,
+                struct rpc_exchange *exchange,
+                uint64_t id,
+                struct pack *body)
 {
     CLEANUP(free) uint8_t *bytes = NULL;
     size_t n_bytes = 0;
     struct envelope_reply reply = {.id = id};
 
     if (body && pack_take(body, &bytes, &n_bytes) != HOOP_OK) {
-        rpc_exchange_break(exchange);
+        rpc_exchange_abort(exchange);
         return;
     }
     reply.body = (struct message_span){bytes, n_bytes};
@@ -284,12 +288,13 @@ auth_serve_challenge(struct rpc_server *server,
     enum hoop_status status =
         auth_challenge_request_decode(envelope->body, &request);
     if (status == HOOP_OK)
-        status = auth_challenge(rpc_exchange_authentication(exchange),
-                                &server->keys, &request, &reply);
+        status =
+            auth_coordinator_challenge(rpc_exchange_authentication(exchange),
+                                       &server->keys, &request, &reply);
     if (status != HOOP_OK)
         return error_pass(status);
     auth_challenge_reply_encode(&reply, &pack);
-    auth_reply(server, exchange, envelope->id, &pack);
+    auth_reply_send(server, exchange, envelope->id, &pack);
     return HOOP_OK;
 }
 
@@ -305,24 +310,24 @@ auth_serve_proof(struct rpc_server *server,
     enum hoop_status status =
         auth_prove_request_decode(envelope->body, &request);
     if (status == HOOP_OK)
-        status = auth_verify(auth, &server->keys, &request);
+        status = auth_coordinator_verify(auth, &server->keys, &request);
     if (status == HOOP_OK) {
-        status = rpc_exchange_admit(exchange, auth->role);
+        status = rpc_exchange_set_role(exchange, auth->role);
         if (status != HOOP_OK)
             auth->stage = AUTH_NEW;
     }
     if (status != HOOP_OK)
         return error_pass(status);
-    auth_reply(server, exchange, envelope->id, NULL);
+    auth_reply_send(server, exchange, envelope->id, NULL);
     return HOOP_OK;
 }
 
 /* Serve the methods of the server itself. Returns false if method is
  * another. */
 static bool
-auth_serve(struct rpc_server *server,
-           struct rpc_exchange *exchange,
-           const struct envelope_request *envelope)
+auth_request_serve(struct rpc_server *server,
+                   struct rpc_exchange *exchange,
+                   const struct envelope_request *envelope)
 {
     const struct method *method =
         method_find(envelope->method, strlen(envelope->method));
@@ -335,7 +340,7 @@ auth_serve(struct rpc_server *server,
                  ? auth_serve_challenge(server, exchange, envelope)
                  : auth_serve_proof(server, exchange, envelope);
     if (status != HOOP_OK)
-        server_refuse(server, exchange, envelope, status);
+        server_refuse_request(server, exchange, envelope, status);
     return true;
 }
 
@@ -346,11 +351,11 @@ server_on_exchange(void *owner, struct rpc_exchange *exchange)
     struct envelope_request envelope = {0};
 
     server->counters.requests++;
-    log_quota_tell(&server->quota, "rpc", rpc_exchange_arrived_ns(exchange));
+    log_quota_report(&server->quota, "rpc", rpc_exchange_arrived_ns(exchange));
     enum hoop_status status =
         envelope_request_decode(rpc_exchange_message(exchange), &envelope);
     if (status != HOOP_OK) {
-        server_refuse(server, exchange, &envelope, status);
+        server_refuse_request(server, exchange, &envelope, status);
         return;
     }
     if (clock_is_past(rpc_request_due_ns(exchange, envelope.deadline_ms))) {
@@ -359,16 +364,16 @@ server_on_exchange(void *owner, struct rpc_exchange *exchange)
         return;
     }
     if (server->stage == SERVER_DRAINING) {
-        exchange_unavailable(server, exchange, envelope.id);
+        exchange_refuse_draining(server, exchange, envelope.id);
         return;
     }
-    if (auth_serve(server, exchange, &envelope))
+    if (auth_request_serve(server, exchange, &envelope))
         return;
     if (!rpc_exchange_begin(exchange, envelope.method))
         return;
-    status = server_accept(server, exchange, &envelope);
+    status = server_accept_request(server, exchange, &envelope);
     if (status != HOOP_OK)
-        server_refuse(server, exchange, &envelope, status);
+        server_refuse_request(server, exchange, &envelope, status);
 }
 
 /* A limit of the listener refuses the request. Its id is used if it can be
@@ -385,8 +390,8 @@ server_on_refused(void *owner, struct rpc_exchange *exchange, const char *text)
     if (rpc_exchange_message(exchange).n_bytes > 0)
         (void)envelope_request_decode(rpc_exchange_message(exchange),
                                       &envelope);
-    server_refuse(server, exchange, &envelope,
-                  error_raise(HOOP_E_EXHAUSTED, "%s", said));
+    server_refuse_request(server, exchange, &envelope,
+                          error_raise(HOOP_E_EXHAUSTED, "%s", said));
 }
 
 static void
@@ -429,7 +434,7 @@ server_on_disconnect(void *owner, uint32_t connection)
     while ((request = LIST_FIRST(&abandoned))) {
         LIST_REMOVE(request, link);
         LIST_INSERT_HEAD(&server->requests, request, link);
-        server->options.on_abandon(server->options.owner, request);
+        server->options.on_request_abandoned(server->options.owner, request);
     }
     if (server->options.on_disconnect)
         server->options.on_disconnect(server->options.owner, connection);
@@ -448,7 +453,7 @@ server_on_drained(void *owner)
 }
 
 static enum hoop_status
-server_open(struct rpc_server *server)
+server_open_listener(struct rpc_server *server)
 {
     const struct reply_cache_bounds bounds = {
         .n_clients_max = LIMIT_RPC_CACHE_CLIENTS,
@@ -461,7 +466,7 @@ server_open(struct rpc_server *server)
         .address = options->address,
         .rpc_tls = options->rpc_tls,
         .limits = options->limits,
-        .knows_token = auth_keys_are_known(&server->keys),
+        .knows_token = auth_keys_has_any(&server->keys),
         .events = {server_on_exchange, server_on_refused, server_on_disconnect,
                    server_on_sent},
         .owner = server,
@@ -486,7 +491,7 @@ rpc_server_create(const struct rpc_server_options *options,
     struct rpc_server *server = calloc(1, sizeof(*server));
 
     assert(options->on_request);
-    assert(options->on_abandon);
+    assert(options->on_request_abandoned);
     if (!server)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a server");
     server->options = *options;
@@ -498,7 +503,7 @@ rpc_server_create(const struct rpc_server_options *options,
     enum hoop_status status =
         auth_keys_init_coordinator(&server->keys, options->secret);
     if (status == HOOP_OK)
-        status = server_open(server);
+        status = server_open_listener(server);
     if (status != HOOP_OK)
         return error_pass(status);
     server->options.address = NULL;
@@ -524,8 +529,8 @@ rpc_server_drain(struct rpc_server *server,
     LIST_FOREACH(request, &server->requests, link)
     {
         if (request->exchange)
-            exchange_unavailable(server, STEAL(request->exchange),
-                                 request->envelope.id);
+            exchange_refuse_draining(server, STEAL(request->exchange),
+                                     request->envelope.id);
     }
     server_on_sent(server);
 }

@@ -54,7 +54,7 @@ typedef void
 rpc_drained_fn(void *owner);
 
 /* Return the number that a reply made now must wait for, see
- * rpc_server_release(). Refusals by the server itself do not wait. */
+ * rpc_server_release_replies(). Refusals by the server itself do not wait. */
 typedef uint64_t
 rpc_barrier_fn(void *owner);
 
@@ -78,9 +78,10 @@ struct rpc_server_options {
      * is kept, since the client may ask again. If it asks again before that,
      * the request is attached to its new connection.
      */
-    rpc_handler_fn *on_abandon;
-    rpc_disconnect_fn *on_disconnect; /* called after on_abandon; may be NULL */
-    rpc_barrier_fn *barrier;          /* NULL: no reply waits */
+    rpc_handler_fn *on_request_abandoned;
+    rpc_disconnect_fn
+        *on_disconnect; /* called after on_request_abandoned; may be NULL */
+    rpc_barrier_fn *barrier;    /* NULL: no reply waits */
     rpc_allowed_fn *is_allowed; /* false: the reply is not kept; NULL: always
                                    allowed */
     void *owner;                /* passed to all callbacks */
@@ -117,17 +118,17 @@ rpc_server_create(const struct rpc_server_options *options,
 /* Return the reply cache, so that it can be restored and recorded before the
  * first request. */
 struct reply_cache *
-rpc_server_replies(struct rpc_server *server);
+rpc_server_reply_cache(struct rpc_server *server);
 
 /* Send the replies whose barrier was not above number. number never
  * decreases. */
 void
-rpc_server_release(struct rpc_server *server, uint64_t number);
+rpc_server_release_replies(struct rpc_server *server, uint64_t number);
 
 /* Set whether replies of methods that only read wait for their barriers (the
  * initial setting), or leave at once, including those that wait. */
 void
-rpc_server_pass_reads(struct rpc_server *server, enum deferred_reads reads);
+rpc_server_set_read_mode(struct rpc_server *server, enum deferred_reads reads);
 
 /*
  * Stop serving requests. options.drain_mode says what parked requests are told;
@@ -177,7 +178,7 @@ rpc_request_peer(const struct rpc_request *request);
 
 /* Make the request's connection authenticated in role: it may stay. */
 void
-rpc_request_admit(struct rpc_request *request, enum role role);
+rpc_request_set_role(struct rpc_request *request, enum role role);
 
 /* Answer a request. Takes request. message may be NULL, and body {0}. */
 void

@@ -24,13 +24,13 @@ DEFINE_CLEANUP(struct rpc_tls *, rpc_tls_destroy)
 static const char key_label[] = "hoop control TLS 1";
 
 static void
-identity_write(enum role role, char out_text[LIMIT_NAME])
+role_identity_format(enum role role, char out_text[LIMIT_NAME])
 {
     snprintf(out_text, LIMIT_NAME, "hoop control 1 %s", role_name(role));
 }
 
 static enum hoop_status
-key_derive(const char *token, uint8_t out_key[HMAC_BYTES])
+tls_key_derive(const char *token, uint8_t out_key[HMAC_BYTES])
 {
     const struct hmac_span parts[] = {{key_label, sizeof(key_label) - 1}};
     const enum hoop_status status =
@@ -50,7 +50,7 @@ key_of_identity(void *owner,
     char text[LIMIT_NAME];
 
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
-        identity_write(role, text);
+        role_identity_format(role, text);
         if (strcmp(identity, text) == 0 && role < rpc_tls->n_keys) {
             memcpy(out_key, rpc_tls->keys[role], TLS_KEY_BYTES);
             return true;
@@ -62,7 +62,7 @@ key_of_identity(void *owner,
 /* A CA file without a certificate and key is ignored, because there is nothing
  * to present. */
 static struct tls_files
-files_usable(const struct tls_files *files)
+tls_files_or_none(const struct tls_files *files)
 {
     const bool has_own = (files->certificate && *files->certificate) ||
                          (files->key && *files->key);
@@ -83,12 +83,12 @@ rpc_tls_create_client(const struct tls_files *files,
     if (!rpc_tls)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
     if (has_token) {
-        status = key_derive(token, rpc_tls->keys[0]);
+        status = tls_key_derive(token, rpc_tls->keys[0]);
         rpc_tls->n_keys = 1;
-        identity_write(role_of(token), rpc_tls->identity);
+        role_identity_format(role_of_token(token), rpc_tls->identity);
     }
     const struct tls_options options = {
-        .files = files_usable(files),
+        .files = tls_files_or_none(files),
         .key = has_token ? rpc_tls->keys[0] : NULL,
     };
     if (status == HOOP_OK)
@@ -100,14 +100,14 @@ rpc_tls_create_client(const struct tls_files *files,
 }
 
 static enum hoop_status
-keys_fill(struct rpc_tls *rpc_tls, const char *secret)
+role_keys_derive(struct rpc_tls *rpc_tls, const char *secret)
 {
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         char token[LIMIT_TOKEN];
 
-        enum hoop_status status = role_token(role, secret, token);
+        enum hoop_status status = role_derive_token(role, secret, token);
         if (status == HOOP_OK)
-            status = key_derive(token, rpc_tls->keys[role]);
+            status = tls_key_derive(token, rpc_tls->keys[role]);
         explicit_bzero(token, sizeof(token));
         if (status != HOOP_OK)
             return error_pass(status);
@@ -129,9 +129,9 @@ rpc_tls_create_server(const struct tls_files *files,
     if (!rpc_tls)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
     if (has_secret)
-        status = keys_fill(rpc_tls, secret);
+        status = role_keys_derive(rpc_tls, secret);
     const struct tls_options options = {
-        .files = files_usable(files),
+        .files = tls_files_or_none(files),
         .key_of = has_secret ? key_of_identity : NULL,
         .owner = rpc_tls,
     };

@@ -40,9 +40,9 @@ sp_reader_deinit(struct sp_reader *reader)
 
 /* Read the header of the next frame. Returns false if it has not arrived. */
 static bool
-header_look(const struct sp_reader *reader,
-            uint64_t *out_size,
-            uint32_t *out_id)
+frame_header_peek(const struct sp_reader *reader,
+                  uint64_t *out_size,
+                  uint32_t *out_id)
 {
     if (reader->n_bytes - reader->at < SP_HEADER_BYTES)
         return false;
@@ -58,7 +58,7 @@ header_look(const struct sp_reader *reader,
 /* Return the memory needed to read at least one more byte: doubled, but not
  * more than the incoming frame needs. */
 static size_t
-room_wanted(const struct sp_reader *reader)
+read_buffer_wanted(const struct sp_reader *reader)
 {
     const size_t doubled = 2 * reader->n_room;
     uint64_t size;
@@ -68,7 +68,7 @@ room_wanted(const struct sp_reader *reader)
         return reader->n_room;
     if (doubled < SP_ROOM_FIRST)
         return SP_ROOM_FIRST;
-    if (reader->expects == SP_FRAMES && header_look(reader, &size, &id) &&
+    if (reader->expects == SP_FRAMES && frame_header_peek(reader, &size, &id) &&
         size <= SP_ID_BYTES + LIMIT_RPC_MESSAGE &&
         size + sizeof(size) > reader->n_room && size + sizeof(size) < doubled)
         return (size_t)size + sizeof(size);
@@ -76,11 +76,11 @@ room_wanted(const struct sp_reader *reader)
 }
 
 enum hoop_status
-sp_reader_room(struct sp_reader *reader,
-               uint8_t **out_bytes,
-               size_t *out_n_bytes)
+sp_reader_reserve(struct sp_reader *reader,
+                  uint8_t **out_bytes,
+                  size_t *out_n_bytes)
 {
-    const size_t n_room = room_wanted(reader);
+    const size_t n_room = read_buffer_wanted(reader);
 
     if (reader->at > 0) {
         reader->n_bytes -= reader->at;
@@ -103,21 +103,21 @@ sp_reader_room(struct sp_reader *reader,
 }
 
 static size_t
-above_free(size_t n_room)
+bytes_above_free(size_t n_room)
 {
     return n_room > SP_ROOM_FREE ? n_room - SP_ROOM_FREE : 0;
 }
 
 size_t
-sp_reader_charged(const struct sp_reader *reader)
+sp_reader_charged_bytes(const struct sp_reader *reader)
 {
-    return above_free(reader->n_room);
+    return bytes_above_free(reader->n_room);
 }
 
 size_t
-sp_reader_charged_next(const struct sp_reader *reader)
+sp_reader_next_charged_bytes(const struct sp_reader *reader)
 {
-    return above_free(room_wanted(reader));
+    return bytes_above_free(read_buffer_wanted(reader));
 }
 
 void
@@ -136,7 +136,8 @@ sp_reader_trim(struct sp_reader *reader)
     uint8_t *bytes = malloc(SP_ROOM_FIRST);
     uint64_t size;
     uint32_t id;
-    if (!bytes || (header_look(reader, &size, &id) && size > SP_ROOM_FIRST)) {
+    if (!bytes ||
+        (frame_header_peek(reader, &size, &id) && size > SP_ROOM_FIRST)) {
         free(bytes);
         return;
     }
@@ -149,12 +150,12 @@ sp_reader_trim(struct sp_reader *reader)
 }
 
 size_t
-sp_reader_announced(const struct sp_reader *reader)
+sp_reader_next_body_size(const struct sp_reader *reader)
 {
     uint64_t size;
     uint32_t id;
 
-    if (reader->n_skip > 0 || !header_look(reader, &size, &id) ||
+    if (reader->n_skip > 0 || !frame_header_peek(reader, &size, &id) ||
         size < SP_ID_BYTES || size > SP_ID_BYTES + LIMIT_RPC_MESSAGE ||
         !(id & SP_ID_MARK))
         return 0;
@@ -163,7 +164,7 @@ sp_reader_announced(const struct sp_reader *reader)
 
 /* Discard as many unused bytes as are to be skipped. */
 static void
-rest_skip(struct sp_reader *reader)
+skipped_bytes_discard(struct sp_reader *reader)
 {
     const size_t n_rest = reader->n_bytes - reader->at;
     const size_t n = reader->n_skip < n_rest ? reader->n_skip : n_rest;
@@ -178,23 +179,23 @@ sp_reader_skip_frame(struct sp_reader *reader)
     uint64_t size = 0;
     uint32_t id = 0;
 
-    if (!header_look(reader, &size, &id))
+    if (!frame_header_peek(reader, &size, &id))
         return 0;
     reader->n_skip = (size_t)size + sizeof(size);
-    rest_skip(reader);
+    skipped_bytes_discard(reader);
     sp_reader_trim(reader);
     return id & SP_ID_MAX;
 }
 
 void
-sp_reader_add(struct sp_reader *reader, size_t n_bytes)
+sp_reader_commit(struct sp_reader *reader, size_t n_bytes)
 {
     reader->n_bytes += n_bytes;
-    rest_skip(reader);
+    skipped_bytes_discard(reader);
 }
 
 struct message_span
-sp_reader_rest(const struct sp_reader *reader)
+sp_reader_unused_bytes(const struct sp_reader *reader)
 {
     return (struct message_span){
         reader->bytes ? reader->bytes + reader->at : NULL,
@@ -203,7 +204,7 @@ sp_reader_rest(const struct sp_reader *reader)
 }
 
 void
-sp_reader_skip(struct sp_reader *reader, size_t n_bytes)
+sp_reader_consume(struct sp_reader *reader, size_t n_bytes)
 {
     reader->at += n_bytes;
 }
@@ -211,9 +212,9 @@ sp_reader_skip(struct sp_reader *reader, size_t n_bytes)
 /* A wrong byte is an error at once: another kind of server may send fewer than
  * eight. */
 static enum hoop_status
-hello_match(struct sp_reader *reader, const uint8_t hello[SP_HELLO_BYTES])
+hello_compare(struct sp_reader *reader, const uint8_t hello[SP_HELLO_BYTES])
 {
-    const struct message_span rest = sp_reader_rest(reader);
+    const struct message_span rest = sp_reader_unused_bytes(reader);
     const size_t n_known =
         rest.n_bytes < SP_HELLO_BYTES ? rest.n_bytes : SP_HELLO_BYTES;
 
@@ -227,13 +228,13 @@ hello_match(struct sp_reader *reader, const uint8_t hello[SP_HELLO_BYTES])
 }
 
 enum hoop_status
-sp_reader_hello(struct sp_reader *reader)
+sp_reader_read_server_hello(struct sp_reader *reader)
 {
-    const enum hoop_status status = hello_match(reader, sp_hello_reply);
+    const enum hoop_status status = hello_compare(reader, sp_hello_reply);
 
     if (status != HOOP_E_DATA_LOSS)
         return status;
-    if (sp_reader_rest(reader).bytes[0] == TLS_ALERT)
+    if (sp_reader_unused_bytes(reader).bytes[0] == TLS_ALERT)
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "the coordinator speaks TLS only: set HOOP_TLS=on "
                            "here, too");
@@ -242,9 +243,9 @@ sp_reader_hello(struct sp_reader *reader)
 }
 
 enum hoop_status
-sp_reader_hello_client(struct sp_reader *reader)
+sp_reader_read_client_hello(struct sp_reader *reader)
 {
-    const enum hoop_status status = hello_match(reader, sp_hello_request);
+    const enum hoop_status status = hello_compare(reader, sp_hello_request);
 
     return status == HOOP_E_DATA_LOSS
                ? error_raise(HOOP_E_DATA_LOSS, "it is no client of hoop's")
@@ -252,12 +253,12 @@ sp_reader_hello_client(struct sp_reader *reader)
 }
 
 enum hoop_status
-sp_reader_next(struct sp_reader *reader, struct sp_frame *out_frame)
+sp_reader_next_frame(struct sp_reader *reader, struct sp_frame *out_frame)
 {
     uint64_t size;
     uint32_t id;
 
-    if (!header_look(reader, &size, &id))
+    if (!frame_header_peek(reader, &size, &id))
         return HOOP_E_PENDING;
 
     const uint8_t *bytes = reader->bytes + reader->at;

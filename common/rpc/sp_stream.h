@@ -34,7 +34,7 @@ extern const uint8_t sp_hello_reply[SP_HELLO_BYTES];   /* the server's */
 
 struct sp_frame {
     uint32_t id;
-    struct message_span body; /* borrowed until the next sp_reader_room() or
+    struct message_span body; /* borrowed until the next sp_reader_reserve() or
                                  sp_reader_deinit() */
 };
 
@@ -63,30 +63,30 @@ sp_reader_deinit(struct sp_reader *reader);
 /* Return where to read to; there is room for at least one byte. Handle:
  * HOOP_E_EXHAUSTED. */
 enum hoop_status
-sp_reader_room(struct sp_reader *reader,
-               uint8_t **out_bytes,
-               size_t *out_n_bytes);
+sp_reader_reserve(struct sp_reader *reader,
+                  uint8_t **out_bytes,
+                  size_t *out_n_bytes);
 
 /* So many bytes have been read into the room. */
 void
-sp_reader_add(struct sp_reader *reader, size_t n_bytes);
+sp_reader_commit(struct sp_reader *reader, size_t n_bytes);
 
 /*
  * Return the reader's memory above SP_ROOM_FREE, and what it will be after the
- * next sp_reader_room().
+ * next sp_reader_reserve().
  */
 size_t
-sp_reader_charged(const struct sp_reader *reader);
+sp_reader_charged_bytes(const struct sp_reader *reader);
 size_t
-sp_reader_charged_next(const struct sp_reader *reader);
+sp_reader_next_charged_bytes(const struct sp_reader *reader);
 /* Free memory that is not needed for the unused bytes. */
 void
 sp_reader_trim(struct sp_reader *reader);
 
 /* Return the size of the next frame's body, if its header has arrived; 0 if
- * not, or if sp_reader_next() will refuse it. */
+ * not, or if sp_reader_next_frame() will refuse it. */
 size_t
-sp_reader_announced(const struct sp_reader *reader);
+sp_reader_next_body_size(const struct sp_reader *reader);
 /* Discard the next frame, whose header has arrived, as its bytes come. Returns
  * its id. */
 uint32_t
@@ -95,20 +95,20 @@ sp_reader_skip_frame(struct sp_reader *reader);
 /* Read a server's hello. Handle: HOOP_E_PENDING (incomplete), HOOP_E_DATA_LOSS
  * (not a server's), HOOP_E_UNAUTHENTICATED (the server requires TLS). */
 enum hoop_status
-sp_reader_hello(struct sp_reader *reader);
+sp_reader_read_server_hello(struct sp_reader *reader);
 /* Read a client's hello. Handle: HOOP_E_PENDING, HOOP_E_DATA_LOSS. */
 enum hoop_status
-sp_reader_hello_client(struct sp_reader *reader);
+sp_reader_read_client_hello(struct sp_reader *reader);
 
 /* Return the unused bytes, or use some of them up without reading a frame. */
 struct message_span
-sp_reader_rest(const struct sp_reader *reader);
+sp_reader_unused_bytes(const struct sp_reader *reader);
 void
-sp_reader_skip(struct sp_reader *reader, size_t n_bytes);
+sp_reader_consume(struct sp_reader *reader, size_t n_bytes);
 
 /* Read the next frame after the hello. Handle: HOOP_E_PENDING,
  * HOOP_E_DATA_LOSS. */
 enum hoop_status
-sp_reader_next(struct sp_reader *reader, struct sp_frame *out_frame);
+sp_reader_next_frame(struct sp_reader *reader, struct sp_frame *out_frame);
 
 #endif

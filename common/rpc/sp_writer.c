@@ -24,7 +24,8 @@ sp_writer_is_idle(const struct sp_writer *writer)
 }
 
 void
-sp_writer_hello(struct sp_writer *writer, const uint8_t hello[SP_HELLO_BYTES])
+sp_writer_set_hello(struct sp_writer *writer,
+                    const uint8_t hello[SP_HELLO_BYTES])
 {
     assert(sp_writer_is_idle(writer));
     memcpy(writer->header, hello, SP_HELLO_BYTES);
@@ -32,7 +33,7 @@ sp_writer_hello(struct sp_writer *writer, const uint8_t hello[SP_HELLO_BYTES])
 }
 
 void
-sp_writer_take_raw(struct sp_writer *writer, uint8_t *bytes, size_t n_bytes)
+sp_writer_set_raw(struct sp_writer *writer, uint8_t *bytes, size_t n_bytes)
 {
     assert(sp_writer_is_idle(writer));
     writer->bytes = bytes;
@@ -40,12 +41,12 @@ sp_writer_take_raw(struct sp_writer *writer, uint8_t *bytes, size_t n_bytes)
 }
 
 void
-sp_writer_take_frame(struct sp_writer *writer,
-                     uint32_t id,
-                     uint8_t *bytes,
-                     size_t n_bytes)
+sp_writer_set_frame(struct sp_writer *writer,
+                    uint32_t id,
+                    uint8_t *bytes,
+                    size_t n_bytes)
 {
-    sp_writer_take_raw(writer, bytes, n_bytes);
+    sp_writer_set_raw(writer, bytes, n_bytes);
     sp_header_encode(id, n_bytes, writer->header);
     writer->n_header = SP_HEADER_BYTES;
 }

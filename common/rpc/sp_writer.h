@@ -32,16 +32,17 @@ sp_writer_deinit(struct sp_writer *writer);
 bool
 sp_writer_is_idle(const struct sp_writer *writer);
 void
-sp_writer_hello(struct sp_writer *writer, const uint8_t hello[SP_HELLO_BYTES]);
+sp_writer_set_hello(struct sp_writer *writer,
+                    const uint8_t hello[SP_HELLO_BYTES]);
 /* Send bytes without a header. Takes bytes. */
 void
-sp_writer_take_raw(struct sp_writer *writer, uint8_t *bytes, size_t n_bytes);
+sp_writer_set_raw(struct sp_writer *writer, uint8_t *bytes, size_t n_bytes);
 /* Send bytes as the body of a frame. Takes bytes. */
 void
-sp_writer_take_frame(struct sp_writer *writer,
-                     uint32_t id,
-                     uint8_t *bytes,
-                     size_t n_bytes);
+sp_writer_set_frame(struct sp_writer *writer,
+                    uint32_t id,
+                    uint8_t *bytes,
+                    size_t n_bytes);
 
 /* HOOP_OK: all bytes are sent. Handle: HOOP_E_PENDING; any other failure ends
  * the connection. */

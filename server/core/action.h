@@ -62,7 +62,7 @@ struct cluster_member {
     uint32_t rank; /* CLUSTER_RANK_ANY while joining if no rank was requested */
     uint32_t pid;
     uint64_t incarnation;
-    uint64_t process_space;
+    uint64_t pid_namespace_id;
     const char *host;
     const char *host_id; /* the same for all workers of one host */
     const char *address;
@@ -78,7 +78,7 @@ struct cluster_member {
  * The reply to a join that succeeded. All replies of one world share one
  * roster, so its pointer can be the key of an encoding that is made once.
  */
-struct cluster_world {
+struct cluster_join_result {
     uint32_t rank;
     uint32_t size;
     uint64_t epoch;    /* never repeats in the life of a coordinator */
@@ -92,14 +92,14 @@ struct cluster_world {
                                             later requests must use */
 };
 
-struct cluster_lease {
+struct cluster_lease_result {
     uint32_t lease_ms;
     uint64_t revision; /* revision of the job's last change; if higher than
                           the last one seen, a watch has news */
     uint64_t membership_epoch;
 };
 
-enum cluster_change_kind {
+enum cluster_membership_change_kind {
     CLUSTER_CHANGE_FORMED, /* the world has formed; rank holds its size */
     CLUSTER_CHANGE_LEFT,
     CLUSTER_CHANGE_LOST, /* a failure notice */
@@ -108,9 +108,9 @@ enum cluster_change_kind {
 /* One change of the membership. Every member is told the same changes in the
  * same order. A failure notice is a change that says which member is lost, when
  * and why. */
-struct cluster_change {
+struct cluster_membership_change {
     uint64_t revision; /* 1, 2, 3, ... within a world */
-    enum cluster_change_kind kind;
+    enum cluster_membership_change_kind kind;
     uint64_t membership_epoch; /* raised by every change */
     uint32_t rank;
     uint64_t incarnation;
@@ -124,14 +124,14 @@ struct cluster_change {
 
 /* The reply to a watch. It is empty and HOOP_OK at the deadline of the watch:
  * ask again. */
-struct cluster_changes {
+struct cluster_membership_changes {
     uint64_t world_epoch;
     uint64_t revision; /* pass as since the next time */
     uint64_t question; /* open question: which ranks does this member hear?
                           0: none */
     uint64_t activity_query; /* open question: which call is this member in?
                                 0: none */
-    const struct cluster_change *items;
+    const struct cluster_membership_change *items;
     size_t n_items;
 };
 
@@ -145,12 +145,12 @@ struct cluster_group {
 };
 
 /* The reply to a join of a group once the group has formed. */
-struct cluster_group_slot {
+struct cluster_group_join_result {
     uint64_t communicator;
 };
 
 /* The outcome of a vote. All survivors get the same. */
-struct cluster_outcome {
+struct cluster_vote_outcome {
     enum hoop_status status; /* status of forming the new communicator */
     uint64_t flags;
     uint64_t least;
@@ -167,7 +167,7 @@ struct cluster_groups {
     uint32_t n_more; /* groups after this page */
 };
 
-struct cluster_entry {
+struct cluster_store_entry {
     const char *key;
     const void *value; /* NULL: there is no such key; always NULL in the
                           reply to LIST */
@@ -190,7 +190,7 @@ struct cluster_store_reply {
     uint64_t revision; /* revision of the store; pass it as since to watch
                           from here */
     int64_t counter;
-    const struct cluster_entry *entries;
+    const struct cluster_store_entry *entries;
     size_t n_entries;
     uint32_t n_more;
 };
@@ -218,7 +218,7 @@ struct cluster_key_changes {
     size_t n_items;
 };
 
-struct cluster_job_line {
+struct cluster_job_summary {
     const char *name;
     enum cluster_job_state state;
     uint64_t epoch;     /* epoch of the world; 0: no world has formed */
@@ -234,12 +234,12 @@ struct cluster_job_line {
 /* The living jobs in the order of their creation, then the last jobs that
  * ended. */
 struct cluster_jobs {
-    const struct cluster_job_line *items;
+    const struct cluster_job_summary *items;
     size_t n_items;
 };
 
 struct cluster_job_detail {
-    struct cluster_job_line line;
+    struct cluster_job_summary line;
     uint64_t membership_epoch;
     uint64_t revision;
     const struct cluster_member *members; /* in the order of ranks; while
@@ -254,11 +254,11 @@ struct cluster_job_detail {
     uint32_t size_min;
     const char *missing; /* see core/roster_text.h */
     const char *hosts;
-    const struct cluster_activity *activities; /* [n_members], or NULL */
+    const struct cluster_member_activity *activities; /* [n_members], or NULL */
 };
 
 /* Which members a waiting call is waiting for. */
-struct cluster_pending {
+struct cluster_missing_members {
     const char *call;  /* name of the public function that waits; static */
     uint64_t since_ns; /* when the call arrived */
     uint32_t n_ranks;  /* ranks that take part */
@@ -273,13 +273,13 @@ struct cluster_reply {
                                 HOOP_OK */
     enum cluster_reply_kind kind;
     union {
-        struct cluster_world world;
-        struct cluster_lease lease;
-        struct cluster_changes changes;
+        struct cluster_join_result world;
+        struct cluster_lease_result lease;
+        struct cluster_membership_changes changes;
         struct cluster_groups groups;
-        struct cluster_group_slot group_slot;
-        struct cluster_outcome outcome;
-        struct cluster_pending pending;
+        struct cluster_group_join_result group_slot;
+        struct cluster_vote_outcome outcome;
+        struct cluster_missing_members pending;
         struct cluster_store_reply store;
         struct cluster_key_changes key_changes;
         struct cluster_jobs jobs;
@@ -287,7 +287,7 @@ struct cluster_reply {
     };
 };
 
-enum cluster_notice_kind {
+enum cluster_log_notice_kind {
     CLUSTER_NOTICE_JOINED,      /* one more worker waits for the world */
     CLUSTER_NOTICE_WITHDRAWN,   /* one worker fewer waits: it disconnected or
                                    cancelled */
@@ -305,8 +305,8 @@ enum cluster_notice_kind {
                              not; it stays a member: log as a warning */
 };
 
-struct cluster_notice {
-    enum cluster_notice_kind kind;
+struct cluster_log_notice {
+    enum cluster_log_notice_kind kind;
     const char *job;  /* "" if the notice concerns no job */
     const char *text; /* a sentence that names the job itself */
     uint64_t epoch;   /* epoch of the world; 0: none */
@@ -314,15 +314,15 @@ struct cluster_notice {
                          rank */
 };
 
-enum cluster_record_kind {
+enum cluster_journal_record_kind {
     CLUSTER_RECORD_PUT,   /* replaces the value of the key */
     CLUSTER_RECORD_ERASE, /* erases the key and every key that begins with it */
 };
 
 /* A change of the stored state. The service stores all records of a step or
  * none of them, and does so before it sends any reply of the step. */
-struct cluster_record {
-    enum cluster_record_kind kind;
+struct cluster_journal_record {
+    enum cluster_journal_record_kind kind;
     const uint8_t *key;
     size_t n_key;
     const uint8_t *value; /* PUT only */
@@ -333,8 +333,8 @@ struct cluster_action {
     enum cluster_action_kind kind;
     union {
         struct cluster_reply reply;
-        struct cluster_notice notice;
-        struct cluster_record record;
+        struct cluster_log_notice notice;
+        struct cluster_journal_record record;
     };
 };
 

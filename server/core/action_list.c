@@ -24,7 +24,7 @@ struct action_list_chunk {
 };
 
 static void
-chunks_destroy(struct action_list_chunk *chunk)
+arena_chunks_free(struct action_list_chunk *chunk)
 {
     while (chunk) {
         struct action_list_chunk *next = chunk->next;
@@ -37,14 +37,14 @@ chunks_destroy(struct action_list_chunk *chunk)
 void
 action_list_deinit(struct action_list *action_list)
 {
-    chunks_destroy(action_list->chunks);
+    arena_chunks_free(action_list->chunks);
     free(action_list->actions);
 }
 
 void
 action_list_clear(struct action_list *action_list)
 {
-    chunks_destroy(action_list->chunks);
+    arena_chunks_free(action_list->chunks);
     action_list->chunks = NULL;
     action_list->n_actions = 0;
 
@@ -52,8 +52,8 @@ action_list_clear(struct action_list *action_list)
     if (action_list->n_room > LIMIT_PAGE) {
         action_list->n_room = LIMIT_PAGE;
         action_list->actions =
-            memory_resize(action_list->actions, action_list->n_room,
-                          sizeof(*action_list->actions));
+            memory_realloc(action_list->actions, action_list->n_room,
+                           sizeof(*action_list->actions));
     }
 }
 
@@ -65,8 +65,8 @@ action_list_append(struct action_list *action_list,
         action_list->n_room =
             action_list->n_room ? 2 * action_list->n_room : 16;
         action_list->actions =
-            memory_resize(action_list->actions, action_list->n_room,
-                          sizeof(*action_list->actions));
+            memory_realloc(action_list->actions, action_list->n_room,
+                           sizeof(*action_list->actions));
     }
 
     struct cluster_action *action =
@@ -78,7 +78,7 @@ action_list_append(struct action_list *action_list,
 }
 
 struct cluster_reply *
-action_list_reply(struct action_list *action_list, uint64_t ticket)
+action_list_add_reply(struct action_list *action_list, uint64_t ticket)
 {
     struct cluster_reply *reply =
         &action_list_append(action_list, CLUSTER_REPLY)->reply;
@@ -90,22 +90,22 @@ action_list_reply(struct action_list *action_list, uint64_t ticket)
 }
 
 static const char *
-action_list_format(struct action_list *action_list,
-                   const char *format,
-                   va_list arguments)
+action_list_format_text(struct action_list *action_list,
+                        const char *format,
+                        va_list arguments)
 {
     char text[LIMIT_ERROR_TEXT];
 
     vsnprintf(text, sizeof(text), format, arguments);
-    return action_list_text(action_list, text);
+    return action_list_copy_text(action_list, text);
 }
 
 void
-action_list_refuse(struct action_list *action_list,
-                   struct cluster_reply *reply,
-                   enum hoop_status status,
-                   const char *format,
-                   ...)
+action_list_fail_reply(struct action_list *action_list,
+                       struct cluster_reply *reply,
+                       enum hoop_status status,
+                       const char *format,
+                       ...)
 {
     va_list arguments;
 
@@ -113,15 +113,15 @@ action_list_refuse(struct action_list *action_list,
     assert(status <= HOOP_E_UNAUTHENTICATED);
     va_start(arguments, format);
     reply->status = status;
-    reply->text = action_list_format(action_list, format, arguments);
+    reply->text = action_list_format_text(action_list, format, arguments);
     va_end(arguments);
 }
 
 void
-action_list_notice(struct action_list *action_list,
-                   const struct cluster_notice *notice,
-                   const char *format,
-                   ...)
+action_list_add_notice(struct action_list *action_list,
+                       const struct cluster_log_notice *notice,
+                       const char *format,
+                       ...)
 {
     struct cluster_action *action =
         action_list_append(action_list, CLUSTER_NOTICE);
@@ -129,21 +129,22 @@ action_list_notice(struct action_list *action_list,
 
     va_start(arguments, format);
     action->notice = *notice;
-    action->notice.job = action_list_text(action_list, notice->job);
-    action->notice.text = action_list_format(action_list, format, arguments);
+    action->notice.job = action_list_copy_text(action_list, notice->job);
+    action->notice.text =
+        action_list_format_text(action_list, format, arguments);
     va_end(arguments);
 }
 
-struct cluster_record *
-action_list_record(struct action_list *action_list)
+struct cluster_journal_record *
+action_list_add_record(struct action_list *action_list)
 {
     return &action_list_append(action_list, CLUSTER_RECORD)->record;
 }
 
 void *
-action_list_memory(struct action_list *action_list,
-                   size_t n_items,
-                   size_t n_bytes)
+action_list_alloc(struct action_list *action_list,
+                  size_t n_items,
+                  size_t n_bytes)
 {
     const size_t n_wanted =
         (n_items * n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -152,7 +153,7 @@ action_list_memory(struct action_list *action_list,
     if (!chunk || chunk->n_bytes - chunk->n_used < n_wanted) {
         const size_t n_room = n_wanted > CHUNK_BYTES ? n_wanted : CHUNK_BYTES;
 
-        chunk = memory_create(1, sizeof(*chunk) + n_room);
+        chunk = memory_calloc(1, sizeof(*chunk) + n_room);
         chunk->n_bytes = n_room;
         chunk->next = action_list->chunks;
         action_list->chunks = chunk;
@@ -165,12 +166,12 @@ action_list_memory(struct action_list *action_list,
 }
 
 const char *
-action_list_text(struct action_list *action_list, const char *text)
+action_list_copy_text(struct action_list *action_list, const char *text)
 {
     if (!text)
         return "";
 
     const size_t n_bytes = strlen(text) + 1;
 
-    return memcpy(action_list_memory(action_list, n_bytes, 1), text, n_bytes);
+    return memcpy(action_list_alloc(action_list, n_bytes, 1), text, n_bytes);
 }

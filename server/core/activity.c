@@ -18,13 +18,13 @@ enum {
     RANKS_MAX = 4096,
 };
 
-struct rank_answer {
+struct activity_answer {
     bool has_come;
-    struct cluster_activity activity; /* its texts are owned */
+    struct cluster_member_activity activity; /* its texts are owned */
 };
 
 bool
-activities_may_ask(const struct job *job)
+activities_can_query(const struct job *job)
 {
     return job->state == CLUSTER_JOB_RUNNING && job->size <= RANKS_MAX;
 }
@@ -32,27 +32,28 @@ activities_may_ask(const struct job *job)
 void
 activities_deinit(struct job *job)
 {
-    struct rank_answer *answers = job->activities.answers;
+    struct activity_answer *answers = job->activities.answers;
 
     for (uint32_t rank = 0; answers && rank < job->size; rank++) {
-        const struct cluster_activity *activity = &answers[rank].activity;
+        const struct cluster_member_activity *activity =
+            &answers[rank].activity;
 
-        memory_free(&job->memory, (char *)activity->call);
-        memory_free(&job->memory, (char *)activity->communicator);
-        memory_free(&job->memory, (char *)activity->waits_for);
+        memory_free_charged(&job->memory, (char *)activity->call);
+        memory_free_charged(&job->memory, (char *)activity->communicator);
+        memory_free_charged(&job->memory, (char *)activity->waits_for);
     }
-    memory_free(&job->memory, answers);
+    memory_free_charged(&job->memory, answers);
     job->activities.answers = NULL;
 }
 
 uint64_t
-activities_query(const struct job *job)
+activities_query_number(const struct job *job)
 {
     return job->activities.answers ? job->activities.query : 0;
 }
 
 static struct waiter *
-asker_next(struct waiter *waiter)
+next_activity_waiter(struct waiter *waiter)
 {
     while (waiter && waiter->kind != WAITER_ACTIVITY)
         waiter = TAILQ_NEXT(waiter, link);
@@ -61,20 +62,21 @@ asker_next(struct waiter *waiter)
 
 /* Return the deadline of a query made at asked_ns. */
 static uint64_t
-end_ns(uint64_t asked_ns)
+activity_query_end_ns(uint64_t asked_ns)
 {
     return asked_ns + ACTIVITY_MS * CLOCK_NS_PER_MS;
 }
 
 enum hoop_status
-activities_ask(struct cluster *cluster,
-               struct job *job,
-               const struct cluster_event *event)
+activities_query_members(struct cluster *cluster,
+                         struct job *job,
+                         const struct cluster_event *event)
 {
-    const bool is_open = asker_next(TAILQ_FIRST(&job->waiters)) != NULL;
+    const bool is_open =
+        next_activity_waiter(TAILQ_FIRST(&job->waiters)) != NULL;
     const uint64_t asked_ns =
         is_open ? job->activities.asked_ns : cluster->now_ns;
-    const uint64_t most_ns = end_ns(asked_ns);
+    const uint64_t most_ns = activity_query_end_ns(asked_ns);
     struct cluster_event shortened = *event;
     struct waiter *waiter = NULL;
 
@@ -88,21 +90,21 @@ activities_ask(struct cluster *cluster,
         return HOOP_OK;
     activities_deinit(job);
     job->activities.asked_ns = asked_ns;
-    job->activities.answers =
-        memory_take(&job->memory, job->size, sizeof(struct rank_answer));
+    job->activities.answers = memory_alloc_charged(
+        &job->memory, job->size, sizeof(struct activity_answer));
     /* Use a number that no earlier life of the coordinator can have used. */
     job->activities.query = cluster->activity_last < cluster->now_ns
                                 ? cluster->now_ns
                                 : cluster->activity_last + 1;
     cluster->activity_last = job->activities.query;
-    job_touch(cluster, job);
+    job_mark_touched(cluster, job);
     return HOOP_OK;
 }
 
 /* Return the watch parked on the connection of member's last renewal, or
  * NULL. */
 static const struct waiter *
-watch_of(const struct cluster *cluster, const struct member *member)
+member_parked_watch(const struct cluster *cluster, const struct member *member)
 {
     const struct waiter *waiter = waiters_of_client(cluster, member->client);
 
@@ -113,118 +115,122 @@ watch_of(const struct cluster *cluster, const struct member *member)
 }
 
 static double
-seconds(uint64_t ns)
+ns_to_seconds(uint64_t ns)
 {
     return (double)ns / (double)CLOCK_NS_PER_S;
 }
 
 /* Say why member has not answered. */
 static struct text_buffer
-silence_of(const struct cluster *cluster, const struct member *member)
+no_answer_describe(const struct cluster *cluster, const struct member *member)
 {
-    const struct waiter *watch = watch_of(cluster, member);
+    const struct waiter *watch = member_parked_watch(cluster, member);
     struct text_buffer silence = {0};
 
     if (member->state != CLUSTER_MEMBER_ACTIVE)
-        text_buffer_add(&silence, "it %s", member_end_text(member).text);
+        text_buffer_append(&silence, "it %s", member_end_text(member).text);
     else if (watch && watch->activity_query == CLUSTER_NO_QUESTION)
-        text_buffer_add(&silence, "its version of hoop does not tell");
+        text_buffer_append(&silence, "its version of hoop does not tell");
     else
-        text_buffer_add(
+        text_buffer_append(
             &silence,
             "no answer within %.1f s: stopped, dead or cut off? Its "
             "last sign of life came %.1f s ago",
-            seconds(cluster->now_ns - member->job->activities.asked_ns),
-            seconds(cluster->now_ns - member->renewed_ns));
+            ns_to_seconds(cluster->now_ns - member->job->activities.asked_ns),
+            ns_to_seconds(cluster->now_ns - member->renewed_ns));
     return silence;
 }
 
 /* A member that is in no call of its engine may wait in the coordinator to set
  * up a communicator. */
 static void
-set_up_describe(struct cluster *cluster,
-                const struct member *member,
-                struct cluster_activity *activity)
+comm_setup_describe(struct cluster *cluster,
+                    const struct member *member,
+                    struct cluster_member_activity *activity)
 {
-    struct cluster_pending pending = {0};
+    struct cluster_missing_members pending = {0};
     struct text_buffer missing = {0};
     struct text_buffer call = {0};
 
-    if (!group_slots_pending(member, CLUSTER_NUMBER_ANY, &pending, &missing))
+    if (!group_slots_missing_members(member, CLUSTER_NUMBER_ANY, &pending,
+                                     &missing))
         return;
-    text_buffer_add(&call, "%s (%u ranks)", pending.call, pending.n_ranks);
-    activity->call = action_list_text(&cluster->action_list, call.text);
-    activity->waits_for = action_list_text(&cluster->action_list, missing.text);
+    text_buffer_append(&call, "%s (%u ranks)", pending.call, pending.n_ranks);
+    activity->call = action_list_copy_text(&cluster->action_list, call.text);
+    activity->waits_for =
+        action_list_copy_text(&cluster->action_list, missing.text);
     activity->age_ms = (cluster->now_ns - pending.since_ns) / CLOCK_NS_PER_MS;
     activity->n_calls = 1;
 }
 
 /* Return [job->size] activities; they live in the action list. */
-static struct cluster_activity *
-activities_list(struct cluster *cluster, const struct job *job)
+static struct cluster_member_activity *
+activities_collect(struct cluster *cluster, const struct job *job)
 {
-    struct cluster_activity *activities = action_list_memory(
+    struct cluster_member_activity *activities = action_list_alloc(
         &cluster->action_list, job->size, sizeof(*activities));
 
     for (uint32_t rank = 0; rank < job->size; rank++) {
         const struct member *member = job->ranks[rank];
-        const struct cluster_activity *told =
+        const struct cluster_member_activity *told =
             &job->activities.answers[rank].activity;
         const bool has_told = job->activities.answers[rank].has_come &&
                               member->state == CLUSTER_MEMBER_ACTIVE;
 
-        activities[rank] = (struct cluster_activity){
+        activities[rank] = (struct cluster_member_activity){
             .silence = "", .call = "", .communicator = "", .waits_for = ""};
         if (has_told) {
             activities[rank] = *told;
             activities[rank].call =
-                action_list_text(&cluster->action_list, told->call);
-            activities[rank].communicator =
-                action_list_text(&cluster->action_list, told->communicator);
+                action_list_copy_text(&cluster->action_list, told->call);
+            activities[rank].communicator = action_list_copy_text(
+                &cluster->action_list, told->communicator);
             activities[rank].waits_for =
-                action_list_text(&cluster->action_list, told->waits_for);
+                action_list_copy_text(&cluster->action_list, told->waits_for);
             if (!told->call[0])
-                set_up_describe(cluster, member, &activities[rank]);
+                comm_setup_describe(cluster, member, &activities[rank]);
         } else {
-            const struct text_buffer silence = silence_of(cluster, member);
+            const struct text_buffer silence =
+                no_answer_describe(cluster, member);
 
             activities[rank].silence =
-                action_list_text(&cluster->action_list, silence.text);
+                action_list_copy_text(&cluster->action_list, silence.text);
         }
     }
     return activities;
 }
 
 static void
-asker_answer(struct cluster *cluster,
-             struct waiter *waiter,
-             const struct cluster_activity *activities)
+activity_waiter_answer(struct cluster *cluster,
+                       struct waiter *waiter,
+                       const struct cluster_member_activity *activities)
 {
     struct job *job = waiter->job;
-    struct cluster_reply *reply = waiter_answer(cluster, waiter);
+    struct cluster_reply *reply = waiter_end_with_reply(cluster, waiter);
 
-    status_query_fill(cluster, job, CLUSTER_VIEW_WITH_MEMBERS, reply);
+    status_query_fill_reply(cluster, job, CLUSTER_VIEW_WITH_MEMBERS, reply);
     reply->job.activities = activities;
 }
 
 /* Answer all operators that wait. */
 static void
-activities_tell(struct cluster *cluster, struct job *job)
+activity_waiters_answer(struct cluster *cluster, struct job *job)
 {
-    const struct cluster_activity *activities = activities_list(cluster, job);
-    struct waiter *waiter = asker_next(TAILQ_FIRST(&job->waiters));
+    const struct cluster_member_activity *activities =
+        activities_collect(cluster, job);
+    struct waiter *waiter = next_activity_waiter(TAILQ_FIRST(&job->waiters));
 
     while (waiter) {
-        struct waiter *next = asker_next(TAILQ_NEXT(waiter, link));
+        struct waiter *next = next_activity_waiter(TAILQ_NEXT(waiter, link));
 
-        asker_answer(cluster, waiter, activities);
+        activity_waiter_answer(cluster, waiter, activities);
         waiter = next;
     }
     activities_deinit(job);
 }
 
 static bool
-all_have_told(const struct job *job)
+all_members_answered(const struct job *job)
 {
     for (uint32_t rank = 0; rank < job->size; rank++) {
         if (!job->activities.answers[rank].has_come &&
@@ -235,12 +241,12 @@ all_have_told(const struct job *job)
 }
 
 void
-activities_answer(struct cluster *cluster,
-                  const struct member *member,
-                  const struct cluster_renewal *call)
+activities_store_answer(struct cluster *cluster,
+                        const struct member *member,
+                        const struct cluster_lease_renewal *call)
 {
     struct job *job = member->job;
-    struct rank_answer *answers = job->activities.answers;
+    struct activity_answer *answers = job->activities.answers;
 
     if (!answers || call->activity_query != job->activities.query ||
         answers[member->rank].has_come)
@@ -249,34 +255,34 @@ activities_answer(struct cluster *cluster,
     answers[member->rank].activity = call->activity;
     answers[member->rank].activity.silence = "";
     answers[member->rank].activity.call =
-        memory_take_text(&job->memory, call->activity.call);
+        memory_strdup_charged(&job->memory, call->activity.call);
     answers[member->rank].activity.communicator =
-        memory_take_text(&job->memory, call->activity.communicator);
+        memory_strdup_charged(&job->memory, call->activity.communicator);
     answers[member->rank].activity.waits_for =
-        memory_take_text(&job->memory, call->activity.waits_for);
-    job_touch(cluster, job);
+        memory_strdup_charged(&job->memory, call->activity.waits_for);
+    job_mark_touched(cluster, job);
 }
 
 void
-activities_settle(struct cluster *cluster, struct job *job)
+activities_answer_complete(struct cluster *cluster, struct job *job)
 {
     if (!job->activities.answers)
         return;
-    if (!asker_next(TAILQ_FIRST(&job->waiters)))
+    if (!next_activity_waiter(TAILQ_FIRST(&job->waiters)))
         activities_deinit(job);
-    else if (all_have_told(job))
-        activities_tell(cluster, job);
+    else if (all_members_answered(job))
+        activity_waiters_answer(cluster, job);
 }
 
 void
-activities_expire(struct cluster *cluster, struct waiter *waiter)
+activities_on_deadline(struct cluster *cluster, struct waiter *waiter)
 {
     struct job *job = waiter->job;
 
-    if (cluster->now_ns >= end_ns(job->activities.asked_ns)) {
-        activities_tell(cluster, job);
+    if (cluster->now_ns >= activity_query_end_ns(job->activities.asked_ns)) {
+        activity_waiters_answer(cluster, job);
         return;
     }
-    asker_answer(cluster, waiter, activities_list(cluster, job));
-    job_touch(cluster, job);
+    activity_waiter_answer(cluster, waiter, activities_collect(cluster, job));
+    job_mark_touched(cluster, job);
 }

@@ -21,47 +21,47 @@
 struct cluster;
 struct job;
 struct member;
-struct rank_answer;
+struct activity_answer;
 struct waiter;
 
 /* The open query of a job. Zeroed: no query has been made. */
 struct activities {
-    uint64_t query;              /* number of the last query */
-    uint64_t asked_ns;           /* when the last query was made */
-    struct rank_answer *answers; /* [size], the answers; NULL: no query is
+    uint64_t query;                  /* number of the last query */
+    uint64_t asked_ns;               /* when the last query was made */
+    struct activity_answer *answers; /* [size], the answers; NULL: no query is
                                     open */
 };
 
 /* Return whether the job's world has formed and is small enough for a query. */
 bool
-activities_may_ask(const struct job *job);
+activities_can_query(const struct job *job);
 
 /* Park a CLUSTER_JOB request, and ask all members unless a query is already
  * open. */
 enum hoop_status
-activities_ask(struct cluster *cluster,
-               struct job *job,
-               const struct cluster_event *event);
+activities_query_members(struct cluster *cluster,
+                         struct job *job,
+                         const struct cluster_event *event);
 
 /* Return the number of the open query; 0: none is open. */
 uint64_t
-activities_query(const struct job *job);
+activities_query_number(const struct job *job);
 
 /* Store a member's answer. An answer to a query that is not open is ignored. */
 void
-activities_answer(struct cluster *cluster,
-                  const struct member *member,
-                  const struct cluster_renewal *call);
+activities_store_answer(struct cluster *cluster,
+                        const struct member *member,
+                        const struct cluster_lease_renewal *call);
 
 /* Called at the end of a step. Answers the waiting operators if every active
  * member has answered; closes the query if no operator waits any more. */
 void
-activities_settle(struct cluster *cluster, struct job *job);
+activities_answer_complete(struct cluster *cluster, struct job *job);
 
 /* The deadline of waiter, or of the whole query, has passed: answer with what
  * is known so far. */
 void
-activities_expire(struct cluster *cluster, struct waiter *waiter);
+activities_on_deadline(struct cluster *cluster, struct waiter *waiter);
 
 /* Free the answers. */
 void

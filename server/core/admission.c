@@ -30,7 +30,7 @@ enum {
 };
 
 static bool
-text_is_clean(const char *text, size_t n_bytes_max)
+join_text_is_valid(const char *text, size_t n_bytes_max)
 {
     if (!text || strnlen(text, n_bytes_max) == n_bytes_max)
         return false;
@@ -43,16 +43,16 @@ text_is_clean(const char *text, size_t n_bytes_max)
 static enum hoop_status
 join_check_texts(const struct cluster_join *join)
 {
-    if (!text_is_clean(join->host, LIMIT_NAME) || !*join->host)
+    if (!join_text_is_valid(join->host, LIMIT_NAME) || !*join->host)
         return error_raise(HOOP_E_INVALID,
                            "the join names no host of 1 to %d printable bytes",
                            LIMIT_NAME - 1);
-    if (join->host_id && !text_is_clean(join->host_id, LIMIT_NAME))
+    if (join->host_id && !join_text_is_valid(join->host_id, LIMIT_NAME))
         return error_raise(HOOP_E_INVALID,
                            "the join's host id is not of printable bytes, at "
                            "most %d",
                            LIMIT_NAME - 1);
-    if (!text_is_clean(join->address, LIMIT_ADDRESS) || !*join->address)
+    if (!join_text_is_valid(join->address, LIMIT_ADDRESS) || !*join->address)
         return error_raise(HOOP_E_INVALID,
                            "the join has no address of 1 to %d printable bytes",
                            LIMIT_ADDRESS - 1);
@@ -111,7 +111,8 @@ join_check(const struct cluster *cluster, const struct cluster_event *event)
  * comes after those that would have refused the join before its deadline too,
  * because they name the cause. */
 static enum hoop_status
-deadline_check(const struct cluster *cluster, const struct cluster_event *event)
+join_deadline_check(const struct cluster *cluster,
+                    const struct cluster_event *event)
 {
     if (event->deadline_ns > cluster->now_ns)
         return HOOP_OK;
@@ -120,12 +121,12 @@ deadline_check(const struct cluster *cluster, const struct cluster_event *event)
 }
 
 static enum hoop_status
-rank_check(const struct cluster *cluster,
-           const struct job *job,
-           const struct cluster_join *join)
+join_rank_check(const struct cluster *cluster,
+                const struct job *job,
+                const struct cluster_join *join)
 {
     const uint32_t said =
-        job ? requested_size_max(cluster, job) : cluster->world_size;
+        job ? job_max_world_size(cluster, job) : cluster->world_size;
     const uint32_t size = join->world_size ? join->world_size : said;
     const struct member *holder = NULL;
 
@@ -137,30 +138,31 @@ rank_check(const struct cluster *cluster,
                            "0 to %u",
                            join->rank, size, size - 1);
     if (job)
-        holder = job_requester(job, join->rank);
-    return holder ? member_raise_taken(holder) : HOOP_OK;
+        holder = job_find_rank_requester(job, join->rank);
+    return holder ? member_raise_rank_taken(holder) : HOOP_OK;
 }
 
 /* The worker sees in its own PID namespace that processes of members are gone.
  * This evidence suffices to declare them lost (base/evidence.h). */
 static void
-ended_lose(struct cluster *cluster,
-           struct job *job,
-           const struct cluster_join *join)
+ended_members_declare_lost(struct cluster *cluster,
+                           struct job *job,
+                           const struct cluster_join *join)
 {
-    if (join->ended_epoch != job->epoch || join->process_space == 0)
+    if (join->ended_epoch != job->epoch || join->pid_namespace_id == 0)
         return;
     for (uint32_t rank = 0; rank < job->size && rank < join->n_ended; rank++) {
         struct member *member = job->ranks[rank];
         struct text_buffer reason = {0};
 
         if (!join->ended[rank] || member->state != CLUSTER_MEMBER_ACTIVE ||
-            member->process_space != join->process_space)
+            member->pid_namespace_id != join->pid_namespace_id)
             continue;
-        text_buffer_add(&reason,
-                        "its process has ended, reported by %s:%u, which comes "
-                        "after it",
-                        join->host, join->pid);
+        text_buffer_append(
+            &reason,
+            "its process has ended, reported by %s:%u, which comes "
+            "after it",
+            join->host, join->pid);
         membership_declare_lost(cluster, member, reason.text);
     }
 }
@@ -168,7 +170,7 @@ ended_lose(struct cluster *cluster,
 /* Return whether the member renewed recently and has a request parked on the
  * connection of that renewal, as members always do to watch for changes. */
 static bool
-is_present(const struct cluster *cluster, const struct member *member)
+member_is_present(const struct cluster *cluster, const struct member *member)
 {
     const uint64_t half_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 2;
 
@@ -176,7 +178,7 @@ is_present(const struct cluster *cluster, const struct member *member)
            waiters_of_client(cluster, member->client);
 }
 
-enum presence {
+enum presence_filter {
     PRESENCE_ANY,
     PRESENCE_ABSENT,
 };
@@ -184,10 +186,10 @@ enum presence {
 /* Name active members as "rank 0 (a:7), rank 1 (b:9) and 2 more". Returns how
  * many there are. */
 static uint32_t
-active_write(struct text_buffer *text_buffer,
-             const struct cluster *cluster,
-             const struct job *job,
-             enum presence presence)
+active_members_write(struct text_buffer *text_buffer,
+                     const struct cluster *cluster,
+                     const struct job *job,
+                     enum presence_filter presence_filter)
 {
     uint32_t n_named = 0;
 
@@ -195,24 +197,25 @@ active_write(struct text_buffer *text_buffer,
         const struct member *member = job->ranks[rank];
 
         if (member->state != CLUSTER_MEMBER_ACTIVE ||
-            (presence == PRESENCE_ABSENT && is_present(cluster, member)))
+            (presence_filter == PRESENCE_ABSENT &&
+             member_is_present(cluster, member)))
             continue;
         if (n_named++ < NAMES_MAX)
-            text_buffer_add(text_buffer, "%s%s", n_named > 1 ? ", " : "",
-                            member_label(member).text);
+            text_buffer_append(text_buffer, "%s%s", n_named > 1 ? ", " : "",
+                               member_label(member).text);
     }
     if (n_named > NAMES_MAX)
-        text_buffer_add(text_buffer, " and %u more", n_named - NAMES_MAX);
+        text_buffer_append(text_buffer, " and %u more", n_named - NAMES_MAX);
     return n_named;
 }
 
 static enum hoop_status
-full_raise(const struct job *job, enum hoop_status status, const char *why)
+job_full_raise(const struct job *job, enum hoop_status status, const char *why)
 {
     return error_raise(status,
                        "job \"%s\" is full: %u of %u ranks have joined, epoch "
                        "%llu (%u active, %u left, %u lost)%s",
-                       job_title(job), job->size, job->size,
+                       job_public_name(job), job->size, job->size,
                        (unsigned long long)job->epoch, job->n_members,
                        job->n_left, job->n_lost, why);
 }
@@ -224,49 +227,50 @@ full_raise(const struct job *job, enum hoop_status status, const char *why)
  * tries again if the world is smaller than it may be, since its members may
  * call hoop_comm_grow(). */
 static enum hoop_status
-world_refuse(struct cluster *cluster,
-             struct job *job,
-             const struct cluster_join *join)
+join_refuse_formed_world(struct cluster *cluster,
+                         struct job *job,
+                         const struct cluster_join *join)
 {
     struct text_buffer names = {0};
     struct text_buffer why = {0};
 
-    ended_lose(cluster, job_present(job), join);
+    ended_members_declare_lost(cluster, job_newest_world(job), join);
     if (!LIST_EMPTY(&job->grown))
-        text_buffer_add(&why, "; it has grown");
+        text_buffer_append(&why, "; it has grown");
     if (job->n_left || job->n_lost) {
-        if (active_write(&names, cluster, job, PRESENCE_ANY) > 0)
-            text_buffer_add(&why, "; it ends when these have left, too: %s",
-                            names.text);
-        return full_raise(job, HOOP_E_UNAVAILABLE, why.text);
+        if (active_members_write(&names, cluster, job, PRESENCE_ANY) > 0)
+            text_buffer_append(&why, "; it ends when these have left, too: %s",
+                               names.text);
+        return job_full_raise(job, HOOP_E_UNAVAILABLE, why.text);
     }
-    if (join->rank < job->size && is_present(cluster, job->ranks[join->rank]))
-        return member_raise_taken(job->ranks[join->rank]);
-    if (active_write(&names, cluster, job, PRESENCE_ABSENT) == 0) {
-        text_buffer_add(&why, "; it takes others when its members call "
-                              "hoop_comm_grow()");
-        return full_raise(job,
-                          job->size < job->size_max ? HOOP_E_UNAVAILABLE
-                                                    : HOOP_E_PRECONDITION,
-                          why.text);
+    if (join->rank < job->size &&
+        member_is_present(cluster, job->ranks[join->rank]))
+        return member_raise_rank_taken(job->ranks[join->rank]);
+    if (active_members_write(&names, cluster, job, PRESENCE_ABSENT) == 0) {
+        text_buffer_append(&why, "; it takes others when its members call "
+                                 "hoop_comm_grow()");
+        return job_full_raise(job,
+                              job->size < job->size_max ? HOOP_E_UNAVAILABLE
+                                                        : HOOP_E_PRECONDITION,
+                              why.text);
     }
-    text_buffer_add(
+    text_buffer_append(
         &why,
         "; not connected, and lost unless they come back before their "
         "leases end: %s",
         names.text);
-    return full_raise(job, HOOP_E_UNAVAILABLE, why.text);
+    return job_full_raise(job, HOOP_E_UNAVAILABLE, why.text);
 }
 
 static enum hoop_status
-room_check(const struct cluster *cluster,
-           const struct job *job,
-           const struct cluster_join *join)
+join_memory_check(const struct cluster *cluster,
+                  const struct job *job,
+                  const struct cluster_join *join)
 {
     /* What the world allocates for each member when it forms. */
     const size_t n_place = sizeof(struct member *) +
                            sizeof(struct cluster_member) +
-                           sizeof(struct cluster_change);
+                           sizeof(struct cluster_membership_change);
     /* The third name: the host also serves as host id if there is none. */
     const size_t n_member = sizeof(struct member) + sizeof(struct worker) +
                             3 * (LIMIT_NAME + 1) + strlen(join->address);
@@ -286,17 +290,17 @@ room_check(const struct cluster *cluster,
                            "job \"%s\" has %d workers, the limit", job->name,
                            LIMIT_RANKS);
     if (!job)
-        return memory_check(&cluster->memory,
-                            sizeof(struct job) + n_member + 2 * n_place);
-    return memory_check(&job->memory,
-                        n_member + (job->n_members + 2) * n_place);
+        return memory_check_limit(&cluster->memory,
+                                  sizeof(struct job) + n_member + 2 * n_place);
+    return memory_check_limit(&job->memory,
+                              n_member + (job->n_members + 2) * n_place);
 }
 
 /* The same incarnation joins again: its first answer may have been lost. */
 static enum hoop_status
-join_repeat(struct cluster *cluster,
-            struct member *member,
-            const struct cluster_event *event)
+join_retry_answer(struct cluster *cluster,
+                  struct member *member,
+                  const struct cluster_event *event)
 {
     struct job *job = member->job;
     struct waiter *former = member->waiter;
@@ -304,58 +308,59 @@ join_repeat(struct cluster *cluster,
 
     member->client = event->client;
     if (member->state == CLUSTER_MEMBER_ACTIVE) {
-        forming_welcome(
+        forming_fill_world_reply(
             cluster, member,
-            action_list_reply(&cluster->action_list, event->ticket));
+            action_list_add_reply(&cluster->action_list, event->ticket));
         return HOOP_OK;
     }
     if (member->state != CLUSTER_MEMBER_JOINING)
         return member_raise_ended(member);
 
-    enum hoop_status status = deadline_check(cluster, event);
+    enum hoop_status status = join_deadline_check(cluster, event);
 
     if (status == HOOP_OK)
         status = waiter_park(cluster, job, event, &waiter);
     if (status != HOOP_OK)
         return error_pass(status);
-    action_list_refuse(&cluster->action_list, waiter_answer(cluster, former),
-                       HOOP_E_CANCELLED, "the same worker has joined again");
+    action_list_fail_reply(
+        &cluster->action_list, waiter_end_with_reply(cluster, former),
+        HOOP_E_CANCELLED, "the same worker has joined again");
     member->waiter = waiter;
     waiter->member = member;
     return HOOP_OK;
 }
 
 static void
-member_announce(struct cluster *cluster,
-                const struct member *member,
-                enum cluster_notice_kind kind)
+member_notice_add(struct cluster *cluster,
+                  const struct member *member,
+                  enum cluster_log_notice_kind kind)
 {
     const struct job *job = member->job;
-    const uint32_t size = requested_size_max(cluster, job);
+    const uint32_t size = job_max_world_size(cluster, job);
     char sized[32] = "no world size yet";
 
     if (size > 0)
         snprintf(sized, sizeof(sized), "world size %u", size);
     if (job->root && !member->is_newcomer) {
         if (kind == CLUSTER_NOTICE_JOINED && job->n_members == 1)
-            growth_announce(cluster, job);
+            growth_log_begin(cluster, job);
         return;
     }
-    action_list_notice(
+    action_list_add_notice(
         &cluster->action_list,
-        &(struct cluster_notice){
-            .kind = kind, .job = job_title(job), .rank = member->rank},
+        &(struct cluster_log_notice){
+            .kind = kind, .job = job_public_name(job), .rank = member->rank},
         "%s at %s %s job \"%s\": %u there, %s", member_label(member).text,
         member->address,
         kind == CLUSTER_NOTICE_JOINED ? "joins" : "withdraws from",
-        job_title(job), job->n_members, sized);
+        job_public_name(job), job->n_members, sized);
 }
 
 static enum hoop_status
-join_enter(struct cluster *cluster,
-           struct job *job,
-           const struct cluster_event *event,
-           const struct cluster_join *join)
+join_add_member(struct cluster *cluster,
+                struct job *job,
+                const struct cluster_event *event,
+                const struct cluster_join *join)
 {
     struct waiter *waiter = NULL;
     const enum hoop_status status = waiter_park(cluster, job, event, &waiter);
@@ -372,80 +377,80 @@ join_enter(struct cluster *cluster,
              member);
     if (member->rank != CLUSTER_RANK_ANY)
         HASH_ADD(hh_rank, job->requests, rank, sizeof(member->rank), member);
-    job_count_tables(job);
+    job_recount_table_bytes(job);
     TAILQ_INSERT_TAIL(&job->arrivals, member, arrival);
-    requested_size_add(job, member);
+    requested_size_add_member(job, member);
     timer_heap_remove(&cluster->timer_heap, &job->grace);
     job->n_members++;
     job->n_newcomers += member->is_newcomer;
-    worker_enter(cluster, member, growth_worker(job, join));
+    worker_add_member(cluster, member, growth_worker_id(job, join));
     job->seed ^= event->join.seed;
     job->arrived_ns = cluster->now_ns;
-    member_announce(cluster, member, CLUSTER_NOTICE_JOINED);
-    forming_try(cluster, job);
+    member_notice_add(cluster, member, CLUSTER_NOTICE_JOINED);
+    forming_form_if_full(cluster, job);
     return HOOP_OK;
 }
 
 /* job is NULL if it has to be created, as a world of root if root is not
  * NULL. */
 static enum hoop_status
-join_admit(struct cluster *cluster,
-           struct job *job,
-           struct job *root,
-           const struct cluster_event *event)
+join_check_and_add(struct cluster *cluster,
+                   struct job *job,
+                   struct job *root,
+                   const struct cluster_event *event)
 {
     const struct cluster_join *join = &event->join;
     enum hoop_status status =
-        job ? requested_size_check(cluster, job, join) : HOOP_OK;
+        job ? requested_size_check_join(cluster, job, join) : HOOP_OK;
 
     if (status == HOOP_OK)
-        status = rank_check(cluster, job, join);
+        status = join_rank_check(cluster, job, join);
     if (status == HOOP_OK)
-        status = room_check(cluster, job, join);
+        status = join_memory_check(cluster, job, join);
     if (status == HOOP_OK)
-        status = deadline_check(cluster, event);
+        status = join_deadline_check(cluster, event);
     if (status != HOOP_OK)
         return error_pass(status);
 
     if (!job) {
         job = root ? job_create_grown(cluster, event->job, root)
                    : job_create(cluster, event->job, event->token);
-        job_touch(cluster, job);
+        job_mark_touched(cluster, job);
     }
-    return join_enter(cluster, job, event, join);
+    return join_add_member(cluster, job, event, join);
 }
 
 /* Admit a newcomer to a job whose world has formed, into the next world it
  * grows by. */
 static enum hoop_status
-newcomer_admit(struct cluster *cluster,
-               struct job *job,
-               const struct cluster_event *event)
+newcomer_join_grown_world(struct cluster *cluster,
+                          struct job *job,
+                          const struct cluster_event *event)
 {
-    struct job *grown = growth_find(job, event->join.incarnation);
+    struct job *grown = growth_find_world(job, event->join.incarnation);
     struct cluster_join join;
 
     if (!grown)
-        return world_refuse(cluster, job, &event->join);
-    struct member *known = job_member(grown, event->join.incarnation);
+        return join_refuse_formed_world(cluster, job, &event->join);
+    struct member *known = job_find_member(grown, event->join.incarnation);
     if (known)
-        return join_repeat(cluster, known, event);
+        return join_retry_answer(cluster, known, event);
 
-    enum hoop_status status = growth_admit(grown, &event->join, &join);
+    enum hoop_status status = growth_fit_join(grown, &event->join, &join);
 
     if (status == HOOP_OK)
-        status = room_check(cluster, grown, &join);
+        status = join_memory_check(cluster, grown, &join);
     if (status == HOOP_OK)
-        status = deadline_check(cluster, event);
+        status = join_deadline_check(cluster, event);
     if (status == HOOP_OK)
-        status = join_enter(cluster, grown, event, &join);
+        status = join_add_member(cluster, grown, event, &join);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-admission_join(struct cluster *cluster,
-               struct job *job,
-               const struct cluster_event *event)
+admission_handle_join(struct cluster *cluster,
+                      struct job *job,
+                      const struct cluster_event *event)
 {
     const struct cluster_join *join = &event->join;
     struct job *root = NULL;
@@ -453,25 +458,25 @@ admission_join(struct cluster *cluster,
     enum hoop_status status = join_check(cluster, event);
 
     if (status == HOOP_OK && join->root)
-        status = growth_check(cluster, job, event, &root);
+        status = growth_check_join(cluster, job, event, &root);
     if (status != HOOP_OK)
         return error_pass(status);
     if (job)
-        known = job_member(job, join->incarnation);
+        known = job_find_member(job, join->incarnation);
     if (known)
-        return join_repeat(cluster, known, event);
+        return join_retry_answer(cluster, known, event);
     if (job && job->root && !root)
         return error_raise(HOOP_E_PRECONDITION,
                            "\"%s\" is a world of job \"%s\": join that",
                            job->name, job->root->name);
     if (!job || job->state != CLUSTER_JOB_RUNNING)
-        return join_admit(cluster, job, root, event);
-    return root ? full_raise(job, HOOP_E_PRECONDITION, "")
-                : newcomer_admit(cluster, job, event);
+        return join_check_and_add(cluster, job, root, event);
+    return root ? job_full_raise(job, HOOP_E_PRECONDITION, "")
+                : newcomer_join_grown_world(cluster, job, event);
 }
 
 void
-admission_withdraw(struct cluster *cluster, struct member *member)
+admission_withdraw_join(struct cluster *cluster, struct member *member)
 {
     struct job *job = member->job;
 
@@ -480,36 +485,36 @@ admission_withdraw(struct cluster *cluster, struct member *member)
     HASH_DEL(job->members, member);
     if (member->rank != CLUSTER_RANK_ANY)
         HASH_DELETE(hh_rank, job->requests, member);
-    job_count_tables(job);
+    job_recount_table_bytes(job);
     TAILQ_REMOVE(&job->arrivals, member, arrival);
     job->n_members--;
     job->n_newcomers -= member->is_newcomer;
-    worker_end(cluster, member);
-    requested_size_remove(cluster, job, member);
-    member_announce(cluster, member, CLUSTER_NOTICE_WITHDRAWN);
+    worker_end_member(cluster, member);
+    requested_size_remove_member(cluster, job, member);
+    member_notice_add(cluster, member, CLUSTER_NOTICE_WITHDRAWN);
     member_destroy(member);
-    job_touch(cluster, job);
-    forming_plan(cluster, job);
+    job_mark_touched(cluster, job);
+    forming_set_settle_timer(cluster, job);
 }
 
 /* Whether a refused worker that will try again is logged. */
-enum refusal_news {
+enum refusal_log_state {
     REFUSAL_KNOWN, /* logged before, or too many workers to remember */
     REFUSAL_NEW,
     REFUSAL_LAST, /* the last one that can be remembered */
 };
 
-static enum refusal_news
-refusal_note(const struct cluster *cluster,
-             struct job *job,
-             uint64_t incarnation)
+static enum refusal_log_state
+refusal_remember(const struct cluster *cluster,
+                 struct job *job,
+                 uint64_t incarnation)
 {
     const uint64_t keep_ns = REFUSED_MS * CLOCK_NS_PER_MS;
-    struct job_refused *place = NULL;
+    struct refused_worker *place = NULL;
     uint32_t n_free = 0;
 
     for (uint32_t i = 0; i < JOB_REFUSED; i++) {
-        struct job_refused *refused = &job->refused[i];
+        struct refused_worker *refused = &job->refused[i];
 
         if (refused->incarnation == incarnation) {
             refused->when_ns = cluster->now_ns;
@@ -523,38 +528,40 @@ refusal_note(const struct cluster *cluster,
     }
     if (!place)
         return REFUSAL_KNOWN;
-    *place = (struct job_refused){incarnation, cluster->now_ns};
+    *place = (struct refused_worker){incarnation, cluster->now_ns};
     return n_free == 1 ? REFUSAL_LAST : REFUSAL_NEW;
 }
 
 void
-admission_announce_refusal(struct cluster *cluster,
-                           struct job *job,
-                           const struct cluster_event *event,
-                           const char *text)
+admission_log_refusal(struct cluster *cluster,
+                      struct job *job,
+                      const struct cluster_event *event,
+                      const char *text)
 {
     const char *name = job_name_is_valid(event->job) ? event->job : "?";
-    const struct cluster_notice notice = {
+    const struct cluster_log_notice notice = {
         .kind = CLUSTER_NOTICE_REFUSED,
         .job = name,
         .rank = CLUSTER_RANK_ANY,
     };
 
     if (event->kind != CLUSTER_JOIN) {
-        action_list_notice(&cluster->action_list, &notice,
-                           "a request to job \"%s\" is refused: %s", name,
-                           text);
+        action_list_add_notice(&cluster->action_list, &notice,
+                               "a request to job \"%s\" is refused: %s", name,
+                               text);
         return;
     }
     cluster->counters.joins_refused++;
-    const enum refusal_news news =
-        job ? refusal_note(cluster, job, event->join.incarnation) : REFUSAL_NEW;
+    const enum refusal_log_state news =
+        job ? refusal_remember(cluster, job, event->join.incarnation)
+            : REFUSAL_NEW;
 
     if (news == REFUSAL_KNOWN)
         return;
-    action_list_notice(
+    action_list_add_notice(
         &cluster->action_list, &notice, "%s:%u is refused: %s%s",
-        text_is_clean(event->join.host, LIMIT_NAME) ? event->join.host : "?",
+        join_text_is_valid(event->join.host, LIMIT_NAME) ? event->join.host
+                                                         : "?",
         event->join.pid, text,
         news == REFUSAL_LAST ? "; more who try again are not told of" : "");
 }

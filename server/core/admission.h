@@ -18,21 +18,21 @@ struct member;
  * error.
  */
 enum hoop_status
-admission_join(struct cluster *cluster,
-               struct job *job,
-               const struct cluster_event *event);
+admission_handle_join(struct cluster *cluster,
+                      struct job *job,
+                      const struct cluster_event *event);
 
 /* Remove a member that waits for the world. Its waiter must be gone already. */
 void
-admission_withdraw(struct cluster *cluster, struct member *member);
+admission_withdraw_join(struct cluster *cluster, struct member *member);
 
 /* Count a refused join or request and log it with the reason in text. job is
  * not NULL if the worker will try again; then its later refusals are not
  * logged. */
 void
-admission_announce_refusal(struct cluster *cluster,
-                           struct job *job,
-                           const struct cluster_event *event,
-                           const char *text);
+admission_log_refusal(struct cluster *cluster,
+                      struct job *job,
+                      const struct cluster_event *event,
+                      const char *text);
 
 #endif

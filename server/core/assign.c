@@ -38,7 +38,7 @@ struct gap {
 };
 
 static void
-queues_fill(struct assignment *assignment)
+host_queues_fill(struct assignment *assignment)
 {
     struct host_queue *hosts = assignment->hosts;
     uint32_t n_placed = 0;
@@ -58,7 +58,7 @@ queues_fill(struct assignment *assignment)
 }
 
 static void
-requests_place(struct assignment *assignment)
+requested_ranks_place(struct assignment *assignment)
 {
     for (uint32_t rank = 0; rank < assignment->n_members; rank++)
         assignment->host_of_rank[rank] = HOST_NONE;
@@ -74,7 +74,7 @@ requests_place(struct assignment *assignment)
 }
 
 static uint32_t
-host_left(const struct assignment *assignment, uint32_t host)
+host_unplaced_count(const struct assignment *assignment, uint32_t host)
 {
     return assignment->hosts[host].end - assignment->hosts[host].next;
 }
@@ -87,7 +87,7 @@ smaller(uint32_t a, uint32_t b)
 
 /* Give the ranks of the gap to the next members of a host. */
 static void
-host_place(struct assignment *assignment, uint32_t host, struct gap gap)
+host_members_place(struct assignment *assignment, uint32_t host, struct gap gap)
 {
     for (uint32_t rank = gap.begin; rank < gap.end; rank++) {
         const uint32_t member =
@@ -100,16 +100,16 @@ host_place(struct assignment *assignment, uint32_t host, struct gap gap)
 
 /* Choose the host whose members continue in a gap with n_free ranks left. */
 static uint32_t
-host_choose(struct assignment *assignment, uint32_t n_free)
+gap_choose_host(struct assignment *assignment, uint32_t n_free)
 {
-    while (!host_left(assignment, assignment->first_host))
+    while (!host_unplaced_count(assignment, assignment->first_host))
         assignment->first_host++;
 
     const uint32_t last =
         smaller(assignment->n_hosts, assignment->first_host + FIT_TRIES);
 
     for (uint32_t host = assignment->first_host; host < last; host++)
-        if (host_left(assignment, host) == n_free)
+        if (host_unplaced_count(assignment, host) == n_free)
             return host;
     return assignment->first_host;
 }
@@ -122,28 +122,28 @@ gap_fill(struct assignment *assignment, struct gap gap)
     const uint32_t behind = assignment->host_of_rank[gap.end % n];
 
     if (before != HOST_NONE) {
-        const uint32_t n_taken =
-            smaller(host_left(assignment, before), gap.end - gap.begin);
+        const uint32_t n_taken = smaller(
+            host_unplaced_count(assignment, before), gap.end - gap.begin);
 
-        host_place(assignment, before,
-                   (struct gap){gap.begin, gap.begin + n_taken});
+        host_members_place(assignment, before,
+                           (struct gap){gap.begin, gap.begin + n_taken});
         gap.begin += n_taken;
     }
     if (behind != HOST_NONE) {
-        const uint32_t n_taken =
-            smaller(host_left(assignment, behind), gap.end - gap.begin);
+        const uint32_t n_taken = smaller(
+            host_unplaced_count(assignment, behind), gap.end - gap.begin);
 
-        host_place(assignment, behind,
-                   (struct gap){gap.end - n_taken, gap.end});
+        host_members_place(assignment, behind,
+                           (struct gap){gap.end - n_taken, gap.end});
         gap.end -= n_taken;
     }
     while (gap.begin < gap.end) {
-        const uint32_t host = host_choose(assignment, gap.end - gap.begin);
+        const uint32_t host = gap_choose_host(assignment, gap.end - gap.begin);
         const uint32_t n_taken =
-            smaller(host_left(assignment, host), gap.end - gap.begin);
+            smaller(host_unplaced_count(assignment, host), gap.end - gap.begin);
 
-        host_place(assignment, host,
-                   (struct gap){gap.begin, gap.begin + n_taken});
+        host_members_place(assignment, host,
+                           (struct gap){gap.begin, gap.begin + n_taken});
         gap.begin += n_taken;
     }
 }
@@ -175,13 +175,13 @@ assign_ranks(struct assign_member *members, uint32_t n_members)
             assignment.n_hosts = members[i].host + 1;
     assert(assignment.n_hosts <= n_members);
 
-    assignment.queue = memory_create(n_members, sizeof(uint32_t));
-    assignment.host_of_rank = memory_create(n_members, sizeof(uint32_t));
+    assignment.queue = memory_calloc(n_members, sizeof(uint32_t));
+    assignment.host_of_rank = memory_calloc(n_members, sizeof(uint32_t));
     assignment.hosts =
-        memory_create(assignment.n_hosts, sizeof(struct host_queue));
+        memory_calloc(assignment.n_hosts, sizeof(struct host_queue));
 
-    requests_place(&assignment);
-    queues_fill(&assignment);
+    requested_ranks_place(&assignment);
+    host_queues_fill(&assignment);
     gaps_fill(&assignment);
 
     free(assignment.queue);

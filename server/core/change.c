@@ -15,12 +15,12 @@
 #include "core/journal.h"
 #include "core/state.h"
 
-static struct cluster_change *
-change_add(struct cluster *cluster,
-           struct job *job,
-           enum cluster_change_kind kind)
+static struct cluster_membership_change *
+membership_change_append(struct cluster *cluster,
+                         struct job *job,
+                         enum cluster_membership_change_kind kind)
 {
-    struct cluster_change *change = &job->changes[job->n_changes++];
+    struct cluster_membership_change *change = &job->changes[job->n_changes++];
 
     assert(job->n_changes <= 1 + (size_t)job->size);
     job->membership_epoch = ++cluster->epoch_last;
@@ -31,27 +31,27 @@ change_add(struct cluster *cluster,
     change->host = "";
     change->reason = "";
     journal_write_cluster(cluster);
-    job_touch(cluster, job);
+    job_mark_touched(cluster, job);
     return change;
 }
 
 void
 change_add_formed(struct cluster *cluster, struct job *job)
 {
-    struct cluster_change *change =
-        change_add(cluster, job, CLUSTER_CHANGE_FORMED);
+    struct cluster_membership_change *change =
+        membership_change_append(cluster, job, CLUSTER_CHANGE_FORMED);
 
     change->rank = job->size;
     journal_write_change(cluster, job, change);
 }
 
 void
-change_add_end(struct cluster *cluster, struct member *member)
+change_add_member_end(struct cluster *cluster, struct member *member)
 {
     const bool is_lost = member->state == CLUSTER_MEMBER_LOST;
-    struct cluster_change *change =
-        change_add(cluster, member->job,
-                   is_lost ? CLUSTER_CHANGE_LOST : CLUSTER_CHANGE_LEFT);
+    struct cluster_membership_change *change = membership_change_append(
+        cluster, member->job,
+        is_lost ? CLUSTER_CHANGE_LOST : CLUSTER_CHANGE_LEFT);
 
     change->rank = member->rank;
     change->incarnation = member->incarnation;
@@ -66,20 +66,20 @@ change_add_end(struct cluster *cluster, struct member *member)
 }
 
 static void
-changes_reply(const struct job *job,
-              uint64_t since,
-              struct cluster_reply *reply)
+membership_changes_reply(const struct job *job,
+                         uint64_t since,
+                         struct cluster_reply *reply)
 {
     size_t n_items = job->n_changes - (size_t)since;
 
     if (n_items > LIMIT_PAGE)
         n_items = LIMIT_PAGE;
     reply->kind = CLUSTER_REPLY_CHANGES;
-    reply->changes = (struct cluster_changes){
+    reply->changes = (struct cluster_membership_changes){
         .world_epoch = job->epoch,
         .revision = since + n_items,
         .question = job->suspicion.number,
-        .activity_query = activities_query(job),
+        .activity_query = activities_query_number(job),
         .items = n_items ? job->changes + since : NULL,
         .n_items = n_items,
     };
@@ -88,24 +88,26 @@ changes_reply(const struct job *job,
 /* Return whether there is an open question that a watch has not seen, and its
  * member answers questions. */
 static bool
-is_new(uint64_t question, uint64_t seen)
+query_is_new(uint64_t question, uint64_t seen)
 {
     return question != 0 && seen != CLUSTER_NO_QUESTION && seen != question;
 }
 
 static bool
-is_asked(const struct job *job, uint64_t question, uint64_t activity_query)
+watch_has_new_query(const struct job *job,
+                    uint64_t question,
+                    uint64_t activity_query)
 {
-    return is_new(job->suspicion.number, question) ||
-           is_new(activities_query(job), activity_query);
+    return query_is_new(job->suspicion.number, question) ||
+           query_is_new(activities_query_number(job), activity_query);
 }
 
 enum hoop_status
-change_watch(struct cluster *cluster,
-             struct job *job,
-             const struct cluster_event *event)
+change_watch_request(struct cluster *cluster,
+                     struct job *job,
+                     const struct cluster_event *event)
 {
-    const struct cluster_watch *watch = &event->watch;
+    const struct cluster_change_watch *watch = &event->watch;
     struct waiter *waiter = NULL;
 
     if (watch->epoch && watch->epoch != job->epoch)
@@ -121,9 +123,10 @@ change_watch(struct cluster *cluster,
                            job->name, job->n_changes,
                            (unsigned long long)watch->since);
     if (watch->since < job->n_changes ||
-        is_asked(job, watch->question, watch->activity_query)) {
-        changes_reply(job, watch->since,
-                      action_list_reply(&cluster->action_list, event->ticket));
+        watch_has_new_query(job, watch->question, watch->activity_query)) {
+        membership_changes_reply(
+            job, watch->since,
+            action_list_add_reply(&cluster->action_list, event->ticket));
         return HOOP_OK;
     }
 
@@ -138,34 +141,37 @@ change_watch(struct cluster *cluster,
 }
 
 void
-changes_publish(struct cluster *cluster, struct job *job)
+changes_answer_watches(struct cluster *cluster, struct job *job)
 {
     struct waiter *waiter = TAILQ_FIRST(&job->waiters);
 
     if (job->n_published == job->n_changes &&
         job->asked == job->suspicion.number &&
-        job->activity_asked == activities_query(job))
+        job->activity_asked == activities_query_number(job))
         return;
     job->n_published = job->n_changes;
     job->asked = job->suspicion.number;
-    job->activity_asked = activities_query(job);
+    job->activity_asked = activities_query_number(job);
     while (waiter) {
         struct waiter *next = TAILQ_NEXT(waiter, link);
         const uint64_t since = waiter->since;
 
         if (waiter->kind == WAITER_WATCH &&
             (since < job->n_changes ||
-             is_asked(job, waiter->question, waiter->activity_query)))
-            changes_reply(job, since, waiter_answer(cluster, waiter));
+             watch_has_new_query(job, waiter->question,
+                                 waiter->activity_query)))
+            membership_changes_reply(job, since,
+                                     waiter_end_with_reply(cluster, waiter));
         waiter = next;
     }
 }
 
 void
-change_watch_expire(struct cluster *cluster, struct waiter *waiter)
+change_watch_on_deadline(struct cluster *cluster, struct waiter *waiter)
 {
     const struct job *job = waiter->job;
     const uint64_t since = waiter->since;
 
-    changes_reply(job, since, waiter_answer(cluster, waiter));
+    membership_changes_reply(job, since,
+                             waiter_end_with_reply(cluster, waiter));
 }

@@ -20,20 +20,20 @@ change_add_formed(struct cluster *cluster, struct job *job);
 
 /* Append the change that member has left or is lost. */
 void
-change_add_end(struct cluster *cluster, struct member *member);
+change_add_member_end(struct cluster *cluster, struct member *member);
 
 /* Answer or park a CLUSTER_WATCH. */
 enum hoop_status
-change_watch(struct cluster *cluster,
-             struct job *job,
-             const struct cluster_event *event);
+change_watch_request(struct cluster *cluster,
+                     struct job *job,
+                     const struct cluster_event *event);
 
 /* Answer the parked watches for which there is a new change or question. */
 void
-changes_publish(struct cluster *cluster, struct job *job);
+changes_answer_watches(struct cluster *cluster, struct job *job);
 
 /* Answer a watch whose deadline has passed, usually with an empty list. */
 void
-change_watch_expire(struct cluster *cluster, struct waiter *waiter);
+change_watch_on_deadline(struct cluster *cluster, struct waiter *waiter);
 
 #endif

@@ -38,9 +38,9 @@
 #include "core/vote.h"
 
 typedef enum hoop_status
-cluster_verb_fn(struct cluster *cluster,
-                struct job *job,
-                const struct cluster_event *event);
+request_handler_fn(struct cluster *cluster,
+                   struct job *job,
+                   const struct cluster_event *event);
 
 enum {
     SETTLE_MS = 1000,
@@ -48,31 +48,31 @@ enum {
 };
 
 /* Which job a request needs. */
-enum verb_scope {
+enum request_scope {
     VERB_ANY_JOB, /* a job, which may be created */
     VERB_JOB,
     VERB_CLUSTER, /* none */
 };
 
-static const struct verb {
-    cluster_verb_fn *answer;
-    enum verb_scope scope;
-} verbs[] = {
-    [CLUSTER_JOIN] = {admission_join, VERB_ANY_JOB},
+static const struct request_handler {
+    request_handler_fn *answer;
+    enum request_scope scope;
+} request_handlers[] = {
+    [CLUSTER_JOIN] = {admission_handle_join, VERB_ANY_JOB},
     [CLUSTER_RENEW] = {membership_renew, VERB_JOB},
     [CLUSTER_LEAVE] = {membership_leave, VERB_JOB},
     [CLUSTER_REPORT] = {membership_report, VERB_JOB},
-    [CLUSTER_WATCH] = {change_watch, VERB_JOB},
+    [CLUSTER_WATCH] = {change_watch_request, VERB_JOB},
     [CLUSTER_GROUP_CREATE] = {group_create, VERB_JOB},
     [CLUSTER_GROUP_GET] = {group_get, VERB_JOB},
     [CLUSTER_GROUP_LIST] = {group_list, VERB_JOB},
     [CLUSTER_GROUP_JOIN] = {group_slot_join, VERB_JOB},
     [CLUSTER_GROUP_LEAVE] = {group_slot_leave, VERB_JOB},
     [CLUSTER_VOTE] = {vote_join, VERB_JOB},
-    [CLUSTER_PENDING] = {group_slot_pending, VERB_JOB},
+    [CLUSTER_PENDING] = {group_slot_missing_request, VERB_JOB},
     [CLUSTER_STORE_SET] = {key_set, VERB_JOB},
-    [CLUSTER_STORE_ADD] = {key_add, VERB_JOB},
-    [CLUSTER_STORE_SWAP] = {key_swap, VERB_JOB},
+    [CLUSTER_STORE_ADD] = {key_add_to_counter, VERB_JOB},
+    [CLUSTER_STORE_SWAP] = {key_compare_and_swap, VERB_JOB},
     [CLUSTER_STORE_GET] = {key_get, VERB_JOB},
     [CLUSTER_STORE_WAIT] = {key_wait, VERB_JOB},
     [CLUSTER_STORE_DELETE] = {key_delete, VERB_JOB},
@@ -83,7 +83,7 @@ static const struct verb {
 };
 
 static enum hoop_status
-options_check(const struct cluster_options *options)
+cluster_options_check(const struct cluster_options *options)
 {
     if (options->world_size > LIMIT_RANKS)
         return error_raise(HOOP_E_INVALID,
@@ -102,14 +102,14 @@ cluster_create(const struct cluster_options *options,
                struct cluster **out_cluster)
 {
     struct token token = {0};
-    enum hoop_status status = options_check(options);
+    enum hoop_status status = cluster_options_check(options);
 
     if (status == HOOP_OK)
-        status = token_init(&token, options->token);
+        status = token_derive_roles(&token, options->token);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    struct cluster *cluster = memory_create(1, sizeof(*cluster));
+    struct cluster *cluster = memory_calloc(1, sizeof(*cluster));
 
     cluster->has_token = options->token != NULL;
     cluster->token = token;
@@ -128,7 +128,7 @@ cluster_create(const struct cluster_options *options,
 }
 
 static void
-waiters_forget(struct cluster *cluster)
+waiters_free_all(struct cluster *cluster)
 {
     struct waiter *waiter = cluster->waiters;
 
@@ -137,7 +137,7 @@ waiters_forget(struct cluster *cluster)
     while (waiter) {
         struct waiter *next = waiter->hh.next;
 
-        memory_free(&waiter->job->memory, waiter);
+        memory_free_charged(&waiter->job->memory, waiter);
         waiter = next;
     }
 }
@@ -147,7 +147,7 @@ cluster_destroy(struct cluster *cluster)
 {
     if (!cluster)
         return;
-    waiters_forget(cluster);
+    waiters_free_all(cluster);
     jobs_destroy(cluster);
     timer_heap_deinit(&cluster->timer_heap);
     action_list_deinit(&cluster->action_list);
@@ -155,31 +155,31 @@ cluster_destroy(struct cluster *cluster)
 }
 
 static void
-waiter_expire(struct cluster *cluster, struct waiter *waiter)
+waiter_on_deadline(struct cluster *cluster, struct waiter *waiter)
 {
     if (waiter->kind != WAITER_JOIN)
         cluster->counters.replies_expired++;
     switch (waiter->kind) {
     case WAITER_JOIN:
-        forming_expire(cluster, waiter->job);
+        forming_on_join_deadline(cluster, waiter->job);
         return;
     case WAITER_WATCH:
-        change_watch_expire(cluster, waiter);
+        change_watch_on_deadline(cluster, waiter);
         return;
     case WAITER_KEYS:
-        key_wait_expire(cluster, waiter);
+        key_wait_on_deadline(cluster, waiter);
         return;
     case WAITER_KEY_WATCH:
-        key_watch_expire(cluster, waiter);
+        key_watch_on_deadline(cluster, waiter);
         return;
     case WAITER_GROUP_SLOT:
-        group_slot_expire(cluster, waiter);
+        group_slot_on_join_deadline(cluster, waiter);
         return;
     case WAITER_VOTE:
-        vote_expire(cluster, waiter);
+        vote_on_call_deadline(cluster, waiter);
         return;
     case WAITER_ACTIVITY:
-        activities_expire(cluster, waiter);
+        activities_on_deadline(cluster, waiter);
         return;
     }
 }
@@ -187,30 +187,33 @@ waiter_expire(struct cluster *cluster, struct waiter *waiter)
 /* Handle an expired timer. Each handler removes the entry from the heap or sets
  * a later deadline. */
 static void
-due_happen(struct cluster *cluster, struct timer_entry *due)
+expired_timer_handle(struct cluster *cluster, struct timer_entry *due)
 {
     switch (due->kind) {
     case TIMER_WAITER:
-        waiter_expire(cluster, CONTAINER_OF(due, struct waiter, timer));
+        waiter_on_deadline(cluster, CONTAINER_OF(due, struct waiter, timer));
         return;
     case TIMER_LEASE:
-        membership_expire(cluster, CONTAINER_OF(due, struct member, lease));
+        membership_on_lease_expired(cluster,
+                                    CONTAINER_OF(due, struct member, lease));
         return;
     case TIMER_SETTLE:
-        forming_settle(cluster, CONTAINER_OF(due, struct job, settle));
+        forming_on_settle_timer(cluster, CONTAINER_OF(due, struct job, settle));
         return;
     case TIMER_KEY:
-        store_expire(cluster, CONTAINER_OF(due, struct store_entry, expiry));
+        store_on_key_expired(cluster,
+                             CONTAINER_OF(due, struct store_entry, expiry));
         return;
     case TIMER_GRACE:
-        job_expire(cluster, CONTAINER_OF(due, struct job, grace));
+        job_on_grace_expired(cluster, CONTAINER_OF(due, struct job, grace));
         return;
     case TIMER_LEASE_CHECK:
-        lease_check_look(cluster,
-                         CONTAINER_OF(due, struct job, lease_check.entry));
+        recovery_lease_check_on_timer(
+            cluster, CONTAINER_OF(due, struct job, lease_check.entry));
         return;
     case TIMER_SUSPICION:
-        suspicion_look(cluster, CONTAINER_OF(due, struct job, suspicion.entry));
+        suspicion_on_timer(cluster,
+                           CONTAINER_OF(due, struct job, suspicion.entry));
         return;
     }
 }
@@ -218,24 +221,24 @@ due_happen(struct cluster *cluster, struct timer_entry *due)
 /* Jobs are settled every LIMIT_PAGE timers, so that no parked watch falls
  * behind its history. */
 static void
-due_run(struct cluster *cluster)
+expired_timers_run(struct cluster *cluster)
 {
     struct timer_entry *due = timer_heap_first(&cluster->timer_heap);
     unsigned int n_happened = 0;
 
     while (due && due->deadline_ns <= cluster->now_ns) {
-        due_happen(cluster, due);
+        expired_timer_handle(cluster, due);
         if (++n_happened % LIMIT_PAGE == 0)
-            jobs_settle(cluster);
+            jobs_update_touched(cluster);
         due = timer_heap_first(&cluster->timer_heap);
     }
-    jobs_settle(cluster);
+    jobs_update_touched(cluster);
 }
 
 /* If the coordinator itself is stepped too late, members may have been unable
  * to renew: extend their leases. */
 static void
-lateness_check(struct cluster *cluster)
+late_step_extend_leases(struct cluster *cluster)
 {
     const struct timer_entry *due = timer_heap_first(&cluster->timer_heap);
     const uint64_t lease_ns = cluster->lease_ms * CLOCK_NS_PER_MS;
@@ -251,14 +254,14 @@ waiter_cancel(struct cluster *cluster, struct waiter *waiter)
     struct member *member = waiter->member;
 
     if (waiter->kind == WAITER_ACTIVITY)
-        job_touch(cluster, waiter->job);
-    waiter_drop(cluster, waiter);
+        job_mark_touched(cluster, waiter->job);
+    waiter_end_without_reply(cluster, waiter);
     if (member)
-        admission_withdraw(cluster, member);
+        admission_withdraw_join(cluster, member);
 }
 
 static void
-client_disconnect(struct cluster *cluster, uint64_t client)
+client_cancel_requests(struct cluster *cluster, uint64_t client)
 {
     struct waiter *waiter;
 
@@ -276,11 +279,11 @@ cluster_drain(struct cluster *cluster)
         struct waiter *next = waiter->hh.next;
         struct member *member = waiter->member;
 
-        action_list_refuse(&cluster->action_list,
-                           waiter_answer(cluster, waiter), HOOP_E_UNAVAILABLE,
-                           "the coordinator is shutting down");
+        action_list_fail_reply(
+            &cluster->action_list, waiter_end_with_reply(cluster, waiter),
+            HOOP_E_UNAVAILABLE, "the coordinator is shutting down");
         if (member)
-            admission_withdraw(cluster, member);
+            admission_withdraw_join(cluster, member);
         waiter = next;
     }
 }
@@ -288,14 +291,14 @@ cluster_drain(struct cluster *cluster)
 /* No token is configured and the job does not exist: the first join sets its
  * token. */
 static enum hoop_status
-token_check_first(struct cluster *cluster, const struct cluster_event *event)
+new_job_token_check(struct cluster *cluster, const struct cluster_event *event)
 {
     struct token fresh;
 
     if (event->kind != CLUSTER_JOIN)
         return HOOP_OK;
 
-    const enum hoop_status status = token_init(&fresh, event->token);
+    const enum hoop_status status = token_derive_roles(&fresh, event->token);
     if (status != HOOP_OK)
         return error_pass(status);
     cluster->role = ROLE_WORKER;
@@ -306,16 +309,16 @@ token_check_first(struct cluster *cluster, const struct cluster_event *event)
  * token), HOOP_E_DENIED (a role with too few rights), HOOP_E_INVALID (the token
  * of a new job is too long). */
 static enum hoop_status
-token_check(struct cluster *cluster,
-            const struct job *job,
-            const struct cluster_event *event)
+request_token_check(struct cluster *cluster,
+                    const struct job *job,
+                    const struct cluster_event *event)
 {
     const struct token *token = job ? &job->token : &cluster->token;
 
     if (!job && !cluster->has_token)
-        return token_check_first(cluster, event);
+        return new_job_token_check(cluster, event);
 
-    const enum role role = token_role(token, event->token);
+    const enum role role = token_find_role(token, event->token);
     const char *name = event->job ? event->job : "";
     if (role == ROLE_ANYBODY && (!event->token || !event->token[0]))
         return error_raise(HOOP_E_UNAUTHENTICATED,
@@ -350,14 +353,14 @@ cluster_accepts_token(struct cluster *cluster,
 
     if (!job && !cluster->has_token)
         return false;
-    return token_role(job ? &job->token : &cluster->token, token) <= role;
+    return token_find_role(job ? &job->token : &cluster->token, token) <= role;
 }
 
 /* Log every wrong token and every refused join. */
 static enum hoop_status
-refusal_announce(struct cluster *cluster,
-                 const struct cluster_event *event,
-                 enum hoop_status status)
+refusal_log(struct cluster *cluster,
+            const struct cluster_event *event,
+            enum hoop_status status)
 {
     struct job *job =
         job_name_is_valid(event->job) ? job_find(cluster, event->job) : NULL;
@@ -367,17 +370,18 @@ refusal_announce(struct cluster *cluster,
     if (event->kind != CLUSTER_JOIN || status != HOOP_E_UNAVAILABLE)
         job = NULL;
     if (status == HOOP_E_UNAUTHENTICATED || event->kind == CLUSTER_JOIN)
-        admission_announce_refusal(cluster, job, event, error_text());
+        admission_log_refusal(cluster, job, event, error_text());
     return status;
 }
 
 static enum hoop_status
-request_answer(struct cluster *cluster, const struct cluster_event *event)
+request_dispatch(struct cluster *cluster, const struct cluster_event *event)
 {
-    const struct verb *verb = &verbs[event->kind];
+    const struct request_handler *request_handler =
+        &request_handlers[event->kind];
     struct job *job = NULL;
 
-    if (verb->scope != VERB_CLUSTER) {
+    if (request_handler->scope != VERB_CLUSTER) {
         if (!job_name_is_valid(event->job))
             return error_raise(HOOP_E_INVALID,
                                "the name of a job has 1 to %d letters, digits "
@@ -386,40 +390,41 @@ request_answer(struct cluster *cluster, const struct cluster_event *event)
         job = job_find(cluster, event->job);
     }
 
-    const enum hoop_status status = token_check(cluster, job, event);
+    const enum hoop_status status = request_token_check(cluster, job, event);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!job && verb->scope == VERB_JOB)
+    if (!job && request_handler->scope == VERB_JOB)
         return error_raise(HOOP_E_NOT_FOUND,
                            "there is no job \"%s\": it begins when its first "
                            "worker joins and ends when all have left",
                            event->job);
-    return verb->answer(cluster, job, event);
+    return request_handler->answer(cluster, job, event);
 }
 
 static void
-request_step(struct cluster *cluster, const struct cluster_event *event)
+request_handle(struct cluster *cluster, const struct cluster_event *event)
 {
-    const enum hoop_status status = request_answer(cluster, event);
+    const enum hoop_status status = request_dispatch(cluster, event);
 
     cluster->counters.joins += event->kind == CLUSTER_JOIN;
     if (status == HOOP_OK)
         return;
-    action_list_refuse(&cluster->action_list,
-                       action_list_reply(&cluster->action_list, event->ticket),
-                       status, "%s", error_text());
-    refusal_announce(cluster, event, status);
+    action_list_fail_reply(
+        &cluster->action_list,
+        action_list_add_reply(&cluster->action_list, event->ticket), status,
+        "%s", error_text());
+    refusal_log(cluster, event, status);
 }
 
 static void
-event_step(struct cluster *cluster, const struct cluster_event *event)
+event_dispatch(struct cluster *cluster, const struct cluster_event *event)
 {
     struct waiter *waiter = NULL;
 
     if (event->kind > CLUSTER_DRAIN) {
-        assert((size_t)event->kind < COUNT_OF(verbs));
-        request_step(cluster, event);
+        assert((size_t)event->kind < COUNT_OF(request_handlers));
+        request_handle(cluster, event);
         return;
     }
     if (event->kind == CLUSTER_CANCEL)
@@ -427,7 +432,7 @@ event_step(struct cluster *cluster, const struct cluster_event *event)
     if (waiter)
         waiter_cancel(cluster, waiter);
     if (event->kind == CLUSTER_DISCONNECT)
-        client_disconnect(cluster, event->client);
+        client_cancel_requests(cluster, event->client);
     if (event->kind == CLUSTER_DRAIN)
         cluster_drain(cluster);
 }
@@ -447,15 +452,15 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
     cluster->now_ns = event->now_ns;
     cluster->role = ROLE_ANYBODY;
     action_list_clear(&cluster->action_list);
-    groups_forget(cluster); /* before the jobs, whose accounts are charged
+    groups_free_retired(cluster); /* before the jobs, whose accounts are charged
                                for them */
-    jobs_forget(cluster);
+    jobs_free_retired(cluster);
 
-    lateness_check(cluster);
-    due_run(cluster);
-    event_step(cluster, event);
-    jobs_settle(cluster);
-    due_run(cluster);
+    late_step_extend_leases(cluster);
+    expired_timers_run(cluster);
+    event_dispatch(cluster, event);
+    jobs_update_touched(cluster);
+    expired_timers_run(cluster);
 
     replies_count(cluster);
     cluster->counters.job_bytes = cluster->memory.n_bytes;

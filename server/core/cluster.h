@@ -19,7 +19,7 @@
  * mentions the earlier attempt.
  *
  * A cluster that keeps records (core/journal.h) is restored from them: call
- * cluster_create(), then cluster_recover() for each record in the order of the
+ * cluster_create(), then cluster_recover_record() for each record in the order of the
  * keys, then cluster_recovery_finish().
  */
 
@@ -99,7 +99,8 @@ cluster_create(const struct cluster_options *options,
  * either, the only valid call is cluster_destroy().
  */
 enum hoop_status
-cluster_recover(struct cluster *cluster, const struct cluster_record *record);
+cluster_recover_record(struct cluster *cluster,
+                       const struct cluster_journal_record *record);
 
 /*
  * Call after the last record. All leases start again, with extra time for

@@ -90,12 +90,12 @@ struct cluster_join {
     uint32_t settle_ms; /* time without a new worker before a smaller world
                             forms; 0: use the coordinator's */
     uint32_t pid;
-    uint64_t process_space; /* identifies the PID namespace of pid; 0: not
+    uint64_t pid_namespace_id; /* identifies the PID namespace of pid; 0: not
                                known */
-    const char *host;       /* a name for people */
-    const char *host_id;    /* equal for all workers of one host; NULL: use
+    const char *host;          /* a name for people */
+    const char *host_id;       /* equal for all workers of one host; NULL: use
                                host */
-    const char *address;    /* host:port where peers connect */
+    const char *address;       /* host:port where peers connect */
     /* Processes of the previous world of this job that the worker has found to
      * be dead: */
     uint64_t ended_epoch; /* epoch of that world; 0: the worker has not
@@ -118,7 +118,7 @@ struct cluster_member_id {
 };
 
 /* Which call a member is in (core/activity.h). */
-struct cluster_activity {
+struct cluster_member_activity {
     const char *silence; /* why the member has not answered; "": it has */
     const char *call;    /* the call and its number in words; "": the member
                             is in no call */
@@ -131,19 +131,19 @@ struct cluster_activity {
 
 /* A lease renewal. It may also carry answers: which ranks the member hears
  * (core/suspicion.h), or which call it is in. */
-struct cluster_renewal {
+struct cluster_lease_renewal {
     struct cluster_member_id member;
     uint64_t question;       /* number of the answered question; 0: none */
     const uint8_t *views;    /* [rank]: enum evidence_view */
     size_t n_views;          /* 0: the member is alive, and its answer will
                                 follow */
     uint64_t activity_query; /* number of the answered query; 0: none */
-    struct cluster_activity activity;
+    struct cluster_member_activity activity;
 };
 
 /* A member reports that another one is lost, or that it does not hear it. The
  * first failure notice about a member is final. */
-struct cluster_report {
+struct cluster_failure_report {
     struct cluster_member_id reporter;
     uint32_t rank;      /* the accused rank */
     uint64_t identity;  /* which process that was, as in the roster */
@@ -154,7 +154,7 @@ struct cluster_report {
 };
 
 /* A long poll: answered at once if there are changes after since. */
-struct cluster_watch {
+struct cluster_change_watch {
     uint64_t epoch; /* epoch of the world; 0: whichever world exists */
     uint64_t since; /* revision of the last change seen; 0: none */
     /* The last question seen, 0 for none. CLUSTER_NO_QUESTION: the member
@@ -189,7 +189,7 @@ struct cluster_group_slot_call {
 };
 
 /* Ask which members the join or vote call with this number waits for. */
-struct cluster_pending_call {
+struct cluster_missing_query {
     struct cluster_member_id member;
     uint64_t number;
 };
@@ -220,43 +220,43 @@ struct cluster_vote_call {
                               communicator */
 };
 
-enum cluster_expect {
+enum cluster_swap_expect {
     CLUSTER_EXPECT_ABSENT, /* the key must not exist */
     CLUSTER_EXPECT_VALUE,  /* the key must hold exactly expected */
 };
 
-struct cluster_write {
+struct cluster_store_write {
     const char *key;
     const void *value; /* SET, SWAP: copied */
     size_t n_bytes;
     uint64_t ttl_ms; /* lifetime of the key; 0: unlimited (ADD: unchanged) */
     int64_t delta;   /* ADD: values are int64 in decimal; a missing key
                         counts as 0 */
-    enum cluster_expect expect; /* SWAP */
-    const void *expected;       /* SWAP with CLUSTER_EXPECT_VALUE */
+    enum cluster_swap_expect expect; /* SWAP */
+    const void *expected;            /* SWAP with CLUSTER_EXPECT_VALUE */
     size_t n_expected;
 };
 
-struct cluster_keys {
+struct cluster_store_keys {
     const char *const *keys;
     size_t n_keys; /* at least 1, at most LIMIT_STORE_KEYS_CALL */
 };
 
-enum cluster_match {
+enum cluster_key_match {
     CLUSTER_MATCH_PREFIX,
     CLUSTER_MATCH_KEY, /* WATCH only: prefix is the whole key */
 };
 
-struct cluster_scan {
+struct cluster_store_scan {
     const char *prefix; /* NULL or "": every key */
-    enum cluster_match match;
+    enum cluster_key_match match;
     const char *after; /* LIST: begin after this key; NULL: begin with the
                           first */
     uint32_t n_max;    /* LIST: keys per page; 0 or too many: LIMIT_PAGE */
     uint64_t since;    /* WATCH: revision of the last change seen */
 };
 
-enum cluster_view {
+enum cluster_job_view {
     CLUSTER_VIEW_WITH_MEMBERS,
     CLUSTER_VIEW_BRIEF,    /* without members */
     CLUSTER_VIEW_ACTIVITY, /* also which call each member is in; may be
@@ -278,17 +278,17 @@ struct cluster_event {
     union {
         struct cluster_join join;
         struct cluster_member_id member;
-        struct cluster_renewal renewal;
-        struct cluster_report report;
-        struct cluster_watch watch;
+        struct cluster_lease_renewal renewal;
+        struct cluster_failure_report report;
+        struct cluster_change_watch watch;
         struct cluster_group_call group;
         struct cluster_group_slot_call group_slot;
         struct cluster_vote_call vote;
-        struct cluster_pending_call pending;
-        struct cluster_write write;
-        struct cluster_keys keys;
-        struct cluster_scan scan;
-        enum cluster_view view;
+        struct cluster_missing_query pending;
+        struct cluster_store_write write;
+        struct cluster_store_keys keys;
+        struct cluster_store_scan scan;
+        enum cluster_job_view view;
     };
 };
 

@@ -33,9 +33,9 @@ struct host {
 /* Number the hosts of the members in the order of arrival. hosts has room for
  * one per member. Returns the number of hosts. */
 static uint32_t
-hosts_number(const struct job *job,
-             struct host *hosts,
-             struct assign_member *assigned)
+hosts_assign_numbers(const struct job *job,
+                     struct host *hosts,
+                     struct assign_member *assigned)
 {
     struct host *by_id = NULL;
     const struct member *member = NULL;
@@ -63,12 +63,12 @@ hosts_number(const struct job *job,
 /* A member that requested a rank this world does not have gets one that nobody
  * requested. */
 static void
-requests_end(struct job *job)
+rank_requests_resolve(struct job *job)
 {
     struct member *member = NULL;
 
     HASH_CLEAR(hh_rank, job->requests);
-    job_count_tables(job);
+    job_recount_table_bytes(job);
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
         if (member->rank >= job->size)
@@ -78,12 +78,12 @@ requests_end(struct job *job)
 
 /* Give the members their ranks. Returns the number of hosts. */
 static uint32_t
-ranks_give(struct job *job)
+ranks_assign_members(struct job *job)
 {
-    struct host *hosts = memory_create(job->n_members, sizeof(*hosts));
+    struct host *hosts = memory_calloc(job->n_members, sizeof(*hosts));
     struct assign_member *assigned =
-        memory_create(job->n_members, sizeof(*assigned));
-    const uint32_t n_hosts = hosts_number(job, hosts, assigned);
+        memory_calloc(job->n_members, sizeof(*assigned));
+    const uint32_t n_hosts = hosts_assign_numbers(job, hosts, assigned);
     struct member *member = NULL;
     uint32_t n_given = 0;
 
@@ -107,66 +107,69 @@ members_activate(struct cluster *cluster, struct job *job)
     for (uint32_t rank = 0; rank < job->size; rank++) {
         struct member *member = job->ranks[rank];
 
-        member_move(member, CLUSTER_MEMBER_ACTIVE);
+        member_set_state(member, CLUSTER_MEMBER_ACTIVE);
         member->renewed_ns = cluster->now_ns;
         timer_heap_set(&cluster->timer_heap, &member->lease,
                        cluster->now_ns + lease_ns);
-        job->roster[rank] = member_view(member, cluster->now_ns);
+        job->roster[rank] = member_public_view(member, cluster->now_ns);
         job->roster[rank].lease_left_ns = lease_ns;
         journal_write_member(cluster, member);
     }
 }
 
 static void
-members_welcome(struct cluster *cluster, struct job *job)
+joins_answer_world(struct cluster *cluster, struct job *job)
 {
     struct member *member = NULL;
 
     TAILQ_FOREACH(member, &job->arrivals, arrival)
-    forming_welcome(cluster, member, waiter_answer(cluster, member->waiter));
+    forming_fill_world_reply(cluster, member,
+                             waiter_end_with_reply(cluster, member->waiter));
 }
 
 static void
 world_form(struct cluster *cluster, struct job *job)
 {
     job->size = job->n_members;
-    job->size_max = requested_size_max(cluster, job);
-    job->ranks = memory_take(&job->memory, job->size, sizeof(struct member *));
-    job->roster = memory_take(&job->memory, job->size, sizeof(*job->roster));
-    job->changes =
-        memory_take(&job->memory, 1 + (size_t)job->size, sizeof(*job->changes));
+    job->size_max = job_max_world_size(cluster, job);
+    job->ranks =
+        memory_alloc_charged(&job->memory, job->size, sizeof(struct member *));
+    job->roster =
+        memory_alloc_charged(&job->memory, job->size, sizeof(*job->roster));
+    job->changes = memory_alloc_charged(&job->memory, 1 + (size_t)job->size,
+                                        sizeof(*job->changes));
 
-    requests_end(job);
-    const uint32_t n_hosts = ranks_give(job);
+    rank_requests_resolve(job);
+    const uint32_t n_hosts = ranks_assign_members(job);
 
     timer_heap_remove(&cluster->timer_heap, &job->settle);
-    lease_check_end(cluster, job);
-    job_move(job, CLUSTER_JOB_RUNNING);
+    recovery_lease_check_end(cluster, job);
+    job_set_state(job, CLUSTER_JOB_RUNNING);
     change_add_formed(cluster, job);
     job->epoch = job->membership_epoch;
     journal_write_job(cluster, job);
     members_activate(cluster, job);
-    members_welcome(cluster, job);
+    joins_answer_world(cluster, job);
     cluster->counters.worlds_formed++;
-    action_list_notice(&cluster->action_list,
-                       &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORMED,
-                                                .job = job_title(job),
-                                                .epoch = job->epoch,
-                                                .rank = CLUSTER_RANK_ANY},
-                       "job \"%s\" has %s: %u %s on %u %s, epoch %llu",
-                       job_title(job), job->root ? "grown" : "formed",
-                       job->size, job->size == 1 ? "rank" : "ranks", n_hosts,
-                       n_hosts == 1 ? "host" : "hosts",
-                       (unsigned long long)job->epoch);
+    action_list_add_notice(
+        &cluster->action_list,
+        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_FORMED,
+                                     .job = job_public_name(job),
+                                     .epoch = job->epoch,
+                                     .rank = CLUSTER_RANK_ANY},
+        "job \"%s\" has %s: %u %s on %u %s, epoch %llu", job_public_name(job),
+        job->root ? "grown" : "formed", job->size,
+        job->size == 1 ? "rank" : "ranks", n_hosts,
+        n_hosts == 1 ? "host" : "hosts", (unsigned long long)job->epoch);
 }
 
 /* Return the first rank that no member requested. */
 static uint32_t
-free_rank(const struct job *job)
+first_unrequested_rank(const struct job *job)
 {
     uint32_t rank = 0;
 
-    while (job_requester(job, rank))
+    while (job_find_rank_requester(job, rank))
         rank++;
     return rank;
 }
@@ -174,12 +177,12 @@ free_rank(const struct job *job)
 /* Return whether a world of the present members may form. A member whose
  * requested rank is too high must accept any free rank. */
 static bool
-world_suffices(const struct cluster *cluster, const struct job *job)
+world_can_form(const struct cluster *cluster, const struct job *job)
 {
-    const uint32_t size_min = requested_size_min(cluster, job);
-    const uint32_t first_free = free_rank(job);
+    const uint32_t size_min = job_min_world_size(cluster, job);
+    const uint32_t first_free = first_unrequested_rank(job);
 
-    if (!size_min || job->n_members < size_min || !growth_has_members(job))
+    if (!size_min || job->n_members < size_min || !growth_has_all_members(job))
         return false;
     for (const struct member *member = job->requests; member;
          member = member->hh_rank.next)
@@ -190,24 +193,24 @@ world_suffices(const struct cluster *cluster, const struct job *job)
 }
 
 void
-forming_dismiss(struct cluster *cluster,
-                struct member *member,
-                enum hoop_status status,
-                const char *text)
+forming_fail_join(struct cluster *cluster,
+                  struct member *member,
+                  enum hoop_status status,
+                  const char *text)
 {
     struct job *job = member->job;
 
     HASH_DEL(job->members, member);
     if (member->rank != CLUSTER_RANK_ANY)
         HASH_DELETE(hh_rank, job->requests, member);
-    job_count_tables(job);
+    job_recount_table_bytes(job);
     TAILQ_REMOVE(&job->arrivals, member, arrival);
-    requested_size_remove(cluster, job, member);
-    action_list_refuse(&cluster->action_list,
-                       waiter_answer(cluster, member->waiter), status, "%s",
-                       text);
+    requested_size_remove_member(cluster, job, member);
+    action_list_fail_reply(&cluster->action_list,
+                           waiter_end_with_reply(cluster, member->waiter),
+                           status, "%s", text);
     job->n_newcomers -= member->is_newcomer;
-    worker_end(cluster, member);
+    worker_end_member(cluster, member);
     member_destroy(member);
     job->n_members--;
     job->n_given_up++;
@@ -216,9 +219,9 @@ forming_dismiss(struct cluster *cluster,
 
 /* No worker waits any more: remember the failed attempt. */
 static void
-attempt_end(struct cluster *cluster,
-            struct job *job,
-            struct ended_job *ended_job)
+failed_attempt_remember(struct cluster *cluster,
+                        struct job *job,
+                        struct ended_job *ended_job)
 {
     strcpy(ended_job->name, job->name);
     ended_job->when_ns = cluster->now_ns;
@@ -229,49 +232,49 @@ attempt_end(struct cluster *cluster,
 }
 
 void
-forming_forget(struct job *job)
+forming_clear_timeout_text(struct job *job)
 {
-    memory_free(&job->memory, job->given_up_text);
-    job->given_up_text = NULL;
+    memory_free_charged(&job->memory, job->join_timeout_text);
+    job->join_timeout_text = NULL;
 }
 
 /* Workers that give up together get the same text, which counts all of them as
  * present, until another worker joins. */
 static const char *
-given_up_text(const struct cluster *cluster, struct job *job)
+join_timeout_text(const struct cluster *cluster, struct job *job)
 {
     if (cluster->now_ns - job->given_up_ns > TOGETHER_NS)
-        forming_forget(job);
-    if (!job->given_up_text) {
+        forming_clear_timeout_text(job);
+    if (!job->join_timeout_text) {
         const struct text_buffer why = roster_text_summary(cluster, job);
 
         job->given_up_ns = cluster->now_ns;
-        job->given_up_text = memory_take_text(&job->memory, why.text);
+        job->join_timeout_text = memory_strdup_charged(&job->memory, why.text);
     }
-    return job->given_up_text;
+    return job->join_timeout_text;
 }
 
 /* Fail the joins whose deadline has passed, all with the same text. The others
  * keep waiting: another worker may take a free place. */
 static void
-joins_expire(struct cluster *cluster, struct job *job)
+expired_joins_fail(struct cluster *cluster, struct job *job)
 {
-    const char *why = given_up_text(cluster, job);
+    const char *why = join_timeout_text(cluster, job);
     struct ended_job ended_job = {
-        .size = requested_size_max(cluster, job),
+        .size = job_max_world_size(cluster, job),
         .n_joined = job->n_members,
     };
     struct member *member = TAILQ_FIRST(&job->arrivals);
 
-    action_list_notice(
+    action_list_add_notice(
         &cluster->action_list,
-        &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORM_FAILED,
-                                 .job = job_title(job),
-                                 .rank = CLUSTER_RANK_ANY},
+        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_FORM_FAILED,
+                                     .job = job_public_name(job),
+                                     .rank = CLUSTER_RANK_ANY},
         "%s", why);
-    if (job->root && growth_is_due(cluster, job)) {
-        growth_give_up(cluster, job, why);
-        job_touch(cluster, job);
+    if (job->root && growth_is_past_deadline(cluster, job)) {
+        growth_fail_joins(cluster, job, why);
+        job_mark_touched(cluster, job);
         cluster->counters.worlds_failed++;
         return;
     }
@@ -279,68 +282,68 @@ joins_expire(struct cluster *cluster, struct job *job)
         struct member *next = TAILQ_NEXT(member, arrival);
 
         if (member->waiter->timer.deadline_ns <= cluster->now_ns)
-            forming_dismiss(cluster, member, HOOP_E_TIMEOUT, why);
+            forming_fail_join(cluster, member, HOOP_E_TIMEOUT, why);
         member = next;
     }
     if (job->n_members == 0 && !job->root)
-        attempt_end(cluster, job, &ended_job);
+        failed_attempt_remember(cluster, job, &ended_job);
     else
-        forming_plan(cluster, job);
-    job_touch(cluster, job);
+        forming_set_settle_timer(cluster, job);
+    job_mark_touched(cluster, job);
 }
 
 void
-forming_try(struct cluster *cluster, struct job *job)
+forming_form_if_full(struct cluster *cluster, struct job *job)
 {
-    const uint32_t size = requested_size_max(cluster, job);
+    const uint32_t size = job_max_world_size(cluster, job);
 
-    forming_forget(job);
+    forming_clear_timeout_text(job);
 
     assert(!size || job->n_members <= size);
     if (size && job->n_members == size)
         world_form(cluster, job);
     else
-        forming_plan(cluster, job);
+        forming_set_settle_timer(cluster, job);
 }
 
 void
-forming_plan(struct cluster *cluster, struct job *job)
+forming_set_settle_timer(struct cluster *cluster, struct job *job)
 {
-    const uint32_t size_min = requested_size_min(cluster, job);
+    const uint32_t size_min = job_min_world_size(cluster, job);
 
     if (size_min && job->n_members >= size_min)
         timer_heap_set(&cluster->timer_heap, &job->settle,
-                       job->arrived_ns + requested_settle_ns(cluster, job));
+                       job->arrived_ns + job_settle_time_ns(cluster, job));
     else
         timer_heap_remove(&cluster->timer_heap, &job->settle);
 }
 
 void
-forming_settle(struct cluster *cluster, struct job *job)
+forming_on_settle_timer(struct cluster *cluster, struct job *job)
 {
     timer_heap_remove(&cluster->timer_heap, &job->settle);
-    if (world_suffices(cluster, job))
+    if (world_can_form(cluster, job))
         world_form(cluster, job);
 }
 
 void
-forming_expire(struct cluster *cluster, struct job *job)
+forming_on_join_deadline(struct cluster *cluster, struct job *job)
 {
-    if (world_suffices(cluster, job))
+    if (world_can_form(cluster, job))
         world_form(cluster, job);
     else
-        joins_expire(cluster, job);
+        expired_joins_fail(cluster, job);
 }
 
 void
-forming_welcome(struct cluster *cluster,
-                const struct member *member,
-                struct cluster_reply *reply)
+forming_fill_world_reply(struct cluster *cluster,
+                         const struct member *member,
+                         struct cluster_reply *reply)
 {
     const struct job *job = member->job;
 
     reply->kind = CLUSTER_REPLY_WORLD;
-    reply->world = (struct cluster_world){
+    reply->world = (struct cluster_join_result){
         .rank = member->rank,
         .size = job->size,
         .epoch = job->epoch,

@@ -23,39 +23,39 @@ struct member;
 
 /* Called after a join: form the world if it is complete. */
 void
-forming_try(struct cluster *cluster, struct job *job);
+forming_form_if_full(struct cluster *cluster, struct job *job);
 
 /* Forget the text that expired joins were given, since a new worker has
  * come. */
 void
-forming_forget(struct job *job);
+forming_clear_timeout_text(struct job *job);
 
 /* Called after a join or a withdrawal: set the timer for forming a smaller
  * world. */
 void
-forming_plan(struct cluster *cluster, struct job *job);
+forming_set_settle_timer(struct cluster *cluster, struct job *job);
 
 /* The settle time is over: form the world if its size is allowed. */
 void
-forming_settle(struct cluster *cluster, struct job *job);
+forming_on_settle_timer(struct cluster *cluster, struct job *job);
 
 /* A join deadline has passed: form the world, or fail the joins whose deadline
  * it is. */
 void
-forming_expire(struct cluster *cluster, struct job *job);
+forming_on_join_deadline(struct cluster *cluster, struct job *job);
 
 /* Fail member's parked join with this status and text, and destroy the
  * member. */
 void
-forming_dismiss(struct cluster *cluster,
-                struct member *member,
-                enum hoop_status status,
-                const char *text);
+forming_fail_join(struct cluster *cluster,
+                  struct member *member,
+                  enum hoop_status status,
+                  const char *text);
 
 /* Fill in reply with the world that member is in. */
 void
-forming_welcome(struct cluster *cluster,
-                const struct member *member,
-                struct cluster_reply *reply);
+forming_fill_world_reply(struct cluster *cluster,
+                         const struct member *member,
+                         struct cluster_reply *reply);
 
 #endif

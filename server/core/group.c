@@ -26,8 +26,8 @@ group_free(struct group *group)
 {
     struct memory_account *memory = &group->job->memory;
 
-    memory_free(memory, group->slots);
-    memory_free(memory, group);
+    memory_free_charged(memory, group->slots);
+    memory_free_charged(memory, group);
 }
 
 void
@@ -45,20 +45,20 @@ groups_deinit(struct groups *groups)
 }
 
 void
-group_retire(struct cluster *cluster, struct group *group)
+group_remove_from_job(struct cluster *cluster, struct group *group)
 {
     struct groups *groups = &group->job->groups;
 
-    votes_close(cluster, group);
+    votes_remove_of_group(cluster, group);
     HASH_DEL(groups->by_key, group);
-    job_count_tables(group->job);
+    job_recount_table_bytes(group->job);
     groups->n_groups--;
     groups->n_ranks -= group->shown.n_ranks;
     STAILQ_INSERT_TAIL(&cluster->retired_groups, group, retired_link);
 }
 
 void
-groups_forget(struct cluster *cluster)
+groups_free_retired(struct cluster *cluster)
 {
     while (!STAILQ_EMPTY(&cluster->retired_groups)) {
         struct group *group = STAILQ_FIRST(&cluster->retired_groups);
@@ -69,7 +69,7 @@ groups_forget(struct cluster *cluster)
 }
 
 static enum hoop_status
-key_check(const char *key)
+group_key_check(const char *key)
 {
     if (!key || !*key || strnlen(key, LIMIT_NAME) == LIMIT_NAME)
         return error_raise(HOOP_E_INVALID,
@@ -88,7 +88,7 @@ group_find(const struct job *job, const char *key)
 }
 
 static enum hoop_status
-rank_check(const struct job *job, uint32_t rank, bool *is_named)
+group_rank_check(const struct job *job, uint32_t rank, bool *is_named)
 {
     if (rank >= job->size)
         return error_raise(HOOP_E_INVALID,
@@ -108,7 +108,7 @@ rank_check(const struct job *job, uint32_t rank, bool *is_named)
 }
 
 static enum hoop_status
-ranks_check(const struct job *job, const struct cluster_group_call *call)
+group_check_ranks(const struct job *job, const struct cluster_group_call *call)
 {
     enum hoop_status status = HOOP_OK;
 
@@ -117,16 +117,16 @@ ranks_check(const struct job *job, const struct cluster_group_call *call)
                            "a group of job \"%s\" has 1 to %u ranks, not %u",
                            job->name, job->size, call->n_ranks);
 
-    bool *is_named = memory_create(job->size, sizeof(*is_named));
+    bool *is_named = memory_calloc(job->size, sizeof(*is_named));
 
     for (uint32_t i = 0; i < call->n_ranks && status == HOOP_OK; i++)
-        status = rank_check(job, call->ranks[i], is_named);
+        status = group_rank_check(job, call->ranks[i], is_named);
     free(is_named);
     return status;
 }
 
 static enum hoop_status
-room_check(const struct job *job, uint32_t n_ranks)
+group_limits_check(const struct job *job, uint32_t n_ranks)
 {
     if (job->groups.n_groups >= LIMIT_GROUPS)
         return error_raise(HOOP_E_EXHAUSTED,
@@ -137,10 +137,10 @@ room_check(const struct job *job, uint32_t n_ranks)
                            "the groups of job \"%s\" have more than %d ranks "
                            "in all, the limit",
                            job->name, LIMIT_GROUP_RANKS);
-    return memory_check(&job->memory,
-                        sizeof(struct group) + LIMIT_NAME +
-                            n_ranks *
-                                (sizeof(uint32_t) + sizeof(struct group_slot)));
+    return memory_check_limit(
+        &job->memory,
+        sizeof(struct group) + LIMIT_NAME +
+            n_ranks * (sizeof(uint32_t) + sizeof(struct group_slot)));
 }
 
 static struct group *
@@ -150,8 +150,8 @@ group_add(struct job *job,
 {
     const size_t n_bytes = call->n_ranks * sizeof(*call->ranks);
     const size_t n_key = strlen(call->key) + 1;
-    struct group *group =
-        memory_take(&job->memory, 1, sizeof(struct group) + n_bytes + n_key);
+    struct group *group = memory_alloc_charged(
+        &job->memory, 1, sizeof(struct group) + n_bytes + n_key);
     char *key = (char *)group->ranks + n_bytes;
 
     memcpy(group->ranks, call->ranks, n_bytes);
@@ -164,16 +164,16 @@ group_add(struct job *job,
         .n_ranks = call->n_ranks,
     };
     HASH_ADD_KEYPTR(hh, job->groups.by_key, key, n_key - 1, group);
-    job_count_tables(job);
+    job_recount_table_bytes(job);
     job->groups.n_groups++;
     job->groups.n_ranks += call->n_ranks;
     return group;
 }
 
 enum hoop_status
-group_gather(struct job *job,
-             const struct cluster_group_slot_call *call,
-             struct group **out_group)
+group_create_joined(struct job *job,
+                    const struct cluster_group_slot_call *call,
+                    struct group **out_group)
 {
     char key[LIMIT_NAME];
     const struct cluster_group_call named = {
@@ -181,26 +181,26 @@ group_gather(struct job *job,
         .ranks = call->ranks,
         .n_ranks = call->n_ranks,
     };
-    enum hoop_status status = ranks_check(job, &named);
+    enum hoop_status status = group_check_ranks(job, &named);
 
     if (status == HOOP_OK)
-        status = room_check(job, call->n_ranks);
+        status = group_limits_check(job, call->n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
     snprintf(key, sizeof(key), "%c%" PRIu64, GATHERED,
              job->groups.communicator + 1);
     *out_group = group_add(job, &named, ++job->groups.communicator);
-    (*out_group)->slots =
-        memory_take(&job->memory, call->n_ranks, sizeof(*(*out_group)->slots));
+    (*out_group)->slots = memory_alloc_charged(&job->memory, call->n_ranks,
+                                               sizeof(*(*out_group)->slots));
     return HOOP_OK;
 }
 
 /* Check a group's record. The world and the groups before this one have been
  * restored. */
 static enum hoop_status
-recovery_check(const struct job *job,
-               const struct cluster_group_call *call,
-               uint64_t communicator)
+group_record_check(const struct job *job,
+                   const struct cluster_group_call *call,
+                   uint64_t communicator)
 {
     for (uint32_t i = 0; i < call->n_ranks; i++) {
         if (call->ranks[i] >= job->size)
@@ -215,7 +215,7 @@ recovery_check(const struct job *job,
         group_find(job, call->key))
         return error_raise(HOOP_E_DATA_LOSS,
                            "a group is there twice, or has no ranks");
-    return room_check(job, call->n_ranks);
+    return group_limits_check(job, call->n_ranks);
 }
 
 enum hoop_status
@@ -224,10 +224,10 @@ group_recover(struct job *job,
               uint64_t communicator,
               struct group **out_group)
 {
-    enum hoop_status status = key_check(call->key);
+    enum hoop_status status = group_key_check(call->key);
 
     if (status == HOOP_OK)
-        status = recovery_check(job, call, communicator);
+        status = group_record_check(job, call, communicator);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_group = group_add(job, call, communicator);
@@ -235,7 +235,7 @@ group_recover(struct job *job,
 }
 
 struct group *
-group_formed(const struct job *job, uint64_t communicator)
+group_find_formed(const struct job *job, uint64_t communicator)
 {
     char key[LIMIT_NAME];
 
@@ -247,7 +247,7 @@ group_formed(const struct job *job, uint64_t communicator)
 }
 
 static struct cluster_group
-group_view(const struct group *group)
+group_public_view(const struct group *group)
 {
     struct cluster_group view = group->shown;
 
@@ -256,24 +256,24 @@ group_view(const struct group *group)
 }
 
 static void
-group_reply(struct cluster *cluster,
-            const struct group *group,
-            const struct cluster_event *event)
+group_reply_add(struct cluster *cluster,
+                const struct group *group,
+                const struct cluster_event *event)
 {
     struct cluster_group *item =
-        action_list_memory(&cluster->action_list, 1, sizeof(*item));
+        action_list_alloc(&cluster->action_list, 1, sizeof(*item));
     struct cluster_reply *reply =
-        action_list_reply(&cluster->action_list, event->ticket);
+        action_list_add_reply(&cluster->action_list, event->ticket);
 
-    *item = group_view(group);
+    *item = group_public_view(group);
     reply->kind = CLUSTER_REPLY_GROUPS;
     reply->groups = (struct cluster_groups){.items = item, .n_items = 1};
 }
 
 static enum hoop_status
-group_compare(const struct job *job,
-              const struct group *group,
-              const struct cluster_group_call *call)
+group_check_same_ranks(const struct job *job,
+                       const struct group *group,
+                       const struct cluster_group_call *call)
 {
     const struct cluster_group *shown = &group->shown;
 
@@ -288,9 +288,9 @@ group_compare(const struct job *job,
 }
 
 static struct group *
-group_name(struct cluster *cluster,
-           struct job *job,
-           const struct cluster_group_call *call)
+group_create_named(struct cluster *cluster,
+                   struct job *job,
+                   const struct cluster_group_call *call)
 {
     struct group *group = group_add(job, call, ++job->groups.communicator);
 
@@ -306,10 +306,11 @@ group_create(struct cluster *cluster,
 {
     const struct cluster_group_call *call = &event->group;
     struct member *creator = NULL;
-    enum hoop_status status = membership_check(job, &call->creator, &creator);
+    enum hoop_status status =
+        membership_find_active(job, &call->creator, &creator);
 
     if (status == HOOP_OK)
-        status = key_check(call->key);
+        status = group_key_check(call->key);
     if (status != HOOP_OK)
         return error_pass(status);
     if (*call->key == GATHERED)
@@ -321,17 +322,17 @@ group_create(struct cluster *cluster,
     struct group *group = group_find(job, call->key);
 
     if (group) {
-        status = group_compare(job, group, call);
+        status = group_check_same_ranks(job, group, call);
     } else {
-        status = ranks_check(job, call);
+        status = group_check_ranks(job, call);
         if (status == HOOP_OK)
-            status = room_check(job, call->n_ranks);
+            status = group_limits_check(job, call->n_ranks);
         if (status == HOOP_OK)
-            group = group_name(cluster, job, call);
+            group = group_create_named(cluster, job, call);
     }
     if (status != HOOP_OK)
         return error_pass(status);
-    group_reply(cluster, group, event);
+    group_reply_add(cluster, group, event);
     return HOOP_OK;
 }
 
@@ -340,7 +341,7 @@ group_get(struct cluster *cluster,
           struct job *job,
           const struct cluster_event *event)
 {
-    const enum hoop_status status = key_check(event->group.key);
+    const enum hoop_status status = group_key_check(event->group.key);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -350,14 +351,14 @@ group_get(struct cluster *cluster,
     if (!group)
         return error_raise(HOOP_E_NOT_FOUND, "job \"%s\" has no group \"%s\"",
                            job->name, event->group.key);
-    group_reply(cluster, group, event);
+    group_reply_add(cluster, group, event);
     return HOOP_OK;
 }
 
 /* Return the first group after communicator. Ids ascend in the order of
  * creation, so this works even if a group was removed between two pages. */
 static const struct group *
-group_behind(const struct job *job, uint64_t communicator)
+group_after_id(const struct job *job, uint64_t communicator)
 {
     const struct group *group = job->groups.by_key;
 
@@ -369,16 +370,16 @@ group_behind(const struct job *job, uint64_t communicator)
 /* Find the first group of a page: the one after key, or the first one. Handle:
  * HOOP_E_NOT_FOUND. */
 static enum hoop_status
-page_begin(const struct job *job,
-           const char *after,
-           const struct group **out_first)
+group_page_first(const struct job *job,
+                 const char *after,
+                 const struct group **out_first)
 {
     if (!after || !*after) {
         *out_first = job->groups.by_key;
         return HOOP_OK;
     }
 
-    const enum hoop_status status = key_check(after);
+    const enum hoop_status status = group_key_check(after);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -388,7 +389,7 @@ page_begin(const struct job *job,
     if (group)
         group = group->hh.next;
     else if (*after == GATHERED)
-        group = group_behind(job, strtoull(after + 1, NULL, 10));
+        group = group_after_id(job, strtoull(after + 1, NULL, 10));
     else
         return error_raise(HOOP_E_NOT_FOUND, "job \"%s\" has no group \"%s\"",
                            job->name, after);
@@ -402,12 +403,13 @@ group_list(struct cluster *cluster,
            const struct cluster_event *event)
 {
     const struct group *group = NULL;
-    const enum hoop_status status = page_begin(job, event->group.key, &group);
+    const enum hoop_status status =
+        group_page_first(job, event->group.key, &group);
 
     if (status != HOOP_OK)
         return error_pass(status);
 
-    struct cluster_group *items = action_list_memory(
+    struct cluster_group *items = action_list_alloc(
         &cluster->action_list, LIMIT_PAGE, sizeof(struct cluster_group));
     struct cluster_groups groups = {.items = items};
     size_t n_ranks = 0;
@@ -418,11 +420,11 @@ group_list(struct cluster *cluster,
             (groups.n_items && n_ranks > LIMIT_RANKS) || groups.n_more)
             groups.n_more++;
         else
-            items[groups.n_items++] = group_view(group);
+            items[groups.n_items++] = group_public_view(group);
     }
 
     struct cluster_reply *reply =
-        action_list_reply(&cluster->action_list, event->ticket);
+        action_list_add_reply(&cluster->action_list, event->ticket);
 
     reply->kind = CLUSTER_REPLY_GROUPS;
     reply->groups = groups;

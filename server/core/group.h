@@ -59,9 +59,9 @@ groups_deinit(struct groups *groups);
  * (a rank is lost), HOOP_E_EXHAUSTED.
  */
 enum hoop_status
-group_gather(struct job *job,
-             const struct cluster_group_slot_call *call,
-             struct group **out_group);
+group_create_joined(struct job *job,
+                    const struct cluster_group_slot_call *call,
+                    struct group **out_group);
 
 /*
  * Restore a group from its record, without slots. The job's last communicator
@@ -77,15 +77,15 @@ group_recover(struct job *job,
 /* Return the joined group with this communicator id; NULL if it has not formed
  * or all members have left it. */
 struct group *
-group_formed(const struct job *job, uint64_t communicator);
+group_find_formed(const struct job *job, uint64_t communicator);
 
 /* Remove the group from its job. It is freed in the next step, because actions
  * of this step may point to it. */
 void
-group_retire(struct cluster *cluster, struct group *group);
+group_remove_from_job(struct cluster *cluster, struct group *group);
 /* Free the groups that were retired in the last step. */
 void
-groups_forget(struct cluster *cluster);
+groups_free_retired(struct cluster *cluster);
 
 /* Answer CLUSTER_GROUP_CREATE, CLUSTER_GROUP_GET and CLUSTER_GROUP_LIST. */
 enum hoop_status

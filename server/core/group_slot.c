@@ -36,7 +36,7 @@ static const unsigned int group_slot_moves[] = {
 };
 
 static void
-group_slot_move(struct group_slot *group_slot, enum group_slot_state state)
+group_slot_set_state(struct group_slot *group_slot, enum group_slot_state state)
 {
     assert(group_slot_moves[group_slot->state] & 1U << state);
     group_slot->group->n_taken -= group_slot->state == GROUP_SLOT_TAKEN;
@@ -51,7 +51,7 @@ is_formed(const struct group *group)
 }
 
 static struct group_slot *
-group_slot_numbered(const struct member *member, uint64_t number)
+group_slot_find_by_number(const struct member *member, uint64_t number)
 {
     struct group_slot *group_slot = NULL;
 
@@ -75,8 +75,8 @@ group_slot_numbered(const struct member *member, uint64_t number)
  * up.
  */
 static struct group_slot *
-group_slot_awaiting(const struct member *member,
-                    const struct cluster_group_slot_call *call)
+group_slot_find_unjoined(const struct member *member,
+                         const struct cluster_group_slot_call *call)
 {
     struct group_slot *group_slot = NULL;
 
@@ -93,7 +93,7 @@ group_slot_awaiting(const struct member *member,
 }
 
 static struct group_slot *
-group_slot_of(const struct group *group, const struct member *member)
+group_slot_of_member(const struct group *group, const struct member *member)
 {
     for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
         if (group->slots[i].member == member)
@@ -103,8 +103,8 @@ group_slot_of(const struct group *group, const struct member *member)
 }
 
 static enum hoop_status
-caller_check(const struct member *member,
-             const struct cluster_group_slot_call *call)
+caller_is_member_check(const struct member *member,
+                       const struct cluster_group_slot_call *call)
 {
     for (uint32_t i = 0; i < call->n_ranks; i++) {
         if (call->ranks[i] == member->rank)
@@ -119,16 +119,16 @@ caller_check(const struct member *member,
 /* Create the group and its slots. From now on all of its members are
  * expected. */
 static enum hoop_status
-group_slots_set(struct job *job,
-                const struct member *member,
-                const struct cluster_group_slot_call *call,
-                struct group_slot **out_group_slot)
+group_create_with_slots(struct job *job,
+                        const struct member *member,
+                        const struct cluster_group_slot_call *call,
+                        struct group_slot **out_group_slot)
 {
     struct group *group = NULL;
-    enum hoop_status status = caller_check(member, call);
+    enum hoop_status status = caller_is_member_check(member, call);
 
     if (status == HOOP_OK)
-        status = group_gather(job, call, &group);
+        status = group_create_joined(job, call, &group);
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t i = 0; i < call->n_ranks; i++) {
@@ -138,29 +138,30 @@ group_slots_set(struct job *job,
         group_slot->member = job->ranks[call->ranks[i]];
         TAILQ_INSERT_TAIL(&group_slot->member->pending, group_slot, link);
     }
-    *out_group_slot = group_slot_of(group, member);
+    *out_group_slot = group_slot_of_member(group, member);
     return HOOP_OK;
 }
 
 static enum hoop_status
-group_slot_find(struct job *job,
-                const struct member *member,
-                const struct cluster_group_slot_call *call,
-                struct group_slot **out_group_slot)
+group_slot_find_or_create(struct job *job,
+                          const struct member *member,
+                          const struct cluster_group_slot_call *call,
+                          struct group_slot **out_group_slot)
 {
-    struct group_slot *group_slot = group_slot_numbered(member, call->number);
+    struct group_slot *group_slot =
+        group_slot_find_by_number(member, call->number);
 
     if (!group_slot)
-        group_slot = group_slot_awaiting(member, call);
+        group_slot = group_slot_find_unjoined(member, call);
     if (!group_slot) {
         const enum hoop_status status =
-            group_slots_set(job, member, call, &group_slot);
+            group_create_with_slots(job, member, call, &group_slot);
 
         if (status != HOOP_OK)
             return error_pass(status);
     }
     if (group_slot->state == GROUP_SLOT_FREE)
-        group_slot_move(group_slot, GROUP_SLOT_TAKEN);
+        group_slot_set_state(group_slot, GROUP_SLOT_TAKEN);
     group_slot->has_asked = true;
     group_slot->number = call->number;
     *out_group_slot = group_slot;
@@ -177,7 +178,7 @@ group_slot_reply(const struct group_slot *group_slot,
 
 /* The last member has joined: answer all parked joins. */
 static void
-group_form(struct cluster *cluster, struct group *group)
+group_form_and_answer(struct cluster *cluster, struct group *group)
 {
     group->is_formed = true;
     journal_write_job(cluster, group->job);
@@ -188,20 +189,21 @@ group_form(struct cluster *cluster, struct group *group)
         TAILQ_REMOVE(&group_slot->member->pending, group_slot, link);
         TAILQ_INSERT_TAIL(&group_slot->member->slots, group_slot, link);
         if (group_slot->waiter)
-            group_slot_reply(group_slot,
-                             waiter_answer(cluster, group_slot->waiter));
+            group_slot_reply(
+                group_slot, waiter_end_with_reply(cluster, group_slot->waiter));
     }
 }
 
 static void
-waiter_replace(struct cluster *cluster,
-               struct group_slot *group_slot,
-               const char *why)
+group_slot_cancel_waiter(struct cluster *cluster,
+                         struct group_slot *group_slot,
+                         const char *why)
 {
     if (group_slot->waiter)
-        action_list_refuse(&cluster->action_list,
-                           waiter_answer(cluster, group_slot->waiter),
-                           HOOP_E_CANCELLED, "%s", why);
+        action_list_fail_reply(
+            &cluster->action_list,
+            waiter_end_with_reply(cluster, group_slot->waiter),
+            HOOP_E_CANCELLED, "%s", why);
 }
 
 enum hoop_status
@@ -212,21 +214,22 @@ group_slot_join(struct cluster *cluster,
     const struct cluster_group_slot_call *call = &event->group_slot;
     struct member *member = NULL;
     struct group_slot *group_slot = NULL;
-    enum hoop_status status = membership_check(job, &call->member, &member);
+    enum hoop_status status =
+        membership_find_active(job, &call->member, &member);
 
     if (status == HOOP_OK)
-        status = group_slot_find(job, member, call, &group_slot);
+        status = group_slot_find_or_create(job, member, call, &group_slot);
     if (status != HOOP_OK)
         return error_pass(status);
 
     struct group *group = group_slot->group;
 
-    waiter_replace(cluster, group_slot, "the same join came again");
+    group_slot_cancel_waiter(cluster, group_slot, "the same join came again");
     if (!is_formed(group) && group->n_taken == group->shown.n_ranks)
-        group_form(cluster, group);
+        group_form_and_answer(cluster, group);
     if (is_formed(group)) {
-        group_slot_reply(group_slot, action_list_reply(&cluster->action_list,
-                                                       event->ticket));
+        group_slot_reply(group_slot, action_list_add_reply(
+                                         &cluster->action_list, event->ticket));
         return HOOP_OK;
     }
     status = waiter_park(cluster, job, event, &group_slot->waiter);
@@ -238,35 +241,35 @@ group_slot_join(struct cluster *cluster,
 
 /* No member knows the group's id yet, so undo the join. */
 static void
-group_slot_withdraw(struct cluster *cluster, struct group_slot *group_slot)
+group_slot_undo_join(struct cluster *cluster, struct group_slot *group_slot)
 {
     struct group *group = group_slot->group;
 
-    group_slot_move(group_slot, GROUP_SLOT_FREE);
+    group_slot_set_state(group_slot, GROUP_SLOT_FREE);
     if (group->n_taken > 0)
         return;
     for (uint32_t i = 0; i < group->shown.n_ranks; i++)
         TAILQ_REMOVE(&group->slots[i].member->pending, &group->slots[i], link);
-    group_retire(cluster, group);
+    group_remove_from_job(cluster, group);
 }
 
 static void
-group_slot_part(struct cluster *cluster, struct group_slot *group_slot)
+group_slot_leave_formed(struct cluster *cluster, struct group_slot *group_slot)
 {
     struct group *group = group_slot->group;
 
     TAILQ_REMOVE(&group_slot->member->slots, group_slot, link);
-    group_slot_move(group_slot, GROUP_SLOT_LEFT);
+    group_slot_set_state(group_slot, GROUP_SLOT_LEFT);
     if (group->n_taken > 0) {
         journal_write_group_slot(cluster, group_slot);
         return;
     }
     journal_erase_group(cluster, group);
-    group_retire(cluster, group);
+    group_remove_from_job(cluster, group);
 }
 
 void
-group_slots_fill(struct group *group, const uint64_t *numbers)
+group_slots_mark_taken(struct group *group, const uint64_t *numbers)
 {
     group->is_formed = true;
     for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
@@ -276,7 +279,7 @@ group_slots_fill(struct group *group, const uint64_t *numbers)
         group_slot->member = group->job->ranks[group->ranks[i]];
         group_slot->number = numbers[i];
         group_slot->has_asked = true;
-        group_slot_move(group_slot, GROUP_SLOT_TAKEN);
+        group_slot_set_state(group_slot, GROUP_SLOT_TAKEN);
         TAILQ_INSERT_TAIL(&group_slot->member->slots, group_slot, link);
     }
 }
@@ -289,39 +292,40 @@ group_slot_leave(struct cluster *cluster,
     const struct cluster_group_slot_call *call = &event->group_slot;
     struct member *member = NULL;
     const enum hoop_status status =
-        membership_check(job, &call->member, &member);
+        membership_find_active(job, &call->member, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);
     for (size_t i = 0; i < call->n_numbers; i++) {
         struct group_slot *group_slot =
-            group_slot_numbered(member, call->numbers[i]);
+            group_slot_find_by_number(member, call->numbers[i]);
 
         if (group_slot)
-            waiter_replace(cluster, group_slot, "the join has been taken back");
+            group_slot_cancel_waiter(cluster, group_slot,
+                                     "the join has been taken back");
         /* The group has formed for all members, so it is too late to take a
          * join back. */
         if (group_slot && is_formed(group_slot->group) && call->is_withdrawal)
             continue;
         if (group_slot && is_formed(group_slot->group))
-            group_slot_part(cluster, group_slot);
+            group_slot_leave_formed(cluster, group_slot);
         else if (group_slot)
-            group_slot_withdraw(cluster, group_slot);
+            group_slot_undo_join(cluster, group_slot);
         else
-            votes_withdraw(cluster, member, call->numbers[i]);
+            votes_withdraw_call(cluster, member, call->numbers[i]);
     }
     votes_remove_member(cluster, member);
-    action_list_reply(&cluster->action_list, event->ticket);
+    action_list_add_reply(&cluster->action_list, event->ticket);
     return HOOP_OK;
 }
 
 void
-group_slot_rename(struct cluster *cluster,
-                  const struct group *group,
-                  const struct member *member,
-                  uint64_t number)
+group_slot_raise_number(struct cluster *cluster,
+                        const struct group *group,
+                        const struct member *member,
+                        uint64_t number)
 {
-    struct group_slot *group_slot = group_slot_of(group, member);
+    struct group_slot *group_slot = group_slot_of_member(group, member);
 
     if (!group_slot || group_slot->state != GROUP_SLOT_TAKEN ||
         group_slot->number >= number)
@@ -338,7 +342,7 @@ enum absence {
 };
 
 static bool
-is_absent(const struct group_slot *group_slot, enum absence absence)
+group_slot_is_missing(const struct group_slot *group_slot, enum absence absence)
 {
     return group_slot->state != GROUP_SLOT_TAKEN &&
            group_slot->has_asked == (absence == ABSENCE_GAVE_UP);
@@ -347,47 +351,50 @@ is_absent(const struct group_slot *group_slot, enum absence absence)
 /* Add title and "rank 2 (a:7), rank 3 (b:9) and 5 others", or nothing if no
  * member is missing. */
 static void
-missing_write(struct text_buffer *text_buffer,
-              const struct group *group,
-              enum absence absence,
-              const char *title)
+missing_members_write(struct text_buffer *text_buffer,
+                      const struct group *group,
+                      enum absence absence,
+                      const char *title)
 {
     uint32_t n_missing = 0;
 
     for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
         const struct group_slot *group_slot = &group->slots[i];
 
-        if (!is_absent(group_slot, absence))
+        if (!group_slot_is_missing(group_slot, absence))
             continue;
         if (n_missing++ < NAMES_MAX)
-            text_buffer_add(text_buffer, "%s%s", n_missing > 1 ? ", " : title,
-                            member_label(group_slot->member).text);
+            text_buffer_append(text_buffer, "%s%s",
+                               n_missing > 1 ? ", " : title,
+                               member_label(group_slot->member).text);
     }
     if (n_missing > NAMES_MAX)
-        text_buffer_add(text_buffer, " and %u others", n_missing - NAMES_MAX);
+        text_buffer_append(text_buffer, " and %u others",
+                           n_missing - NAMES_MAX);
 }
 
 void
-group_slot_expire(struct cluster *cluster, struct waiter *waiter)
+group_slot_on_join_deadline(struct cluster *cluster, struct waiter *waiter)
 {
     struct group_slot *group_slot = waiter->group_slot;
     struct text_buffer missing = {0};
 
-    missing_write(
+    missing_members_write(
         &missing, group_slot->group, ABSENCE_NEVER_ASKED,
         ": not asked for, with the same ranks in the same order, by ");
-    missing_write(&missing, group_slot->group, ABSENCE_GAVE_UP,
-                  "; given up by ");
-    action_list_refuse(&cluster->action_list, waiter_answer(cluster, waiter),
-                       HOOP_E_TIMEOUT,
-                       "the communicator of %u ranks has not formed before the "
-                       "deadline%s",
-                       group_slot->group->shown.n_ranks, missing.text);
-    group_slot_withdraw(cluster, group_slot);
+    missing_members_write(&missing, group_slot->group, ABSENCE_GAVE_UP,
+                          "; given up by ");
+    action_list_fail_reply(
+        &cluster->action_list, waiter_end_with_reply(cluster, waiter),
+        HOOP_E_TIMEOUT,
+        "the communicator of %u ranks has not formed before the "
+        "deadline%s",
+        group_slot->group->shown.n_ranks, missing.text);
+    group_slot_undo_join(cluster, group_slot);
 }
 
 static struct group_slot *
-group_slot_waiting(const struct member *member, uint64_t number)
+group_slot_find_waiting(const struct member *member, uint64_t number)
 {
     struct group_slot *group_slot = NULL;
 
@@ -401,79 +408,80 @@ group_slot_waiting(const struct member *member, uint64_t number)
 }
 
 bool
-group_slots_pending(const struct member *member,
-                    uint64_t number,
-                    struct cluster_pending *out_pending,
-                    struct text_buffer *out_missing)
+group_slots_missing_members(const struct member *member,
+                            uint64_t number,
+                            struct cluster_missing_members *out_pending,
+                            struct text_buffer *out_missing)
 {
-    const struct group_slot *group_slot = group_slot_waiting(member, number);
+    const struct group_slot *group_slot =
+        group_slot_find_waiting(member, number);
     struct text_buffer missing = {0};
 
     if (!group_slot)
-        return votes_pending(member, number, out_pending, out_missing);
-    *out_pending = (struct cluster_pending){
+        return votes_missing_members(member, number, out_pending, out_missing);
+    *out_pending = (struct cluster_missing_members){
         .call = "hoop_comm_create or hoop_comm_split",
         .since_ns = group_slot->waiter->parked_ns,
         .n_ranks = group_slot->group->shown.n_ranks,
         .n_here = group_slot->group->n_taken,
     };
-    missing_write(&missing, group_slot->group, ABSENCE_NEVER_ASKED, "");
-    missing_write(&missing, group_slot->group, ABSENCE_GAVE_UP,
-                  missing.n_bytes ? "; again for " : "");
+    missing_members_write(&missing, group_slot->group, ABSENCE_NEVER_ASKED, "");
+    missing_members_write(&missing, group_slot->group, ABSENCE_GAVE_UP,
+                          missing.n_bytes ? "; again for " : "");
     *out_missing = missing;
     return true;
 }
 
 enum hoop_status
-group_slot_pending(struct cluster *cluster,
-                   struct job *job,
-                   const struct cluster_event *event)
+group_slot_missing_request(struct cluster *cluster,
+                           struct job *job,
+                           const struct cluster_event *event)
 {
-    const struct cluster_pending_call *call = &event->pending;
-    struct cluster_pending pending = {0};
+    const struct cluster_missing_query *call = &event->pending;
+    struct cluster_missing_members pending = {0};
     struct text_buffer missing = {0};
     struct member *member = NULL;
     const enum hoop_status status =
-        membership_check(job, &call->member, &member);
+        membership_find_active(job, &call->member, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!group_slots_pending(member, call->number, &pending, &missing))
+    if (!group_slots_missing_members(member, call->number, &pending, &missing))
         return error_raise(HOOP_E_NOT_FOUND,
                            "nothing of number %llu waits for others",
                            (unsigned long long)call->number);
     struct cluster_reply *reply =
-        action_list_reply(&cluster->action_list, event->ticket);
+        action_list_add_reply(&cluster->action_list, event->ticket);
 
     reply->kind = CLUSTER_REPLY_PENDING;
     reply->pending = pending;
     reply->pending.missing =
-        action_list_text(&cluster->action_list, missing.text);
+        action_list_copy_text(&cluster->action_list, missing.text);
     return HOOP_OK;
 }
 
 /* The group can never form, because a member it waits for has ended: fail all
  * parked joins. */
 static void
-group_dissolve(struct cluster *cluster,
-               struct group *group,
-               const struct member *ended)
+group_fail_joins(struct cluster *cluster,
+                 struct group *group,
+                 const struct member *ended)
 {
     for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
         struct group_slot *group_slot = &group->slots[i];
 
         TAILQ_REMOVE(&group_slot->member->pending, group_slot, link);
-        group_slot_move(group_slot, GROUP_SLOT_LEFT);
+        group_slot_set_state(group_slot, GROUP_SLOT_LEFT);
         if (group_slot->waiter)
-            action_list_refuse(
+            action_list_fail_reply(
                 &cluster->action_list,
-                waiter_answer(cluster, group_slot->waiter),
+                waiter_end_with_reply(cluster, group_slot->waiter),
                 member_end_status(ended),
                 "the communicator of %u ranks cannot form: %s %s",
                 group->shown.n_ranks, member_label(ended).text,
                 member_end_text(ended).text);
     }
-    group_retire(cluster, group);
+    group_remove_from_job(cluster, group);
 }
 
 void
@@ -482,17 +490,17 @@ group_slots_remove_member(struct cluster *cluster, struct member *member)
     struct group_slot *group_slot = NULL;
 
     while ((group_slot = TAILQ_FIRST(&member->pending)))
-        group_dissolve(cluster, group_slot->group, member);
+        group_fail_joins(cluster, group_slot->group, member);
     while ((group_slot = TAILQ_FIRST(&member->slots)))
-        group_slot_part(cluster, group_slot);
+        group_slot_leave_formed(cluster, group_slot);
 }
 
 void
 group_slots_recover(struct group *group, const uint64_t *numbers)
 {
-    group->slots = memory_take(&group->job->memory, group->shown.n_ranks,
-                               sizeof(*group->slots));
-    group_slots_fill(group, numbers);
+    group->slots = memory_alloc_charged(
+        &group->job->memory, group->shown.n_ranks, sizeof(*group->slots));
+    group_slots_mark_taken(group, numbers);
 }
 
 enum hoop_status
@@ -506,6 +514,6 @@ group_slot_recover_left(struct group *group, uint64_t place)
     struct group_slot *group_slot = &group->slots[place];
 
     TAILQ_REMOVE(&group_slot->member->slots, group_slot, link);
-    group_slot_move(group_slot, GROUP_SLOT_LEFT);
+    group_slot_set_state(group_slot, GROUP_SLOT_LEFT);
     return HOOP_OK;
 }

@@ -21,7 +21,7 @@
 #include "core/event.h"
 
 struct cluster;
-struct cluster_pending;
+struct cluster_missing_members;
 struct group;
 struct job;
 struct member;
@@ -61,36 +61,36 @@ group_slot_leave(struct cluster *cluster,
 
 /* Answer CLUSTER_PENDING, also for a member that waits in a vote. */
 enum hoop_status
-group_slot_pending(struct cluster *cluster,
-                   struct job *job,
-                   const struct cluster_event *event);
+group_slot_missing_request(struct cluster *cluster,
+                           struct job *job,
+                           const struct cluster_event *event);
 
 /* Return whether a join or a vote call of member with this number waits, and if
  * so, which members it waits for. number may be CLUSTER_NUMBER_ANY. */
 bool
-group_slots_pending(const struct member *member,
-                    uint64_t number,
-                    struct cluster_pending *out_pending,
-                    struct text_buffer *out_missing);
+group_slots_missing_members(const struct member *member,
+                            uint64_t number,
+                            struct cluster_missing_members *out_pending,
+                            struct text_buffer *out_missing);
 
 /* Mark all slots of group as taken at once; its i-th member's join has
  * numbers[i]. */
 void
-group_slots_fill(struct group *group, const uint64_t *numbers);
+group_slots_mark_taken(struct group *group, const uint64_t *numbers);
 
 /* Give member's slot in group a higher join number, so that a leave with the
  * former number does not leave this slot. A slot that has been left stays
  * so. */
 void
-group_slot_rename(struct cluster *cluster,
-                  const struct group *group,
-                  const struct member *member,
-                  uint64_t number);
+group_slot_raise_number(struct cluster *cluster,
+                        const struct group *group,
+                        const struct member *member,
+                        uint64_t number);
 
 /* The deadline of a parked join has passed while other members are missing:
  * fail it. */
 void
-group_slot_expire(struct cluster *cluster, struct waiter *waiter);
+group_slot_on_join_deadline(struct cluster *cluster, struct waiter *waiter);
 
 /* Restore a formed group: all slots are taken, with these join numbers. */
 void

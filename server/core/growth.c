@@ -13,23 +13,23 @@
 
 /* Find a membership in any world of root. */
 static struct member *
-membership_find(const struct job *root, uint64_t incarnation)
+growth_find_member(const struct job *root, uint64_t incarnation)
 {
-    struct member *member = job_member(root, incarnation);
+    struct member *member = job_find_member(root, incarnation);
     const struct job *job = NULL;
 
     LIST_FOREACH(job, &root->grown, grown_link)
     {
         if (!member)
-            member = job_member(job, incarnation);
+            member = job_find_member(job, incarnation);
     }
     return member;
 }
 
 static enum hoop_status
-membership_check(const struct job *root, uint64_t incarnation)
+growth_check_member(const struct job *root, uint64_t incarnation)
 {
-    const struct member *member = membership_find(root, incarnation);
+    const struct member *member = growth_find_member(root, incarnation);
 
     if (!member || member->state == CLUSTER_MEMBER_JOINING)
         return error_raise(HOOP_E_ABORTED,
@@ -41,10 +41,10 @@ membership_check(const struct job *root, uint64_t incarnation)
 }
 
 enum hoop_status
-growth_check(struct cluster *cluster,
-             const struct job *job,
-             const struct cluster_event *event,
-             struct job **out_root)
+growth_check_join(struct cluster *cluster,
+                  const struct job *job,
+                  const struct cluster_event *event,
+                  struct job **out_root)
 {
     struct job *root = job_find(cluster, event->join.root);
 
@@ -52,7 +52,7 @@ growth_check(struct cluster *cluster,
         return error_raise(HOOP_E_NOT_FOUND,
                            "there is no job \"%s\" to grow: it has ended",
                            event->join.root);
-    if (token_role(&root->token, event->token) != ROLE_WORKER)
+    if (token_find_role(&root->token, event->token) != ROLE_WORKER)
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "the token is not that of job \"%s\"", root->name);
     if (job && job->root != root)
@@ -69,7 +69,7 @@ growth_check(struct cluster *cluster,
                            root->name, LIMIT_JOB_WORLDS);
 
     const enum hoop_status status =
-        membership_check(root, event->join.membership);
+        growth_check_member(root, event->join.membership);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -78,7 +78,7 @@ growth_check(struct cluster *cluster,
 }
 
 uint32_t
-growth_members(const struct job *job)
+growth_needed_members(const struct job *job)
 {
     const uint32_t size_min =
         job->requested_sizes[MEMBER_REQUEST_SIZE_MIN].value;
@@ -87,45 +87,46 @@ growth_members(const struct job *job)
 }
 
 bool
-growth_has_members(const struct job *job)
+growth_has_all_members(const struct job *job)
 {
-    return job->n_members - job->n_newcomers >= growth_members(job);
+    return job->n_members - job->n_newcomers >= growth_needed_members(job);
 }
 
 uint64_t
-growth_worker(const struct job *job, const struct cluster_join *join)
+growth_worker_id(const struct job *job, const struct cluster_join *join)
 {
     const struct member *member =
         job->root && join->membership
-            ? membership_find(job->root, join->membership)
+            ? growth_find_member(job->root, join->membership)
             : NULL;
 
     return member ? member->worker->id : join->incarnation;
 }
 
 void
-growth_announce(struct cluster *cluster, const struct job *job)
+growth_log_begin(struct cluster *cluster, const struct job *job)
 {
-    action_list_notice(&cluster->action_list,
-                       &(struct cluster_notice){.kind = CLUSTER_NOTICE_JOINED,
-                                                .job = job_title(job),
-                                                .rank = CLUSTER_RANK_ANY},
-                       "job \"%s\" is to grow from %u to %u ranks",
-                       job_title(job), growth_members(job),
-                       requested_size_max(cluster, job));
+    action_list_add_notice(
+        &cluster->action_list,
+        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_JOINED,
+                                     .job = job_public_name(job),
+                                     .rank = CLUSTER_RANK_ANY},
+        "job \"%s\" is to grow from %u to %u ranks", job_public_name(job),
+        growth_needed_members(job), job_max_world_size(cluster, job));
 }
 
 static bool
-has_room(const struct job *job)
+world_has_newcomer_room(const struct job *job)
 {
     const uint32_t size = job->requested_sizes[MEMBER_REQUEST_SIZE].value;
 
-    return job->state == CLUSTER_JOB_FORMING && growth_members(job) > 0 &&
-           growth_members(job) + job->n_newcomers < size;
+    return job->state == CLUSTER_JOB_FORMING &&
+           growth_needed_members(job) > 0 &&
+           growth_needed_members(job) + job->n_newcomers < size;
 }
 
 struct job *
-growth_find(const struct job *root, uint64_t incarnation)
+growth_find_world(const struct job *root, uint64_t incarnation)
 {
     struct job *found = NULL;
     struct job *job = NULL;
@@ -134,20 +135,20 @@ growth_find(const struct job *root, uint64_t incarnation)
      * has room. */
     LIST_FOREACH(job, &root->grown, grown_link)
     {
-        if (job_member(job, incarnation))
+        if (job_find_member(job, incarnation))
             return job;
-        if (has_room(job))
+        if (world_has_newcomer_room(job))
             found = job;
     }
     return found;
 }
 
 static enum hoop_status
-rank_check(const struct job *job, uint32_t rank)
+growth_rank_check(const struct job *job, uint32_t rank)
 {
-    const uint32_t n_members = growth_members(job);
+    const uint32_t n_members = growth_needed_members(job);
     const uint32_t size = job->requested_sizes[MEMBER_REQUEST_SIZE].value;
-    const struct member *holder = job_requester(job, rank);
+    const struct member *holder = job_find_rank_requester(job, rank);
 
     if (rank >= size)
         return error_raise(HOOP_E_INVALID,
@@ -163,19 +164,19 @@ rank_check(const struct job *job, uint32_t rank)
                            "one of these as HOOP_RANK, or none",
                            rank, job->root->name, n_members, size, n_members,
                            size - 1);
-    return holder ? member_raise_taken(holder) : HOOP_OK;
+    return holder ? member_raise_rank_taken(holder) : HOOP_OK;
 }
 
 enum hoop_status
-growth_admit(const struct job *job,
-             const struct cluster_join *join,
-             struct cluster_join *out_join)
+growth_fit_join(const struct job *job,
+                const struct cluster_join *join,
+                struct cluster_join *out_join)
 {
     enum hoop_status status = HOOP_OK;
     struct cluster_join admitted = *join;
 
     if (join->rank != CLUSTER_RANK_ANY)
-        status = rank_check(job, join->rank);
+        status = growth_rank_check(job, join->rank);
     if (status != HOOP_OK && !join->prefers_rank)
         return error_pass(status);
     if (status != HOOP_OK)
@@ -190,7 +191,7 @@ growth_admit(const struct job *job,
 }
 
 bool
-growth_is_due(const struct cluster *cluster, const struct job *job)
+growth_is_past_deadline(const struct cluster *cluster, const struct job *job)
 {
     const struct member *member = NULL;
 
@@ -204,14 +205,14 @@ growth_is_due(const struct cluster *cluster, const struct job *job)
 }
 
 void
-growth_give_up(struct cluster *cluster, struct job *job, const char *text)
+growth_fail_joins(struct cluster *cluster, struct job *job, const char *text)
 {
     struct member *member = TAILQ_FIRST(&job->arrivals);
 
     while (member) {
         struct member *next = TAILQ_NEXT(member, arrival);
 
-        forming_dismiss(
+        forming_fail_join(
             cluster, member,
             member->is_newcomer ? HOOP_E_UNAVAILABLE : HOOP_E_TIMEOUT, text);
         member = next;
@@ -219,10 +220,10 @@ growth_give_up(struct cluster *cluster, struct job *job, const char *text)
 }
 
 void
-growth_settle(struct cluster *cluster, struct job *job)
+growth_fail_memberless(struct cluster *cluster, struct job *job)
 {
     if (job->state == CLUSTER_JOB_FORMING && job->n_newcomers > 0 &&
         job->n_members == job->n_newcomers)
-        growth_give_up(cluster, job,
-                       "the members who wanted the job to grow have gone");
+        growth_fail_joins(cluster, job,
+                          "the members who wanted the job to grow have gone");
 }

@@ -18,8 +18,8 @@ void
 history_deinit(struct history *history)
 {
     for (size_t i = 0; history->ring && i < LIMIT_STORE_HISTORY; i++)
-        memory_free(history->memory, history->ring[i].key);
-    memory_free(history->memory, history->ring);
+        memory_free_charged(history->memory, history->ring[i].key);
+    memory_free_charged(history->memory, history->ring);
 }
 
 uint64_t
@@ -30,17 +30,18 @@ history_add(struct history *history,
     const size_t n_bytes = strlen(key) + 1;
 
     if (!history->ring)
-        history->ring = memory_take(history->memory, LIMIT_STORE_HISTORY,
-                                    sizeof(*history->ring));
+        history->ring = memory_alloc_charged(
+            history->memory, LIMIT_STORE_HISTORY, sizeof(*history->ring));
 
     const uint64_t revision = ++history->revision;
     struct history_record *record =
         &history->ring[revision % LIMIT_STORE_HISTORY];
 
     record->kind = kind;
-    history->n_key_bytes -= memory_size(record->key);
-    record->key = memory_retake(history->memory, record->key, n_bytes, 1);
-    history->n_key_bytes += memory_size(record->key);
+    history->n_key_bytes -= memory_allocated_size(record->key);
+    record->key =
+        memory_realloc_charged(history->memory, record->key, n_bytes, 1);
+    history->n_key_bytes += memory_allocated_size(record->key);
     memcpy(record->key, key, n_bytes);
     return revision;
 }
@@ -49,12 +50,12 @@ void
 history_trim(struct history *history)
 {
     while (history->n_key_bytes > LIMIT_STORE_HISTORY_BYTES) {
-        const uint64_t oldest = history_first(history);
+        const uint64_t oldest = history_first_revision(history);
         struct history_record *record =
             &history->ring[oldest % LIMIT_STORE_HISTORY];
 
-        history->n_key_bytes -= memory_size(record->key);
-        memory_free(history->memory, record->key);
+        history->n_key_bytes -= memory_allocated_size(record->key);
+        memory_free_charged(history->memory, record->key);
         record->key = NULL;
         history->forgotten = oldest;
     }
@@ -69,7 +70,7 @@ history_recover(struct history *history, uint64_t revision)
 }
 
 uint64_t
-history_first(const struct history *history)
+history_first_revision(const struct history *history)
 {
     const uint64_t n_kept = history->revision - history->forgotten;
 
@@ -79,9 +80,9 @@ history_first(const struct history *history)
 }
 
 struct cluster_key_change
-history_at(const struct history *history, uint64_t revision)
+history_change_at(const struct history *history, uint64_t revision)
 {
-    assert(revision >= history_first(history));
+    assert(revision >= history_first_revision(history));
     assert(revision <= history->revision);
 
     const struct history_record *record =

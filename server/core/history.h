@@ -49,11 +49,11 @@ history_recover(struct history *history, uint64_t revision);
 /* Return the first revision that is still known; the next revision if none
  * is. */
 uint64_t
-history_first(const struct history *history);
+history_first_revision(const struct history *history);
 
 /* Return a change that is still known. Its key is borrowed until the next
  * history_add() or history_trim(). */
 struct cluster_key_change
-history_at(const struct history *history, uint64_t revision);
+history_change_at(const struct history *history, uint64_t revision);
 
 #endif

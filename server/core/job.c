@@ -36,7 +36,7 @@ cluster_job_state_name(enum cluster_job_state state)
 }
 
 void
-job_move(struct job *job, enum cluster_job_state state)
+job_set_state(struct job *job, enum cluster_job_state state)
 {
     assert(job_states[job->state].next & 1U << state);
     job->state = state;
@@ -72,12 +72,12 @@ job_recover(struct cluster *cluster,
             uint64_t number)
 {
     struct memory_account memory = {.all = &cluster->memory};
-    struct job *job = memory_take(&memory, 1, sizeof(*job));
+    struct job *job = memory_alloc_charged(&memory, 1, sizeof(*job));
 
     assert(strlen(name) < LIMIT_NAME);
     job->memory = memory;
     strcpy(job->name, name);
-    const enum hoop_status status = token_init(&job->token, token);
+    const enum hoop_status status = token_derive_roles(&job->token, token);
     assert(status == HOOP_OK);
     (void)status;
 
@@ -106,7 +106,7 @@ job_create(struct cluster *cluster, const char *name, const char *token)
 }
 
 void
-job_attach(struct cluster *cluster, struct job *job, struct job *root)
+job_attach_to_root(struct cluster *cluster, struct job *job, struct job *root)
 {
     job->root = root;
     cluster->counters.jobs--; /* it counts as one job with root */
@@ -120,14 +120,14 @@ job_create_grown(struct cluster *cluster, const char *name, struct job *root)
     struct job *job = job_recover(cluster, name, root->token.texts[ROLE_WORKER],
                                   ++cluster->job_last);
 
-    job_attach(cluster, job, root);
+    job_attach_to_root(cluster, job, root);
     journal_write_cluster(cluster);
     journal_write_job(cluster, job);
     return job;
 }
 
 struct member *
-job_member(const struct job *job, uint64_t incarnation)
+job_find_member(const struct job *job, uint64_t incarnation)
 {
     struct member *member = NULL;
 
@@ -136,7 +136,7 @@ job_member(const struct job *job, uint64_t incarnation)
 }
 
 const struct member *
-job_requester(const struct job *job, uint32_t rank)
+job_find_rank_requester(const struct job *job, uint32_t rank)
 {
     const struct member *member = NULL;
 
@@ -151,7 +151,7 @@ job_root(struct job *job)
 }
 
 struct job *
-job_present(struct job *job)
+job_newest_world(struct job *job)
 {
     struct job *grown = NULL;
 
@@ -164,22 +164,22 @@ job_present(struct job *job)
 }
 
 const char *
-job_title(const struct job *job)
+job_public_name(const struct job *job)
 {
     return job->root ? job->root->name : job->name;
 }
 
 void
-job_expire(struct cluster *cluster, struct job *job)
+job_on_grace_expired(struct cluster *cluster, struct job *job)
 {
     timer_heap_remove(&cluster->timer_heap, &job->grace);
-    job_touch(cluster, job);
+    job_mark_touched(cluster, job);
 }
 
 /* Return the bytes of a hash table, given the handle of one of its elements, or
  * NULL. */
 static size_t
-table_size(const UT_hash_handle *handle)
+hash_table_bytes(const UT_hash_handle *handle)
 {
     return handle ? sizeof(UT_hash_table) + sizeof(size_t) +
                         handle->tbl->num_buckets * sizeof(UT_hash_bucket) +
@@ -188,16 +188,16 @@ table_size(const UT_hash_handle *handle)
 }
 
 void
-job_count_tables(struct job *job)
+job_recount_table_bytes(struct job *job)
 {
     const size_t n_bytes =
-        table_size(job->members ? &job->members->hh : NULL) +
-        table_size(job->requests ? &job->requests->hh_rank : NULL) +
-        table_size(job->groups.by_key ? &job->groups.by_key->hh : NULL) +
-        table_size(job->votes ? &job->votes->hh : NULL) +
-        table_size(job->workers ? &job->workers->hh : NULL);
+        hash_table_bytes(job->members ? &job->members->hh : NULL) +
+        hash_table_bytes(job->requests ? &job->requests->hh_rank : NULL) +
+        hash_table_bytes(job->groups.by_key ? &job->groups.by_key->hh : NULL) +
+        hash_table_bytes(job->votes ? &job->votes->hh : NULL) +
+        hash_table_bytes(job->workers ? &job->workers->hh : NULL);
 
-    memory_recount(&job->memory, job->n_table_bytes, n_bytes);
+    memory_replace_charge(&job->memory, job->n_table_bytes, n_bytes);
     job->n_table_bytes = n_bytes;
 }
 
@@ -217,23 +217,23 @@ job_destroy(struct job *job)
     votes_destroy(job);
     groups_deinit(&job->groups);
     store_deinit(&job->store);
-    job_count_tables(job);
-    memory_free(&job->memory, job->suspicion.views);
-    memory_free(&job->memory, job->suspicion.ranks);
+    job_recount_table_bytes(job);
+    memory_free_charged(&job->memory, job->suspicion.views);
+    memory_free_charged(&job->memory, job->suspicion.ranks);
     activities_deinit(job);
-    memory_free(&job->memory, job->ranks);
-    memory_free(&job->memory, job->roster);
-    memory_free(&job->memory, job->given_up_text);
-    memory_free(&job->memory, job->changes);
+    memory_free_charged(&job->memory, job->ranks);
+    memory_free_charged(&job->memory, job->roster);
+    memory_free_charged(&job->memory, job->join_timeout_text);
+    memory_free_charged(&job->memory, job->changes);
 
     struct memory_account memory = job->memory;
 
-    assert(memory.n_bytes == memory_size(job));
-    memory_free(&memory, job);
+    assert(memory.n_bytes == memory_allocated_size(job));
+    memory_free_charged(&memory, job);
 }
 
 void
-job_touch(struct cluster *cluster, struct job *job)
+job_mark_touched(struct cluster *cluster, struct job *job)
 {
     if (job->is_touched)
         return;
@@ -242,7 +242,7 @@ job_touch(struct cluster *cluster, struct job *job)
 }
 
 static void
-job_remember(struct cluster *cluster, const struct job *job)
+job_add_to_ended(struct cluster *cluster, const struct job *job)
 {
     struct ended_job ended_job = {
         .when_ns = cluster->now_ns,
@@ -259,64 +259,64 @@ job_remember(struct cluster *cluster, const struct job *job)
 }
 
 static void
-job_announce_end(struct cluster *cluster, const struct job *job)
+job_log_end(struct cluster *cluster, const struct job *job)
 {
-    action_list_notice(
+    action_list_add_notice(
         &cluster->action_list,
-        &(struct cluster_notice){.kind = CLUSTER_NOTICE_ENDED,
-                                 .job = job->name,
-                                 .epoch = job->epoch,
-                                 .rank = CLUSTER_RANK_ANY},
+        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_ENDED,
+                                     .job = job->name,
+                                     .epoch = job->epoch,
+                                     .rank = CLUSTER_RANK_ANY},
         "job \"%s\" has ended, epoch %llu: %u of %u left, %u lost", job->name,
         (unsigned long long)job->epoch, job->n_workers_left,
         job->n_workers_left + job->n_workers_lost, job->n_workers_lost);
 }
 
 static void
-job_retire(struct cluster *cluster, struct job *job)
+job_end_and_retire(struct cluster *cluster, struct job *job)
 {
     if (job->epoch && !job->root) {
-        job_remember(cluster, job);
-        job_announce_end(cluster, job);
+        job_add_to_ended(cluster, job);
+        job_log_end(cluster, job);
     }
-    waiters_refuse(cluster, job, HOOP_E_NOT_FOUND, "job \"%s\" has ended",
-                   job->name);
+    waiters_fail_all(cluster, job, HOOP_E_NOT_FOUND, "job \"%s\" has ended",
+                     job->name);
     timer_heap_remove(&cluster->timer_heap, &job->settle);
     timer_heap_remove(&cluster->timer_heap, &job->grace);
     timer_heap_remove(&cluster->timer_heap, &job->lease_check.entry);
-    suspicion_deinit(cluster, job);
-    store_close(cluster, job);
+    suspicion_close_query(cluster, job);
+    store_remove_timers(cluster, job);
     journal_erase_job(cluster, job);
-    job_move(job, CLUSTER_JOB_ENDED);
+    job_set_state(job, CLUSTER_JOB_ENDED);
     HASH_DEL(cluster->jobs, job);
     cluster->counters.jobs -= job->root == NULL;
     if (job->root) {
         LIST_REMOVE(job, grown_link);
         job->root->n_grown--;
-        job_touch(cluster, job->root);
+        job_mark_touched(cluster, job->root);
     }
     STAILQ_INSERT_TAIL(&cluster->retired, job, link);
 }
 
 void
-jobs_settle(struct cluster *cluster)
+jobs_update_touched(struct cluster *cluster)
 {
     while (!STAILQ_EMPTY(&cluster->touched)) {
         struct job *job = STAILQ_FIRST(&cluster->touched);
 
         STAILQ_REMOVE_HEAD(&cluster->touched, link);
         job->is_touched = false;
-        growth_settle(cluster, job);
-        activities_settle(cluster, job);
-        changes_publish(cluster, job);
+        growth_fail_memberless(cluster, job);
+        activities_answer_complete(cluster, job);
+        changes_answer_watches(cluster, job);
         key_watches_answer(cluster, job);
         if (!job->n_members && !job->grace.place && LIST_EMPTY(&job->grown))
-            job_retire(cluster, job);
+            job_end_and_retire(cluster, job);
     }
 }
 
 void
-jobs_forget(struct cluster *cluster)
+jobs_free_retired(struct cluster *cluster)
 {
     while (!STAILQ_EMPTY(&cluster->retired)) {
         struct job *job = STAILQ_FIRST(&cluster->retired);
@@ -331,8 +331,8 @@ jobs_destroy(struct cluster *cluster)
 {
     struct job *job = cluster->jobs;
 
-    groups_forget(cluster);
-    jobs_forget(cluster);
+    groups_free_retired(cluster);
+    jobs_free_retired(cluster);
     HASH_CLEAR(hh, cluster->jobs);
     /* The account of the root is charged for the workers of all worlds, so
      * destroy the roots last. */
@@ -345,19 +345,19 @@ jobs_destroy(struct cluster *cluster)
             STAILQ_INSERT_TAIL(&cluster->retired, job, link);
         job = next;
     }
-    jobs_forget(cluster);
+    jobs_free_retired(cluster);
 }
 
-struct cluster_job_line
-job_line(const struct cluster *cluster, struct job *job)
+struct cluster_job_summary
+job_summarize(const struct cluster *cluster, struct job *job)
 {
-    const struct job *present = job_present(job);
+    const struct job *present = job_newest_world(job);
 
-    return (struct cluster_job_line){
-        .name = job_title(job),
+    return (struct cluster_job_summary){
+        .name = job_public_name(job),
         .state = job->state,
         .epoch = present->epoch,
-        .size = job->epoch ? present->size : requested_size_max(cluster, job),
+        .size = job->epoch ? present->size : job_max_world_size(cluster, job),
         .n_members = job->root ? job->n_members : job->n_workers,
         .n_lost = job->root ? job->n_lost : job->n_workers_lost,
         .n_left = job->root ? job->n_left : job->n_workers_left,

@@ -40,7 +40,7 @@ enum {
 };
 
 /* A worker that was refused, will try again and has been logged. */
-struct job_refused {
+struct refused_worker {
     uint64_t incarnation; /* 0: the entry is free */
     uint64_t when_ns;     /* its last attempt */
 };
@@ -58,7 +58,7 @@ struct job {
     uint32_t n_workers_left; /* workers that have ended since the job began */
     uint32_t n_workers_lost;
     struct token token;
-    enum cluster_job_state state; /* changed only by job_move() */
+    enum cluster_job_state state; /* changed only by job_set_state() */
     uint64_t born_ns;
     /* The account of everything below except the store's entries. */
     struct memory_account memory;
@@ -74,7 +74,7 @@ struct job {
     uint32_t n_given_up; /* joins whose deadline passed before a world formed */
     /* The failure text shared by joins that expire together, until another
      * worker joins; owned, or NULL. */
-    char *given_up_text;
+    char *join_timeout_text;
     uint64_t given_up_ns;
     uint32_t n_left;
     uint32_t n_lost;
@@ -83,7 +83,7 @@ struct job {
                                  yet */
     struct lease_check lease_check;
     uint64_t arrived_ns; /* time of the last join */
-    struct job_refused refused[JOB_REFUSED];
+    struct refused_worker refused[JOB_REFUSED];
 
     /* The fields below are set once the world has formed. */
     uint64_t epoch;            /* epoch of the world */
@@ -94,7 +94,8 @@ struct job {
     uint64_t seed;
     struct member **ranks; /* [size] */
     struct cluster_member *roster;
-    struct cluster_change *changes; /* [1 + size]: the world forms, and each
+    struct cluster_membership_change
+        *changes; /* [1 + size]: the world forms, and each
                                        member ends once */
     size_t n_changes;
     size_t n_published; /* changes that parked watches have been told */
@@ -138,15 +139,15 @@ job_create_grown(struct cluster *cluster, const char *name, struct job *root);
 
 /* Make job, which has just been recovered, a world by which root grew. */
 void
-job_attach(struct cluster *cluster, struct job *job, struct job *root);
+job_attach_to_root(struct cluster *cluster, struct job *job, struct job *root);
 
 /* Return the member with this incarnation, or NULL. */
 struct member *
-job_member(const struct job *job, uint64_t incarnation);
+job_find_member(const struct job *job, uint64_t incarnation);
 
 /* Return the joining member that requests rank, or NULL. */
 const struct member *
-job_requester(const struct job *job, uint32_t rank);
+job_find_rank_requester(const struct job *job, uint32_t rank);
 
 /* Return the job whose name users know: the root, or job itself. */
 struct job *
@@ -154,12 +155,12 @@ job_root(struct job *job);
 
 /* Return the name that users know. */
 const char *
-job_title(const struct job *job);
+job_public_name(const struct job *job);
 
 /* Return the newest world of the job that has formed and has members; job
  * itself if none of its grown worlds has. */
 struct job *
-job_present(struct job *job);
+job_newest_world(struct job *job);
 
 /* Restore an empty, forming job. name and token must be as for job_create(). */
 struct job *
@@ -169,36 +170,36 @@ job_recover(struct cluster *cluster,
             uint64_t number);
 
 void
-job_move(struct job *job, enum cluster_job_state state);
+job_set_state(struct job *job, enum cluster_job_state state);
 
 /* No worker has come back in time: end the job. */
 void
-job_expire(struct cluster *cluster, struct job *job);
+job_on_grace_expired(struct cluster *cluster, struct job *job);
 
 /* Update the charge for the job's hash tables. Call after an element was added
  * to one or removed. */
 void
-job_count_tables(struct job *job);
+job_recount_table_bytes(struct job *job);
 
 /* Settle the job at the end of this step. */
 void
-job_touch(struct cluster *cluster, struct job *job);
+job_mark_touched(struct cluster *cluster, struct job *job);
 
 /* Settle every touched job: answer its watches, and retire it if it is
  * empty. */
 void
-jobs_settle(struct cluster *cluster);
+jobs_update_touched(struct cluster *cluster);
 
 /* Free the jobs that were retired in the last step. */
 void
-jobs_forget(struct cluster *cluster);
+jobs_free_retired(struct cluster *cluster);
 
 /* Free all jobs, when the cluster is destroyed. */
 void
 jobs_destroy(struct cluster *cluster);
 
 /* Return the job as operators see it; points into job. */
-struct cluster_job_line
-job_line(const struct cluster *cluster, struct job *job);
+struct cluster_job_summary
+job_summarize(const struct cluster *cluster, struct job *job);
 
 #endif

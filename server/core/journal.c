@@ -25,14 +25,14 @@ struct journal_record_key {
 };
 
 static void
-key_add_byte(struct journal_record_key *key, unsigned int byte)
+journal_key_add_byte(struct journal_record_key *key, unsigned int byte)
 {
     assert(key->n_bytes < sizeof(key->bytes));
     key->bytes[key->n_bytes++] = (uint8_t)byte;
 }
 
 static void
-key_add(struct journal_record_key *key, uint64_t number)
+journal_key_add_number(struct journal_record_key *key, uint64_t number)
 {
     const uint64_t big = htobe64(number);
 
@@ -42,35 +42,37 @@ key_add(struct journal_record_key *key, uint64_t number)
 }
 
 static struct journal_record_key
-job_key(const struct job *job)
+journal_job_key(const struct job *job)
 {
     struct journal_record_key key = {0};
 
-    key_add_byte(&key, JOURNAL_JOB);
-    key_add(&key, job->number);
+    journal_key_add_byte(&key, JOURNAL_JOB);
+    journal_key_add_number(&key, job->number);
     return key;
 }
 
 static struct journal_record_key
-part_key(const struct job *job, enum journal_part part)
+journal_part_key(const struct job *job, enum journal_part part)
 {
-    struct journal_record_key key = job_key(job);
+    struct journal_record_key key = journal_job_key(job);
 
-    key_add_byte(&key, part);
+    journal_key_add_byte(&key, part);
     return key;
 }
 
 static struct journal_record_key
-numbered_key(const struct job *job, enum journal_part part, uint64_t number)
+journal_numbered_key(const struct job *job,
+                     enum journal_part part,
+                     uint64_t number)
 {
-    struct journal_record_key key = part_key(job, part);
+    struct journal_record_key key = journal_part_key(job, part);
 
-    key_add(&key, number);
+    journal_key_add_number(&key, number);
     return key;
 }
 
 static bool
-is_kept(const struct cluster *cluster)
+journal_is_enabled(const struct cluster *cluster)
 {
     return cluster->keeps_records;
 }
@@ -87,15 +89,16 @@ journal_add_put(struct cluster *cluster,
     if (pack_take(pack, &bytes, &n_bytes) != HOOP_OK)
         abort();
 
-    struct cluster_record *record = action_list_record(&cluster->action_list);
+    struct cluster_journal_record *record =
+        action_list_add_record(&cluster->action_list);
 
     record->kind = CLUSTER_RECORD_PUT;
     record->key =
-        memcpy(action_list_memory(&cluster->action_list, key->n_bytes, 1),
+        memcpy(action_list_alloc(&cluster->action_list, key->n_bytes, 1),
                key->bytes, key->n_bytes);
     record->n_key = key->n_bytes;
-    record->value = memcpy(
-        action_list_memory(&cluster->action_list, n_bytes, 1), bytes, n_bytes);
+    record->value = memcpy(action_list_alloc(&cluster->action_list, n_bytes, 1),
+                           bytes, n_bytes);
     record->n_value = n_bytes;
     free(bytes);
 }
@@ -103,23 +106,26 @@ journal_add_put(struct cluster *cluster,
 static void
 journal_add_erase(struct cluster *cluster, const struct journal_record_key *key)
 {
-    struct cluster_record *record = action_list_record(&cluster->action_list);
+    struct cluster_journal_record *record =
+        action_list_add_record(&cluster->action_list);
 
     record->kind = CLUSTER_RECORD_ERASE;
     record->key =
-        memcpy(action_list_memory(&cluster->action_list, key->n_bytes, 1),
+        memcpy(action_list_alloc(&cluster->action_list, key->n_bytes, 1),
                key->bytes, key->n_bytes);
     record->n_key = key->n_bytes;
 }
 
 static void
-wall_pack(const struct cluster *cluster, uint64_t when_ns, struct pack *pack)
+wall_time_pack(const struct cluster *cluster,
+               uint64_t when_ns,
+               struct pack *pack)
 {
     pack_uint(pack, when_ns + cluster->wall_offset_ns);
 }
 
 static struct pack
-value_begin(size_t n_fields)
+journal_value_begin(size_t n_fields)
 {
     struct pack pack;
 
@@ -133,12 +139,12 @@ journal_write_cluster(struct cluster *cluster)
 {
     struct journal_record_key key = {0};
 
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
-    struct pack pack = value_begin(4);
+    struct pack pack = journal_value_begin(4);
 
-    key_add_byte(&key, JOURNAL_CLUSTER);
+    journal_key_add_byte(&key, JOURNAL_CLUSTER);
     pack_uint(&pack, JOURNAL_VERSION);
     pack_uint(&pack, cluster->epoch_last);
     pack_uint(&pack, cluster->job_last);
@@ -153,15 +159,16 @@ journal_write_ended_job(struct cluster *cluster,
 {
     struct journal_record_key key = {0};
 
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
-    struct pack pack = value_begin(7);
+    struct pack pack = journal_value_begin(7);
 
-    key_add_byte(&key, JOURNAL_ENDED_JOB);
-    key_add(&key, (cluster->ended_jobs.n_added - 1) % LIMIT_ENDED_JOBS);
+    journal_key_add_byte(&key, JOURNAL_ENDED_JOB);
+    journal_key_add_number(&key, (cluster->ended_jobs.n_added - 1) %
+                                     LIMIT_ENDED_JOBS);
     pack_str(&pack, ended_job->name);
-    wall_pack(cluster, ended_job->when_ns, &pack);
+    wall_time_pack(cluster, ended_job->when_ns, &pack);
     pack_uint(&pack, ended_job->epoch);
     pack_uint(&pack, ended_job->size);
     pack_uint(&pack, ended_job->n_joined);
@@ -174,16 +181,16 @@ journal_write_ended_job(struct cluster *cluster,
 void
 journal_write_job(struct cluster *cluster, const struct job *job)
 {
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
-    const struct journal_record_key key = part_key(job, JOURNAL_HEAD);
-    struct pack pack = value_begin(13);
+    const struct journal_record_key key = journal_part_key(job, JOURNAL_HEAD);
+    struct pack pack = journal_value_begin(13);
 
     pack_str(&pack, job->name);
     pack_str(&pack, job->token.texts[ROLE_WORKER]);
     pack_uint(&pack, job->state);
-    wall_pack(cluster, job->born_ns, &pack);
+    wall_time_pack(cluster, job->born_ns, &pack);
     pack_uint(&pack, job->epoch);
     pack_uint(&pack, job->membership_epoch);
     pack_uint(&pack, job->size);
@@ -199,10 +206,10 @@ journal_write_job(struct cluster *cluster, const struct job *job)
 void
 journal_erase_job(struct cluster *cluster, const struct job *job)
 {
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
-    const struct journal_record_key key = job_key(job);
+    const struct journal_record_key key = journal_job_key(job);
 
     journal_add_erase(cluster, &key);
 }
@@ -210,12 +217,12 @@ journal_erase_job(struct cluster *cluster, const struct job *job)
 void
 journal_write_member(struct cluster *cluster, const struct member *member)
 {
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
     const struct journal_record_key key =
-        numbered_key(member->job, JOURNAL_MEMBER, member->incarnation);
-    struct pack pack = value_begin(10);
+        journal_numbered_key(member->job, JOURNAL_MEMBER, member->incarnation);
+    struct pack pack = journal_value_begin(10);
 
     pack_uint(&pack, member->state);
     pack_uint(&pack, member->rank);
@@ -224,7 +231,7 @@ journal_write_member(struct cluster *cluster, const struct member *member)
     pack_str(&pack, member->host_id);
     pack_str(&pack, member->address);
     pack_str(&pack, member->reason);
-    pack_uint(&pack, member->process_space);
+    pack_uint(&pack, member->pid_namespace_id);
     pack_uint(&pack, member->worker->id);
     pack_uint(&pack, member->has_given_up);
     journal_add_put(cluster, &key, &pack);
@@ -233,27 +240,28 @@ journal_write_member(struct cluster *cluster, const struct member *member)
 void
 journal_write_change(struct cluster *cluster,
                      const struct job *job,
-                     const struct cluster_change *change)
+                     const struct cluster_membership_change *change)
 {
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
     const struct journal_record_key key =
-        numbered_key(job, JOURNAL_CHANGE, change->revision);
-    struct pack pack = value_begin(5);
+        journal_numbered_key(job, JOURNAL_CHANGE, change->revision);
+    struct pack pack = journal_value_begin(5);
 
     pack_uint(&pack, change->kind);
     pack_uint(&pack, change->membership_epoch);
     pack_uint(&pack, change->rank);
     pack_uint(&pack, change->incarnation);
-    wall_pack(cluster, change->when_ns, &pack);
+    wall_time_pack(cluster, change->when_ns, &pack);
     journal_add_put(cluster, &key, &pack);
 }
 
 static struct journal_record_key
-group_key(const struct group *group)
+journal_group_key(const struct group *group)
 {
-    return numbered_key(group->job, JOURNAL_GROUP, group->shown.communicator);
+    return journal_numbered_key(group->job, JOURNAL_GROUP,
+                                group->shown.communicator);
 }
 
 void
@@ -261,11 +269,11 @@ journal_write_group(struct cluster *cluster, const struct group *group)
 {
     const uint32_t n_ranks = group->shown.n_ranks;
 
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
-    const struct journal_record_key key = group_key(group);
-    struct pack pack = value_begin(3);
+    const struct journal_record_key key = journal_group_key(group);
+    struct pack pack = journal_value_begin(3);
 
     pack_str(&pack, group->shown.key);
     pack_array(&pack, n_ranks);
@@ -281,47 +289,48 @@ void
 journal_write_group_slot(struct cluster *cluster,
                          const struct group_slot *group_slot)
 {
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
-    struct journal_record_key key = group_key(group_slot->group);
-    struct pack pack = value_begin(0);
+    struct journal_record_key key = journal_group_key(group_slot->group);
+    struct pack pack = journal_value_begin(0);
 
-    key_add(&key, (uint64_t)(group_slot - group_slot->group->slots));
+    journal_key_add_number(&key,
+                           (uint64_t)(group_slot - group_slot->group->slots));
     journal_add_put(cluster, &key, &pack);
 }
 
 void
 journal_erase_group(struct cluster *cluster, const struct group *group)
 {
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
-    const struct journal_record_key key = group_key(group);
+    const struct journal_record_key key = journal_group_key(group);
 
     journal_add_erase(cluster, &key);
 }
 
 static struct journal_record_key
-vote_key(const struct vote *vote)
+journal_vote_key(const struct vote *vote)
 {
     struct journal_record_key key =
-        numbered_key(vote->job, JOURNAL_VOTE, vote->key.communicator);
+        journal_numbered_key(vote->job, JOURNAL_VOTE, vote->key.communicator);
 
-    key_add(&key, vote->key.kind);
+    journal_key_add_number(&key, vote->key.kind);
     return key;
 }
 
 void
 journal_write_vote(struct cluster *cluster, const struct vote *vote)
 {
-    const struct cluster_outcome *outcome = &vote->outcome;
+    const struct cluster_vote_outcome *outcome = &vote->outcome;
 
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
-    const struct journal_record_key key = vote_key(vote);
-    struct pack pack = value_begin(7);
+    const struct journal_record_key key = journal_vote_key(vote);
+    struct pack pack = journal_value_begin(7);
 
     pack_uint(&pack, vote->told);
     pack_uint(&pack, outcome->status);
@@ -338,47 +347,50 @@ journal_write_vote(struct cluster *cluster, const struct vote *vote)
 void
 journal_erase_vote(struct cluster *cluster, const struct vote *vote)
 {
-    if (!is_kept(cluster) || vote->told == 0)
+    if (!journal_is_enabled(cluster) || vote->told == 0)
         return;
 
-    const struct journal_record_key key = vote_key(vote);
+    const struct journal_record_key key = journal_vote_key(vote);
 
     journal_add_erase(cluster, &key);
 }
 
 void
-journal_write_lease_check(struct cluster *cluster,
-                          const struct job *job,
-                          const uint8_t *n_parts,
-                          size_t n_bytes)
+journal_write_recovery_leases(struct cluster *cluster,
+                              const struct job *job,
+                              const uint8_t *n_parts,
+                              size_t n_bytes)
 {
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
-    const struct journal_record_key key = part_key(job, JOURNAL_LEASE_CHECK);
-    struct pack pack = value_begin(1);
+    const struct journal_record_key key =
+        journal_part_key(job, JOURNAL_LEASE_CHECK);
+    struct pack pack = journal_value_begin(1);
 
     pack_bin(&pack, n_parts, n_bytes);
     journal_add_put(cluster, &key, &pack);
 }
 
 void
-journal_erase_lease_check(struct cluster *cluster, const struct job *job)
+journal_erase_recovery_leases(struct cluster *cluster, const struct job *job)
 {
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
-    const struct journal_record_key key = part_key(job, JOURNAL_LEASE_CHECK);
+    const struct journal_record_key key =
+        journal_part_key(job, JOURNAL_LEASE_CHECK);
 
     journal_add_erase(cluster, &key);
 }
 
 /* Record the store's last revision, which a deletion raises too. */
 static void
-revision_write(struct cluster *cluster, const struct job *job)
+journal_write_revision(struct cluster *cluster, const struct job *job)
 {
-    const struct journal_record_key key = part_key(job, JOURNAL_REVISION);
-    struct pack pack = value_begin(1);
+    const struct journal_record_key key =
+        journal_part_key(job, JOURNAL_REVISION);
+    struct pack pack = journal_value_begin(1);
 
     pack_uint(&pack, job->store.history.revision);
     journal_add_put(cluster, &key, &pack);
@@ -386,7 +398,8 @@ revision_write(struct cluster *cluster, const struct job *job)
 
 /* Return the time that the key has left; 0: unlimited. */
 static uint64_t
-life_left_ns(const struct cluster *cluster, const struct store_entry *entry)
+entry_ttl_left_ns(const struct cluster *cluster,
+                  const struct store_entry *entry)
 {
     const uint64_t end_ns = store_entry_end_ns(entry);
 
@@ -398,30 +411,30 @@ life_left_ns(const struct cluster *cluster, const struct store_entry *entry)
 void
 journal_write_entry(struct cluster *cluster, const struct store_entry *entry)
 {
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
     const struct journal_record_key key =
-        numbered_key(entry->job, JOURNAL_ENTRY, entry->number);
-    struct pack pack = value_begin(4);
+        journal_numbered_key(entry->job, JOURNAL_ENTRY, entry->number);
+    struct pack pack = journal_value_begin(4);
 
     pack_str(&pack, entry->key);
     pack_bin(&pack, entry->value, entry->n_bytes);
     pack_uint(&pack, entry->revision);
-    pack_uint(&pack, life_left_ns(cluster, entry));
+    pack_uint(&pack, entry_ttl_left_ns(cluster, entry));
     journal_add_put(cluster, &key, &pack);
-    revision_write(cluster, entry->job);
+    journal_write_revision(cluster, entry->job);
 }
 
 void
 journal_erase_entry(struct cluster *cluster, const struct store_entry *entry)
 {
-    if (!is_kept(cluster))
+    if (!journal_is_enabled(cluster))
         return;
 
     const struct journal_record_key key =
-        numbered_key(entry->job, JOURNAL_ENTRY, entry->number);
+        journal_numbered_key(entry->job, JOURNAL_ENTRY, entry->number);
 
     journal_add_erase(cluster, &key);
-    revision_write(cluster, entry->job);
+    journal_write_revision(cluster, entry->job);
 }

@@ -80,7 +80,7 @@ journal_write_member(struct cluster *cluster, const struct member *member);
 void
 journal_write_change(struct cluster *cluster,
                      const struct job *job,
-                     const struct cluster_change *change);
+                     const struct cluster_membership_change *change);
 
 /* Record a named group, or a joined group that has formed, with the join
  * numbers of its slots. */
@@ -102,12 +102,12 @@ journal_erase_vote(struct cluster *cluster, const struct vote *vote);
 
 /* Record the lease check of a job: n_bytes counts, see core/lease_check.h. */
 void
-journal_write_lease_check(struct cluster *cluster,
-                          const struct job *job,
-                          const uint8_t *n_parts,
-                          size_t n_bytes);
+journal_write_recovery_leases(struct cluster *cluster,
+                              const struct job *job,
+                              const uint8_t *n_parts,
+                              size_t n_bytes);
 void
-journal_erase_lease_check(struct cluster *cluster, const struct job *job);
+journal_erase_recovery_leases(struct cluster *cluster, const struct job *job);
 
 void
 journal_write_entry(struct cluster *cluster, const struct store_entry *entry);

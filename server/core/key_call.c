@@ -21,12 +21,12 @@ enum {
 };
 
 static struct cluster_reply *
-store_reply(struct cluster *cluster,
-            const struct job *job,
-            const struct cluster_event *event)
+store_reply_add(struct cluster *cluster,
+                const struct job *job,
+                const struct cluster_event *event)
 {
     struct cluster_reply *reply =
-        action_list_reply(&cluster->action_list, event->ticket);
+        action_list_add_reply(&cluster->action_list, event->ticket);
 
     reply->kind = CLUSTER_REPLY_STORE;
     reply->store.revision = job->store.history.revision;
@@ -36,11 +36,11 @@ store_reply(struct cluster *cluster,
 /* Store the value, then answer the writer, then the requests that waited for
  * the key. */
 static enum hoop_status
-write_value(struct cluster *cluster,
-            struct job *job,
-            const struct cluster_event *event,
-            const struct store_value *value,
-            int64_t counter)
+store_write_and_answer(struct cluster *cluster,
+                       struct job *job,
+                       const struct cluster_event *event,
+                       const struct store_value *value,
+                       int64_t counter)
 {
     struct store_entry *entry = NULL;
     const enum hoop_status status =
@@ -49,13 +49,13 @@ write_value(struct cluster *cluster,
     if (status != HOOP_OK)
         return error_pass(status);
     cluster->counters.store_writes++;
-    store_reply(cluster, job, event)->store.counter = counter;
-    key_waits_answer(cluster, job, entry->key);
+    store_reply_add(cluster, job, event)->store.counter = counter;
+    key_waits_on_key_set(cluster, job, entry->key);
     return HOOP_OK;
 }
 
 static enum hoop_status
-write_check(const struct cluster_write *write)
+store_write_check(const struct cluster_store_write *write)
 {
     if (write->n_bytes && !write->value)
         return error_raise(HOOP_E_INVALID, "a value of %zu bytes is missing",
@@ -65,7 +65,7 @@ write_check(const struct cluster_write *write)
 
 /* A lifetime that overflows the clock counts as unlimited. */
 static uint64_t
-end_of(const struct cluster *cluster, uint64_t ttl_ms)
+ttl_end_ns(const struct cluster *cluster, uint64_t ttl_ms)
 {
     const uint64_t ttl_ms_max =
         (UINT64_MAX - cluster->now_ns) / CLOCK_NS_PER_MS;
@@ -76,12 +76,13 @@ end_of(const struct cluster *cluster, uint64_t ttl_ms)
 }
 
 static struct store_value
-value_of(const struct cluster *cluster, const struct cluster_write *write)
+store_value_of_write(const struct cluster *cluster,
+                     const struct cluster_store_write *write)
 {
     return (struct store_value){
         .bytes = write->value,
         .n_bytes = write->n_bytes,
-        .end_ns = end_of(cluster, write->ttl_ms),
+        .end_ns = ttl_end_ns(cluster, write->ttl_ms),
     };
 }
 
@@ -90,12 +91,13 @@ key_set(struct cluster *cluster,
         struct job *job,
         const struct cluster_event *event)
 {
-    const struct store_value value = value_of(cluster, &event->write);
-    const enum hoop_status status = write_check(&event->write);
+    const struct store_value value =
+        store_value_of_write(cluster, &event->write);
+    const enum hoop_status status = store_write_check(&event->write);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    return write_value(cluster, job, event, &value, 0);
+    return store_write_and_answer(cluster, job, event, &value, 0);
 }
 
 /* Handle: HOOP_E_PRECONDITION (not a decimal int64). */
@@ -122,11 +124,11 @@ counter_parse(const struct store_entry *entry, int64_t *out_counter)
 }
 
 enum hoop_status
-key_add(struct cluster *cluster,
-        struct job *job,
-        const struct cluster_event *event)
+key_add_to_counter(struct cluster *cluster,
+                   struct job *job,
+                   const struct cluster_event *event)
 {
-    const struct cluster_write *write = &event->write;
+    const struct cluster_store_write *write = &event->write;
     enum hoop_status status = store_key_check(write->key);
     int64_t counter = 0;
 
@@ -155,14 +157,15 @@ key_add(struct cluster *cluster,
         .bytes = text,
         .n_bytes = (size_t)n_bytes,
         .end_ns = keeps_end ? entry->expiry.deadline_ns
-                            : end_of(cluster, write->ttl_ms),
+                            : ttl_end_ns(cluster, write->ttl_ms),
     };
 
-    return write_value(cluster, job, event, &value, sum);
+    return store_write_and_answer(cluster, job, event, &value, sum);
 }
 
 static bool
-swap_matches(const struct store_entry *entry, const struct cluster_write *write)
+swap_expectation_matches(const struct store_entry *entry,
+                         const struct cluster_store_write *write)
 {
     if (write->expect == CLUSTER_EXPECT_ABSENT)
         return !entry;
@@ -172,46 +175,46 @@ swap_matches(const struct store_entry *entry, const struct cluster_write *write)
            memcmp(entry->value, write->expected, entry->n_bytes) == 0;
 }
 
-static struct cluster_entry
-entry_view(struct cluster *cluster,
-           const struct store_entry *entry,
-           const char *key)
+static struct cluster_store_entry
+store_entry_or_absent(struct cluster *cluster,
+                      const struct store_entry *entry,
+                      const char *key)
 {
     if (entry)
         return store_entry_view(entry);
-    return (struct cluster_entry){
-        .key = action_list_text(&cluster->action_list, key)};
+    return (struct cluster_store_entry){
+        .key = action_list_copy_text(&cluster->action_list, key)};
 }
 
 /* Answer a lost compare-and-set: the reply says what is there instead. */
 static void
-swap_lose(struct cluster *cluster,
-          const struct job *job,
-          const struct cluster_event *event)
+swap_answer_mismatch(struct cluster *cluster,
+                     const struct job *job,
+                     const struct cluster_event *event)
 {
     const char *key = event->write.key;
     const struct store_entry *entry = store_find(&job->store, key);
-    struct cluster_entry *shown =
-        action_list_memory(&cluster->action_list, 1, sizeof(*shown));
-    struct cluster_reply *reply = store_reply(cluster, job, event);
+    struct cluster_store_entry *shown =
+        action_list_alloc(&cluster->action_list, 1, sizeof(*shown));
+    struct cluster_reply *reply = store_reply_add(cluster, job, event);
 
-    *shown = entry_view(cluster, entry, key);
+    *shown = store_entry_or_absent(cluster, entry, key);
     reply->store.entries = shown;
     reply->store.n_entries = 1;
-    action_list_refuse(&cluster->action_list, reply, HOOP_E_ABORTED,
-                       entry ? "key \"%.64s\" holds another value"
-                             : "key \"%.64s\" does not exist",
-                       key);
+    action_list_fail_reply(&cluster->action_list, reply, HOOP_E_ABORTED,
+                           entry ? "key \"%.64s\" holds another value"
+                                 : "key \"%.64s\" does not exist",
+                           key);
 }
 
 enum hoop_status
-key_swap(struct cluster *cluster,
-         struct job *job,
-         const struct cluster_event *event)
+key_compare_and_swap(struct cluster *cluster,
+                     struct job *job,
+                     const struct cluster_event *event)
 {
-    const struct cluster_write *write = &event->write;
-    const struct store_value value = value_of(cluster, write);
-    const enum hoop_status status = write_check(write);
+    const struct cluster_store_write *write = &event->write;
+    const struct store_value value = store_value_of_write(cluster, write);
+    const enum hoop_status status = store_write_check(write);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -219,15 +222,15 @@ key_swap(struct cluster *cluster,
         return error_raise(HOOP_E_INVALID,
                            "an expected value of %zu bytes is missing",
                            write->n_expected);
-    if (swap_matches(store_find(&job->store, write->key), write))
-        return write_value(cluster, job, event, &value, 0);
+    if (swap_expectation_matches(store_find(&job->store, write->key), write))
+        return store_write_and_answer(cluster, job, event, &value, 0);
     cluster->counters.store_reads++;
-    swap_lose(cluster, job, event);
+    swap_answer_mismatch(cluster, job, event);
     return HOOP_OK;
 }
 
 enum hoop_status
-keys_check(const struct cluster_keys *keys)
+store_keys_check(const struct cluster_store_keys *keys)
 {
     if (!keys->n_keys || keys->n_keys > LIMIT_STORE_KEYS_CALL)
         return error_raise(HOOP_E_INVALID, "a call names 1 to %d keys, not %zu",
@@ -246,26 +249,28 @@ key_get(struct cluster *cluster,
         struct job *job,
         const struct cluster_event *event)
 {
-    enum hoop_status status = keys_check(&event->keys);
+    enum hoop_status status = store_keys_check(&event->keys);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    status = keys_fit(&job->store, event->keys.keys, event->keys.n_keys);
+    status =
+        store_keys_fit_reply(&job->store, event->keys.keys, event->keys.n_keys);
     if (status != HOOP_OK)
         return error_pass(status);
 
     const size_t n_keys = event->keys.n_keys;
-    struct cluster_entry *entries =
-        action_list_memory(&cluster->action_list, n_keys, sizeof(*entries));
+    struct cluster_store_entry *entries =
+        action_list_alloc(&cluster->action_list, n_keys, sizeof(*entries));
 
     for (size_t i = 0; i < n_keys; i++) {
         const char *key = event->keys.keys[i];
 
-        entries[i] = entry_view(cluster, store_find(&job->store, key), key);
+        entries[i] =
+            store_entry_or_absent(cluster, store_find(&job->store, key), key);
     }
     cluster->counters.store_reads++;
 
-    struct cluster_reply *reply = store_reply(cluster, job, event);
+    struct cluster_reply *reply = store_reply_add(cluster, job, event);
 
     reply->store.entries = entries;
     reply->store.n_entries = n_keys;
@@ -277,7 +282,7 @@ key_delete(struct cluster *cluster,
            struct job *job,
            const struct cluster_event *event)
 {
-    const enum hoop_status status = keys_check(&event->keys);
+    const enum hoop_status status = store_keys_check(&event->keys);
     int64_t n_deleted = 0;
 
     if (status != HOOP_OK)
@@ -292,6 +297,6 @@ key_delete(struct cluster *cluster,
         n_deleted++;
     }
     cluster->counters.store_writes++;
-    store_reply(cluster, job, event)->store.counter = n_deleted;
+    store_reply_add(cluster, job, event)->store.counter = n_deleted;
     return HOOP_OK;
 }

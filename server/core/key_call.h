@@ -17,13 +17,13 @@ key_set(struct cluster *cluster,
         struct job *job,
         const struct cluster_event *event);
 enum hoop_status
-key_add(struct cluster *cluster,
-        struct job *job,
-        const struct cluster_event *event);
+key_add_to_counter(struct cluster *cluster,
+                   struct job *job,
+                   const struct cluster_event *event);
 enum hoop_status
-key_swap(struct cluster *cluster,
-         struct job *job,
-         const struct cluster_event *event);
+key_compare_and_swap(struct cluster *cluster,
+                     struct job *job,
+                     const struct cluster_event *event);
 enum hoop_status
 key_get(struct cluster *cluster,
         struct job *job,
@@ -36,6 +36,6 @@ key_delete(struct cluster *cluster,
 /* Check the keys of a call. Handle: HOOP_E_INVALID (no keys, too many, or an
  * invalid one). */
 enum hoop_status
-keys_check(const struct cluster_keys *keys);
+store_keys_check(const struct cluster_store_keys *keys);
 
 #endif

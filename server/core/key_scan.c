@@ -23,7 +23,7 @@ struct key_page {
 };
 
 static size_t
-place_find(const struct key_page *page, const char *key)
+key_page_find_place(const struct key_page *page, const char *key)
 {
     size_t first = 0;
     size_t end = page->n_entries;
@@ -40,9 +40,9 @@ place_find(const struct key_page *page, const char *key)
 }
 
 static void
-page_add(struct key_page *page, const struct store_entry *entry)
+key_page_add(struct key_page *page, const struct store_entry *entry)
 {
-    const size_t place = place_find(page, entry->key);
+    const size_t place = key_page_find_place(page, entry->key);
 
     if (page->n_entries == page->n_max) {
         page->n_more++;
@@ -57,9 +57,9 @@ page_add(struct key_page *page, const struct store_entry *entry)
 }
 
 static struct key_page
-page_fill(struct cluster *cluster,
-          const struct store *store,
-          const struct cluster_scan *scan)
+key_page_fill(struct cluster *cluster,
+              const struct store *store,
+              const struct cluster_store_scan *scan)
 {
     const char *prefix = scan->prefix ? scan->prefix : "";
     const size_t n_prefix = strlen(prefix);
@@ -68,13 +68,13 @@ page_fill(struct cluster *cluster,
             scan->n_max && scan->n_max < LIMIT_PAGE ? scan->n_max : LIMIT_PAGE,
     };
 
-    page.entries = action_list_memory(&cluster->action_list, page.n_max,
-                                      sizeof(struct store_entry *));
+    page.entries = action_list_alloc(&cluster->action_list, page.n_max,
+                                     sizeof(struct store_entry *));
     for (const struct store_entry *entry = store->entries; entry;
          entry = entry->hh.next)
         if (strncmp(entry->key, prefix, n_prefix) == 0 &&
             (!scan->after || strcmp(entry->key, scan->after) > 0))
-            page_add(&page, entry);
+            key_page_add(&page, entry);
     return page;
 }
 
@@ -83,8 +83,9 @@ key_scan(struct cluster *cluster,
          struct job *job,
          const struct cluster_event *event)
 {
-    const struct key_page page = page_fill(cluster, &job->store, &event->scan);
-    struct cluster_entry *shown = action_list_memory(
+    const struct key_page page =
+        key_page_fill(cluster, &job->store, &event->scan);
+    struct cluster_store_entry *shown = action_list_alloc(
         &cluster->action_list, page.n_entries, sizeof(*shown));
 
     for (size_t i = 0; i < page.n_entries; i++) {
@@ -94,7 +95,7 @@ key_scan(struct cluster *cluster,
     cluster->counters.store_reads++;
 
     struct cluster_reply *reply =
-        action_list_reply(&cluster->action_list, event->ticket);
+        action_list_add_reply(&cluster->action_list, event->ticket);
 
     reply->kind = CLUSTER_REPLY_STORE;
     reply->store = (struct cluster_store_reply){

@@ -23,7 +23,9 @@ enum {
 
 /* Return the index of the first key that does not exist, or n_keys. */
 static size_t
-missing_find(const struct store *store, const char *const *keys, size_t n_keys)
+first_missing_key(const struct store *store,
+                  const char *const *keys,
+                  size_t n_keys)
 {
     size_t i = 0;
 
@@ -33,7 +35,9 @@ missing_find(const struct store *store, const char *const *keys, size_t n_keys)
 }
 
 enum hoop_status
-keys_fit(const struct store *store, const char *const *keys, size_t n_keys)
+store_keys_fit_reply(const struct store *store,
+                     const char *const *keys,
+                     size_t n_keys)
 {
     size_t n_bytes = 0;
 
@@ -51,11 +55,11 @@ keys_fit(const struct store *store, const char *const *keys, size_t n_keys)
 }
 
 static void
-values_reply(struct cluster *cluster,
-             const struct store *store,
-             const struct cluster_entry *entries,
-             size_t n_entries,
-             struct cluster_reply *reply)
+store_values_reply(struct cluster *cluster,
+                   const struct store *store,
+                   const struct cluster_store_entry *entries,
+                   size_t n_entries,
+                   struct cluster_reply *reply)
 {
     cluster->counters.store_reads++;
     reply->kind = CLUSTER_REPLY_STORE;
@@ -67,14 +71,14 @@ values_reply(struct cluster *cluster,
 }
 
 /* Return the entries of keys that all exist. */
-static const struct cluster_entry *
-values_view(struct cluster *cluster,
-            const struct store *store,
-            const char *const *keys,
-            size_t n_keys)
+static const struct cluster_store_entry *
+store_values_view(struct cluster *cluster,
+                  const struct store *store,
+                  const char *const *keys,
+                  size_t n_keys)
 {
-    struct cluster_entry *entries =
-        action_list_memory(&cluster->action_list, n_keys, sizeof(*entries));
+    struct cluster_store_entry *entries =
+        action_list_alloc(&cluster->action_list, n_keys, sizeof(*entries));
 
     for (size_t i = 0; i < n_keys; i++)
         entries[i] = store_entry_view(store_find(store, keys[i]));
@@ -86,14 +90,15 @@ key_wait(struct cluster *cluster,
          struct job *job,
          const struct cluster_event *event)
 {
-    const struct cluster_keys *keys = &event->keys;
+    const struct cluster_store_keys *keys = &event->keys;
     struct waiter *waiter = NULL;
-    enum hoop_status status = keys_check(keys);
+    enum hoop_status status = store_keys_check(keys);
 
     if (status != HOOP_OK)
         return error_pass(status);
 
-    const size_t missing = missing_find(&job->store, keys->keys, keys->n_keys);
+    const size_t missing =
+        first_missing_key(&job->store, keys->keys, keys->n_keys);
 
     if (missing < keys->n_keys) {
         status = waiter_park(cluster, job, event, &waiter);
@@ -103,39 +108,41 @@ key_wait(struct cluster *cluster,
         return HOOP_OK;
     }
 
-    status = keys_fit(&job->store, keys->keys, keys->n_keys);
+    status = store_keys_fit_reply(&job->store, keys->keys, keys->n_keys);
     if (status != HOOP_OK)
         return error_pass(status);
-    values_reply(cluster, &job->store,
-                 values_view(cluster, &job->store, keys->keys, keys->n_keys),
-                 keys->n_keys,
-                 action_list_reply(&cluster->action_list, event->ticket));
+    store_values_reply(
+        cluster, &job->store,
+        store_values_view(cluster, &job->store, keys->keys, keys->n_keys),
+        keys->n_keys,
+        action_list_add_reply(&cluster->action_list, event->ticket));
     return HOOP_OK;
 }
 
 static void
-wait_answer(struct cluster *cluster, struct waiter *waiter)
+key_wait_reply(struct cluster *cluster, struct waiter *waiter)
 {
     const struct store *store = &waiter->job->store;
     const size_t n_keys = waiter->n_keys;
-    const enum hoop_status status = keys_fit(store, waiter->keys, n_keys);
+    const enum hoop_status status =
+        store_keys_fit_reply(store, waiter->keys, n_keys);
 
     if (status != HOOP_OK) {
-        action_list_refuse(&cluster->action_list,
-                           waiter_answer(cluster, waiter), status, "%s",
-                           error_text());
+        action_list_fail_reply(&cluster->action_list,
+                               waiter_end_with_reply(cluster, waiter), status,
+                               "%s", error_text());
         return;
     }
 
-    const struct cluster_entry *entries =
-        values_view(cluster, store, waiter->keys, n_keys);
+    const struct cluster_store_entry *entries =
+        store_values_view(cluster, store, waiter->keys, n_keys);
 
-    values_reply(cluster, store, entries, n_keys,
-                 waiter_answer(cluster, waiter));
+    store_values_reply(cluster, store, entries, n_keys,
+                       waiter_end_with_reply(cluster, waiter));
 }
 
 void
-key_waits_answer(struct cluster *cluster, struct job *job, const char *key)
+key_waits_on_key_set(struct cluster *cluster, struct job *job, const char *key)
 {
     struct waiter *waiter = TAILQ_FIRST(&job->waiters);
 
@@ -145,16 +152,16 @@ key_waits_answer(struct cluster *cluster, struct job *job, const char *key)
         if (waiter->kind == WAITER_KEYS &&
             strcmp(waiter->keys[waiter->missing], key) == 0) {
             waiter->missing =
-                missing_find(&job->store, waiter->keys, waiter->n_keys);
+                first_missing_key(&job->store, waiter->keys, waiter->n_keys);
             if (waiter->missing == waiter->n_keys)
-                wait_answer(cluster, waiter);
+                key_wait_reply(cluster, waiter);
         }
         waiter = next;
     }
 }
 
 void
-key_wait_expire(struct cluster *cluster, struct waiter *waiter)
+key_wait_on_deadline(struct cluster *cluster, struct waiter *waiter)
 {
     const struct job *job = waiter->job;
     char key[LIMIT_STORE_KEY];
@@ -163,8 +170,9 @@ key_wait_expire(struct cluster *cluster, struct waiter *waiter)
     strcpy(key, waiter->keys[waiter->missing]);
     for (size_t i = 0; i < waiter->n_keys; i++)
         n_missing += !store_find(&job->store, waiter->keys[i]);
-    action_list_refuse(
-        &cluster->action_list, waiter_answer(cluster, waiter), HOOP_E_TIMEOUT,
+    action_list_fail_reply(
+        &cluster->action_list, waiter_end_with_reply(cluster, waiter),
+        HOOP_E_TIMEOUT,
         "nobody has set key \"%.64s\"%s in the store of job \"%s\" "
         "before the deadline",
         key, n_missing > 1 ? " and others" : "", job->name);

@@ -22,15 +22,17 @@ key_wait(struct cluster *cluster,
 
 /* key exists now: answer the waits for which it was the last missing key. */
 void
-key_waits_answer(struct cluster *cluster, struct job *job, const char *key);
+key_waits_on_key_set(struct cluster *cluster, struct job *job, const char *key);
 
 /* The deadline of a wait has passed: fail it. */
 void
-key_wait_expire(struct cluster *cluster, struct waiter *waiter);
+key_wait_on_deadline(struct cluster *cluster, struct waiter *waiter);
 
 /* Check that keys and their values fit into one reply. Handle:
  * HOOP_E_EXHAUSTED. */
 enum hoop_status
-keys_fit(const struct store *store, const char *const *keys, size_t n_keys);
+store_keys_fit_reply(const struct store *store,
+                     const char *const *keys,
+                     size_t n_keys);
 
 #endif

@@ -14,14 +14,14 @@
 #include "core/job.h"
 #include "core/state.h"
 
-struct key_view {
+struct key_watch_filter {
     const char *key;
-    enum cluster_match match;
+    enum cluster_key_match match;
     uint64_t since;
 };
 
 static bool
-change_matches(const struct key_view *view, const char *key)
+key_change_matches(const struct key_watch_filter *view, const char *key)
 {
     if (view->match == CLUSTER_MATCH_KEY)
         return strcmp(key, view->key) == 0;
@@ -30,34 +30,38 @@ change_matches(const struct key_view *view, const char *key)
 
 /* Return the revision of the first matching change after since; 0: none. */
 static uint64_t
-change_find(const struct history *history, const struct key_view *view)
+key_change_find_first(const struct history *history,
+                      const struct key_watch_filter *view)
 {
     for (uint64_t at = view->since + 1; at <= history->revision; at++)
-        if (change_matches(view, history_at(history, at).key))
+        if (key_change_matches(view, history_change_at(history, at).key))
             return at;
     return 0;
 }
 
 /* Return how many changes one reply holds. */
 static size_t
-changes_count(const struct history *history, const struct key_view *view)
+key_changes_count(const struct history *history,
+                  const struct key_watch_filter *view)
 {
     size_t n_changes = 0;
 
     for (uint64_t at = view->since + 1; at <= history->revision; at++)
-        n_changes += change_matches(view, history_at(history, at).key);
+        n_changes +=
+            key_change_matches(view, history_change_at(history, at).key);
     return n_changes < LIMIT_PAGE ? n_changes : LIMIT_PAGE;
 }
 
 /* Later changes of this step may overwrite the history, so copy what is handed
  * out. */
 static struct cluster_key_changes
-changes_view(struct cluster *cluster,
-             const struct history *history,
-             const struct key_view *view)
+key_changes_copy(struct cluster *cluster,
+                 const struct history *history,
+                 const struct key_watch_filter *view)
 {
-    struct cluster_key_change *items = action_list_memory(
-        &cluster->action_list, changes_count(history, view), sizeof(*items));
+    struct cluster_key_change *items =
+        action_list_alloc(&cluster->action_list,
+                          key_changes_count(history, view), sizeof(*items));
     struct cluster_key_changes changes = {
         .revision = view->since,
         .items = items,
@@ -66,26 +70,26 @@ changes_view(struct cluster *cluster,
     while (changes.revision < history->revision &&
            changes.n_items < LIMIT_PAGE) {
         struct cluster_key_change change =
-            history_at(history, ++changes.revision);
+            history_change_at(history, ++changes.revision);
 
-        if (!change_matches(view, change.key))
+        if (!key_change_matches(view, change.key))
             continue;
-        change.key = action_list_text(&cluster->action_list, change.key);
+        change.key = action_list_copy_text(&cluster->action_list, change.key);
         items[changes.n_items++] = change;
     }
     return changes;
 }
 
 static void
-changes_reply(struct cluster_reply *reply,
-              const struct cluster_key_changes *changes)
+key_changes_reply(struct cluster_reply *reply,
+                  const struct cluster_key_changes *changes)
 {
     reply->kind = CLUSTER_REPLY_KEY_CHANGES;
     reply->key_changes = *changes;
 }
 
 static enum hoop_status
-view_check(const struct job *job, const struct key_view *view)
+key_watch_check(const struct job *job, const struct key_watch_filter *view)
 {
     const struct history *history = &job->store.history;
 
@@ -98,12 +102,12 @@ view_check(const struct job *job, const struct key_view *view)
                            "before revision %llu to watch from",
                            job->name, (unsigned long long)history->revision,
                            (unsigned long long)view->since);
-    if (view->since + 1 < history_first(history))
+    if (view->since + 1 < history_first_revision(history))
         return error_raise(HOOP_E_RANGE,
                            "the store of job \"%s\" has forgotten what came "
                            "before revision %llu: list again, watch from there",
                            job->name,
-                           (unsigned long long)history_first(history));
+                           (unsigned long long)history_first_revision(history));
     return HOOP_OK;
 }
 
@@ -118,21 +122,22 @@ key_watch(struct cluster *cluster,
     if (!wanted.scan.prefix)
         wanted.scan.prefix = "";
 
-    const struct key_view view = {
+    const struct key_watch_filter view = {
         .key = wanted.scan.prefix,
         .match = wanted.scan.match,
         .since = wanted.scan.since,
     };
-    enum hoop_status status = view_check(job, &view);
+    enum hoop_status status = key_watch_check(job, &view);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (change_find(&job->store.history, &view)) {
+    if (key_change_find_first(&job->store.history, &view)) {
         const struct cluster_key_changes changes =
-            changes_view(cluster, &job->store.history, &view);
+            key_changes_copy(cluster, &job->store.history, &view);
 
-        changes_reply(action_list_reply(&cluster->action_list, event->ticket),
-                      &changes);
+        key_changes_reply(
+            action_list_add_reply(&cluster->action_list, event->ticket),
+            &changes);
         return HOOP_OK;
     }
 
@@ -144,10 +149,10 @@ key_watch(struct cluster *cluster,
     return HOOP_OK;
 }
 
-static struct key_view
-view_of(const struct waiter *waiter)
+static struct key_watch_filter
+key_watch_filter_of(const struct waiter *waiter)
 {
-    return (struct key_view){
+    return (struct key_watch_filter){
         .key = waiter->keys[0],
         .match = waiter->match,
         .since = waiter->since,
@@ -157,13 +162,13 @@ view_of(const struct waiter *waiter)
 /* A parked watch never falls behind the history, because jobs are settled often
  * enough. */
 static void
-watch_answer(struct cluster *cluster, struct waiter *waiter)
+key_watch_reply(struct cluster *cluster, struct waiter *waiter)
 {
-    const struct key_view view = view_of(waiter);
+    const struct key_watch_filter view = key_watch_filter_of(waiter);
     const struct cluster_key_changes changes =
-        changes_view(cluster, &waiter->job->store.history, &view);
+        key_changes_copy(cluster, &waiter->job->store.history, &view);
 
-    changes_reply(waiter_answer(cluster, waiter), &changes);
+    key_changes_reply(waiter_end_with_reply(cluster, waiter), &changes);
 }
 
 void
@@ -179,10 +184,10 @@ key_watches_answer(struct cluster *cluster, struct job *job)
         struct waiter *next = TAILQ_NEXT(waiter, link);
 
         if (waiter->kind == WAITER_KEY_WATCH) {
-            const struct key_view view = view_of(waiter);
+            const struct key_watch_filter view = key_watch_filter_of(waiter);
 
-            if (change_find(history, &view))
-                watch_answer(cluster, waiter);
+            if (key_change_find_first(history, &view))
+                key_watch_reply(cluster, waiter);
             else
                 waiter->since = history->revision;
         }
@@ -192,7 +197,7 @@ key_watches_answer(struct cluster *cluster, struct job *job)
 }
 
 void
-key_watch_expire(struct cluster *cluster, struct waiter *waiter)
+key_watch_on_deadline(struct cluster *cluster, struct waiter *waiter)
 {
-    watch_answer(cluster, waiter);
+    key_watch_reply(cluster, waiter);
 }

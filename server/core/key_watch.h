@@ -24,6 +24,6 @@ key_watches_answer(struct cluster *cluster, struct job *job);
 
 /* Answer a watch whose deadline has passed, usually with an empty list. */
 void
-key_watch_expire(struct cluster *cluster, struct waiter *waiter);
+key_watch_on_deadline(struct cluster *cluster, struct waiter *waiter);
 
 #endif

@@ -23,7 +23,7 @@ enum {
 };
 
 static uint64_t
-part_ns(const struct cluster *cluster)
+recovery_lease_part_ns(const struct cluster *cluster)
 {
     return (cluster->lease_ms + GRACE_MS) * CLOCK_NS_PER_MS / LEASE_CHECK_PARTS;
 }
@@ -31,13 +31,13 @@ part_ns(const struct cluster *cluster)
 /* Return the end of the remaining parts. At least one part always remains, so
  * that a member that is alive has time to say so. */
 static uint64_t
-end_ns(const struct cluster *cluster, uint8_t n_passed)
+recovery_lease_end_ns(const struct cluster *cluster, uint8_t n_passed)
 {
     const uint64_t n_left = n_passed < LEASE_CHECK_PARTS
                                 ? (uint64_t)LEASE_CHECK_PARTS - n_passed
                                 : 1;
 
-    return cluster->now_ns + n_left * part_ns(cluster);
+    return cluster->now_ns + n_left * recovery_lease_part_ns(cluster);
 }
 
 static bool
@@ -47,14 +47,14 @@ is_unconfirmed(const struct member *member)
 }
 
 void
-lease_check_begin(struct cluster *cluster, struct job *job)
+recovery_lease_check_begin(struct cluster *cluster, struct job *job)
 {
     struct lease_check *lease_check = &job->lease_check;
     struct member *member = NULL;
 
     if (job->state == CLUSTER_JOB_FORMING)
         timer_heap_set(&cluster->timer_heap, &job->grace,
-                       end_ns(cluster, lease_check->n_parts));
+                       recovery_lease_end_ns(cluster, lease_check->n_parts));
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
         if (member->state != CLUSTER_MEMBER_ACTIVE)
@@ -62,16 +62,17 @@ lease_check_begin(struct cluster *cluster, struct job *job)
         member->is_unconfirmed = true;
         member->renewed_ns = cluster->now_ns;
         timer_heap_set(&cluster->timer_heap, &member->lease,
-                       end_ns(cluster, member->n_parts));
+                       recovery_lease_end_ns(cluster, member->n_parts));
     }
     lease_check->entry.kind = TIMER_LEASE_CHECK;
-    lease_check->part_ends_ns = cluster->now_ns + part_ns(cluster);
+    lease_check->part_ends_ns =
+        cluster->now_ns + recovery_lease_part_ns(cluster);
     timer_heap_set(&cluster->timer_heap, &lease_check->entry,
                    lease_check->part_ends_ns);
 }
 
 void
-lease_check_notice(struct cluster *cluster, struct member *member)
+recovery_lease_confirm_member(struct cluster *cluster, struct member *member)
 {
     struct lease_check *lease_check = &member->job->lease_check;
     const uint64_t soon_ns = cluster->now_ns + GATHER_MS * CLOCK_NS_PER_MS;
@@ -87,7 +88,7 @@ lease_check_notice(struct cluster *cluster, struct member *member)
 /* Count a passed part for the unconfirmed members. Returns whether any member
  * is unconfirmed. */
 static bool
-part_count(struct job *job, bool has_passed)
+recovery_lease_count_part(struct job *job, bool has_passed)
 {
     struct member *member = NULL;
     bool is_somebody_left = job->grace.place != 0;
@@ -106,48 +107,51 @@ part_count(struct job *job, bool has_passed)
 }
 
 static void
-record_write(struct cluster *cluster, const struct job *job)
+recovery_lease_write_record(struct cluster *cluster, const struct job *job)
 {
     const size_t n_bytes = job->ranks ? job->size : 1;
-    CLEANUP(free) uint8_t *n_parts = memory_create(n_bytes, 1);
+    CLEANUP(free) uint8_t *n_parts = memory_calloc(n_bytes, 1);
 
     n_parts[0] = job->lease_check.n_parts;
     for (uint32_t rank = 0; job->ranks && rank < job->size; rank++)
         n_parts[rank] = job->ranks[rank]->n_parts;
-    journal_write_lease_check(cluster, job, n_parts, n_bytes);
+    journal_write_recovery_leases(cluster, job, n_parts, n_bytes);
 }
 
 void
-lease_check_end(struct cluster *cluster, struct job *job)
+recovery_lease_check_end(struct cluster *cluster, struct job *job)
 {
     struct lease_check *lease_check = &job->lease_check;
 
     timer_heap_remove(&cluster->timer_heap, &lease_check->entry);
     if (lease_check->is_kept)
-        journal_erase_lease_check(cluster, job);
+        journal_erase_recovery_leases(cluster, job);
     lease_check->is_kept = false;
 }
 
 void
-lease_check_look(struct cluster *cluster, struct job *job)
+recovery_lease_check_on_timer(struct cluster *cluster, struct job *job)
 {
     struct lease_check *lease_check = &job->lease_check;
     const bool has_passed = cluster->now_ns >= lease_check->part_ends_ns;
 
-    if (!part_count(job, has_passed)) {
-        lease_check_end(cluster, job);
+    if (!recovery_lease_count_part(job, has_passed)) {
+        recovery_lease_check_end(cluster, job);
         return;
     }
     if (has_passed)
-        lease_check->part_ends_ns = cluster->now_ns + part_ns(cluster);
+        lease_check->part_ends_ns =
+            cluster->now_ns + recovery_lease_part_ns(cluster);
     timer_heap_set(&cluster->timer_heap, &lease_check->entry,
                    lease_check->part_ends_ns);
-    record_write(cluster, job);
+    recovery_lease_write_record(cluster, job);
     lease_check->is_kept = true;
 }
 
 enum hoop_status
-lease_check_recover(struct job *job, const uint8_t *n_parts, size_t n_bytes)
+recovery_lease_check_restore(struct job *job,
+                             const uint8_t *n_parts,
+                             size_t n_bytes)
 {
     if (n_bytes != (job->ranks ? job->size : 1))
         return error_raise(HOOP_E_DATA_LOSS,

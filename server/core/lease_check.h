@@ -45,24 +45,26 @@ struct lease_check {
 /* Start the check of a job that has been read: start its members' leases, or
  * its grace period. */
 void
-lease_check_begin(struct cluster *cluster, struct job *job);
+recovery_lease_check_begin(struct cluster *cluster, struct job *job);
 
 /* The member has given a sign of life. */
 void
-lease_check_notice(struct cluster *cluster, struct member *member);
+recovery_lease_confirm_member(struct cluster *cluster, struct member *member);
 
 /* Stop the check and erase its record; also called when the world forms. */
 void
-lease_check_end(struct cluster *cluster, struct job *job);
+recovery_lease_check_end(struct cluster *cluster, struct job *job);
 
 /* Called when the timer of the check expires: count the part, and end the check
  * if no member is unconfirmed. */
 void
-lease_check_look(struct cluster *cluster, struct job *job);
+recovery_lease_check_on_timer(struct cluster *cluster, struct job *job);
 
-/* Restore the counts of passed parts, before lease_check_begin(): one for each
+/* Restore the counts of passed parts, before recovery_lease_check_begin(): one for each
  * rank if the world has formed, else a single one. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
-lease_check_recover(struct job *job, const uint8_t *n_parts, size_t n_bytes);
+recovery_lease_check_restore(struct job *job,
+                             const uint8_t *n_parts,
+                             size_t n_bytes);
 
 #endif

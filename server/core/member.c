@@ -41,7 +41,7 @@ cluster_member_state_name(enum cluster_member_state state)
 
 /* Copy text to *at and advance *at past it. */
 static const char *
-text_place(char **at, const char *text)
+text_copy_advance(char **at, const char *text)
 {
     const char *placed = *at;
 
@@ -57,7 +57,7 @@ member_create(struct job *job, const struct cluster_join *join)
     const size_t n_texts =
         strlen(join->host) + strlen(host_id) + strlen(join->address) + 3;
     struct member *member =
-        memory_take(&job->memory, 1, sizeof(*member) + n_texts);
+        memory_alloc_charged(&job->memory, 1, sizeof(*member) + n_texts);
     char *at = member->texts;
 
     member->job = job;
@@ -66,7 +66,7 @@ member_create(struct job *job, const struct cluster_join *join)
     member->rank = join->rank;
     member->rank_min = join->rank_min;
     member->pid = join->pid;
-    member->process_space = join->process_space;
+    member->pid_namespace_id = join->pid_namespace_id;
     member->requested_sizes[MEMBER_REQUEST_SIZE] = join->world_size;
     member->requested_sizes[MEMBER_REQUEST_SIZE_MIN] = join->size_min;
     member->requested_sizes[MEMBER_REQUEST_SETTLE] = join->settle_ms;
@@ -74,9 +74,9 @@ member_create(struct job *job, const struct cluster_join *join)
     member->lease.kind = TIMER_LEASE;
     TAILQ_INIT(&member->pending);
     TAILQ_INIT(&member->slots);
-    member->host = text_place(&at, join->host);
-    member->host_id = text_place(&at, host_id);
-    member->address = text_place(&at, join->address);
+    member->host = text_copy_advance(&at, join->host);
+    member->host_id = text_copy_advance(&at, host_id);
+    member->address = text_copy_advance(&at, join->address);
     return member;
 }
 
@@ -87,14 +87,14 @@ member_destroy(struct member *member)
 
     if (!member)
         return;
-    worker_forget(member);
+    worker_remove_member(member);
     memory = &member->job->memory;
-    memory_free(memory, member->reason);
-    memory_free(memory, member);
+    memory_free_charged(memory, member->reason);
+    memory_free_charged(memory, member);
 }
 
 void
-member_move(struct member *member, enum cluster_member_state state)
+member_set_state(struct member *member, enum cluster_member_state state)
 {
     assert(member_states[member->state].next & 1U << state);
     member->state = state;
@@ -120,10 +120,11 @@ member_end_text(const struct member *member)
     struct text_buffer fate = {0};
 
     if (member->state == CLUSTER_MEMBER_LOST)
-        text_buffer_add(&fate, "%s%s", member->has_given_up ? "" : "is lost: ",
-                        member->reason);
+        text_buffer_append(
+            &fate, "%s%s",
+            member->has_given_up ? "" : "is lost: ", member->reason);
     else
-        text_buffer_add(&fate, "has left the job");
+        text_buffer_append(&fate, "has left the job");
     return fate;
 }
 
@@ -135,7 +136,7 @@ member_end_status(const struct member *member)
 }
 
 enum hoop_status
-member_raise_taken(const struct member *holder)
+member_raise_rank_taken(const struct member *holder)
 {
     return error_raise(HOOP_E_EXISTS,
                        "rank %u is taken by %s:%u at %s: give each worker a "
@@ -152,12 +153,12 @@ member_raise_ended(const struct member *member)
     return error_raise(
         HOOP_E_ABORTED, "%s has %s job \"%s\" and must join anew%s%s",
         member_label(member).text, is_lost ? "been declared lost by" : "left",
-        job_title(member->job), is_lost ? ": " : "",
+        job_public_name(member->job), is_lost ? ": " : "",
         is_lost ? member->reason : "");
 }
 
 struct cluster_member
-member_view(const struct member *member, uint64_t now_ns)
+member_public_view(const struct member *member, uint64_t now_ns)
 {
     const struct timer_entry *end =
         member->waiter ? &member->waiter->timer : &member->lease;
@@ -166,7 +167,7 @@ member_view(const struct member *member, uint64_t now_ns)
         .rank = member->rank,
         .pid = member->pid,
         .incarnation = member->incarnation,
-        .process_space = member->process_space,
+        .pid_namespace_id = member->pid_namespace_id,
         .host = member->host,
         .host_id = member->host_id,
         .address = member->address,

@@ -29,14 +29,14 @@ enum member_requested_value {
 
 struct member {
     struct job *job;
-    enum cluster_member_state state; /* changed only by member_move() */
+    enum cluster_member_state state; /* changed only by member_set_state() */
     uint64_t incarnation;
     uint32_t rank;     /* the requested rank until the world forms */
     uint32_t rank_min; /* as in the join */
     uint32_t pid;
-    uint64_t process_space; /* identifies the PID namespace of pid; 0: not
+    uint64_t pid_namespace_id; /* identifies the PID namespace of pid; 0: not
                                known */
-    uint64_t client;        /* the connection of its join, or of its last
+    uint64_t client;           /* the connection of its join, or of its last
                                renewal */
     uint32_t requested_sizes[MEMBER_N_REQUESTS]; /* 0: not requested */
     struct waiter *waiter;                       /* joining: the parked join */
@@ -85,7 +85,7 @@ member_destroy(struct member *member);
 
 /* Change the state. Asserts that the transition is allowed. */
 void
-member_move(struct member *member, enum cluster_member_state state);
+member_set_state(struct member *member, enum cluster_member_state state);
 
 /* Return "rank 3 (host:pid)", or "host:pid" if the member has no rank yet. */
 struct member_label
@@ -101,7 +101,7 @@ member_end_status(const struct member *member);
 
 /* Raise HOOP_E_EXISTS: holder has the rank that another worker requests. */
 enum hoop_status
-member_raise_taken(const struct member *holder);
+member_raise_rank_taken(const struct member *holder);
 
 /* Raise HOOP_E_ABORTED: member has left or is lost, but joins again. */
 enum hoop_status
@@ -109,6 +109,6 @@ member_raise_ended(const struct member *member);
 
 /* Return the member as operators see it; points into member. */
 struct cluster_member
-member_view(const struct member *member, uint64_t now_ns);
+member_public_view(const struct member *member, uint64_t now_ns);
 
 #endif

@@ -28,65 +28,66 @@ enum {
 };
 
 static double
-seconds(uint64_t ns)
+ns_to_seconds(uint64_t ns)
 {
     return (double)ns / (double)CLOCK_NS_PER_S;
 }
 
 static enum hoop_status
-id_find(struct job *job,
-        const struct cluster_member_id *id,
-        struct member **out_member)
+member_find_by_id(struct job *job,
+                  const struct cluster_member_id *id,
+                  struct member **out_member)
 {
     if (job->state != CLUSTER_JOB_RUNNING || id->epoch != job->epoch)
         return error_raise(HOOP_E_PRECONDITION,
                            "the world of epoch %llu has ended: job \"%s\" is "
                            "%s, epoch %llu",
-                           (unsigned long long)id->epoch, job_title(job),
+                           (unsigned long long)id->epoch, job_public_name(job),
                            cluster_job_state_name(job->state),
                            (unsigned long long)job->epoch);
-    struct member *member = job_member(job, id->incarnation);
+    struct member *member = job_find_member(job, id->incarnation);
     if (!member)
         return error_raise(HOOP_E_PRECONDITION,
                            "no member of job \"%s\" has incarnation %016llx",
-                           job_title(job), (unsigned long long)id->incarnation);
+                           job_public_name(job),
+                           (unsigned long long)id->incarnation);
     *out_member = member;
     return HOOP_OK;
 }
 
 enum hoop_status
-membership_check(struct job *job,
-                 const struct cluster_member_id *id,
-                 struct member **out_member)
+membership_find_active(struct job *job,
+                       const struct cluster_member_id *id,
+                       struct member **out_member)
 {
     struct member *member = NULL;
-    const enum hoop_status status = id_find(job, id, &member);
+    const enum hoop_status status = member_find_by_id(job, id, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);
     if (member->state == CLUSTER_MEMBER_LOST)
         return error_raise(HOOP_E_ABORTED, "%s of job \"%s\" %s%s",
-                           member_label(member).text, job_title(job),
+                           member_label(member).text, job_public_name(job),
                            member->has_given_up ? ""
                                                 : "has been declared lost: ",
                            member->reason);
     if (member->state == CLUSTER_MEMBER_LEFT)
         return error_raise(HOOP_E_PRECONDITION, "%s has left job \"%s\"",
-                           member_label(member).text, job_title(job));
+                           member_label(member).text, job_public_name(job));
     *out_member = member;
     return HOOP_OK;
 }
 
 static void
-lease_reply(struct cluster *cluster,
-            const struct job *job,
-            const struct cluster_event *event)
+lease_reply_add(struct cluster *cluster,
+                const struct job *job,
+                const struct cluster_event *event)
 {
     struct cluster_reply *reply =
-        action_list_reply(&cluster->action_list, event->ticket);
+        action_list_add_reply(&cluster->action_list, event->ticket);
 
     reply->kind = CLUSTER_REPLY_LEASE;
-    reply->lease = (struct cluster_lease){
+    reply->lease = (struct cluster_lease_result){
         .lease_ms = cluster->lease_ms,
         .revision = job->n_changes,
         .membership_epoch = job->membership_epoch,
@@ -100,35 +101,35 @@ membership_renew(struct cluster *cluster,
 {
     struct member *member = NULL;
     const enum hoop_status status =
-        membership_check(job, &event->renewal.member, &member);
+        membership_find_active(job, &event->renewal.member, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    lease_check_notice(cluster, member);
+    recovery_lease_confirm_member(cluster, member);
     member->is_asked_for = false;
     member->renewed_ns = cluster->now_ns;
     member->client = event->client;
     timer_heap_set(&cluster->timer_heap, &member->lease,
                    cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
     cluster->counters.renewals++;
-    lease_reply(cluster, job, event);
+    lease_reply_add(cluster, job, event);
     if (event->renewal.question > 0)
-        suspicion_answer(cluster, member, &event->renewal);
+        suspicion_add_answer(cluster, member, &event->renewal);
     if (event->renewal.activity_query > 0)
-        activities_answer(cluster, member, &event->renewal);
+        activities_store_answer(cluster, member, &event->renewal);
     return HOOP_OK;
 }
 
 /* End member with this state. Returns whether its worker is in no world of the
  * job any more. */
 static bool
-member_end(struct cluster *cluster,
-           struct member *member,
-           enum cluster_member_state state)
+member_set_ended(struct cluster *cluster,
+                 struct member *member,
+                 enum cluster_member_state state)
 {
     struct job *job = member->job;
 
-    member_move(member, state);
+    member_set_state(member, state);
     timer_heap_remove(&cluster->timer_heap, &member->lease);
     job->n_members--;
     if (state == CLUSTER_MEMBER_LOST)
@@ -137,34 +138,37 @@ member_end(struct cluster *cluster,
         job->n_left++;
     group_slots_remove_member(cluster, member);
     journal_write_member(cluster, member);
-    change_add_end(cluster, member);
+    change_add_member_end(cluster, member);
     votes_remove_member(cluster, member);
-    return worker_end(cluster, member);
+    return worker_end_member(cluster, member);
 }
 
-static struct cluster_notice
-notice_of(const struct member *member, enum cluster_notice_kind kind)
+static struct cluster_log_notice
+member_log_notice(const struct member *member,
+                  enum cluster_log_notice_kind kind)
 {
-    return (struct cluster_notice){
+    return (struct cluster_log_notice){
         .kind = kind,
-        .job = job_title(member->job),
+        .job = job_public_name(member->job),
         .epoch = member->job->epoch,
         .rank = member->rank,
     };
 }
 
 static void
-member_lose(struct cluster *cluster, struct member *member, const char *reason)
+member_set_lost(struct cluster *cluster,
+                struct member *member,
+                const char *reason)
 {
     if (member->state == CLUSTER_MEMBER_JOINING) {
         struct job *job = member->job;
 
-        forming_dismiss(cluster, member, HOOP_E_ABORTED, reason);
-        job_touch(cluster, job);
+        forming_fail_join(cluster, member, HOOP_E_ABORTED, reason);
+        job_mark_touched(cluster, job);
         return;
     }
-    member->reason = memory_take_text(&member->job->memory, reason);
-    member_end(cluster, member, CLUSTER_MEMBER_LOST);
+    member->reason = memory_strdup_charged(&member->job->memory, reason);
+    member_set_ended(cluster, member, CLUSTER_MEMBER_LOST);
 }
 
 /* The worker is lost in all worlds of the job, with a single notice. */
@@ -174,35 +178,37 @@ membership_declare_lost(struct cluster *cluster,
                         const char *reason)
 {
     const struct worker *worker = member->worker;
-    const struct member *newest = worker_active(worker);
-    const struct cluster_notice notice = notice_of(newest, CLUSTER_NOTICE_LOST);
+    const struct member *newest = worker_newest_active(worker);
+    const struct cluster_log_notice notice =
+        member_log_notice(newest, CLUSTER_NOTICE_LOST);
     struct member *living = NULL;
 
-    member_lose(cluster, member, reason);
-    while ((living = worker_living(worker)))
-        member_lose(cluster, living, reason);
+    member_set_lost(cluster, member, reason);
+    while ((living = worker_newest_living(worker)))
+        member_set_lost(cluster, living, reason);
     cluster->counters.verdicts++;
-    action_list_notice(
+    action_list_add_notice(
         &cluster->action_list, &notice, "%s of job \"%s\" %s: %s; epoch %llu",
-        member_label(newest).text, job_title(newest->job),
+        member_label(newest).text, job_public_name(newest->job),
         newest->has_given_up ? "has given up" : "is lost", reason,
         (unsigned long long)newest->job->membership_epoch);
 }
 
 /* The worker is lost in this world but stays in the other worlds of the job. */
 static void
-membership_resign(struct cluster *cluster,
-                  struct member *member,
-                  const char *reason)
+member_declare_lost_in_world(struct cluster *cluster,
+                             struct member *member,
+                             const char *reason)
 {
-    const struct cluster_notice notice = notice_of(member, CLUSTER_NOTICE_LOST);
+    const struct cluster_log_notice notice =
+        member_log_notice(member, CLUSTER_NOTICE_LOST);
 
-    member_lose(cluster, member, reason);
-    action_list_notice(
+    member_set_lost(cluster, member, reason);
+    action_list_add_notice(
         &cluster->action_list, &notice,
         "%s of job \"%s\" is lost in one of its worlds, and stays in "
         "others: %s",
-        member_label(member).text, job_title(member->job), reason);
+        member_label(member).text, job_public_name(member->job), reason);
 }
 
 enum hoop_status
@@ -211,31 +217,31 @@ membership_leave(struct cluster *cluster,
                  const struct cluster_event *event)
 {
     struct member *member = NULL;
-    enum hoop_status status = id_find(job, &event->member, &member);
+    enum hoop_status status = member_find_by_id(job, &event->member, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);
     if (member->state != CLUSTER_MEMBER_LEFT) {
-        status = membership_check(job, &event->member, &member);
+        status = membership_find_active(job, &event->member, &member);
         if (status != HOOP_OK)
             return error_pass(status);
 
-        const struct cluster_notice notice =
-            notice_of(member, CLUSTER_NOTICE_LEFT);
+        const struct cluster_log_notice notice =
+            member_log_notice(member, CLUSTER_NOTICE_LEFT);
 
-        if (member_end(cluster, member, CLUSTER_MEMBER_LEFT)) {
+        if (member_set_ended(cluster, member, CLUSTER_MEMBER_LEFT)) {
             cluster->counters.leaves++;
-            action_list_notice(&cluster->action_list, &notice,
-                               "%s leaves job \"%s\"",
-                               member_label(member).text, job_title(job));
+            action_list_add_notice(
+                &cluster->action_list, &notice, "%s leaves job \"%s\"",
+                member_label(member).text, job_public_name(job));
         }
     }
-    action_list_reply(&cluster->action_list, event->ticket);
+    action_list_add_reply(&cluster->action_list, event->ticket);
     return HOOP_OK;
 }
 
 void
-membership_reason(const char *reason, size_t n_room, char *out_reason)
+membership_sanitize_reason(const char *reason, size_t n_room, char *out_reason)
 {
     /* The reporter is known from the call; a text that the reporter wrote is
      * dropped. */
@@ -258,9 +264,9 @@ membership_reason(const char *reason, size_t n_room, char *out_reason)
 }
 
 static enum hoop_status
-accused_find(struct job *job,
-             const struct cluster_report *report,
-             struct member **out_member)
+report_find_accused(struct job *job,
+                    const struct cluster_failure_report *report,
+                    struct member **out_member)
 {
     if (report->rank >= job->size)
         return error_raise(HOOP_E_INVALID,
@@ -268,7 +274,7 @@ accused_find(struct job *job,
                            report->rank, job->size);
     const uint64_t incarnation = job->ranks[report->rank]->incarnation;
 
-    if (identity_of(incarnation) != report->identity)
+    if (identity_of_incarnation(incarnation) != report->identity)
         return error_raise(HOOP_E_INVALID,
                            "the report accuses rank %u in an incarnation that "
                            "it never had in epoch %llu",
@@ -280,7 +286,7 @@ accused_find(struct job *job,
 /* Refuse evidence of an expired lease, which only the coordinator itself
  * has. */
 static enum hoop_status
-evidence_check(const struct cluster_report *report)
+report_evidence_check(const struct cluster_failure_report *report)
 {
     if (report->evidence < EVIDENCE_KINDS &&
         evidence_rows[report->evidence].decider != EVIDENCE_UNLESS_HEARD)
@@ -293,9 +299,9 @@ evidence_check(const struct cluster_report *report)
 /* The worker reports its own failure, which applies to all worlds of the
  * job. */
 static void
-membership_give_up(struct cluster *cluster,
-                   struct member *member,
-                   const char *reason)
+member_report_own_failure(struct cluster *cluster,
+                          struct member *member,
+                          const char *reason)
 {
     struct member *other = NULL;
 
@@ -308,27 +314,27 @@ membership_give_up(struct cluster *cluster,
 }
 
 static void
-report_take(struct cluster *cluster,
-            const struct member *reporter,
-            struct member *accused,
-            const struct cluster_report *report)
+report_apply(struct cluster *cluster,
+             const struct member *reporter,
+             struct member *accused,
+             const struct cluster_failure_report *report)
 {
     struct text_buffer text_buffer = {0};
     char reason[LIMIT_REASON];
 
     if (evidence_rows[report->evidence].decider == EVIDENCE_COORDINATOR &&
-        suspicion_complain(cluster, reporter, accused, report))
+        suspicion_add_complaint(cluster, reporter, accused, report))
         return;
-    membership_reason(report->reason, sizeof(reason), reason);
+    membership_sanitize_reason(report->reason, sizeof(reason), reason);
     const bool is_own_word = report->evidence == EVIDENCE_GIVEN_UP;
-    text_buffer_add(&text_buffer, "%s", reason);
+    text_buffer_append(&text_buffer, "%s", reason);
     if (!is_own_word)
-        text_buffer_add(&text_buffer, ", reported by %s",
-                        member_label(reporter).text);
+        text_buffer_append(&text_buffer, ", reported by %s",
+                           member_label(reporter).text);
     if (is_own_word)
-        membership_give_up(cluster, accused, text_buffer.text);
+        member_report_own_failure(cluster, accused, text_buffer.text);
     else if (reporter == accused && accused->worker->n_living > 1)
-        membership_resign(cluster, accused, text_buffer.text);
+        member_declare_lost_in_world(cluster, accused, text_buffer.text);
     else
         membership_declare_lost(cluster, accused, text_buffer.text);
 }
@@ -338,23 +344,23 @@ membership_report(struct cluster *cluster,
                   struct job *job,
                   const struct cluster_event *event)
 {
-    const struct cluster_report *report = &event->report;
+    const struct cluster_failure_report *report = &event->report;
     struct member *reporter = NULL;
     struct member *accused = NULL;
     enum hoop_status status =
-        membership_check(job, &report->reporter, &reporter);
+        membership_find_active(job, &report->reporter, &reporter);
 
     if (status == HOOP_OK)
-        status = evidence_check(report);
+        status = report_evidence_check(report);
     if (status == HOOP_OK)
-        status = accused_find(job, report, &accused);
+        status = report_find_accused(job, report, &accused);
     if (status != HOOP_OK)
         return error_pass(status);
 
     cluster->counters.reports++;
     if (accused->state == CLUSTER_MEMBER_ACTIVE)
-        report_take(cluster, reporter, accused, report);
-    lease_reply(cluster, job, event);
+        report_apply(cluster, reporter, accused, report);
+    lease_reply_add(cluster, job, event);
     return HOOP_OK;
 }
 
@@ -363,7 +369,7 @@ membership_report(struct cluster *cluster,
  * coordinator that is always late, and does not apply to a member that has been
  * missing over several recoveries. */
 static bool
-is_reprieved(const struct cluster *cluster, const struct member *member)
+lease_is_in_grace(const struct cluster *cluster, const struct member *member)
 {
     const uint64_t lease_ns = cluster->lease_ms * CLOCK_NS_PER_MS;
 
@@ -377,7 +383,8 @@ is_reprieved(const struct cluster *cluster, const struct member *member)
  * of this one was lost. A dead worker has renewed none for two thirds of a
  * lease by now. */
 static bool
-lives_elsewhere(const struct cluster *cluster, const struct member *member)
+worker_is_alive_elsewhere(const struct cluster *cluster,
+                          const struct member *member)
 {
     const uint64_t half_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 2;
     const struct member *other = NULL;
@@ -392,12 +399,12 @@ lives_elsewhere(const struct cluster *cluster, const struct member *member)
 }
 
 void
-membership_expire(struct cluster *cluster, struct member *member)
+membership_on_lease_expired(struct cluster *cluster, struct member *member)
 {
     const uint64_t eighth_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 8;
     struct text_buffer reason = {0};
 
-    if (is_reprieved(cluster, member)) {
+    if (lease_is_in_grace(cluster, member)) {
         timer_heap_set(&cluster->timer_heap, &member->lease,
                        cluster->now_ns + eighth_ns);
         return;
@@ -408,40 +415,41 @@ membership_expire(struct cluster *cluster, struct member *member)
         member->is_asked_for = true;
         timer_heap_set(&cluster->timer_heap, &member->lease,
                        cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS);
-        if (suspicion_ask(cluster, member))
+        if (suspicion_query_ranks(cluster, member))
             return;
         member->is_asked_for = false;
     }
-    text_buffer_add(&reason,
-                    "its lease expired %.1f s after its last sign of life%s",
-                    seconds(cluster->now_ns - member->renewed_ns),
-                    member->is_asked_for ? ", and no rank hears it" : "");
+    text_buffer_append(&reason,
+                       "its lease expired %.1f s after its last sign of life%s",
+                       ns_to_seconds(cluster->now_ns - member->renewed_ns),
+                       member->is_asked_for ? ", and no rank hears it" : "");
     cluster->counters.leases_expired++;
-    if (lives_elsewhere(cluster, member))
-        membership_resign(cluster, member, reason.text);
+    if (worker_is_alive_elsewhere(cluster, member))
+        member_declare_lost_in_world(cluster, member, reason.text);
     else
         membership_declare_lost(cluster, member, reason.text);
 }
 
 void
-membership_heard(struct cluster *cluster,
-                 struct member *member,
-                 const struct member *by)
+membership_on_heard(struct cluster *cluster,
+                    struct member *member,
+                    const struct member *by)
 {
-    const struct cluster_notice notice =
-        notice_of(member, CLUSTER_NOTICE_HEARD);
+    const struct cluster_log_notice notice =
+        member_log_notice(member, CLUSTER_NOTICE_HEARD);
 
     if (!member->is_asked_for || member->state != CLUSTER_MEMBER_ACTIVE)
         return;
     member->is_asked_for = false;
     timer_heap_set(&cluster->timer_heap, &member->lease,
                    cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
-    action_list_notice(
+    action_list_add_notice(
         &cluster->action_list, &notice,
         "%s of job \"%s\" has not reached the coordinator for %.1f "
         "s, but %s hears it: it stays a member",
-        member_label(member).text, job_title(member->job),
-        seconds(cluster->now_ns - member->renewed_ns), member_label(by).text);
+        member_label(member).text, job_public_name(member->job),
+        ns_to_seconds(cluster->now_ns - member->renewed_ns),
+        member_label(by).text);
 }
 
 void
@@ -455,11 +463,11 @@ membership_extend_leases(struct cluster *cluster, uint64_t late_ns)
         TAILQ_FOREACH(member, &job->arrivals, arrival)
     if (member->lease.place && member->lease.deadline_ns < least_ns)
         timer_heap_set(&cluster->timer_heap, &member->lease, least_ns);
-    action_list_notice(
+    action_list_add_notice(
         &cluster->action_list,
-        &(struct cluster_notice){.kind = CLUSTER_NOTICE_LATE,
-                                 .rank = CLUSTER_RANK_ANY},
+        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_LATE,
+                                     .rank = CLUSTER_RANK_ANY},
         "the coordinator was held up for %.1f s: no lease ends in "
         "the next %.1f s",
-        seconds(late_ns), seconds(half_ns));
+        ns_to_seconds(late_ns), ns_to_seconds(half_ns));
 }

@@ -41,9 +41,9 @@ membership_report(struct cluster *cluster,
  * HOOP_E_ABORTED (has been declared lost).
  */
 enum hoop_status
-membership_check(struct job *job,
-                 const struct cluster_member_id *id,
-                 struct member **out_member);
+membership_find_active(struct job *job,
+                       const struct cluster_member_id *id,
+                       struct member **out_member);
 
 /* Declare an active member lost in all worlds of its job. reason is copied. */
 void
@@ -53,18 +53,18 @@ membership_declare_lost(struct cluster *cluster,
 
 /* Member by hears member: if member's lease has expired, renew it. */
 void
-membership_heard(struct cluster *cluster,
-                 struct member *member,
-                 const struct member *by);
+membership_on_heard(struct cluster *cluster,
+                    struct member *member,
+                    const struct member *by);
 
 /* Copy reason, which may be NULL, with unprintable bytes replaced and without
  * the part that names the reporter. */
 void
-membership_reason(const char *reason, size_t n_room, char *out_reason);
+membership_sanitize_reason(const char *reason, size_t n_room, char *out_reason);
 
 /* Called when a member's lease expires. */
 void
-membership_expire(struct cluster *cluster, struct member *member);
+membership_on_lease_expired(struct cluster *cluster, struct member *member);
 
 /*
  * The coordinator was not stepped in time, so members may have been unable to

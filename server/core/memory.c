@@ -10,13 +10,13 @@
 #include "base/limits.h"
 
 size_t
-memory_size(void *memory)
+memory_allocated_size(void *memory)
 {
     return memory ? malloc_usable_size(memory) + sizeof(size_t) : 0;
 }
 
 enum hoop_status
-memory_check(const struct memory_account *account, size_t n_bytes)
+memory_check_limit(const struct memory_account *account, size_t n_bytes)
 {
     const size_t n_max = account->all ? LIMIT_JOB_BYTES : LIMIT_JOBS_BYTES;
 
@@ -26,7 +26,7 @@ memory_check(const struct memory_account *account, size_t n_bytes)
                            "%zu bytes: %zu more are over the limit of %zu",
                            account->all ? "the job" : "all jobs",
                            account->n_bytes, n_bytes, n_max);
-    return account->all ? memory_check(account->all, n_bytes) : HOOP_OK;
+    return account->all ? memory_check_limit(account->all, n_bytes) : HOOP_OK;
 }
 
 static void
@@ -45,46 +45,50 @@ account_subtract(struct memory_account *account, size_t n_bytes)
 }
 
 void
-memory_recount(struct memory_account *account, size_t n_former, size_t n_bytes)
+memory_replace_charge(struct memory_account *account,
+                      size_t n_former,
+                      size_t n_bytes)
 {
     account_subtract(account, n_former);
     account_add(account, n_bytes);
 }
 
 void *
-memory_take(struct memory_account *account, size_t n_items, size_t n_bytes)
+memory_alloc_charged(struct memory_account *account,
+                     size_t n_items,
+                     size_t n_bytes)
 {
-    void *memory = memory_create(n_items, n_bytes);
+    void *memory = memory_calloc(n_items, n_bytes);
 
-    account_add(account, memory_size(memory));
+    account_add(account, memory_allocated_size(memory));
     return memory;
 }
 
 void *
-memory_retake(struct memory_account *account,
-              void *memory,
-              size_t n_items,
-              size_t n_bytes)
+memory_realloc_charged(struct memory_account *account,
+                       void *memory,
+                       size_t n_items,
+                       size_t n_bytes)
 {
-    account_subtract(account, memory_size(memory));
-    memory = memory_resize(memory, n_items, n_bytes);
-    account_add(account, memory_size(memory));
+    account_subtract(account, memory_allocated_size(memory));
+    memory = memory_realloc(memory, n_items, n_bytes);
+    account_add(account, memory_allocated_size(memory));
     return memory;
 }
 
 char *
-memory_take_text(struct memory_account *account, const char *text)
+memory_strdup_charged(struct memory_account *account, const char *text)
 {
     const size_t n_bytes = strlen(text) + 1;
 
-    return memcpy(memory_take(account, n_bytes, 1), text, n_bytes);
+    return memcpy(memory_alloc_charged(account, n_bytes, 1), text, n_bytes);
 }
 
 void
-memory_free(struct memory_account *account, void *memory)
+memory_free_charged(struct memory_account *account, void *memory)
 {
     if (!memory)
         return;
-    account_subtract(account, memory_size(memory));
+    account_subtract(account, memory_allocated_size(memory));
     free(memory);
 }

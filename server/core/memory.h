@@ -30,7 +30,7 @@ struct memory_account {
 
 /* Allocate zeroed memory. The caller frees it. Never NULL. */
 static inline void *
-memory_create(size_t n_items, size_t n_bytes)
+memory_calloc(size_t n_items, size_t n_bytes)
 {
     void *memory = calloc(n_items ? n_items : 1, n_bytes);
 
@@ -41,7 +41,7 @@ memory_create(size_t n_items, size_t n_bytes)
 
 /* As realloc(): added memory is not zeroed. Never NULL. */
 static inline void *
-memory_resize(void *memory, size_t n_items, size_t n_bytes)
+memory_realloc(void *memory, size_t n_items, size_t n_bytes)
 {
     void *resized = reallocarray(memory, n_items, n_bytes);
 
@@ -53,30 +53,34 @@ memory_resize(void *memory, size_t n_items, size_t n_bytes)
 /* Check that so many more bytes may be allocated. Handle: HOOP_E_EXHAUSTED (the
  * text says which limit). */
 enum hoop_status
-memory_check(const struct memory_account *account, size_t n_bytes);
+memory_check_limit(const struct memory_account *account, size_t n_bytes);
 
-/* As memory_create(), charged to account. Free it with memory_free(). */
+/* As memory_calloc(), charged to account. Free it with memory_free_charged(). */
 void *
-memory_take(struct memory_account *account, size_t n_items, size_t n_bytes);
-/* As memory_resize(), for memory taken from account. */
+memory_alloc_charged(struct memory_account *account,
+                     size_t n_items,
+                     size_t n_bytes);
+/* As memory_realloc(), for memory taken from account. */
 void *
-memory_retake(struct memory_account *account,
-              void *memory,
-              size_t n_items,
-              size_t n_bytes);
+memory_realloc_charged(struct memory_account *account,
+                       void *memory,
+                       size_t n_items,
+                       size_t n_bytes);
 /* Return a copy of text, charged to account. */
 char *
-memory_take_text(struct memory_account *account, const char *text);
+memory_strdup_charged(struct memory_account *account, const char *text);
 /* Free memory and remove its charge. NULL is allowed. */
 void
-memory_free(struct memory_account *account, void *memory);
+memory_free_charged(struct memory_account *account, void *memory);
 
 /* Replace a charge of n_former bytes by one of n_bytes. */
 void
-memory_recount(struct memory_account *account, size_t n_former, size_t n_bytes);
+memory_replace_charge(struct memory_account *account,
+                      size_t n_former,
+                      size_t n_bytes);
 
 /* Return what the allocator uses for memory; 0 for NULL. */
 size_t
-memory_size(void *memory);
+memory_allocated_size(void *memory);
 
 #endif

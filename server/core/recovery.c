@@ -27,7 +27,7 @@ enum {
 };
 
 static bool
-key_take_byte(struct key_reader *key, unsigned int *out_byte)
+key_read_byte(struct journal_key_reader *key, unsigned int *out_byte)
 {
     if (key->n_left < 1)
         return false;
@@ -38,7 +38,7 @@ key_take_byte(struct key_reader *key, unsigned int *out_byte)
 }
 
 bool
-recovery_key_number(struct key_reader *key, uint64_t *out_number)
+recovery_read_key_number(struct journal_key_reader *key, uint64_t *out_number)
 {
     uint64_t big = 0;
 
@@ -52,19 +52,19 @@ recovery_key_number(struct key_reader *key, uint64_t *out_number)
 }
 
 enum hoop_status
-recovery_key_refuse(void)
+recovery_raise_bad_key(void)
 {
     return error_raise(HOOP_E_DATA_LOSS, "a record has a key of no kind");
 }
 
 enum hoop_status
-recovery_mismatch(const struct job *job, const char *what)
+recovery_raise_mismatch(const struct job *job, const char *what)
 {
     return error_raise(HOOP_E_DATA_LOSS, "job \"%s\": %s", job->name, what);
 }
 
 enum hoop_status
-recovery_close(struct unpack *unpack, size_t n_known, size_t n_fields)
+recovery_finish_value(struct unpack *unpack, size_t n_known, size_t n_fields)
 {
     if (n_fields > n_known)
         unpack_skip(unpack, n_fields - n_known);
@@ -74,7 +74,7 @@ recovery_close(struct unpack *unpack, size_t n_known, size_t n_fields)
 }
 
 uint64_t
-recovery_time(const struct cluster *cluster, struct unpack *unpack)
+recovery_read_time(const struct cluster *cluster, struct unpack *unpack)
 {
     const uint64_t wall_ns = unpack_uint(unpack, UINT64_MAX);
     const uint64_t now_wall_ns = cluster->now_ns + cluster->wall_offset_ns;
@@ -87,7 +87,7 @@ recovery_time(const struct cluster *cluster, struct unpack *unpack)
 }
 
 static enum hoop_status
-cluster_read(struct cluster *cluster, struct unpack *unpack)
+cluster_record_read(struct cluster *cluster, struct unpack *unpack)
 {
     const size_t n_fields = unpack_array(unpack, 4);
     const uint64_t version = unpack_uint(unpack, UINT64_MAX);
@@ -101,46 +101,48 @@ cluster_read(struct cluster *cluster, struct unpack *unpack)
     cluster->epoch_last = unpack_uint(unpack, UINT64_MAX);
     cluster->job_last = unpack_uint(unpack, UINT64_MAX);
     cluster->ended_jobs.n_added = unpack_uint(unpack, SIZE_MAX);
-    return recovery_close(unpack, 4, n_fields);
+    return recovery_finish_value(unpack, 4, n_fields);
 }
 
 static enum hoop_status
 ended_job_read(struct cluster *cluster,
-               struct key_reader *key,
+               struct journal_key_reader *key,
                struct unpack *unpack)
 {
     struct ended_job ended_job = {0};
     uint64_t place = 0;
 
-    if (!recovery_key_number(key, &place) || place >= LIMIT_ENDED_JOBS)
-        return recovery_key_refuse();
+    if (!recovery_read_key_number(key, &place) || place >= LIMIT_ENDED_JOBS)
+        return recovery_raise_bad_key();
 
     const size_t n_fields = unpack_array(unpack, 7);
 
     unpack_text(unpack, ended_job.name, sizeof(ended_job.name));
-    ended_job.when_ns = recovery_time(cluster, unpack);
+    ended_job.when_ns = recovery_read_time(cluster, unpack);
     ended_job.epoch = unpack_uint(unpack, UINT64_MAX);
     ended_job.size = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
     ended_job.n_joined = (uint32_t)unpack_uint(unpack, UINT32_MAX);
     ended_job.n_left = (uint32_t)unpack_uint(unpack, UINT32_MAX);
     ended_job.n_lost = (uint32_t)unpack_uint(unpack, UINT32_MAX);
     cluster->ended_jobs.ring[place] = ended_job;
-    return recovery_close(unpack, 7, n_fields);
+    return recovery_finish_value(unpack, 7, n_fields);
 }
 
 static bool
-root_attach(struct cluster *cluster, struct job *job, const char *name)
+job_attach_root_by_name(struct cluster *cluster,
+                        struct job *job,
+                        const char *name)
 {
     struct job *root = job_find(cluster, name);
 
     if (!root || root == job || root->root)
         return false;
-    job_attach(cluster, job, root);
+    job_attach_to_root(cluster, job, root);
     return true;
 }
 
 static enum hoop_status
-head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
+job_head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
 {
     char name[LIMIT_NAME] = {0};
     char token[LIMIT_TOKEN] = {0};
@@ -154,7 +156,7 @@ head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
     if (!job_name_is_valid(name) || job_find(cluster, name))
         return error_raise(HOOP_E_DATA_LOSS,
                            "a job has no name, or one that is there twice");
-    if (role_of(token) != ROLE_WORKER)
+    if (role_of_token(token) != ROLE_WORKER)
         return error_raise(HOOP_E_DATA_LOSS,
                            "job \"%s\" has a token that no job can have", name);
     if (!number || number > cluster->job_last ||
@@ -170,7 +172,7 @@ head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
     cluster->recovering = job;
     job->state =
         (enum cluster_job_state)unpack_uint(unpack, CLUSTER_JOB_RUNNING);
-    job->born_ns = recovery_time(cluster, unpack);
+    job->born_ns = recovery_read_time(cluster, unpack);
     job->epoch = unpack_uint(unpack, cluster->epoch_last);
     job->membership_epoch = unpack_uint(unpack, cluster->epoch_last);
     job->size = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
@@ -185,54 +187,59 @@ head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
     }
     if (unpack_status(unpack) == HOOP_OK &&
         (job->state == CLUSTER_JOB_RUNNING) != (job->size > 0 && job->epoch))
-        return recovery_mismatch(
+        return recovery_raise_mismatch(
             job, "it runs without a world, or does not with one");
     if (unpack_status(unpack) == HOOP_OK && root[0] &&
-        !root_attach(cluster, job, root))
-        return recovery_mismatch(job, "a job that is not there grew by it");
-    return recovery_close(unpack, n_fields > 9 ? 13 : 9, n_fields);
+        !job_attach_root_by_name(cluster, job, root))
+        return recovery_raise_mismatch(job,
+                                       "a job that is not there grew by it");
+    return recovery_finish_value(unpack, n_fields > 9 ? 13 : 9, n_fields);
 }
 
 static enum hoop_status
-job_read(struct cluster *cluster, struct key_reader *key, struct unpack *unpack)
+job_record_read(struct cluster *cluster,
+                struct journal_key_reader *key,
+                struct unpack *unpack)
 {
     uint64_t number = 0;
     unsigned int part = 0;
 
-    if (!recovery_key_number(key, &number) || !key_take_byte(key, &part))
-        return recovery_key_refuse();
+    if (!recovery_read_key_number(key, &number) || !key_read_byte(key, &part))
+        return recovery_raise_bad_key();
     if (part == JOURNAL_HEAD)
-        return head_read(cluster, number, unpack);
+        return job_head_read(cluster, number, unpack);
     if (!cluster->recovering || cluster->recovering->number != number)
         return error_raise(HOOP_E_DATA_LOSS,
                            "a record is of job %" PRIu64 ", which is not there",
                            number);
-    return recovery_part(cluster, (enum journal_part)part, key, unpack);
+    return recovery_read_job_part(cluster, (enum journal_part)part, key,
+                                  unpack);
 }
 
 enum hoop_status
-cluster_recover(struct cluster *cluster, const struct cluster_record *record)
+cluster_recover_record(struct cluster *cluster,
+                       const struct cluster_journal_record *record)
 {
-    struct key_reader key = {record->key, record->n_key};
+    struct journal_key_reader key = {record->key, record->n_key};
     struct unpack unpack;
     unsigned int kind = 0;
     enum hoop_status status = HOOP_OK;
 
     unpack_init(&unpack, record->value, record->n_value, VALUE_MAX);
-    if (!key_take_byte(&key, &kind))
-        status = recovery_key_refuse();
+    if (!key_read_byte(&key, &kind))
+        status = recovery_raise_bad_key();
     else if (kind == JOURNAL_CLUSTER)
-        status = cluster_read(cluster, &unpack);
+        status = cluster_record_read(cluster, &unpack);
     else if (kind == JOURNAL_ENDED_JOB)
         status = ended_job_read(cluster, &key, &unpack);
     else if (kind == JOURNAL_JOB)
-        status = job_read(cluster, &key, &unpack);
+        status = job_record_read(cluster, &key, &unpack);
     else
-        status = recovery_key_refuse();
+        status = recovery_raise_bad_key();
     if (status == HOOP_OK && unpack_status(&unpack) != HOOP_OK)
         status = HOOP_E_DATA_LOSS;
     if (status == HOOP_OK && key.n_left)
-        status = recovery_key_refuse();
+        status = recovery_raise_bad_key();
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

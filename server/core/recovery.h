@@ -22,38 +22,38 @@ struct job;
 struct unpack;
 
 /* Reads the numbers of a key from its front. */
-struct key_reader {
+struct journal_key_reader {
     const uint8_t *at;
     size_t n_left;
 };
 
 /* Read the next number. Returns false if the key ends before it. */
 bool
-recovery_key_number(struct key_reader *key, uint64_t *out_number);
+recovery_read_key_number(struct journal_key_reader *key, uint64_t *out_number);
 
 /* Raise HOOP_E_DATA_LOSS. */
 enum hoop_status
-recovery_key_refuse(void);
+recovery_raise_bad_key(void);
 enum hoop_status
-recovery_mismatch(const struct job *job, const char *what);
+recovery_raise_mismatch(const struct job *job, const char *what);
 
 /* Finish reading a value with n_fields fields, of which n_known are known.
  * Later fields, written by a newer release, are skipped. Handle:
  * HOOP_E_DATA_LOSS. */
 enum hoop_status
-recovery_close(struct unpack *unpack, size_t n_known, size_t n_fields);
+recovery_finish_value(struct unpack *unpack, size_t n_known, size_t n_fields);
 
 /* Read a wall clock time and convert it to the cluster's clock. A time before
  * this clock's start becomes 0, and a time in the future becomes now. */
 uint64_t
-recovery_time(const struct cluster *cluster, struct unpack *unpack);
+recovery_read_time(const struct cluster *cluster, struct unpack *unpack);
 
 /* Read a record of the job that is being restored, cluster->recovering. */
 enum hoop_status
-recovery_part(struct cluster *cluster,
-              enum journal_part part,
-              struct key_reader *key,
-              struct unpack *unpack);
+recovery_read_job_part(struct cluster *cluster,
+                       enum journal_part part,
+                       struct journal_key_reader *key,
+                       struct unpack *unpack);
 
 /* Call after all records of the job. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status

@@ -27,29 +27,29 @@ struct requested_size {
 
 /* Return the largest size of the world; 0: not known. */
 uint32_t
-requested_size_max(const struct cluster *cluster, const struct job *job);
+job_max_world_size(const struct cluster *cluster, const struct job *job);
 
-/* Return the smallest size; equal to requested_size_max() if no smaller world
+/* Return the smallest size; equal to job_max_world_size() if no smaller world
  * is allowed. */
 uint32_t
-requested_size_min(const struct cluster *cluster, const struct job *job);
+job_min_world_size(const struct cluster *cluster, const struct job *job);
 
 /* Return how long no worker must have come before a smaller world forms. */
 uint64_t
-requested_settle_ns(const struct cluster *cluster, const struct job *job);
+job_settle_time_ns(const struct cluster *cluster, const struct job *job);
 
 /*
  * Check that a join agrees with the members that wait already.
  * Handle: HOOP_E_PRECONDITION (the text names both workers).
  */
 enum hoop_status
-requested_size_check(const struct cluster *cluster,
-                     const struct job *job,
-                     const struct cluster_join *join);
+requested_size_check_join(const struct cluster *cluster,
+                          const struct job *job,
+                          const struct cluster_join *join);
 
 /* Take over the requests of a member that has joined. */
 void
-requested_size_add(struct job *job, const struct member *member);
+requested_size_add_member(struct job *job, const struct member *member);
 
 /*
  * Drop the requests of a member that has been removed from the job. A value
@@ -57,8 +57,8 @@ requested_size_add(struct job *job, const struct member *member);
  * would then not fit.
  */
 void
-requested_size_remove(const struct cluster *cluster,
-                      struct job *job,
-                      const struct member *gone);
+requested_size_remove_member(const struct cluster *cluster,
+                             struct job *job,
+                             const struct member *gone);
 
 #endif

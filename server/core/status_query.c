@@ -10,11 +10,11 @@
 #include "core/roster_text.h"
 #include "core/state.h"
 
-static struct cluster_job_line
-ended_job_line(struct cluster *cluster, const struct ended_job *ended_job)
+static struct cluster_job_summary
+ended_job_summarize(struct cluster *cluster, const struct ended_job *ended_job)
 {
-    return (struct cluster_job_line){
-        .name = action_list_text(&cluster->action_list, ended_job->name),
+    return (struct cluster_job_summary){
+        .name = action_list_copy_text(&cluster->action_list, ended_job->name),
         .state = CLUSTER_JOB_ENDED,
         .epoch = ended_job->epoch,
         .size = ended_job->size,
@@ -31,20 +31,20 @@ status_query_jobs(struct cluster *cluster,
 {
     const size_t n_endings = ended_jobs_count(&cluster->ended_jobs);
     const size_t n_items = (size_t)cluster->counters.jobs + n_endings;
-    struct cluster_job_line *items =
-        action_list_memory(&cluster->action_list, n_items, sizeof(*items));
-    struct cluster_job_line *next = items;
+    struct cluster_job_summary *items =
+        action_list_alloc(&cluster->action_list, n_items, sizeof(*items));
+    struct cluster_job_summary *next = items;
 
     (void)unused;
     for (struct job *job = cluster->jobs; job; job = job->hh.next)
         if (!job->root)
-            *next++ = job_line(cluster, job);
+            *next++ = job_summarize(cluster, job);
     for (size_t i = 0; i < n_endings; i++)
-        *next++ =
-            ended_job_line(cluster, ended_jobs_at(&cluster->ended_jobs, i));
+        *next++ = ended_job_summarize(cluster,
+                                      ended_jobs_at(&cluster->ended_jobs, i));
 
     struct cluster_reply *reply =
-        action_list_reply(&cluster->action_list, event->ticket);
+        action_list_add_reply(&cluster->action_list, event->ticket);
 
     reply->kind = CLUSTER_REPLY_JOBS;
     reply->jobs = (struct cluster_jobs){.items = items, .n_items = n_items};
@@ -52,9 +52,9 @@ status_query_jobs(struct cluster *cluster,
 }
 
 static size_t
-members_view(const struct cluster *cluster,
-             const struct job *job,
-             struct cluster_member *members)
+job_members_view(const struct cluster *cluster,
+                 const struct job *job,
+                 struct cluster_member *members)
 {
     const struct member *member = NULL;
     size_t n_members = 0;
@@ -62,43 +62,44 @@ members_view(const struct cluster *cluster,
     if (job->state == CLUSTER_JOB_RUNNING)
         for (; n_members < job->size; n_members++)
             members[n_members] =
-                member_view(job->ranks[n_members], cluster->now_ns);
+                member_public_view(job->ranks[n_members], cluster->now_ns);
     else
         TAILQ_FOREACH(member, &job->arrivals, arrival)
-    members[n_members++] = member_view(member, cluster->now_ns);
+    members[n_members++] = member_public_view(member, cluster->now_ns);
     return n_members;
 }
 
 static void
-forming_view(struct cluster *cluster,
-             const struct job *job,
-             struct cluster_job_detail *detail)
+job_forming_view(struct cluster *cluster,
+                 const struct job *job,
+                 struct cluster_job_detail *detail)
 {
     const struct text_buffer missing = roster_text_missing(cluster, job);
     const struct text_buffer hosts = roster_text_hosts(job);
 
-    detail->size_min = requested_size_min(cluster, job);
-    detail->missing = action_list_text(&cluster->action_list, missing.text);
-    detail->hosts = action_list_text(&cluster->action_list, hosts.text);
+    detail->size_min = job_min_world_size(cluster, job);
+    detail->missing =
+        action_list_copy_text(&cluster->action_list, missing.text);
+    detail->hosts = action_list_copy_text(&cluster->action_list, hosts.text);
 }
 
 void
-status_query_fill(struct cluster *cluster,
-                  struct job *world,
-                  enum cluster_view view,
-                  struct cluster_reply *reply)
+status_query_fill_reply(struct cluster *cluster,
+                        struct job *world,
+                        enum cluster_job_view view,
+                        struct cluster_reply *reply)
 {
     struct job *job = world->epoch ? job_root(world) : world;
     const bool is_brief = view == CLUSTER_VIEW_BRIEF;
     const size_t n_all = world->epoch ? world->size : world->n_members;
-    struct cluster_member *members = action_list_memory(
+    struct cluster_member *members = action_list_alloc(
         &cluster->action_list, is_brief ? 0 : n_all, sizeof(*members));
     const size_t n_members =
-        is_brief ? 0 : members_view(cluster, world, members);
+        is_brief ? 0 : job_members_view(cluster, world, members);
 
     reply->kind = CLUSTER_REPLY_JOB;
     reply->job = (struct cluster_job_detail){
-        .line = job_line(cluster, job),
+        .line = job_summarize(cluster, job),
         .membership_epoch = world->membership_epoch,
         .revision = world->n_changes,
         .members = members,
@@ -111,7 +112,7 @@ status_query_fill(struct cluster *cluster,
         .hosts = "",
     };
     if (world->state == CLUSTER_JOB_FORMING)
-        forming_view(cluster, world, &reply->job);
+        job_forming_view(cluster, world, &reply->job);
 }
 
 enum hoop_status
@@ -119,14 +120,16 @@ status_query_job(struct cluster *cluster,
                  struct job *job,
                  const struct cluster_event *event)
 {
-    struct job *world = job_present(job);
+    struct job *world = job_newest_world(job);
 
-    if (event->view == CLUSTER_VIEW_ACTIVITY && activities_may_ask(world)) {
-        const enum hoop_status status = activities_ask(cluster, world, event);
+    if (event->view == CLUSTER_VIEW_ACTIVITY && activities_can_query(world)) {
+        const enum hoop_status status =
+            activities_query_members(cluster, world, event);
 
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
     }
-    status_query_fill(cluster, world, event->view,
-                      action_list_reply(&cluster->action_list, event->ticket));
+    status_query_fill_reply(
+        cluster, world, event->view,
+        action_list_add_reply(&cluster->action_list, event->ticket));
     return HOOP_OK;
 }

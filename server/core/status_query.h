@@ -25,9 +25,9 @@ status_query_job(struct cluster *cluster,
  * everything else is the root job's if world has formed. Activities are left
  * out. */
 void
-status_query_fill(struct cluster *cluster,
-                  struct job *world,
-                  enum cluster_view view,
-                  struct cluster_reply *reply);
+status_query_fill_reply(struct cluster *cluster,
+                        struct job *world,
+                        enum cluster_job_view view,
+                        struct cluster_reply *reply);
 
 #endif

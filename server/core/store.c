@@ -19,7 +19,7 @@ store_init(struct store *store, struct memory_account *memory)
 }
 
 static void
-entry_destroy(struct store_entry *entry)
+store_entry_destroy(struct store_entry *entry)
 {
     free(entry->value);
     free(entry);
@@ -34,14 +34,14 @@ store_deinit(struct store *store)
     while (entry) {
         struct store_entry *next = entry->hh.next;
 
-        entry_destroy(entry);
+        store_entry_destroy(entry);
         entry = next;
     }
     history_deinit(&store->history);
 }
 
 void
-store_close(struct cluster *cluster, struct job *job)
+store_remove_timers(struct cluster *cluster, struct job *job)
 {
     for (struct store_entry *entry = job->store.entries; entry;
          entry = entry->hh.next)
@@ -70,18 +70,21 @@ store_find(const struct store *store, const char *key)
 
 /* Return the memory of keys and values including the allocation overhead. */
 static size_t
-memory_of(size_t n_bytes, size_t n_keys)
+store_memory_bytes(size_t n_bytes, size_t n_keys)
 {
     return n_bytes + n_keys * LIMIT_STORE_OVERHEAD;
 }
 
 /* Check that n_more bytes fit beside those in the store. */
 static enum hoop_status
-room_check(const struct cluster *cluster, const struct job *job, size_t n_more)
+store_limits_check(const struct cluster *cluster,
+                   const struct job *job,
+                   size_t n_more)
 {
-    const size_t n_job = memory_of(job->store.n_bytes, job->store.n_keys);
-    const size_t n_all =
-        memory_of(cluster->counters.store_bytes, cluster->counters.keys);
+    const size_t n_job =
+        store_memory_bytes(job->store.n_bytes, job->store.n_keys);
+    const size_t n_all = store_memory_bytes(cluster->counters.store_bytes,
+                                            cluster->counters.keys);
 
     if (n_job + n_more > LIMIT_STORE_BYTES)
         return error_raise(HOOP_E_EXHAUSTED,
@@ -97,15 +100,15 @@ room_check(const struct cluster *cluster, const struct job *job, size_t n_more)
 }
 
 static enum hoop_status
-put_check(const struct cluster *cluster,
-          const struct job *job,
-          const char *key,
-          const struct store_value *value)
+store_put_check(const struct cluster *cluster,
+                const struct job *job,
+                const char *key,
+                const struct store_value *value)
 {
     const struct store_entry *entry = store_find(&job->store, key);
     const size_t n_had = entry ? entry->n_bytes : 0;
     const size_t n_wanted =
-        value->n_bytes + (entry ? 0 : memory_of(strlen(key), 1));
+        value->n_bytes + (entry ? 0 : store_memory_bytes(strlen(key), 1));
 
     if (value->n_bytes > LIMIT_STORE_VALUE)
         return error_raise(HOOP_E_EXHAUSTED,
@@ -116,15 +119,15 @@ put_check(const struct cluster *cluster,
                            "the store of job \"%s\" has %d keys, the limit",
                            job->name, LIMIT_STORE_KEYS);
     if (n_wanted > n_had)
-        return room_check(cluster, job, n_wanted - n_had);
+        return store_limits_check(cluster, job, n_wanted - n_had);
     return HOOP_OK;
 }
 
 static struct store_entry *
-entry_create(struct cluster *cluster, struct job *job, const char *key)
+store_entry_create(struct cluster *cluster, struct job *job, const char *key)
 {
     const size_t n_key = strlen(key);
-    struct store_entry *entry = memory_create(1, sizeof(*entry) + n_key + 1);
+    struct store_entry *entry = memory_calloc(1, sizeof(*entry) + n_key + 1);
 
     entry->job = job;
     entry->expiry.kind = TIMER_KEY;
@@ -138,10 +141,10 @@ entry_create(struct cluster *cluster, struct job *job, const char *key)
 }
 
 static void
-entry_fill(struct cluster *cluster,
-           struct store_entry *entry,
-           void *bytes,
-           const struct store_value *value)
+store_entry_set_value(struct cluster *cluster,
+                      struct store_entry *entry,
+                      void *bytes,
+                      const struct store_value *value)
 {
     struct store *store = &entry->job->store;
 
@@ -155,13 +158,13 @@ entry_fill(struct cluster *cluster,
 
 /* Handle: HOOP_E_EXHAUSTED (nothing has changed). */
 static enum hoop_status
-entry_put(struct cluster *cluster,
-          struct job *job,
-          const char *key,
-          const struct store_value *value,
-          struct store_entry **out_entry)
+store_entry_put(struct cluster *cluster,
+                struct job *job,
+                const char *key,
+                const struct store_value *value,
+                struct store_entry **out_entry)
 {
-    const enum hoop_status status = put_check(cluster, job, key, value);
+    const enum hoop_status status = store_put_check(cluster, job, key, value);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -179,8 +182,8 @@ entry_put(struct cluster *cluster,
     struct store_entry *entry = store_find(&job->store, key);
 
     if (!entry)
-        entry = entry_create(cluster, job, key);
-    entry_fill(cluster, entry, bytes, value);
+        entry = store_entry_create(cluster, job, key);
+    store_entry_set_value(cluster, entry, bytes, value);
     *out_entry = entry;
     return HOOP_OK;
 }
@@ -193,7 +196,8 @@ store_put(struct cluster *cluster,
           struct store_entry **out_entry)
 {
     struct store_entry *entry = NULL;
-    const enum hoop_status status = entry_put(cluster, job, key, value, &entry);
+    const enum hoop_status status =
+        store_entry_put(cluster, job, key, value, &entry);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -201,16 +205,16 @@ store_put(struct cluster *cluster,
     if (!entry->number)
         entry->number = entry->revision;
     journal_write_entry(cluster, entry);
-    job_touch(cluster, job);
+    job_mark_touched(cluster, job);
     *out_entry = entry;
     return HOOP_OK;
 }
 
 enum hoop_status
-store_recover(struct cluster *cluster,
-              struct job *job,
-              const char *key,
-              const struct store_recovered_entry *former)
+store_recover_entry(struct cluster *cluster,
+                    struct job *job,
+                    const char *key,
+                    const struct store_recovered_entry *former)
 {
     struct store_entry *entry = NULL;
     enum hoop_status status = store_key_check(key);
@@ -223,7 +227,7 @@ store_recover(struct cluster *cluster,
         status = error_raise(HOOP_E_DATA_LOSS,
                              "a key has a revision that never was");
     if (status == HOOP_OK)
-        status = entry_put(cluster, job, key, &former->value, &entry);
+        status = store_entry_put(cluster, job, key, &former->value, &entry);
     if (status != HOOP_OK)
         return error_pass(status);
     entry->number = former->number;
@@ -253,21 +257,21 @@ store_remove(struct cluster *cluster,
     job->store.n_bytes -= n_bytes;
     cluster->counters.keys--;
     cluster->counters.store_bytes -= n_bytes;
-    job_touch(cluster, job);
-    entry_destroy(entry);
+    job_mark_touched(cluster, job);
+    store_entry_destroy(entry);
 }
 
 void
-store_expire(struct cluster *cluster, struct store_entry *entry)
+store_on_key_expired(struct cluster *cluster, struct store_entry *entry)
 {
     cluster->counters.keys_expired++;
     store_remove(cluster, entry, CLUSTER_KEY_EXPIRED);
 }
 
-struct cluster_entry
+struct cluster_store_entry
 store_entry_view(const struct store_entry *entry)
 {
-    return (struct cluster_entry){
+    return (struct cluster_store_entry){
         .key = entry->key,
         .value = entry->value,
         .n_bytes = entry->n_bytes,

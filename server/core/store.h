@@ -62,7 +62,7 @@ store_deinit(struct store *store);
 /* The job ends: remove its keys from the timer heap and the counters. The
  * memory is freed by store_deinit(). */
 void
-store_close(struct cluster *cluster, struct job *job);
+store_remove_timers(struct cluster *cluster, struct job *job);
 
 /* Check a key. Handle: HOOP_E_INVALID (missing, empty or too long). */
 enum hoop_status
@@ -91,10 +91,10 @@ struct store_recovered_entry {
 /* Restore an entry. The store's last revision must be restored already. Handle:
  * HOOP_E_DATA_LOSS and others (the entry does not fit the store). */
 enum hoop_status
-store_recover(struct cluster *cluster,
-              struct job *job,
-              const char *key,
-              const struct store_recovered_entry *former);
+store_recover_entry(struct cluster *cluster,
+                    struct job *job,
+                    const char *key,
+                    const struct store_recovered_entry *former);
 
 /* Return when the key expires; UINT64_MAX: never. */
 uint64_t
@@ -108,10 +108,10 @@ store_remove(struct cluster *cluster,
 
 /* The key's lifetime is over: remove it. */
 void
-store_expire(struct cluster *cluster, struct store_entry *entry);
+store_on_key_expired(struct cluster *cluster, struct store_entry *entry);
 
 /* Return the entry for a reply; points into entry. */
-struct cluster_entry
+struct cluster_store_entry
 store_entry_view(const struct store_entry *entry);
 
 #endif

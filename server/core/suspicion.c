@@ -33,7 +33,7 @@ enum {
 static const char advice[] =
     "run hoopctl doctor --listen there, --peer HOST:PORT elsewhere";
 
-struct suspicion_rank {
+struct suspicion_rank_state {
     bool is_heard;           /* the coordinator has heard from it since the
                                 question */
     bool has_answered;       /* it has answered the question */
@@ -43,7 +43,9 @@ struct suspicion_rank {
 
 /* Keep the question open until close_ns at least. */
 static void
-question_keep(struct cluster *cluster, struct job *job, uint64_t close_ns)
+suspicion_extend_query(struct cluster *cluster,
+                       struct job *job,
+                       uint64_t close_ns)
 {
     struct suspicion *suspicion = &job->suspicion;
 
@@ -58,15 +60,17 @@ question_keep(struct cluster *cluster, struct job *job, uint64_t close_ns)
 /* Ask all members that keep a watch parked; the end of this step answers the
  * watches. */
 static void
-question_open(struct cluster *cluster, struct job *job, uint64_t close_ns)
+suspicion_open_query(struct cluster *cluster,
+                     struct job *job,
+                     uint64_t close_ns)
 {
     struct suspicion *suspicion = &job->suspicion;
     const size_t n_views = (size_t)job->size * job->size;
 
     if (suspicion->number == 0) {
-        suspicion->views = memory_take(&job->memory, n_views, 1);
-        suspicion->ranks =
-            memory_take(&job->memory, job->size, sizeof(*suspicion->ranks));
+        suspicion->views = memory_alloc_charged(&job->memory, n_views, 1);
+        suspicion->ranks = memory_alloc_charged(&job->memory, job->size,
+                                                sizeof(*suspicion->ranks));
     }
     memset(suspicion->views, VIEW_NONE, n_views);
     memset(suspicion->ranks, 0, job->size * sizeof(*suspicion->ranks));
@@ -78,27 +82,27 @@ question_open(struct cluster *cluster, struct job *job, uint64_t close_ns)
     suspicion->asked_ns = cluster->now_ns;
     suspicion->decide_ns = UINT64_MAX;
     suspicion->entry.kind = TIMER_SUSPICION;
-    question_keep(cluster, job, close_ns);
-    job_touch(cluster, job);
+    suspicion_extend_query(cluster, job, close_ns);
+    job_mark_touched(cluster, job);
 }
 
 void
-suspicion_deinit(struct cluster *cluster, struct job *job)
+suspicion_close_query(struct cluster *cluster, struct job *job)
 {
     struct suspicion *suspicion = &job->suspicion;
 
     timer_heap_remove(&cluster->timer_heap, &suspicion->entry);
-    memory_free(&job->memory, suspicion->views);
-    memory_free(&job->memory, suspicion->ranks);
+    memory_free_charged(&job->memory, suspicion->views);
+    memory_free_charged(&job->memory, suspicion->ranks);
     *suspicion = (struct suspicion){0};
 }
 
 /* Name ranks as "rank 2 (a:70)", "ranks 0, 2 and 3" or "ranks 0, 1, 2, 3, 4, 5
  * and 58 others". */
 static void
-ranks_name(struct text_buffer *text_buffer,
-           const struct job *job,
-           const bool *is_named)
+ranks_describe(struct text_buffer *text_buffer,
+               const struct job *job,
+               const bool *is_named)
 {
     uint32_t n_named = 0;
     uint32_t n_left = 0;
@@ -109,8 +113,8 @@ ranks_name(struct text_buffer *text_buffer,
         first = is_named[rank] ? rank : first;
     }
     if (n_named == 1) {
-        text_buffer_add(text_buffer, "%s",
-                        member_label(job->ranks[first]).text);
+        text_buffer_append(text_buffer, "%s",
+                           member_label(job->ranks[first]).text);
         return;
     }
     n_left = n_named;
@@ -119,40 +123,41 @@ ranks_name(struct text_buffer *text_buffer,
         if (!is_named[rank])
             continue;
         n_left--;
-        text_buffer_add(text_buffer, "%s%u",
-                        rank == first ? "ranks "
-                        : n_left > 0  ? ", "
-                                      : " and ",
-                        rank);
+        text_buffer_append(text_buffer, "%s%u",
+                           rank == first ? "ranks "
+                           : n_left > 0  ? ", "
+                                         : " and ",
+                           rank);
     }
     if (n_left > 0)
-        text_buffer_add(text_buffer, " and %u others", n_left);
+        text_buffer_append(text_buffer, " and %u others", n_left);
 }
 
 /* Describe the first complaint about a rank, and what can be inferred from
  * it. */
 static void
 complaint_describe(struct text_buffer *text_buffer,
-                   const struct suspicion_rank *rank,
+                   const struct suspicion_rank_state *rank,
                    bool is_broken)
 {
-    text_buffer_add(text_buffer, "%s", rank->reason);
+    text_buffer_append(text_buffer, "%s", rank->reason);
     if (rank->is_heard)
-        text_buffer_add(text_buffer,
-                        " (inferred: it lives, and cannot be reached: %s)",
-                        advice);
+        text_buffer_append(text_buffer,
+                           " (inferred: it lives, and cannot be reached: %s)",
+                           advice);
     else if (is_broken)
-        text_buffer_add(text_buffer, " (inferred: dead, stopped or cut off)");
+        text_buffer_append(text_buffer,
+                           " (inferred: dead, stopped or cut off)");
 }
 
 static uint8_t
-view_of(const struct job *job, uint32_t from, uint32_t of)
+suspicion_view_of(const struct job *job, uint32_t from, uint32_t of)
 {
     return job->suspicion.views[(uint64_t)from * job->size + of];
 }
 
 static bool
-is_active(const struct job *job, uint32_t rank)
+rank_is_active(const struct job *job, uint32_t rank)
 {
     return job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE;
 }
@@ -160,24 +165,24 @@ is_active(const struct job *job, uint32_t rank)
 /* Return whether a connection of the rank broke and the coordinator has not
  * heard from it. */
 static bool
-may_have_ended(const struct job *job, uint32_t rank)
+rank_may_have_ended(const struct job *job, uint32_t rank)
 {
     bool is_broken = false;
 
     for (uint32_t from = 0; from < job->size; from++)
-        is_broken |= view_of(job, from, rank) == VIEW_BROKEN;
+        is_broken |= suspicion_view_of(job, from, rank) == VIEW_BROKEN;
     return is_broken && !job->suspicion.ranks[rank].is_heard;
 }
 
 static bool
-is_beside(const struct job *job, uint32_t rank, uint32_t other)
+ranks_share_host(const struct job *job, uint32_t rank, uint32_t other)
 {
     return strcmp(job->ranks[rank]->host_id, job->ranks[other]->host_id) == 0;
 }
 
 /* A set of ranks, usually those of one host, in the range from first to before
  * end. */
-struct host_ranks {
+struct rank_set {
     bool *is_there; /* [job->size] */
     uint32_t first;
     uint32_t end;
@@ -187,18 +192,19 @@ struct host_ranks {
 /* Return whether rank is active, or was lost in this question: the question was
  * about it, or it answered. */
 static bool
-takes_part(const struct job *job, uint32_t rank)
+rank_takes_part(const struct job *job, uint32_t rank)
 {
-    const struct suspicion_rank *known = &job->suspicion.ranks[rank];
+    const struct suspicion_rank_state *known = &job->suspicion.ranks[rank];
 
-    return is_active(job, rank) || known->reason[0] || known->has_spoken;
+    return rank_is_active(job, rank) || known->reason[0] || known->has_spoken;
 }
 
 static void
-host_find(const struct job *job, uint32_t rank, struct host_ranks *host)
+host_ranks_collect(const struct job *job, uint32_t rank, struct rank_set *host)
 {
     for (uint32_t i = 0; i < job->size; i++) {
-        host->is_there[i] = takes_part(job, i) && is_beside(job, i, rank);
+        host->is_there[i] =
+            rank_takes_part(job, i) && ranks_share_host(job, i, rank);
         if (!host->is_there[i])
             continue;
         host->first = host->n++ == 0 ? i : host->first;
@@ -209,14 +215,14 @@ host_find(const struct job *job, uint32_t rank, struct host_ranks *host)
 /* Return whether other, which is not in the set, does not hear at least one
  * rank of the set and hears none. */
 static bool
-is_missed_by(const struct job *job,
-             uint32_t other,
-             const struct host_ranks *host)
+host_is_unheard_by(const struct job *job,
+                   uint32_t other,
+                   const struct rank_set *host)
 {
     bool is_missed = false;
 
     for (uint32_t rank = host->first; rank < host->end; rank++) {
-        const uint8_t view = view_of(job, other, rank);
+        const uint8_t view = suspicion_view_of(job, other, rank);
 
         if (!host->is_there[rank])
             continue;
@@ -230,17 +236,17 @@ is_missed_by(const struct job *job,
 /* Return whether no rank of another host hears a rank of this host. A single
  * pair of ranks says nothing about hosts. */
 static bool
-is_host_cut_off(const struct job *job, const struct host_ranks *host)
+host_is_cut_off(const struct job *job, const struct rank_set *host)
 {
     uint32_t n_others = 0;
 
     for (uint32_t rank = host->first; rank < host->end; rank++)
-        if (host->is_there[rank] && may_have_ended(job, rank))
+        if (host->is_there[rank] && rank_may_have_ended(job, rank))
             return false;
     for (uint32_t i = 0; i < job->size; i++) {
-        if (!is_active(job, i) || host->is_there[i])
+        if (!rank_is_active(job, i) || host->is_there[i])
             continue;
-        if (!is_missed_by(job, i, host))
+        if (!host_is_unheard_by(job, i, host))
             return false;
         n_others++;
     }
@@ -248,35 +254,35 @@ is_host_cut_off(const struct job *job, const struct host_ranks *host)
 }
 
 static void
-host_describe(struct text_buffer *reason,
-              const struct job *job,
-              const struct host_ranks *host)
+host_cut_off_describe(struct text_buffer *reason,
+                      const struct job *job,
+                      const struct rank_set *host)
 {
     bool is_heard = false;
 
     for (uint32_t rank = host->first; rank < host->end; rank++)
         is_heard |= host->is_there[rank] && job->suspicion.ranks[rank].is_heard;
-    text_buffer_add(reason, "no rank of another host hears host %.40s (",
-                    job->ranks[host->first]->host);
-    ranks_name(reason, job, host->is_there);
-    text_buffer_add(reason,
-                    "): %sis there a firewall, or a cut link? If so, %s",
-                    is_heard ? "" : "is it down, ", advice);
+    text_buffer_append(reason, "no rank of another host hears host %.40s (",
+                       job->ranks[host->first]->host);
+    ranks_describe(reason, job, host->is_there);
+    text_buffer_append(reason,
+                       "): %sis there a firewall, or a cut link? If so, %s",
+                       is_heard ? "" : "is it down, ", advice);
 }
 
 /* Return whether no rank of host hears a rank of other, and all unheard ranks
  * are in other. */
 static bool
-is_host_deaf(const struct job *job,
-             const struct host_ranks *host,
-             const struct host_ranks *other,
-             const struct host_ranks *unheard)
+host_is_deaf_to(const struct job *job,
+                const struct rank_set *host,
+                const struct rank_set *other,
+                const struct rank_set *unheard)
 {
     for (uint32_t rank = unheard->first; rank < unheard->end; rank++)
         if (unheard->is_there[rank] && !other->is_there[rank])
             return false;
     for (uint32_t rank = host->first; rank < host->end; rank++)
-        if (host->is_there[rank] && !is_missed_by(job, rank, other))
+        if (host->is_there[rank] && !host_is_unheard_by(job, rank, other))
             return false;
     return !other->is_there[host->first] && host->n + other->n > 2;
 }
@@ -284,11 +290,11 @@ is_host_deaf(const struct job *job,
 static void
 host_deafness_describe(struct text_buffer *reason,
                        const struct job *job,
-                       const struct host_ranks *host,
-                       const struct host_ranks *other)
+                       const struct rank_set *host,
+                       const struct rank_set *other)
 {
-    ranks_name(reason, job, host->is_there);
-    text_buffer_add(
+    ranks_describe(reason, job, host->is_there);
+    text_buffer_append(
         reason,
         " (host %.40s) %s not hear host %.40s: is there a firewall, "
         "or a cut link? If so, %s",
@@ -299,18 +305,20 @@ host_deafness_describe(struct text_buffer *reason,
 /* Collect the ranks that rank does not hear, and return the reason of a
  * complaint about one. */
 static const char *
-unheard_find(const struct job *job, uint32_t rank, struct host_ranks *unheard)
+unheard_ranks_collect(const struct job *job,
+                      uint32_t rank,
+                      struct rank_set *unheard)
 {
     const char *why = "";
 
     for (uint32_t of = job->size; of-- > 0;) {
-        unheard->is_there[of] =
-            view_of(job, rank, of) > VIEW_HEARD && is_active(job, of);
+        unheard->is_there[of] = suspicion_view_of(job, rank, of) > VIEW_HEARD &&
+                                rank_is_active(job, of);
         if (!unheard->is_there[of])
             continue;
         unheard->first = of;
         unheard->end = unheard->n++ == 0 ? of + 1 : unheard->end;
-        if (view_complains(view_of(job, rank, of)))
+        if (view_is_complaint(suspicion_view_of(job, rank, of)))
             why = job->suspicion.ranks[of].reason;
     }
     return why;
@@ -319,68 +327,68 @@ unheard_find(const struct job *job, uint32_t rank, struct host_ranks *unheard)
 /* Describe a rank of which no other rank complains, but that hears fewer ranks
  * than the others do. */
 static void
-deafness_describe(struct text_buffer *reason,
-                  const struct job *job,
-                  uint32_t rank,
-                  const struct host_ranks *host)
+rank_deafness_describe(struct text_buffer *reason,
+                       const struct job *job,
+                       uint32_t rank,
+                       const struct rank_set *host)
 {
-    bool *flags = memory_create(2 * (size_t)job->size, sizeof(*flags));
-    struct host_ranks unheard = {.is_there = flags};
-    struct host_ranks other = {.is_there = flags + job->size};
-    const char *why = unheard_find(job, rank, &unheard);
+    bool *flags = memory_calloc(2 * (size_t)job->size, sizeof(*flags));
+    struct rank_set unheard = {.is_there = flags};
+    struct rank_set other = {.is_there = flags + job->size};
+    const char *why = unheard_ranks_collect(job, rank, &unheard);
     bool is_alone = true;
 
     for (uint32_t from = 0; from < job->size; from++)
         for (uint32_t of = unheard.first; is_alone && of < unheard.end; of++)
-            is_alone = from == rank || !takes_part(job, from) ||
+            is_alone = from == rank || !rank_takes_part(job, from) ||
                        !unheard.is_there[of] ||
-                       view_of(job, from, of) <= VIEW_HEARD;
-    host_find(job, unheard.first, &other);
-    if (is_host_deaf(job, host, &other, &unheard)) {
+                       suspicion_view_of(job, from, of) <= VIEW_HEARD;
+    host_ranks_collect(job, unheard.first, &other);
+    if (host_is_deaf_to(job, host, &other, &unheard)) {
         host_deafness_describe(reason, job, host, &other);
     } else {
-        text_buffer_add(reason, "it %sdoes not hear ",
-                        is_alone ? "alone " : "");
-        ranks_name(reason, job, unheard.is_there);
-        text_buffer_add(reason, "%s%s (inferred: it is cut off: %s)",
-                        why[0] ? ": " : "", why, advice);
+        text_buffer_append(reason, "it %sdoes not hear ",
+                           is_alone ? "alone " : "");
+        ranks_describe(reason, job, unheard.is_there);
+        text_buffer_append(reason, "%s%s (inferred: it is cut off: %s)",
+                           why[0] ? ": " : "", why, advice);
     }
-    text_buffer_add(reason, ", as %s told the coordinator",
-                    is_alone ? "the others" : "it");
+    text_buffer_append(reason, ", as %s told the coordinator",
+                       is_alone ? "the others" : "it");
     free(flags);
 }
 
 /* Say what is known of rank, what is inferred, and who reported it. */
 static struct text_buffer
-reason_of(const struct job *job, uint32_t rank)
+loss_reason_describe(const struct job *job, uint32_t rank)
 {
     const struct suspicion *suspicion = &job->suspicion;
-    bool *flags = memory_create(2 * (size_t)job->size, sizeof(*flags));
-    struct host_ranks host = {.is_there = flags + job->size};
+    bool *flags = memory_calloc(2 * (size_t)job->size, sizeof(*flags));
+    struct rank_set host = {.is_there = flags + job->size};
     struct text_buffer reason = {0};
     bool is_complained_of = false;
     bool is_broken = false;
 
     for (uint32_t from = 0; from < job->size; from++) {
-        const uint8_t view = view_of(job, from, rank);
+        const uint8_t view = suspicion_view_of(job, from, rank);
 
-        flags[from] = is_active(job, from) && view_complains(view);
+        flags[from] = rank_is_active(job, from) && view_is_complaint(view);
         is_complained_of |= flags[from];
         is_broken |= flags[from] && view == VIEW_BROKEN;
     }
-    host_find(job, rank, &host);
+    host_ranks_collect(job, rank, &host);
     /* A reason that names a HOOP_ setting is the cause, so do not blame the
      * network. */
-    if (is_host_cut_off(job, &host) &&
+    if (host_is_cut_off(job, &host) &&
         !strstr(suspicion->ranks[rank].reason, "HOOP_"))
-        host_describe(&reason, job, &host);
+        host_cut_off_describe(&reason, job, &host);
     else if (is_complained_of)
         complaint_describe(&reason, &suspicion->ranks[rank], is_broken);
     else
-        deafness_describe(&reason, job, rank, &host);
+        rank_deafness_describe(&reason, job, rank, &host);
     if (is_complained_of) {
-        text_buffer_add(&reason, ", reported by ");
-        ranks_name(&reason, job, flags);
+        text_buffer_append(&reason, ", reported by ");
+        ranks_describe(&reason, job, flags);
     }
     free(flags);
     return reason;
@@ -388,16 +396,16 @@ reason_of(const struct job *job, uint32_t rank)
 
 /* Declare lost all ranks that can be decided now. */
 static void
-question_decide(struct cluster *cluster, struct job *job)
+suspicion_declare_lost(struct cluster *cluster, struct job *job)
 {
     struct suspicion *suspicion = &job->suspicion;
-    bool *flags = memory_create(4 * (size_t)job->size, sizeof(*flags));
-    struct suspicion_count *counts = memory_create(job->size, sizeof(*counts));
+    bool *flags = memory_calloc(4 * (size_t)job->size, sizeof(*flags));
+    struct suspicion_count *counts = memory_calloc(job->size, sizeof(*counts));
     bool *is_living = flags;
     bool *is_heard = flags + job->size;
     bool *has_answered = is_heard + job->size;
     bool *has_spoken = has_answered + job->size;
-    const struct suspicion_words words = {
+    const struct suspicion_reports words = {
         .n_ranks = job->size,
         .views = suspicion->views,
         .is_living = is_living,
@@ -415,13 +423,13 @@ question_decide(struct cluster *cluster, struct job *job)
         has_spoken[rank] = suspicion->ranks[rank].has_spoken;
     }
     suspicion_count(&words, counts);
-    while ((rank = suspicion_choose(&words, counts, &is_settled)) !=
+    while ((rank = suspicion_choose_lost_rank(&words, counts, &is_settled)) !=
                SUSPICION_NOBODY &&
            (is_settled || cluster->now_ns >= suspicion->decide_ns)) {
-        const struct text_buffer reason = reason_of(job, rank);
+        const struct text_buffer reason = loss_reason_describe(job, rank);
 
         is_living[rank] = false;
-        suspicion_discount(&words, rank, counts);
+        suspicion_count_remove_rank(&words, rank, counts);
         membership_declare_lost(cluster, job->ranks[rank], reason.text);
     }
     if (rank == SUSPICION_NOBODY)
@@ -432,7 +440,7 @@ question_decide(struct cluster *cluster, struct job *job)
 
 /* Return whether it is worth running the rule now. */
 static bool
-may_decide(const struct cluster *cluster, const struct job *job)
+suspicion_can_decide(const struct cluster *cluster, const struct job *job)
 {
     const struct suspicion *suspicion = &job->suspicion;
 
@@ -450,31 +458,31 @@ may_decide(const struct cluster *cluster, const struct job *job)
 
 /* Decide what can be decided, and set the time of the next look. */
 static void
-question_look(struct cluster *cluster, struct job *job)
+suspicion_evaluate(struct cluster *cluster, struct job *job)
 {
     struct suspicion *suspicion = &job->suspicion;
 
-    if (may_decide(cluster, job))
-        question_decide(cluster, job);
+    if (suspicion_can_decide(cluster, job))
+        suspicion_declare_lost(cluster, job);
     if (cluster->now_ns >= suspicion->close_ns &&
         suspicion->decide_ns == UINT64_MAX) {
-        suspicion_deinit(cluster, job);
+        suspicion_close_query(cluster, job);
         return;
     }
-    question_keep(cluster, job, 0);
+    suspicion_extend_query(cluster, job, 0);
 }
 
 void
-suspicion_look(struct cluster *cluster, struct job *job)
+suspicion_on_timer(struct cluster *cluster, struct job *job)
 {
-    question_look(cluster, job);
+    suspicion_evaluate(cluster, job);
 }
 
 bool
-suspicion_complain(struct cluster *cluster,
-                   const struct member *reporter,
-                   const struct member *accused,
-                   const struct cluster_report *call)
+suspicion_add_complaint(struct cluster *cluster,
+                        const struct member *reporter,
+                        const struct member *accused,
+                        const struct cluster_failure_report *call)
 {
     struct job *job = reporter->job;
     struct suspicion *suspicion = &job->suspicion;
@@ -486,7 +494,7 @@ suspicion_complain(struct cluster *cluster,
     if (job->size > RANKS_MAX)
         return false;
     if (suspicion->number == 0 || suspicion->decide_ns == UINT64_MAX) {
-        question_open(cluster, job, decide_ns);
+        suspicion_open_query(cluster, job, decide_ns);
         suspicion->decide_ns = decide_ns;
     }
     suspicion->views[(uint64_t)reporter->rank * job->size + accused->rank] =
@@ -496,15 +504,15 @@ suspicion_complain(struct cluster *cluster,
 
     char *reason = suspicion->ranks[accused->rank].reason;
     if (!reason[0])
-        membership_reason(call->reason, REASON_MAX, reason);
-    question_look(cluster, job);
+        membership_sanitize_reason(call->reason, REASON_MAX, reason);
+    suspicion_evaluate(cluster, job);
     return true;
 }
 
 void
-suspicion_answer(struct cluster *cluster,
-                 const struct member *member,
-                 const struct cluster_renewal *call)
+suspicion_add_answer(struct cluster *cluster,
+                     const struct member *member,
+                     const struct cluster_lease_renewal *call)
 {
     struct job *job = member->job;
     struct suspicion *suspicion = &job->suspicion;
@@ -519,22 +527,22 @@ suspicion_answer(struct cluster *cluster,
         views[rank] = call->views[rank] < VIEW_KINDS && rank != member->rank
                           ? call->views[rank]
                           : VIEW_NONE;
-        if (view_complains(views[rank]) && !suspicion->ranks[rank].reason[0])
+        if (view_is_complaint(views[rank]) && !suspicion->ranks[rank].reason[0])
             strcpy(suspicion->ranks[rank].reason,
                    views[rank] == VIEW_BROKEN ? "its connection broke"
                                               : "frozen or unreachable");
         if (views[rank] == VIEW_HEARD)
-            membership_heard(cluster, job->ranks[rank], member);
+            membership_on_heard(cluster, job->ranks[rank], member);
     }
     suspicion->ranks[member->rank].has_answered = true;
     suspicion->ranks[member->rank].has_spoken = true;
-    question_look(cluster, job);
+    suspicion_evaluate(cluster, job);
 }
 
 /* Return a member that has answered the open question and hears member, or
  * NULL. */
 static const struct member *
-hearer_of(const struct job *job, const struct member *member)
+member_find_hearer(const struct job *job, const struct member *member)
 {
     const struct suspicion *suspicion = &job->suspicion;
 
@@ -552,7 +560,7 @@ hearer_of(const struct job *job, const struct member *member)
 /* Return whether the open question is recent or awaits a decision. A new
  * question would make the answers on their way useless. */
 static bool
-is_being_asked(const struct cluster *cluster, const struct job *job)
+suspicion_query_is_pending(const struct cluster *cluster, const struct job *job)
 {
     const struct suspicion *suspicion = &job->suspicion;
     const uint64_t half_ns = EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS / 2;
@@ -563,7 +571,7 @@ is_being_asked(const struct cluster *cluster, const struct job *job)
 }
 
 bool
-suspicion_ask(struct cluster *cluster, const struct member *member)
+suspicion_query_ranks(struct cluster *cluster, const struct member *member)
 {
     const uint64_t close_ns =
         cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS;
@@ -579,13 +587,13 @@ suspicion_ask(struct cluster *cluster, const struct member *member)
     if (!waiter || job->size > RANKS_MAX)
         return false;
     const struct member *by = NULL;
-    if (is_being_asked(cluster, job))
-        by = hearer_of(job, member);
+    if (suspicion_query_is_pending(cluster, job))
+        by = member_find_hearer(job, member);
     else
-        question_open(cluster, job, close_ns);
+        suspicion_open_query(cluster, job, close_ns);
     if (by)
-        membership_heard(cluster, job->ranks[member->rank], by);
+        membership_on_heard(cluster, job->ranks[member->rank], by);
     else
-        question_keep(cluster, job, close_ns);
+        suspicion_extend_query(cluster, job, close_ns);
     return true;
 }

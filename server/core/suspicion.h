@@ -28,7 +28,7 @@
 struct cluster;
 struct job;
 struct member;
-struct suspicion_rank;
+struct suspicion_rank_state;
 
 /* The open question of a job. Zeroed: no question is open. */
 struct suspicion {
@@ -40,37 +40,37 @@ struct suspicion {
     uint64_t close_ns;
     uint8_t *views; /* [rank that answers * size + rank it is about]: enum
                        evidence_view */
-    struct suspicion_rank *ranks;
+    struct suspicion_rank_state *ranks;
 };
 
 /* Take the complaint of an active member that it no longer hears accused;
  * call->evidence is EVIDENCE_BROKEN or EVIDENCE_SILENT. Returns false, and does
  * nothing, if the job has too many ranks to ask. */
 bool
-suspicion_complain(struct cluster *cluster,
-                   const struct member *reporter,
-                   const struct member *accused,
-                   const struct cluster_report *call);
+suspicion_add_complaint(struct cluster *cluster,
+                        const struct member *reporter,
+                        const struct member *accused,
+                        const struct cluster_failure_report *call);
 
 /* Take a member's answer: which ranks it hears. An answer to a question that is
  * not open is ignored. */
 void
-suspicion_answer(struct cluster *cluster,
-                 const struct member *member,
-                 const struct cluster_renewal *call);
+suspicion_add_answer(struct cluster *cluster,
+                     const struct member *member,
+                     const struct cluster_lease_renewal *call);
 
-/* Ask which ranks hear member, whose lease has expired. membership_heard() is
+/* Ask which ranks hear member, whose lease has expired. membership_on_heard() is
  * called if one does, at once if an answer to the open question already says
  * so. Returns false if no rank can be asked. */
 bool
-suspicion_ask(struct cluster *cluster, const struct member *member);
+suspicion_query_ranks(struct cluster *cluster, const struct member *member);
 
 /* Called when the question's timer expires. */
 void
-suspicion_look(struct cluster *cluster, struct job *job);
+suspicion_on_timer(struct cluster *cluster, struct job *job);
 
 /* Close the open question. */
 void
-suspicion_deinit(struct cluster *cluster, struct job *job);
+suspicion_close_query(struct cluster *cluster, struct job *job);
 
 #endif

@@ -13,65 +13,68 @@ enum {
 };
 
 static uint8_t
-view(const struct suspicion_words *words, uint32_t from, uint32_t of)
+rank_view_of(const struct suspicion_reports *words, uint32_t from, uint32_t of)
 {
     return words->views[(uint64_t)from * words->n_ranks + of];
 }
 
 /* Return whether the pair counts against rank. */
 static bool
-counts_against(const struct suspicion_words *words,
-               uint32_t rank,
-               uint32_t other)
+pair_counts_against(const struct suspicion_reports *words,
+                    uint32_t rank,
+                    uint32_t other)
 {
-    return view_complains(view(words, other, rank)) ||
-           (view_complains(view(words, rank, other)) && words->is_heard[other]);
+    return view_is_complaint(rank_view_of(words, other, rank)) ||
+           (view_is_complaint(rank_view_of(words, rank, other)) &&
+            words->is_heard[other]);
 }
 
 /* Return whether the complaint is final: a broken connection stays broken, and
  * an answer is not changed. */
 static bool
-complains_surely(const struct suspicion_words *words,
-                 uint32_t from,
-                 uint32_t of)
+complaint_is_final(const struct suspicion_reports *words,
+                   uint32_t from,
+                   uint32_t of)
 {
-    const uint8_t said = view(words, from, of);
+    const uint8_t said = rank_view_of(words, from, of);
 
     return said == VIEW_BROKEN ||
-           (view_complains(said) && words->has_answered[from]);
+           (view_is_complaint(said) && words->has_answered[from]);
 }
 
 static bool
-surely_counts_against(const struct suspicion_words *words,
+pair_is_final_against(const struct suspicion_reports *words,
                       uint32_t rank,
                       uint32_t other)
 {
-    return complains_surely(words, other, rank) ||
-           (complains_surely(words, rank, other) && words->is_heard[other]);
+    return complaint_is_final(words, other, rank) ||
+           (complaint_is_final(words, rank, other) && words->is_heard[other]);
 }
 
 /* Return whether the pair may count against rank once all have answered. */
 static bool
-may_count_against(const struct suspicion_words *words,
-                  uint32_t rank,
-                  uint32_t other)
+pair_can_count_against(const struct suspicion_reports *words,
+                       uint32_t rank,
+                       uint32_t other)
 {
     return !words->has_answered[rank] || !words->has_answered[other] ||
-           counts_against(words, rank, other);
+           pair_counts_against(words, rank, other);
 }
 
 /* Return what the pair adds to the count of rank. */
 static struct suspicion_count
-pair_count(const struct suspicion_words *words, uint32_t rank, uint32_t other)
+pair_contribution(const struct suspicion_reports *words,
+                  uint32_t rank,
+                  uint32_t other)
 {
-    const uint8_t out = view(words, rank, other);
-    const uint8_t in = view(words, other, rank);
+    const uint8_t out = rank_view_of(words, rank, other);
+    const uint8_t in = rank_view_of(words, other, rank);
 
     return (struct suspicion_count){
-        .n_complaints = view_complains(out) || view_complains(in),
-        .n_pairs = counts_against(words, rank, other),
-        .n_sure = surely_counts_against(words, rank, other),
-        .n_possible = may_count_against(words, rank, other),
+        .n_complaints = view_is_complaint(out) || view_is_complaint(in),
+        .n_pairs = pair_counts_against(words, rank, other),
+        .n_sure = pair_is_final_against(words, rank, other),
+        .n_possible = pair_can_count_against(words, rank, other),
         .n_hears = out == VIEW_HEARD,
         .n_deaf = out > VIEW_HEARD,
         .n_heard = in == VIEW_HEARD,
@@ -81,9 +84,9 @@ pair_count(const struct suspicion_words *words, uint32_t rank, uint32_t other)
 
 /* sum += times * one, modulo 2^32; times UINT32_MAX subtracts. */
 static void
-count_add(struct suspicion_count *sum,
-          const struct suspicion_count *one,
-          uint32_t times)
+suspicion_count_add(struct suspicion_count *sum,
+                    const struct suspicion_count *one,
+                    uint32_t times)
 {
     sum->n_complaints += times * one->n_complaints;
     sum->n_pairs += times * one->n_pairs;
@@ -98,9 +101,9 @@ count_add(struct suspicion_count *sum,
 /* Add the pairs of every rank with the ranks of the block that begins at
  * first. */
 static void
-block_count(const struct suspicion_words *words,
-            uint32_t first,
-            struct suspicion_count *counts)
+suspicion_count_block(const struct suspicion_reports *words,
+                      uint32_t first,
+                      struct suspicion_count *counts)
 {
     const uint32_t end =
         words->n_ranks - first < BLOCK ? words->n_ranks : first + BLOCK;
@@ -109,39 +112,40 @@ block_count(const struct suspicion_words *words,
         for (uint32_t other = first; other < end; other++) {
             if (other == rank || !words->is_living[other])
                 continue;
-            const struct suspicion_count one = pair_count(words, rank, other);
+            const struct suspicion_count one =
+                pair_contribution(words, rank, other);
 
-            count_add(&counts[rank], &one, 1);
+            suspicion_count_add(&counts[rank], &one, 1);
         }
     }
 }
 
 void
-suspicion_count(const struct suspicion_words *words,
+suspicion_count(const struct suspicion_reports *words,
                 struct suspicion_count *counts)
 {
     memset(counts, 0, words->n_ranks * sizeof(*counts));
     for (uint32_t first = 0; first < words->n_ranks; first += BLOCK)
-        block_count(words, first, counts);
+        suspicion_count_block(words, first, counts);
 }
 
 void
-suspicion_discount(const struct suspicion_words *words,
-                   uint32_t gone,
-                   struct suspicion_count *counts)
+suspicion_count_remove_rank(const struct suspicion_reports *words,
+                            uint32_t gone,
+                            struct suspicion_count *counts)
 {
     for (uint32_t rank = 0; rank < words->n_ranks; rank++) {
         if (rank == gone)
             continue;
-        const struct suspicion_count one = pair_count(words, rank, gone);
+        const struct suspicion_count one = pair_contribution(words, rank, gone);
 
-        count_add(&counts[rank], &one, UINT32_MAX);
+        suspicion_count_add(&counts[rank], &one, UINT32_MAX);
     }
 }
 
 /* A rank that is cut off hears none of its peers, or none of them hears it. */
 static bool
-is_cut_off(const struct suspicion_count *count)
+rank_is_cut_off(const struct suspicion_count *count)
 {
     return (count->n_deaf >= PEERS_MIN && count->n_hears == 0) ||
            (count->n_mute >= PEERS_MIN && count->n_heard == 0);
@@ -150,33 +154,33 @@ is_cut_off(const struct suspicion_count *count)
 /* How much the coordinator knows of a rank: nothing, a sign of life, or a
  * statement. A complaint proves life as well as an answer does. */
 static unsigned
-contact_of(const struct suspicion_words *words, uint32_t rank)
+rank_contact_level(const struct suspicion_reports *words, uint32_t rank)
 {
     return (unsigned)words->is_heard[rank] + words->has_spoken[rank];
 }
 
 /* Return whether one is chosen over other, which is a lower rank. */
 static bool
-goes_rather(const struct suspicion_words *words,
-            const struct suspicion_count *counts,
-            uint32_t one,
-            uint32_t other)
+rank_is_chosen_over(const struct suspicion_reports *words,
+                    const struct suspicion_count *counts,
+                    uint32_t one,
+                    uint32_t other)
 {
-    const bool is_one_off = is_cut_off(&counts[one]);
+    const bool is_one_off = rank_is_cut_off(&counts[one]);
 
     if (counts[one].n_pairs != counts[other].n_pairs)
         return counts[one].n_pairs > counts[other].n_pairs;
-    if (is_one_off != is_cut_off(&counts[other]))
+    if (is_one_off != rank_is_cut_off(&counts[other]))
         return is_one_off;
-    return contact_of(words, one) <= contact_of(words, other);
+    return rank_contact_level(words, one) <= rank_contact_level(words, other);
 }
 
 /* Return whether all have answered, or no other rank can be in as many
  * pairs. */
 static bool
-is_settled(const struct suspicion_words *words,
-           const struct suspicion_count *counts,
-           uint32_t chosen)
+choice_is_settled(const struct suspicion_reports *words,
+                  const struct suspicion_count *counts,
+                  uint32_t chosen)
 {
     bool is_complete = true;
     bool is_ahead = true;
@@ -192,9 +196,9 @@ is_settled(const struct suspicion_words *words,
 }
 
 uint32_t
-suspicion_choose(const struct suspicion_words *words,
-                 const struct suspicion_count *counts,
-                 bool *out_is_settled)
+suspicion_choose_lost_rank(const struct suspicion_reports *words,
+                           const struct suspicion_count *counts,
+                           bool *out_is_settled)
 {
     uint32_t chosen = SUSPICION_NOBODY;
 
@@ -202,10 +206,10 @@ suspicion_choose(const struct suspicion_words *words,
         if (!words->is_living[rank] || counts[rank].n_complaints == 0)
             continue;
         if (chosen == SUSPICION_NOBODY ||
-            goes_rather(words, counts, rank, chosen))
+            rank_is_chosen_over(words, counts, rank, chosen))
             chosen = rank;
     }
     *out_is_settled =
-        chosen != SUSPICION_NOBODY && is_settled(words, counts, chosen);
+        chosen != SUSPICION_NOBODY && choice_is_settled(words, counts, chosen);
     return chosen;
 }

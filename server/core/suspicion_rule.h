@@ -17,7 +17,7 @@
 
 static const uint32_t SUSPICION_NOBODY = UINT32_MAX;
 
-struct suspicion_words {
+struct suspicion_reports {
     uint32_t n_ranks;
     /* [rank that speaks * n_ranks + rank it is about]: enum evidence_view. */
     const uint8_t *views;
@@ -46,15 +46,15 @@ struct suspicion_count {
 /* Fill in counts[rank] for every rank; takes time quadratic in the number of
  * ranks. */
 void
-suspicion_count(const struct suspicion_words *words,
+suspicion_count(const struct suspicion_reports *words,
                 struct suspicion_count *counts);
 
 /* Subtract rank gone, which is_living no longer includes, from counts. The
  * result is as if all were counted again, but takes linear time. */
 void
-suspicion_discount(const struct suspicion_words *words,
-                   uint32_t gone,
-                   struct suspicion_count *counts);
+suspicion_count_remove_rank(const struct suspicion_reports *words,
+                            uint32_t gone,
+                            struct suspicion_count *counts);
 
 /*
  * Choose the next rank to declare lost, in linear time; SUSPICION_NOBODY if no
@@ -72,8 +72,8 @@ suspicion_discount(const struct suspicion_words *words,
  * 4. The higher rank.
  */
 uint32_t
-suspicion_choose(const struct suspicion_words *words,
-                 const struct suspicion_count *counts,
-                 bool *out_is_settled);
+suspicion_choose_lost_rank(const struct suspicion_reports *words,
+                           const struct suspicion_count *counts,
+                           bool *out_is_settled);
 
 #endif

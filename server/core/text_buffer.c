@@ -7,7 +7,7 @@
 #include <string.h>
 
 void
-text_buffer_add(struct text_buffer *text_buffer, const char *format, ...)
+text_buffer_append(struct text_buffer *text_buffer, const char *format, ...)
 {
     const size_t n_room = sizeof(text_buffer->text) - text_buffer->n_bytes;
     va_list arguments;

@@ -18,7 +18,7 @@ struct text_buffer {
 };
 
 void
-text_buffer_add(struct text_buffer *text_buffer, const char *format, ...)
+text_buffer_append(struct text_buffer *text_buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 #endif

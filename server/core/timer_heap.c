@@ -8,29 +8,29 @@
 #include "core/memory.h"
 
 static void
-entry_place(struct timer_heap *timer_heap,
-            struct timer_entry *entry,
-            size_t place)
+timer_entry_put_at(struct timer_heap *timer_heap,
+                   struct timer_entry *entry,
+                   size_t place)
 {
     timer_heap->heap[place] = entry;
     entry->place = place;
 }
 
 static void
-entry_rise(struct timer_heap *timer_heap, struct timer_entry *entry)
+timer_entry_sift_up(struct timer_heap *timer_heap, struct timer_entry *entry)
 {
     size_t place = entry->place;
 
     while (place > 1 &&
            timer_heap->heap[place / 2]->deadline_ns > entry->deadline_ns) {
-        entry_place(timer_heap, timer_heap->heap[place / 2], place);
+        timer_entry_put_at(timer_heap, timer_heap->heap[place / 2], place);
         place /= 2;
     }
-    entry_place(timer_heap, entry, place);
+    timer_entry_put_at(timer_heap, entry, place);
 }
 
 static void
-entry_sink(struct timer_heap *timer_heap, struct timer_entry *entry)
+timer_entry_sift_down(struct timer_heap *timer_heap, struct timer_entry *entry)
 {
     size_t place = entry->place;
 
@@ -43,10 +43,10 @@ entry_sink(struct timer_heap *timer_heap, struct timer_entry *entry)
             child++;
         if (timer_heap->heap[child]->deadline_ns >= entry->deadline_ns)
             break;
-        entry_place(timer_heap, timer_heap->heap[child], place);
+        timer_entry_put_at(timer_heap, timer_heap->heap[child], place);
         place = child;
     }
-    entry_place(timer_heap, entry, place);
+    timer_entry_put_at(timer_heap, entry, place);
 }
 
 void
@@ -60,11 +60,11 @@ timer_heap_append(struct timer_heap *timer_heap, struct timer_entry *entry)
 {
     if (timer_heap->n_entries + 1 >= timer_heap->n_room) {
         timer_heap->n_room = timer_heap->n_room ? 2 * timer_heap->n_room : 64;
-        timer_heap->heap = memory_resize(timer_heap->heap, timer_heap->n_room,
-                                         sizeof(*timer_heap->heap));
+        timer_heap->heap = memory_realloc(timer_heap->heap, timer_heap->n_room,
+                                          sizeof(*timer_heap->heap));
     }
     timer_heap->n_entries++;
-    entry_place(timer_heap, entry, timer_heap->n_entries);
+    timer_entry_put_at(timer_heap, entry, timer_heap->n_entries);
 }
 
 void
@@ -79,8 +79,8 @@ timer_heap_set(struct timer_heap *timer_heap,
     entry->deadline_ns = deadline_ns;
     if (!entry->place)
         timer_heap_append(timer_heap, entry);
-    entry_rise(timer_heap, entry);
-    entry_sink(timer_heap, entry);
+    timer_entry_sift_up(timer_heap, entry);
+    timer_entry_sift_down(timer_heap, entry);
 }
 
 void
@@ -93,9 +93,9 @@ timer_heap_remove(struct timer_heap *timer_heap, struct timer_entry *entry)
     struct timer_entry *last = timer_heap->heap[timer_heap->n_entries--];
 
     if (last != entry) {
-        entry_place(timer_heap, last, entry->place);
-        entry_rise(timer_heap, last);
-        entry_sink(timer_heap, last);
+        timer_entry_put_at(timer_heap, last, entry->place);
+        timer_entry_sift_up(timer_heap, last);
+        timer_entry_sift_down(timer_heap, last);
     }
     entry->place = 0;
 }

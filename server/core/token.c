@@ -8,12 +8,12 @@
 #include "base/error.h"
 
 enum hoop_status
-token_init(struct token *token, const char *text)
+token_derive_roles(struct token *token, const char *text)
 {
     memset(token, 0, sizeof(*token));
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         const enum hoop_status status =
-            role_token(role, text ? text : "", token->texts[role]);
+            role_derive_token(role, text ? text : "", token->texts[role]);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -22,7 +22,7 @@ token_init(struct token *token, const char *text)
 }
 
 static bool
-texts_are_equal(const char left[LIMIT_TOKEN], const char right[LIMIT_TOKEN])
+tokens_are_equal(const char left[LIMIT_TOKEN], const char right[LIMIT_TOKEN])
 {
     unsigned char difference = 0;
 
@@ -32,7 +32,7 @@ texts_are_equal(const char left[LIMIT_TOKEN], const char right[LIMIT_TOKEN])
 }
 
 enum role
-token_role(const struct token *token, const char *text)
+token_find_role(const struct token *token, const char *text)
 {
     char said[LIMIT_TOKEN] = {0};
     const size_t n_bytes = text ? strnlen(text, LIMIT_TOKEN) : 0;
@@ -43,7 +43,7 @@ token_role(const struct token *token, const char *text)
     if (n_bytes)
         memcpy(said, text, n_bytes);
     for (int role = ROLE_METRICS; role >= ROLE_WORKER; role--) {
-        if (texts_are_equal(token->texts[role], said))
+        if (tokens_are_equal(token->texts[role], said))
             found = (enum role)role;
     }
     return found;

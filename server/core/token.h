@@ -17,9 +17,9 @@ struct token {
 
 /* Set the secret and derive the tokens of the other roles. NULL means the empty
  * token.
- * Handle: HOOP_E_INVALID (too long), HOOP_E_DENIED (see role_token()). */
+ * Handle: HOOP_E_INVALID (too long), HOOP_E_DENIED (see role_derive_token()). */
 enum hoop_status
-token_init(struct token *token, const char *text);
+token_derive_roles(struct token *token, const char *text);
 
 /*
  * Return the role whose token text is; ROLE_ANYBODY if it is no role's. The
@@ -27,6 +27,6 @@ token_init(struct token *token, const char *text);
  * NULL means the empty text.
  */
 enum role
-token_role(const struct token *token, const char *text);
+token_find_role(const struct token *token, const char *text);
 
 #endif

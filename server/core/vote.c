@@ -33,7 +33,7 @@ static const char *const call_names[] = {
 /* Return whether the voter's member is active and has not left the
  * communicator. */
 static bool
-is_expected(const struct voter *voter)
+voter_is_expected(const struct voter *voter)
 {
     const struct vote *vote = voter->vote;
     const size_t place = (size_t)(voter - vote->slots);
@@ -43,7 +43,7 @@ is_expected(const struct voter *voter)
 }
 
 static struct voter *
-voter_of(struct vote *vote, const struct member *member)
+vote_find_voter(struct vote *vote, const struct member *member)
 {
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         if (vote->slots[i].member == member)
@@ -56,20 +56,21 @@ static struct vote *
 vote_create(struct job *job, const struct vote_key *key, struct group *group)
 {
     const uint32_t n_voters = group ? group->shown.n_ranks : job->size;
-    struct vote *vote = memory_take(
+    struct vote *vote = memory_alloc_charged(
         &job->memory, 1, sizeof(*vote) + n_voters * sizeof(*vote->slots));
 
     vote->key = *key;
     vote->job = job;
     vote->group = group;
-    vote->ranks = memory_take(&job->memory, n_voters, sizeof(*vote->ranks));
+    vote->ranks =
+        memory_alloc_charged(&job->memory, n_voters, sizeof(*vote->ranks));
     vote->n_voters = n_voters;
     for (uint32_t i = 0; i < n_voters; i++) {
         vote->slots[i].vote = vote;
         vote->slots[i].member = group ? group->slots[i].member : job->ranks[i];
     }
     HASH_ADD(hh, job->votes, key, sizeof(vote->key), vote);
-    job_count_tables(job);
+    job_recount_table_bytes(job);
     return vote;
 }
 
@@ -79,23 +80,23 @@ vote_free(struct vote *vote)
 {
     struct job *job = vote->job;
 
-    memory_free(&job->memory, vote->ranks);
-    memory_free(&job->memory, vote);
-    job_count_tables(job);
+    memory_free_charged(&job->memory, vote->ranks);
+    memory_free_charged(&job->memory, vote);
+    job_recount_table_bytes(job);
 }
 
 /* Create the vote, after checking that the communicator has formed and has
  * member. */
 static enum hoop_status
-vote_open(struct job *job,
-          const struct member *member,
-          const struct vote_key *key,
-          struct vote **out_vote)
+vote_create_checked(struct job *job,
+                    const struct member *member,
+                    const struct vote_key *key,
+                    struct vote **out_vote)
 {
     struct group *group = NULL;
 
     if (key->communicator != 0) {
-        group = group_formed(job, key->communicator);
+        group = group_find_formed(job, key->communicator);
         if (!group)
             return error_raise(HOOP_E_PRECONDITION,
                                "job \"%s\" has no communicator %" PRIu64
@@ -104,7 +105,7 @@ vote_open(struct job *job,
     }
 
     const uint32_t n_voters = group ? group->shown.n_ranks : job->size;
-    const enum hoop_status status = memory_check(
+    const enum hoop_status status = memory_check_limit(
         &job->memory, sizeof(struct vote) +
                           n_voters * (sizeof(struct voter) + sizeof(uint32_t)));
     if (status != HOOP_OK)
@@ -112,7 +113,7 @@ vote_open(struct job *job,
 
     struct vote *vote = vote_create(job, key, group);
 
-    if (!voter_of(vote, member)) {
+    if (!vote_find_voter(vote, member)) {
         HASH_DEL(job->votes, vote);
         vote_free(vote);
         return error_raise(HOOP_E_INVALID,
@@ -124,10 +125,10 @@ vote_open(struct job *job,
 }
 
 static enum hoop_status
-vote_find(struct job *job,
-          const struct member *member,
-          const struct cluster_vote_call *call,
-          struct vote **out_vote)
+vote_find_or_create(struct job *job,
+                    const struct member *member,
+                    const struct cluster_vote_call *call,
+                    struct vote **out_vote)
 {
     const struct vote_key key = {call->communicator, call->kind};
     struct vote *vote = NULL;
@@ -135,13 +136,13 @@ vote_find(struct job *job,
 
     HASH_FIND(hh, job->votes, &key, sizeof(key), vote);
     if (!vote)
-        status = vote_open(job, member, &key, &vote);
+        status = vote_create_checked(job, member, &key, &vote);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    const struct voter *voter = voter_of(vote, member);
+    const struct voter *voter = vote_find_voter(vote, member);
 
-    if (!voter || !is_expected(voter))
+    if (!voter || !voter_is_expected(voter))
         return error_raise(HOOP_E_PRECONDITION,
                            "%s is not in communicator %" PRIu64
                            ", or has freed it",
@@ -158,11 +159,12 @@ vote_find(struct job *job,
 }
 
 enum hoop_status
-vote_recover(struct job *job, const struct vote_recovered *former)
+vote_recover(struct job *job, const struct vote_recovered_outcome *former)
 {
-    const struct cluster_outcome *outcome = &former->outcome;
+    const struct cluster_vote_outcome *outcome = &former->outcome;
     const uint64_t communicator = former->key.communicator;
-    struct group *group = communicator ? group_formed(job, communicator) : NULL;
+    struct group *group =
+        communicator ? group_find_formed(job, communicator) : NULL;
 
     if ((communicator && !group) || !former->told || former->told == UINT64_MAX)
         return error_raise(HOOP_E_DATA_LOSS, "an outcome is of no council");
@@ -185,12 +187,12 @@ vote_recover(struct job *job, const struct vote_recovered *former)
 
 /* Return the outcome with its ranks copied into the action list. */
 
-static struct cluster_outcome
-outcome_shared(struct cluster *cluster, const struct vote *vote)
+static struct cluster_vote_outcome
+vote_outcome_copy(struct cluster *cluster, const struct vote *vote)
 {
-    struct cluster_outcome outcome = vote->outcome;
-    uint32_t *ranks = action_list_memory(&cluster->action_list, outcome.n_ranks,
-                                         sizeof(*ranks));
+    struct cluster_vote_outcome outcome = vote->outcome;
+    uint32_t *ranks = action_list_alloc(&cluster->action_list, outcome.n_ranks,
+                                        sizeof(*ranks));
 
     memcpy(ranks, vote->ranks, outcome.n_ranks * sizeof(*ranks));
     outcome.ranks = ranks;
@@ -198,12 +200,12 @@ outcome_shared(struct cluster *cluster, const struct vote *vote)
 }
 
 static void
-outcome_reply(struct cluster *cluster,
-              const struct cluster_outcome *outcome,
-              struct cluster_reply *reply)
+vote_outcome_reply(struct cluster *cluster,
+                   const struct cluster_vote_outcome *outcome,
+                   struct cluster_reply *reply)
 {
     if (outcome->status != HOOP_OK) {
-        action_list_refuse(
+        action_list_fail_reply(
             &cluster->action_list, reply, outcome->status,
             "the %u survivors cannot form a communicator: the job "
             "has as many as the coordinator keeps",
@@ -216,22 +218,22 @@ outcome_reply(struct cluster *cluster,
 
 /* Create the new communicator of the survivors, in the order of the old one. */
 static void
-survivors_gather(struct cluster *cluster, struct vote *vote)
+survivors_create_group(struct cluster *cluster, struct vote *vote)
 {
-    struct cluster_outcome *outcome = &vote->outcome;
+    struct cluster_vote_outcome *outcome = &vote->outcome;
     const struct cluster_group_slot_call call = {.ranks = vote->ranks,
                                                  .n_ranks = outcome->n_ranks};
-    uint64_t *numbers = memory_create(outcome->n_ranks, sizeof(*numbers));
+    uint64_t *numbers = memory_calloc(outcome->n_ranks, sizeof(*numbers));
     struct group *group = NULL;
     uint32_t n_numbers = 0;
 
     for (uint32_t i = 0; i < vote->n_voters; i++) {
-        if (is_expected(&vote->slots[i]))
+        if (voter_is_expected(&vote->slots[i]))
             numbers[n_numbers++] = vote->slots[i].number;
     }
-    outcome->status = group_gather(vote->job, &call, &group);
+    outcome->status = group_create_joined(vote->job, &call, &group);
     if (outcome->status == HOOP_OK) {
-        group_slots_fill(group, numbers);
+        group_slots_mark_taken(group, numbers);
         outcome->communicator = group->shown.communicator;
         journal_write_job(cluster, vote->job);
         journal_write_group(cluster, group);
@@ -240,11 +242,11 @@ survivors_gather(struct cluster *cluster, struct vote *vote)
 }
 
 static void
-outcome_make(struct cluster *cluster, struct vote *vote)
+vote_outcome_compute(struct cluster *cluster, struct vote *vote)
 {
-    struct cluster_outcome *outcome = &vote->outcome;
+    struct cluster_vote_outcome *outcome = &vote->outcome;
 
-    *outcome = (struct cluster_outcome){
+    *outcome = (struct cluster_vote_outcome){
         .flags = UINT64_MAX,
         .least = UINT64_MAX,
         .ranks = vote->ranks,
@@ -252,7 +254,7 @@ outcome_make(struct cluster *cluster, struct vote *vote)
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         const struct voter *voter = &vote->slots[i];
 
-        if (!is_expected(voter))
+        if (!voter_is_expected(voter))
             continue;
         outcome->flags &= voter->flags;
         if (voter->least < outcome->least)
@@ -261,16 +263,16 @@ outcome_make(struct cluster *cluster, struct vote *vote)
     }
     outcome->membership_epoch = vote->job->membership_epoch;
     if (vote->key.kind == CLUSTER_VOTE_SHRINK)
-        survivors_gather(cluster, vote);
+        survivors_create_group(cluster, vote);
 }
 
 static bool
-is_complete(const struct vote *vote)
+vote_is_complete(const struct vote *vote)
 {
     uint32_t n_come = 0;
 
     for (uint32_t i = 0; i < vote->n_voters; i++) {
-        if (!is_expected(&vote->slots[i]))
+        if (!voter_is_expected(&vote->slots[i]))
             continue;
         if (!vote->slots[i].has_come)
             return false;
@@ -281,13 +283,13 @@ is_complete(const struct vote *vote)
 
 /* Fail the parked call of a member that has ended or left the communicator. */
 static void
-stranger_refuse(struct cluster *cluster, struct voter *voter)
+ended_voter_refuse(struct cluster *cluster, struct voter *voter)
 {
     const struct member *member = voter->member;
     const bool is_active = member->state == CLUSTER_MEMBER_ACTIVE;
 
-    action_list_refuse(
-        &cluster->action_list, waiter_answer(cluster, voter->waiter),
+    action_list_fail_reply(
+        &cluster->action_list, waiter_end_with_reply(cluster, voter->waiter),
         member_end_status(member), "%s %s", member_label(member).text,
         is_active ? "has freed the communicator"
                   : member_end_text(member).text);
@@ -296,40 +298,41 @@ stranger_refuse(struct cluster *cluster, struct voter *voter)
 static void
 vote_decide(struct cluster *cluster, struct vote *vote)
 {
-    outcome_make(cluster, vote);
+    vote_outcome_compute(cluster, vote);
     vote->told = vote->turn++;
     journal_write_vote(cluster, vote);
 
-    const struct cluster_outcome outcome = outcome_shared(cluster, vote);
+    const struct cluster_vote_outcome outcome =
+        vote_outcome_copy(cluster, vote);
 
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         struct voter *voter = &vote->slots[i];
 
         voter->has_come = false;
         if (voter->waiter)
-            outcome_reply(cluster, &outcome,
-                          waiter_answer(cluster, voter->waiter));
+            vote_outcome_reply(cluster, &outcome,
+                               waiter_end_with_reply(cluster, voter->waiter));
     }
 }
 
 static void
-vote_check(struct cluster *cluster, struct vote *vote)
+vote_recheck(struct cluster *cluster, struct vote *vote)
 {
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         struct voter *voter = &vote->slots[i];
 
-        if (is_expected(voter))
+        if (voter_is_expected(voter))
             continue;
         voter->has_come = false;
         if (voter->waiter)
-            stranger_refuse(cluster, voter);
+            ended_voter_refuse(cluster, voter);
     }
-    if (is_complete(vote))
+    if (vote_is_complete(vote))
         vote_decide(cluster, vote);
 }
 
 static enum hoop_status
-call_check(const struct cluster_vote_call *call)
+vote_call_check(const struct cluster_vote_call *call)
 {
     if (call->turn == 0 || call->turn == UINT64_MAX)
         return error_raise(HOOP_E_INVALID, "turns are counted from 1");
@@ -341,9 +344,9 @@ call_check(const struct cluster_vote_call *call)
 
 /* Return the vote of this kind on the communicator of call, or NULL. */
 static struct vote *
-vote_beside(const struct job *job,
-            const struct cluster_vote_call *call,
-            uint64_t kind)
+vote_find_by_kind(const struct job *job,
+                  const struct cluster_vote_call *call,
+                  uint64_t kind)
 {
     const struct vote_key key = {call->communicator, kind};
     struct vote *vote = NULL;
@@ -355,37 +358,39 @@ vote_beside(const struct job *job,
 /* A shrink of the communicator fails the calls that wait for it to grow, so
  * that their members can shrink it too. */
 static void
-growth_interrupt(struct cluster *cluster,
-                 const struct member *member,
-                 const struct cluster_vote_call *call)
+grow_vote_fail(struct cluster *cluster,
+               const struct member *member,
+               const struct cluster_vote_call *call)
 {
-    struct vote *growth = vote_beside(member->job, call, CLUSTER_VOTE_GROW);
+    struct vote *growth =
+        vote_find_by_kind(member->job, call, CLUSTER_VOTE_GROW);
 
     for (uint32_t i = 0; growth && i < growth->n_voters; i++) {
         struct voter *voter = &growth->slots[i];
 
         voter->has_come = false;
         if (voter->waiter)
-            action_list_refuse(&cluster->action_list,
-                               waiter_answer(cluster, voter->waiter),
-                               HOOP_E_ABORTED, "%s shrinks the communicator",
-                               member_label(member).text);
+            action_list_fail_reply(
+                &cluster->action_list,
+                waiter_end_with_reply(cluster, voter->waiter), HOOP_E_ABORTED,
+                "%s shrinks the communicator", member_label(member).text);
     }
 }
 
 /* Likewise a call to grow fails while another member shrinks the
  * communicator. */
 static enum hoop_status
-growth_check_shrink(const struct member *member,
-                    const struct cluster_vote_call *call)
+grow_vote_check_no_shrink(const struct member *member,
+                          const struct cluster_vote_call *call)
 {
     const struct vote *shrink =
-        vote_beside(member->job, call, CLUSTER_VOTE_SHRINK);
+        vote_find_by_kind(member->job, call, CLUSTER_VOTE_SHRINK);
 
     for (uint32_t i = 0; shrink && i < shrink->n_voters; i++) {
         const struct voter *voter = &shrink->slots[i];
 
-        if (voter->member != member && voter->has_come && is_expected(voter))
+        if (voter->member != member && voter->has_come &&
+            voter_is_expected(voter))
             return error_raise(HOOP_E_ABORTED, "%s shrinks the communicator",
                                member_label(voter->member).text);
     }
@@ -393,40 +398,44 @@ growth_check_shrink(const struct member *member,
 }
 
 static void
-voter_take(struct cluster *cluster,
-           struct voter *voter,
-           const struct cluster_vote_call *call)
+voter_add_call(struct cluster *cluster,
+               struct voter *voter,
+               const struct cluster_vote_call *call)
 {
     if (voter->waiter)
-        action_list_refuse(&cluster->action_list,
-                           waiter_answer(cluster, voter->waiter),
-                           HOOP_E_CANCELLED, "the same call came again");
+        action_list_fail_reply(&cluster->action_list,
+                               waiter_end_with_reply(cluster, voter->waiter),
+                               HOOP_E_CANCELLED, "the same call came again");
     if (call->turn != voter->vote->turn)
         return;
     voter->has_come = true;
     voter->flags = call->flags;
     voter->least = call->least;
     voter->number = call->number;
-    vote_check(cluster, voter->vote);
+    vote_recheck(cluster, voter->vote);
 }
 
 /* Answer again: the reply was lost, or the member gave up and now asks with
  * another number. */
 static void
-outcome_repeat(struct cluster *cluster,
-               const struct voter *voter,
-               const struct cluster_event *event)
+vote_outcome_reply_again(struct cluster *cluster,
+                         const struct voter *voter,
+                         const struct cluster_event *event)
 {
     const struct vote *vote = voter->vote;
-    const struct cluster_outcome outcome = outcome_shared(cluster, vote);
+    const struct cluster_vote_outcome outcome =
+        vote_outcome_copy(cluster, vote);
     const struct group *group =
-        outcome.communicator ? group_formed(vote->job, outcome.communicator)
-                             : NULL;
+        outcome.communicator
+            ? group_find_formed(vote->job, outcome.communicator)
+            : NULL;
 
     if (group)
-        group_slot_rename(cluster, group, voter->member, event->vote.number);
-    outcome_reply(cluster, &outcome,
-                  action_list_reply(&cluster->action_list, event->ticket));
+        group_slot_raise_number(cluster, group, voter->member,
+                                event->vote.number);
+    vote_outcome_reply(
+        cluster, &outcome,
+        action_list_add_reply(&cluster->action_list, event->ticket));
 }
 
 enum hoop_status
@@ -437,28 +446,29 @@ vote_join(struct cluster *cluster,
     const struct cluster_vote_call *call = &event->vote;
     struct vote *vote = NULL;
     struct member *member = NULL;
-    enum hoop_status status = membership_check(job, &call->member, &member);
+    enum hoop_status status =
+        membership_find_active(job, &call->member, &member);
 
     if (status == HOOP_OK)
-        status = call_check(call);
+        status = vote_call_check(call);
     if (status == HOOP_OK && call->kind == CLUSTER_VOTE_GROW)
-        status = growth_check_shrink(member, call);
+        status = grow_vote_check_no_shrink(member, call);
     if (status == HOOP_OK)
-        status = vote_find(job, member, call, &vote);
+        status = vote_find_or_create(job, member, call, &vote);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    struct voter *voter = voter_of(vote, member);
+    struct voter *voter = vote_find_voter(vote, member);
 
     /* The member has called again over another connection, and its older call
      * is read last. */
     if (voter->waiter && call->number < voter->number)
         return error_raise(HOOP_E_CANCELLED, "a later call has come already");
     if (call->kind == CLUSTER_VOTE_SHRINK && call->turn == vote->turn)
-        growth_interrupt(cluster, member, call);
-    voter_take(cluster, voter, call);
+        grow_vote_fail(cluster, member, call);
+    voter_add_call(cluster, voter, call);
     if (vote->told == call->turn) {
-        outcome_repeat(cluster, voter, event);
+        vote_outcome_reply_again(cluster, voter, event);
         return HOOP_OK;
     }
     status = waiter_park(cluster, job, event, &voter->waiter);
@@ -472,7 +482,7 @@ vote_join(struct cluster *cluster,
 
 /* Return title and "rank 2 (a:7), rank 3 (b:9) and 5 others". */
 static struct text_buffer
-missing_name(const struct vote *vote, const char *title)
+missing_voters_describe(const struct vote *vote, const char *title)
 {
     struct text_buffer text_buffer = {0};
     uint32_t n_missing = 0;
@@ -480,20 +490,22 @@ missing_name(const struct vote *vote, const char *title)
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         const struct voter *voter = &vote->slots[i];
 
-        if (!is_expected(voter) || voter->has_come)
+        if (!voter_is_expected(voter) || voter->has_come)
             continue;
         if (n_missing++ < NAMES_MAX)
-            text_buffer_add(&text_buffer, "%s%s", n_missing > 1 ? ", " : title,
-                            member_label(voter->member).text);
+            text_buffer_append(&text_buffer, "%s%s",
+                               n_missing > 1 ? ", " : title,
+                               member_label(voter->member).text);
     }
     if (n_missing > NAMES_MAX)
-        text_buffer_add(&text_buffer, " and %u others", n_missing - NAMES_MAX);
+        text_buffer_append(&text_buffer, " and %u others",
+                           n_missing - NAMES_MAX);
     return text_buffer;
 }
 
 /* Return whether the voter has a parked call with this number. */
 static bool
-is_waiting(const struct voter *voter, uint64_t number)
+voter_is_waiting(const struct voter *voter, uint64_t number)
 {
     return voter && voter->waiter && voter->has_come &&
            (voter->number == number || number == CLUSTER_NUMBER_ANY);
@@ -503,7 +515,7 @@ is_waiting(const struct voter *voter, uint64_t number)
  * connection on which the member spoke last is searched: searching all votes
  * for each missing member of each waiting call would take too long. */
 static const struct voter *
-voter_waiting(const struct cluster *cluster, const struct member *member)
+voter_find_waiting(const struct cluster *cluster, const struct member *member)
 {
     const struct waiter *waiter = waiters_of_client(cluster, member->client);
 
@@ -515,63 +527,65 @@ voter_waiting(const struct cluster *cluster, const struct member *member)
 
 /* Add the first member that is missing in vote but waits in another vote. */
 static void
-elsewhere_add(struct text_buffer *text_buffer,
-              const struct cluster *cluster,
-              const struct vote *vote)
+other_vote_describe(struct text_buffer *text_buffer,
+                    const struct cluster *cluster,
+                    const struct vote *vote)
 {
     const struct voter *elsewhere = NULL;
 
     for (uint32_t i = 0; !elsewhere && i < vote->n_voters; i++) {
         const struct voter *voter = &vote->slots[i];
 
-        if (is_expected(voter) && !voter->has_come)
-            elsewhere = voter_waiting(cluster, voter->member);
+        if (voter_is_expected(voter) && !voter->has_come)
+            elsewhere = voter_find_waiting(cluster, voter->member);
     }
     if (elsewhere)
-        text_buffer_add(text_buffer, "; %s waits in %s",
-                        member_label(elsewhere->member).text,
-                        call_names[elsewhere->vote->key.kind]);
+        text_buffer_append(text_buffer, "; %s waits in %s",
+                           member_label(elsewhere->member).text,
+                           call_names[elsewhere->vote->key.kind]);
 }
 
 void
-vote_expire(struct cluster *cluster, struct waiter *waiter)
+vote_on_call_deadline(struct cluster *cluster, struct waiter *waiter)
 {
     struct voter *voter = waiter->voter;
     const struct vote *vote = voter->vote;
-    struct text_buffer missing = missing_name(vote, ": not asked for by ");
+    struct text_buffer missing =
+        missing_voters_describe(vote, ": not asked for by ");
 
-    elsewhere_add(&missing, cluster, vote);
+    other_vote_describe(&missing, cluster, vote);
     voter->has_come = false;
-    action_list_refuse(
-        &cluster->action_list, waiter_answer(cluster, waiter), HOOP_E_TIMEOUT,
+    action_list_fail_reply(
+        &cluster->action_list, waiter_end_with_reply(cluster, waiter),
+        HOOP_E_TIMEOUT,
         "%s: the survivors of %u ranks have not come together before "
         "the deadline%s",
         call_names[vote->key.kind], vote->n_voters, missing.text);
 }
 
 bool
-votes_pending(const struct member *member,
-              uint64_t number,
-              struct cluster_pending *out_pending,
-              struct text_buffer *out_missing)
+votes_missing_members(const struct member *member,
+                      uint64_t number,
+                      struct cluster_missing_members *out_pending,
+                      struct text_buffer *out_missing)
 {
     struct vote *vote = member->job->votes;
 
-    while (vote && !is_waiting(voter_of(vote, member), number))
+    while (vote && !voter_is_waiting(vote_find_voter(vote, member), number))
         vote = vote->hh.next;
     if (!vote)
         return false;
-    *out_pending = (struct cluster_pending){
+    *out_pending = (struct cluster_missing_members){
         .call = call_names[vote->key.kind],
-        .since_ns = voter_of(vote, member)->waiter->parked_ns,
+        .since_ns = vote_find_voter(vote, member)->waiter->parked_ns,
     };
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         const struct voter *voter = &vote->slots[i];
 
-        out_pending->n_ranks += is_expected(voter);
-        out_pending->n_here += is_expected(voter) && voter->has_come;
+        out_pending->n_ranks += voter_is_expected(voter);
+        out_pending->n_here += voter_is_expected(voter) && voter->has_come;
     }
-    *out_missing = missing_name(vote, "");
+    *out_missing = missing_voters_describe(vote, "");
     return true;
 }
 
@@ -583,32 +597,33 @@ votes_remove_member(struct cluster *cluster, const struct member *member)
     while (vote) {
         struct vote *next = vote->hh.next;
 
-        if (voter_of(vote, member))
-            vote_check(cluster, vote);
+        if (vote_find_voter(vote, member))
+            vote_recheck(cluster, vote);
         vote = next;
     }
 }
 
 void
-votes_withdraw(struct cluster *cluster,
-               const struct member *member,
-               uint64_t number)
+votes_withdraw_call(struct cluster *cluster,
+                    const struct member *member,
+                    uint64_t number)
 {
     for (struct vote *vote = member->job->votes; vote; vote = vote->hh.next) {
-        struct voter *voter = voter_of(vote, member);
+        struct voter *voter = vote_find_voter(vote, member);
 
         if (!voter || !voter->has_come || voter->number != number)
             continue;
         voter->has_come = false;
         if (voter->waiter)
-            action_list_refuse(
-                &cluster->action_list, waiter_answer(cluster, voter->waiter),
-                HOOP_E_CANCELLED, "the call has been taken back");
+            action_list_fail_reply(
+                &cluster->action_list,
+                waiter_end_with_reply(cluster, voter->waiter), HOOP_E_CANCELLED,
+                "the call has been taken back");
     }
 }
 
 void
-votes_close(struct cluster *cluster, const struct group *group)
+votes_remove_of_group(struct cluster *cluster, const struct group *group)
 {
     struct vote *vote = group->job->votes;
 
@@ -616,7 +631,7 @@ votes_close(struct cluster *cluster, const struct group *group)
         struct vote *next = vote->hh.next;
 
         if (vote->group == group) {
-            vote_check(cluster, vote);
+            vote_recheck(cluster, vote);
             journal_erase_vote(cluster, vote);
             HASH_DEL(group->job->votes, vote);
             vote_free(vote);

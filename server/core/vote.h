@@ -59,7 +59,7 @@ struct vote {
     uint64_t turn;       /* the turn that is being gathered */
     uint64_t told;       /* the turn of the outcome; 0: there is no outcome
                             yet */
-    struct cluster_outcome outcome;
+    struct cluster_vote_outcome outcome;
     uint32_t *ranks; /* ranks of the outcome; room for all voters */
     UT_hash_handle hh;
     uint32_t n_voters;
@@ -67,15 +67,15 @@ struct vote {
 };
 
 /* The last outcome of a vote, read from its record. */
-struct vote_recovered {
+struct vote_recovered_outcome {
     struct vote_key key;
     uint64_t told;
-    struct cluster_outcome outcome; /* ranks are copied */
+    struct cluster_vote_outcome outcome; /* ranks are copied */
 };
 
 /* Restore a vote. Handle: HOOP_E_DATA_LOSS (the vote does not fit the job). */
 enum hoop_status
-vote_recover(struct job *job, const struct vote_recovered *former);
+vote_recover(struct job *job, const struct vote_recovered_outcome *former);
 
 /* Answer or park CLUSTER_VOTE. */
 enum hoop_status
@@ -86,7 +86,7 @@ vote_join(struct cluster *cluster,
 /* The deadline of a parked call has passed while others are missing: fail
  * it. */
 void
-vote_expire(struct cluster *cluster, struct waiter *waiter);
+vote_on_call_deadline(struct cluster *cluster, struct waiter *waiter);
 
 /* Called after member has ended or left a communicator: check its votes
  * again. */
@@ -96,20 +96,20 @@ votes_remove_member(struct cluster *cluster, const struct member *member);
 /* Return whether a vote call of member with this number waits, and if so, which
  * members it waits for. number may be CLUSTER_NUMBER_ANY. */
 bool
-votes_pending(const struct member *member,
-              uint64_t number,
-              struct cluster_pending *out_pending,
-              struct text_buffer *out_missing);
+votes_missing_members(const struct member *member,
+                      uint64_t number,
+                      struct cluster_missing_members *out_pending,
+                      struct text_buffer *out_missing);
 
 /* Take back member's call with this number. */
 void
-votes_withdraw(struct cluster *cluster,
-               const struct member *member,
-               uint64_t number);
+votes_withdraw_call(struct cluster *cluster,
+                    const struct member *member,
+                    uint64_t number);
 
 /* Remove the votes of group, which has no members any more. */
 void
-votes_close(struct cluster *cluster, const struct group *group);
+votes_remove_of_group(struct cluster *cluster, const struct group *group);
 
 /* Free the votes of a job that is destroyed. */
 void

@@ -17,7 +17,7 @@
 #include "core/vote.h"
 
 /* What a request waits for: no keys, several keys, or one prefix. */
-struct waiter_wants {
+struct waiter_condition {
     enum waiter_kind kind;
     const char *const *keys;
     size_t n_keys;
@@ -25,7 +25,7 @@ struct waiter_wants {
 };
 
 static enum waiter_kind
-kind_of(enum cluster_event_kind kind)
+waiter_kind_of_event(enum cluster_event_kind kind)
 {
     if (kind == CLUSTER_JOIN)
         return WAITER_JOIN;
@@ -43,10 +43,10 @@ kind_of(enum cluster_event_kind kind)
     return WAITER_KEY_WATCH;
 }
 
-static struct waiter_wants
-wants_of(const struct cluster_event *event)
+static struct waiter_condition
+waiter_condition_of(const struct cluster_event *event)
 {
-    struct waiter_wants wants = {.kind = kind_of(event->kind)};
+    struct waiter_condition wants = {.kind = waiter_kind_of_event(event->kind)};
 
     if (wants.kind == WAITER_KEYS) {
         wants.keys = event->keys.keys;
@@ -62,9 +62,9 @@ wants_of(const struct cluster_event *event)
 }
 
 static enum hoop_status
-room_check(const struct cluster *cluster,
-           const struct job *job,
-           const struct waiter_wants *wants)
+waiter_limits_check(const struct cluster *cluster,
+                    const struct job *job,
+                    const struct waiter_condition *wants)
 {
     if (cluster->is_draining)
         return error_raise(HOOP_E_UNAVAILABLE,
@@ -84,15 +84,16 @@ room_check(const struct cluster *cluster,
                            "the keys that job \"%s\" waits for take more than "
                            "%d bytes, the limit",
                            job->name, LIMIT_WAITER_BYTES);
-    return memory_check(&job->memory, sizeof(struct waiter) + wants->n_bytes +
-                                          wants->n_keys * sizeof(char *));
+    return memory_check_limit(&job->memory, sizeof(struct waiter) +
+                                                wants->n_bytes +
+                                                wants->n_keys * sizeof(char *));
 }
 
 static struct waiter *
-waiter_create(struct job *job, const struct waiter_wants *wants)
+waiter_create(struct job *job, const struct waiter_condition *wants)
 {
     const size_t n_pointers = wants->n_keys * sizeof(char *);
-    struct waiter *waiter = memory_take(
+    struct waiter *waiter = memory_alloc_charged(
         &job->memory, 1, sizeof(*waiter) + n_pointers + wants->n_bytes);
     char *at = (char *)&waiter->keys[wants->n_keys];
 
@@ -109,7 +110,7 @@ waiter_create(struct job *job, const struct waiter_wants *wants)
 }
 
 static void
-client_add(struct cluster *cluster, struct waiter *waiter)
+client_waiters_add(struct cluster *cluster, struct waiter *waiter)
 {
     struct waiter *first = waiters_of_client(cluster, waiter->client);
 
@@ -126,7 +127,7 @@ client_add(struct cluster *cluster, struct waiter *waiter)
 }
 
 static void
-client_remove(struct cluster *cluster, struct waiter *waiter)
+client_waiters_remove(struct cluster *cluster, struct waiter *waiter)
 {
     struct waiter *next = waiter->next;
 
@@ -148,8 +149,8 @@ waiter_park(struct cluster *cluster,
             const struct cluster_event *event,
             struct waiter **out_waiter)
 {
-    const struct waiter_wants wants = wants_of(event);
-    const enum hoop_status status = room_check(cluster, job, &wants);
+    const struct waiter_condition wants = waiter_condition_of(event);
+    const enum hoop_status status = waiter_limits_check(cluster, job, &wants);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -162,7 +163,7 @@ waiter_park(struct cluster *cluster,
     waiter->parked_ns = cluster->now_ns;
     waiter->role = cluster->role;
     HASH_ADD(hh, cluster->waiters, ticket, sizeof(waiter->ticket), waiter);
-    client_add(cluster, waiter);
+    client_waiters_add(cluster, waiter);
     TAILQ_INSERT_TAIL(&job->waiters, waiter, link);
     timer_heap_set(&cluster->timer_heap, &waiter->timer, event->deadline_ns);
     cluster->n_observers += waiter->role != ROLE_WORKER;
@@ -174,7 +175,7 @@ waiter_park(struct cluster *cluster,
 }
 
 static void
-waiter_end(struct cluster *cluster, struct waiter *waiter)
+waiter_remove(struct cluster *cluster, struct waiter *waiter)
 {
     struct job *job = waiter->job;
 
@@ -185,40 +186,40 @@ waiter_end(struct cluster *cluster, struct waiter *waiter)
     if (waiter->voter)
         waiter->voter->waiter = NULL;
     HASH_DEL(cluster->waiters, waiter);
-    client_remove(cluster, waiter);
+    client_waiters_remove(cluster, waiter);
     TAILQ_REMOVE(&job->waiters, waiter, link);
     timer_heap_remove(&cluster->timer_heap, &waiter->timer);
     cluster->n_observers -= waiter->role != ROLE_WORKER;
     job->n_waiters--;
     job->n_waiter_bytes -= waiter->n_bytes;
     cluster->counters.waiters--;
-    memory_free(&job->memory, waiter);
+    memory_free_charged(&job->memory, waiter);
 }
 
 struct cluster_reply *
-waiter_answer(struct cluster *cluster, struct waiter *waiter)
+waiter_end_with_reply(struct cluster *cluster, struct waiter *waiter)
 {
     struct cluster_reply *reply =
-        action_list_reply(&cluster->action_list, waiter->ticket);
+        action_list_add_reply(&cluster->action_list, waiter->ticket);
 
-    waiter_end(cluster, waiter);
+    waiter_remove(cluster, waiter);
     cluster->counters.replies_parked++;
     return reply;
 }
 
 void
-waiter_drop(struct cluster *cluster, struct waiter *waiter)
+waiter_end_without_reply(struct cluster *cluster, struct waiter *waiter)
 {
-    waiter_end(cluster, waiter);
+    waiter_remove(cluster, waiter);
     cluster->counters.replies_dropped++;
 }
 
 void
-waiters_refuse(struct cluster *cluster,
-               struct job *job,
-               enum hoop_status status,
-               const char *format,
-               ...)
+waiters_fail_all(struct cluster *cluster,
+                 struct job *job,
+                 enum hoop_status status,
+                 const char *format,
+                 ...)
 {
     char text[LIMIT_ERROR_TEXT];
     va_list arguments;
@@ -230,8 +231,9 @@ waiters_refuse(struct cluster *cluster,
     while (!TAILQ_EMPTY(&job->waiters)) {
         struct waiter *waiter = TAILQ_FIRST(&job->waiters);
 
-        action_list_refuse(&cluster->action_list,
-                           waiter_answer(cluster, waiter), status, "%s", text);
+        action_list_fail_reply(&cluster->action_list,
+                               waiter_end_with_reply(cluster, waiter), status,
+                               "%s", text);
     }
 }
 

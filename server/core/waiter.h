@@ -47,7 +47,7 @@ struct waiter {
                                       seen */
     uint64_t since;                /* WATCH, KEY_WATCH: all changes up to this
                                  revision were seen */
-    enum cluster_match match;      /* KEY_WATCH */
+    enum cluster_key_match match;  /* KEY_WATCH */
     size_t missing;           /* KEYS: index of a key that does not exist */
     size_t n_keys;            /* KEYS: number of keys; KEY_WATCH: 1, the
                                  prefix */
@@ -74,21 +74,21 @@ waiter_park(struct cluster *cluster,
             struct waiter **out_waiter);
 
 /* End the waiter and return its reply, HOOP_OK without a body, as from
- * action_list_reply(). */
+ * action_list_add_reply(). */
 struct cluster_reply *
-waiter_answer(struct cluster *cluster, struct waiter *waiter);
+waiter_end_with_reply(struct cluster *cluster, struct waiter *waiter);
 
 /* End the waiter without a reply. */
 void
-waiter_drop(struct cluster *cluster, struct waiter *waiter);
+waiter_end_without_reply(struct cluster *cluster, struct waiter *waiter);
 
 /* Fail all parked requests of a job. */
 void
-waiters_refuse(struct cluster *cluster,
-               struct job *job,
-               enum hoop_status status,
-               const char *format,
-               ...) __attribute__((format(printf, 4, 5)));
+waiters_fail_all(struct cluster *cluster,
+                 struct job *job,
+                 enum hoop_status status,
+                 const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
 
 /* Return the first waiter of client, or NULL. The others follow by its next
  * pointer. */

@@ -10,37 +10,37 @@
 #include "core/state.h"
 
 static struct worker *
-worker_find(struct job *root, uint64_t id)
+worker_find_or_create(struct job *root, uint64_t id)
 {
     struct worker *worker = NULL;
 
     HASH_FIND(hh, root->workers, &id, sizeof(id), worker);
     if (worker)
         return worker;
-    worker = memory_take(&root->memory, 1, sizeof(*worker));
+    worker = memory_alloc_charged(&root->memory, 1, sizeof(*worker));
     worker->id = id;
     worker->root = root;
     LIST_INIT(&worker->memberships);
     HASH_ADD(hh, root->workers, id, sizeof(worker->id), worker);
-    job_count_tables(root);
+    job_recount_table_bytes(root);
     return worker;
 }
 
 static bool
-is_living(const struct member *member)
+member_is_living(const struct member *member)
 {
     return member->state == CLUSTER_MEMBER_JOINING ||
            member->state == CLUSTER_MEMBER_ACTIVE;
 }
 
 void
-worker_enter(struct cluster *cluster, struct member *member, uint64_t id)
+worker_add_member(struct cluster *cluster, struct member *member, uint64_t id)
 {
-    struct worker *worker = worker_find(job_root(member->job), id);
+    struct worker *worker = worker_find_or_create(job_root(member->job), id);
 
     member->worker = worker;
     LIST_INSERT_HEAD(&worker->memberships, member, membership);
-    if (!is_living(member))
+    if (!member_is_living(member))
         return;
     if (worker->n_living == 0) {
         worker->root->n_workers++;
@@ -50,7 +50,7 @@ worker_enter(struct cluster *cluster, struct member *member, uint64_t id)
 }
 
 bool
-worker_end(struct cluster *cluster, struct member *member)
+worker_end_member(struct cluster *cluster, struct member *member)
 {
     struct worker *worker = member->worker;
     struct job *root = worker->root;
@@ -70,7 +70,7 @@ worker_end(struct cluster *cluster, struct member *member)
 }
 
 void
-worker_forget(struct member *member)
+worker_remove_member(struct member *member)
 {
     struct worker *worker = member->worker;
 
@@ -84,25 +84,25 @@ worker_forget(struct member *member)
     struct job *root = worker->root;
 
     HASH_DEL(root->workers, worker);
-    job_count_tables(root);
-    memory_free(&root->memory, worker);
+    job_recount_table_bytes(root);
+    memory_free_charged(&root->memory, worker);
 }
 
 struct member *
-worker_living(const struct worker *worker)
+worker_newest_living(const struct worker *worker)
 {
     struct member *member = NULL;
 
     LIST_FOREACH(member, &worker->memberships, membership)
     {
-        if (is_living(member))
+        if (member_is_living(member))
             return member;
     }
     return NULL;
 }
 
 const struct member *
-worker_active(const struct worker *worker)
+worker_newest_active(const struct worker *worker)
 {
     const struct member *member = NULL;
 

@@ -35,25 +35,25 @@ struct worker {
 /* Add a new member to the worker with this id, which is created if needed. The
  * worker lives while one of its members is joining or active. */
 void
-worker_enter(struct cluster *cluster, struct member *member, uint64_t id);
+worker_add_member(struct cluster *cluster, struct member *member, uint64_t id);
 
 /* Called when member is no longer alive: its state is how it ended, or still
  * JOINING if it withdraws. Returns true if the worker has no living membership
  * left. */
 bool
-worker_end(struct cluster *cluster, struct member *member);
+worker_end_member(struct cluster *cluster, struct member *member);
 
 /* Remove a member that is about to be freed; also frees the worker with its
  * last member. */
 void
-worker_forget(struct member *member);
+worker_remove_member(struct member *member);
 
 /* Return its newest membership that is joining or active, or NULL. */
 struct member *
-worker_living(const struct worker *worker);
+worker_newest_living(const struct worker *worker);
 
 /* Return its newest active membership, or NULL. */
 const struct member *
-worker_active(const struct worker *worker);
+worker_newest_active(const struct worker *worker);
 
 #endif

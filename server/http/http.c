@@ -91,8 +91,8 @@ struct http {
     struct loop *loop;
     struct socket_listeners sockets;
     struct loop_watch *watches[ADDRESS_LIST_MAX]; /* [sockets.n] */
-    struct loop_timer *patience; /* deadline of the oldest connection */
-    struct loop_timer *breather; /* until connections are accepted again */
+    struct loop_timer *timeout_timer; /* deadline of the oldest connection */
+    struct loop_timer *resume_timer;  /* until connections are accepted again */
     struct accept_pause pause;
     struct connections connections; /* oldest first */
     size_t n_connections;
@@ -149,19 +149,19 @@ connection_destroy(struct connection *connection)
 }
 
 static void
-timeout_arm(struct http *http)
+connection_timer_arm(struct http *http)
 {
     const struct connection *oldest = TAILQ_FIRST(&http->connections);
 
     if (!oldest)
-        loop_timer_stop(http->patience);
+        loop_timer_stop(http->timeout_timer);
     else
-        loop_timer_start(http->patience,
+        loop_timer_start(http->timeout_timer,
                          (uint64_t)clock_left_ms(oldest->deadline_ns));
 }
 
 static void
-on_timeout(void *owner)
+on_connection_timeout(void *owner)
 {
     struct http *http = owner;
     struct connection *oldest;
@@ -169,13 +169,13 @@ on_timeout(void *owner)
     while ((oldest = TAILQ_FIRST(&http->connections)) &&
            clock_is_past(oldest->deadline_ns))
         connection_destroy(oldest);
-    timeout_arm(http);
+    connection_timer_arm(http);
 }
 
 /* Return how many connections come from the same host or network as this
  * one. */
 static size_t
-connection_kin(const struct connection *connection)
+connection_count_network(const struct connection *connection)
 {
     const struct connection *other;
     size_t n = 0;
@@ -209,20 +209,20 @@ connection_send(struct connection *connection,
 }
 
 static bool
-connection_owes(const struct connection *connection)
+connection_has_unsent(const struct connection *connection)
 {
     return connection->tls && tls_has_unsent(connection->tls);
 }
 
 static bool
-error_is_passing(void)
+error_is_transient(void)
 {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
 static void
-request_answer(struct connection *connection,
-               const struct http_request *request)
+connection_answer_request(struct connection *connection,
+                          const struct http_request *request)
 {
     const struct http_requester requester = {
         .is_loopback = connection->is_loopback,
@@ -241,7 +241,7 @@ request_answer(struct connection *connection,
  * its socket and HOOP_E_UNAVAILABLE if it is finished. */
 
 static enum hoop_status
-handshake_step(struct connection *connection)
+tls_handshake_step(struct connection *connection)
 {
     enum hoop_status status = tls_handshake(connection->tls);
 
@@ -254,14 +254,14 @@ handshake_step(struct connection *connection)
 }
 
 static enum hoop_status
-read_step(struct connection *connection)
+request_read_step(struct connection *connection)
 {
     struct http_request request;
     const ssize_t n =
         connection_receive(connection, connection->in + connection->n_in,
                            sizeof(connection->in) - connection->n_in);
 
-    if (n < 0 && error_is_passing())
+    if (n < 0 && error_is_transient())
         return HOOP_E_PENDING;
     if (n <= 0)
         return HOOP_E_UNAVAILABLE;
@@ -269,21 +269,22 @@ read_step(struct connection *connection)
     if (!http_request_parse(connection->in, connection->n_in,
                             sizeof(connection->in), &request))
         return HOOP_OK;
-    request_answer(connection, &request);
+    connection_answer_request(connection, &request);
     return connection->out ? HOOP_OK : HOOP_E_UNAVAILABLE;
 }
 
 static enum hoop_status
-write_step(struct connection *connection)
+response_write_step(struct connection *connection)
 {
     const ssize_t n =
         connection_send(connection, connection->out + connection->n_sent,
                         connection->n_out - connection->n_sent);
 
     if (n < 0)
-        return error_is_passing() ? HOOP_E_PENDING : HOOP_E_UNAVAILABLE;
+        return error_is_transient() ? HOOP_E_PENDING : HOOP_E_UNAVAILABLE;
     connection->n_sent += (size_t)n;
-    if (connection->n_sent < connection->n_out || connection_owes(connection))
+    if (connection->n_sent < connection->n_out ||
+        connection_has_unsent(connection))
         return n > 0 ? HOOP_OK : HOOP_E_PENDING;
     shutdown(connection->fd, SHUT_WR);
     connection->state = CONNECTION_LINGERING;
@@ -292,13 +293,13 @@ write_step(struct connection *connection)
 }
 
 static enum hoop_status
-linger_step(struct connection *connection)
+close_wait_step(struct connection *connection)
 {
     /* The bytes are discarded, so there is no need to decrypt them. */
     const ssize_t n =
         recv(connection->fd, connection->in, sizeof(connection->in), 0);
 
-    if (n < 0 && error_is_passing())
+    if (n < 0 && error_is_transient())
         return HOOP_E_PENDING;
     if (n <= 0)
         return HOOP_E_UNAVAILABLE;
@@ -311,16 +312,16 @@ connection_step(struct connection *connection)
 {
     switch (connection->state) {
     case CONNECTION_SHAKING:
-        return handshake_step(connection);
+        return tls_handshake_step(connection);
     case CONNECTION_READING:
-        return read_step(connection);
+        return request_read_step(connection);
     case CONNECTION_WRITING:
     case CONNECTION_TRUSTED:
-        return write_step(connection);
+        return response_write_step(connection);
     case CONNECTION_LINGERING:
         break;
     }
-    return linger_step(connection);
+    return close_wait_step(connection);
 }
 
 static enum loop_interest
@@ -329,12 +330,13 @@ connection_interest(const struct connection *connection)
     if (connection->state == CONNECTION_WRITING ||
         connection->state == CONNECTION_TRUSTED)
         return LOOP_WRITE;
-    return connection_owes(connection) ? LOOP_READ | LOOP_WRITE : LOOP_READ;
+    return connection_has_unsent(connection) ? LOOP_READ | LOOP_WRITE
+                                             : LOOP_READ;
 }
 
 /* Take steps until the connection waits for its socket or ends. */
 static void
-connection_go_on(struct connection *connection)
+connection_run_steps(struct connection *connection)
 {
     enum hoop_status status;
 
@@ -354,8 +356,8 @@ on_ready(void *owner, enum loop_interest ready)
     struct http *http = connection->http;
 
     (void)ready;
-    connection_go_on(connection);
-    timeout_arm(http);
+    connection_run_steps(connection);
+    connection_timer_arm(http);
 }
 
 /* ---- Accepting connections. */
@@ -364,7 +366,7 @@ on_ready(void *owner, enum loop_interest ready)
  * ones are closed first, then those whose request is incomplete, since a
  * genuine client sends it at once. */
 static int
-connection_rank(const struct connection *connection)
+connection_close_priority(const struct connection *connection)
 {
     switch (connection->state) {
     case CONNECTION_LINGERING:
@@ -387,7 +389,7 @@ connection_rank(const struct connection *connection)
  * closable connections, the oldest of the most suitable ones; NULL if there is
  * none. */
 static struct connection *
-connections_choose(struct http *http)
+connection_choose_to_close(struct http *http)
 {
     struct connection *connection;
     struct connection *chosen = NULL;
@@ -396,8 +398,9 @@ connections_choose(struct http *http)
 
     TAILQ_FOREACH(connection, &http->connections, link)
     {
-        const int rank = connection_rank(connection);
-        const size_t n_kin = rank > 0 ? connection_kin(connection) : 0;
+        const int rank = connection_close_priority(connection);
+        const size_t n_kin =
+            rank > 0 ? connection_count_network(connection) : 0;
 
         if (n_kin < n_most || (n_kin == n_most && rank <= rank_most))
             continue;
@@ -414,12 +417,12 @@ static bool
 connections_make_room(struct http *http)
 {
     const size_t n_before = http->n_connections;
-    struct connection *chosen = connections_choose(http);
+    struct connection *chosen = connection_choose_to_close(http);
 
     if (!chosen)
         return false;
     if (chosen->state == CONNECTION_READING)
-        connection_go_on(chosen);
+        connection_run_steps(chosen);
     if (http->n_connections < n_before)
         return true;
     /* The bytes just read showed a valid token, so it stays. */
@@ -458,21 +461,21 @@ connection_create(struct http *http, int fd, const struct address *peer)
         connection_destroy(connection);
         return error_pass(status);
     }
-    connection_go_on(connection);
+    connection_run_steps(connection);
     return HOOP_OK;
 }
 
 static void
-watches_set(struct http *http, enum loop_interest interest)
+listen_watches_set(struct http *http, enum loop_interest interest)
 {
     for (size_t i = 0; i < http->sockets.n; i++)
         loop_watch_set(http->watches[i], interest);
 }
 
 static void
-on_breather(void *owner)
+on_accept_resume(void *owner)
 {
-    watches_set(owner, LOOP_READ);
+    listen_watches_set(owner, LOOP_READ);
 }
 
 /* Accept one pending connection. If no descriptor is left, use a reserved one
@@ -501,10 +504,10 @@ connection_accept(struct http *http, int listening)
 
 /* Stop accepting for a while because there is no room. */
 static void
-accepting_pause(struct http *http, enum hoop_status status)
+http_accept_pause(struct http *http, enum hoop_status status)
 {
-    watches_set(http, LOOP_NOTHING);
-    loop_timer_start(http->breather,
+    listen_watches_set(http, LOOP_NOTHING);
+    loop_timer_start(http->resume_timer,
                      status == HOOP_E_ABORTED
                          ? STAY_MS / 4
                          : accept_pause_begin(&http->pause, "HTTP port",
@@ -512,7 +515,7 @@ accepting_pause(struct http *http, enum hoop_status status)
 }
 
 static void
-on_connection(void *owner, enum loop_interest ready)
+on_listener_ready(void *owner, enum loop_interest ready)
 {
     struct http *http = owner;
 
@@ -524,16 +527,16 @@ on_connection(void *owner, enum loop_interest ready)
             status = connection_accept(http, http->sockets.fds[i]);
         if (status == HOOP_OK || status == HOOP_E_PENDING)
             continue;
-        accepting_pause(http, status);
+        http_accept_pause(http, status);
         break;
     }
-    timeout_arm(http);
+    connection_timer_arm(http);
 }
 
 /* ---- The server. */
 
 static void
-bounds_set(struct http *http)
+connection_limits_set(struct http *http)
 {
     struct rlimit limit;
     size_t n = LIMIT_HTTP_CONNECTIONS;
@@ -545,7 +548,7 @@ bounds_set(struct http *http)
 }
 
 static enum hoop_status
-tls_begin(struct http *http, const struct tls_files *files)
+http_tls_create(struct http *http, const struct tls_files *files)
 {
     if (!files)
         return HOOP_OK;
@@ -558,7 +561,7 @@ tls_begin(struct http *http, const struct tls_files *files)
 /* If the kernel does not support this, connections are accepted before their
  * first bytes. */
 static void
-first_bytes_await(const struct http *http)
+defer_accept_set(const struct http *http)
 {
     const int seconds = DEFER_S;
 
@@ -568,35 +571,35 @@ first_bytes_await(const struct http *http)
 }
 
 static enum hoop_status
-server_begin(struct http *http)
+http_server_open(struct http *http)
 {
     struct socket_listeners *sockets = &http->sockets;
 
-    enum hoop_status status = tls_begin(http, http->options.tls);
+    enum hoop_status status = http_tls_create(http, http->options.tls);
     if (status == HOOP_OK)
         status = loop_create(&http->loop);
     if (status == HOOP_OK)
-        status =
-            loop_timer_create(http->loop, on_timeout, http, &http->patience);
+        status = loop_timer_create(http->loop, on_connection_timeout, http,
+                                   &http->timeout_timer);
     if (status == HOOP_OK)
-        status =
-            loop_timer_create(http->loop, on_breather, http, &http->breather);
+        status = loop_timer_create(http->loop, on_accept_resume, http,
+                                   &http->resume_timer);
     if (status == HOOP_OK)
         status = socket_listen_all(http->options.listen, BACKLOG, sockets);
     for (size_t i = 0; status == HOOP_OK && i < sockets->n; i++)
-        status = loop_watch_create(http->loop, sockets->fds[i], on_connection,
-                                   http, &http->watches[i]);
+        status = loop_watch_create(http->loop, sockets->fds[i],
+                                   on_listener_ready, http, &http->watches[i]);
     if (status != HOOP_OK)
         return error_pass(status);
     address_list_format(&sockets->addresses, http->address);
     reserved_fds_fill(http);
-    first_bytes_await(http);
-    watches_set(http, LOOP_READ);
+    defer_accept_set(http);
+    listen_watches_set(http, LOOP_READ);
     return HOOP_OK;
 }
 
 static void *
-thread_run(void *owner)
+http_thread_main(void *owner)
 {
     struct http *http = owner;
 
@@ -605,14 +608,15 @@ thread_run(void *owner)
 }
 
 static enum hoop_status
-thread_start(struct http *http)
+http_thread_start(struct http *http)
 {
     sigset_t all;
     sigset_t before;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failure = pthread_create(&http->thread, NULL, thread_run, http);
+    const int failure =
+        pthread_create(&http->thread, NULL, http_thread_main, http);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failure != 0)
         return error_raise(HOOP_E_EXHAUSTED, "no thread for the HTTP server");
@@ -631,11 +635,11 @@ http_create(const struct http_options *options, struct http **out_http)
     if (http->options.timeout_ms == 0)
         http->options.timeout_ms = LIMIT_HTTP_MS;
     TAILQ_INIT(&http->connections);
-    bounds_set(http);
+    connection_limits_set(http);
 
-    enum hoop_status status = server_begin(http);
+    enum hoop_status status = http_server_open(http);
     if (status == HOOP_OK)
-        status = thread_start(http);
+        status = http_thread_start(http);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -669,8 +673,8 @@ http_destroy(struct http *http)
     for (size_t i = 0; i < COUNT_OF(http->watches); i++)
         loop_watch_destroy(http->watches[i]);
     socket_listeners_close(&http->sockets);
-    loop_timer_destroy(http->breather);
-    loop_timer_destroy(http->patience);
+    loop_timer_destroy(http->resume_timer);
+    loop_timer_destroy(http->timeout_timer);
     loop_destroy(http->loop);
     tls_context_destroy(http->tls);
     free(http);

@@ -48,14 +48,14 @@ http_status_reason(enum http_status status)
 }
 
 bool
-http_text_is(struct http_text text, const char *other)
+http_text_equals(struct http_text text, const char *other)
 {
     return text.at && text.n_bytes == strlen(other) &&
            memcmp(text.at, other, text.n_bytes) == 0;
 }
 
 static bool
-text_is_name(struct http_text text, const char *name)
+text_equals_ignoring_case(struct http_text text, const char *name)
 {
     return text.n_bytes == strlen(name) &&
            strncasecmp(text.at, name, text.n_bytes) == 0;
@@ -64,7 +64,7 @@ text_is_name(struct http_text text, const char *name)
 /* Remove the text before the first stop from rest. Returns false if there is no
  * stop. */
 static bool
-text_cut(struct http_text *rest, char stop, struct http_text *out_text)
+text_split_at(struct http_text *rest, char stop, struct http_text *out_text)
 {
     const char *end =
         rest->n_bytes > 0 ? memchr(rest->at, stop, rest->n_bytes) : NULL;
@@ -78,9 +78,9 @@ text_cut(struct http_text *rest, char stop, struct http_text *out_text)
 }
 
 static bool
-line_cut(struct http_text *rest, struct http_text *out_line)
+http_line_next(struct http_text *rest, struct http_text *out_line)
 {
-    if (!text_cut(rest, '\n', out_line))
+    if (!text_split_at(rest, '\n', out_line))
         return false;
     if (out_line->n_bytes > 0 && out_line->at[out_line->n_bytes - 1] == '\r')
         out_line->n_bytes--;
@@ -120,7 +120,7 @@ text_is_printable(struct http_text text, char least)
 
 /* Accepts "/path?query", and "http://host/path?query" as sent to proxies. */
 static enum http_status
-target_take(struct http_text target, struct http_request *request)
+request_target_parse(struct http_text target, struct http_request *request)
 {
     static const char scheme[] = "http://";
     const size_t n_scheme = sizeof(scheme) - 1;
@@ -148,7 +148,7 @@ target_take(struct http_text target, struct http_request *request)
 }
 
 static enum http_status
-version_check(struct http_text version)
+http_version_check(struct http_text version)
 {
     const bool is_version =
         version.n_bytes == 8 && memcmp(version.at, "HTTP/", 5) == 0 &&
@@ -162,27 +162,27 @@ version_check(struct http_text version)
 
 /* The line is "GET /path HTTP/1.1". */
 static enum http_status
-first_line_take(struct http_text line, struct http_request *request)
+request_line_parse(struct http_text line, struct http_request *request)
 {
     struct http_text method;
     struct http_text target;
 
-    if (!text_cut(&line, ' ', &method) || !text_is_token(method) ||
-        !text_cut(&line, ' ', &target))
+    if (!text_split_at(&line, ' ', &method) || !text_is_token(method) ||
+        !text_split_at(&line, ' ', &target))
         return HTTP_STATUS_BAD_REQUEST;
-    request->is_head = http_text_is(method, "HEAD");
-    enum http_status status = version_check(line);
+    request->is_head = http_text_equals(method, "HEAD");
+    enum http_status status = http_version_check(line);
     if (status == HTTP_STATUS_OK)
-        status = target_take(target, request);
+        status = request_target_parse(target, request);
     if (status != HTTP_STATUS_OK)
         return status;
-    return request->is_head || http_text_is(method, "GET")
+    return request->is_head || http_text_equals(method, "GET")
                ? HTTP_STATUS_OK
                : HTTP_STATUS_METHOD_NOT_ALLOWED;
 }
 
 static struct http_text
-blanks_trim(struct http_text text)
+http_text_trim(struct http_text text)
 {
     while (text.n_bytes > 0 && (text.at[0] == ' ' || text.at[0] == '\t')) {
         text.at++;
@@ -196,7 +196,7 @@ blanks_trim(struct http_text text)
 
 /* Any scheme other than Bearer counts as showing no token. */
 static enum http_status
-authorization_take(struct http_text value, struct http_request *request)
+authorization_parse(struct http_text value, struct http_request *request)
 {
     const size_t n_bearer = sizeof(bearer) - 1;
 
@@ -205,14 +205,14 @@ authorization_take(struct http_text value, struct http_request *request)
     request->token = (struct http_text){"", 0};
     if (value.n_bytes > n_bearer &&
         strncasecmp(value.at, bearer, n_bearer) == 0)
-        request->token = blanks_trim(
+        request->token = http_text_trim(
             (struct http_text){value.at + n_bearer, value.n_bytes - n_bearer});
     return HTTP_STATUS_OK;
 }
 
 /* The body is ignored; a large one is refused instead of waited for. */
 static enum http_status
-length_check(struct http_text value)
+content_length_check(struct http_text value)
 {
     size_t n_body = 0;
 
@@ -230,31 +230,31 @@ length_check(struct http_text value)
 }
 
 static enum http_status
-field_take(struct http_text line, struct http_request *request)
+header_field_parse(struct http_text line, struct http_request *request)
 {
     struct http_text name;
 
-    if (!text_cut(&line, ':', &name) || !text_is_token(name))
+    if (!text_split_at(&line, ':', &name) || !text_is_token(name))
         return HTTP_STATUS_BAD_REQUEST;
-    const struct http_text value = blanks_trim(line);
+    const struct http_text value = http_text_trim(line);
     if (!text_is_printable(value, ' '))
         return HTTP_STATUS_BAD_REQUEST;
-    if (text_is_name(name, "Authorization"))
-        return authorization_take(value, request);
-    if (text_is_name(name, "Content-Length"))
-        return length_check(value);
-    if (text_is_name(name, "Transfer-Encoding"))
+    if (text_equals_ignoring_case(name, "Authorization"))
+        return authorization_parse(value, request);
+    if (text_equals_ignoring_case(name, "Content-Length"))
+        return content_length_check(value);
+    if (text_equals_ignoring_case(name, "Transfer-Encoding"))
         return HTTP_STATUS_NOT_IMPLEMENTED;
     return HTTP_STATUS_OK;
 }
 
 /* Return whether the empty line that ends the head has arrived. */
 static bool
-head_is_complete(struct http_text rest)
+request_head_is_complete(struct http_text rest)
 {
     struct http_text line;
 
-    while (line_cut(&rest, &line)) {
+    while (http_line_next(&rest, &line)) {
         if (line.n_bytes == 0)
             return true;
     }
@@ -262,15 +262,15 @@ head_is_complete(struct http_text rest)
 }
 
 static enum http_status
-head_take(struct http_text rest, struct http_request *request)
+request_head_parse(struct http_text rest, struct http_request *request)
 {
     struct http_text line = {0};
 
-    line_cut(&rest, &line);
-    enum http_status status = first_line_take(line, request);
-    while (status == HTTP_STATUS_OK && line_cut(&rest, &line) &&
+    http_line_next(&rest, &line);
+    enum http_status status = request_line_parse(line, request);
+    while (status == HTTP_STATUS_OK && http_line_next(&rest, &line) &&
            line.n_bytes > 0)
-        status = field_take(line, request);
+        status = header_field_parse(line, request);
     return status;
 }
 
@@ -283,8 +283,8 @@ http_request_parse(const char *bytes,
     const struct http_text all = {bytes, n_bytes};
 
     *out_request = (struct http_request){0};
-    if (n_bytes > 0 && head_is_complete(all)) {
-        out_request->status = head_take(all, out_request);
+    if (n_bytes > 0 && request_head_is_complete(all)) {
+        out_request->status = request_head_parse(all, out_request);
         return true;
     }
     if (n_bytes < n_max)

@@ -38,7 +38,7 @@ struct http_text {
 };
 
 bool
-http_text_is(struct http_text text, const char *other);
+http_text_equals(struct http_text text, const char *other);
 
 struct http_request {
     enum http_status status; /* OK, or why the request is refused; then only

@@ -17,9 +17,9 @@ struct answer {
 };
 
 static void
-answer_write(const struct answer *answer,
-             bool has_body,
-             struct response *response)
+http_answer_write(const struct answer *answer,
+                  bool has_body,
+                  struct response *response)
 {
     FILE *out = open_memstream(&response->bytes, &response->n_bytes);
 
@@ -80,8 +80,8 @@ request_role(const struct http_options *options,
 /* Return the refusal of /metrics for this token; its text is NULL if the token
  * is accepted. */
 static struct answer
-token_refuse(const struct http_options *options,
-             const struct http_request *request)
+metrics_token_check(const struct http_options *options,
+                    const struct http_request *request)
 {
     switch (request_role(options, request)) {
     case ROLE_OPERATOR:
@@ -102,9 +102,9 @@ token_refuse(const struct http_options *options,
 }
 
 static struct answer
-metrics_refuse(const struct http_options *options,
-               const struct http_request *request,
-               const struct http_requester *requester)
+metrics_access_check(const struct http_options *options,
+                     const struct http_request *request,
+                     const struct http_requester *requester)
 {
     if (options->audience == HTTP_ANYBODY ||
         (options->audience == HTTP_THIS_HOST && requester->is_loopback))
@@ -115,7 +115,7 @@ metrics_refuse(const struct http_options *options,
             "this hoopd has no token, so its /metrics is for processes of its "
             "own host\n"};
     if (requester->is_encrypted || requester->is_loopback)
-        return token_refuse(options, request);
+        return metrics_token_check(options, request);
     /* Refuse also a request without a token: the client would send one next. */
     return (struct answer){
         HTTP_STATUS_FORBIDDEN, NULL,
@@ -124,15 +124,15 @@ metrics_refuse(const struct http_options *options,
 }
 
 static void
-metrics_write(const struct http_options *options,
-              const struct http_request *request,
-              const struct http_requester *requester,
-              struct response *response)
+metrics_response_write(const struct http_options *options,
+                       const struct http_request *request,
+                       const struct http_requester *requester,
+                       struct response *response)
 {
-    struct answer answer = metrics_refuse(options, request, requester);
+    struct answer answer = metrics_access_check(options, request, requester);
 
     if (answer.text) {
-        answer_write(&answer, !request->is_head, response);
+        http_answer_write(&answer, !request->is_head, response);
         return;
     }
     char *text = metrics_text(options);
@@ -142,21 +142,21 @@ metrics_write(const struct http_options *options,
         text ? text : "out of memory\n",
     };
     response->is_trusted = options->audience == HTTP_TOKENS;
-    answer_write(&answer, !request->is_head, response);
+    http_answer_write(&answer, !request->is_head, response);
     free(text);
 }
 
 static struct answer
-plain_answer(const struct http_options *options,
-             const struct http_request *request)
+health_page_answer(const struct http_options *options,
+                   const struct http_request *request)
 {
     if (request->status != HTTP_STATUS_OK)
         return (struct answer){request->status, NULL,
                                "this is no request for here: GET or HEAD of "
                                "/healthz, /readyz or /metrics\n"};
-    if (http_text_is(request->path, "/healthz"))
+    if (http_text_equals(request->path, "/healthz"))
         return (struct answer){HTTP_STATUS_OK, NULL, "ok\n"};
-    if (!http_text_is(request->path, "/readyz"))
+    if (!http_text_equals(request->path, "/readyz"))
         return (struct answer){HTTP_STATUS_NOT_FOUND, NULL,
                                "not here: there are /healthz, /readyz and "
                                "/metrics\n"};
@@ -176,11 +176,11 @@ response_write(const struct http_options *options,
 {
     *out_response = (struct response){0};
     if (request->status == HTTP_STATUS_OK &&
-        http_text_is(request->path, "/metrics")) {
-        metrics_write(options, request, requester, out_response);
+        http_text_equals(request->path, "/metrics")) {
+        metrics_response_write(options, request, requester, out_response);
         return;
     }
-    const struct answer answer = plain_answer(options, request);
+    const struct answer answer = health_page_answer(options, request);
 
-    answer_write(&answer, !request->is_head, out_response);
+    http_answer_write(&answer, !request->is_head, out_response);
 }

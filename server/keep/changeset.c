@@ -13,7 +13,7 @@ enum {
 };
 
 /* Precedes the bytes of each change. */
-struct change_head {
+struct change_header {
     uint32_t kind;
     uint32_t n_key;
     uint32_t n_value;
@@ -42,7 +42,9 @@ changeset_reserve(struct changeset *changes, size_t n_more)
 }
 
 static void
-changeset_add(struct changeset *changes, const void *bytes, size_t n_bytes)
+changeset_append_bytes(struct changeset *changes,
+                       const void *bytes,
+                       size_t n_bytes)
 {
     if (n_bytes)
         memcpy(changes->bytes + changes->n_bytes, bytes, n_bytes);
@@ -50,9 +52,11 @@ changeset_add(struct changeset *changes, const void *bytes, size_t n_bytes)
 }
 
 static void
-change_add(struct changeset *changes, uint8_t first, const struct change *rest)
+changeset_append_change(struct changeset *changes,
+                        uint8_t first,
+                        const struct change *rest)
 {
-    const struct change_head head = {
+    const struct change_header head = {
         .kind = rest->kind,
         .n_key = (uint32_t)rest->key.n_bytes + 1,
         .n_value = (uint32_t)rest->value.n_bytes,
@@ -61,28 +65,29 @@ change_add(struct changeset *changes, uint8_t first, const struct change *rest)
     assert(rest->key.n_bytes < UINT32_MAX);
     assert(rest->value.n_bytes <= UINT32_MAX);
     changeset_reserve(changes, sizeof(head) + head.n_key + rest->value.n_bytes);
-    changeset_add(changes, &head, sizeof(head));
-    changeset_add(changes, &first, 1);
-    changeset_add(changes, rest->key.bytes, rest->key.n_bytes);
-    changeset_add(changes, rest->value.bytes, rest->value.n_bytes);
+    changeset_append_bytes(changes, &head, sizeof(head));
+    changeset_append_bytes(changes, &first, 1);
+    changeset_append_bytes(changes, rest->key.bytes, rest->key.n_bytes);
+    changeset_append_bytes(changes, rest->value.bytes, rest->value.n_bytes);
 }
 
 void
 changeset_put(struct changeset *changes,
               uint8_t first,
-              struct storage_bytes rest,
-              struct storage_bytes value)
+              struct storage_span rest,
+              struct storage_span value)
 {
-    change_add(changes, first, &(struct change){CHANGE_PUT, rest, value});
+    changeset_append_change(changes, first,
+                            &(struct change){CHANGE_PUT, rest, value});
 }
 
 void
 changeset_erase(struct changeset *changes,
                 uint8_t first,
-                struct storage_bytes rest)
+                struct storage_span rest)
 {
-    change_add(changes, first,
-               &(struct change){.kind = CHANGE_ERASE, .key = rest});
+    changeset_append_change(
+        changes, first, &(struct change){.kind = CHANGE_ERASE, .key = rest});
 }
 
 void
@@ -96,7 +101,7 @@ changeset_move(struct changeset *to, struct changeset *from)
         return;
     }
     changeset_reserve(to, from->n_bytes);
-    changeset_add(to, from->bytes, from->n_bytes);
+    changeset_append_bytes(to, from->bytes, from->n_bytes);
     changeset_clear(from);
 }
 
@@ -113,7 +118,7 @@ changeset_next(const struct changeset *changes,
                size_t *at,
                struct change *out_change)
 {
-    struct change_head head;
+    struct change_header head;
 
     if (*at == changes->n_bytes)
         return false;

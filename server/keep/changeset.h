@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct storage_bytes {
+struct storage_span {
     const void *bytes;
     size_t n_bytes;
 };
@@ -27,8 +27,8 @@ enum change_kind {
 /* One change; points into the list. */
 struct change {
     enum change_kind kind;
-    struct storage_bytes key;
-    struct storage_bytes value; /* PUT only */
+    struct storage_span key;
+    struct storage_span value; /* PUT only */
 };
 
 /* A zeroed list is empty. */
@@ -51,12 +51,12 @@ changeset_deinit_at(struct changeset *changes)
 void
 changeset_put(struct changeset *changes,
               uint8_t first,
-              struct storage_bytes rest,
-              struct storage_bytes value);
+              struct storage_span rest,
+              struct storage_span value);
 void
 changeset_erase(struct changeset *changes,
                 uint8_t first,
-                struct storage_bytes rest);
+                struct storage_span rest);
 
 /* Append from to to. Afterwards from is empty; its memory may be reused. */
 void

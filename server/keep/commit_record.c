@@ -8,14 +8,14 @@
 
 #include "base/digest.h"
 
-struct storage_bytes
+struct storage_span
 commit_record_key(void)
 {
-    return (struct storage_bytes){"", 1};
+    return (struct storage_span){"", 1};
 }
 
 bool
-commit_record_is_key(struct storage_bytes key)
+commit_record_is_key(struct storage_span key)
 {
     return key.n_bytes == 1 && *(const uint8_t *)key.bytes == 0;
 }
@@ -32,7 +32,7 @@ commit_record_encode(const struct commit_record *commit_record,
 }
 
 bool
-commit_record_decode(struct storage_bytes value,
+commit_record_decode(struct storage_span value,
                      struct commit_record *out_commit_record)
 {
     uint64_t numbers[3];
@@ -46,17 +46,17 @@ commit_record_decode(struct storage_bytes value,
 }
 
 uint64_t
-record_sum(struct storage_bytes key, struct storage_bytes value)
+record_checksum(struct storage_span key, struct storage_span value)
 {
     return digest_bytes(key.bytes, key.n_bytes) * 3 +
            digest_bytes(value.bytes, value.n_bytes);
 }
 
 bool
-record_verify(struct storage_bytes key,
-              struct storage_bytes stored,
-              struct storage_bytes *out_value,
-              uint64_t *out_sum)
+record_split_and_verify(struct storage_span key,
+                        struct storage_span stored,
+                        struct storage_span *out_value,
+                        uint64_t *out_sum)
 {
     uint64_t sum;
 
@@ -64,12 +64,12 @@ record_verify(struct storage_bytes key,
         return false;
     memcpy(&sum, stored.bytes, sizeof(sum));
 
-    const struct storage_bytes value = {
+    const struct storage_span value = {
         (const uint8_t *)stored.bytes + sizeof(sum),
         stored.n_bytes - sizeof(sum),
     };
 
-    if (sum != record_sum(key, value))
+    if (sum != record_checksum(key, value))
         return false;
     *out_value = value;
     *out_sum = sum;

@@ -31,29 +31,29 @@ enum {
 
 /* Return the key of the commit record. It sorts before every other key, and no
  * other record may use it. */
-struct storage_bytes
+struct storage_span
 commit_record_key(void);
 bool
-commit_record_is_key(struct storage_bytes key);
+commit_record_is_key(struct storage_span key);
 
 void
 commit_record_encode(const struct commit_record *commit_record,
                      uint8_t out_bytes[COMMIT_RECORD_BYTES]);
 /* Returns false if value is not a commit record. */
 bool
-commit_record_decode(struct storage_bytes value,
+commit_record_decode(struct storage_span value,
                      struct commit_record *out_commit_record);
 
 /* Return the checksum that is stored before the value. */
 uint64_t
-record_sum(struct storage_bytes key, struct storage_bytes value);
+record_checksum(struct storage_span key, struct storage_span value);
 
 /* Split a stored record into checksum and value. Returns false if the checksum
  * is wrong. */
 bool
-record_verify(struct storage_bytes key,
-              struct storage_bytes stored,
-              struct storage_bytes *out_value,
-              uint64_t *out_sum);
+record_split_and_verify(struct storage_span key,
+                        struct storage_span stored,
+                        struct storage_span *out_value,
+                        uint64_t *out_sum);
 
 #endif

@@ -45,14 +45,14 @@ struct database {
 static _Thread_local const char *volatile file_in_use;
 
 const char *
-database_in_use(void)
+database_file_in_use(void)
 {
     return file_in_use;
 }
 
 /* LMDB has found its file damaged and is about to abort the process. */
 static void
-on_assertion(MDB_env *env, const char *text)
+on_lmdb_assertion(MDB_env *env, const char *text)
 {
     (void)env;
     log_error("keep",
@@ -63,7 +63,7 @@ on_assertion(MDB_env *env, const char *text)
 
 /* LMDB's codes are errno values, or its own below 0. */
 static enum hoop_status
-library_refuse(const struct database *database, const char *what, int code)
+lmdb_error_raise(const struct database *database, const char *what, int code)
 {
     const bool is_denied = code == EACCES || code == EPERM || code == EROFS;
     const bool is_full = code == ENOSPC || code == EDQUOT || code == EFBIG ||
@@ -87,7 +87,7 @@ library_refuse(const struct database *database, const char *what, int code)
 
 /* Extend a file that is shorter than it says; see the top of this file. */
 static enum hoop_status
-file_lengthen(const struct database *database)
+database_file_extend(const struct database *database)
 {
     MDB_envinfo known;
     MDB_stat shape;
@@ -99,7 +99,7 @@ file_lengthen(const struct database *database)
     if (code == 0 && stat(database->path, &file) != 0)
         code = errno;
     if (code != 0)
-        return library_refuse(database, "open", code);
+        return lmdb_error_raise(database, "open", code);
 
     const off_t n_wanted =
         (off_t)(known.me_last_pgno + 1) * (off_t)shape.ms_psize;
@@ -107,12 +107,12 @@ file_lengthen(const struct database *database)
     if (file.st_size >= n_wanted)
         return HOOP_OK;
     if (truncate(database->path, n_wanted) != 0)
-        return library_refuse(database, "open", errno);
+        return lmdb_error_raise(database, "open", errno);
     return HOOP_OK;
 }
 
 static enum hoop_status
-env_open(struct database *database)
+lmdb_env_open(struct database *database)
 {
     const unsigned int syncing =
         database->durability == STORAGE_OUTLIVES_PROCESS ? MDB_NOSYNC : 0;
@@ -129,18 +129,18 @@ env_open(struct database *database)
                            "%s is no file of hoopd's, or is damaged",
                            database->path);
     if (code != 0)
-        return library_refuse(database, "open", code);
-    mdb_env_set_assert(database->env, on_assertion);
-    return file_lengthen(database);
+        return lmdb_error_raise(database, "open", code);
+    mdb_env_set_assert(database->env, on_lmdb_assertion);
+    return database_file_extend(database);
 }
 
 static enum hoop_status
-commit_record_read(struct database *database, MDB_txn *txn)
+commit_checksum_record_read(struct database *database, MDB_txn *txn)
 {
-    const struct storage_bytes commit_record = commit_record_key();
+    const struct storage_span commit_record = commit_record_key();
     MDB_val key = {commit_record.n_bytes,
                    (void *)(uintptr_t)commit_record.bytes};
-    struct storage_bytes value;
+    struct storage_span value;
     MDB_val stored;
     uint64_t sum;
 
@@ -151,10 +151,11 @@ commit_record_read(struct database *database, MDB_txn *txn)
     if (code == MDB_NOTFOUND)
         return HOOP_OK;
     if (code != 0)
-        return library_refuse(database, "read", code);
-    if (!record_verify(commit_record,
-                       (struct storage_bytes){stored.mv_data, stored.mv_size},
-                       &value, &sum) ||
+        return lmdb_error_raise(database, "read", code);
+    if (!record_split_and_verify(
+            commit_record,
+            (struct storage_span){stored.mv_data, stored.mv_size}, &value,
+            &sum) ||
         !commit_record_decode(value, &database->commit_record))
         return error_raise(HOOP_E_DATA_LOSS,
                            "%s is damaged: its count of records is none",
@@ -163,7 +164,7 @@ commit_record_read(struct database *database, MDB_txn *txn)
 }
 
 static enum hoop_status
-records_open(struct database *database)
+lmdb_records_open(struct database *database)
 {
     MDB_txn *txn = NULL;
     enum hoop_status status = HOOP_OK;
@@ -172,24 +173,24 @@ records_open(struct database *database)
     if (code == 0)
         code = mdb_dbi_open(txn, NULL, 0, &database->records);
     if (code == 0)
-        status = commit_record_read(database, txn);
+        status = commit_checksum_record_read(database, txn);
     if (code == 0 && status == HOOP_OK)
         code = mdb_txn_commit(txn);
     else
         mdb_txn_abort(txn);
     if (code != 0)
-        return library_refuse(database, "open", code);
+        return lmdb_error_raise(database, "open", code);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Map the file without LMDB. *out_file has no bytes if there is no file. */
 static enum hoop_status
-file_map(const char *path, struct storage_bytes *out_file)
+database_file_map(const char *path, struct storage_span *out_file)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat file;
 
-    *out_file = (struct storage_bytes){0};
+    *out_file = (struct storage_span){0};
     if (fd < 0 && errno == ENOENT)
         return HOOP_OK;
     if (fd < 0 || fstat(fd, &file) != 0) {
@@ -212,19 +213,19 @@ file_map(const char *path, struct storage_bytes *out_file)
     if (bytes == MAP_FAILED)
         return error_raise(HOOP_E_UNAVAILABLE, "cannot read %s: %s", path,
                            strerror(errno));
-    *out_file = (struct storage_bytes){bytes, (size_t)file.st_size};
+    *out_file = (struct storage_span){bytes, (size_t)file.st_size};
     return HOOP_OK;
 }
 
 static void
-file_unmap(struct storage_bytes file)
+database_file_unmap(struct storage_span file)
 {
     if (file.n_bytes)
         munmap((void *)(uintptr_t)file.bytes, file.n_bytes);
 }
 
 static enum hoop_status
-nothing_take(void *owner, struct storage_bytes key, struct storage_bytes value)
+record_ignore(void *owner, struct storage_span key, struct storage_span value)
 {
     (void)owner;
     (void)key;
@@ -234,28 +235,28 @@ nothing_take(void *owner, struct storage_bytes key, struct storage_bytes value)
 
 /* Runs in a child process: checks the file first without LMDB, then with it. */
 static enum hoop_status
-file_check(void *owner)
+database_file_check(void *owner)
 {
     struct database *database = owner;
-    struct storage_bytes file;
+    struct storage_span file;
 
-    enum hoop_status status = file_map(database->path, &file);
+    enum hoop_status status = database_file_map(database->path, &file);
     if (status == HOOP_OK && file.n_bytes)
         status = pages_check(file);
-    file_unmap(file);
+    database_file_unmap(file);
     if (status != HOOP_OK || !file.n_bytes)
         return status;
-    status = env_open(database);
+    status = lmdb_env_open(database);
     if (status == HOOP_OK)
-        status = records_open(database);
+        status = lmdb_records_open(database);
     if (status == HOOP_OK)
-        status = database_read(database, nothing_take, NULL);
+        status = database_visit_records(database, record_ignore, NULL);
     return status;
 }
 
 /* The text ends with what can be done. */
 static enum hoop_status
-damage_refuse(const struct database *database)
+damage_advice_raise(const struct database *database)
 {
     return error_raise(HOOP_E_DATA_LOSS,
                        "%s is damaged: %s. Keep what can be read with "
@@ -279,13 +280,13 @@ database_create(const char *folder, const char *name, struct database **out)
 }
 
 static enum hoop_status
-parts_open(struct database *database)
+database_parts_open(struct database *database)
 {
-    enum hoop_status status = env_open(database);
+    enum hoop_status status = lmdb_env_open(database);
     if (status == HOOP_OK)
-        status = records_open(database);
+        status = lmdb_records_open(database);
     if (status == HOOP_OK && stat(database->path, &database->file) != 0)
-        status = library_refuse(database, "open", errno);
+        status = lmdb_error_raise(database, "open", errno);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -303,15 +304,15 @@ database_open(const char *folder,
     status = private_file_check_own("data file", database->path);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = isolation_run(file_check, database, LIMIT_KEEP_CHECK_MS);
+    status = isolation_run(database_file_check, database, LIMIT_KEEP_CHECK_MS);
     if (status == HOOP_E_DATA_LOSS)
-        return damage_refuse(database);
+        return damage_advice_raise(database);
     if (status == HOOP_E_PRECONDITION || status == HOOP_E_TIMEOUT ||
         status == HOOP_E_EXHAUSTED)
         return error_raise(status, "cannot use %s: %s", database->path,
                            error_text());
     if (status == HOOP_OK)
-        status = parts_open(database);
+        status = database_parts_open(database);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_database = STEAL(database);
@@ -324,24 +325,25 @@ database_salvage(const char *folder,
                  struct commit_record *out_written)
 {
     CLEANUP(database_close) struct database *database = NULL;
-    struct storage_bytes file;
+    struct storage_span file;
 
     enum hoop_status status = database_create(folder, file_name, &database);
     if (status == HOOP_OK)
-        status = file_map(database->path, &file);
+        status = database_file_map(database->path, &file);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!file.n_bytes)
         return error_raise(HOOP_E_NOT_FOUND, "there is no file %s",
                            database->path);
-    status = pages_read(file, visitor, out_written);
-    file_unmap(file);
+    status = pages_visit_records(file, visitor, out_written);
+    database_file_unmap(file);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Link the file also under an unused name beside it. */
 static enum hoop_status
-former_link(const struct database *database, char out_former[LIMIT_SETTING])
+damaged_file_link(const struct database *database,
+                  char out_former[LIMIT_SETTING])
 {
     for (int i = 1; i < 1000; i++) {
         if (snprintf(out_former, LIMIT_SETTING, "%s.damaged-%d", database->path,
@@ -358,9 +360,9 @@ former_link(const struct database *database, char out_former[LIMIT_SETTING])
 }
 
 enum hoop_status
-database_replace(const char *folder,
-                 const struct changeset *records,
-                 char out_former[LIMIT_SETTING])
+database_replace_file(const char *folder,
+                      const struct changeset *records,
+                      char out_former[LIMIT_SETTING])
 {
     CLEANUP(database_close) struct database *damaged = NULL;
     CLEANUP(database_close) struct database *repaired = NULL;
@@ -373,15 +375,15 @@ database_replace(const char *folder,
     /* An earlier repair may not have finished. */
     unlink(repaired->path);
     repaired->durability = STORAGE_OUTLIVES_MACHINE;
-    status = parts_open(repaired);
+    status = database_parts_open(repaired);
     if (status == HOOP_OK)
-        status = database_apply(repaired, records);
+        status = database_apply_changes(repaired, records);
     if (status == HOOP_OK)
-        status = former_link(damaged, out_former);
+        status = damaged_file_link(damaged, out_former);
     if (status != HOOP_OK)
         return error_pass(status);
     if (rename(repaired->path, damaged->path) != 0)
-        return library_refuse(damaged, "replace", errno);
+        return lmdb_error_raise(damaged, "replace", errno);
     return HOOP_OK;
 }
 
@@ -391,7 +393,7 @@ database_sync(struct database *database)
     const int code = database->env ? mdb_env_sync(database->env, 1) : MDB_PANIC;
 
     if (code != 0)
-        return library_refuse(database, "write", code);
+        return lmdb_error_raise(database, "write", code);
     return HOOP_OK;
 }
 
@@ -406,22 +408,22 @@ database_close(struct database *database)
 }
 
 static enum hoop_status
-cursor_read(const struct database *database,
-            MDB_cursor *cursor,
-            database_fn *fn,
-            void *owner)
+cursor_visit_records(const struct database *database,
+                     MDB_cursor *cursor,
+                     database_visit_fn *fn,
+                     void *owner)
 {
-    struct storage_bytes value;
+    struct storage_span value;
     MDB_val stored;
     MDB_val key;
     int code;
 
     while ((code = mdb_cursor_get(cursor, &key, &stored, MDB_NEXT)) == 0) {
-        const struct storage_bytes name = {key.mv_data, key.mv_size};
+        const struct storage_span name = {key.mv_data, key.mv_size};
         uint64_t sum;
 
-        if (!record_verify(
-                name, (struct storage_bytes){stored.mv_data, stored.mv_size},
+        if (!record_split_and_verify(
+                name, (struct storage_span){stored.mv_data, stored.mv_size},
                 &value, &sum))
             return error_raise(HOOP_E_DATA_LOSS,
                                "%s is damaged: a record is not what was "
@@ -436,12 +438,14 @@ cursor_read(const struct database *database,
             return error_pass(status);
     }
     if (code != MDB_NOTFOUND)
-        return library_refuse(database, "read", code);
+        return lmdb_error_raise(database, "read", code);
     return HOOP_OK;
 }
 
 enum hoop_status
-database_read(struct database *database, database_fn *fn, void *owner)
+database_visit_records(struct database *database,
+                       database_visit_fn *fn,
+                       void *owner)
 {
     MDB_cursor *cursor = NULL;
     MDB_txn *txn = NULL;
@@ -451,9 +455,9 @@ database_read(struct database *database, database_fn *fn, void *owner)
     if (code == 0)
         code = mdb_cursor_open(txn, database->records, &cursor);
     if (code == 0)
-        status = cursor_read(database, cursor, fn, owner);
+        status = cursor_visit_records(database, cursor, fn, owner);
     else
-        status = library_refuse(database, "read", code);
+        status = lmdb_error_raise(database, "read", code);
     if (cursor)
         mdb_cursor_close(cursor);
     if (txn)
@@ -463,10 +467,10 @@ database_read(struct database *database, database_fn *fn, void *owner)
 
 /* Remove the record with this key, if there is one, from the counts. */
 static int
-sum_drop(const struct database *database,
-         MDB_txn *txn,
-         struct storage_bytes name,
-         struct commit_record *commit_record)
+record_uncount(const struct database *database,
+               MDB_txn *txn,
+               struct storage_span name,
+               struct commit_record *commit_record)
 {
     MDB_val key = {name.n_bytes, (void *)(uintptr_t)name.bytes};
     MDB_val stored;
@@ -487,12 +491,12 @@ sum_drop(const struct database *database,
 }
 
 static int
-value_put(const struct database *database,
-          MDB_txn *txn,
-          struct storage_bytes name,
-          struct storage_bytes value)
+record_value_write(const struct database *database,
+                   MDB_txn *txn,
+                   struct storage_span name,
+                   struct storage_span value)
 {
-    const uint64_t sum = record_sum(name, value);
+    const uint64_t sum = record_checksum(name, value);
     MDB_val key = {name.n_bytes, (void *)(uintptr_t)name.bytes};
     MDB_val stored = {.mv_size = sizeof(sum) + value.n_bytes};
 
@@ -508,28 +512,28 @@ value_put(const struct database *database,
 }
 
 static int
-record_put(const struct database *database,
-           MDB_txn *txn,
-           const struct change *change,
-           struct commit_record *commit_record)
+record_write_counted(const struct database *database,
+                     MDB_txn *txn,
+                     const struct change *change,
+                     struct commit_record *commit_record)
 {
-    int code = sum_drop(database, txn, change->key, commit_record);
+    int code = record_uncount(database, txn, change->key, commit_record);
     if (code == 0)
-        code = value_put(database, txn, change->key, change->value);
+        code = record_value_write(database, txn, change->key, change->value);
     if (code != 0)
         return code;
     commit_record->n_records++;
-    commit_record->sum += record_sum(change->key, change->value);
+    commit_record->sum += record_checksum(change->key, change->value);
     return 0;
 }
 
 /* Search again from the prefix after each deletion, because LMDB does not
  * document where the cursor then stands. */
 static int
-records_erase(const struct database *database,
-              MDB_txn *txn,
-              struct storage_bytes prefix,
-              struct commit_record *commit_record)
+records_erase_prefix(const struct database *database,
+                     MDB_txn *txn,
+                     struct storage_span prefix,
+                     struct commit_record *commit_record)
 {
     MDB_cursor *cursor = NULL;
 
@@ -543,9 +547,9 @@ records_erase(const struct database *database,
                           memcmp(key.mv_data, prefix.bytes, prefix.n_bytes)))
             code = MDB_NOTFOUND;
         if (code == 0)
-            code = sum_drop(database, txn,
-                            (struct storage_bytes){key.mv_data, key.mv_size},
-                            commit_record);
+            code = record_uncount(
+                database, txn, (struct storage_span){key.mv_data, key.mv_size},
+                commit_record);
         if (code == 0)
             code = mdb_cursor_del(cursor, 0);
     }
@@ -555,22 +559,22 @@ records_erase(const struct database *database,
 }
 
 static int
-commit_record_put(const struct database *database,
-                  MDB_txn *txn,
-                  const struct commit_record *commit_record)
+commit_checksum_record_put(const struct database *database,
+                           MDB_txn *txn,
+                           const struct commit_record *commit_record)
 {
     uint8_t bytes[COMMIT_RECORD_BYTES];
 
     commit_record_encode(commit_record, bytes);
-    return value_put(database, txn, commit_record_key(),
-                     (struct storage_bytes){bytes, sizeof(bytes)});
+    return record_value_write(database, txn, commit_record_key(),
+                              (struct storage_span){bytes, sizeof(bytes)});
 }
 
 static int
-changes_write(const struct database *database,
-              MDB_txn *txn,
-              const struct changeset *changes,
-              struct commit_record *commit_record)
+changeset_write(const struct database *database,
+                MDB_txn *txn,
+                const struct changeset *changes,
+                struct commit_record *commit_record)
 {
     struct change change;
     size_t at = 0;
@@ -578,15 +582,17 @@ changes_write(const struct database *database,
 
     while (code == 0 && changeset_next(changes, &at, &change)) {
         code = change.kind == CHANGE_PUT
-                   ? record_put(database, txn, &change, commit_record)
-                   : records_erase(database, txn, change.key, commit_record);
+                   ? record_write_counted(database, txn, &change, commit_record)
+                   : records_erase_prefix(database, txn, change.key,
+                                          commit_record);
     }
-    return code == 0 ? commit_record_put(database, txn, commit_record) : code;
+    return code == 0 ? commit_checksum_record_put(database, txn, commit_record)
+                     : code;
 }
 
 /* Return the number of the file's last commit, whichever process made it. */
 static int
-commit_read(const struct database *database, uint64_t *out_commit)
+last_commit_number_read(const struct database *database, uint64_t *out_commit)
 {
     MDB_txn *txn = NULL;
     const int code = mdb_txn_begin(database->env, NULL, MDB_RDONLY, &txn);
@@ -600,7 +606,7 @@ commit_read(const struct database *database, uint64_t *out_commit)
 
 /* Returns ESTALE if another process has written since our last commit. */
 static int
-changes_apply(struct database *database, const struct changeset *changes)
+changeset_try_commit(struct database *database, const struct changeset *changes)
 {
     struct commit_record commit_record = database->commit_record;
     uint64_t commit = 0;
@@ -611,7 +617,7 @@ changes_apply(struct database *database, const struct changeset *changes)
         return code;
     commit_record.commit = mdb_txn_id(txn);
     code = commit_record.commit == database->commit_record.commit + 1
-               ? changes_write(database, txn, changes, &commit_record)
+               ? changeset_write(database, txn, changes, &commit_record)
                : ESTALE;
     if (code != 0) {
         mdb_txn_abort(txn);
@@ -619,7 +625,7 @@ changes_apply(struct database *database, const struct changeset *changes)
     }
     code = mdb_txn_commit(txn);
     if (code == 0)
-        code = commit_read(database, &commit);
+        code = last_commit_number_read(database, &commit);
     if (code == 0 && commit != commit_record.commit)
         code = ESTALE;
     if (code == 0)
@@ -628,7 +634,7 @@ changes_apply(struct database *database, const struct changeset *changes)
 }
 
 static enum hoop_status
-stale_refuse(const struct database *database)
+foreign_write_raise(const struct database *database)
 {
     return error_raise(HOOP_E_ABORTED,
                        "cannot write %s: another process has written to it, "
@@ -654,14 +660,14 @@ database_reopen(struct database *database)
                            database->path);
 
     const uint64_t commit = database->commit_record.commit;
-    enum hoop_status status = env_open(database);
+    enum hoop_status status = lmdb_env_open(database);
     if (status == HOOP_OK)
-        status = records_open(database);
+        status = lmdb_records_open(database);
     /* The failed commit may have been written nevertheless. */
     if (status == HOOP_OK && database->commit_record.commit != commit &&
         database->commit_record.commit != commit + 1) {
         database->commit_record.commit = commit;
-        status = stale_refuse(database);
+        status = foreign_write_raise(database);
     }
     if (status == HOOP_OK)
         return HOOP_OK;
@@ -671,35 +677,39 @@ database_reopen(struct database *database)
 }
 
 static enum hoop_status
-changes_commit(struct database *database, const struct changeset *changes)
+changeset_commit_or_reopen(struct database *database,
+                           const struct changeset *changes)
 {
-    int code = database->env ? changes_apply(database, changes) : MDB_PANIC;
+    int code =
+        database->env ? changeset_try_commit(database, changes) : MDB_PANIC;
 
     if (code == MDB_PANIC) {
         const enum hoop_status status = database_reopen(database);
         if (status != HOOP_OK)
             return error_pass(status);
-        code = changes_apply(database, changes);
+        code = changeset_try_commit(database, changes);
     }
 
     while (code == MDB_MAP_FULL && database->n_map < LIMIT_KEEP_MAP_MAX) {
         database->n_map *= 2;
         code = mdb_env_set_mapsize(database->env, database->n_map);
         if (code == 0)
-            code = changes_apply(database, changes);
+            code = changeset_try_commit(database, changes);
     }
     if (code == ESTALE)
-        return stale_refuse(database);
+        return foreign_write_raise(database);
     if (code != 0)
-        return library_refuse(database, "write", code);
+        return lmdb_error_raise(database, "write", code);
     return HOOP_OK;
 }
 
 enum hoop_status
-database_apply(struct database *database, const struct changeset *changes)
+database_apply_changes(struct database *database,
+                       const struct changeset *changes)
 {
     file_in_use = database->path;
-    const enum hoop_status status = changes_commit(database, changes);
+    const enum hoop_status status =
+        changeset_commit_or_reopen(database, changes);
     file_in_use = NULL;
     return status;
 }

@@ -27,7 +27,9 @@ struct database;
 /* Called for each record; key and value are borrowed for the call. A failure
  * ends the reading. */
 typedef enum hoop_status
-database_fn(void *owner, struct storage_bytes key, struct storage_bytes value);
+database_visit_fn(void *owner,
+                  struct storage_span key,
+                  struct storage_span value);
 
 /*
  * Open the folder's database; create it if there is none.
@@ -54,7 +56,9 @@ DEFINE_CLEANUP(struct database *, database_close)
 /* Call fn for each record in the order of the keys.
  * Handle: HOOP_E_DATA_LOSS; what fn returns. */
 enum hoop_status
-database_read(struct database *database, database_fn *fn, void *owner);
+database_visit_records(struct database *database,
+                       database_visit_fn *fn,
+                       void *owner);
 
 /*
  * Apply all of the changes or none; they are durable when this returns. If LMDB
@@ -66,20 +70,21 @@ database_read(struct database *database, database_fn *fn, void *owner);
  * written): it will not.
  */
 enum hoop_status
-database_apply(struct database *database, const struct changeset *changes);
+database_apply_changes(struct database *database,
+                       const struct changeset *changes);
 
-/* Return the path of the file that database_apply() is using on this thread, or
+/* Return the path of the file that database_apply_changes() is using on this thread, or
  * NULL. May be called in a handler of SIGBUS, which is raised when a file in
  * use is truncated. */
 const char *
-database_in_use(void);
+database_file_in_use(void);
 
 /* ---- Repair. The caller holds the folder's lock and has not opened its
  * database. */
 
 struct pages_visitor;
 
-/* Visit what can be read of the folder's file, see pages_read(). Handle: as
+/* Visit what can be read of the folder's file, see pages_visit_records(). Handle: as
  * there; HOOP_E_NOT_FOUND (there is no file), HOOP_E_DENIED,
  * HOOP_E_UNAVAILABLE. */
 enum hoop_status
@@ -90,12 +95,12 @@ database_salvage(const char *folder,
 /*
  * Replace the folder's file by one with these records. The old file stays
  * beside it under the name in out_former; at any time one of the two has the
- * original name. Handle: as database_apply().
+ * original name. Handle: as database_apply_changes().
  */
 enum hoop_status
-database_replace(const char *folder,
-                 const struct changeset *records,
-                 char out_former[LIMIT_SETTING]);
+database_replace_file(const char *folder,
+                      const struct changeset *records,
+                      char out_former[LIMIT_SETTING]);
 
 /* Return the path of the file, for messages. */
 const char *

@@ -30,18 +30,18 @@ enum {
 struct folder_lock {
     int fd;
     enum storage_durability durability;
-    uint64_t chance; /* the number in the file's last line */
+    uint64_t holder_nonce; /* the number in the file's last line */
     char path[LIMIT_SETTING + sizeof(file_name)];
 };
 
 static const char *
-durability_word(enum storage_durability durability)
+durability_name(enum storage_durability durability)
 {
     return durability == STORAGE_OUTLIVES_MACHINE ? "disk" : "process";
 }
 
 static enum hoop_status
-refusal(int error)
+status_of_errno(int error)
 {
     if (error == EACCES || error == EPERM || error == EROFS)
         return HOOP_E_DENIED;
@@ -49,14 +49,14 @@ refusal(int error)
 }
 
 static enum hoop_status
-folder_make(const char *folder)
+data_folder_create(const char *folder)
 {
     if (strlen(folder) >= LIMIT_SETTING)
         return error_raise(HOOP_E_INVALID,
                            "the path of the data folder is over %d bytes",
                            LIMIT_SETTING - 1);
     if (mkdir(folder, S_IRWXU) != 0 && errno != EEXIST)
-        return error_raise(refusal(errno),
+        return error_raise(status_of_errno(errno),
                            "cannot make the data folder %s: %s; make it, for "
                            "user %u to write, or name another",
                            folder, strerror(errno), (unsigned int)geteuid());
@@ -65,14 +65,14 @@ folder_make(const char *folder)
 }
 
 static enum hoop_status
-file_open(struct folder_lock *folder_lock)
+lock_file_open(struct folder_lock *folder_lock)
 {
     folder_lock->fd =
         open(folder_lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
              S_IRUSR | S_IWUSR);
     if (folder_lock->fd >= 0)
         return HOOP_OK;
-    return error_raise(refusal(errno),
+    return error_raise(status_of_errno(errno),
                        "cannot open %s: %s; the data folder must be one that "
                        "user %u may write",
                        folder_lock->path, strerror(errno),
@@ -82,7 +82,7 @@ file_open(struct folder_lock *folder_lock)
 /* Read the file and pad it with zeros. Returns false with text "" if it cannot
  * be read. */
 static bool
-file_read(const struct folder_lock *folder_lock, char text[TEXT_MAX])
+lock_file_read(const struct folder_lock *folder_lock, char text[TEXT_MAX])
 {
     memset(text, 0, TEXT_MAX);
     if (pread(folder_lock->fd, text, TEXT_MAX - 1, 0) >= 0)
@@ -93,31 +93,31 @@ file_read(const struct folder_lock *folder_lock, char text[TEXT_MAX])
 
 /* Keep only the first line: "pid 12 on host a". */
 static void
-line_cut(char *text)
+text_keep_first_line(char *text)
 {
     text[strcspn(text, "\n")] = '\0';
 }
 
 static struct flock
-whole_file(void)
+whole_file_write_lock(void)
 {
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
 static enum hoop_status
-file_lock(const struct folder_lock *folder_lock)
+lock_file_acquire(const struct folder_lock *folder_lock)
 {
     char text[TEXT_MAX];
 
-    struct flock lock = whole_file();
+    struct flock lock = whole_file_write_lock();
 
     if (fcntl(folder_lock->fd, F_OFD_SETLK, &lock) == 0)
         return HOOP_OK;
     if (errno != EAGAIN && errno != EACCES)
-        return error_raise(refusal(errno), "cannot lock %s: %s",
+        return error_raise(status_of_errno(errno), "cannot lock %s: %s",
                            folder_lock->path, strerror(errno));
-    file_read(folder_lock, text);
-    line_cut(text);
+    lock_file_read(folder_lock, text);
+    text_keep_first_line(text);
     return error_raise(HOOP_E_EXISTS,
                        "another coordinator, %s, uses the data of %s: stop "
                        "it, give this one a folder of its own, or start it "
@@ -128,7 +128,7 @@ file_lock(const struct folder_lock *folder_lock)
 
 /* "unknown" if there is no /proc. */
 static void
-boot_read(char text[LIMIT_NAME])
+lock_boot_id_read(char text[LIMIT_NAME])
 {
     FILE *file = fopen(boot_path, "re");
 
@@ -136,24 +136,24 @@ boot_read(char text[LIMIT_NAME])
     if (!file)
         return;
     if (fgets(text, LIMIT_NAME, file))
-        line_cut(text);
+        text_keep_first_line(text);
     fclose(file);
 }
 
 /* Refuse the folder if its last holder did not close it, used
  * STORAGE_OUTLIVES_PROCESS, and the machine was restarted since. */
 static enum hoop_status
-former_check(const struct folder_lock *folder_lock)
+last_holder_check(const struct folder_lock *folder_lock)
 {
     char text[TEXT_MAX];
     char boot[LIMIT_NAME];
 
-    file_read(folder_lock, text);
-    boot_read(boot);
+    lock_file_read(folder_lock, text);
+    lock_boot_id_read(boot);
     if (!text[0] || strstr(text, "\nsettled\n") || strstr(text, boot) ||
         !strstr(text, "\nprocess\n"))
         return HOOP_OK;
-    line_cut(text);
+    text_keep_first_line(text);
     return error_raise(HOOP_E_DATA_LOSS,
                        "the machine went down while %s kept its data with "
                        "--durability process, which only survives the death "
@@ -163,25 +163,25 @@ former_check(const struct folder_lock *folder_lock)
 }
 
 static enum hoop_status
-file_write(const struct folder_lock *folder_lock, const char *state)
+lock_file_write(const struct folder_lock *folder_lock, const char *state)
 {
     char boot[LIMIT_NAME];
     char host[LIMIT_NAME] = "";
     char text[TEXT_MAX];
 
-    boot_read(boot);
+    lock_boot_id_read(boot);
     gethostname(host, sizeof(host) - 1);
     const int n_bytes = snprintf(
         text, sizeof(text),
         "pid %d on host %s\nstarted on %s\n%s\n%s\nholder %016" PRIx64 "\n",
-        (int)getpid(), host, boot, durability_word(folder_lock->durability),
-        state, folder_lock->chance);
+        (int)getpid(), host, boot, durability_name(folder_lock->durability),
+        state, folder_lock->holder_nonce);
     if (ftruncate(folder_lock->fd, 0) == 0 &&
         pwrite(folder_lock->fd, text, (size_t)n_bytes, 0) == n_bytes &&
         fdatasync(folder_lock->fd) == 0)
         return HOOP_OK;
-    return error_raise(refusal(errno), "cannot write %s: %s", folder_lock->path,
-                       strerror(errno));
+    return error_raise(status_of_errno(errno), "cannot write %s: %s",
+                       folder_lock->path, strerror(errno));
 }
 
 enum hoop_status
@@ -197,21 +197,21 @@ folder_lock_take(const char *folder,
     folder_lock->fd = -1;
     folder_lock->durability = durability;
 
-    enum hoop_status status =
-        random_fill(&folder_lock->chance, sizeof(folder_lock->chance));
+    enum hoop_status status = random_fill(&folder_lock->holder_nonce,
+                                          sizeof(folder_lock->holder_nonce));
     if (status == HOOP_OK)
-        status = folder_make(folder);
+        status = data_folder_create(folder);
     if (status != HOOP_OK)
         return error_pass(status);
     snprintf(folder_lock->path, sizeof(folder_lock->path), "%s/%s", folder,
              file_name);
-    status = file_open(folder_lock);
+    status = lock_file_open(folder_lock);
     if (status == HOOP_OK)
-        status = file_lock(folder_lock);
+        status = lock_file_acquire(folder_lock);
     if (status == HOOP_OK)
-        status = former_check(folder_lock);
+        status = last_holder_check(folder_lock);
     if (status == HOOP_OK)
-        status = file_write(folder_lock, "in use");
+        status = lock_file_write(folder_lock, "in use");
     if (status != HOOP_OK)
         return error_pass(status);
     *out_folder_lock = STEAL(folder_lock);
@@ -228,9 +228,9 @@ folder_lock_check(const struct folder_lock *folder_lock)
     char line[LIMIT_NAME];
 
     snprintf(line, sizeof(line), "\nholder %016" PRIx64 "\n",
-             folder_lock->chance);
+             folder_lock->holder_nonce);
     if (now.fd >= 0) {
-        const bool is_read = file_read(&now, text);
+        const bool is_read = lock_file_read(&now, text);
 
         close(now.fd);
         /* A file system that does not answer proves nothing. */
@@ -241,7 +241,7 @@ folder_lock_check(const struct folder_lock *folder_lock)
          * nothing. */
         return HOOP_OK;
     }
-    line_cut(text);
+    text_keep_first_line(text);
     return error_raise(HOOP_E_ABORTED,
                        "%s is no longer this coordinator's but %s's: its lock "
                        "did not hold, or the file was removed",
@@ -251,7 +251,7 @@ folder_lock_check(const struct folder_lock *folder_lock)
 bool
 folder_lock_is_held(const char *folder)
 {
-    struct flock lock = whole_file();
+    struct flock lock = whole_file_write_lock();
     struct folder_lock folder_lock;
 
     snprintf(folder_lock.path, sizeof(folder_lock.path), "%.*s/%s",
@@ -274,7 +274,7 @@ folder_lock_mark_synced(struct folder_lock *folder_lock)
 {
     /* If this fails, a successor may refuse the folder needlessly, which is
      * safe. */
-    (void)!file_write(folder_lock, settled);
+    (void)!lock_file_write(folder_lock, settled);
 }
 
 void

@@ -24,14 +24,14 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-struct verdict {
+struct child_result {
     uint32_t status;
     char text[LIMIT_ERROR_TEXT];
 };
 
 /* A crash of the child must leave neither log lines nor a core file. */
 static void
-child_quieten(void)
+child_silence_crash_output(void)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
     const struct rlimit none = {0, 0};
@@ -48,23 +48,27 @@ child_quieten(void)
 static void
 child_run(isolation_fn *fn, void *owner, int out)
 {
-    struct verdict verdict = {0};
+    struct child_result child_result = {0};
 
-    child_quieten();
-    verdict.status = (uint32_t)fn(owner);
-    if (verdict.status != HOOP_OK)
-        snprintf(verdict.text, sizeof(verdict.text), "%s", error_text());
-    _exit(write(out, &verdict, sizeof(verdict)) != sizeof(verdict));
+    child_silence_crash_output();
+    child_result.status = (uint32_t)fn(owner);
+    if (child_result.status != HOOP_OK)
+        snprintf(child_result.text, sizeof(child_result.text), "%s",
+                 error_text());
+    _exit(write(out, &child_result, sizeof(child_result)) !=
+          sizeof(child_result));
 }
 
 /* Returns whether the complete result arrived. */
 static bool
-verdict_read(int in, uint64_t timeout_ms, struct verdict *verdict)
+child_result_read(int in,
+                  uint64_t timeout_ms,
+                  struct child_result *child_result)
 {
     const uint64_t deadline_ns = clock_deadline_ns(timeout_ms);
     size_t n_read = 0;
 
-    while (n_read < sizeof(*verdict)) {
+    while (n_read < sizeof(*child_result)) {
         struct pollfd ready = {.fd = in, .events = POLLIN};
         const int n_ready = poll(&ready, 1, clock_left_ms(deadline_ns));
 
@@ -73,8 +77,8 @@ verdict_read(int in, uint64_t timeout_ms, struct verdict *verdict)
         if (n_ready <= 0)
             return false;
 
-        const ssize_t n =
-            read(in, (char *)verdict + n_read, sizeof(*verdict) - n_read);
+        const ssize_t n = read(in, (char *)child_result + n_read,
+                               sizeof(*child_result) - n_read);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -82,13 +86,13 @@ verdict_read(int in, uint64_t timeout_ms, struct verdict *verdict)
             return false;
         n_read += (size_t)n;
     }
-    verdict->text[sizeof(verdict->text) - 1] = '\0';
+    child_result->text[sizeof(child_result->text) - 1] = '\0';
     return true;
 }
 
 /* Explain why the child sent no result. */
 static enum hoop_status
-silence_explain(pid_t child)
+missing_result_explain(pid_t child)
 {
     int state = 0;
     pid_t ended = waitpid(child, &state, WNOHANG);
@@ -122,7 +126,7 @@ silence_explain(pid_t child)
 enum hoop_status
 isolation_run(isolation_fn *fn, void *owner, uint64_t timeout_ms)
 {
-    struct verdict verdict;
+    struct child_result child_result;
     int pipes[2];
 
     if (pipe2(pipes, O_CLOEXEC) != 0)
@@ -136,16 +140,17 @@ isolation_run(isolation_fn *fn, void *owner, uint64_t timeout_ms)
     close(pipes[1]);
 
     const bool has_spoken =
-        child > 0 && verdict_read(pipes[0], timeout_ms, &verdict);
+        child > 0 && child_result_read(pipes[0], timeout_ms, &child_result);
 
     close(pipes[0]);
     if (child < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no process: %s", strerror(errno));
     if (!has_spoken)
-        return silence_explain(child);
+        return missing_result_explain(child);
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
         continue;
-    if (verdict.status == HOOP_OK)
+    if (child_result.status == HOOP_OK)
         return HOOP_OK;
-    return error_raise((enum hoop_status)verdict.status, "%s", verdict.text);
+    return error_raise((enum hoop_status)child_result.status, "%s",
+                       child_result.text);
 }

@@ -34,7 +34,7 @@ enum {
 static const uint32_t meta_magic = 0xBEEFC0DE;
 static const uint64_t no_page = UINT64_MAX;
 
-struct page_head {
+struct page_header {
     uint64_t number;
     uint16_t pad;
     uint16_t flags;
@@ -82,14 +82,14 @@ struct node {
 
 /* The state of a walk through one tree. */
 struct walk {
-    struct storage_bytes file;
+    struct storage_span file;
     size_t n_page; /* page size */
     const struct meta *meta;
     uint8_t *is_used; /* one bit per page; NULL: not tracked */
     const struct pages_visitor *visitor;
     enum tree_kind kind;
     struct tree found; /* counts of what was found */
-    struct storage_bytes last;
+    struct storage_span last;
     bool may_equal; /* the next key may equal last */
     struct commit_record sums;
     struct commit_record written; /* the commit record that was read */
@@ -103,20 +103,20 @@ read_at(const void *bytes, size_t at, void *out, size_t n_bytes)
 }
 
 static enum hoop_status
-page_refuse(uint64_t page, const char *what)
+page_raise(uint64_t page, const char *what)
 {
     return error_raise(HOOP_E_DATA_LOSS, "page %" PRIu64 ": %s", page, what);
 }
 
 /* Return the bytes of a page, and refuse a page that is used twice. */
 static enum hoop_status
-page_take(struct walk *walk, uint64_t page, const uint8_t **out_bytes)
+page_claim(struct walk *walk, uint64_t page, const uint8_t **out_bytes)
 {
     if (page < PAGE_FIRST || page > walk->meta->page_last ||
         page >= walk->file.n_bytes / walk->n_page)
-        return page_refuse(page, "it is beyond the end of the file");
+        return page_raise(page, "it is beyond the end of the file");
     if (walk->is_used && walk->is_used[page / 8] & (1U << (page % 8)))
-        return page_refuse(page, "two others refer to it");
+        return page_raise(page, "two others refer to it");
     if (walk->is_used)
         walk->is_used[page / 8] |= (uint8_t)(1U << (page % 8));
     *out_bytes = (const uint8_t *)walk->file.bytes + page * walk->n_page;
@@ -124,32 +124,30 @@ page_take(struct walk *walk, uint64_t page, const uint8_t **out_bytes)
 }
 
 static enum hoop_status
-page_open(struct walk *walk,
-          uint64_t page,
-          unsigned int flags,
-          const uint8_t **out_bytes)
+page_check_open(struct walk *walk,
+                uint64_t page,
+                unsigned int flags,
+                const uint8_t **out_bytes)
 {
-    struct page_head head;
-    const enum hoop_status status = page_take(walk, page, out_bytes);
+    struct page_header head;
+    const enum hoop_status status = page_claim(walk, page, out_bytes);
 
     if (status != HOOP_OK)
         return error_pass(status);
     read_at(*out_bytes, 0, &head, sizeof(head));
     if (head.number != page)
-        return page_refuse(page, "another page stands in its place");
+        return page_raise(page, "another page stands in its place");
     if (head.flags != flags)
-        return page_refuse(page, "it is of another kind than expected");
+        return page_raise(page, "it is of another kind than expected");
     if (flags != PAGE_OVERFLOW &&
         (head.lower < sizeof(head) || head.lower % 2 ||
          head.upper < head.lower || head.upper > walk->n_page))
-        return page_refuse(page, "its sizes contradict each other");
+        return page_raise(page, "its sizes contradict each other");
     return HOOP_OK;
 }
 
 static int
-keys_compare(enum tree_kind kind,
-             struct storage_bytes a,
-             struct storage_bytes b)
+keys_compare(enum tree_kind kind, struct storage_span a, struct storage_span b)
 {
     const size_t n_both = a.n_bytes < b.n_bytes ? a.n_bytes : b.n_bytes;
 
@@ -168,17 +166,17 @@ keys_compare(enum tree_kind kind,
 }
 
 static enum hoop_status
-key_follow(struct walk *walk, uint64_t page, struct storage_bytes key)
+key_check_order(struct walk *walk, uint64_t page, struct storage_span key)
 {
     if (walk->kind == TREE_FREE && key.n_bytes != sizeof(uint64_t))
-        return page_refuse(page, "a key is no number");
+        return page_raise(page, "a key is no number");
     if (key.n_bytes == 0)
-        return page_refuse(page, "a key is empty");
+        return page_raise(page, "a key is empty");
     if (walk->last.bytes) {
         const int order = keys_compare(walk->kind, walk->last, key);
 
         if (order > 0 || (order == 0 && !walk->may_equal))
-            return page_refuse(page, "its keys are out of order");
+            return page_raise(page, "its keys are out of order");
     }
     walk->last = key;
     walk->may_equal = false;
@@ -186,38 +184,39 @@ key_follow(struct walk *walk, uint64_t page, struct storage_bytes key)
 }
 
 static enum hoop_status
-value_on_pages(struct walk *walk,
-               uint64_t first,
-               size_t n_bytes,
-               struct storage_bytes *out_value)
+overflow_value_read(struct walk *walk,
+                    uint64_t first,
+                    size_t n_bytes,
+                    struct storage_span *out_value)
 {
-    struct page_head head;
+    struct page_header head;
     const uint8_t *bytes = NULL;
     const uint64_t n_least = (sizeof(head) - 1 + n_bytes) / walk->n_page + 1;
 
-    enum hoop_status status = page_open(walk, first, PAGE_OVERFLOW, &bytes);
+    enum hoop_status status =
+        page_check_open(walk, first, PAGE_OVERFLOW, &bytes);
     if (status != HOOP_OK)
         return error_pass(status);
     read_at(bytes, 0, &head, sizeof(head));
     /* The value may have replaced a larger one. */
     if (head.n_pages < n_least)
-        return page_refuse(first, "its value has another size");
+        return page_raise(first, "its value has another size");
     for (uint64_t i = 1; i < head.n_pages; i++) {
         const uint8_t *more = NULL;
 
-        status = page_take(walk, first + i, &more);
+        status = page_claim(walk, first + i, &more);
         if (status != HOOP_OK)
             return error_pass(status);
     }
     walk->found.n_overflows += head.n_pages;
-    *out_value = (struct storage_bytes){bytes + sizeof(head), n_bytes};
+    *out_value = (struct storage_span){bytes + sizeof(head), n_bytes};
     return HOOP_OK;
 }
 
 /* Return whether this is hoopd's first record as written before records had
  * checksums. */
 static bool
-is_older_term(struct storage_bytes key, struct storage_bytes stored)
+is_pre_checksum_record(struct storage_span key, struct storage_span stored)
 {
     static const uint8_t begin[] = {0x94, 0xa5, 'h', 'o', 'o', 'p', 'd'};
 
@@ -227,22 +226,22 @@ is_older_term(struct storage_bytes key, struct storage_bytes stored)
 }
 
 static enum hoop_status
-record_visit(struct walk *walk,
-             uint64_t page,
-             struct storage_bytes key,
-             struct storage_bytes stored)
+record_verify_visit(struct walk *walk,
+                    uint64_t page,
+                    struct storage_span key,
+                    struct storage_span stored)
 {
-    struct storage_bytes value;
+    struct storage_span value;
     uint64_t sum = 0;
 
-    if (!record_verify(key, stored, &value, &sum)) {
-        walk->is_older |= is_older_term(key, stored);
-        return page_refuse(page, "a record is not what was written");
+    if (!record_split_and_verify(key, stored, &value, &sum)) {
+        walk->is_older |= is_pre_checksum_record(key, stored);
+        return page_raise(page, "a record is not what was written");
     }
     if (commit_record_is_key(key)) {
         return commit_record_decode(value, &walk->written)
                    ? HOOP_OK
-                   : page_refuse(page, "the count of records is none");
+                   : page_raise(page, "the count of records is none");
     }
     walk->sums.n_records++;
     walk->sums.sum += sum;
@@ -254,7 +253,7 @@ record_visit(struct walk *walk,
 /* The value is the number of free pages, then each page, in descending
  * order. */
 static enum hoop_status
-free_visit(struct walk *walk, uint64_t page, struct storage_bytes value)
+free_list_check(struct walk *walk, uint64_t page, struct storage_span value)
 {
     uint64_t n_free = 0;
     uint64_t former = UINT64_MAX;
@@ -263,7 +262,7 @@ free_visit(struct walk *walk, uint64_t page, struct storage_bytes value)
         read_at(value.bytes, 0, &n_free, sizeof(n_free));
     if (value.n_bytes < sizeof(n_free) ||
         n_free > value.n_bytes / sizeof(n_free) - 1)
-        return page_refuse(page, "a list of free pages has another length");
+        return page_raise(page, "a list of free pages has another length");
     for (uint64_t i = 1; i <= n_free; i++) {
         uint64_t free_page;
 
@@ -271,11 +270,11 @@ free_visit(struct walk *walk, uint64_t page, struct storage_bytes value)
                 sizeof(free_page));
         if (free_page < PAGE_FIRST || free_page > walk->meta->page_last ||
             free_page >= former)
-            return page_refuse(page, "a list of free pages is damaged");
+            return page_raise(page, "a list of free pages is damaged");
         former = free_page;
         if (walk->is_used &&
             walk->is_used[free_page / 8] & (1U << (free_page % 8)))
-            return page_refuse(free_page, "it is in use, and free");
+            return page_raise(free_page, "it is in use, and free");
         if (walk->is_used)
             walk->is_used[free_page / 8] |= (uint8_t)(1U << (free_page % 8));
     }
@@ -284,7 +283,7 @@ free_visit(struct walk *walk, uint64_t page, struct storage_bytes value)
 
 /* Report damage and go on, or end the walk if there is no on_damage. */
 static enum hoop_status
-damage_tell(const struct walk *walk, enum hoop_status status)
+damage_report(const struct walk *walk, enum hoop_status status)
 {
     if (status != HOOP_E_DATA_LOSS || !walk->visitor ||
         !walk->visitor->on_damage)
@@ -295,39 +294,42 @@ damage_tell(const struct walk *walk, enum hoop_status status)
 
 /* Read an entry of a page; *out_at is the offset of its key. */
 static enum hoop_status
-node_open(const struct walk *walk,
+node_read(const struct walk *walk,
           const uint8_t *bytes,
           size_t index,
           struct node *out_node,
           size_t *out_at)
 {
-    struct page_head head;
+    struct page_header head;
     uint16_t at;
 
     read_at(bytes, 0, &head, sizeof(head));
     read_at(bytes, sizeof(head) + index * sizeof(at), &at, sizeof(at));
     if (at < head.upper || at % 2 || at + sizeof(*out_node) > walk->n_page)
-        return page_refuse(head.number, "an entry is outside of it");
+        return page_raise(head.number, "an entry is outside of it");
     read_at(bytes, at, out_node, sizeof(*out_node));
     if (at + sizeof(*out_node) + out_node->n_key > walk->n_page)
-        return page_refuse(head.number, "a key is outside of it");
+        return page_raise(head.number, "a key is outside of it");
     *out_at = at + sizeof(*out_node);
     return HOOP_OK;
 }
 
 static enum hoop_status
-entry_walk(struct walk *walk, uint64_t page, const uint8_t *bytes, size_t index)
+leaf_entry_walk(struct walk *walk,
+                uint64_t page,
+                const uint8_t *bytes,
+                size_t index)
 {
     struct node node;
     uint64_t first = 0;
     size_t at = 0;
 
-    enum hoop_status status = node_open(walk, bytes, index, &node, &at);
+    enum hoop_status status = node_read(walk, bytes, index, &node, &at);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    const struct storage_bytes key = {bytes + at, node.n_key};
-    struct storage_bytes value = {
+    const struct storage_span key = {bytes + at, node.n_key};
+    struct storage_span value = {
         bytes + at + node.n_key,
         (size_t)node.low | (size_t)node.high << 16,
     };
@@ -336,17 +338,18 @@ entry_walk(struct walk *walk, uint64_t page, const uint8_t *bytes, size_t index)
 
     if (node.flags & ~(unsigned int)NODE_ON_PAGES ||
         at + node.n_key + n_here > walk->n_page)
-        return page_refuse(page, "a value is outside of it");
-    status = key_follow(walk, page, key);
+        return page_raise(page, "a value is outside of it");
+    status = key_check_order(walk, page, key);
     if (status == HOOP_OK && node.flags == NODE_ON_PAGES) {
         memcpy(&first, value.bytes, sizeof(first));
-        status = value_on_pages(walk, first, value.n_bytes, &value);
+        status = overflow_value_read(walk, first, value.n_bytes, &value);
     }
     if (status != HOOP_OK)
         return error_pass(status);
     walk->found.n_entries++;
-    return walk->kind == TREE_FREE ? free_visit(walk, page, value)
-                                   : record_visit(walk, page, key, value);
+    return walk->kind == TREE_FREE
+               ? free_list_check(walk, page, value)
+               : record_verify_visit(walk, page, key, value);
 }
 
 static enum hoop_status
@@ -355,15 +358,15 @@ page_walk(struct walk *walk, uint64_t page, unsigned int depth);
 /* Walk the subtree below an entry of a branch page. The entry's key is a lower
  * bound for its keys. */
 static enum hoop_status
-branch_walk(struct walk *walk,
-            const uint8_t *bytes,
-            size_t index,
-            unsigned int depth)
+branch_entry_walk(struct walk *walk,
+                  const uint8_t *bytes,
+                  size_t index,
+                  unsigned int depth)
 {
     struct node node;
     size_t at = 0;
 
-    enum hoop_status status = node_open(walk, bytes, index, &node, &at);
+    enum hoop_status status = node_read(walk, bytes, index, &node, &at);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -371,11 +374,11 @@ branch_walk(struct walk *walk,
                            (uint64_t)node.flags << 32;
 
     if (index > 0) {
-        struct page_head head;
+        struct page_header head;
 
         read_at(bytes, 0, &head, sizeof(head));
-        status = key_follow(walk, head.number,
-                            (struct storage_bytes){bytes + at, node.n_key});
+        status = key_check_order(walk, head.number,
+                                 (struct storage_span){bytes + at, node.n_key});
         if (status != HOOP_OK)
             return error_pass(status);
         walk->may_equal = true;
@@ -390,10 +393,10 @@ page_walk(struct walk *walk, uint64_t page, unsigned int depth)
     const struct tree *tree = &walk->meta->trees[walk->kind];
     const bool is_leaf = depth == tree->depth;
     const uint8_t *bytes = NULL;
-    struct page_head head;
+    struct page_header head;
 
     enum hoop_status status =
-        page_open(walk, page, is_leaf ? PAGE_LEAF : PAGE_BRANCH, &bytes);
+        page_check_open(walk, page, is_leaf ? PAGE_LEAF : PAGE_BRANCH, &bytes);
     if (status != HOOP_OK)
         return error_pass(status);
     read_at(bytes, 0, &head, sizeof(head));
@@ -401,15 +404,15 @@ page_walk(struct walk *walk, uint64_t page, unsigned int depth)
     const size_t n_entries = (head.lower - sizeof(head)) / sizeof(uint16_t);
 
     if (n_entries < (is_leaf ? 1 : 2))
-        return page_refuse(page, "it has too few entries");
+        return page_raise(page, "it has too few entries");
     if (is_leaf)
         walk->found.n_leaves++;
     else
         walk->found.n_branches++;
     for (size_t i = 0; i < n_entries; i++) {
-        status = is_leaf ? entry_walk(walk, page, bytes, i)
-                         : branch_walk(walk, bytes, i, depth);
-        status = damage_tell(walk, status);
+        status = is_leaf ? leaf_entry_walk(walk, page, bytes, i)
+                         : branch_entry_walk(walk, bytes, i, depth);
+        status = damage_report(walk, status);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -417,7 +420,7 @@ page_walk(struct walk *walk, uint64_t page, unsigned int depth)
 }
 
 static bool
-has_root(const struct tree *tree)
+tree_has_root(const struct tree *tree)
 {
     return tree->depth <= DEPTH_MAX &&
            (tree->depth == 0) == (tree->root == no_page);
@@ -430,13 +433,13 @@ tree_walk(struct walk *walk, enum tree_kind kind)
 
     walk->kind = kind;
     walk->found = (struct tree){0};
-    walk->last = (struct storage_bytes){0};
+    walk->last = (struct storage_span){0};
     walk->may_equal = false;
-    if (!has_root(tree))
+    if (!tree_has_root(tree))
         return error_raise(HOOP_E_DATA_LOSS, "a tree has no root");
     if (tree->root != no_page) {
         const enum hoop_status status =
-            damage_tell(walk, page_walk(walk, tree->root, 1));
+            damage_report(walk, page_walk(walk, tree->root, 1));
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -445,7 +448,7 @@ tree_walk(struct walk *walk, enum tree_kind kind)
         tree->n_leaves != walk->found.n_leaves ||
         tree->n_overflows != walk->found.n_overflows ||
         tree->n_entries != walk->found.n_entries)
-        return damage_tell(
+        return damage_report(
             walk, error_raise(HOOP_E_DATA_LOSS,
                               "%" PRIu64 " entries are there, and %" PRIu64
                               " were written",
@@ -455,17 +458,17 @@ tree_walk(struct walk *walk, enum tree_kind kind)
 
 /* Read meta page 0 or 1; n_page is the page size, 0 if not known yet. */
 static enum hoop_status
-meta_read(struct storage_bytes file,
+meta_read(struct storage_span file,
           size_t n_page,
           unsigned int page,
           struct meta *out_meta)
 {
     const size_t at = page * n_page;
-    struct page_head head;
+    struct page_header head;
     struct meta meta;
 
     if (file.n_bytes < at + sizeof(head) + sizeof(meta))
-        return page_refuse(page, "it is beyond the end of the file");
+        return page_raise(page, "it is beyond the end of the file");
     read_at(file.bytes, at, &head, sizeof(head));
     read_at(file.bytes, at + sizeof(head), &meta, sizeof(meta));
 
@@ -473,16 +476,16 @@ meta_read(struct storage_bytes file,
 
     if (head.number != page || head.flags != PAGE_META ||
         meta.magic != meta_magic || meta.version != VERSION)
-        return page_refuse(page, "it is no file of hoopd's, or damaged");
+        return page_raise(page, "it is no file of hoopd's, or damaged");
     if (n_bytes < PAGE_BYTES_MIN || n_bytes > PAGE_BYTES_MAX ||
         n_bytes & (n_bytes - 1) || (n_page && n_bytes != n_page))
-        return page_refuse(page, "its size of pages is wrong");
+        return page_raise(page, "its size of pages is wrong");
     /* Free pages at the end may never have been written. */
     if (meta.page_last < PAGE_FIRST - 1 || meta.page_last > UINT32_MAX ||
         meta.trees[TREE_RECORDS].flags != 0 ||
         meta.trees[TREE_FREE].flags & TREE_ODD ||
         !(meta.trees[TREE_FREE].flags & TREE_NUMBERS))
-        return page_refuse(page, "it contradicts itself");
+        return page_raise(page, "it contradicts itself");
     *out_meta = meta;
     return HOOP_OK;
 }
@@ -499,7 +502,7 @@ struct metas {
  * The second is at the page size that the first names, or else at one of the
  * usual page sizes. */
 static enum hoop_status
-metas_read(struct storage_bytes file, struct metas *metas)
+metas_read(struct storage_span file, struct metas *metas)
 {
     enum hoop_status status = meta_read(file, 0, 0, &metas->meta[0]);
 
@@ -530,7 +533,7 @@ metas_read(struct storage_bytes file, struct metas *metas)
 
 /* Commits alternate between the two meta pages. */
 static enum hoop_status
-metas_check(const struct metas *metas)
+metas_check_commits(const struct metas *metas)
 {
     const struct meta *last = &metas->meta[metas->last];
     const struct meta *other = &metas->meta[!metas->last];
@@ -555,7 +558,7 @@ damage_ignore(void *owner, const char *text)
 /* The pages of the commit before the last still exist, with its commit record.
  * This shows whether the other meta page names the commit that it should. */
 static enum hoop_status
-former_check(const struct metas *metas, struct storage_bytes file)
+previous_commit_check(const struct metas *metas, struct storage_span file)
 {
     static const struct pages_visitor visitor = {.on_damage = damage_ignore};
     const struct meta *other = &metas->meta[!metas->last];
@@ -582,7 +585,7 @@ former_check(const struct metas *metas, struct storage_bytes file)
 }
 
 static enum hoop_status
-commit_record_check(const struct walk *walk)
+commit_checksum_record_check(const struct walk *walk)
 {
     const struct commit_record *written = &walk->written;
 
@@ -606,13 +609,13 @@ commit_record_check(const struct walk *walk)
 }
 
 enum hoop_status
-pages_check(struct storage_bytes file)
+pages_check(struct storage_span file)
 {
     struct metas metas = {0};
 
     enum hoop_status status = metas_read(file, &metas);
     if (status == HOOP_OK)
-        status = metas_check(&metas);
+        status = metas_check_commits(&metas);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -629,7 +632,7 @@ pages_check(struct storage_bytes file)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to check the data");
     status = tree_walk(&walk, TREE_RECORDS);
     if (status == HOOP_OK)
-        status = commit_record_check(&walk);
+        status = commit_checksum_record_check(&walk);
     else if (walk.is_older)
         return error_raise(HOOP_E_PRECONDITION,
                            "it was written by an earlier hoopd, whose records "
@@ -638,7 +641,7 @@ pages_check(struct storage_bytes file)
     if (status == HOOP_OK)
         status = tree_walk(&walk, TREE_FREE);
     if (status == HOOP_OK)
-        status = former_check(&metas, file);
+        status = previous_commit_check(&metas, file);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -646,7 +649,9 @@ pages_check(struct storage_bytes file)
  * their commit record; 0 if they have none, or are incomplete and the meta page
  * is damaged. */
 static uint64_t
-front_commit(const struct metas *metas, struct walk *walk, unsigned int page)
+meta_records_commit(const struct metas *metas,
+                    struct walk *walk,
+                    unsigned int page)
 {
     walk->meta = &metas->meta[page];
 
@@ -663,9 +668,9 @@ front_commit(const struct metas *metas, struct walk *walk, unsigned int page)
 /* Use the meta page of the later commit, and report what the damage may have
  * cost. */
 static enum hoop_status
-front_take(struct metas *metas,
-           const uint64_t commits[2],
-           const struct walk *reading)
+meta_use_later(struct metas *metas,
+               const uint64_t commits[2],
+               const struct walk *reading)
 {
     if (commits[0] != commits[1])
         metas->last = commits[1] > commits[0];
@@ -676,18 +681,18 @@ front_take(struct metas *metas,
         is_sure &&
         (!metas->is_good[last] || metas->meta[last].commit != commits[last]);
 
-    (void)page_refuse(is_last_damaged ? last : !last,
-                      is_sure ? "it is damaged; both of the last changes can "
-                                "be read all the same"
-                              : "it is damaged: the last change may be lost, "
-                                "and what it replaced be back");
-    return damage_tell(reading, HOOP_E_DATA_LOSS);
+    (void)page_raise(is_last_damaged ? last : !last,
+                     is_sure ? "it is damaged; both of the last changes can "
+                               "be read all the same"
+                             : "it is damaged: the last change may be lost, "
+                               "and what it replaced be back");
+    return damage_report(reading, HOOP_E_DATA_LOSS);
 }
 
 /* Return whether both meta pages are intact and the last one has a valid
  * root. */
 static bool
-fronts_agree(const struct metas *metas, const struct walk *reading)
+metas_are_intact(const struct metas *metas, const struct walk *reading)
 {
     const struct meta *last = &metas->meta[metas->last];
     const struct tree *tree = &last->trees[TREE_RECORDS];
@@ -699,27 +704,27 @@ fronts_agree(const struct metas *metas, const struct walk *reading)
     const uint8_t *bytes;
 
     if (!metas->is_good[0] || !metas->is_good[1] ||
-        metas_check(metas) != HOOP_OK || !has_root(tree))
+        metas_check_commits(metas) != HOOP_OK || !tree_has_root(tree))
         return false;
     return tree->root == no_page ||
-           page_open(&walk, tree->root,
-                     tree->depth == 1 ? PAGE_LEAF : PAGE_BRANCH,
-                     &bytes) == HOOP_OK;
+           page_check_open(&walk, tree->root,
+                           tree->depth == 1 ? PAGE_LEAF : PAGE_BRANCH,
+                           &bytes) == HOOP_OK;
 }
 
 /* If a meta page is damaged, the commit numbers on both prove nothing, so read
  * those of the records they lead to. */
 static enum hoop_status
-front_choose(struct metas *metas, const struct walk *reading)
+meta_choose(struct metas *metas, const struct walk *reading)
 {
-    const struct storage_bytes file = reading->file;
+    const struct storage_span file = reading->file;
     const size_t n_used = file.n_bytes / metas->n_page / 8 + 1;
     uint64_t commits[2] = {0};
 
-    if (fronts_agree(metas, reading))
+    if (metas_are_intact(metas, reading))
         return HOOP_OK;
     for (unsigned int page = 0; page < 2; page++) {
-        const size_t at = page * metas->n_page + sizeof(struct page_head);
+        const size_t at = page * metas->n_page + sizeof(struct page_header);
         struct walk walk = {.file = file, .n_page = metas->n_page};
 
         if (file.n_bytes < at + sizeof(struct meta))
@@ -728,16 +733,16 @@ front_choose(struct metas *metas, const struct walk *reading)
         if (!walk.is_used)
             return error_raise(HOOP_E_EXHAUSTED, "no memory to read the data");
         read_at(file.bytes, at, &metas->meta[page], sizeof(struct meta));
-        commits[page] = front_commit(metas, &walk, page);
+        commits[page] = meta_records_commit(metas, &walk, page);
         free(walk.is_used);
     }
-    return front_take(metas, commits, reading);
+    return meta_use_later(metas, commits, reading);
 }
 
 enum hoop_status
-pages_read(struct storage_bytes file,
-           const struct pages_visitor *visitor,
-           struct commit_record *out_written)
+pages_visit_records(struct storage_span file,
+                    const struct pages_visitor *visitor,
+                    struct commit_record *out_written)
 {
     struct metas metas = {0};
 
@@ -758,7 +763,7 @@ pages_read(struct storage_bytes file,
     if (!is_used)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to read the data");
 
-    enum hoop_status status = front_choose(&metas, &walk);
+    enum hoop_status status = meta_choose(&metas, &walk);
     walk.meta = &metas.meta[metas.last];
     if (status == HOOP_OK)
         status = tree_walk(&walk, TREE_RECORDS);

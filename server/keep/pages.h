@@ -25,8 +25,8 @@
 struct pages_visitor {
     /* Called for each record whose checksum is right. May be NULL. */
     void (*on_record)(void *owner,
-                      struct storage_bytes key,
-                      struct storage_bytes value);
+                      struct storage_span key,
+                      struct storage_span value);
     /* Called when something cannot be read; reading then continues. NULL:
      * reading ends there. */
     void (*on_damage)(void *owner, const char *text);
@@ -41,7 +41,7 @@ struct pages_visitor {
  * HOOP_E_EXHAUSTED.
  */
 enum hoop_status
-pages_check(struct storage_bytes file);
+pages_check(struct storage_span file);
 
 /*
  * Visit the readable records of the last commit in the order of their keys, and
@@ -52,8 +52,8 @@ pages_check(struct storage_bytes file);
  * HOOP_E_EXHAUSTED.
  */
 enum hoop_status
-pages_read(struct storage_bytes file,
-           const struct pages_visitor *visitor,
-           struct commit_record *out_written);
+pages_visit_records(struct storage_span file,
+                    const struct pages_visitor *visitor,
+                    struct commit_record *out_written);
 
 #endif

@@ -46,7 +46,7 @@ struct storage {
 
     /* Used by the loop only. */
     struct changeset step;
-    uint64_t n_pieces; /* batches made so far */
+    uint64_t n_commit_batches; /* batches made so far */
     uint64_t n_told;
 
     pthread_mutex_t lock;
@@ -67,16 +67,16 @@ struct storage {
     struct changeset writing;
 };
 
-static struct storage_bytes
-text_bytes(const char *text)
+static struct storage_span
+text_as_bytes(const char *text)
 {
-    return (struct storage_bytes){text, strlen(text)};
+    return (struct storage_span){text, strlen(text)};
 }
 
 /* ---- The term. */
 
 static enum hoop_status
-term_read(void *owner, struct storage_bytes key, struct storage_bytes value)
+term_read(void *owner, struct storage_span key, struct storage_span value)
 {
     struct storage *storage = owner;
     struct unpack unpack;
@@ -120,9 +120,9 @@ term_write(struct storage *storage)
     enum hoop_status status = pack_take(&pack, &bytes, &n_bytes);
     if (status != HOOP_OK)
         return error_pass(status);
-    changeset_put(&changes, STORAGE_OWN, text_bytes(term_key),
-                  (struct storage_bytes){bytes, n_bytes});
-    status = database_apply(storage->database, &changes);
+    changeset_put(&changes, STORAGE_OWN, text_as_bytes(term_key),
+                  (struct storage_span){bytes, n_bytes});
+    status = database_apply_changes(storage->database, &changes);
     if (status == HOOP_OK)
         status = database_sync(storage->database);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -130,10 +130,10 @@ term_write(struct storage *storage)
 
 /* A lineage of 0 means that no term was read, so the file is new. */
 static enum hoop_status
-term_begin(struct storage *storage)
+term_start_next(struct storage *storage)
 {
     enum hoop_status status =
-        storage_read(storage, STORAGE_OWN, term_read, storage);
+        storage_visit_records(storage, STORAGE_OWN, term_read, storage);
 
     while (status == HOOP_OK && !storage->term.lineage)
         status =
@@ -148,7 +148,7 @@ term_begin(struct storage *storage)
 /* ---- The writer thread. */
 
 static void
-durable_tell(void *owner)
+durable_notify_owner(void *owner)
 {
     struct storage *storage = owner;
 
@@ -163,7 +163,7 @@ durable_tell(void *owner)
 }
 
 static void
-replaced_tell(void *owner)
+replaced_notify_owner(void *owner)
 {
     struct storage *storage = owner;
 
@@ -174,28 +174,28 @@ replaced_tell(void *owner)
 /* Called with the lock. The storage stops for good, because the state in memory
  * is outdated. */
 static void
-replaced_note(struct storage *storage)
+storage_set_replaced(struct storage *storage)
 {
     storage->is_taken = true;
     storage->is_well = false;
     log_error("keep", "%s; this one writes and acknowledges nothing any more",
               error_text());
     /* Without memory for the post, replies simply stop. */
-    (void)loop_post(storage->options.loop, replaced_tell, storage);
+    (void)loop_post(storage->options.loop, replaced_notify_owner, storage);
 }
 
 /* Called with the lock. Without memory for the post, the next batch reports
  * this one too. */
 static void
-durable_post(struct storage *storage)
+durable_post_to_loop(struct storage *storage)
 {
     if (!storage->is_told)
-        storage->is_told =
-            loop_post(storage->options.loop, durable_tell, storage) == HOOP_OK;
+        storage->is_told = loop_post(storage->options.loop,
+                                     durable_notify_owner, storage) == HOOP_OK;
 }
 
 static void
-health_tell(void *owner)
+health_notify_owner(void *owner)
 {
     struct storage *storage = owner;
 
@@ -206,7 +206,7 @@ health_tell(void *owner)
 /* Called with the lock. Log one line when writes begin to fail and one when
  * they succeed again. */
 static void
-health_note(struct storage *storage, enum hoop_status status)
+storage_set_health(struct storage *storage, enum hoop_status status)
 {
     const bool is_well = status == HOOP_OK;
 
@@ -222,12 +222,12 @@ health_note(struct storage *storage, enum hoop_status status)
                   "workers go on, make room",
                   error_text());
     /* Without memory for the post, reads wait like changes. */
-    (void)loop_post(storage->options.loop, health_tell, storage);
+    (void)loop_post(storage->options.loop, health_notify_owner, storage);
 }
 
 /* Called with the lock, which is released while waiting. */
 static void
-wake_await(struct storage *storage, uint64_t until_ns)
+writer_wait_until(struct storage *storage, uint64_t until_ns)
 {
     const struct timespec until = {
         .tv_sec = (time_t)(until_ns / CLOCK_NS_PER_S),
@@ -239,28 +239,28 @@ wake_await(struct storage *storage, uint64_t until_ns)
 
 /* Called with the lock, which is released while waiting. */
 static void
-pause_take(struct storage *storage)
+writer_pause_before_retry(struct storage *storage)
 {
     const uint64_t until_ns = clock_deadline_ns(RETRY_MS);
 
     while (!storage->is_ending && !clock_is_past(until_ns))
-        wake_await(storage, until_ns);
+        writer_wait_until(storage, until_ns);
 }
 
 /* Called with the lock, which is released while waiting. Returns when there is
  * something to write, the storage ends, or another process has the folder. */
 static void
-pieces_await(struct storage *storage)
+writer_wait_for_batches(struct storage *storage)
 {
     uint64_t check_ns = clock_deadline_ns(CHECK_MS);
 
     while (storage->n_kept == storage->n_waiting && !storage->is_ending &&
            !storage->is_taken) {
-        wake_await(storage, check_ns);
+        writer_wait_until(storage, check_ns);
         if (!clock_is_past(check_ns))
             continue;
         if (folder_lock_check(storage->folder_lock) != HOOP_OK)
-            replaced_note(storage);
+            storage_set_replaced(storage);
         check_ns = clock_deadline_ns(CHECK_MS);
     }
 }
@@ -268,7 +268,7 @@ pieces_await(struct storage *storage)
 /* Called with the lock, which is released while writing. Writes all waiting
  * batches as one. */
 static void
-pieces_write(struct storage *storage)
+writer_write_batches(struct storage *storage)
 {
     const uint64_t n_waiting = storage->n_waiting;
 
@@ -276,46 +276,46 @@ pieces_write(struct storage *storage)
     pthread_mutex_unlock(&storage->lock);
     enum hoop_status status = folder_lock_check(storage->folder_lock);
     if (status == HOOP_OK)
-        status = database_apply(storage->database, &storage->writing);
+        status = database_apply_changes(storage->database, &storage->writing);
     if (status == HOOP_OK)
         status = folder_lock_check(storage->folder_lock);
     if (status == HOOP_OK)
         changeset_clear(&storage->writing);
     pthread_mutex_lock(&storage->lock);
     if (status == HOOP_E_ABORTED) {
-        replaced_note(storage);
+        storage_set_replaced(storage);
         return;
     }
-    health_note(storage, status);
+    storage_set_health(storage, status);
     if (status == HOOP_OK) {
         storage->n_kept = n_waiting;
         storage->n_bytes = storage->waiting.n_bytes;
-        durable_post(storage);
+        durable_post_to_loop(storage);
         pthread_cond_broadcast(&storage->wake);
     }
 }
 
 static void *
-writer_run(void *owner)
+writer_thread_main(void *owner)
 {
     struct storage *storage = owner;
 
     pthread_mutex_lock(&storage->lock);
     for (;;) {
-        pieces_await(storage);
+        writer_wait_for_batches(storage);
         if (storage->n_kept < storage->n_waiting && !storage->is_taken)
-            pieces_write(storage);
+            writer_write_batches(storage);
         if (storage->is_ending || storage->is_taken)
             break;
         if (!storage->is_well)
-            pause_take(storage);
+            writer_pause_before_retry(storage);
     }
     pthread_mutex_unlock(&storage->lock);
     return NULL;
 }
 
 static void
-wake_init(struct storage *storage)
+writer_condition_init(struct storage *storage)
 {
     pthread_condattr_t attributes;
 
@@ -327,7 +327,7 @@ wake_init(struct storage *storage)
 }
 
 static enum hoop_status
-parts_open(struct storage *storage)
+storage_parts_open(struct storage *storage)
 {
     const struct storage_options *options = &storage->options;
 
@@ -338,13 +338,14 @@ parts_open(struct storage *storage)
                                &storage->database);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = term_begin(storage);
+    status = term_start_next(storage);
     if (status == HOOP_E_DATA_LOSS || status == HOOP_E_PRECONDITION)
         return error_raise(status, "cannot use %s: %s",
                            database_path(storage->database), error_text());
     if (status != HOOP_OK)
         return error_pass(status);
-    if (pthread_create(&storage->writer, NULL, writer_run, storage) != 0)
+    if (pthread_create(&storage->writer, NULL, writer_thread_main, storage) !=
+        0)
         return error_raise(HOOP_E_EXHAUSTED, "no thread to write data");
     storage->has_writer = true;
     return HOOP_OK;
@@ -364,9 +365,9 @@ storage_open(const struct storage_options *options,
     if (!storage->options.n_room)
         storage->options.n_room = LIMIT_KEEP_WAITING;
     storage->is_well = true;
-    wake_init(storage);
+    writer_condition_init(storage);
 
-    const enum hoop_status status = parts_open(storage);
+    const enum hoop_status status = storage_parts_open(storage);
     if (status != HOOP_OK)
         return error_pass(status);
     storage->options.folder = NULL;
@@ -375,36 +376,38 @@ storage_open(const struct storage_options *options,
 }
 
 /* Passes on the records of one owner. */
-struct reading {
+struct owner_filter {
     enum storage_owner whose;
-    storage_read_fn *fn;
+    storage_visit_fn *fn;
     void *owner;
 };
 
 static enum hoop_status
-record_sift(void *owner, struct storage_bytes key, struct storage_bytes value)
+record_filter_by_owner(void *owner,
+                       struct storage_span key,
+                       struct storage_span value)
 {
-    const struct reading *reading = owner;
+    const struct owner_filter *owner_filter = owner;
     const uint8_t *first = key.bytes;
 
     if (key.n_bytes == 0 || *first > STORAGE_REPLIES)
         return error_raise(HOOP_E_DATA_LOSS, "a record is nobody's");
-    if (*first != (uint8_t)reading->whose)
+    if (*first != (uint8_t)owner_filter->whose)
         return HOOP_OK;
-    return reading->fn(reading->owner,
-                       (struct storage_bytes){first + 1, key.n_bytes - 1},
-                       value);
+    return owner_filter->fn(owner_filter->owner,
+                            (struct storage_span){first + 1, key.n_bytes - 1},
+                            value);
 }
 
 enum hoop_status
-storage_read(struct storage *storage,
-             enum storage_owner whose,
-             storage_read_fn *fn,
-             void *owner)
+storage_visit_records(struct storage *storage,
+                      enum storage_owner whose,
+                      storage_visit_fn *fn,
+                      void *owner)
 {
-    struct reading reading = {whose, fn, owner};
-    const enum hoop_status status =
-        database_read(storage->database, record_sift, &reading);
+    struct owner_filter owner_filter = {whose, fn, owner};
+    const enum hoop_status status = database_visit_records(
+        storage->database, record_filter_by_owner, &owner_filter);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -418,8 +421,8 @@ storage_term(const struct storage *storage)
 void
 storage_put(struct storage *storage,
             enum storage_owner whose,
-            struct storage_bytes key,
-            struct storage_bytes value)
+            struct storage_span key,
+            struct storage_span value)
 {
     changeset_put(&storage->step, (uint8_t)whose, key, value);
 }
@@ -427,7 +430,7 @@ storage_put(struct storage *storage,
 void
 storage_erase(struct storage *storage,
               enum storage_owner whose,
-              struct storage_bytes key)
+              struct storage_span key)
 {
     changeset_erase(&storage->step, (uint8_t)whose, key);
 }
@@ -437,19 +440,19 @@ storage_commit(struct storage *storage)
 {
     if (storage->step.n_bytes == 0)
         return;
-    storage->n_pieces++;
+    storage->n_commit_batches++;
     pthread_mutex_lock(&storage->lock);
     storage->n_bytes += storage->step.n_bytes;
     changeset_move(&storage->waiting, &storage->step);
-    storage->n_waiting = storage->n_pieces;
+    storage->n_waiting = storage->n_commit_batches;
     pthread_cond_broadcast(&storage->wake);
     pthread_mutex_unlock(&storage->lock);
 }
 
 uint64_t
-storage_number(const struct storage *storage)
+storage_batch_number(const struct storage *storage)
 {
-    return storage->n_pieces + (storage->step.n_bytes > 0);
+    return storage->n_commit_batches + (storage->step.n_bytes > 0);
 }
 
 void
@@ -466,7 +469,7 @@ storage_flush(struct storage *storage, uint64_t timeout_ms)
     while (storage->n_kept < storage->n_waiting && error != ETIMEDOUT)
         error = pthread_cond_timedwait(&storage->wake, &storage->lock, &until);
     pthread_mutex_unlock(&storage->lock);
-    durable_tell(storage);
+    durable_notify_owner(storage);
 }
 
 bool

@@ -41,9 +41,9 @@ enum storage_owner {
 
 /* Called for each record; key and value are borrowed for the call. */
 typedef enum hoop_status
-storage_read_fn(void *owner,
-                struct storage_bytes key,
-                struct storage_bytes value);
+storage_visit_fn(void *owner,
+                 struct storage_span key,
+                 struct storage_span value);
 
 /* All batches up to this number are durable. Called on the loop. */
 typedef void
@@ -91,10 +91,10 @@ storage_open(const struct storage_options *options,
 /* Call fn for each stored record of one owner, in the order of the keys, which
  * are passed without the owner. Call before the first put. */
 enum hoop_status
-storage_read(struct storage *storage,
-             enum storage_owner whose,
-             storage_read_fn *fn,
-             void *owner);
+storage_visit_records(struct storage *storage,
+                      enum storage_owner whose,
+                      storage_visit_fn *fn,
+                      void *owner);
 
 struct storage_term
 storage_term(const struct storage *storage);
@@ -102,13 +102,13 @@ storage_term(const struct storage *storage);
 void
 storage_put(struct storage *storage,
             enum storage_owner whose,
-            struct storage_bytes key,
-            struct storage_bytes value);
+            struct storage_span key,
+            struct storage_span value);
 /* Erase the key and every key that begins with it. */
 void
 storage_erase(struct storage *storage,
               enum storage_owner whose,
-              struct storage_bytes key);
+              struct storage_span key);
 
 /* Make one batch of the changes since the last commit, if there are any. */
 void
@@ -116,7 +116,7 @@ storage_commit(struct storage *storage);
 
 /* Return the number of the batch that contains all changes made so far. */
 uint64_t
-storage_number(const struct storage *storage);
+storage_batch_number(const struct storage *storage);
 
 /* Wait until everything is durable, at most timeout_ms. Calls on_durable before
  * it returns. */

@@ -10,10 +10,11 @@
 #include "rpc/reply_cache.h"
 
 static void
-record_put(struct storage *storage, const struct cluster_record *record)
+archive_put_record(struct storage *storage,
+                   const struct cluster_journal_record *record)
 {
-    const struct storage_bytes key = {record->key, record->n_key};
-    const struct storage_bytes value = {record->value, record->n_value};
+    const struct storage_span key = {record->key, record->n_key};
+    const struct storage_span value = {record->value, record->n_value};
 
     switch (record->kind) {
     case CLUSTER_RECORD_PUT:
@@ -26,30 +27,33 @@ record_put(struct storage *storage, const struct cluster_record *record)
 }
 
 void
-archive_put(struct storage *storage, const struct cluster_actions *actions)
+archive_put_step_records(struct storage *storage,
+                         const struct cluster_actions *actions)
 {
     for (size_t i = 0; i < actions->n_items; i++) {
         if (actions->items[i].kind == CLUSTER_RECORD)
-            record_put(storage, &actions->items[i].record);
+            archive_put_record(storage, &actions->items[i].record);
     }
 }
 
 static enum hoop_status
-cluster_take(void *owner, struct storage_bytes key, struct storage_bytes value)
+cluster_record_restore(void *owner,
+                       struct storage_span key,
+                       struct storage_span value)
 {
     struct cluster *cluster = owner;
 
-    return cluster_recover(cluster, &(struct cluster_record){
-                                        .key = key.bytes,
-                                        .n_key = key.n_bytes,
-                                        .value = value.bytes,
-                                        .n_value = value.n_bytes,
-                                    });
+    return cluster_recover_record(cluster, &(struct cluster_journal_record){
+                                               .key = key.bytes,
+                                               .n_key = key.n_bytes,
+                                               .value = value.bytes,
+                                               .n_value = value.n_bytes,
+                                           });
 }
 
 /* The thread's error text says what was wrong. */
 static enum hoop_status
-archive_refuse(enum hoop_status status)
+archive_damage_raise(enum hoop_status status)
 {
     if (status != HOOP_E_DATA_LOSS)
         return error_pass(status);
@@ -60,18 +64,20 @@ archive_refuse(enum hoop_status status)
 }
 
 enum hoop_status
-archive_read_cluster(struct storage *storage, struct cluster *cluster)
+archive_restore_cluster(struct storage *storage, struct cluster *cluster)
 {
-    enum hoop_status status =
-        storage_read(storage, STORAGE_CORE, cluster_take, cluster);
+    enum hoop_status status = storage_visit_records(
+        storage, STORAGE_CORE, cluster_record_restore, cluster);
 
     if (status == HOOP_OK)
         status = cluster_recovery_finish(cluster);
-    return status == HOOP_OK ? HOOP_OK : archive_refuse(status);
+    return status == HOOP_OK ? HOOP_OK : archive_damage_raise(status);
 }
 
 static enum hoop_status
-reply_take(void *owner, struct storage_bytes key, struct storage_bytes value)
+cached_reply_restore(void *owner,
+                     struct storage_span key,
+                     struct storage_span value)
 {
     struct reply_cache *replies = owner;
 
@@ -82,31 +88,33 @@ reply_take(void *owner, struct storage_bytes key, struct storage_bytes value)
 }
 
 static void
-reply_put(void *owner, struct message_span key, struct message_span value)
+cached_reply_store(void *owner,
+                   struct message_span key,
+                   struct message_span value)
 {
     storage_put(owner, STORAGE_REPLIES,
-                (struct storage_bytes){key.bytes, key.n_bytes},
-                (struct storage_bytes){value.bytes, value.n_bytes});
+                (struct storage_span){key.bytes, key.n_bytes},
+                (struct storage_span){value.bytes, value.n_bytes});
 }
 
 static void
-reply_erase(void *owner, struct message_span key)
+cached_reply_erase(void *owner, struct message_span key)
 {
     storage_erase(owner, STORAGE_REPLIES,
-                  (struct storage_bytes){key.bytes, key.n_bytes});
+                  (struct storage_span){key.bytes, key.n_bytes});
 }
 
 enum hoop_status
-archive_read_replies(struct storage *storage, struct reply_cache *replies)
+archive_restore_replies(struct storage *storage, struct reply_cache *replies)
 {
-    const enum hoop_status status =
-        storage_read(storage, STORAGE_REPLIES, reply_take, replies);
+    const enum hoop_status status = storage_visit_records(
+        storage, STORAGE_REPLIES, cached_reply_restore, replies);
 
     if (status != HOOP_OK)
-        return archive_refuse(status);
+        return archive_damage_raise(status);
     reply_cache_set_journal(replies, &(struct reply_cache_journal){
-                                         .put = reply_put,
-                                         .erase = reply_erase,
+                                         .put = cached_reply_store,
+                                         .erase = cached_reply_erase,
                                          .owner = storage,
                                      });
     return HOOP_OK;

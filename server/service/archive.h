@@ -17,18 +17,19 @@ struct reply_cache;
 
 /* Put the records among the actions of a step into the storage. */
 void
-archive_put(struct storage *storage, const struct cluster_actions *actions);
+archive_put_step_records(struct storage *storage,
+                         const struct cluster_actions *actions);
 
 /*
  * Restore a new cluster from its records. Handle: HOOP_E_DATA_LOSS,
  * HOOP_E_PRECONDITION (it cannot be restored; the text says what to do).
  */
 enum hoop_status
-archive_read_cluster(struct storage *storage, struct cluster *cluster);
+archive_restore_cluster(struct storage *storage, struct cluster *cluster);
 
 /* Restore the reply cache from its records, and record its changes from now
  * on. */
 enum hoop_status
-archive_read_replies(struct storage *storage, struct reply_cache *replies);
+archive_restore_replies(struct storage *storage, struct reply_cache *replies);
 
 #endif

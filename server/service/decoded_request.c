@@ -15,9 +15,9 @@ enum {
 };
 
 typedef enum hoop_status
-decoded_request_fn(struct decoded_request *decoded_request,
-                   struct message_span body,
-                   struct cluster_event *event);
+request_to_event_fn(struct decoded_request *decoded_request,
+                    struct message_span body,
+                    struct cluster_event *event);
 
 static struct cluster_member_id
 member_id(const struct member_request *member)
@@ -35,9 +35,9 @@ text_or_null(const char *text)
 }
 
 static enum hoop_status
-join_read(struct decoded_request *decoded_request,
-          struct message_span body,
-          struct cluster_event *event)
+join_to_event(struct decoded_request *decoded_request,
+              struct message_span body,
+              struct cluster_event *event)
 {
     const enum hoop_status status =
         join_request_decode(body, &decoded_request->join);
@@ -59,7 +59,7 @@ join_read(struct decoded_request *decoded_request,
         .size_min = join->size_min,
         .settle_ms = join->settle_ms,
         .pid = join->pid,
-        .process_space = join->process_space,
+        .pid_namespace_id = join->pid_namespace_id,
         .ended_epoch = join->ended_epoch,
         .ended = join->ended.bytes,
         .n_ended = join->ended.n_bytes,
@@ -74,9 +74,9 @@ join_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-member_read(struct decoded_request *decoded_request,
-            struct message_span body,
-            struct cluster_event *event)
+member_to_event(struct decoded_request *decoded_request,
+                struct message_span body,
+                struct cluster_event *event)
 {
     const enum hoop_status status =
         member_request_decode(body, &decoded_request->member);
@@ -88,16 +88,16 @@ member_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-renew_read(struct decoded_request *decoded_request,
-           struct message_span body,
-           struct cluster_event *event)
+renew_to_event(struct decoded_request *decoded_request,
+               struct message_span body,
+               struct cluster_event *event)
 {
     const enum hoop_status status =
         renew_request_decode(body, &decoded_request->renew);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    event->renewal = (struct cluster_renewal){
+    event->renewal = (struct cluster_lease_renewal){
         .member = member_id(&decoded_request->renew.member),
         .question = decoded_request->renew.question,
         .views = decoded_request->renew.views.bytes,
@@ -115,16 +115,16 @@ renew_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-report_read(struct decoded_request *decoded_request,
-            struct message_span body,
-            struct cluster_event *event)
+report_to_event(struct decoded_request *decoded_request,
+                struct message_span body,
+                struct cluster_event *event)
 {
     const enum hoop_status status =
         report_request_decode(body, &decoded_request->report);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    event->report = (struct cluster_report){
+    event->report = (struct cluster_failure_report){
         .reporter = member_id(&decoded_request->report.reporter),
         .rank = decoded_request->report.rank,
         .identity = decoded_request->report.incarnation,
@@ -136,16 +136,16 @@ report_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-watch_read(struct decoded_request *decoded_request,
-           struct message_span body,
-           struct cluster_event *event)
+watch_to_event(struct decoded_request *decoded_request,
+               struct message_span body,
+               struct cluster_event *event)
 {
     const enum hoop_status status =
         watch_request_decode(body, &decoded_request->watch);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    event->watch = (struct cluster_watch){
+    event->watch = (struct cluster_change_watch){
         .epoch = decoded_request->watch.epoch,
         .since = decoded_request->watch.since,
         .question = decoded_request->watch.question,
@@ -155,16 +155,16 @@ watch_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-set_read(struct decoded_request *decoded_request,
-         struct message_span body,
-         struct cluster_event *event)
+store_set_to_event(struct decoded_request *decoded_request,
+                   struct message_span body,
+                   struct cluster_event *event)
 {
     const enum hoop_status status =
         store_set_request_decode(body, &decoded_request->set);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    event->write = (struct cluster_write){
+    event->write = (struct cluster_store_write){
         .key = decoded_request->set.key,
         .value = decoded_request->set.value.bytes,
         .n_bytes = decoded_request->set.value.n_bytes,
@@ -174,16 +174,16 @@ set_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-add_read(struct decoded_request *decoded_request,
-         struct message_span body,
-         struct cluster_event *event)
+store_add_to_event(struct decoded_request *decoded_request,
+                   struct message_span body,
+                   struct cluster_event *event)
 {
     const enum hoop_status status =
         store_add_request_decode(body, &decoded_request->add);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    event->write = (struct cluster_write){
+    event->write = (struct cluster_store_write){
         .key = decoded_request->add.key,
         .delta = decoded_request->add.delta,
         .ttl_ms = decoded_request->add.ttl_ms,
@@ -192,9 +192,9 @@ add_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-swap_read(struct decoded_request *decoded_request,
-          struct message_span body,
-          struct cluster_event *event)
+store_swap_to_event(struct decoded_request *decoded_request,
+                    struct message_span body,
+                    struct cluster_event *event)
 {
     const enum hoop_status status =
         store_swap_request_decode(body, &decoded_request->swap);
@@ -202,7 +202,7 @@ swap_read(struct decoded_request *decoded_request,
         return error_pass(status);
 
     const struct store_swap_request *swap = &decoded_request->swap;
-    event->write = (struct cluster_write){
+    event->write = (struct cluster_store_write){
         .key = swap->key,
         .value = swap->value.bytes,
         .n_bytes = swap->value.n_bytes,
@@ -216,16 +216,16 @@ swap_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-keys_read(struct decoded_request *decoded_request,
-          struct message_span body,
-          struct cluster_event *event)
+store_keys_to_event(struct decoded_request *decoded_request,
+                    struct message_span body,
+                    struct cluster_event *event)
 {
     const enum hoop_status status =
         store_keys_request_decode(body, &decoded_request->keys);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    event->keys = (struct cluster_keys){
+    event->keys = (struct cluster_store_keys){
         .keys = decoded_request->keys.keys,
         .n_keys = decoded_request->keys.n_keys,
     };
@@ -233,16 +233,16 @@ keys_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-list_read(struct decoded_request *decoded_request,
-          struct message_span body,
-          struct cluster_event *event)
+store_list_to_event(struct decoded_request *decoded_request,
+                    struct message_span body,
+                    struct cluster_event *event)
 {
     const enum hoop_status status =
         store_list_request_decode(body, &decoded_request->list);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    event->scan = (struct cluster_scan){
+    event->scan = (struct cluster_store_scan){
         .prefix = decoded_request->list.prefix,
         .match = CLUSTER_MATCH_PREFIX,
         .after = text_or_null(decoded_request->list.after),
@@ -252,16 +252,16 @@ list_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-store_watch_read(struct decoded_request *decoded_request,
-                 struct message_span body,
-                 struct cluster_event *event)
+store_watch_to_event(struct decoded_request *decoded_request,
+                     struct message_span body,
+                     struct cluster_event *event)
 {
     const enum hoop_status status =
         store_watch_request_decode(body, &decoded_request->store_watch);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    event->scan = (struct cluster_scan){
+    event->scan = (struct cluster_store_scan){
         .prefix = decoded_request->store_watch.prefix,
         .match = decoded_request->store_watch.is_whole ? CLUSTER_MATCH_KEY
                                                        : CLUSTER_MATCH_PREFIX,
@@ -271,9 +271,9 @@ store_watch_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-group_create_read(struct decoded_request *decoded_request,
-                  struct message_span body,
-                  struct cluster_event *event)
+group_create_to_event(struct decoded_request *decoded_request,
+                      struct message_span body,
+                      struct cluster_event *event)
 {
     const enum hoop_status status =
         group_create_request_decode(body, &decoded_request->group);
@@ -290,9 +290,9 @@ group_create_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-group_join_read(struct decoded_request *decoded_request,
-                struct message_span body,
-                struct cluster_event *event)
+group_join_to_event(struct decoded_request *decoded_request,
+                    struct message_span body,
+                    struct cluster_event *event)
 {
     const enum hoop_status status =
         group_join_request_decode(body, &decoded_request->group_join);
@@ -309,9 +309,9 @@ group_join_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-group_leave_read(struct decoded_request *decoded_request,
-                 struct message_span body,
-                 struct cluster_event *event)
+group_leave_to_event(struct decoded_request *decoded_request,
+                     struct message_span body,
+                     struct cluster_event *event)
 {
     const enum hoop_status status =
         group_leave_request_decode(body, &decoded_request->group_leave);
@@ -328,9 +328,9 @@ group_leave_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-group_agree_read(struct decoded_request *decoded_request,
-                 struct message_span body,
-                 struct cluster_event *event)
+group_agree_to_event(struct decoded_request *decoded_request,
+                     struct message_span body,
+                     struct cluster_event *event)
 {
     const enum hoop_status status =
         group_agree_request_decode(body, &decoded_request->agree);
@@ -351,9 +351,9 @@ group_agree_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-group_awaited_read(struct decoded_request *decoded_request,
-                   struct message_span body,
-                   struct cluster_event *event)
+group_awaited_to_event(struct decoded_request *decoded_request,
+                       struct message_span body,
+                       struct cluster_event *event)
 {
     struct group_awaited_request request;
     const enum hoop_status status =
@@ -362,7 +362,7 @@ group_awaited_read(struct decoded_request *decoded_request,
     (void)decoded_request;
     if (status != HOOP_OK)
         return error_pass(status);
-    event->pending = (struct cluster_pending_call){
+    event->pending = (struct cluster_missing_query){
         .member = member_id(&request.member),
         .number = request.number,
     };
@@ -370,9 +370,9 @@ group_awaited_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-group_key_read(struct decoded_request *decoded_request,
-               struct message_span body,
-               struct cluster_event *event)
+group_key_to_event(struct decoded_request *decoded_request,
+                   struct message_span body,
+                   struct cluster_event *event)
 {
     const enum hoop_status status =
         group_key_request_decode(body, &decoded_request->group_key);
@@ -386,9 +386,9 @@ group_key_read(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-job_read(struct decoded_request *decoded_request,
-         struct message_span body,
-         struct cluster_event *event)
+job_to_event(struct decoded_request *decoded_request,
+             struct message_span body,
+             struct cluster_event *event)
 {
     struct job_request request = {0};
 
@@ -407,9 +407,9 @@ job_read(struct decoded_request *decoded_request,
 
 /* A request without arguments. */
 static enum hoop_status
-nothing_read(struct decoded_request *decoded_request,
-             struct message_span body,
-             struct cluster_event *event)
+empty_body_to_event(struct decoded_request *decoded_request,
+                    struct message_span body,
+                    struct cluster_event *event)
 {
     (void)decoded_request;
     (void)body;
@@ -422,50 +422,63 @@ enum decoded_request_effect {
     REQUEST_ADDS,    /* stores something, and can be asked again later */
 };
 
-struct decoded_request_row {
+struct decoded_request_method_row {
     enum cluster_event_kind kind;
-    decoded_request_fn *read; /* NULL: the core does not serve it */
+    request_to_event_fn *read; /* NULL: the core does not serve it */
     enum decoded_request_effect effect;
 };
 
-static const struct decoded_request_row decoded_request_rows[] = {
-    [METHOD_RENDEZVOUS_JOIN] = {CLUSTER_JOIN, join_read, REQUEST_ADDS},
-    [METHOD_RENDEZVOUS_LEAVE] = {CLUSTER_LEAVE, member_read, REQUEST_GOES_ON},
-    [METHOD_RENDEZVOUS_RENEW] = {CLUSTER_RENEW, renew_read, REQUEST_GOES_ON},
-    [METHOD_RENDEZVOUS_REPORT] = {CLUSTER_REPORT, report_read, REQUEST_GOES_ON},
-    [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, watch_read, REQUEST_GOES_ON},
-    [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, job_read, REQUEST_GOES_ON},
-    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, set_read, REQUEST_ADDS},
-    [METHOD_STORE_GET] = {CLUSTER_STORE_GET, keys_read, REQUEST_GOES_ON},
-    [METHOD_STORE_WAIT] = {CLUSTER_STORE_WAIT, keys_read, REQUEST_GOES_ON},
-    [METHOD_STORE_ADD] = {CLUSTER_STORE_ADD, add_read, REQUEST_ADDS},
-    [METHOD_STORE_COMPARE_SET] = {CLUSTER_STORE_SWAP, swap_read, REQUEST_ADDS},
-    [METHOD_STORE_DELETE] = {CLUSTER_STORE_DELETE, keys_read, REQUEST_ADDS},
-    [METHOD_STORE_MULTI_GET] = {CLUSTER_STORE_GET, keys_read, REQUEST_GOES_ON},
-    [METHOD_STORE_LIST] = {CLUSTER_STORE_LIST, list_read, REQUEST_GOES_ON},
-    [METHOD_STORE_WATCH] = {CLUSTER_STORE_WATCH, store_watch_read,
+static const struct decoded_request_method_row decoded_request_rows[] = {
+    [METHOD_RENDEZVOUS_JOIN] = {CLUSTER_JOIN, join_to_event, REQUEST_ADDS},
+    [METHOD_RENDEZVOUS_LEAVE] = {CLUSTER_LEAVE, member_to_event,
+                                 REQUEST_GOES_ON},
+    [METHOD_RENDEZVOUS_RENEW] = {CLUSTER_RENEW, renew_to_event,
+                                 REQUEST_GOES_ON},
+    [METHOD_RENDEZVOUS_REPORT] = {CLUSTER_REPORT, report_to_event,
+                                  REQUEST_GOES_ON},
+    [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, watch_to_event,
+                                 REQUEST_GOES_ON},
+    [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, job_to_event, REQUEST_GOES_ON},
+    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, store_set_to_event, REQUEST_ADDS},
+    [METHOD_STORE_GET] = {CLUSTER_STORE_GET, store_keys_to_event,
+                          REQUEST_GOES_ON},
+    [METHOD_STORE_WAIT] = {CLUSTER_STORE_WAIT, store_keys_to_event,
+                           REQUEST_GOES_ON},
+    [METHOD_STORE_ADD] = {CLUSTER_STORE_ADD, store_add_to_event, REQUEST_ADDS},
+    [METHOD_STORE_COMPARE_SET] = {CLUSTER_STORE_SWAP, store_swap_to_event,
+                                  REQUEST_ADDS},
+    [METHOD_STORE_DELETE] = {CLUSTER_STORE_DELETE, store_keys_to_event,
+                             REQUEST_ADDS},
+    [METHOD_STORE_MULTI_GET] = {CLUSTER_STORE_GET, store_keys_to_event,
+                                REQUEST_GOES_ON},
+    [METHOD_STORE_LIST] = {CLUSTER_STORE_LIST, store_list_to_event,
+                           REQUEST_GOES_ON},
+    [METHOD_STORE_WATCH] = {CLUSTER_STORE_WATCH, store_watch_to_event,
                             REQUEST_GOES_ON},
-    [METHOD_GROUPS_CREATE] = {CLUSTER_GROUP_CREATE, group_create_read,
+    [METHOD_GROUPS_CREATE] = {CLUSTER_GROUP_CREATE, group_create_to_event,
                               REQUEST_ADDS},
-    [METHOD_GROUPS_GET] = {CLUSTER_GROUP_GET, group_key_read, REQUEST_GOES_ON},
-    [METHOD_GROUPS_LIST] = {CLUSTER_GROUP_LIST, group_key_read,
+    [METHOD_GROUPS_GET] = {CLUSTER_GROUP_GET, group_key_to_event,
+                           REQUEST_GOES_ON},
+    [METHOD_GROUPS_LIST] = {CLUSTER_GROUP_LIST, group_key_to_event,
                             REQUEST_GOES_ON},
-    [METHOD_GROUPS_JOIN] = {CLUSTER_GROUP_JOIN, group_join_read, REQUEST_ADDS},
-    [METHOD_GROUPS_LEAVE] = {CLUSTER_GROUP_LEAVE, group_leave_read,
+    [METHOD_GROUPS_JOIN] = {CLUSTER_GROUP_JOIN, group_join_to_event,
+                            REQUEST_ADDS},
+    [METHOD_GROUPS_LEAVE] = {CLUSTER_GROUP_LEAVE, group_leave_to_event,
                              REQUEST_GOES_ON},
-    [METHOD_GROUPS_AGREE] = {CLUSTER_VOTE, group_agree_read, REQUEST_GOES_ON},
-    [METHOD_GROUPS_AWAITED] = {CLUSTER_PENDING, group_awaited_read,
+    [METHOD_GROUPS_AGREE] = {CLUSTER_VOTE, group_agree_to_event,
+                             REQUEST_GOES_ON},
+    [METHOD_GROUPS_AWAITED] = {CLUSTER_PENDING, group_awaited_to_event,
                                REQUEST_GOES_ON},
     [METHOD_HEALTH_CHECK] = {0},
-    [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, nothing_read, REQUEST_GOES_ON},
-    [METHOD_STATUS_JOB] = {CLUSTER_JOB, job_read, REQUEST_GOES_ON},
+    [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, empty_body_to_event, REQUEST_GOES_ON},
+    [METHOD_STATUS_JOB] = {CLUSTER_JOB, job_to_event, REQUEST_GOES_ON},
 };
 
 enum hoop_status
-decoded_request_read(struct decoded_request *decoded_request,
-                     enum method_id method,
-                     const struct envelope_request *envelope,
-                     struct cluster_event *event)
+decoded_request_to_event(struct decoded_request *decoded_request,
+                         enum method_id method,
+                         const struct envelope_request *envelope,
+                         struct cluster_event *event)
 {
     if ((size_t)method >= COUNT_OF(decoded_request_rows) ||
         !decoded_request_rows[method].read)
@@ -474,8 +487,8 @@ decoded_request_read(struct decoded_request *decoded_request,
                            envelope->method);
 
     event->kind = decoded_request_rows[method].kind;
-    event->job = decoded_request_job(envelope);
-    event->role = method_of(method)->role;
+    event->job = decoded_request_job_name(envelope);
+    event->role = method_by_id(method)->role;
 
     const enum hoop_status status = decoded_request_rows[method].read(
         decoded_request, envelope->body, event);
@@ -485,20 +498,20 @@ decoded_request_read(struct decoded_request *decoded_request,
 }
 
 const char *
-decoded_request_job(const struct envelope_request *envelope)
+decoded_request_job_name(const struct envelope_request *envelope)
 {
     return envelope->job[0] ? envelope->job : "default";
 }
 
 bool
-decoded_request_adds(enum method_id method)
+decoded_request_is_storing(enum method_id method)
 {
     return (size_t)method < COUNT_OF(decoded_request_rows) &&
            decoded_request_rows[method].effect == REQUEST_ADDS;
 }
 
 uint64_t
-decoded_request_deadline_ns(uint64_t deadline_ns, uint64_t now_ns)
+decoded_request_reply_by_ns(uint64_t deadline_ns, uint64_t now_ns)
 {
     if (deadline_ns == CLOCK_NEVER || deadline_ns <= now_ns)
         return deadline_ns;

@@ -50,24 +50,24 @@ struct decoded_request {
  * (the core does not serve this method).
  */
 enum hoop_status
-decoded_request_read(struct decoded_request *decoded_request,
-                     enum method_id method,
-                     const struct envelope_request *envelope,
-                     struct cluster_event *event);
+decoded_request_to_event(struct decoded_request *decoded_request,
+                         enum method_id method,
+                         const struct envelope_request *envelope,
+                         struct cluster_event *event);
 
 /* Return the job of a request, or the default job if it names none. */
 const char *
-decoded_request_job(const struct envelope_request *envelope);
+decoded_request_job_name(const struct envelope_request *envelope);
 
 /* Return whether the method makes the coordinator store more and can be
  * asked again later. False for what a member needs in order to continue or
  * to leave. */
 bool
-decoded_request_adds(enum method_id method);
+decoded_request_is_storing(enum method_id method);
 
 /* Return when a parked reply must leave in order to arrive by deadline_ns. */
 uint64_t
-decoded_request_deadline_ns(uint64_t deadline_ns, uint64_t now_ns);
+decoded_request_reply_by_ns(uint64_t deadline_ns, uint64_t now_ns);
 
 /* Zeroed memory is allowed. */
 void

@@ -38,14 +38,14 @@ struct metrics {
     uint64_t taken_ns;
 };
 
-struct metrics_row {
+struct metric_definition {
     size_t offset; /* of a uint64_t in struct metrics */
     const char *name;
     const char *type;
     const char *help;
 };
 
-static const struct metrics_row metrics_rows[] = {
+static const struct metric_definition metrics_rows[] = {
     {offsetof(struct metrics, cluster.joins), "hoop_joins_total", "counter",
      "Requests to join."},
     {offsetof(struct metrics, cluster.joins_refused),
@@ -159,7 +159,7 @@ metrics_count_reply(struct metrics *metrics,
 }
 
 void
-metrics_count_time(struct metrics *metrics, uint64_t taken_ns)
+metrics_count_latency(struct metrics *metrics, uint64_t taken_ns)
 {
     size_t bucket = 0;
 
@@ -172,9 +172,9 @@ metrics_count_time(struct metrics *metrics, uint64_t taken_ns)
 }
 
 void
-metrics_publish(struct metrics *metrics,
-                const struct cluster_counters *cluster,
-                const struct rpc_server_counters *server)
+metrics_set_counters(struct metrics *metrics,
+                     const struct cluster_counters *cluster,
+                     const struct rpc_server_counters *server)
 {
     pthread_mutex_lock(&metrics->lock);
     metrics->cluster = *cluster;
@@ -191,29 +191,32 @@ metrics_set_disk(struct metrics *metrics, enum metrics_disk disk)
 }
 
 static void
-head_write(FILE *out, const char *name, const char *type, const char *help)
+metric_header_write(FILE *out,
+                    const char *name,
+                    const char *type,
+                    const char *help)
 {
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 static void
-rows_write(const struct metrics *metrics, FILE *out)
+metric_counters_write(const struct metrics *metrics, FILE *out)
 {
     for (size_t i = 0; i < COUNT_OF(metrics_rows); i++) {
-        const struct metrics_row *row = &metrics_rows[i];
+        const struct metric_definition *row = &metrics_rows[i];
         const uint64_t *value =
             (const void *)((const char *)metrics + row->offset);
 
-        head_write(out, row->name, row->type, row->help);
+        metric_header_write(out, row->name, row->type, row->help);
         fprintf(out, "%s %llu\n", row->name, (unsigned long long)*value);
     }
 }
 
 static void
-replies_write(const struct metrics *metrics, FILE *out)
+reply_counts_write(const struct metrics *metrics, FILE *out)
 {
-    head_write(out, "hoop_rpc_requests_total", "counter",
-               "Requests answered, by method and status.");
+    metric_header_write(out, "hoop_rpc_requests_total", "counter",
+                        "Requests answered, by method and status.");
     for (size_t i = 0; i < METHODS; i++) {
         for (size_t j = 0; j < STATUSES; j++) {
             if (metrics->replies[i][j] == 0)
@@ -221,7 +224,7 @@ replies_write(const struct metrics *metrics, FILE *out)
             fprintf(
                 out,
                 "hoop_rpc_requests_total{method=\"%s\",status=\"%s\"} %llu\n",
-                method_of((enum method_id)i)->name,
+                method_by_id((enum method_id)i)->name,
                 status_name((enum hoop_status)j),
                 (unsigned long long)metrics->replies[i][j]);
         }
@@ -229,12 +232,12 @@ replies_write(const struct metrics *metrics, FILE *out)
 }
 
 static void
-times_write(const struct metrics *metrics, FILE *out)
+latency_histogram_write(const struct metrics *metrics, FILE *out)
 {
     uint64_t n_times = 0;
 
-    head_write(out, "hoop_rpc_seconds", "histogram",
-               "Time to answer a request that did not have to wait.");
+    metric_header_write(out, "hoop_rpc_seconds", "histogram",
+                        "Time to answer a request that did not have to wait.");
     for (size_t i = 0; i < COUNT_OF(edges_ns); i++) {
         n_times += metrics->buckets[i];
         fprintf(out, "hoop_rpc_seconds_bucket{le=\"%g\"} %llu\n",
@@ -259,10 +262,10 @@ metrics_write(struct metrics *metrics, FILE *out)
     *copy = *metrics;
     pthread_mutex_unlock(&metrics->lock);
 
-    head_write(out, "process_start_time_seconds", "gauge",
-               "Start of the coordinator, in Unix time.");
+    metric_header_write(out, "process_start_time_seconds", "gauge",
+                        "Start of the coordinator, in Unix time.");
     fprintf(out, "process_start_time_seconds %.3f\n", copy->started_s);
-    rows_write(copy, out);
-    replies_write(copy, out);
-    times_write(copy, out);
+    metric_counters_write(copy, out);
+    reply_counts_write(copy, out);
+    latency_histogram_write(copy, out);
 }

@@ -37,13 +37,13 @@ metrics_count_reply(struct metrics *metrics,
 /* Count the time of a request that was answered without waiting. Thread:
  * any. */
 void
-metrics_count_time(struct metrics *metrics, uint64_t taken_ns);
+metrics_count_latency(struct metrics *metrics, uint64_t taken_ns);
 
 /* Copy the current counters of the core and the server. Thread: any. */
 void
-metrics_publish(struct metrics *metrics,
-                const struct cluster_counters *cluster,
-                const struct rpc_server_counters *server);
+metrics_set_counters(struct metrics *metrics,
+                     const struct cluster_counters *cluster,
+                     const struct rpc_server_counters *server);
 
 enum metrics_disk {
     METRICS_DISK_TAKES_NOTHING,

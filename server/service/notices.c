@@ -7,7 +7,7 @@
 #include "base/log.h"
 
 static enum log_level
-notice_level(enum cluster_notice_kind kind)
+notice_log_level(enum cluster_log_notice_kind kind)
 {
     switch (kind) {
     case CLUSTER_NOTICE_JOINED:
@@ -28,12 +28,12 @@ notice_level(enum cluster_notice_kind kind)
 
 void
 notices_log(struct notices *notices,
-            const struct cluster_notice *notice,
+            const struct cluster_log_notice *notice,
             enum role role,
             const char *peer)
 {
     if (notice->kind != CLUSTER_NOTICE_REFUSED)
-        log_at(notice_level(notice->kind), "job", "%s", notice->text);
+        log_at(notice_log_level(notice->kind), "job", "%s", notice->text);
     else if (role == ROLE_WORKER ||
              log_quota_take(&notices->refusals, "job", clock_now_ns()))
         log_warning("job", "%s (asked by %s)", notice->text,
@@ -51,7 +51,7 @@ notices_log_refusal(struct notices *notices,
 }
 
 void
-notices_tell(struct notices *notices, uint64_t now_ns)
+notices_log_suppressed(struct notices *notices, uint64_t now_ns)
 {
-    log_quota_tell(&notices->refusals, "job", now_ns);
+    log_quota_report(&notices->refusals, "job", now_ns);
 }

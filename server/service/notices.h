@@ -24,7 +24,7 @@ struct notices {
  * limited, because those take part in the job. */
 void
 notices_log(struct notices *notices,
-            const struct cluster_notice *notice,
+            const struct cluster_log_notice *notice,
             enum role role,
             const char *peer);
 
@@ -37,6 +37,6 @@ notices_log_refusal(struct notices *notices,
 
 /* Log from time to time how many lines the quota has suppressed. */
 void
-notices_tell(struct notices *notices, uint64_t now_ns);
+notices_log_suppressed(struct notices *notices, uint64_t now_ns);
 
 #endif

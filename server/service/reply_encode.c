@@ -23,7 +23,7 @@ enum {
 };
 
 static void
-text_copy(char *to, size_t n_to, const char *from)
+text_copy_cut(char *to, size_t n_to, const char *from)
 {
     snprintf(to, n_to, "%s", from);
 }
@@ -36,7 +36,7 @@ list_allocate(size_t n_items, size_t n_bytes_each)
 }
 
 static enum hoop_status
-memory_is_short(void)
+no_memory_raise(void)
 {
     return error_raise(HOOP_E_EXHAUSTED, "no memory for the reply");
 }
@@ -49,25 +49,26 @@ encoded_roster_deinit(struct encoded_roster *roster)
 }
 
 static enum hoop_status
-roster_encode(const struct cluster_world *world, struct encoded_roster *out)
+roster_encode(const struct cluster_join_result *world,
+              struct encoded_roster *out)
 {
     CLEANUP(pack_deinit) struct pack pack;
     CLEANUP(free)
     struct roster_member *roster = list_allocate(world->size, sizeof(*roster));
 
     if (!roster)
-        return memory_is_short();
+        return no_memory_raise();
     for (uint32_t i = 0; i < world->size; i++) {
         const struct cluster_member *from = &world->roster[i];
         struct roster_member *to = &roster[i];
 
         to->rank = from->rank;
         to->pid = from->pid;
-        to->incarnation = identity_of(from->incarnation);
-        to->process_space = from->process_space;
-        text_copy(to->host, sizeof(to->host), from->host);
-        text_copy(to->host_id, sizeof(to->host_id), from->host_id);
-        text_copy(to->address, sizeof(to->address), from->address);
+        to->incarnation = identity_of_incarnation(from->incarnation);
+        to->pid_namespace_id = from->pid_namespace_id;
+        text_copy_cut(to->host, sizeof(to->host), from->host);
+        text_copy_cut(to->host_id, sizeof(to->host_id), from->host_id);
+        text_copy_cut(to->address, sizeof(to->address), from->address);
     }
     encoded_roster_deinit(out);
     pack_init(&pack, LIMIT_RPC_BODY);
@@ -81,7 +82,7 @@ roster_encode(const struct cluster_world *world, struct encoded_roster *out)
 }
 
 static enum hoop_status
-world_encode(const struct cluster_world *world,
+world_encode(const struct cluster_join_result *world,
              struct encoded_roster *roster,
              struct pack *pack)
 {
@@ -102,13 +103,13 @@ world_encode(const struct cluster_world *world,
         .packed_roster = {roster->bytes, roster->n_bytes},
     };
 
-    text_copy(reply.job, sizeof(reply.job), world->job);
+    text_copy_cut(reply.job, sizeof(reply.job), world->job);
     join_reply_encode(&reply, pack);
     return HOOP_OK;
 }
 
 static enum hoop_status
-lease_encode(const struct cluster_lease *lease, struct pack *pack)
+lease_encode(const struct cluster_lease_result *lease, struct pack *pack)
 {
     lease_reply_encode(
         &(struct lease_reply){.membership_epoch = lease->membership_epoch,
@@ -119,7 +120,7 @@ lease_encode(const struct cluster_lease *lease, struct pack *pack)
 }
 
 static uint32_t
-change_kind(enum cluster_change_kind kind)
+watch_kind_of_change(enum cluster_membership_change_kind kind)
 {
     switch (kind) {
     case CLUSTER_CHANGE_FORMED:
@@ -133,24 +134,24 @@ change_kind(enum cluster_change_kind kind)
 }
 
 static void
-change_copy(const struct cluster_change *from,
-            uint64_t now_ns,
-            struct watch_event *to)
+change_to_watch_event(const struct cluster_membership_change *from,
+                      uint64_t now_ns,
+                      struct watch_event *to)
 {
-    to->kind = change_kind(from->kind);
+    to->kind = watch_kind_of_change(from->kind);
     to->rank = from->rank;
     to->revision = from->revision;
     to->membership_epoch = from->membership_epoch;
-    to->incarnation = identity_of(from->incarnation);
+    to->incarnation = identity_of_incarnation(from->incarnation);
     to->age_ms = (now_ns - from->when_ns) / CLOCK_NS_PER_MS;
     to->pid = from->pid;
-    text_copy(to->host, sizeof(to->host), from->host);
-    text_copy(to->reason, sizeof(to->reason), from->reason);
+    text_copy_cut(to->host, sizeof(to->host), from->host);
+    text_copy_cut(to->reason, sizeof(to->reason), from->reason);
     to->evidence = from->has_given_up ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD;
 }
 
 static enum hoop_status
-changes_encode(const struct cluster_changes *changes,
+changes_encode(const struct cluster_membership_changes *changes,
                uint64_t now_ns,
                struct pack *pack)
 {
@@ -159,9 +160,9 @@ changes_encode(const struct cluster_changes *changes,
         list_allocate(changes->n_items, sizeof(*events));
 
     if (!events)
-        return memory_is_short();
+        return no_memory_raise();
     for (size_t i = 0; i < changes->n_items; i++)
-        change_copy(&changes->items[i], now_ns, &events[i]);
+        change_to_watch_event(&changes->items[i], now_ns, &events[i]);
     watch_reply_encode(
         &(struct watch_reply){.epoch = changes->world_epoch,
                               .revision = changes->revision,
@@ -180,9 +181,9 @@ groups_encode(const struct cluster_groups *from, struct pack *pack)
     struct group_entry *groups = list_allocate(from->n_items, sizeof(*groups));
 
     if (!groups)
-        return memory_is_short();
+        return no_memory_raise();
     for (size_t i = 0; i < from->n_items; i++) {
-        text_copy(groups[i].key, sizeof(groups[i].key), from->items[i].key);
+        text_copy_cut(groups[i].key, sizeof(groups[i].key), from->items[i].key);
         groups[i].communicator = from->items[i].communicator;
         groups[i].n_ranks = from->items[i].n_ranks;
         groups[i].ranks = (uint32_t *)from->items[i].ranks; /* never written */
@@ -196,7 +197,7 @@ groups_encode(const struct cluster_groups *from, struct pack *pack)
 }
 
 static enum hoop_status
-group_slot_encode(const struct cluster_group_slot *group_slot,
+group_slot_encode(const struct cluster_group_join_result *group_slot,
                   struct pack *pack)
 {
     group_join_reply_encode(
@@ -206,7 +207,7 @@ group_slot_encode(const struct cluster_group_slot *group_slot,
 }
 
 static enum hoop_status
-outcome_encode(const struct cluster_outcome *outcome, struct pack *pack)
+outcome_encode(const struct cluster_vote_outcome *outcome, struct pack *pack)
 {
     group_agree_reply_encode(
         &(struct group_agree_reply){
@@ -222,14 +223,14 @@ outcome_encode(const struct cluster_outcome *outcome, struct pack *pack)
 }
 
 static enum hoop_status
-pending_encode(const struct cluster_pending *pending, struct pack *pack)
+pending_encode(const struct cluster_missing_members *pending, struct pack *pack)
 {
     struct group_awaited_reply reply = {
         .n_ranks = pending->n_ranks,
         .n_here = pending->n_here,
     };
 
-    text_copy(reply.missing, sizeof(reply.missing), pending->missing);
+    text_copy_cut(reply.missing, sizeof(reply.missing), pending->missing);
     group_awaited_reply_encode(&reply, pack);
     return HOOP_OK;
 }
@@ -243,9 +244,9 @@ store_encode(const struct cluster_reply *reply, struct pack *pack)
         list_allocate(from->n_entries, sizeof(*entries));
 
     if (!entries)
-        return memory_is_short();
+        return no_memory_raise();
     for (size_t i = 0; i < from->n_entries; i++) {
-        const struct cluster_entry *entry = &from->entries[i];
+        const struct cluster_store_entry *entry = &from->entries[i];
 
         entries[i].key = entry->key;
         entries[i].is_found = entry->revision > 0;
@@ -266,7 +267,7 @@ store_encode(const struct cluster_reply *reply, struct pack *pack)
 }
 
 static uint32_t
-key_change_kind(enum cluster_key_change_kind kind)
+store_event_kind_of_change(enum cluster_key_change_kind kind)
 {
     switch (kind) {
     case CLUSTER_KEY_SET:
@@ -287,9 +288,9 @@ key_changes_encode(const struct cluster_key_changes *changes, struct pack *pack)
         list_allocate(changes->n_items, sizeof(*events));
 
     if (!events)
-        return memory_is_short();
+        return no_memory_raise();
     for (size_t i = 0; i < changes->n_items; i++) {
-        events[i].kind = key_change_kind(changes->items[i].kind);
+        events[i].kind = store_event_kind_of_change(changes->items[i].kind);
         events[i].revision = changes->items[i].revision;
         events[i].key = changes->items[i].key;
     }
@@ -302,11 +303,11 @@ key_changes_encode(const struct cluster_key_changes *changes, struct pack *pack)
 }
 
 static void
-line_copy(const struct cluster_job_line *from, struct job_line *to)
+job_summary_copy(const struct cluster_job_summary *from, struct job_summary *to)
 {
-    text_copy(to->name, sizeof(to->name), from->name);
-    text_copy(to->state, sizeof(to->state),
-              cluster_job_state_name(from->state));
+    text_copy_cut(to->name, sizeof(to->name), from->name);
+    text_copy_cut(to->state, sizeof(to->state),
+                  cluster_job_state_name(from->state));
     to->epoch = from->epoch;
     to->size = from->size;
     to->n_members = from->n_members;
@@ -327,41 +328,43 @@ jobs_encode(const struct cluster_jobs *from,
         .n_jobs = from->n_items,
     };
     CLEANUP(free)
-    struct job_line *lines = list_allocate(from->n_items, sizeof(*lines));
+    struct job_summary *lines = list_allocate(from->n_items, sizeof(*lines));
 
     if (!lines)
-        return memory_is_short();
+        return no_memory_raise();
     for (size_t i = 0; i < from->n_items; i++)
-        line_copy(&from->items[i], &lines[i]);
-    text_copy(reply.version, sizeof(reply.version), context->version);
+        job_summary_copy(&from->items[i], &lines[i]);
+    text_copy_cut(reply.version, sizeof(reply.version), context->version);
     reply.jobs = lines;
     jobs_reply_encode(&reply, pack);
     return HOOP_OK;
 }
 
 static void
-member_copy(const struct cluster_member *from, struct job_member *to)
+job_member_copy(const struct cluster_member *from, struct job_member *to)
 {
     to->rank = from->rank;
     to->pid = from->pid;
-    to->incarnation = identity_of(from->incarnation);
-    text_copy(to->host, sizeof(to->host), from->host);
-    text_copy(to->address, sizeof(to->address), from->address);
-    text_copy(to->state, sizeof(to->state),
-              cluster_member_state_name(from->state));
+    to->incarnation = identity_of_incarnation(from->incarnation);
+    text_copy_cut(to->host, sizeof(to->host), from->host);
+    text_copy_cut(to->address, sizeof(to->address), from->address);
+    text_copy_cut(to->state, sizeof(to->state),
+                  cluster_member_state_name(from->state));
     to->lease_left_ms = from->lease_left_ns / CLOCK_NS_PER_MS;
-    to->process_space = from->process_space;
-    text_copy(to->reason, sizeof(to->reason), from->reason);
+    to->pid_namespace_id = from->pid_namespace_id;
+    text_copy_cut(to->reason, sizeof(to->reason), from->reason);
     to->given_up_revision = from->given_up_revision;
 }
 
 static void
-activity_copy(const struct cluster_activity *from, struct rank_activity *to)
+rank_activity_copy(const struct cluster_member_activity *from,
+                   struct rank_activity *to)
 {
-    text_copy(to->silence, sizeof(to->silence), from->silence);
-    text_copy(to->call, sizeof(to->call), from->call);
-    text_copy(to->communicator, sizeof(to->communicator), from->communicator);
-    text_copy(to->waits_for, sizeof(to->waits_for), from->waits_for);
+    text_copy_cut(to->silence, sizeof(to->silence), from->silence);
+    text_copy_cut(to->call, sizeof(to->call), from->call);
+    text_copy_cut(to->communicator, sizeof(to->communicator),
+                  from->communicator);
+    text_copy_cut(to->waits_for, sizeof(to->waits_for), from->waits_for);
     to->number = from->number;
     to->age_ms = from->age_ms;
     to->n_calls = from->n_calls;
@@ -389,14 +392,14 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
         from->activities ? from->n_members : 0, sizeof(*activities));
 
     if (!members || !activities)
-        return memory_is_short();
+        return no_memory_raise();
     for (size_t i = 0; i < from->n_members; i++)
-        member_copy(&from->members[i], &members[i]);
+        job_member_copy(&from->members[i], &members[i]);
     for (size_t i = 0; from->activities && i < from->n_members; i++)
-        activity_copy(&from->activities[i], &activities[i]);
-    line_copy(&from->line, &reply.line);
-    text_copy(reply.missing, sizeof(reply.missing), from->missing);
-    text_copy(reply.hosts, sizeof(reply.hosts), from->hosts);
+        rank_activity_copy(&from->activities[i], &activities[i]);
+    job_summary_copy(&from->line, &reply.line);
+    text_copy_cut(reply.missing, sizeof(reply.missing), from->missing);
+    text_copy_cut(reply.hosts, sizeof(reply.hosts), from->hosts);
     reply.members = members;
     reply.activities = from->activities ? activities : NULL;
     job_reply_encode(&reply, pack);

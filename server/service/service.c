@@ -58,19 +58,19 @@ struct service {
 };
 
 static struct rpc_request *
-ticket_request(uint64_t ticket)
+request_from_ticket(uint64_t ticket)
 {
     return (struct rpc_request *)(uintptr_t)ticket;
 }
 
 static uint64_t
-request_ticket(const struct rpc_request *request)
+ticket_from_request(const struct rpc_request *request)
 {
     return (uint64_t)(uintptr_t)request;
 }
 
 static void
-timer_arm(struct service *service)
+service_timer_arm(struct service *service)
 {
     const uint64_t next_ns = cluster_next_deadline_ns(service->cluster);
 
@@ -87,17 +87,17 @@ serving(const struct service *service)
 }
 
 static void
-request_answer(struct service *service,
-               struct rpc_request *request,
-               enum hoop_status status,
-               const char *text,
-               struct message_span body)
+service_answer_request(struct service *service,
+                       struct rpc_request *request,
+                       enum hoop_status status,
+                       const char *text,
+                       struct message_span body)
 {
     metrics_count_reply(service->metrics, rpc_request_method(request)->id,
                         status);
     if (request == service->current)
-        metrics_count_time(service->metrics,
-                           clock_now_ns() - service->current_ns);
+        metrics_count_latency(service->metrics,
+                              clock_now_ns() - service->current_ns);
     if (request == service->abandoned)
         service->abandoned = NULL;
     rpc_reply(request, status, text, body);
@@ -105,20 +105,20 @@ request_answer(struct service *service,
 
 /* Answer with a failure of the service itself; the error text says why. */
 static void
-request_refuse(struct service *service,
-               struct rpc_request *request,
-               enum hoop_status status)
+service_refuse_request(struct service *service,
+                       struct rpc_request *request,
+                       enum hoop_status status)
 {
     notices_log_refusal(&service->notices, rpc_request_method(request)->name,
                         rpc_request_peer(request));
-    request_answer(service, request, status, error_text(),
-                   (struct message_span){0});
+    service_answer_request(service, request, status, error_text(),
+                           (struct message_span){0});
 }
 
 static void
-reply_send(struct service *service, const struct cluster_reply *reply)
+cluster_reply_send(struct service *service, const struct cluster_reply *reply)
 {
-    struct rpc_request *request = ticket_request(reply->ticket);
+    struct rpc_request *request = request_from_ticket(reply->ticket);
     const uint64_t now_ns = clock_now_ns();
     const struct reply_encode_context context = {
         .roster = &service->roster,
@@ -137,43 +137,43 @@ reply_send(struct service *service, const struct cluster_reply *reply)
     if (status == HOOP_OK)
         status = pack_take(&pack, &bytes, &n_bytes);
     if (status != HOOP_OK) {
-        request_refuse(service, request, status);
+        service_refuse_request(service, request, status);
         return;
     }
-    request_answer(service, request, reply_encode_status(reply), reply->text,
-                   (struct message_span){bytes, n_bytes});
+    service_answer_request(service, request, reply_encode_status(reply),
+                           reply->text, (struct message_span){bytes, n_bytes});
 }
 
 static void
-actions_follow(struct service *service,
-               const struct cluster_actions *actions,
-               const char *peer)
+cluster_actions_execute(struct service *service,
+                        const struct cluster_actions *actions,
+                        const char *peer)
 {
     for (size_t i = 0; i < actions->n_items; i++) {
         const struct cluster_action *action = &actions->items[i];
 
         switch (action->kind) {
         case CLUSTER_REPLY:
-            reply_send(service, &action->reply);
+            cluster_reply_send(service, &action->reply);
             break;
         case CLUSTER_NOTICE:
             notices_log(&service->notices, &action->notice, actions->role,
                         peer);
             break;
-        case CLUSTER_RECORD: /* stored by archive_put() */
+        case CLUSTER_RECORD: /* stored by archive_put_step_records() */
             break;
         }
     }
 }
 
 static void
-figures_publish(struct service *service)
+counters_publish(struct service *service)
 {
     const struct rpc_server_counters counters =
         rpc_server_counters(service->server);
     const struct cluster_counters *cluster = cluster_counters(service->cluster);
 
-    metrics_publish(service->metrics, cluster, &counters);
+    metrics_set_counters(service->metrics, cluster, &counters);
     /* The member count is stored first: a thread that sees the join also sees
      * the member. */
     atomic_store(&service->n_members, cluster->members);
@@ -181,14 +181,14 @@ figures_publish(struct service *service)
 }
 
 static void
-changes_commit(struct service *service)
+service_commit_changes(struct service *service)
 {
     if (service->storage)
         storage_commit(service->storage);
 }
 
 static void
-event_step(struct service *service, const struct cluster_event *event)
+service_step_event(struct service *service, const struct cluster_event *event)
 {
     char peer[LIMIT_ADDRESS] = "";
 
@@ -201,27 +201,27 @@ event_step(struct service *service, const struct cluster_event *event)
     /* A connection that must prove a token has done so already; without a
      * token, the core's acceptance counts as proof. */
     if (service->current && actions.role != ROLE_ANYBODY)
-        rpc_request_admit(service->current, actions.role);
+        rpc_request_set_role(service->current, actions.role);
 
     /* Publish before replying, so that a client that has its answer finds
      * itself counted. */
-    figures_publish(service);
+    counters_publish(service);
     /* The replies wait for these records to become durable. */
     if (service->storage)
-        archive_put(service->storage, &actions);
-    actions_follow(service, &actions, peer[0] ? peer : NULL);
-    notices_tell(&service->notices, event->now_ns);
-    changes_commit(service);
+        archive_put_step_records(service->storage, &actions);
+    cluster_actions_execute(service, &actions, peer[0] ? peer : NULL);
+    notices_log_suppressed(&service->notices, event->now_ns);
+    service_commit_changes(service);
 
-    figures_publish(service); /* counts the replies too */
-    timer_arm(service);
+    counters_publish(service); /* counts the replies too */
+    service_timer_arm(service);
 }
 
 static void
 on_disconnect(void *owner, uint32_t connection)
 {
     (void)connection;
-    figures_publish(owner);
+    counters_publish(owner);
 }
 
 static void
@@ -229,12 +229,13 @@ on_timer(void *owner)
 {
     struct service *service = owner;
 
-    event_step(service, &(struct cluster_event){.kind = CLUSTER_TICK,
-                                                .now_ns = clock_now_ns()});
+    service_step_event(service,
+                       &(struct cluster_event){.kind = CLUSTER_TICK,
+                                               .now_ns = clock_now_ns()});
 }
 
 static void
-health_answer(struct service *service, struct rpc_request *request)
+health_check_answer(struct service *service, struct rpc_request *request)
 {
     CLEANUP(pack_deinit) struct pack pack;
     CLEANUP(free) uint8_t *bytes = NULL;
@@ -244,14 +245,14 @@ health_answer(struct service *service, struct rpc_request *request)
     health_reply_encode(&(struct health_reply){serving(service)}, &pack);
     const enum hoop_status status = pack_take(&pack, &bytes, &n_bytes);
     if (status != HOOP_OK)
-        request_refuse(service, request, status);
+        service_refuse_request(service, request, status);
     else
-        request_answer(service, request, HOOP_OK, NULL,
-                       (struct message_span){bytes, n_bytes});
+        service_answer_request(service, request, HOOP_OK, NULL,
+                               (struct message_span){bytes, n_bytes});
 }
 
 static enum hoop_status
-seed_draw(struct cluster_event *event)
+join_seed_fill(struct cluster_event *event)
 {
     if (event->kind != CLUSTER_JOIN)
         return HOOP_OK;
@@ -264,11 +265,11 @@ seed_draw(struct cluster_event *event)
 /* While the disk is full or slow, changes would pile up in memory: refuse
  * requests that add to the stored state before they are applied. */
 static bool
-request_fits(struct service *service, struct rpc_request *request)
+request_has_storage_room(struct service *service, struct rpc_request *request)
 {
     const struct method *method = rpc_request_method(request);
 
-    if (!service->storage || !decoded_request_adds(method->id) ||
+    if (!service->storage || !decoded_request_is_storing(method->id) ||
         storage_has_room(service->storage))
         return true;
     metrics_count_reply(service->metrics, method->id, HOOP_E_EXHAUSTED);
@@ -281,7 +282,7 @@ request_fits(struct service *service, struct rpc_request *request)
 
 /* Return the token of the role that the request's connection has proved. */
 static const char *
-shown_token(const struct service *service, const struct rpc_request *request)
+proved_token(const struct service *service, const struct rpc_request *request)
 {
     const enum role role = rpc_request_role(request);
 
@@ -289,31 +290,32 @@ shown_token(const struct service *service, const struct rpc_request *request)
 }
 
 static void
-request_step(struct service *service, struct rpc_request *request)
+service_step_request(struct service *service, struct rpc_request *request)
 {
     CLEANUP(decoded_request_deinit)
     struct decoded_request decoded_request = {0};
     const uint64_t now_ns = clock_now_ns();
     struct cluster_event event = {
         .now_ns = now_ns,
-        .ticket = request_ticket(request),
-        .token = shown_token(service, request),
+        .ticket = ticket_from_request(request),
+        .token = proved_token(service, request),
         .client = rpc_request_connection(request),
-        .deadline_ns = decoded_request_deadline_ns(
+        .deadline_ns = decoded_request_reply_by_ns(
             rpc_request_deadline_ns(request), now_ns),
     };
 
-    enum hoop_status status =
-        decoded_request_read(&decoded_request, rpc_request_method(request)->id,
-                             rpc_request_envelope(request), &event);
+    enum hoop_status status = decoded_request_to_event(
+        &decoded_request, rpc_request_method(request)->id,
+        rpc_request_envelope(request), &event);
     if (status == HOOP_OK)
-        status = seed_draw(&event);
+        status = join_seed_fill(&event);
     if (status != HOOP_OK) {
-        request_refuse(service, request,
-                       status == HOOP_E_DATA_LOSS ? HOOP_E_INVALID : status);
+        service_refuse_request(service, request,
+                               status == HOOP_E_DATA_LOSS ? HOOP_E_INVALID
+                                                          : status);
         return;
     }
-    event_step(service, &event);
+    service_step_event(service, &event);
 }
 
 static void
@@ -326,13 +328,13 @@ on_request(void *owner, struct rpc_request *request)
         rpc_request_method(request)->id != METHOD_HEALTH_CHECK;
     service->current_ns = clock_now_ns();
     if (!service->current_changes) {
-        health_answer(service, request);
-        figures_publish(service);
-    } else if (request_fits(service, request)) {
-        request_step(service, request);
+        health_check_answer(service, request);
+        counters_publish(service);
+    } else if (request_has_storage_room(service, request)) {
+        service_step_request(service, request);
     }
     service->current = NULL;
-    changes_commit(service);
+    service_commit_changes(service);
 }
 
 static bool
@@ -342,32 +344,32 @@ request_is_allowed(void *owner, const struct rpc_request *request)
     const struct envelope_request *envelope = rpc_request_envelope(request);
 
     return cluster_accepts_token(
-        service->cluster, decoded_request_job(envelope),
-        shown_token(service, request), rpc_request_method(request)->role);
+        service->cluster, decoded_request_job_name(envelope),
+        proved_token(service, request), rpc_request_method(request)->role);
 }
 
 /* Return the batch number that a reply must wait for: what it tells must not be
  * lost. */
 static uint64_t
-on_barrier(void *owner)
+reply_barrier_number(void *owner)
 {
     struct service *service = owner;
 
     if (!service->storage || (service->current && !service->current_changes))
         return 0;
     if (!service->current)
-        changes_commit(service); /* the reply is the server's own */
-    return storage_number(service->storage);
+        service_commit_changes(service); /* the reply is the server's own */
+    return storage_batch_number(service->storage);
 }
 
 static void
 on_durable(void *owner, uint64_t number)
 {
-    rpc_server_release(((struct service *)owner)->server, number);
+    rpc_server_release_replies(((struct service *)owner)->server, number);
 }
 
 static void
-on_silent(void *owner)
+on_drained_ignore(void *owner)
 {
     (void)owner;
 }
@@ -380,7 +382,7 @@ on_replaced(void *owner)
     struct service *service = owner;
 
     atomic_store(&service->is_draining, true);
-    rpc_server_drain(service->server, 0, on_silent, service);
+    rpc_server_drain(service->server, 0, on_drained_ignore, service);
     atomic_store(&service->is_replaced, true);
 }
 
@@ -393,8 +395,8 @@ on_health(void *owner)
     struct service *service = owner;
     const bool is_well = storage_is_healthy(service->storage);
 
-    rpc_server_pass_reads(service->server,
-                          is_well ? DEFERRED_READS_WAIT : DEFERRED_READS_PASS);
+    rpc_server_set_read_mode(service->server, is_well ? DEFERRED_READS_WAIT
+                                                      : DEFERRED_READS_PASS);
     metrics_set_disk(service->metrics,
                      is_well ? METRICS_DISK_TAKES : METRICS_DISK_TAKES_NOTHING);
 }
@@ -402,22 +404,23 @@ on_health(void *owner)
 /* Every request that can be parked either changes nothing or may be repeated,
  * so drop it. */
 static void
-on_abandon(void *owner, struct rpc_request *request)
+on_request_abandoned(void *owner, struct rpc_request *request)
 {
     struct service *service = owner;
 
     service->abandoned = request;
-    event_step(service,
-               &(struct cluster_event){.kind = CLUSTER_CANCEL,
-                                       .now_ns = clock_now_ns(),
-                                       .ticket = request_ticket(request)});
+    service_step_event(service, &(struct cluster_event){
+                                    .kind = CLUSTER_CANCEL,
+                                    .now_ns = clock_now_ns(),
+                                    .ticket = ticket_from_request(request)});
     if (service->abandoned)
         rpc_request_drop(STEAL(service->abandoned));
 }
 
 /* Create the core, and restore its state if there is any. */
 static enum hoop_status
-state_create(struct service *service, const struct service_options *options)
+service_core_create(struct service *service,
+                    const struct service_options *options)
 {
     struct cluster_options cluster = options->cluster;
     enum hoop_status status = HOOP_OK;
@@ -441,18 +444,19 @@ state_create(struct service *service, const struct service_options *options)
     cluster.wall_offset_ns = clock_wall_ns() - cluster.now_ns;
     status = cluster_create(&cluster, &service->cluster);
     if (status == HOOP_OK && service->storage)
-        status = archive_read_cluster(service->storage, service->cluster);
+        status = archive_restore_cluster(service->storage, service->cluster);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-parts_create(struct service *service, const struct service_options *options)
+service_parts_create(struct service *service,
+                     const struct service_options *options)
 {
     enum hoop_status status = metrics_create(&service->metrics);
     if (status == HOOP_OK && options->cluster.token)
-        status = token_init(&service->token, options->cluster.token);
+        status = token_derive_roles(&service->token, options->cluster.token);
     if (status == HOOP_OK)
-        status = state_create(service, options);
+        status = service_core_create(service, options);
     if (status != HOOP_OK)
         return error_pass(status);
     status =
@@ -465,9 +469,9 @@ parts_create(struct service *service, const struct service_options *options)
             .address = options->address,
             .rpc_tls = options->rpc_tls,
             .on_request = on_request,
-            .on_abandon = on_abandon,
+            .on_request_abandoned = on_request_abandoned,
             .on_disconnect = on_disconnect,
-            .barrier = on_barrier,
+            .barrier = reply_barrier_number,
             .is_allowed = request_is_allowed,
             .owner = service,
             .drain_mode =
@@ -477,13 +481,13 @@ parts_create(struct service *service, const struct service_options *options)
         },
         &service->server);
     if (status == HOOP_OK && service->storage)
-        status = archive_read_replies(service->storage,
-                                      rpc_server_replies(service->server));
+        status = archive_restore_replies(
+            service->storage, rpc_server_reply_cache(service->server));
     if (status != HOOP_OK)
         return error_pass(status);
     /* Recovered leases expire even if no request comes. */
-    figures_publish(service);
-    timer_arm(service);
+    counters_publish(service);
+    service_timer_arm(service);
     return HOOP_OK;
 }
 
@@ -504,7 +508,7 @@ service_create(const struct service_options *options,
     atomic_init(&service->n_members, 0);
     atomic_init(&service->n_joins, 0);
 
-    const enum hoop_status status = parts_create(service, options);
+    const enum hoop_status status = service_parts_create(service, options);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_service = STEAL(service);
@@ -540,8 +544,9 @@ service_drain(struct service *service,
     if (service->storage)
         storage_flush(service->storage, timeout_ms);
     else if (is_first)
-        event_step(service, &(struct cluster_event){.kind = CLUSTER_DRAIN,
-                                                    .now_ns = clock_now_ns()});
+        service_step_event(service,
+                           &(struct cluster_event){.kind = CLUSTER_DRAIN,
+                                                   .now_ns = clock_now_ns()});
     rpc_server_drain(service->server, timeout_ms, on_drained, owner);
 }
 
@@ -568,9 +573,9 @@ service_is_replaced(const struct service *service)
 }
 
 void
-service_count(const struct service *service,
-              uint64_t *out_n_members,
-              uint64_t *out_n_joins)
+service_get_member_counts(const struct service *service,
+                          uint64_t *out_n_members,
+                          uint64_t *out_n_joins)
 {
     *out_n_joins = atomic_load(&service->n_joins);
     *out_n_members = atomic_load(&service->n_members);

@@ -84,9 +84,9 @@ service_unready_text(const struct service *service);
 
 /* Count the members of all jobs, and the joins so far. Thread: any. */
 void
-service_count(const struct service *service,
-              uint64_t *out_n_members,
-              uint64_t *out_n_joins);
+service_get_member_counts(const struct service *service,
+                          uint64_t *out_n_members,
+                          uint64_t *out_n_joins);
 
 /* Write Prometheus' text format. Thread: any. */
 void

@@ -18,12 +18,12 @@ struct tally {
 };
 
 static void
-on_record(void *owner, struct storage_bytes key, struct storage_bytes value)
+on_record(void *owner, struct storage_span key, struct storage_span value)
 {
     struct tally *tally = owner;
 
     fuzz_require(key.n_bytes > 0);
-    (void)record_sum(key, value);
+    (void)record_checksum(key, value);
     tally->n_records++;
 }
 
@@ -39,10 +39,11 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
     struct tally tally = {0};
     const struct pages_visitor visitor = {on_record, on_damage, &tally};
-    const struct storage_bytes file = {bytes, n_bytes};
+    const struct storage_span file = {bytes, n_bytes};
     struct commit_record commit_record = {0};
     const bool is_sound = pages_check(file) == HOOP_OK;
-    const enum hoop_status status = pages_read(file, &visitor, &commit_record);
+    const enum hoop_status status =
+        pages_visit_records(file, &visitor, &commit_record);
 
     if (is_sound) {
         fuzz_require(status == HOOP_OK);

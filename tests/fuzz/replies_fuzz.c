@@ -49,10 +49,10 @@ frames_read(struct sp_reader *reader, const struct body *body, unsigned kind)
     struct sp_frame frame;
 
     if (reader->expects == SP_HELLO)
-        status = kind < AT_COORDINATOR ? sp_reader_hello(reader)
-                                       : sp_reader_hello_client(reader);
+        status = kind < AT_COORDINATOR ? sp_reader_read_server_hello(reader)
+                                       : sp_reader_read_client_hello(reader);
     while (status == HOOP_OK) {
-        status = sp_reader_next(reader, &frame);
+        status = sp_reader_next_frame(reader, &frame);
         if (status != HOOP_OK)
             break;
         fuzz_require(frame.id <= SP_ID_MAX);
@@ -76,12 +76,12 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         uint8_t *room;
         size_t n_room;
 
-        fuzz_require(sp_reader_room(&reader, &room, &n_room) == HOOP_OK);
+        fuzz_require(sp_reader_reserve(&reader, &room, &n_room) == HOOP_OK);
         fuzz_require(n_room > 0);
         const struct input part =
             input_part(&input, n_each < n_room ? n_each : n_room);
         memcpy(room, part.bytes, part.n_bytes);
-        sp_reader_add(&reader, part.n_bytes);
+        sp_reader_commit(&reader, part.n_bytes);
         status = frames_read(&reader, body, kind);
         fuzz_require(is_judged(status));
     }

@@ -150,9 +150,9 @@ request_play(struct desk *desk, struct input *input)
         client_vanish(desk, event.client);
         return;
     }
-    if (decoded_request_read(&decoded_request,
-                             (enum method_id)(method % method_count()),
-                             &envelope, &event) != HOOP_OK)
+    if (decoded_request_to_event(&decoded_request,
+                                 (enum method_id)(method % method_count()),
+                                 &envelope, &event) != HOOP_OK)
         return;
     event.ticket = ++desk->n_requests;
     desk->askers[event.ticket] = event.client;

@@ -26,11 +26,12 @@ records_read(struct cluster *cluster, const uint8_t *bytes, size_t n_bytes)
         if (n_bytes - HEAD < n_key + n_value)
             break;
 
-        const enum hoop_status status = cluster_recover(
-            cluster, &(struct cluster_record){.key = bytes + HEAD,
-                                              .n_key = n_key,
-                                              .value = bytes + HEAD + n_key,
-                                              .n_value = n_value});
+        const enum hoop_status status = cluster_recover_record(
+            cluster,
+            &(struct cluster_journal_record){.key = bytes + HEAD,
+                                             .n_key = n_key,
+                                             .value = bytes + HEAD + n_key,
+                                             .n_value = n_value});
         if (status != HOOP_OK)
             return status;
         bytes += HEAD + n_key + n_value;

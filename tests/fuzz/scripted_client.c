@@ -144,7 +144,7 @@ on_timer(void *owner)
                                                 .message = reply.message,
                                                 .body = reply.body});
         if (status == HOOP_E_UNIMPLEMENTED)
-            rpc_client_answer_all(
+            rpc_client_finish_all_calls(
                 client,
                 &(struct rpc_answer){.status = HOOP_E_UNIMPLEMENTED,
                                      .message = "it speaks another version"});
@@ -178,7 +178,7 @@ rpc_client_destroy(struct rpc_client *client)
 {
     if (!client)
         return;
-    rpc_client_answer_all(
+    rpc_client_finish_all_calls(
         client,
         &(struct rpc_answer){.status = HOOP_E_CANCELLED, .message = ""});
     loop_timer_destroy(client->timer);
@@ -208,16 +208,16 @@ rpc_client_call(struct rpc_client *client,
 }
 
 bool
-rpc_client_is_away(const struct rpc_client *client)
+rpc_client_is_disconnected(const struct rpc_client *client)
 {
     return client->is_away;
 }
 
 /* Who asks hears it without being told. */
 void
-rpc_client_watch(struct rpc_client *client,
-                 void (*fn)(void *owner),
-                 void *owner)
+rpc_client_watch_connection(struct rpc_client *client,
+                            void (*fn)(void *owner),
+                            void *owner)
 {
     (void)client;
     (void)fn;
@@ -225,7 +225,7 @@ rpc_client_watch(struct rpc_client *client,
 }
 
 const char *
-rpc_client_trouble(const struct rpc_client *client)
+rpc_client_disconnect_reason(const struct rpc_client *client)
 {
     return client->is_away ? "the script took it away" : NULL;
 }
@@ -240,8 +240,8 @@ rpc_client_local_address(const struct rpc_client *client,
 }
 
 void
-rpc_client_answer_all(struct rpc_client *client,
-                      const struct rpc_answer *answer)
+rpc_client_finish_all_calls(struct rpc_client *client,
+                            const struct rpc_answer *answer)
 {
     const uint64_t last = client->id;
     struct waiting *waiting;

@@ -180,7 +180,7 @@ roster_check(const struct session *session, const struct join_reply *reply)
                  reply->n_members == reply->size);
     fuzz_require(roster->rank < roster->size);
     fuzz_require(roster->members[roster->rank].incarnation ==
-                 identity_of(session->credential));
+                 identity_of_incarnation(session->credential));
     for (uint32_t rank = 0; rank < roster->size; rank++)
         fuzz_require(roster->members[rank].rank == rank);
 }

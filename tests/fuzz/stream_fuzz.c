@@ -102,16 +102,16 @@ frames_take(struct sp_reader *reader, size_t n_max, struct findings *out)
     enum hoop_status status = HOOP_OK;
 
     if (reader->expects == SP_HELLO)
-        status = sp_reader_hello_client(reader);
+        status = sp_reader_read_client_hello(reader);
     while (status == HOOP_OK) {
         struct sp_frame frame;
 
-        if (sp_reader_announced(reader) > n_max) {
+        if (sp_reader_next_body_size(reader) > n_max) {
             found_add(out,
                       (struct found){sp_reader_skip_frame(reader), true, 0, 0});
             continue;
         }
-        status = sp_reader_next(reader, &frame);
+        status = sp_reader_next_frame(reader, &frame);
         if (status == HOOP_OK)
             found_add(out, (struct found){frame.id, false, frame.body.n_bytes,
                                           sum_of(frame.body)});
@@ -130,23 +130,23 @@ pieces_look(struct message_span in,
 
     while (at < in.n_bytes && !out->is_refused) {
         const size_t n_wanted = 1 + (cut * 7 + at * (cut & 15)) % 3000;
-        const size_t n_said = sp_reader_charged_next(&reader);
+        const size_t n_said = sp_reader_next_charged_bytes(&reader);
         uint8_t *room;
         size_t n_room;
 
-        fuzz_require(sp_reader_room(&reader, &room, &n_room) == HOOP_OK);
-        fuzz_require(sp_reader_charged(&reader) == n_said);
+        fuzz_require(sp_reader_reserve(&reader, &room, &n_room) == HOOP_OK);
+        fuzz_require(sp_reader_charged_bytes(&reader) == n_said);
         fuzz_require(n_room > 0);
         size_t n = in.n_bytes - at;
         n = n < n_wanted ? n : n_wanted;
         n = n < n_room ? n : n_room;
         memcpy(room, in.bytes + at, n);
         at += n;
-        sp_reader_add(&reader, n);
+        sp_reader_commit(&reader, n);
         out->is_refused = !frames_take(&reader, n_max, out);
         if (cut & 1)
             sp_reader_trim(&reader);
-        fuzz_require(sp_reader_charged(&reader) <=
+        fuzz_require(sp_reader_charged_bytes(&reader) <=
                      2 * (n_max + SP_HEADER_BYTES + SP_ROOM_FREE));
     }
     sp_reader_deinit(&reader);

@@ -82,7 +82,7 @@ crowd_call(struct rpc_client *client,
     if (pack)
         assert_int_equal(pack_take(pack, &bytes, &n_bytes), HOOP_OK);
     const struct rpc_call call = {
-        .method = method_of(method)->name,
+        .method = method_by_id(method)->name,
         .body = {bytes, n_bytes},
         .timeout_ms = CALL_MS,
     };

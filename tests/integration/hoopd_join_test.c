@@ -72,7 +72,7 @@ world_check(const struct joiner *joiners, uint32_t size)
         assert_true(reply->epoch == joiners[0].reply.epoch);
         assert_true(reply->seed == joiners[0].reply.seed);
         assert_true(reply->roster[reply->rank].incarnation ==
-                    identity_of(joiners[i].request.incarnation));
+                    identity_of_incarnation(joiners[i].request.incarnation));
         assert_string_equal(reply->roster[reply->rank].host_id, "testhost");
         assert_string_equal(reply->roster[reply->rank].address,
                             joiners[i].request.address);

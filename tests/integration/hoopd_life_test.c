@@ -157,7 +157,7 @@ call_send(struct rpc_client *client, enum method_id method, struct pack *pack)
 
     assert_int_equal(pack_take(pack, &bytes, &n_bytes), HOOP_OK);
     const struct rpc_call call = {
-        .method = method_of(method)->name,
+        .method = method_by_id(method)->name,
         .body = {bytes, n_bytes},
         .timeout_ms = PARKED_MS,
         .on_answer = on_nothing,
@@ -341,7 +341,7 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     struct report_request report = {
         .reporter = {joiners[0].reply.epoch, joiners[0].request.incarnation},
         .rank = joiners[1].reply.rank,
-        .incarnation = identity_of(joiners[1].request.incarnation),
+        .incarnation = identity_of_incarnation(joiners[1].request.incarnation),
         .reason = "connection reset",
     };
     pack_init(&pack, LIMIT_RPC_MESSAGE);
@@ -386,7 +386,7 @@ metrics_count_what_happened(void **state)
     job_open(&crowd, &daemon, 1);
     joiner_init(&joiner, crowd.clients[0], 1);
     joiners_run(&joiner, 1);
-    assert_int_equal(role_token(ROLE_METRICS, "secret", token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_METRICS, "secret", token), HOOP_OK);
     snprintf(request, sizeof(request),
              "GET /metrics HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n",
              token);

@@ -81,7 +81,7 @@ member_call(struct member *member,
 {
     CLEANUP(free) uint8_t *bytes = NULL;
     struct rpc_call call = {
-        .method = method_of(method)->name,
+        .method = method_by_id(method)->name,
         .timeout_ms = CALL_MS,
         .on_answer = on_answer,
         .owner = member,

@@ -20,15 +20,15 @@ enum {
 
 /* A sanitizer is slow. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-static uint64_t patience_ms = 240000;
+static uint64_t auth_timeout_ms = 240000;
 #else
-static uint64_t patience_ms = 100000;
+static uint64_t auth_timeout_ms = 100000;
 #endif
 
 void
 workers_allow(uint32_t seconds)
 {
-    patience_ms = seconds * 1000ULL;
+    auth_timeout_ms = seconds * 1000ULL;
 }
 
 static volatile uint64_t *
@@ -46,7 +46,7 @@ room_create(void)
 static uint32_t
 workers_wait(pid_t *pids, uint32_t n_workers)
 {
-    const uint64_t deadline_ns = clock_deadline_ns(patience_ms);
+    const uint64_t deadline_ns = clock_deadline_ns(auth_timeout_ms);
     uint32_t n_bad = 0;
 
     for (uint32_t i = 0; i < n_workers; i++) {

@@ -74,8 +74,8 @@ client_find(struct model *model, uint64_t epoch, uint32_t rank)
 
 static void
 member_end(struct model *model,
-           const struct cluster_notice *notice,
-           enum cluster_change_kind kind)
+           const struct cluster_log_notice *notice,
+           enum cluster_membership_change_kind kind)
 {
     struct model_client *client =
         client_find(model, notice->epoch, notice->rank);
@@ -99,7 +99,7 @@ member_end(struct model *model,
 }
 
 void
-model_notice(struct model *model, const struct cluster_notice *notice)
+model_notice(struct model *model, const struct cluster_log_notice *notice)
 {
     if (notice->kind == CLUSTER_NOTICE_LOST)
         member_end(model, notice, CLUSTER_CHANGE_LOST);
@@ -150,7 +150,7 @@ rank_will_do(const struct model_client *client, uint32_t size)
 static void
 world_enter(struct model *model,
             unsigned int job,
-            const struct cluster_world *world)
+            const struct cluster_join_result *world)
 {
     const struct model_client *ranks[MODEL_CLIENTS] = {0};
 
@@ -244,13 +244,13 @@ join_reply(struct model *model,
 static void
 watch_reply(struct model *model,
             const struct model_ticket *ticket,
-            const struct cluster_changes *seen)
+            const struct cluster_membership_changes *seen)
 {
     const struct model_job *job = &model->jobs[ticket->job];
     struct model_client *client = &model->clients[ticket->client];
 
     for (size_t i = 0; i < seen->n_items; i++) {
-        const struct cluster_change *change = &seen->items[i];
+        const struct cluster_membership_change *change = &seen->items[i];
 
         model_expect(model,
                      change->revision == ticket->event.watch.since + i + 1,
@@ -307,7 +307,7 @@ job_reply(struct model *model,
         return;
     }
     for (size_t i = 0; job->activities && i < job->n_members; i++) {
-        const struct cluster_activity *activity = &job->activities[i];
+        const struct cluster_member_activity *activity = &job->activities[i];
 
         model_expect(model, !activity->silence[0] || !activity->call[0],
                      "a member has told, and has not");

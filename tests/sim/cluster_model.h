@@ -84,7 +84,7 @@ struct model_job {
     uint32_t size;
     unsigned int n_changes; /* membership */
     struct {
-        enum cluster_change_kind kind;
+        enum cluster_membership_change_kind kind;
         uint32_t rank;
     } changes[1 + MODEL_CLIENTS];
     struct model_key keys[MODEL_KEYS];
@@ -147,7 +147,7 @@ model_expire(struct model *model);
 
 /* What the real one says, in its order. */
 void
-model_notice(struct model *model, const struct cluster_notice *notice);
+model_notice(struct model *model, const struct cluster_log_notice *notice);
 void
 model_reply(struct model *model, const struct cluster_reply *reply);
 

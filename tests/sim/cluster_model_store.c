@@ -66,7 +66,7 @@ key_set(struct model *model,
 static void
 entry_check(const struct model *model,
             const struct model_key *key,
-            const struct cluster_entry *entry)
+            const struct cluster_store_entry *entry)
 {
     model_expect(model, key->exists == (entry->value != NULL),
                  "a key that should be there or not");
@@ -106,7 +106,7 @@ swap_reply(struct model *model,
            const struct model_ticket *ticket,
            const struct cluster_reply *reply)
 {
-    const struct cluster_write *write = &ticket->event.write;
+    const struct cluster_store_write *write = &ticket->event.write;
     const struct model_key *key =
         &model->jobs[ticket->job].keys[ticket->keys[0]];
     const bool wins =
@@ -170,7 +170,7 @@ watch_reply(struct model *model,
             const struct cluster_key_changes *seen)
 {
     const struct model_job *job = &model->jobs[ticket->job];
-    const struct cluster_scan *scan = &ticket->event.scan;
+    const struct cluster_store_scan *scan = &ticket->event.scan;
     size_t n_seen = 0;
 
     for (uint64_t at = scan->since + 1; at <= seen->revision; at++) {
@@ -257,7 +257,8 @@ model_store_reply(struct model *model,
 }
 
 static bool
-key_change_waits(const struct model_job *job, const struct cluster_scan *scan)
+key_change_waits(const struct model_job *job,
+                 const struct cluster_store_scan *scan)
 {
     for (uint64_t at = scan->since + 1; at <= job->revision; at++) {
         const unsigned int key = job->key_changes[at % MODEL_CHANGES].key;

@@ -193,10 +193,10 @@ member_send(struct sim *sim, int index, enum cluster_event_kind kind)
         .epoch = client->epoch, .incarnation = client->incarnation};
     if (kind == CLUSTER_RENEW) {
         ticket->event.renewal.activity_query = client->query;
-        ticket->event.renewal.activity =
-            (struct cluster_activity){.call = sim_random(sim, 2) ? "scan" : "",
-                                      .communicator = "",
-                                      .waits_for = "rank 0"};
+        ticket->event.renewal.activity = (struct cluster_member_activity){
+            .call = sim_random(sim, 2) ? "scan" : "",
+            .communicator = "",
+            .waits_for = "rank 0"};
     }
     sim_step(sim, &ticket->event);
 }
@@ -228,10 +228,10 @@ watch_send(struct sim *sim, int index)
 
     ticket->event.kind = CLUSTER_WATCH;
     ticket->event.watch =
-        (struct cluster_watch){.epoch = client->epoch,
-                               .since = client->seen,
-                               .activity_query = client->query,
-                               .question = CLUSTER_NO_QUESTION};
+        (struct cluster_change_watch){.epoch = client->epoch,
+                                      .since = client->seen,
+                                      .activity_query = client->query,
+                                      .question = CLUSTER_NO_QUESTION};
     sim_step(sim, &ticket->event);
 }
 
@@ -249,10 +249,10 @@ report_send(struct sim *sim, int index)
 
     accused->is_accused = true;
     ticket->event.kind = CLUSTER_REPORT;
-    ticket->event.report = (struct cluster_report){
+    ticket->event.report = (struct cluster_failure_report){
         .reporter = {client->epoch, client->incarnation},
         .rank = accused->rank,
-        .identity = identity_of(accused->incarnation),
+        .identity = identity_of_incarnation(accused->incarnation),
         .reason = "reset",
     };
     sim_step(sim, &ticket->event);
@@ -263,13 +263,13 @@ write_fill(struct sim *sim, struct model_ticket *ticket)
 {
     const struct model_key *key =
         &sim->model.jobs[ticket->job].keys[ticket->keys[0]];
-    struct cluster_write *write = &ticket->event.write;
+    struct cluster_store_write *write = &ticket->event.write;
 
     snprintf(ticket->value, sizeof(ticket->value), "%u",
              (unsigned int)sim_random(sim, 5));
     snprintf(ticket->expected, sizeof(ticket->expected), "%s",
              sim_random(sim, 2) ? key->value : "7");
-    *write = (struct cluster_write){
+    *write = (struct cluster_store_write){
         .key = ticket->key_texts[0],
         .value = ticket->value,
         .n_bytes = strlen(ticket->value),
@@ -289,7 +289,7 @@ scan_fill(struct sim *sim, struct model_ticket *ticket)
     const uint64_t revision = sim->model.jobs[ticket->job].revision;
     const uint64_t back = sim_random(sim, 20);
 
-    ticket->event.scan = (struct cluster_scan){
+    ticket->event.scan = (struct cluster_store_scan){
         .prefix = prefixes[sim_random(sim, 3)],
         .n_max = (uint32_t)sim_random(sim, 4),
         .since = revision > back ? revision - back : 0,
@@ -318,7 +318,7 @@ store_send(struct sim *sim, int index)
         write_fill(sim, ticket);
     else if (ticket->event.kind <= CLUSTER_STORE_DELETE)
         ticket->event.keys =
-            (struct cluster_keys){.keys = ticket->key_texts, .n_keys = 2};
+            (struct cluster_store_keys){.keys = ticket->key_texts, .n_keys = 2};
     else
         scan_fill(sim, ticket);
     sim_step(sim, &ticket->event);

@@ -90,7 +90,7 @@ pick(struct sim *sim, uint32_t n)
 }
 
 static void
-notice_take(struct sim *sim, const struct cluster_notice *notice)
+notice_take(struct sim *sim, const struct cluster_log_notice *notice)
 {
     EXPECT(sim, strcmp(notice->job, "a") == 0);
     EXPECT(sim, !strstr(notice->text, "a+"));
@@ -252,7 +252,7 @@ process_die(struct sim *sim, uint32_t victim)
                                              incarnation(world->number,
                                                          world->processes[by])},
                                 .rank = rank,
-                                .identity = identity_of(
+                                .identity = identity_of_incarnation(
                                     incarnation(world->number, victim)),
                                 .reason = "killed"}}));
                 is_told = true;
@@ -366,7 +366,7 @@ static void
 growth_enter(struct sim *sim, const struct growth *growth)
 {
     const uint32_t size = growth->n_members + growth->n_newcomers;
-    const struct cluster_world *told =
+    const struct cluster_join_result *told =
         &fixture_reply(&sim->f, growth->tickets[0])->world;
     struct world *world = &sim->worlds[sim->n_worlds];
     uint32_t n_free = growth->n_members;
@@ -570,7 +570,7 @@ line_check(struct sim *sim)
     const uint64_t ticket =
         take_step(sim, (struct cluster_event){.kind = CLUSTER_JOBS});
     const struct cluster_jobs *jobs = &fixture_reply(&sim->f, ticket)->jobs;
-    const struct cluster_job_line *line = &jobs->items[0];
+    const struct cluster_job_summary *line = &jobs->items[0];
     const uint32_t n_living = living_count(sim);
 
     for (size_t i = 1; i < jobs->n_items; i++)

@@ -20,7 +20,7 @@ static const uint64_t WALL_NS = 1000000000000000;
 static const char *const job_names[NET_JOBS] = {"a", "b"};
 
 static void
-record_keep(struct desk *desk, const struct cluster_record *record)
+record_keep(struct desk *desk, const struct cluster_journal_record *record)
 {
     const struct disk_bytes key = {record->key, record->n_key};
 
@@ -62,13 +62,13 @@ cluster_wake_up(struct desk *desk)
         abort();
     while ((row = disk_next(&desk->disk, DISK_CORE, &index)))
         net_expect(desk->net,
-                   cluster_recover(desk->cluster,
-                                   &(struct cluster_record){
-                                       .key = row->key + 1,
-                                       .n_key = row->n_key - 1,
-                                       .value = row->value,
-                                       .n_value = row->n_value,
-                                   }) == HOOP_OK,
+                   cluster_recover_record(desk->cluster,
+                                          &(struct cluster_journal_record){
+                                              .key = row->key + 1,
+                                              .n_key = row->n_key - 1,
+                                              .value = row->value,
+                                              .n_value = row->n_value,
+                                          }) == HOOP_OK,
                    error_text());
     net_expect(desk->net, cluster_recovery_finish(desk->cluster) == HOOP_OK,
                "records that do not fit each other");
@@ -156,7 +156,7 @@ answer_send(struct desk *desk,
 
 /* The first of a world to be told: nobody else may be of the job. */
 static void
-world_enter(struct desk *desk, const struct cluster_world *world, int job)
+world_enter(struct desk *desk, const struct cluster_join_result *world, int job)
 {
     net_expect(desk->net, world->epoch > desk->epoch_last, "an epoch again");
     net_expect(desk->net, world->size == NET_WORLD, "a world of another size");
@@ -187,7 +187,7 @@ world_enter(struct desk *desk, const struct cluster_world *world, int job)
 static void
 world_tell(struct desk *desk,
            const struct ticket *ticket,
-           const struct cluster_world *world,
+           const struct cluster_join_result *world,
            struct answer *answer)
 {
     const struct life *life = &desk->lives[ticket->request.life];
@@ -215,7 +215,7 @@ world_tell(struct desk *desk,
 static void
 outcome_check(struct desk *desk,
               const struct request *request,
-              const struct cluster_outcome *outcome)
+              const struct cluster_vote_outcome *outcome)
 {
     const uint64_t all = (1 << NET_WORLD) - 1;
     struct outcome told = {.epoch = request->epoch, .turn = request->turn};
@@ -264,7 +264,7 @@ reply_take(struct desk *desk, const struct cluster_reply *reply)
     if (ticket->is_cached) {
         const struct reply_cache_key key = cache_key(ticket);
 
-        reply_cache_finish(
+        reply_cache_store_reply(
             desk->cache, &key,
             (struct message_span){(const uint8_t *)&answer, sizeof(answer)});
     }
@@ -273,7 +273,7 @@ reply_take(struct desk *desk, const struct cluster_reply *reply)
 }
 
 static void
-notice_take(struct desk *desk, const struct cluster_notice *notice)
+notice_take(struct desk *desk, const struct cluster_log_notice *notice)
 {
     const bool is_lost = notice->kind == CLUSTER_NOTICE_LOST;
 
@@ -350,15 +350,15 @@ event_fill(const struct ticket *ticket, int job, struct cluster_event *event)
             .seed = request->id,
         };
     else if (request->kind == CLUSTER_REPORT)
-        event->report =
-            (struct cluster_report){.reporter = member,
-                                    .rank = request->accused_rank,
-                                    .identity = identity_of(request->accused),
-                                    .reason = "silence"};
+        event->report = (struct cluster_failure_report){
+            .reporter = member,
+            .rank = request->accused_rank,
+            .identity = identity_of_incarnation(request->accused),
+            .reason = "silence"};
     else if (request->kind == CLUSTER_WATCH)
-        event->watch =
-            (struct cluster_watch){request->epoch, request->since,
-                                   CLUSTER_NO_QUESTION, CLUSTER_NO_QUESTION};
+        event->watch = (struct cluster_change_watch){
+            request->epoch, request->since, CLUSTER_NO_QUESTION,
+            CLUSTER_NO_QUESTION};
     else if (request->kind == CLUSTER_VOTE)
         event->vote = (struct cluster_vote_call){
             .member = member,
@@ -367,7 +367,7 @@ event_fill(const struct ticket *ticket, int job, struct cluster_event *event)
             .flags = ~(uint64_t)(1U << request->rank),
         };
     else if (request->kind == CLUSTER_STORE_ADD)
-        event->write = (struct cluster_write){.delta = 1};
+        event->write = (struct cluster_store_write){.delta = 1};
     else
         event->member = member;
 }

@@ -20,10 +20,10 @@ coordinator_lost(uint32_t rank)
 }
 
 static void
-changes_tell(int to, const struct cluster_changes *changes)
+changes_tell(int to, const struct cluster_membership_changes *changes)
 {
     for (size_t i = 0; i < changes->n_items; i++) {
-        const struct cluster_change *change = &changes->items[i];
+        const struct cluster_membership_change *change = &changes->items[i];
         struct sim_letter letter = {.kind = SIM_CHANGE,
                                     .from = COORDINATOR,
                                     .to = to,
@@ -123,26 +123,27 @@ coordinator_take(const struct sim_letter *letter)
 
     if (letter->kind == SIM_REPORT) {
         event.kind = CLUSTER_REPORT;
-        event.report =
-            (struct cluster_report){.reporter = member,
-                                    .rank = letter->rank,
-                                    .identity = identity_of(letter->rank + 1),
-                                    .evidence = letter->evidence,
-                                    .slack_ms = letter->slack_ms,
-                                    .reason = letter->why};
+        event.report = (struct cluster_failure_report){
+            .reporter = member,
+            .rank = letter->rank,
+            .identity = identity_of_incarnation(letter->rank + 1),
+            .evidence = letter->evidence,
+            .slack_ms = letter->slack_ms,
+            .reason = letter->why};
     } else if (letter->kind == SIM_ANSWER) {
         event.kind = CLUSTER_RENEW;
-        event.renewal = (struct cluster_renewal){.member = member,
-                                                 .question = letter->question,
-                                                 .views = letter->views,
-                                                 .n_views = letter->n_views};
+        event.renewal =
+            (struct cluster_lease_renewal){.member = member,
+                                           .question = letter->question,
+                                           .views = letter->views,
+                                           .n_views = letter->n_views};
     } else if (letter->kind == SIM_RENEW) {
         event.kind = CLUSTER_RENEW;
         event.member = member;
     } else {
         event.kind = CLUSTER_WATCH;
         event.ticket = from + 1;
-        event.watch = (struct cluster_watch){
+        event.watch = (struct cluster_change_watch){
             sim->epoch, letter->number, letter->question, CLUSTER_NO_QUESTION};
         sim->is_watching[from] = true;
     }

@@ -85,7 +85,7 @@ is_among(const struct turn *turn, uint32_t rank)
 static void
 outcome_first(struct game *game,
               struct turn *turn,
-              const struct cluster_outcome *outcome)
+              const struct cluster_vote_outcome *outcome)
 {
     uint64_t flags = UINT64_MAX;
 
@@ -110,7 +110,7 @@ outcome_first(struct game *game,
 static void
 outcome_hear(struct game *game,
              struct person *person,
-             const struct cluster_outcome *outcome)
+             const struct cluster_vote_outcome *outcome)
 {
     struct turn *turn = &game->turns[person->turn];
 
@@ -202,14 +202,15 @@ go(struct game *game, uint32_t rank)
     if (other == rank)
         fixture_member(&game->f, CLUSTER_LEAVE, game->epoch, rank + 1);
     else
-        fixture_step(&game->f,
-                     (struct cluster_event){
-                         .kind = CLUSTER_REPORT,
-                         .report = {.reporter = {game->epoch, other + 1},
-                                    .rank = rank,
-                                    .identity = identity_of(rank + 1),
-                                    .reason = "reset"},
-                     });
+        fixture_step(
+            &game->f,
+            (struct cluster_event){
+                .kind = CLUSTER_REPORT,
+                .report = {.reporter = {game->epoch, other + 1},
+                           .rank = rank,
+                           .identity = identity_of_incarnation(rank + 1),
+                           .reason = "reset"},
+            });
     replies_hear(game);
 }
 

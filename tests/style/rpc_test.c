@@ -68,7 +68,7 @@ methods_are_those_of_the_table_in_its_order(void **state)
     while (fgets(line, sizeof(line), file)) {
         if (strncmp(line, "| `hoop.v1.", 11) != 0)
             continue;
-        const struct method *method = method_at(n_methods++);
+        const struct method *method = method_by_index(n_methods++);
         assert_non_null(method);
         snprintf(expected, sizeof(expected), "| `%s` | %s | %s | %s | %s |\n",
                  method->name, effect_name(method->effect),
@@ -215,20 +215,23 @@ golden_proofs_are_what_both_sides_send(void **state)
 
     (void)state;
     proofs_read(golden);
-    assert_int_equal(role_token(ROLE_OPERATOR, "secret", token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
+                     HOOP_OK);
     assert_int_equal(auth_keys_init_client(&keys, token), HOOP_OK);
     assert_memory_equal(keys.bytes[ROLE_OPERATOR], golden[0], HMAC_BYTES);
 
-    assert_int_equal(auth_begin(&client, &keys, &challenge), HOOP_OK);
+    assert_int_equal(auth_client_begin(&client, &keys, &challenge), HOOP_OK);
     memset(client.client_nonce, 1, sizeof(client.client_nonce));
     memset(reply.nonce, 2, sizeof(reply.nonce));
     memcpy(reply.proof, golden[1], HMAC_BYTES);
-    assert_int_equal(auth_prove(&client, &keys, &reply, &proof), HOOP_OK);
+    assert_int_equal(auth_client_prove(&client, &keys, &reply, &proof),
+                     HOOP_OK);
     assert_memory_equal(proof.proof, golden[2], HMAC_BYTES);
 
     coordinator = client;
     assert_int_equal(auth_keys_init_coordinator(&keys, "secret"), HOOP_OK);
-    assert_int_equal(auth_verify(&coordinator, &keys, &proof), HOOP_OK);
+    assert_int_equal(auth_coordinator_verify(&coordinator, &keys, &proof),
+                     HOOP_OK);
 }
 
 int

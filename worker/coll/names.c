@@ -52,7 +52,7 @@ hoop_error_text(void)
 const char *
 hoop_error_path(void)
 {
-    return error_path();
+    return error_call_path();
 }
 
 struct hoop_interrupt
@@ -64,5 +64,5 @@ hoop_set_interrupt(hoop_interrupt_check_t *check, void *context)
 const struct hoop_failure *
 hoop_error_failure(void)
 {
-    return error_failure();
+    return error_failure_details();
 }

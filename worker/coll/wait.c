@@ -77,7 +77,7 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
         if (status != HOOP_OK &&
             (first == HOOP_OK || first == HOOP_E_PENDING)) {
             first = status;
-            failure = *error_failure();
+            failure = *error_failure_details();
             memcpy(text, error_text(), sizeof(text));
         }
     }

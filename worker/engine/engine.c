@@ -183,7 +183,7 @@ engine_destroy(struct engine *engine)
     for (uint32_t i = 0; engine->wakeup_fds && i < engine->roster->size; i++)
         descriptor_close(engine->wakeup_fds[i]);
     for (uint32_t i = 0; engine->heartbeats && i < engine->roster->size; i++)
-        probe_end(&engine->heartbeats[i].probe);
+        path_probe_end(&engine->heartbeats[i].probe);
     free(engine->wakeup_fds);
     for (uint32_t i = 0; engine->lost && i < engine->roster->size; i++)
         free(engine->lost[i].failed);
@@ -360,7 +360,7 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
             progress_poll(engine, connect_poll_ms(deadline_ns));
         progress_release(engine);
         if (clock_is_past(asked_ns)) {
-            if (interrupt_ask())
+            if (interrupt_check_now())
                 return error_raise(
                     HOOP_E_CANCELLED,
                     "interrupted by this program while it "

@@ -87,19 +87,19 @@ is_process_visible(const struct engine *engine, uint32_t rank)
            roster_is_same_node(engine->roster, rank);
 }
 
-static struct process_share
+static struct process_cpu_time
 process_share_get(const struct engine *engine, uint32_t rank)
 {
     return is_process_visible(engine, rank)
-               ? process_share_of(engine->roster->members[rank].pid)
-               : (struct process_share){0};
+               ? process_get_cpu_time(engine->roster->members[rank].pid)
+               : (struct process_cpu_time){0};
 }
 
 /* Returns whether a process was starved during n_ns: it was runnable but did
  * not run, or ran only after waiting. */
 static bool
-is_process_starved(const struct process_share *before,
-                   const struct process_share *now,
+is_process_starved(const struct process_cpu_time *before,
+                   const struct process_cpu_time *now,
                    uint64_t n_ns)
 {
     const uint64_t part_ns = n_ns / STARVED_PART;
@@ -144,14 +144,14 @@ heartbeat_take_baseline(struct engine *engine, uint32_t rank)
 
     heartbeat->has_baseline = true;
     heartbeat->share = process_share_get(engine, rank);
-    probe_start(&heartbeat->probe, &engine->roster->members[rank].address);
+    path_probe_start(&heartbeat->probe, &engine->roster->members[rank].address);
 }
 
 /* Returns whether rank's process answers while its connection loses packets. */
 static bool
 has_lossy_network(struct engine *engine, uint32_t rank)
 {
-    return probe_poll(&engine->heartbeats[rank].probe) == PROBE_ANSWERED &&
+    return path_probe_poll(&engine->heartbeats[rank].probe) == PROBE_ANSWERED &&
            transport_is_path_lossy(engine->transport, rank, engine->checked_ns);
 }
 
@@ -163,7 +163,7 @@ grant_grace_period(struct engine *engine, uint32_t rank, uint64_t timeout_ns)
 {
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
     const uint64_t half_ns = half_timeout_ns(engine);
-    const struct process_share share = process_share_get(engine, rank);
+    const struct process_cpu_time share = process_share_get(engine, rank);
 
     if (heartbeat->n_grace_periods == grace_periods_max(engine) ||
         !(is_process_starved(&heartbeat->share, &share, half_ns) ||
@@ -205,7 +205,7 @@ is_silent_too_long(struct engine *engine, uint32_t rank)
 
     if (!heartbeat->has_baseline && heartbeat->silent_ns >= timeout_ns / 2)
         heartbeat_take_baseline(engine, rank);
-    probe_poll(&heartbeat->probe);
+    path_probe_poll(&heartbeat->probe);
     if (heartbeat->silent_ns >= timeout_ns)
         return !grant_grace_period(engine, rank, timeout_ns);
     return heartbeat->silent_ns > 0 && has_process_ended(engine, rank);
@@ -231,7 +231,7 @@ heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
         heartbeat->has_baseline = false;
         heartbeat->n_grace_periods = 0;
         heartbeat->ended_ns = 0;
-        probe_end(&heartbeat->probe);
+        path_probe_end(&heartbeat->probe);
         heartbeat->probe.state = PROBE_NONE;
         if (!is_new)
             return false;

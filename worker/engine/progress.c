@@ -502,7 +502,7 @@ op_await_interruptible(struct op *op, uint64_t deadline_ns)
     if (deadline_ns != CLOCK_NEVER)
         return op_await_until(op, deadline_ns);
     while (!op_await_until(op, interrupt_due_ns())) {
-        if (!interrupt_ask())
+        if (!interrupt_check_now())
             continue;
         engine_cancel_op(op);
         return op_await_until(op, CLOCK_NEVER);

@@ -148,7 +148,7 @@ shm_reduce_copy(const struct op *op,
     const size_t n_bytes = step->to.count * op->element_size;
 
     if (is_larger_than_caches(op))
-        copy_past_caches(op_span_address(op, &step->to), from, n_bytes);
+        copy_bytes_nontemporal(op_span_address(op, &step->to), from, n_bytes);
     else
         copy_bytes(op_span_address(op, &step->to), from, n_bytes);
 }

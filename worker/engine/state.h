@@ -210,7 +210,7 @@ struct heartbeat {
     uint64_t silent_ns;
     uint64_t ended_ns;   /* when its process was seen to have ended; 0: not */
     atomic_bool is_seen; /* its process is visible here under its pid */
-    struct process_share share; /* when half the timeout had passed */
+    struct process_cpu_time share; /* when half the timeout had passed */
     unsigned n_grace_periods;
     struct probe probe; /* of its listener, begun at half the timeout */
     bool has_baseline;  /* share is known and probe has begun */

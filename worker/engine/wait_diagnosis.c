@@ -347,7 +347,7 @@ wait_notice_print(struct op *op)
     op_describe_wait(op, whom);
     snprintf(text, sizeof(text), "%s waits for %.700s%s", op->purpose, whom,
              awaited_peer_liveness(op));
-    wait_notice_say(&op->notice, text);
+    wait_notice_log(&op->notice, text);
     op->warn_ns = op->notice.due_ns;
 }
 

@@ -79,9 +79,9 @@ source_address_for_remote(const struct address *remote,
     if (status == HOOP_OK)
         return HOOP_OK;
     address_format(remote, text);
-    return error_raise(resource_status(RESOURCE_CONNECT, error),
+    return error_raise(resource_error_status(RESOURCE_CONNECT, error),
                        "no route to %s: %s", text,
-                       resource_describe(RESOURCE_CONNECT, error, why));
+                       resource_error_describe(RESOURCE_CONNECT, error, why));
 }
 
 /* Add an address from which the coordinator may be reached. If several differ,
@@ -129,7 +129,7 @@ advertised_find_by_route(const struct advertise_options *wanted,
             source_address_for_remote(&remotes[i], &candidate);
 
         if (found == HOOP_OK) {
-            address_unmap(&candidate);
+            address_unmap_ipv4(&candidate);
             address_set_port(&candidate, 0);
             if (n_found++ == 0)
                 advertised.address = candidate;

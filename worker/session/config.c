@@ -229,7 +229,7 @@ config_read_number_settings(const struct settings *settings,
     config->wait_notice_ms = warning_setting_ms(settings, SETTING_WAIT_NOTICE);
     config->on_failure =
         (enum comm_failure_policy)settings_number(settings, SETTING_ON_FAILURE);
-    config->ports = settings_ports(settings, SETTING_PORT);
+    config->ports = settings_port_range(settings, SETTING_PORT);
     config->codec = (enum codec_id)settings_number(settings, SETTING_CODEC);
     config->loss =
         (enum codec_loss)settings_number(settings, SETTING_WIRE_DTYPE);

@@ -270,7 +270,7 @@ hoop_control_token(const struct hoop_control_options *options,
     if (status == HOOP_OK)
         status = parent_token_find(options ? options : &none, secret);
     if (status == HOOP_OK)
-        status = role_token(role, secret, token);
+        status = role_derive_token(role, secret, token);
     if (status == HOOP_OK)
         memcpy(out_token->text, token, sizeof(token));
     explicit_bzero(secret, sizeof(secret));
@@ -375,7 +375,7 @@ control_call(struct hoop_control *control,
     const bool is_poll =
         method == METHOD_STORE_WAIT || method == METHOD_STORE_WATCH;
     const struct rpc_call call = {
-        .method = method_of(method)->name,
+        .method = method_by_id(method)->name,
         .body = {bytes, n_bytes},
         .timeout_ms = control->timeout_ms,
         .grace_ms = is_poll ? POLL_GRACE_MS : 0,

@@ -32,7 +32,7 @@ hoop_control_health(hoop_control_t *control)
 }
 
 static struct hoop_control_job
-control_job_from_line(const struct job_line *line)
+control_job_from_line(const struct job_summary *line)
 {
     return (struct hoop_control_job){
         .name = line->name,

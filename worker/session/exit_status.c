@@ -63,7 +63,7 @@ exit_status_find(const struct roster *roster,
      * process. */
     if (!member->is_visible || member->pid == self->pid)
         return ENGINE_PROCESS_UNKNOWN;
-    switch (process_look(member->pid)) {
+    switch (process_get_state(member->pid)) {
     case PROCESS_RUNS:
         return ENGINE_PROCESS_ALIVE;
     case PROCESS_STOPPED:

@@ -93,7 +93,7 @@ missing_members_query(const struct group_client_wait *wait,
         .number = wait->number,
     };
     const struct rpc_call call = {
-        .method = method_of(METHOD_GROUPS_AWAITED)->name,
+        .method = method_by_id(METHOD_GROUPS_AWAITED)->name,
         .timeout_ms = left_ms > 0 && left_ms < AWAITED_MS ? (uint64_t)left_ms
                                                           : AWAITED_MS,
     };
@@ -133,9 +133,9 @@ group_wait_notice_on_due(void *owner)
     else
         text[0] = '\0'; /* All have come, or the call fails now. */
     if (text[0])
-        wait_notice_say(&wait->notice, text);
+        wait_notice_log(&wait->notice, text);
     else
-        wait_notice_put_off(&wait->notice);
+        wait_notice_postpone(&wait->notice);
     return status;
 }
 
@@ -196,7 +196,7 @@ group_join_call(struct group_client *group_client,
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *body = NULL;
     struct rpc_call call = {
-        .method = method_of(METHOD_GROUPS_JOIN)->name,
+        .method = method_by_id(METHOD_GROUPS_JOIN)->name,
         .timeout_ms = timeout_ms,
     };
     struct group_client_wait wait = {
@@ -288,7 +288,7 @@ group_agree_call(struct group_client *group_client,
         [GROUP_GROW] = "grow the communicator",
     };
     struct rpc_call call = {
-        .method = method_of(METHOD_GROUPS_AGREE)->name,
+        .method = method_by_id(METHOD_GROUPS_AGREE)->name,
         .timeout_ms = timeout_ms,
     };
     struct group_client_wait wait = {
@@ -364,7 +364,7 @@ group_client_report_lost(struct group_client *group_client,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
     const struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
+        .method = method_by_id(METHOD_RENDEZVOUS_REPORT)->name,
         .timeout_ms = timeout_ms,
     };
 
@@ -467,7 +467,7 @@ leave_request_call(struct group_client *group_client,
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *bytes = NULL;
     struct rpc_call call = {
-        .method = method_of(METHOD_GROUPS_LEAVE)->name,
+        .method = method_by_id(METHOD_GROUPS_LEAVE)->name,
         .timeout_ms = LEAVE_MS,
         .on_answer = leave_requests_on_answer,
         .owner = group_client,

@@ -41,7 +41,7 @@ static void
 joined_members_describe(const struct job_reply *job,
                         char out_text[LIMIT_ERROR_TEXT])
 {
-    const struct job_line *line = &job->line;
+    const struct job_summary *line = &job->line;
     const bool has_range = job->size_min > 0 && job->size_min < line->size;
     const char *plural = strchr(job->hosts, ',') ? "s" : "";
     char size[48] = "";
@@ -61,7 +61,7 @@ static void
 missing_members_describe(const struct job_reply *job,
                          char out_text[LIMIT_ERROR_TEXT])
 {
-    const struct job_line *line = &job->line;
+    const struct job_summary *line = &job->line;
 
     if (line->size == 0)
         snprintf(out_text, LIMIT_ERROR_TEXT,
@@ -142,14 +142,14 @@ join_notice_print_job(struct join_notice *notice, const struct job_reply *job)
                  "joined job '%s', which is to grow; waiting for its members, "
                  "or for others who come to it",
                  config_job_name(notice->config));
-    wait_notice_say(&notice->wait, text);
+    wait_notice_log(&notice->wait, text);
 }
 
 static void
 join_notice_print_trouble(struct join_notice *notice,
                           const struct rpc_answer *answer)
 {
-    const char *trouble = rpc_client_trouble(notice->client);
+    const char *trouble = rpc_client_disconnect_reason(notice->client);
     char text[LIMIT_ERROR_TEXT];
 
     if (trouble)
@@ -160,7 +160,7 @@ join_notice_print_trouble(struct join_notice *notice,
         join_notice_describe_refusal(notice->config, notice->refusal, text);
     else
         join_notice_describe_no_answer(notice->config, answer->message, text);
-    wait_notice_say(&notice->wait, text);
+    wait_notice_log(&notice->wait, text);
 }
 
 static void
@@ -188,7 +188,7 @@ joined_members_query_send(struct join_notice *notice)
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *bytes = NULL;
     struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_MEMBERS)->name,
+        .method = method_by_id(METHOD_RENDEZVOUS_MEMBERS)->name,
         .timeout_ms = ANSWER_MS,
         .on_answer = join_notice_on_answer,
         .owner = notice,
@@ -208,14 +208,14 @@ static void
 join_notice_on_timer(void *owner)
 {
     struct join_notice *notice = owner;
-    const char *trouble = rpc_client_trouble(notice->client);
+    const char *trouble = rpc_client_disconnect_reason(notice->client);
     char text[LIMIT_ERROR_TEXT];
 
     if (!trouble && joined_members_query_send(notice) == HOOP_OK)
         return;
     join_notice_describe_unreachable(notice->config,
                                      trouble ? trouble : error_text(), text);
-    wait_notice_say(&notice->wait, text);
+    wait_notice_log(&notice->wait, text);
     join_notice_schedule(notice);
 }
 

@@ -32,7 +32,7 @@ join_notice_destroy(struct join_notice *notice);
 DEFINE_CLEANUP(struct join_notice *, join_notice_destroy)
 
 /* Describe a join that waits for a connection to the coordinator. trouble is as
- * rpc_client_trouble() returns it. */
+ * rpc_client_disconnect_reason() returns it. */
 void
 join_notice_describe_unreachable(const struct config *config,
                                  const char *trouble,

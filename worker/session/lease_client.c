@@ -192,7 +192,8 @@ static void
 away_notice_on_timer(void *owner)
 {
     struct lease_client *lease_client = owner;
-    const char *trouble = rpc_client_trouble(lease_client->options.client);
+    const char *trouble =
+        rpc_client_disconnect_reason(lease_client->options.client);
     char text[LIMIT_ERROR_TEXT];
 
     if (trouble && !trouble[0])
@@ -203,7 +204,7 @@ away_notice_on_timer(void *owner)
              lease_client->options.coordinator,
              trouble ? trouble : "it is connected, but does not answer");
     lease_client->has_told = true;
-    wait_notice_say(&lease_client->wait, text);
+    wait_notice_log(&lease_client->wait, text);
     away_notice_schedule(lease_client);
 }
 
@@ -230,7 +231,7 @@ lease_renewal_send(void *owner)
 {
     struct lease_client *lease_client = owner;
     const struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_RENEW)->name,
+        .method = method_by_id(METHOD_RENDEZVOUS_RENEW)->name,
         .timeout_ms = lease_client->options.lease_ms,
         .on_answer = lease_renewal_on_answer,
     };
@@ -261,7 +262,7 @@ on_coordinator_away(void *owner)
 
     if (lease_client->state != LEASE_CLIENT_GOOD)
         return;
-    if (!rpc_client_is_away(lease_client->options.client))
+    if (!rpc_client_is_disconnected(lease_client->options.client))
         return;
     lease_client->was_away = true;
     lease_renewal_send(lease_client);
@@ -345,7 +346,7 @@ failure_watch_send(void *owner)
         .activity_query = lease_client->activity_query,
     };
     const struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_WATCH)->name,
+        .method = method_by_id(METHOD_RENDEZVOUS_WATCH)->name,
         .timeout_ms = WATCH_MS,
         .on_answer = failure_watch_on_answer,
     };
@@ -387,7 +388,7 @@ loss_report_send(struct lease_client *lease_client,
         .slack_ms = report->slack_ms,
     };
     const struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
+        .method = method_by_id(METHOD_RENDEZVOUS_REPORT)->name,
         .timeout_ms = lease_client->options.lease_ms,
         .on_answer = report_on_answer,
     };
@@ -408,7 +409,7 @@ suspicion_report_send(struct lease_client *lease_client,
                       const struct coordinator_report *report)
 {
     if (lease_client->state != LEASE_CLIENT_GOOD ||
-        rpc_client_is_away(lease_client->options.client))
+        rpc_client_is_disconnected(lease_client->options.client))
         lease_client->options.on_suspicion_undecided(
             lease_client->options.owner, report->rank);
     else
@@ -446,7 +447,7 @@ query_answer_send(struct lease_client *lease_client,
         .activity = rank_activity_from_engine(&report->activity),
     };
     const struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_RENEW)->name,
+        .method = method_by_id(METHOD_RENDEZVOUS_RENEW)->name,
         .timeout_ms = EVIDENCE_LEASE_MS,
         .on_answer = report_on_answer,
     };
@@ -497,7 +498,7 @@ own_expulsion_handle(struct lease_client *lease_client,
     else
         engine_describe_expulsion(report->why, text);
     lease_client_end_membership(lease_client, text);
-    rpc_client_answer_all(
+    rpc_client_finish_all_calls(
         lease_client->options.client,
         &(struct rpc_answer){.status =
                                  is_own ? HOOP_E_RANK_FAILED : HOOP_E_ABORTED,
@@ -603,7 +604,7 @@ report_self_and_wait(struct lease_client *lease_client,
         .evidence = evidence,
     };
     struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
+        .method = method_by_id(METHOD_RENDEZVOUS_REPORT)->name,
         .timeout_ms = timeout_ms,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
@@ -716,7 +717,8 @@ lease_client_create_timers(struct lease_client *lease_client)
         status = loop_timer_create(options->loop, away_notice_on_timer,
                                    lease_client, &lease_client->notice);
     if (status == HOOP_OK)
-        rpc_client_watch(options->client, on_coordinator_away, lease_client);
+        rpc_client_watch_connection(options->client, on_coordinator_away,
+                                    lease_client);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -760,7 +762,7 @@ lease_client_destroy(struct lease_client *lease_client)
         rpc_client_cancel(lease_client->options.client,
                           lease_client->renewals[i]);
     rpc_client_cancel(lease_client->options.client, lease_client->watch_call);
-    rpc_client_watch(lease_client->options.client, NULL, NULL);
+    rpc_client_watch_connection(lease_client->options.client, NULL, NULL);
     loop_cancel_posts(lease_client->options.loop, lease_client);
     while ((report = report_dequeue(lease_client)))
         report_free(report);

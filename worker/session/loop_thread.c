@@ -28,8 +28,9 @@ loop_thread_start(struct loop *loop, pthread_t *out_thread)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
         char why[RESOURCE_LIMIT_TEXT];
-        return error_raise(HOOP_E_EXHAUSTED, "no background thread: %s",
-                           resource_describe(RESOURCE_THREAD, error, why));
+        return error_raise(
+            HOOP_E_EXHAUSTED, "no background thread: %s",
+            resource_error_describe(RESOURCE_THREAD, error, why));
     }
     pthread_setname_np(*out_thread, "hoop");
     return HOOP_OK;

@@ -123,7 +123,7 @@ join_request_fill(const struct config *config,
         .settle_ms = config->settle_ms,
         .deadline_ms = config->join_timeout_ms,
         .pid = (uint32_t)getpid(),
-        .process_space = process_space(),
+        .pid_namespace_id = pid_namespace_id(),
     };
     snprintf(request->root, sizeof(request->root), "%s", config->root);
     host_name(request->host);
@@ -145,7 +145,8 @@ join_reply_check(const struct join_reply *reply, uint64_t incarnation)
     if (reply->size == 0 || reply->size > LIMIT_RANKS ||
         reply->n_members != reply->size || reply->rank >= reply->size ||
         reply->lease_ms == 0 ||
-        reply->roster[reply->rank].incarnation != identity_of(incarnation))
+        reply->roster[reply->rank].incarnation !=
+            identity_of_incarnation(incarnation))
         return error_raise(HOOP_E_DATA_LOSS,
                            "the coordinator's answer makes no sense: rank %u "
                            "of %u, %zu members, lease %u ms",
@@ -213,7 +214,7 @@ join_request_update_address(const struct rendezvous *rendezvous,
 {
     const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
     const struct rpc_call call = {
-        .method = method_of(METHOD_HEALTH_CHECK)->name,
+        .method = method_by_id(METHOD_HEALTH_CHECK)->name,
         .timeout_ms = request->deadline_ms,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
@@ -245,7 +246,7 @@ join_rpc_run(const struct rendezvous *rendezvous,
              struct sync_call *sync_call)
 {
     const struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_JOIN)->name,
+        .method = method_by_id(METHOD_RENDEZVOUS_JOIN)->name,
         .timeout_ms = request->deadline_ms,
         .grace_ms = JOIN_GRACE_MS,
     };
@@ -335,7 +336,7 @@ ended_members_add_to_request(struct ended_members *ended,
 {
     bool has_news = false;
 
-    if (request->process_space == 0 || job->n_members == 0)
+    if (request->pid_namespace_id == 0 || job->n_members == 0)
         return false;
     if (request->ended_epoch != job->line.epoch) {
         free(ended->ranks);
@@ -349,7 +350,7 @@ ended_members_add_to_request(struct ended_members *ended,
 
         if (member->rank >= request->ended.n_bytes ||
             ended->ranks[member->rank] ||
-            member->process_space != request->process_space ||
+            member->pid_namespace_id != request->pid_namespace_id ||
             strcmp(member->state, "active") != 0 ||
             !process_has_ended(member->pid))
             continue;
@@ -370,7 +371,7 @@ ended_members_query(struct ended_members *ended,
     CLEANUP(pack_deinit) struct pack pack = {0};
     struct sync_call question = {.job = &job};
     const struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_MEMBERS)->name,
+        .method = method_by_id(METHOD_RENDEZVOUS_MEMBERS)->name,
         .timeout_ms = request->deadline_ms < ENDED_ANSWER_MS
                           ? request->deadline_ms
                           : ENDED_ANSWER_MS,
@@ -492,11 +493,12 @@ process_is_visible(const struct roster_member *self,
                    const struct roster_member *told,
                    bool shows_all)
 {
-    if (told->process_space == 0 || told->process_space != self->process_space)
+    if (told->pid_namespace_id == 0 ||
+        told->pid_namespace_id != self->pid_namespace_id)
         return false;
     if (shows_all)
         return true;
-    const enum process_state state = process_look(told->pid);
+    const enum process_state state = process_get_state(told->pid);
 
     return state == PROCESS_RUNS || state == PROCESS_STOPPED;
 }
@@ -523,7 +525,7 @@ rendezvous_roster_create(const struct config *config,
                          struct roster **out_roster)
 {
     CLEANUP(roster_destroy) struct roster *roster = NULL;
-    const bool shows_all = process_shows_all();
+    const bool shows_all = process_all_are_visible();
 
     enum hoop_status status = roster_create(reply->size, &roster);
     if (status != HOOP_OK)
@@ -564,8 +566,8 @@ rendezvous_leave(const struct rendezvous *rendezvous,
         .evidence = evidence,
     };
     const struct rpc_call call = {
-        .method = method_of(why[0] ? METHOD_RENDEZVOUS_REPORT
-                                   : METHOD_RENDEZVOUS_LEAVE)
+        .method = method_by_id(why[0] ? METHOD_RENDEZVOUS_REPORT
+                                      : METHOD_RENDEZVOUS_LEAVE)
                       ->name,
         .timeout_ms = timeout_ms,
     };

@@ -553,7 +553,7 @@ session_open(struct hoop_session *session)
     if (reply.job[0] && strcmp(reply.job, session->config.job) != 0)
         session_switch_to_grown_world(session, reply.job);
     snprintf(name, sizeof(name), "rank %u", reply.rank);
-    log_name(name);
+    log_set_name(name);
     log_debug("session", "joined job '%s': %u ranks, epoch %llu",
               session->config.job, reply.size, (unsigned long long)reply.epoch);
     status = session_create_components(session, &reply);

@@ -10,13 +10,13 @@ missing_blocks_bitmap_bytes(const struct state_manifest *tensor_manifest)
 
 struct missing_blocks_totals
 missing_blocks_find(const struct state_manifest *tensor_manifest,
-                    const struct digest_wide *newest_digests,
+                    const struct digest_128 *newest_digests,
                     uint8_t *missing_blocks)
 {
     struct missing_blocks_totals sum = {0};
 
     for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
-        if (digest_wide_equal(&tensor_manifest->digests[i], &newest_digests[i]))
+        if (digest_128_equal(&tensor_manifest->digests[i], &newest_digests[i]))
             continue;
         missing_blocks[i / 8] =
             (uint8_t)(missing_blocks[i / 8] | 1U << (i % 8));

@@ -27,7 +27,7 @@ struct missing_blocks_totals {
  * missing_blocks must be zeroed. */
 struct missing_blocks_totals
 missing_blocks_find(const struct state_manifest *tensor_manifest,
-                    const struct digest_wide *newest_digests,
+                    const struct digest_128 *newest_digests,
                     uint8_t *missing_blocks);
 
 static inline bool

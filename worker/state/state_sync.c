@@ -47,7 +47,7 @@ struct state_sync {
     struct agree_status *agree_status;
     struct state_manifest *tensor_manifest;
     struct manifest_text_bytes manifest_text;
-    struct digest_wide
+    struct digest_128
         *newest_digests;     /* hashes of the newest state, by block */
     uint8_t *missing_blocks; /* bitmap of this rank */
     /* bitmaps of the ranks that lack any blocks, in order of rank */
@@ -84,7 +84,7 @@ state_sync_allocate(struct state_sync *sync)
     const size_t n_missing = missing_blocks_bitmap_bytes(sync->tensor_manifest);
 
     sync->newest_digests =
-        calloc(sync->tensor_manifest->n_blocks + 1, sizeof(struct digest_wide));
+        calloc(sync->tensor_manifest->n_blocks + 1, sizeof(struct digest_128));
     sync->missing_blocks = calloc(1, n_missing);
     sync->all_missing = calloc(sync->size, n_missing);
     sync->counts = calloc(sync->size, sizeof(*sync->counts));
@@ -113,7 +113,7 @@ state_sync_describe_state(struct state_sync *sync,
         status = state_sync_allocate(sync);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct digest_wide digest =
+    const struct digest_128 digest =
         state_manifest_hash_blocks(sync->tensor_manifest);
     said[BEGIN_VERSION] = state->version;
     said[BEGIN_LISTING] =
@@ -184,7 +184,7 @@ all_states_are_equal(const struct state_sync *sync)
     for (uint32_t rank = 1; rank < sync->size; rank++) {
         if (memcmp(&reports[rank].numbers[BEGIN_DIGEST],
                    &reports[0].numbers[BEGIN_DIGEST],
-                   sizeof(struct digest_wide)) != 0)
+                   sizeof(struct digest_128)) != 0)
             return false;
     }
     return true;
@@ -225,8 +225,8 @@ source_check_same_bytes(const struct state_sync *sync)
     const struct state_manifest *tensor_manifest = sync->tensor_manifest;
 
     for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
-        if (digest_wide_equal(&tensor_manifest->digests[i],
-                              &sync->newest_digests[i]))
+        if (digest_128_equal(&tensor_manifest->digests[i],
+                             &sync->newest_digests[i]))
             continue;
         const size_t entry =
             state_manifest_byte_range(tensor_manifest, i, 1).entry;
@@ -248,7 +248,7 @@ missing_blocks_exchange(struct state_sync *sync)
     struct missing_blocks_totals sum = {0};
 
     const size_t n_bytes =
-        sync->tensor_manifest->n_blocks * sizeof(struct digest_wide);
+        sync->tensor_manifest->n_blocks * sizeof(struct digest_128);
     if (sync->rank == sync->sources[0])
         memcpy(sync->newest_digests, sync->tensor_manifest->digests, n_bytes);
     enum hoop_status status = internal_broadcast(sync->newest_digests, n_bytes,
@@ -319,10 +319,9 @@ received_blocks_check(const struct state_sync *sync)
             continue;
         const struct state_manifest_byte_range run =
             state_manifest_byte_range(tensor_manifest, i, 1);
-        const struct digest_wide digest =
-            digest_wide_bytes(run.at, run.n_bytes);
+        const struct digest_128 digest = digest_128_bytes(run.at, run.n_bytes);
 
-        if (!digest_wide_equal(&digest, &sync->newest_digests[i]))
+        if (!digest_128_equal(&digest, &sync->newest_digests[i]))
             return error_raise(
                 HOOP_E_DATA_LOSS,
                 "tensor \"%.200s\", %zu bytes from %zu on: what came is not "

@@ -136,18 +136,18 @@ state_manifest_destroy(struct state_manifest *tensor_manifest)
     free(tensor_manifest);
 }
 
-struct digest_wide
+struct digest_128
 state_manifest_hash_blocks(struct state_manifest *tensor_manifest)
 {
     for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
         const struct state_manifest_byte_range run =
             state_manifest_byte_range(tensor_manifest, i, 1);
 
-        tensor_manifest->digests[i] = digest_wide_bytes(run.at, run.n_bytes);
+        tensor_manifest->digests[i] = digest_128_bytes(run.at, run.n_bytes);
     }
-    return digest_wide_bytes(tensor_manifest->digests,
-                             tensor_manifest->n_blocks *
-                                 sizeof(struct digest_wide));
+    return digest_128_bytes(tensor_manifest->digests,
+                            tensor_manifest->n_blocks *
+                                sizeof(struct digest_128));
 }
 
 /* The last entry whose first block is number or earlier. This skips tensors

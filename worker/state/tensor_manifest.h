@@ -29,7 +29,7 @@ struct state_manifest {
     size_t block_bytes;
     uint64_t n_blocks;
     uint64_t n_bytes;
-    struct digest_wide
+    struct digest_128
         *digests; /* by block; set by state_manifest_hash_blocks() */
     struct state_manifest_entry entries[];
 };
@@ -55,7 +55,7 @@ state_manifest_destroy(struct state_manifest *tensor_manifest);
 DEFINE_CLEANUP(struct state_manifest *, state_manifest_destroy)
 
 /* Compute the hashes of all blocks, and return the hash of those hashes. */
-struct digest_wide
+struct digest_128
 state_manifest_hash_blocks(struct state_manifest *tensor_manifest);
 
 /* The bytes of n_blocks blocks, beginning with number, all of one tensor. */

@@ -246,7 +246,7 @@ connector_hand_over(struct connector *connector,
     }
     const int fd = handshaker_take_fd(handshaker);
     connector_drop_handshaker(connector, handshaker);
-    socket_outlast_timeouts(fd);
+    socket_extend_user_timeout(fd);
     if (tls)
         options->on_encrypted(options->owner, rank, stream, fd, tls);
     else if (stream > 0)
@@ -515,7 +515,7 @@ dial_notice_on_timer(void *owner)
     snprintf(text, sizeof(text),
              "connecting to rank %u at %s: nothing answers; a firewall?",
              link->rank, address);
-    wait_notice_say(&connector->notice, text);
+    wait_notice_log(&connector->notice, text);
     dial_notice_start_timer(connector);
 }
 

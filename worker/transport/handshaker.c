@@ -303,7 +303,7 @@ handshaker_progress_connect(struct handshaker *handshaker)
     enum hoop_status status = HOOP_OK;
 
     if (handshaker->state == HANDSHAKER_DIALING) {
-        status = socket_connected(handshaker->fd);
+        status = socket_connect_result(handshaker->fd);
         if (status == HOOP_OK)
             handshaker_extend_timeout(handshaker);
     }

@@ -18,7 +18,7 @@ enum {
     SENT_PIECE = 64 * 1024,
 };
 
-static const struct sm_state peer_states[] = {
+static const struct state_table_row peer_states[] = {
     [PEER_NEW] = {"new", SM_TO(PEER_CONNECTING) | SM_TO(PEER_READY) |
                              SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
     [PEER_CONNECTING] = {"connecting", SM_TO(PEER_NEW) | SM_TO(PEER_READY) |
@@ -31,8 +31,8 @@ static const struct sm_state peer_states[] = {
 void
 peer_set_state(struct peer *peer, enum peer_state next)
 {
-    peer->state =
-        (enum peer_state)state_move(peer_states, "peer", peer->state, next);
+    peer->state = (enum peer_state)state_transition(peer_states, "peer",
+                                                    peer->state, next);
 }
 
 /* Most ranks of a large job never exchange a message. For those, no page of
@@ -162,7 +162,8 @@ peer_silence_ms(const struct peer *peer)
 
     if (peer->segment && peer->read_ns > 0)
         return (clock_coarse_ns() - peer->read_ns) / CLOCK_NS_PER_MS;
-    return peer->fd >= 0 && !peer->segment && socket_silence(peer->fd, &n_ms)
+    return peer->fd >= 0 && !peer->segment &&
+                   socket_get_silent_ms(peer->fd, &n_ms)
                ? n_ms
                : TRANSPORT_SILENCE_UNKNOWN;
 }
@@ -308,8 +309,8 @@ peer_path(struct transport *transport, uint32_t rank, uint64_t now_ns)
     if (peer->segment || peer->fd < 0)
         return NULL;
     if (now_ns - peer->path.last_ns >= PATH_PERIOD_NS &&
-        path_sample_take(peer->fd, &sample))
-        path_observe(&peer->path, &sample, now_ns);
+        path_sample_read(peer->fd, &sample))
+        path_add_sample(&peer->path, &sample, now_ns);
     return &peer->path;
 }
 
@@ -320,7 +321,7 @@ transport_path_silence_ns(struct transport *transport,
 {
     const struct path *path = peer_path(transport, rank, now_ns);
 
-    return path ? path_silence_ns(path) : 0;
+    return path ? path_max_silence_ns(path) : 0;
 }
 
 bool
@@ -330,7 +331,7 @@ transport_is_path_lossy(struct transport *transport,
 {
     const struct path *path = peer_path(transport, rank, now_ns);
 
-    return path && path_loses(path);
+    return path && path_has_loss(path);
 }
 
 uint64_t
@@ -351,7 +352,7 @@ transport_round_trip_ms(const struct transport *transport, uint32_t rank)
     struct path_sample sample;
 
     if (peer->state != PEER_READY || peer->fd < 0 ||
-        !path_sample_take(peer->fd, &sample))
+        !path_sample_read(peer->fd, &sample))
         return 0;
     return path_round_trip_ms_max(&sample);
 }

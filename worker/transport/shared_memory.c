@@ -55,7 +55,7 @@ raise_map_failed(void)
     char why[RESOURCE_LIMIT_TEXT];
 
     return error_raise(HOOP_E_EXHAUSTED, "cannot map shared memory: %s",
-                       resource_describe(RESOURCE_MAPPING, errno, why));
+                       resource_error_describe(RESOURCE_MAPPING, errno, why));
 }
 
 enum hoop_status
@@ -192,8 +192,9 @@ memfd_open(const char *name, size_t n_bytes, file_resize_fn *allot, int *out_fd)
     if (fd < 0 && errno == EINVAL)
         fd = memfd_create(name, flags);
     if (fd < 0)
-        return error_raise(HOOP_E_UNAVAILABLE, "no file of memory: %s",
-                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
+        return error_raise(
+            HOOP_E_UNAVAILABLE, "no file of memory: %s",
+            resource_error_describe(RESOURCE_DESCRIPTOR, errno, why));
     descriptor_track(fd);
     if (file_resize(fd, n_bytes, allot) == 0 &&
         fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
@@ -204,7 +205,7 @@ memfd_open(const char *name, size_t n_bytes, file_resize_fn *allot, int *out_fd)
     descriptor_close(fd);
     return error_raise(HOOP_E_UNAVAILABLE, "no %zu bytes of shared memory: %s",
                        n_bytes,
-                       resource_describe(RESOURCE_MAPPING, error, why));
+                       resource_error_describe(RESOURCE_MAPPING, error, why));
 }
 
 static enum hoop_status
@@ -281,7 +282,7 @@ memfd_open_by_handle(const struct shared_memory_handle *place, int *out_fd)
     const int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return raise_memory_unreachable(
-            place, resource_describe(RESOURCE_DESCRIPTOR, errno, why));
+            place, resource_error_describe(RESOURCE_DESCRIPTOR, errno, why));
     descriptor_track(fd);
     *out_fd = fd;
     return HOOP_OK;

@@ -360,7 +360,7 @@ stream_group_is_readable(const struct stream_group *stream_group)
     const struct tls *tls =
         stream_group->tls[stream_group_next_read(stream_group)];
 
-    if (tls && tls_is_ready(tls))
+    if (tls && tls_has_buffered(tls))
         return true;
     if (stream_group->n_left == 0)
         return read_ahead_bytes(stream_group) >= STREAM_GROUP_MARK;

@@ -229,7 +229,7 @@ striping_is_readable(const struct peer *peer)
 {
     if (striping_is_receiving(peer))
         return stream_group_is_readable(peer->stream_group);
-    return peer->tls && tls_is_ready(peer->tls);
+    return peer->tls && tls_has_buffered(peer->tls);
 }
 
 bool

@@ -99,7 +99,7 @@ tls_upgrade_progress(struct handshaker *handshaker)
     if (status != HOOP_OK)
         return status;
     handshaker->handshake.n_binding = TLS_BINDING_BYTES;
-    return tls_binding(handshaker->tls, handshaker->handshake.binding);
+    return tls_channel_binding(handshaker->tls, handshaker->handshake.binding);
 }
 
 enum hoop_status

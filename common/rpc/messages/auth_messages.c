@@ -17,9 +17,9 @@ enum {
 
 /* Returns false if the field has another size. */
 static bool
-bytes_take(struct unpack *unpack, uint8_t *out_bytes, size_t n_bytes)
+bin_read_exact(struct unpack *unpack, uint8_t *out_bytes, size_t n_bytes)
 {
-    const struct message_span span = message_bin(unpack, n_bytes);
+    const struct message_span span = message_read_bin(unpack, n_bytes);
 
     if (span.n_bytes != n_bytes)
         return false;
@@ -29,7 +29,7 @@ bytes_take(struct unpack *unpack, uint8_t *out_bytes, size_t n_bytes)
 
 /* A nonce or proof of another size makes the body invalid. */
 static enum hoop_status
-body_close(struct unpack *unpack, size_t n_unknown, bool is_complete)
+auth_body_close(struct unpack *unpack, size_t n_unknown, bool is_complete)
 {
     const enum hoop_status status = message_close(unpack, n_unknown);
 
@@ -59,10 +59,11 @@ auth_challenge_request_decode(struct message_span in,
 
     const size_t n_unknown =
         message_open(&unpack, in, CHALLENGE_REQUEST_FIELDS);
-    request.role = message_u32(&unpack);
+    request.role = message_read_u32(&unpack);
     const bool is_complete =
-        bytes_take(&unpack, request.nonce, sizeof(request.nonce));
-    const enum hoop_status status = body_close(&unpack, n_unknown, is_complete);
+        bin_read_exact(&unpack, request.nonce, sizeof(request.nonce));
+    const enum hoop_status status =
+        auth_body_close(&unpack, n_unknown, is_complete);
     if (status != HOOP_OK)
         return error_pass(status);
     if (request.role >= (uint32_t)ROLE_ANYBODY)
@@ -90,11 +91,11 @@ auth_challenge_reply_decode(struct message_span in,
 
     const size_t n_unknown = message_open(&unpack, in, CHALLENGE_REPLY_FIELDS);
     const bool has_nonce =
-        bytes_take(&unpack, reply.nonce, sizeof(reply.nonce));
+        bin_read_exact(&unpack, reply.nonce, sizeof(reply.nonce));
     const bool has_proof =
-        bytes_take(&unpack, reply.proof, sizeof(reply.proof));
+        bin_read_exact(&unpack, reply.proof, sizeof(reply.proof));
     const enum hoop_status status =
-        body_close(&unpack, n_unknown, has_nonce && has_proof);
+        auth_body_close(&unpack, n_unknown, has_nonce && has_proof);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_reply = reply;
@@ -118,8 +119,9 @@ auth_prove_request_decode(struct message_span in,
 
     const size_t n_unknown = message_open(&unpack, in, PROVE_REQUEST_FIELDS);
     const bool has_proof =
-        bytes_take(&unpack, request.proof, sizeof(request.proof));
-    const enum hoop_status status = body_close(&unpack, n_unknown, has_proof);
+        bin_read_exact(&unpack, request.proof, sizeof(request.proof));
+    const enum hoop_status status =
+        auth_body_close(&unpack, n_unknown, has_proof);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_request = request;

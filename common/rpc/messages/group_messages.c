@@ -43,7 +43,7 @@ ranks_read(struct unpack *unpack, uint32_t **out_ranks, size_t *out_n_ranks)
     *out_ranks = items.first;
     *out_n_ranks = items.n_items;
     for (size_t i = 0; i < items.n_items; i++)
-        (*out_ranks)[i] = message_u32(unpack);
+        (*out_ranks)[i] = message_read_u32(unpack);
     return HOOP_OK;
 }
 
@@ -68,8 +68,8 @@ group_create_request_decode(struct message_span in,
 
     const size_t n_unknown =
         message_open(&unpack, in, GROUP_CREATE_REQUEST_FIELDS);
-    request.creator.epoch = message_u64(&unpack);
-    request.creator.incarnation = message_u64(&unpack);
+    request.creator.epoch = message_read_u64(&unpack);
+    request.creator.incarnation = message_read_u64(&unpack);
     unpack_text(&unpack, request.key, sizeof(request.key));
 
     enum hoop_status status =
@@ -111,9 +111,9 @@ group_join_request_decode(struct message_span in,
 
     const size_t n_unknown =
         message_open(&unpack, in, GROUP_JOIN_REQUEST_FIELDS);
-    request.member.epoch = message_u64(&unpack);
-    request.member.incarnation = message_u64(&unpack);
-    request.number = message_u64(&unpack);
+    request.member.epoch = message_read_u64(&unpack);
+    request.member.incarnation = message_read_u64(&unpack);
+    request.number = message_read_u64(&unpack);
 
     enum hoop_status status =
         ranks_read(&unpack, &request.ranks, &request.n_ranks);
@@ -149,7 +149,7 @@ group_join_reply_decode(struct message_span in,
     struct unpack unpack;
 
     const size_t n_unknown = message_open(&unpack, in, GROUP_JOIN_REPLY_FIELDS);
-    reply.communicator = message_u64(&unpack);
+    reply.communicator = message_read_u64(&unpack);
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -180,8 +180,8 @@ group_leave_request_decode(struct message_span in,
     struct unpack unpack;
 
     size_t n_unknown = message_open(&unpack, in, GROUP_LEAVE_REQUEST_FIELDS);
-    request.member.epoch = message_u64(&unpack);
-    request.member.incarnation = message_u64(&unpack);
+    request.member.epoch = message_read_u64(&unpack);
+    request.member.incarnation = message_read_u64(&unpack);
 
     enum hoop_status status = message_list_open(
         &unpack,
@@ -192,9 +192,9 @@ group_leave_request_decode(struct message_span in,
     request.numbers = items.first;
     request.n_numbers = items.n_items;
     for (size_t i = 0; i < items.n_items; i++)
-        request.numbers[i] = message_u64(&unpack);
+        request.numbers[i] = message_read_u64(&unpack);
     if (n_unknown > 0) {
-        request.is_withdrawal = message_u32(&unpack);
+        request.is_withdrawal = message_read_u32(&unpack);
         n_unknown--;
     }
     status = message_close(&unpack, n_unknown);
@@ -236,14 +236,14 @@ group_agree_request_decode(struct message_span in,
 
     const size_t n_unknown =
         message_open(&unpack, in, GROUP_AGREE_REQUEST_FIELDS);
-    request.member.epoch = message_u64(&unpack);
-    request.member.incarnation = message_u64(&unpack);
-    request.communicator = message_u64(&unpack);
-    request.kind = message_u32(&unpack);
-    request.turn = message_u64(&unpack);
-    request.flags = message_u64(&unpack);
-    request.least = message_u64(&unpack);
-    request.number = message_u64(&unpack);
+    request.member.epoch = message_read_u64(&unpack);
+    request.member.incarnation = message_read_u64(&unpack);
+    request.communicator = message_read_u64(&unpack);
+    request.kind = message_read_u32(&unpack);
+    request.turn = message_read_u64(&unpack);
+    request.flags = message_read_u64(&unpack);
+    request.least = message_read_u64(&unpack);
+    request.number = message_read_u64(&unpack);
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -273,10 +273,10 @@ group_agree_reply_decode(struct message_span in,
 
     const size_t n_unknown =
         message_open(&unpack, in, GROUP_AGREE_REPLY_FIELDS);
-    reply.flags = message_u64(&unpack);
-    reply.least = message_u64(&unpack);
-    reply.communicator = message_u64(&unpack);
-    reply.membership_epoch = message_u64(&unpack);
+    reply.flags = message_read_u64(&unpack);
+    reply.least = message_read_u64(&unpack);
+    reply.communicator = message_read_u64(&unpack);
+    reply.membership_epoch = message_read_u64(&unpack);
     enum hoop_status status = ranks_read(&unpack, &reply.ranks, &reply.n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -314,9 +314,9 @@ group_awaited_request_decode(struct message_span in,
 
     const size_t n_unknown =
         message_open(&unpack, in, GROUP_AWAITED_REQUEST_FIELDS);
-    request.member.epoch = message_u64(&unpack);
-    request.member.incarnation = message_u64(&unpack);
-    request.number = message_u64(&unpack);
+    request.member.epoch = message_read_u64(&unpack);
+    request.member.incarnation = message_read_u64(&unpack);
+    request.number = message_read_u64(&unpack);
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -344,8 +344,8 @@ group_awaited_reply_decode(struct message_span in,
 
     const size_t n_unknown =
         message_open(&unpack, in, GROUP_AWAITED_REPLY_FIELDS);
-    reply.n_ranks = message_u32(&unpack);
-    reply.n_here = message_u32(&unpack);
+    reply.n_ranks = message_read_u32(&unpack);
+    reply.n_here = message_read_u32(&unpack);
     unpack_text(&unpack, reply.missing, sizeof(reply.missing));
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
@@ -384,15 +384,15 @@ group_key_request_decode(struct message_span in,
 static enum hoop_status
 group_entry_read(struct unpack *unpack, struct group_entry *group)
 {
-    const size_t n_unknown = message_enter(unpack, GROUP_ENTRY_FIELDS);
+    const size_t n_unknown = message_open_array(unpack, GROUP_ENTRY_FIELDS);
 
     unpack_text(unpack, group->key, sizeof(group->key));
-    group->communicator = message_u64(unpack);
+    group->communicator = message_read_u64(unpack);
     const enum hoop_status status =
         ranks_read(unpack, &group->ranks, &group->n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
-    group->n_joined = message_u32(unpack);
+    group->n_joined = message_read_u32(unpack);
     unpack_skip(unpack, n_unknown);
     return HOOP_OK;
 }
@@ -422,7 +422,7 @@ groups_reply_decode(struct message_span in, struct groups_reply *out_reply)
     struct unpack unpack;
 
     const size_t n_unknown = message_open(&unpack, in, GROUPS_REPLY_FIELDS);
-    reply.n_more = message_u32(&unpack);
+    reply.n_more = message_read_u32(&unpack);
 
     enum hoop_status status = message_list_open(
         &unpack, &(struct message_list){LIMIT_PAGE, sizeof(*reply.groups)},

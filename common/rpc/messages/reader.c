@@ -12,11 +12,11 @@ size_t
 message_open(struct unpack *unpack, struct message_span in, size_t n_fields)
 {
     unpack_init(unpack, in.bytes, in.n_bytes, LIMIT_RPC_MESSAGE);
-    return message_enter(unpack, n_fields);
+    return message_open_array(unpack, n_fields);
 }
 
 size_t
-message_enter(struct unpack *unpack, size_t n_fields)
+message_open_array(struct unpack *unpack, size_t n_fields)
 {
     const size_t n_found = unpack_array(unpack, n_fields);
 
@@ -38,19 +38,19 @@ message_close(struct unpack *unpack, size_t n_unknown)
 }
 
 uint32_t
-message_u32(struct unpack *unpack)
+message_read_u32(struct unpack *unpack)
 {
     return (uint32_t)unpack_uint(unpack, UINT32_MAX);
 }
 
 uint64_t
-message_u64(struct unpack *unpack)
+message_read_u64(struct unpack *unpack)
 {
     return unpack_uint(unpack, UINT64_MAX);
 }
 
 struct message_span
-message_bin(struct unpack *unpack, size_t n_bytes_max)
+message_read_bin(struct unpack *unpack, size_t n_bytes_max)
 {
     const struct unpack_view view = unpack_bin(unpack, n_bytes_max);
 

@@ -28,14 +28,14 @@ message_close(struct unpack *unpack, size_t n_unknown);
 /* Begin an array inside a body, such as an element of a list. Returns how many
  * fields it has beyond n_fields. */
 size_t
-message_enter(struct unpack *unpack, size_t n_fields);
+message_open_array(struct unpack *unpack, size_t n_fields);
 
 uint32_t
-message_u32(struct unpack *unpack);
+message_read_u32(struct unpack *unpack);
 uint64_t
-message_u64(struct unpack *unpack);
+message_read_u64(struct unpack *unpack);
 struct message_span
-message_bin(struct unpack *unpack, size_t n_bytes_max);
+message_read_bin(struct unpack *unpack, size_t n_bytes_max);
 
 /*
  * Begin a list of at most n_max elements and allocate zeroed memory for them.

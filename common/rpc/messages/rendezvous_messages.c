@@ -38,7 +38,7 @@ join_request_encode(const struct join_request *request, struct pack *pack)
     pack_str(pack, request->host_id);
     pack_str(pack, request->address);
     pack_uint(pack, request->rank_min);
-    pack_uint(pack, request->process_space);
+    pack_uint(pack, request->pid_namespace_id);
     pack_array(pack, JOIN_FORMED_FIELDS + 3);
     pack_uint(pack, request->ended_epoch);
     pack_bin(pack, request->ended.bytes, request->ended.n_bytes);
@@ -51,14 +51,14 @@ join_request_encode(const struct join_request *request, struct pack *pack)
 static void
 join_request_read_formed(struct unpack *unpack, struct join_request *request)
 {
-    size_t n_unknown = message_enter(unpack, JOIN_FORMED_FIELDS);
+    size_t n_unknown = message_open_array(unpack, JOIN_FORMED_FIELDS);
 
-    request->ended_epoch = message_u64(unpack);
-    request->ended = message_bin(unpack, LIMIT_RANKS);
+    request->ended_epoch = message_read_u64(unpack);
+    request->ended = message_read_bin(unpack, LIMIT_RANKS);
     if (n_unknown >= 3) {
         unpack_text(unpack, request->root, sizeof(request->root));
-        request->membership = message_u64(unpack);
-        request->rank_use = message_u32(unpack);
+        request->membership = message_read_u64(unpack);
+        request->rank_use = message_read_u32(unpack);
         n_unknown -= 3;
     }
     unpack_skip(unpack, n_unknown);
@@ -71,23 +71,23 @@ join_request_decode(struct message_span in, struct join_request *out_request)
     struct unpack unpack;
 
     size_t n_unknown = message_open(&unpack, in, JOIN_REQUEST_FIELDS);
-    request.incarnation = message_u64(&unpack);
-    request.protocol = message_u32(&unpack);
-    request.rank = message_u32(&unpack);
-    request.world_size = message_u32(&unpack);
-    request.size_min = message_u32(&unpack);
-    request.settle_ms = message_u32(&unpack);
-    request.deadline_ms = message_u32(&unpack);
-    request.pid = message_u32(&unpack);
+    request.incarnation = message_read_u64(&unpack);
+    request.protocol = message_read_u32(&unpack);
+    request.rank = message_read_u32(&unpack);
+    request.world_size = message_read_u32(&unpack);
+    request.size_min = message_read_u32(&unpack);
+    request.settle_ms = message_read_u32(&unpack);
+    request.deadline_ms = message_read_u32(&unpack);
+    request.pid = message_read_u32(&unpack);
     unpack_text(&unpack, request.host, sizeof(request.host));
     unpack_text(&unpack, request.host_id, sizeof(request.host_id));
     unpack_text(&unpack, request.address, sizeof(request.address));
     if (n_unknown > 0) {
-        request.rank_min = message_u32(&unpack);
+        request.rank_min = message_read_u32(&unpack);
         n_unknown--;
     }
     if (n_unknown > 0) {
-        request.process_space = message_u64(&unpack);
+        request.pid_namespace_id = message_read_u64(&unpack);
         n_unknown--;
     }
     if (n_unknown > 0) {
@@ -112,22 +112,22 @@ roster_member_encode(const struct roster_member *member, struct pack *pack)
     pack_str(pack, member->host);
     pack_str(pack, member->host_id);
     pack_str(pack, member->address);
-    pack_uint(pack, member->process_space);
+    pack_uint(pack, member->pid_namespace_id);
 }
 
 static void
 roster_member_read(struct unpack *unpack, struct roster_member *member)
 {
-    size_t n_unknown = message_enter(unpack, ROSTER_MEMBER_FIELDS);
+    size_t n_unknown = message_open_array(unpack, ROSTER_MEMBER_FIELDS);
 
-    member->rank = message_u32(unpack);
-    member->pid = message_u32(unpack);
-    member->incarnation = message_u64(unpack);
+    member->rank = message_read_u32(unpack);
+    member->pid = message_read_u32(unpack);
+    member->incarnation = message_read_u64(unpack);
     unpack_text(unpack, member->host, sizeof(member->host));
     unpack_text(unpack, member->host_id, sizeof(member->host_id));
     unpack_text(unpack, member->address, sizeof(member->address));
     if (n_unknown > 0) {
-        member->process_space = message_u64(unpack);
+        member->pid_namespace_id = message_read_u64(unpack);
         n_unknown--;
     }
     unpack_skip(unpack, n_unknown);
@@ -170,13 +170,13 @@ join_reply_decode(struct message_span in, struct join_reply *out_reply)
     struct unpack unpack;
 
     size_t n_unknown = message_open(&unpack, in, JOIN_REPLY_FIELDS);
-    reply.epoch = message_u64(&unpack);
-    reply.revision = message_u64(&unpack);
-    reply.world = message_u64(&unpack);
-    reply.seed = message_u64(&unpack);
-    reply.rank = message_u32(&unpack);
-    reply.size = message_u32(&unpack);
-    reply.lease_ms = message_u32(&unpack);
+    reply.epoch = message_read_u64(&unpack);
+    reply.revision = message_read_u64(&unpack);
+    reply.world = message_read_u64(&unpack);
+    reply.seed = message_read_u64(&unpack);
+    reply.rank = message_read_u32(&unpack);
+    reply.size = message_read_u32(&unpack);
+    reply.lease_ms = message_read_u32(&unpack);
 
     enum hoop_status status = message_list_open(
         &unpack, &(struct message_list){LIMIT_RANKS, sizeof(*reply.roster)},
@@ -223,8 +223,8 @@ member_request_decode(struct message_span in,
     struct unpack unpack;
 
     const size_t n_unknown = message_open(&unpack, in, MEMBER_REQUEST_FIELDS);
-    request.epoch = message_u64(&unpack);
-    request.incarnation = message_u64(&unpack);
+    request.epoch = message_read_u64(&unpack);
+    request.incarnation = message_read_u64(&unpack);
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -252,15 +252,15 @@ renew_request_decode(struct message_span in, struct renew_request *out_request)
     struct unpack unpack;
 
     size_t n_unknown = message_open(&unpack, in, MEMBER_REQUEST_FIELDS);
-    request.member.epoch = message_u64(&unpack);
-    request.member.incarnation = message_u64(&unpack);
+    request.member.epoch = message_read_u64(&unpack);
+    request.member.incarnation = message_read_u64(&unpack);
     if (n_unknown >= 2) {
-        request.question = message_u64(&unpack);
-        request.views = message_bin(&unpack, LIMIT_RANKS);
+        request.question = message_read_u64(&unpack);
+        request.views = message_read_bin(&unpack, LIMIT_RANKS);
         n_unknown -= 2;
     }
     if (n_unknown >= 2) {
-        request.activity_query = message_u64(&unpack);
+        request.activity_query = message_read_u64(&unpack);
         rank_activity_read(&unpack, &request.activity);
         n_unknown -= 2;
     }
@@ -288,9 +288,9 @@ lease_reply_decode(struct message_span in, struct lease_reply *out_reply)
     struct unpack unpack;
 
     const size_t n_unknown = message_open(&unpack, in, LEASE_REPLY_FIELDS);
-    reply.membership_epoch = message_u64(&unpack);
-    reply.revision = message_u64(&unpack);
-    reply.lease_ms = message_u32(&unpack);
+    reply.membership_epoch = message_read_u64(&unpack);
+    reply.revision = message_read_u64(&unpack);
+    reply.lease_ms = message_read_u32(&unpack);
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -320,14 +320,14 @@ report_request_decode(struct message_span in,
     struct unpack unpack;
 
     size_t n_unknown = message_open(&unpack, in, REPORT_REQUEST_FIELDS);
-    request.reporter.epoch = message_u64(&unpack);
-    request.reporter.incarnation = message_u64(&unpack);
-    request.rank = message_u32(&unpack);
-    request.incarnation = message_u64(&unpack);
+    request.reporter.epoch = message_read_u64(&unpack);
+    request.reporter.incarnation = message_read_u64(&unpack);
+    request.rank = message_read_u32(&unpack);
+    request.incarnation = message_read_u64(&unpack);
     unpack_text(&unpack, request.reason, sizeof(request.reason));
     if (n_unknown >= 2) {
-        request.evidence = message_u32(&unpack);
-        request.slack_ms = message_u32(&unpack);
+        request.evidence = message_read_u32(&unpack);
+        request.slack_ms = message_read_u32(&unpack);
         n_unknown -= 2;
     }
 
@@ -356,14 +356,14 @@ watch_request_decode(struct message_span in, struct watch_request *out_request)
     struct unpack unpack;
 
     size_t n_unknown = message_open(&unpack, in, WATCH_REQUEST_FIELDS);
-    request.epoch = message_u64(&unpack);
-    request.since = message_u64(&unpack);
+    request.epoch = message_read_u64(&unpack);
+    request.since = message_read_u64(&unpack);
     if (n_unknown > 0) {
-        request.question = message_u64(&unpack);
+        request.question = message_read_u64(&unpack);
         n_unknown--;
     }
     if (n_unknown > 0) {
-        request.activity_query = message_u64(&unpack);
+        request.activity_query = message_read_u64(&unpack);
         n_unknown--;
     }
 
@@ -393,19 +393,19 @@ watch_event_encode(const struct watch_event *event, struct pack *pack)
 static void
 watch_event_read(struct unpack *unpack, struct watch_event *event)
 {
-    size_t n_unknown = message_enter(unpack, WATCH_EVENT_FIELDS);
+    size_t n_unknown = message_open_array(unpack, WATCH_EVENT_FIELDS);
 
-    event->kind = message_u32(unpack);
-    event->rank = message_u32(unpack);
-    event->revision = message_u64(unpack);
-    event->membership_epoch = message_u64(unpack);
-    event->incarnation = message_u64(unpack);
-    event->age_ms = message_u64(unpack);
-    event->pid = message_u32(unpack);
+    event->kind = message_read_u32(unpack);
+    event->rank = message_read_u32(unpack);
+    event->revision = message_read_u64(unpack);
+    event->membership_epoch = message_read_u64(unpack);
+    event->incarnation = message_read_u64(unpack);
+    event->age_ms = message_read_u64(unpack);
+    event->pid = message_read_u32(unpack);
     unpack_text(unpack, event->host, sizeof(event->host));
     unpack_text(unpack, event->reason, sizeof(event->reason));
     if (n_unknown > 0) {
-        event->evidence = message_u32(unpack);
+        event->evidence = message_read_u32(unpack);
         n_unknown--;
     }
     unpack_skip(unpack, n_unknown);
@@ -432,8 +432,8 @@ watch_reply_decode(struct message_span in, struct watch_reply *out_reply)
     struct unpack unpack;
 
     size_t n_unknown = message_open(&unpack, in, WATCH_REPLY_FIELDS);
-    reply.epoch = message_u64(&unpack);
-    reply.revision = message_u64(&unpack);
+    reply.epoch = message_read_u64(&unpack);
+    reply.revision = message_read_u64(&unpack);
 
     enum hoop_status status = message_list_open(
         &unpack, &(struct message_list){LIMIT_PAGE, sizeof(*reply.events)},
@@ -445,11 +445,11 @@ watch_reply_decode(struct message_span in, struct watch_reply *out_reply)
     for (size_t i = 0; i < reply.n_events; i++)
         watch_event_read(&unpack, &reply.events[i]);
     if (n_unknown > 0) {
-        reply.question = message_u64(&unpack);
+        reply.question = message_read_u64(&unpack);
         n_unknown--;
     }
     if (n_unknown > 0) {
-        reply.activity_query = message_u64(&unpack);
+        reply.activity_query = message_read_u64(&unpack);
         n_unknown--;
     }
 

@@ -45,7 +45,7 @@ struct join_request {
     char address[LIMIT_ADDRESS]; /* numeric host:port where peers connect */
     uint32_t rank_min;           /* if the world is too small for rank, a
                                     rank from here on is accepted; 0: none is */
-    uint64_t process_space;      /* identifies the PID namespace of pid; 0:
+    uint64_t pid_namespace_id;   /* identifies the PID namespace of pid; 0:
                                     not known */
     /* Processes of the previous world of this job that the worker has found to
      * be dead: */
@@ -72,7 +72,7 @@ struct roster_member {
     char host[LIMIT_NAME];
     char host_id[LIMIT_NAME];
     char address[LIMIT_ADDRESS];
-    uint64_t process_space; /* as in its join */
+    uint64_t pid_namespace_id; /* as in its join */
 };
 
 struct join_reply {

@@ -60,7 +60,7 @@ health_reply_decode(struct message_span in, struct health_reply *out_reply)
     struct unpack unpack;
 
     const size_t n_unknown = message_open(&unpack, in, HEALTH_REPLY_FIELDS);
-    reply.serving = message_u32(&unpack);
+    reply.serving = message_read_u32(&unpack);
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -70,7 +70,7 @@ health_reply_decode(struct message_span in, struct health_reply *out_reply)
 }
 
 static void
-job_line_encode(const struct job_line *line, struct pack *pack)
+job_summary_encode(const struct job_summary *line, struct pack *pack)
 {
     pack_array(pack, JOB_LINE_FIELDS);
     pack_str(pack, line->name);
@@ -84,18 +84,18 @@ job_line_encode(const struct job_line *line, struct pack *pack)
 }
 
 static void
-job_line_read(struct unpack *unpack, struct job_line *line)
+job_summary_read(struct unpack *unpack, struct job_summary *line)
 {
-    const size_t n_unknown = message_enter(unpack, JOB_LINE_FIELDS);
+    const size_t n_unknown = message_open_array(unpack, JOB_LINE_FIELDS);
 
     unpack_text(unpack, line->name, sizeof(line->name));
     unpack_text(unpack, line->state, sizeof(line->state));
-    line->epoch = message_u64(unpack);
-    line->size = message_u32(unpack);
-    line->n_members = message_u32(unpack);
-    line->n_lost = message_u32(unpack);
-    line->n_left = message_u32(unpack);
-    line->age_ms = message_u64(unpack);
+    line->epoch = message_read_u64(unpack);
+    line->size = message_read_u32(unpack);
+    line->n_members = message_read_u32(unpack);
+    line->n_lost = message_read_u32(unpack);
+    line->n_left = message_read_u32(unpack);
+    line->age_ms = message_read_u64(unpack);
     unpack_skip(unpack, n_unknown);
 }
 
@@ -108,7 +108,7 @@ jobs_reply_encode(const struct jobs_reply *reply, struct pack *pack)
     pack_uint(pack, reply->serving);
     pack_array(pack, reply->n_jobs);
     for (size_t i = 0; i < reply->n_jobs; i++)
-        job_line_encode(&reply->jobs[i], pack);
+        job_summary_encode(&reply->jobs[i], pack);
     pack_uint(pack, reply->clock_ms);
 }
 
@@ -121,8 +121,8 @@ jobs_reply_decode(struct message_span in, struct jobs_reply *out_reply)
 
     size_t n_unknown = message_open(&unpack, in, JOBS_REPLY_FIELDS);
     unpack_text(&unpack, reply.version, sizeof(reply.version));
-    reply.uptime_ms = message_u64(&unpack);
-    reply.serving = message_u32(&unpack);
+    reply.uptime_ms = message_read_u64(&unpack);
+    reply.serving = message_read_u32(&unpack);
 
     enum hoop_status status =
         message_list_open(&unpack,
@@ -134,9 +134,9 @@ jobs_reply_decode(struct message_span in, struct jobs_reply *out_reply)
     reply.jobs = items.first;
     reply.n_jobs = items.n_items;
     for (size_t i = 0; i < reply.n_jobs; i++)
-        job_line_read(&unpack, &reply.jobs[i]);
+        job_summary_read(&unpack, &reply.jobs[i]);
     if (n_unknown > 0) {
-        reply.clock_ms = message_u64(&unpack);
+        reply.clock_ms = message_read_u64(&unpack);
         n_unknown--;
     }
 
@@ -166,7 +166,7 @@ job_member_encode(const struct job_member *member, struct pack *pack)
     pack_str(pack, member->address);
     pack_str(pack, member->state);
     pack_uint(pack, member->lease_left_ms);
-    pack_uint(pack, member->process_space);
+    pack_uint(pack, member->pid_namespace_id);
     pack_str(pack, member->reason);
     pack_uint(pack, member->given_up_revision);
 }
@@ -174,17 +174,17 @@ job_member_encode(const struct job_member *member, struct pack *pack)
 static void
 job_member_read(struct unpack *unpack, struct job_member *member)
 {
-    size_t n_unknown = message_enter(unpack, JOB_MEMBER_FIELDS);
+    size_t n_unknown = message_open_array(unpack, JOB_MEMBER_FIELDS);
 
-    member->rank = message_u32(unpack);
-    member->pid = message_u32(unpack);
-    member->incarnation = message_u64(unpack);
+    member->rank = message_read_u32(unpack);
+    member->pid = message_read_u32(unpack);
+    member->incarnation = message_read_u64(unpack);
     unpack_text(unpack, member->host, sizeof(member->host));
     unpack_text(unpack, member->address, sizeof(member->address));
     unpack_text(unpack, member->state, sizeof(member->state));
-    member->lease_left_ms = message_u64(unpack);
+    member->lease_left_ms = message_read_u64(unpack);
     if (n_unknown > 0) {
-        member->process_space = message_u64(unpack);
+        member->pid_namespace_id = message_read_u64(unpack);
         n_unknown--;
     }
     if (n_unknown > 0) {
@@ -192,7 +192,7 @@ job_member_read(struct unpack *unpack, struct job_member *member)
         n_unknown--;
     }
     if (n_unknown > 0) {
-        member->given_up_revision = message_u64(unpack);
+        member->given_up_revision = message_read_u64(unpack);
         n_unknown--;
     }
     unpack_skip(unpack, n_unknown);
@@ -214,15 +214,15 @@ rank_activity_encode(const struct rank_activity *activity, struct pack *pack)
 void
 rank_activity_read(struct unpack *unpack, struct rank_activity *activity)
 {
-    const size_t n_unknown = message_enter(unpack, RANK_ACTIVITY_FIELDS);
+    const size_t n_unknown = message_open_array(unpack, RANK_ACTIVITY_FIELDS);
 
     unpack_text(unpack, activity->silence, sizeof(activity->silence));
     unpack_text(unpack, activity->call, sizeof(activity->call));
     unpack_text(unpack, activity->communicator, sizeof(activity->communicator));
     unpack_text(unpack, activity->waits_for, sizeof(activity->waits_for));
-    activity->number = message_u64(unpack);
-    activity->age_ms = message_u64(unpack);
-    activity->n_calls = message_u32(unpack);
+    activity->number = message_read_u64(unpack);
+    activity->age_ms = message_read_u64(unpack);
+    activity->n_calls = message_read_u32(unpack);
     unpack_skip(unpack, n_unknown);
 }
 
@@ -263,11 +263,11 @@ job_request_decode(struct message_span in, struct job_request *out_request)
     /* Older clients send no fields. */
     size_t n_unknown = message_open(&unpack, in, 0);
     if (n_unknown > 0) {
-        request.is_brief = message_u32(&unpack);
+        request.is_brief = message_read_u32(&unpack);
         n_unknown--;
     }
     if (n_unknown > 0) {
-        request.asks = message_u32(&unpack);
+        request.asks = message_read_u32(&unpack);
         n_unknown--;
     }
 
@@ -285,7 +285,7 @@ job_reply_encode(const struct job_reply *reply, struct pack *pack)
 
     pack_array(pack,
                JOB_REPLY_FIELDS + JOB_FORMING_FIELDS + JOB_ACTIVITY_FIELDS);
-    job_line_encode(&reply->line, pack);
+    job_summary_encode(&reply->line, pack);
     pack_uint(pack, reply->membership_epoch);
     pack_uint(pack, reply->revision);
     pack_uint(pack, reply->n_groups);
@@ -311,13 +311,13 @@ job_reply_decode(struct message_span in, struct job_reply *out_reply)
     struct unpack unpack;
 
     size_t n_unknown = message_open(&unpack, in, JOB_REPLY_FIELDS);
-    job_line_read(&unpack, &reply.line);
-    reply.membership_epoch = message_u64(&unpack);
-    reply.revision = message_u64(&unpack);
-    reply.n_groups = message_u64(&unpack);
-    reply.n_keys = message_u64(&unpack);
-    reply.n_store_bytes = message_u64(&unpack);
-    reply.n_waiters = message_u64(&unpack);
+    job_summary_read(&unpack, &reply.line);
+    reply.membership_epoch = message_read_u64(&unpack);
+    reply.revision = message_read_u64(&unpack);
+    reply.n_groups = message_read_u64(&unpack);
+    reply.n_keys = message_read_u64(&unpack);
+    reply.n_store_bytes = message_read_u64(&unpack);
+    reply.n_waiters = message_read_u64(&unpack);
 
     enum hoop_status status = message_list_open(
         &unpack, &(struct message_list){LIMIT_RANKS, sizeof(*reply.members)},
@@ -329,7 +329,7 @@ job_reply_decode(struct message_span in, struct job_reply *out_reply)
     for (size_t i = 0; i < reply.n_members; i++)
         job_member_read(&unpack, &reply.members[i]);
     if (n_unknown >= JOB_FORMING_FIELDS) {
-        reply.size_min = message_u32(&unpack);
+        reply.size_min = message_read_u32(&unpack);
         unpack_text(&unpack, reply.missing, sizeof(reply.missing));
         unpack_text(&unpack, reply.hosts, sizeof(reply.hosts));
         n_unknown -= JOB_FORMING_FIELDS;

@@ -36,7 +36,7 @@ struct health_reply {
     uint32_t serving; /* enum health_serving */
 };
 
-struct job_line {
+struct job_summary {
     char name[LIMIT_NAME];
     char state[LIMIT_NAME]; /* "forming", "running", "ended" */
     uint64_t epoch;         /* epoch of the world; 0: none has formed */
@@ -55,8 +55,8 @@ struct jobs_reply {
     uint64_t uptime_ms;
     uint32_t serving; /* enum health_serving */
     size_t n_jobs;
-    struct job_line *jobs; /* living jobs, oldest first, then ended jobs */
-    uint64_t clock_ms;     /* the coordinator's clock, since 1970; 0: not
+    struct job_summary *jobs; /* living jobs, oldest first, then ended jobs */
+    uint64_t clock_ms;        /* the coordinator's clock, since 1970; 0: not
                               sent */
 };
 
@@ -66,9 +66,9 @@ struct job_member {
     uint64_t incarnation;
     char host[LIMIT_NAME];
     char address[LIMIT_ADDRESS];
-    char state[LIMIT_NAME]; /* "joining", "active", "left", "lost" */
-    uint64_t lease_left_ms; /* joining: time until the join deadline */
-    uint64_t process_space; /* as in the join; 0 from an older coordinator */
+    char state[LIMIT_NAME];    /* "joining", "active", "left", "lost" */
+    uint64_t lease_left_ms;    /* joining: time until the join deadline */
+    uint64_t pid_namespace_id; /* as in the join; 0 from an older coordinator */
     char reason[LIMIT_ERROR_TEXT]; /* why the member is lost; "" from an
                                       older coordinator */
     /* Revision of the change in which the member reported its own failure; 0:
@@ -104,7 +104,7 @@ struct job_request {
 };
 
 struct job_reply {
-    struct job_line line;
+    struct job_summary line;
     uint64_t membership_epoch;
     uint64_t revision;
     uint64_t n_groups;

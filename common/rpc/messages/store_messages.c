@@ -48,8 +48,8 @@ store_set_request_decode(struct message_span in,
     const size_t n_unknown =
         message_open(&unpack, in, STORE_SET_REQUEST_FIELDS);
     unpack_text(&unpack, request.key, sizeof(request.key));
-    request.value = message_bin(&unpack, LIMIT_STORE_VALUE);
-    request.ttl_ms = message_u64(&unpack);
+    request.value = message_read_bin(&unpack, LIMIT_STORE_VALUE);
+    request.ttl_ms = message_read_u64(&unpack);
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -79,7 +79,7 @@ store_add_request_decode(struct message_span in,
         message_open(&unpack, in, STORE_ADD_REQUEST_FIELDS);
     unpack_text(&unpack, request.key, sizeof(request.key));
     request.delta = unpack_int(&unpack);
-    request.ttl_ms = message_u64(&unpack);
+    request.ttl_ms = message_read_u64(&unpack);
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -111,9 +111,9 @@ store_swap_request_decode(struct message_span in,
         message_open(&unpack, in, STORE_SWAP_REQUEST_FIELDS);
     unpack_text(&unpack, request.key, sizeof(request.key));
     request.expects_absent = unpack_bool(&unpack);
-    request.expected = message_bin(&unpack, LIMIT_STORE_VALUE);
-    request.value = message_bin(&unpack, LIMIT_STORE_VALUE);
-    request.ttl_ms = message_u64(&unpack);
+    request.expected = message_read_bin(&unpack, LIMIT_STORE_VALUE);
+    request.value = message_read_bin(&unpack, LIMIT_STORE_VALUE);
+    request.ttl_ms = message_read_u64(&unpack);
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -143,7 +143,7 @@ store_list_request_decode(struct message_span in,
         message_open(&unpack, in, STORE_LIST_REQUEST_FIELDS);
     unpack_text(&unpack, request.prefix, sizeof(request.prefix));
     unpack_text(&unpack, request.after, sizeof(request.after));
-    request.n_max = message_u32(&unpack);
+    request.n_max = message_read_u32(&unpack);
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -173,7 +173,7 @@ store_watch_request_decode(struct message_span in,
         message_open(&unpack, in, STORE_WATCH_REQUEST_FIELDS);
     unpack_text(&unpack, request.prefix, sizeof(request.prefix));
     request.is_whole = unpack_bool(&unpack);
-    request.since = message_u64(&unpack);
+    request.since = message_read_u64(&unpack);
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -259,12 +259,12 @@ store_entry_read(struct unpack *unpack,
                  struct message_texts *texts,
                  struct store_entry *entry)
 {
-    const size_t n_unknown = message_enter(unpack, STORE_ENTRY_FIELDS);
+    const size_t n_unknown = message_open_array(unpack, STORE_ENTRY_FIELDS);
 
     entry->key = message_texts_read(texts, unpack);
     entry->is_found = unpack_bool(unpack);
-    entry->revision = message_u64(unpack);
-    entry->value = message_bin(unpack, LIMIT_STORE_VALUE);
+    entry->revision = message_read_u64(unpack);
+    entry->value = message_read_bin(unpack, LIMIT_STORE_VALUE);
     unpack_skip(unpack, n_unknown);
 }
 
@@ -277,10 +277,10 @@ store_reply_decode(struct message_span in, struct store_reply *out_reply)
     struct unpack unpack;
 
     const size_t n_unknown = message_open(&unpack, in, STORE_REPLY_FIELDS);
-    reply.revision = message_u64(&unpack);
+    reply.revision = message_read_u64(&unpack);
     reply.is_applied = unpack_bool(&unpack);
     reply.counter = unpack_int(&unpack);
-    reply.n_more = message_u32(&unpack);
+    reply.n_more = message_read_u32(&unpack);
     enum hoop_status status = message_list_open(
         &unpack,
         &(struct message_list){LIMIT_STORE_KEYS_CALL, sizeof(*reply.entries)},
@@ -334,10 +334,10 @@ store_event_read(struct unpack *unpack,
                  struct message_texts *texts,
                  struct store_event *event)
 {
-    const size_t n_unknown = message_enter(unpack, STORE_EVENT_FIELDS);
+    const size_t n_unknown = message_open_array(unpack, STORE_EVENT_FIELDS);
 
-    event->kind = message_u32(unpack);
-    event->revision = message_u64(unpack);
+    event->kind = message_read_u32(unpack);
+    event->revision = message_read_u64(unpack);
     event->key = message_texts_read(texts, unpack);
     unpack_skip(unpack, n_unknown);
 }
@@ -353,7 +353,7 @@ store_watch_reply_decode(struct message_span in,
 
     const size_t n_unknown =
         message_open(&unpack, in, STORE_WATCH_REPLY_FIELDS);
-    reply.revision = message_u64(&unpack);
+    reply.revision = message_read_u64(&unpack);
     enum hoop_status status = message_list_open(
         &unpack, &(struct message_list){LIMIT_PAGE, sizeof(*reply.events)},
         &items);

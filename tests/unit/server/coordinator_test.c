@@ -54,8 +54,9 @@ default_address_is_any_port_of_loopback(void **state)
         1);
     assert_true(port > 0);
     assert_null(hoop_coordinator_http_address(coordinator));
-    assert_int_equal(probe_run(hoop_coordinator_address(coordinator), NULL),
-                     HOOP_OK);
+    assert_int_equal(
+        coordinator_probe_run(hoop_coordinator_address(coordinator), NULL),
+        HOOP_OK);
 }
 
 static void
@@ -65,8 +66,9 @@ coordinator_serves_until_it_is_stopped(void **state)
 
     (void)state;
     assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
-    assert_int_equal(probe_run(hoop_coordinator_address(coordinator), NULL),
-                     HOOP_OK);
+    assert_int_equal(
+        coordinator_probe_run(hoop_coordinator_address(coordinator), NULL),
+        HOOP_OK);
     hoop_coordinator_stop(coordinator);
     hoop_coordinator_stop(coordinator);
 }
@@ -85,8 +87,8 @@ two_live_in_one_process(void **state)
                             hoop_coordinator_address(second));
     assert_null(hoop_coordinator_http_address(first));
     hoop_coordinator_destroy(STEAL(first));
-    assert_int_equal(probe_run(hoop_coordinator_address(second), NULL),
-                     HOOP_OK);
+    assert_int_equal(
+        coordinator_probe_run(hoop_coordinator_address(second), NULL), HOOP_OK);
 }
 
 static void
@@ -138,7 +140,8 @@ second_on_the_same_data_is_refused(void **state)
     assert_int_equal(hoop_coordinator_start(&options, &second), HOOP_E_EXISTS);
     assert_null(second);
     assert_non_null(strstr(hoop_coordinator_error_text(), folder));
-    assert_int_equal(probe_run(hoop_coordinator_address(first), NULL), HOOP_OK);
+    assert_int_equal(
+        coordinator_probe_run(hoop_coordinator_address(first), NULL), HOOP_OK);
 
     hoop_coordinator_destroy(STEAL(first));
     assert_int_equal(hoop_coordinator_start(&options, &first), HOOP_OK);
@@ -179,9 +182,11 @@ under_tls_it_serves_who_knows_the_token(void **state)
     other.token = "other";
     assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
     const char *address = hoop_coordinator_address(coordinator);
-    assert_int_equal(probe_run(address, &options), HOOP_OK);
-    assert_int_equal(probe_run(address, &other), HOOP_E_UNAUTHENTICATED);
-    assert_int_equal(probe_run(address, NULL), HOOP_E_UNAUTHENTICATED);
+    assert_int_equal(coordinator_probe_run(address, &options), HOOP_OK);
+    assert_int_equal(coordinator_probe_run(address, &other),
+                     HOOP_E_UNAUTHENTICATED);
+    assert_int_equal(coordinator_probe_run(address, NULL),
+                     HOOP_E_UNAUTHENTICATED);
 }
 
 static void
@@ -201,10 +206,11 @@ under_tls_it_serves_who_has_a_certificate(void **state)
     (void)state;
     assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
     const char *address = hoop_coordinator_address(coordinator);
-    assert_int_equal(probe_run(address, &options), HOOP_OK);
+    assert_int_equal(coordinator_probe_run(address, &options), HOOP_OK);
     other.tls_cert = certificates_path("stranger", "pem");
     other.tls_key = certificates_path("stranger", "key");
-    assert_int_equal(probe_run(address, &other), HOOP_E_UNAUTHENTICATED);
+    assert_int_equal(coordinator_probe_run(address, &other),
+                     HOOP_E_UNAUTHENTICATED);
 }
 
 static void
@@ -263,8 +269,8 @@ coordinator_on_localhost_serves_both_loopbacks(void **state)
     *second++ = '\0';
     assert_ptr_equal(strstr(both, "127.0.0.1:"), both);
     assert_ptr_equal(strstr(second, "[::1]:"), second);
-    assert_int_equal(probe_run(both, NULL), HOOP_OK);
-    assert_int_equal(probe_run(second, NULL), HOOP_OK);
+    assert_int_equal(coordinator_probe_run(both, NULL), HOOP_OK);
+    assert_int_equal(coordinator_probe_run(second, NULL), HOOP_OK);
     assert_non_null(
         strstr(hoop_coordinator_http_address(coordinator), ",[::1]:"));
 }

@@ -29,8 +29,9 @@ expect(int n_days, int64_t left_s, const char *text)
     };
     char said[LIMIT_ERROR_TEXT] = "";
 
-    assert_int_equal(expiry_describe(&expiry, expiry.ends_s - left_s, said),
-                     text != NULL);
+    assert_int_equal(
+        cert_expiry_describe(&expiry, expiry.ends_s - left_s, said),
+        text != NULL);
     assert_string_equal(said, text ? text : "");
 }
 
@@ -59,7 +60,7 @@ expiry_is_told_in_the_last_third_and_30_days(void **state)
 
 /* How many lines of the log say so when watch looks. */
 static unsigned
-lines_of(struct expiry_watch *watch, int64_t now_s)
+lines_of(struct cert_expiry_watch *watch, int64_t now_s)
 {
     char path[TEMPORARY_PATH] = "hoop_expiry.XXXXXX";
     const int fd = temporary_file(path, sizeof(path));
@@ -70,7 +71,7 @@ lines_of(struct expiry_watch *watch, int64_t now_s)
     assert_true(fd >= 0 && before >= 0);
     fflush(stderr);
     assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
-    expiry_watch_look(watch, now_s);
+    cert_expiry_watch_warn(watch, now_s);
     assert_int_equal(dup2(before, STDERR_FILENO), STDERR_FILENO);
     close(before);
     const ssize_t n_bytes = pread(fd, text, sizeof(text) - 1, 0);
@@ -92,7 +93,7 @@ watch_tells_at_the_start_and_daily(void **state)
     char folder[TEMPORARY_PATH] = "hoop_expiry.XXXXXX";
     char path[TEMPORARY_PATH + 32];
     char other[TEMPORARY_PATH + 32];
-    struct expiry_watch watch;
+    struct cert_expiry_watch watch;
 
     (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
@@ -116,11 +117,11 @@ watch_tells_at_the_start_and_daily(void **state)
 
     log_configure(LOG_WARNING, LOG_TEXT);
     /* It is the same for both. */
-    expiry_watch_init(&watch, &options);
+    cert_expiry_watch_init(&watch, &options);
     assert_int_equal(lines_of(&watch, now_s), 1);
     assert_int_equal(lines_of(&watch, now_s + DAY_S - 1), 0);
     options.http_tls_cert = other;
-    expiry_watch_init(&watch, &options);
+    cert_expiry_watch_init(&watch, &options);
     assert_int_equal(lines_of(&watch, now_s - DAY_S / 2), 2);
     assert_int_equal(lines_of(&watch, now_s), 0);
     assert_int_equal(lines_of(&watch, now_s - DAY_S / 2 + DAY_S - 1), 0);
@@ -130,7 +131,7 @@ watch_tells_at_the_start_and_daily(void **state)
     watch.told_s += 5 * DAY_S;
     assert_int_equal(lines_of(&watch, now_s), 2);
     options.tls = options.http_tls = "off";
-    expiry_watch_init(&watch, &options);
+    cert_expiry_watch_init(&watch, &options);
     assert_int_equal(lines_of(&watch, now_s), 0);
     for (size_t i = 0; i < 2; i++) {
         char file[2 * sizeof(path)];

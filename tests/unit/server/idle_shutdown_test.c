@@ -7,9 +7,9 @@
 #include "check.h"
 #include "idle_shutdown.h"
 
-static const struct coordinator_occupancy nobody_came = {0, 0};
-static const struct coordinator_occupancy nobody_left = {0, 3};
-static const struct coordinator_occupancy some = {2, 3};
+static const struct coordinator_member_counts nobody_came = {0, 0};
+static const struct coordinator_member_counts nobody_left = {0, 3};
+static const struct coordinator_member_counts some = {2, 3};
 
 static void
 first_member_has_time_to_come(void **state)

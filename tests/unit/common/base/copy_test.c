@@ -45,7 +45,7 @@ what_is_copied_is_the_same(void **state)
 {
     (void)state;
     copy_with(copy_bytes);
-    copy_with(copy_past_caches);
+    copy_with(copy_bytes_nontemporal);
 }
 
 #ifdef __SSE2__
@@ -54,7 +54,7 @@ static void
 copy_lines_of(uint8_t *to, const uint8_t *from, size_t n_bytes)
 {
     if (n_bytes >= COPY_LINE)
-        copy_lines(to, from, n_bytes);
+        copy_by_cache_lines(to, from, n_bytes);
     else
         memcpy(to, from, n_bytes);
 }

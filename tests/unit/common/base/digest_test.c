@@ -122,18 +122,18 @@ static void
 digest_wide_is_xxh3s_of_128_bits(void **state)
 {
     uint8_t bytes[1000] = {0};
-    const struct digest_wide nothing = digest_wide_bytes(NULL, 0);
-    const struct digest_wide before = digest_wide_bytes(bytes, sizeof(bytes));
+    const struct digest_128 nothing = digest_128_bytes(NULL, 0);
+    const struct digest_128 before = digest_128_bytes(bytes, sizeof(bytes));
 
     (void)state;
     assert_int_equal(nothing.low, 0x6001c324468d497f);
     assert_int_equal(nothing.high, 0x99aa06d3014798d8);
     bytes[999] = 1;
-    const struct digest_wide after = digest_wide_bytes(bytes, sizeof(bytes));
-    assert_false(digest_wide_equal(&before, &after));
+    const struct digest_128 after = digest_128_bytes(bytes, sizeof(bytes));
+    assert_false(digest_128_equal(&before, &after));
     bytes[999] = 0;
-    const struct digest_wide again = digest_wide_bytes(bytes, sizeof(bytes));
-    assert_true(digest_wide_equal(&before, &again));
+    const struct digest_128 again = digest_128_bytes(bytes, sizeof(bytes));
+    assert_true(digest_128_equal(&before, &again));
 }
 
 int

@@ -30,8 +30,8 @@ error_raise_and_pass_record_text_and_path(void **state)
     (void)state;
     assert_int_equal(outer(), HOOP_E_NOT_FOUND);
     assert_string_equal(error_text(), "no rank 7");
-    assert_non_null(strstr(error_path(), "inner (base/error_test.c:"));
-    assert_non_null(strstr(error_path(), " < outer (base/error_test.c:"));
+    assert_non_null(strstr(error_call_path(), "inner (base/error_test.c:"));
+    assert_non_null(strstr(error_call_path(), " < outer (base/error_test.c:"));
 }
 
 static void
@@ -41,7 +41,7 @@ error_clear_forgets(void **state)
     assert_int_equal(outer(), HOOP_E_NOT_FOUND);
     error_clear();
     assert_string_equal(error_text(), "");
-    assert_string_equal(error_path(), "");
+    assert_string_equal(error_call_path(), "");
 }
 
 static void
@@ -68,7 +68,7 @@ error_record_is_cut_not_overrun(void **state)
 
     for (int i = 0; i < 1000; i++)
         assert_int_equal(error_pass(HOOP_E_INVALID), HOOP_E_INVALID);
-    assert_int_equal(strlen(error_path()), LIMIT_ERROR_PATH - 1);
+    assert_int_equal(strlen(error_call_path()), LIMIT_ERROR_PATH - 1);
 }
 
 /* Words may be added on the way; another failure is another. */
@@ -83,25 +83,25 @@ failure_stays_with_its_status(void **state)
 
     (void)state;
     error_clear();
-    assert_int_equal(error_failure()->status, HOOP_OK);
-    assert_int_equal(error_failure()->rank, HOOP_NO_RANK);
+    assert_int_equal(error_failure_details()->status, HOOP_OK);
+    assert_int_equal(error_failure_details()->rank, HOOP_NO_RANK);
     assert_int_equal(error_raise_failure(&lost, "rank %d is lost", 3),
                      HOOP_E_PEER_LOST);
     assert_string_equal(error_text(), "rank 3 is lost");
     (void)error_raise(HOOP_E_PEER_LOST, "while joining: %s", error_text());
-    assert_memory_equal(error_failure(), &lost, sizeof(lost));
+    assert_memory_equal(error_failure_details(), &lost, sizeof(lost));
 
     (void)error_raise(HOOP_E_EXHAUSTED, "no memory");
-    assert_int_equal(error_failure()->status, HOOP_E_EXHAUSTED);
-    assert_int_equal(error_failure()->rank, HOOP_NO_RANK);
-    assert_int_equal(error_failure()->waited_for, HOOP_NO_RANK);
-    assert_string_equal(error_failure()->host, "");
-    assert_null(error_failure()->operation);
+    assert_int_equal(error_failure_details()->status, HOOP_E_EXHAUSTED);
+    assert_int_equal(error_failure_details()->rank, HOOP_NO_RANK);
+    assert_int_equal(error_failure_details()->waited_for, HOOP_NO_RANK);
+    assert_string_equal(error_failure_details()->host, "");
+    assert_null(error_failure_details()->operation);
 
     (void)error_raise_failure(&lost, "rank 3 is lost");
     error_clear();
     (void)error_raise(HOOP_E_PEER_LOST, "some rank is lost");
-    assert_int_equal(error_failure()->rank, HOOP_NO_RANK);
+    assert_int_equal(error_failure_details()->rank, HOOP_NO_RANK);
 }
 
 int

@@ -9,8 +9,8 @@ static void
 identity_is_the_same_everywhere(void **state)
 {
     (void)state;
-    assert_true(identity_of(1) == 0x0706f4cda034d49a);
-    assert_true(identity_of(UINT64_MAX) == 0x0eb37ecb12ad8263);
+    assert_true(identity_of_incarnation(1) == 0x0706f4cda034d49a);
+    assert_true(identity_of_incarnation(UINT64_MAX) == 0x0eb37ecb12ad8263);
 }
 
 static void
@@ -18,8 +18,9 @@ identity_tells_members_apart_and_not_their_incarnation(void **state)
 {
     (void)state;
     for (uint64_t i = 1; i < 1000; i++) {
-        assert_true(identity_of(i) != i);
-        assert_true(identity_of(i) != identity_of(i + 1));
+        assert_true(identity_of_incarnation(i) != i);
+        assert_true(identity_of_incarnation(i) !=
+                    identity_of_incarnation(i + 1));
     }
 }
 

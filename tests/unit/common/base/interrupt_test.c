@@ -26,7 +26,7 @@ nobody_is_asked_at_first(void **state)
 {
     (void)state;
     assert_true(interrupt_due_ns() == CLOCK_NEVER);
-    assert_false(interrupt_ask());
+    assert_false(interrupt_check_now());
 }
 
 static void
@@ -38,7 +38,7 @@ first_question_comes_after_a_pause(void **state)
     const uint64_t before_ns = clock_now_ns();
     interrupt_set(answer, &is_over);
     assert_true(interrupt_due_ns() >= before_ns + 50 * CLOCK_NS_PER_MS);
-    assert_false(interrupt_ask());
+    assert_false(interrupt_check_now());
     assert_true(interrupt_due_ns() >= before_ns + 50 * CLOCK_NS_PER_MS);
 }
 
@@ -50,11 +50,11 @@ after_yes_the_next_question_comes_at_once(void **state)
 
     (void)state;
     interrupt_set(answer, &is_over);
-    assert_true(interrupt_ask());
+    assert_true(interrupt_check_now());
     assert_true(clock_is_past(interrupt_due_ns()));
-    assert_true(interrupt_ask());
+    assert_true(interrupt_check_now());
     is_over = false;
-    assert_false(interrupt_ask());
+    assert_false(interrupt_check_now());
     assert_false(clock_is_past(interrupt_due_ns()));
 }
 
@@ -65,7 +65,7 @@ who_is_set_anew_has_not_answered(void **state)
 
     (void)state;
     interrupt_set(answer, &is_over);
-    assert_true(interrupt_ask());
+    assert_true(interrupt_check_now());
     interrupt_set(answer, &is_over);
     assert_false(clock_is_past(interrupt_due_ns()));
 }

@@ -23,7 +23,7 @@ assert_said(struct log_quota *quota, uint64_t now_ns, const char *expected)
     const int former = dup(STDERR_FILENO);
     dup2(pipes[1], STDERR_FILENO);
     close(pipes[1]);
-    log_quota_tell(quota, "rpc", now_ns);
+    log_quota_report(quota, "rpc", now_ns);
     dup2(former, STDERR_FILENO);
     close(former);
     const ssize_t n = read(pipes[0], text, sizeof(text) - 1);

@@ -32,7 +32,7 @@ fixture_create(void **state)
     fixture->reader = ends[0];
     assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
     close(ends[1]);
-    log_name("rank 3");
+    log_set_name("rank 3");
     *state = fixture;
     return 0;
 }
@@ -46,7 +46,7 @@ fixture_destroy(void **state)
     close(fixture->former);
     close(fixture->reader);
     log_configure(LOG_OFF, LOG_TEXT);
-    log_name("hoop");
+    log_set_name("hoop");
     free(fixture);
     return 0;
 }
@@ -232,7 +232,7 @@ log_name_is_cut_not_overrun(void **state)
 
     memset(name, 'n', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
-    log_name(name);
+    log_set_name(name);
     log_configure(LOG_INFO, LOG_TEXT);
     log_info("test", "x");
 
@@ -241,7 +241,7 @@ log_name_is_cut_not_overrun(void **state)
     assert_non_null(first);
     assert_int_equal(strspn(first, "n"), LIMIT_NAME - 1);
     assert_true(ends_with(line, "n info test: x\n"));
-    log_name("rank 3");
+    log_set_name("rank 3");
 }
 
 static void

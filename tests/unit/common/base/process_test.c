@@ -33,7 +33,7 @@ process_that_is_stopped_is_seen(void **state)
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, &how, 0), child);
     assert_false(process_is_stopped((uint32_t)child));
-    assert_int_equal(process_look((uint32_t)child), PROCESS_ENDED);
+    assert_int_equal(process_get_state((uint32_t)child), PROCESS_ENDED);
 }
 
 /* Also before anybody has asked how. */
@@ -47,17 +47,17 @@ process_that_has_ended_is_seen(void **state)
     if (child == 0)
         _exit(0);
     assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
-    assert_int_equal(process_look((uint32_t)child), PROCESS_ENDED);
+    assert_int_equal(process_get_state((uint32_t)child), PROCESS_ENDED);
     assert_true(process_has_ended((uint32_t)child));
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_true(process_has_ended((uint32_t)child));
-    assert_int_equal(process_look((uint32_t)getpid()), PROCESS_RUNS);
+    assert_int_equal(process_get_state((uint32_t)getpid()), PROCESS_RUNS);
     assert_false(process_has_ended((uint32_t)getpid()));
     assert_false(process_has_ended(0));
     assert_false(process_has_ended(UINT32_MAX));
 }
 
-/* Somebody else's, under hidepid: process_look() cannot tell. */
+/* Somebody else's, under hidepid: process_get_state() cannot tell. */
 static void
 process_that_proc_hides_has_not_ended(void **state)
 {
@@ -74,7 +74,8 @@ process_that_proc_hides_has_not_ended(void **state)
             setgroups(0, NULL) != 0 || setresgid(65534, 65534, 65534) != 0 ||
             setresuid(65534, 65534, 65534) != 0)
             _exit(2);
-        _exit(process_look(shown) != PROCESS_ENDED || process_has_ended(shown));
+        _exit(process_get_state(shown) != PROCESS_ENDED ||
+              process_has_ended(shown));
     }
     assert_int_equal(waitpid(child, &how, 0), child);
     assert_true(WIFEXITED(how));
@@ -115,15 +116,15 @@ process_whose_first_thread_has_ended_runs(void **state)
 
     (void)state;
     assert_true(letter_await(child, 'Z'));
-    assert_int_equal(process_look((uint32_t)child), PROCESS_RUNS);
+    assert_int_equal(process_get_state((uint32_t)child), PROCESS_RUNS);
     assert_false(process_has_ended((uint32_t)child));
     kill(child, SIGSTOP);
     assert_int_equal(waitpid(child, &how, WUNTRACED), child);
     assert_true(WIFSTOPPED(how));
-    assert_int_equal(process_look((uint32_t)child), PROCESS_STOPPED);
+    assert_int_equal(process_get_state((uint32_t)child), PROCESS_STOPPED);
     kill(child, SIGKILL);
     assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
-    assert_int_equal(process_look((uint32_t)child), PROCESS_ENDED);
+    assert_int_equal(process_get_state((uint32_t)child), PROCESS_ENDED);
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
@@ -143,7 +144,7 @@ space_of_child(int flags)
         const pid_t grandchild = is_apart ? fork() : -1;
 
         if (grandchild == 0) {
-            space = process_space();
+            space = pid_namespace_id();
             _exit(write(ends[1], &space, sizeof(space)) != sizeof(space));
         }
         _exit(grandchild < 0 || waitpid(grandchild, &how, 0) < 0 || how != 0);
@@ -162,8 +163,8 @@ static void
 space_is_shared_by_those_who_number_alike(void **state)
 {
     (void)state;
-    assert_int_not_equal(process_space(), 0);
-    assert_int_equal(process_space(), space_of_child(0));
+    assert_int_not_equal(pid_namespace_id(), 0);
+    assert_int_equal(pid_namespace_id(), space_of_child(0));
 }
 
 static void
@@ -189,7 +190,7 @@ process_that_waits_for_a_processor_is_delayed(void **state)
     const int processor = sched_getcpu();
     cpu_set_t set;
     pid_t children[2];
-    struct process_share share = {0};
+    struct process_cpu_time share = {0};
 
     (void)state;
     /* A kernel that does not count. */
@@ -208,7 +209,7 @@ process_that_waits_for_a_processor_is_delayed(void **state)
     }
     for (int i = 0; i < 1000 && share.waited_ns < 10000000; i++) {
         usleep(10000);
-        share = process_share_of((uint32_t)children[0]);
+        share = process_get_cpu_time((uint32_t)children[0]);
     }
     assert_true(share.waited_ns >= 10000000);
     assert_true(share.ran_ns > 0);
@@ -217,7 +218,7 @@ process_that_waits_for_a_processor_is_delayed(void **state)
         kill(children[i], SIGKILL);
         waitpid(children[i], NULL, 0);
     }
-    assert_int_equal(process_share_of((uint32_t)children[0]).ran_ns, 0);
+    assert_int_equal(process_get_cpu_time((uint32_t)children[0]).ran_ns, 0);
 }
 
 /* In a mount namespace of its own: under hidepid nobody knows. */
@@ -228,11 +229,11 @@ hidepid_child(void)
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("proc", "/proc", "proc", 0, "hidepid=2") != 0)
         return 77;
-    if (process_shows_all())
+    if (process_all_are_visible())
         return 1;
     if (mount("proc", "/proc", "proc", MS_REMOUNT, "hidepid=0") != 0)
         return 77;
-    return process_shows_all() ? 0 : 2;
+    return process_all_are_visible() ? 0 : 2;
 }
 
 static void

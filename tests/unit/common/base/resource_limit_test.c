@@ -33,13 +33,13 @@ full_table_of_files_names_the_limit_and_its_value(void **state)
     while (n < N_FILES && (fds[n] = open("/dev/null", O_RDONLY)) >= 0)
         n++;
     const int error = errno;
-    resource_describe(RESOURCE_DESCRIPTOR, error, text);
+    resource_error_describe(RESOURCE_DESCRIPTOR, error, text);
     while (n > 0)
         close(fds[--n]);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 
     assert_int_equal(error, EMFILE);
-    assert_int_equal(resource_status(RESOURCE_DESCRIPTOR, error),
+    assert_int_equal(resource_error_status(RESOURCE_DESCRIPTOR, error),
                      HOOP_E_EXHAUSTED);
     assert_string_equal(
         text, "its process may open 23 files (RLIMIT_NOFILE, ulimit -n)");
@@ -62,11 +62,11 @@ mapping_beyond_the_address_space_names_the_limit(void **state)
     void *base =
         mmap(NULL, TOO_LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const int error = errno;
-    resource_describe(RESOURCE_MAPPING, error, text);
+    resource_error_describe(RESOURCE_MAPPING, error, text);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 
     assert_ptr_equal(base, MAP_FAILED);
-    assert_int_equal(resource_status(RESOURCE_MAPPING, error),
+    assert_int_equal(resource_error_status(RESOURCE_MAPPING, error),
                      HOOP_E_EXHAUSTED);
     snprintf(expected, sizeof(expected),
              "its process may map %d bytes of memory (RLIMIT_AS, ulimit -v)",
@@ -80,15 +80,15 @@ limits_of_the_host_are_named_with_their_values(void **state)
     char text[RESOURCE_LIMIT_TEXT];
 
     (void)state;
-    resource_describe(RESOURCE_CONNECT, EADDRNOTAVAIL, text);
+    resource_error_describe(RESOURCE_CONNECT, EADDRNOTAVAIL, text);
     assert_non_null(strstr(text, ", net.ipv4.ip_local_port_range"));
-    resource_describe(RESOURCE_DESCRIPTOR, ENFILE, text);
+    resource_error_describe(RESOURCE_DESCRIPTOR, ENFILE, text);
     assert_non_null(strstr(text, ", fs.file-max)"));
-    resource_describe(RESOURCE_DESCRIPTOR, ENOBUFS, text);
+    resource_error_describe(RESOURCE_DESCRIPTOR, ENOBUFS, text);
     assert_non_null(strstr(text, "net.ipv4.tcp_mem"));
-    resource_describe(RESOURCE_CONNECT, EACCES, text);
+    resource_error_describe(RESOURCE_CONNECT, EACCES, text);
     assert_non_null(strstr(text, "firewall"));
-    resource_describe(RESOURCE_THREAD, EAGAIN, text);
+    resource_error_describe(RESOURCE_THREAD, EAGAIN, text);
     assert_non_null(strstr(text, "pids.max"));
 }
 
@@ -104,8 +104,8 @@ limits_whose_values_cannot_be_read_are_named_without(void **state)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(
         setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, before.rlim_max}), 0);
-    resource_describe(RESOURCE_DESCRIPTOR, ENFILE, text);
-    resource_describe(RESOURCE_CONNECT, EADDRNOTAVAIL, ports);
+    resource_error_describe(RESOURCE_DESCRIPTOR, ENFILE, text);
+    resource_error_describe(RESOURCE_CONNECT, EADDRNOTAVAIL, ports);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_string_equal(text, "its host may open no more files (fs.file-max)");
     assert_non_null(strstr(ports, "address (net.ipv4.ip_local_port_range)"));
@@ -120,18 +120,19 @@ failures_that_others_may_cause_are_no_limits(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
-        assert_int_equal(resource_status(RESOURCE_CONNECT, errors[i]),
+        assert_int_equal(resource_error_status(RESOURCE_CONNECT, errors[i]),
                          HOOP_E_UNAVAILABLE);
         assert_string_equal(
-            resource_describe(RESOURCE_CONNECT, errors[i], text),
+            resource_error_describe(RESOURCE_CONNECT, errors[i], text),
             strerror(errors[i]));
     }
     /* An address that this host does not have, or not for this user. */
-    assert_int_equal(resource_status(RESOURCE_DESCRIPTOR, EADDRNOTAVAIL),
+    assert_int_equal(resource_error_status(RESOURCE_DESCRIPTOR, EADDRNOTAVAIL),
                      HOOP_E_UNAVAILABLE);
-    assert_int_equal(resource_status(RESOURCE_CONNECT, EADDRNOTAVAIL),
+    assert_int_equal(resource_error_status(RESOURCE_CONNECT, EADDRNOTAVAIL),
                      HOOP_E_EXHAUSTED);
-    assert_int_equal(resource_status(RESOURCE_CONNECT, EPERM), HOOP_E_DENIED);
+    assert_int_equal(resource_error_status(RESOURCE_CONNECT, EPERM),
+                     HOOP_E_DENIED);
 }
 
 int

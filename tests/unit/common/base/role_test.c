@@ -14,14 +14,15 @@ role_tokens_are_those_of_the_document(void **state)
     char token[LIMIT_TOKEN];
 
     (void)state;
-    assert_int_equal(role_token(ROLE_WORKER, "secret", token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_WORKER, "secret", token), HOOP_OK);
     assert_string_equal(token, "secret");
-    assert_int_equal(role_token(ROLE_OPERATOR, "secret", token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
+                     HOOP_OK);
     assert_string_equal(
         token,
         "hoop-operator-"
         "991d250f3045b0cc8b6d4130405dcd0f62ec259636eedd0d3c1a8b801a769825");
-    assert_int_equal(role_token(ROLE_METRICS, "secret", token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_METRICS, "secret", token), HOOP_OK);
     assert_string_equal(
         token,
         "hoop-metrics-"
@@ -36,8 +37,8 @@ role_tokens_of_another_secret_are_others(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(tokens); i++)
-        assert_int_equal(role_token(i % 2 ? ROLE_OPERATOR : ROLE_METRICS,
-                                    secrets[i / 2], tokens[i]),
+        assert_int_equal(role_derive_token(i % 2 ? ROLE_OPERATOR : ROLE_METRICS,
+                                           secrets[i / 2], tokens[i]),
                          HOOP_OK);
     for (size_t i = 0; i < COUNT_OF(tokens); i++) {
         for (size_t j = 0; j < i; j++)
@@ -52,12 +53,13 @@ role_token_is_no_secret_of_others(void **state)
     char again[LIMIT_TOKEN];
 
     (void)state;
-    assert_int_equal(role_of("secret"), ROLE_WORKER);
-    assert_int_equal(role_of("hoop-operators"), ROLE_WORKER);
+    assert_int_equal(role_of_token("secret"), ROLE_WORKER);
+    assert_int_equal(role_of_token("hoop-operators"), ROLE_WORKER);
     for (enum role role = ROLE_OPERATOR; role <= ROLE_METRICS; role++) {
-        assert_int_equal(role_token(role, "secret", token), HOOP_OK);
-        assert_int_equal(role_of(token), role);
-        assert_int_equal(role_token(ROLE_METRICS, token, again), HOOP_E_DENIED);
+        assert_int_equal(role_derive_token(role, "secret", token), HOOP_OK);
+        assert_int_equal(role_of_token(token), role);
+        assert_int_equal(role_derive_token(ROLE_METRICS, token, again),
+                         HOOP_E_DENIED);
         assert_null(strstr(error_text(), token));
     }
 }
@@ -71,10 +73,11 @@ role_of_too_long_a_secret_is_none(void **state)
     (void)state;
     memset(secret, 'x', LIMIT_TOKEN);
     secret[LIMIT_TOKEN] = '\0';
-    assert_int_equal(role_token(ROLE_OPERATOR, secret, token), HOOP_E_INVALID);
+    assert_int_equal(role_derive_token(ROLE_OPERATOR, secret, token),
+                     HOOP_E_INVALID);
     secret[LIMIT_TOKEN - 1] = '\0';
-    assert_int_equal(role_token(ROLE_OPERATOR, secret, token), HOOP_OK);
-    assert_int_equal(role_token(ROLE_WORKER, secret, token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_OPERATOR, secret, token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_WORKER, secret, token), HOOP_OK);
     assert_string_equal(token, secret);
 }
 

@@ -98,7 +98,7 @@ items_of_a_list_are_taken(void **state)
     assert_int_equal(settings_number(*state, SETTING_RANK), 3);
     assert_string_equal(settings_text(*state, SETTING_CODEC), "zstd");
     assert_string_equal(settings_text(*state, SETTING_PORT), "5000-5063");
-    assert_int_equal(settings_ports(*state, SETTING_PORT).last, 5063);
+    assert_int_equal(settings_port_range(*state, SETTING_PORT).last, 5063);
     assert_string_equal(settings_text(*state, SETTING_TOKEN), "a=b=");
     assert_int_equal(settings_origin(*state, SETTING_RANK),
                      SETTING_FROM_CALLER);

@@ -128,7 +128,8 @@ setting_parse_ports_are_one_or_a_range(void **state)
                          &(struct setting_input){SETTING_FROM_CALLER, "--here",
                                                  rows[i].text}),
             HOOP_OK);
-        const struct port_range ports = settings_ports(settings, SETTING_PORT);
+        const struct port_range ports =
+            settings_port_range(settings, SETTING_PORT);
         assert_int_equal(ports.first, rows[i].first);
         assert_int_equal(ports.last, rows[i].last);
     }

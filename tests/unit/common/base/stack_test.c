@@ -26,14 +26,14 @@ go_deeper(void)
 
     bytes[0] = 1;
     bytes[DEEP - 1] = bytes[0];
-    left_deeper = stack_left();
+    left_deeper = stack_bytes_left();
 }
 
 static void *
 measure(void *unused)
 {
     (void)unused;
-    left_here = stack_left();
+    left_here = stack_bytes_left();
     go_deeper();
     return NULL;
 }
@@ -64,7 +64,7 @@ static void
 stack_left_of_the_main_thread_is_large(void **state)
 {
     (void)state;
-    assert_true(stack_left() > LIMIT_STACK);
+    assert_true(stack_bytes_left() > LIMIT_STACK);
 }
 
 static ucontext_t outside;
@@ -72,7 +72,7 @@ static ucontext_t outside;
 static void
 measure_inside(void)
 {
-    left_here = stack_left();
+    left_here = stack_bytes_left();
 }
 
 static void

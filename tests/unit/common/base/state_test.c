@@ -14,7 +14,7 @@ enum door {
     DOOR_GONE,
 };
 
-static const struct sm_state doors[] = {
+static const struct state_table_row doors[] = {
     [DOOR_OPEN] = {"open", SM_TO(DOOR_SHUT)},
     [DOOR_SHUT] = {"shut", SM_TO(DOOR_OPEN) | SM_TO(DOOR_GONE)},
     [DOOR_GONE] = {"gone", 0},
@@ -24,9 +24,9 @@ static void
 state_move_in_the_table_returns_next(void **state)
 {
     (void)state;
-    assert_int_equal(state_move(doors, "door", DOOR_OPEN, DOOR_SHUT),
+    assert_int_equal(state_transition(doors, "door", DOOR_OPEN, DOOR_SHUT),
                      DOOR_SHUT);
-    assert_int_equal(state_move(doors, "door", DOOR_SHUT, DOOR_GONE),
+    assert_int_equal(state_transition(doors, "door", DOOR_SHUT, DOOR_GONE),
                      DOOR_GONE);
 }
 
@@ -42,7 +42,7 @@ assert_aborts(enum door now, enum door next)
         signal(SIGABRT, SIG_DFL);
         if (!freopen("/dev/null", "w", stderr))
             _exit(1);
-        state_move(doors, "door", now, next);
+        state_transition(doors, "door", now, next);
         _exit(0);
     }
     assert_int_equal(waitpid(child, &result, 0), child);

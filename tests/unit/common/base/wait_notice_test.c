@@ -18,7 +18,7 @@ said(struct wait_notice *notice, const char *what, char out_line[512])
 
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
-    wait_notice_say(notice, what);
+    wait_notice_log(notice, what);
     dup2(kept, STDERR_FILENO);
     close(kept);
     close(ends[1]);

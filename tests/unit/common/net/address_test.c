@@ -187,10 +187,10 @@ address_unmap_turns_mapped_into_ipv4(void **state)
     (void)state;
     assert_int_equal(address_parse("[::ffff:10.0.0.1]:9", &mapped), HOOP_OK);
     assert_int_equal(address_parse("10.0.0.1:9", &plain), HOOP_OK);
-    address_unmap(&mapped);
+    address_unmap_ipv4(&mapped);
     assert_memory_equal(&mapped, &plain, sizeof(plain));
 
-    address_unmap(&plain);
+    address_unmap_ipv4(&plain);
     assert_memory_equal(&mapped, &plain, sizeof(plain));
 }
 

@@ -54,7 +54,7 @@ silence_is_longer_than_chance_makes_it(void **state)
 
         for (int percent = 1; percent <= 30; percent++) {
             const struct path path = path_of(percent / 100.0, round_trip_ms);
-            const uint64_t n_ns = path_silence_ns(&path);
+            const uint64_t n_ns = path_max_silence_ns(&path);
 
             assert_true(n_ns >= before_ns && n_ns <= PATH_SILENCE_MAX_NS);
             before_ns = n_ns;
@@ -74,8 +74,8 @@ path_without_loss_adds_nothing(void **state)
     const struct path unknown = {0};
 
     (void)state;
-    assert_int_equal(path_silence_ns(&good), 0);
-    assert_int_equal(path_silence_ns(&unknown), 0);
+    assert_int_equal(path_max_silence_ns(&good), 0);
+    assert_int_equal(path_max_silence_ns(&unknown), 0);
 }
 
 /* Samples of TCP_INFO, in us: two of loopback, whose peer acknowledged late; one
@@ -114,7 +114,7 @@ static double
 observe(struct observed *observed)
 {
     observed->now_ns += PATH_PERIOD_NS;
-    path_observe(&observed->path, &observed->sample, observed->now_ns);
+    path_add_sample(&observed->path, &observed->sample, observed->now_ns);
     return observed->path.loss;
 }
 
@@ -142,8 +142,8 @@ loss_rises_at_once_and_falls_slowly(void **state)
     observed.sample.n_resent += 4;
     /* Too soon. */
     observed.sample.n_acknowledged += 1000;
-    path_observe(&observed.path, &observed.sample,
-                 observed.now_ns + PATH_PERIOD_NS - 1);
+    path_add_sample(&observed.path, &observed.sample,
+                    observed.now_ns + PATH_PERIOD_NS - 1);
     assert_true(observed.path.loss == 0.0);
     const double loss = observe_acknowledged(&observed);
     assert_true(loss > 0.19 && loss < 0.21);
@@ -194,13 +194,13 @@ cut_is_no_loss(void **state)
         observed.sample.n_sent += 9;
         observed.sample.n_resent++;
         assert_true(observe(&observed) == 0.0);
-        assert_false(path_loses(&observed.path));
+        assert_false(path_has_loss(&observed.path));
         for (unsigned i = 1; i < 20; i++) {
             observed.sample.n_sent++;
             observed.sample.n_resent++;
             observed.sample.n_resends_now = i;
             assert_true(observe(&observed) == 0.0);
-            assert_true(path_loses(&observed.path));
+            assert_true(path_has_loss(&observed.path));
         }
         /* It was none. */
         assert_true(observe_acknowledged(&observed) > 0.29);
@@ -273,10 +273,10 @@ loss_of_what_comes_is_seen_by_its_order(void **state)
     struct path_sample sample = {.n_received = 50, .resend_ns = 300 * MS};
 
     (void)state;
-    path_observe(&path, &sample, CLOCK_NS_PER_S);
+    path_add_sample(&path, &sample, CLOCK_NS_PER_S);
     sample.n_received += 100;
     sample.n_disordered += 10;
-    path_observe(&path, &sample, CLOCK_NS_PER_S + PATH_PERIOD_NS);
+    path_add_sample(&path, &sample, CLOCK_NS_PER_S + PATH_PERIOD_NS);
     assert_true(path.loss > 0.09 && path.loss < 0.11);
 }
 
@@ -304,7 +304,7 @@ probe_await(struct probe *probe, enum probe_state wanted)
 {
     const uint64_t end_ns = clock_now_ns() + CLOCK_NS_PER_S;
 
-    while (probe_poll(probe) != wanted && clock_now_ns() < end_ns)
+    while (path_probe_poll(probe) != wanted && clock_now_ns() < end_ns)
         poll(NULL, 0, 1);
     return probe->state;
 }
@@ -317,16 +317,16 @@ process_that_runs_answers(void **state)
     char byte;
 
     (void)state;
-    probe_start(&probe, &listener.address);
+    path_probe_start(&probe, &listener.address);
     assert_int_equal(probe_await(&probe, PROBE_REACHED), PROBE_REACHED);
     /* It sees the end, and closes. */
     const int fd = accept(listener.fd, NULL, NULL);
     assert_int_equal(read(fd, &byte, 1), 0);
-    assert_int_equal(probe_poll(&probe), PROBE_REACHED);
+    assert_int_equal(path_probe_poll(&probe), PROBE_REACHED);
     close(fd);
     assert_int_equal(probe_await(&probe, PROBE_ANSWERED), PROBE_ANSWERED);
     assert_int_equal(probe.fd, -1);
-    probe_end(&probe);
+    path_probe_end(&probe);
     socket_close(listener.fd);
 }
 
@@ -338,10 +338,10 @@ process_that_is_stopped_is_reached_only(void **state)
     struct probe probe = {.fd = -1};
 
     (void)state;
-    probe_start(&probe, &listener.address);
+    path_probe_start(&probe, &listener.address);
     assert_int_equal(probe_await(&probe, PROBE_REACHED), PROBE_REACHED);
     assert_int_equal(probe_await(&probe, PROBE_ANSWERED), PROBE_REACHED);
-    probe_end(&probe);
+    path_probe_end(&probe);
     socket_close(listener.fd);
 }
 
@@ -354,12 +354,12 @@ nobody_answers_where_nobody_listens(void **state)
 
     (void)state;
     socket_close(listener.fd);
-    probe_start(&probe, &listener.address);
+    path_probe_start(&probe, &listener.address);
     assert_int_not_equal(probe_await(&probe, PROBE_ANSWERED), PROBE_ANSWERED);
     assert_int_not_equal(probe.state, PROBE_REACHED);
-    probe_start(&probe, &none);
-    assert_int_equal(probe_poll(&probe), PROBE_NONE);
-    probe_end(&probe);
+    path_probe_start(&probe, &none);
+    assert_int_equal(path_probe_poll(&probe), PROBE_NONE);
+    path_probe_end(&probe);
 }
 
 static void
@@ -372,14 +372,14 @@ sample_is_of_tcp_only(void **state)
 
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    assert_false(path_sample_take(pair[0], &sample));
+    assert_false(path_sample_read(pair[0], &sample));
     close(pair[0]);
     close(pair[1]);
 
     assert_int_equal(socket_connect(&listener.address, &fd), HOOP_OK);
     const int other = accept(listener.fd, NULL, NULL);
     assert_int_equal(write(other, "1234", 4), 4);
-    assert_true(path_sample_take(other, &sample));
+    assert_true(path_sample_read(other, &sample));
     assert_int_equal(sample.n_sent, 1);
     assert_int_equal(sample.n_resent, 0);
     assert_true(sample.resend_ns >= 200 * MS);

@@ -60,7 +60,7 @@ pair_open(struct pair *pair, const char *listen_text, const char *connect_text)
     assert_int_equal(socket_accept(pair->listener, &pair->server, &pair->peer),
                      HOOP_OK);
     wait_for(pair->client, POLLOUT);
-    assert_int_equal(socket_connected(pair->client), HOOP_OK);
+    assert_int_equal(socket_connect_result(pair->client), HOOP_OK);
 }
 
 static void
@@ -129,15 +129,15 @@ socket_silence_is_since_the_last_byte(void **state)
     assert_int_equal(send(pair.client, "x", 1, MSG_NOSIGNAL), 1);
     wait_for(pair.server, POLLIN);
     usleep(50000);
-    assert_true(socket_silence(pair.server, &n_ms));
+    assert_true(socket_get_silent_ms(pair.server, &n_ms));
     assert_true(n_ms >= 40 && n_ms < 20000);
-    assert_int_equal(socket_silence_before_accept(pair.server), 0);
+    assert_int_equal(socket_silent_ms_at_accept(pair.server), 0);
     assert_int_equal(recv(pair.server, &byte, 1, 0), 1);
-    n_ms = socket_silence_before_accept(pair.server);
+    n_ms = socket_silent_ms_at_accept(pair.server);
     assert_true(n_ms >= 40 && n_ms < 20000);
     pair_close(&pair);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    assert_false(socket_silence(ends[0], &n_ms));
+    assert_false(socket_get_silent_ms(ends[0], &n_ms));
     close(ends[0]);
     close(ends[1]);
 }
@@ -233,7 +233,7 @@ socket_connect_to_nobody_is_unavailable(void **state)
     enum hoop_status status = socket_connect(&address, &fd);
     if (status == HOOP_OK) {
         wait_for(fd, POLLOUT);
-        status = socket_connected(fd);
+        status = socket_connect_result(fd);
         socket_close(fd);
     }
     assert_int_equal(status, HOOP_E_UNAVAILABLE);
@@ -253,7 +253,7 @@ socket_that_meets_itself_is_not_connected(void **state)
     assert_int_equal(socket_local_address(fd, &address), HOOP_OK);
     assert_int_equal(
         connect(fd, (struct sockaddr *)&address.storage, address.n_bytes), 0);
-    assert_int_equal(socket_connected(fd), HOOP_E_UNAVAILABLE);
+    assert_int_equal(socket_connect_result(fd), HOOP_E_UNAVAILABLE);
     socket_close(fd);
 }
 

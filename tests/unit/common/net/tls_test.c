@@ -141,7 +141,7 @@ carry(struct tls *from, struct tls *to, size_t n_bytes)
     assert_int_equal(n_heard, n_bytes);
     assert_memory_equal(said, heard, n_bytes);
     assert_false(tls_has_unsent(from));
-    assert_false(tls_is_ready(to));
+    assert_false(tls_has_buffered(to));
     free(said);
     free(heard);
 }
@@ -155,11 +155,12 @@ key_both_know_is_enough_and_the_server_learns_who_calls(void **state)
     rig_open_by_key();
     assert_string_equal(tls_identity(rig.ends[1]), "rank 0 to 1");
     for (int i = 0; i < 2; i++)
-        assert_int_equal(tls_binding(rig.ends[i], bindings[i]), HOOP_OK);
+        assert_int_equal(tls_channel_binding(rig.ends[i], bindings[i]),
+                         HOOP_OK);
     assert_memory_equal(bindings[0], bindings[1], TLS_BINDING_BYTES);
     rig_close();
     rig_open_by_key();
-    assert_int_equal(tls_binding(rig.ends[0], bindings[1]), HOOP_OK);
+    assert_int_equal(tls_channel_binding(rig.ends[0], bindings[1]), HOOP_OK);
     assert_memory_not_equal(bindings[0], bindings[1], TLS_BINDING_BYTES);
     rig_close();
 }

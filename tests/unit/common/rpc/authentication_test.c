@@ -33,25 +33,26 @@ static void
 talk_challenge(struct talk *talk)
 {
     assert_int_equal(
-        auth_begin(&talk->client, &talk->client_keys, &talk->challenge),
+        auth_client_begin(&talk->client, &talk->client_keys, &talk->challenge),
         HOOP_OK);
-    assert_int_equal(auth_challenge(&talk->coordinator, &talk->coordinator_keys,
-                                    &talk->challenge, &talk->reply),
+    assert_int_equal(auth_coordinator_challenge(&talk->coordinator,
+                                                &talk->coordinator_keys,
+                                                &talk->challenge, &talk->reply),
                      HOOP_OK);
 }
 
 static enum hoop_status
 talk_prove(struct talk *talk)
 {
-    return auth_prove(&talk->client, &talk->client_keys, &talk->reply,
-                      &talk->proof);
+    return auth_client_prove(&talk->client, &talk->client_keys, &talk->reply,
+                             &talk->proof);
 }
 
 static enum hoop_status
 talk_verify(struct talk *talk)
 {
-    return auth_verify(&talk->coordinator, &talk->coordinator_keys,
-                       &talk->proof);
+    return auth_coordinator_verify(&talk->coordinator, &talk->coordinator_keys,
+                                   &talk->proof);
 }
 
 static void
@@ -62,7 +63,7 @@ both_sides_prove_each_role(void **state)
         struct talk talk;
         char token[LIMIT_TOKEN];
 
-        assert_int_equal(role_token(role, "secret", token), HOOP_OK);
+        assert_int_equal(role_derive_token(role, "secret", token), HOOP_OK);
         talk_init(&talk, token, "secret");
         talk_challenge(&talk);
         assert_int_equal(talk.challenge.role, role);
@@ -126,9 +127,9 @@ client_with_another_token_is_refused(void **state)
     honest = talk;
     assert_int_equal(
         auth_keys_init_coordinator(&honest.coordinator_keys, "other"), HOOP_OK);
-    assert_int_equal(auth_challenge(&honest.coordinator,
-                                    &honest.coordinator_keys, &honest.challenge,
-                                    &honest.reply),
+    assert_int_equal(auth_coordinator_challenge(
+                         &honest.coordinator, &honest.coordinator_keys,
+                         &honest.challenge, &honest.reply),
                      HOOP_OK);
     memcpy(honest.reply.nonce, talk.reply.nonce, AUTH_NONCE_BYTES);
     (void)talk_prove(&honest);
@@ -154,9 +155,9 @@ replayed_proof_is_refused(void **state)
     /* All that the client said, again. */
     talk_init(&second, "secret", "secret");
     second.challenge = first.challenge;
-    assert_int_equal(auth_challenge(&second.coordinator,
-                                    &second.coordinator_keys, &second.challenge,
-                                    &second.reply),
+    assert_int_equal(auth_coordinator_challenge(
+                         &second.coordinator, &second.coordinator_keys,
+                         &second.challenge, &second.reply),
                      HOOP_OK);
     second.proof = first.proof;
     assert_int_equal(talk_verify(&second), HOOP_E_UNAUTHENTICATED);
@@ -195,16 +196,16 @@ proof_of_one_role_is_none_of_another(void **state)
     char token[LIMIT_TOKEN];
 
     (void)state;
-    assert_int_equal(role_token(ROLE_METRICS, "secret", token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_METRICS, "secret", token), HOOP_OK);
     talk_init(&talk, token, "secret");
     talk_challenge(&talk);
     assert_int_equal(talk_prove(&talk), HOOP_OK);
     for (uint32_t role = ROLE_WORKER; role < ROLE_METRICS; role++) {
         talk.challenge.role = role;
         struct auth_challenge_reply reply;
-        assert_int_equal(auth_challenge(&talk.coordinator,
-                                        &talk.coordinator_keys, &talk.challenge,
-                                        &reply),
+        assert_int_equal(auth_coordinator_challenge(&talk.coordinator,
+                                                    &talk.coordinator_keys,
+                                                    &talk.challenge, &reply),
                          HOOP_OK);
         memcpy(talk.coordinator.coordinator_nonce, talk.reply.nonce,
                AUTH_NONCE_BYTES);
@@ -287,8 +288,9 @@ what_was_proved_is_not_proved_again(void **state)
     talk_challenge(&talk);
     assert_int_equal(talk_prove(&talk), HOOP_OK);
     assert_int_equal(talk_verify(&talk), HOOP_OK);
-    assert_int_equal(auth_challenge(&talk.coordinator, &talk.coordinator_keys,
-                                    &talk.challenge, &talk.reply),
+    assert_int_equal(auth_coordinator_challenge(&talk.coordinator,
+                                                &talk.coordinator_keys,
+                                                &talk.challenge, &talk.reply),
                      HOOP_E_PRECONDITION);
     assert_int_equal(talk.coordinator.stage, AUTH_PROVED);
 }
@@ -303,13 +305,13 @@ coordinator_without_a_token_says_so(void **state)
         struct talk talk;
 
         talk_init(&talk, "secret", none[i]);
-        assert_false(auth_keys_are_known(&talk.coordinator_keys));
+        assert_false(auth_keys_has_any(&talk.coordinator_keys));
         assert_int_equal(
-            auth_begin(&talk.client, &talk.client_keys, &talk.challenge),
+            auth_client_begin(&talk.client, &talk.client_keys, &talk.challenge),
             HOOP_OK);
-        assert_int_equal(auth_challenge(&talk.coordinator,
-                                        &talk.coordinator_keys, &talk.challenge,
-                                        &talk.reply),
+        assert_int_equal(auth_coordinator_challenge(
+                             &talk.coordinator, &talk.coordinator_keys,
+                             &talk.challenge, &talk.reply),
                          HOOP_E_PRECONDITION);
         assert_words("has no token");
         assert_words("--token-file");
@@ -323,7 +325,8 @@ secret_that_is_a_lesser_token_is_denied(void **state)
     char token[LIMIT_TOKEN];
 
     (void)state;
-    assert_int_equal(role_token(ROLE_OPERATOR, "secret", token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
+                     HOOP_OK);
     assert_int_equal(auth_keys_init_coordinator(&keys, token), HOOP_E_DENIED);
 }
 

@@ -46,7 +46,7 @@ on_close(struct pool_entry *entry, const char *reason)
 
     assert_true(strlen(reason) > 0);
     connection->n_closed++;
-    connection_pool_leave(fixture->pool, entry);
+    connection_pool_remove(fixture->pool, entry);
     if (++fixture->n_closed == fixture->n_wanted)
         loop_stop(fixture->loop);
 }
@@ -72,7 +72,7 @@ static void
 fixture_deinit(struct fixture *fixture)
 {
     for (size_t i = 0; i < CONNECTIONS; i++)
-        connection_pool_leave(fixture->pool, &fixture->connections[i].entry);
+        connection_pool_remove(fixture->pool, &fixture->connections[i].entry);
     connection_pool_destroy(fixture->pool);
     loop_destroy(fixture->loop);
 }
@@ -83,8 +83,8 @@ try_enter(struct fixture *fixture, size_t i, const char *text)
     struct address address;
 
     assert_int_equal(address_parse(text, &address), HOOP_OK);
-    return connection_pool_enter(fixture->pool, &fixture->connections[i].entry,
-                                 &address, 0);
+    return connection_pool_add(fixture->pool, &fixture->connections[i].entry,
+                               &address, 0);
 }
 
 static void
@@ -96,16 +96,16 @@ enter(struct fixture *fixture, size_t i, const char *text)
 static void
 admit(struct fixture *fixture, size_t i)
 {
-    assert_int_equal(connection_pool_admit(fixture->pool,
-                                           &fixture->connections[i].entry,
-                                           ROLE_WORKER),
+    assert_int_equal(connection_pool_set_role(fixture->pool,
+                                              &fixture->connections[i].entry,
+                                              ROLE_WORKER),
                      HOOP_OK);
 }
 
 static void
 hear(struct fixture *fixture, size_t i)
 {
-    connection_pool_hear(fixture->pool, &fixture->connections[i].entry);
+    connection_pool_touch(fixture->pool, &fixture->connections[i].entry);
 }
 
 /* As the listener asks when somebody comes. */
@@ -218,7 +218,7 @@ known_ones_never_make_room(void **state)
     assert_false(has_room(&f));
     assert_int_equal(closed(&f), 0);
     /* One has gone: there is room again. */
-    connection_pool_leave(f.pool, &f.connections[0].entry);
+    connection_pool_remove(f.pool, &f.connections[0].entry);
     assert_true(has_room(&f));
     enter(&f, 3, "10.0.0.1:1");
     silence(&f);
@@ -278,9 +278,9 @@ enter_silent(struct fixture *fixture,
     struct address address;
 
     assert_int_equal(address_parse(text, &address), HOOP_OK);
-    assert_int_equal(connection_pool_enter(fixture->pool,
-                                           &fixture->connections[i].entry,
-                                           &address, silent_ms),
+    assert_int_equal(connection_pool_add(fixture->pool,
+                                         &fixture->connections[i].entry,
+                                         &address, silent_ms),
                      HOOP_OK);
 }
 
@@ -318,17 +318,17 @@ crowd_of_one_network_displaces_itself(void **state)
         enter(&f, i, "10.0.0.2:1");
     assert_false(has_room(&f));
     assert_int_equal(closed(&f), 0);
-    connection_pool_leave(f.pool, &f.connections[1].entry);
+    connection_pool_remove(f.pool, &f.connections[1].entry);
     enter_silent(&f, 5, "10.0.0.2:1", 100000);
     assert_true(has_room(&f));
     assert_int_equal(closed(&f), 1 << 5);
-    assert_ptr_equal(connection_pool_first_to_go(f.pool,
-                                                 &f.connections[0].entry,
-                                                 &f.connections[2].entry),
+    assert_ptr_equal(connection_pool_choose_to_close(f.pool,
+                                                     &f.connections[0].entry,
+                                                     &f.connections[2].entry),
                      &f.connections[2].entry);
-    assert_ptr_equal(connection_pool_first_to_go(f.pool,
-                                                 &f.connections[2].entry,
-                                                 &f.connections[0].entry),
+    assert_ptr_equal(connection_pool_choose_to_close(f.pool,
+                                                     &f.connections[2].entry,
+                                                     &f.connections[0].entry),
                      &f.connections[2].entry);
     fixture_deinit(&f);
 }
@@ -350,7 +350,7 @@ few_of_many_are_no_crowd(void **state)
 
         snprintf(text, sizeof(text), "10.0.%zu.1:1", i);
         assert_int_equal(address_parse(text, &address), HOOP_OK);
-        assert_int_equal(connection_pool_enter(f.pool, &others[i], &address, 0),
+        assert_int_equal(connection_pool_add(f.pool, &others[i], &address, 0),
                          HOOP_OK);
     }
     for (size_t i = 0; i < 3; i++)
@@ -359,7 +359,7 @@ few_of_many_are_no_crowd(void **state)
     assert_true(connection_pool_make_room(f.pool));
     assert_int_equal(closed(&f), 1 << 3);
     for (size_t i = 0; i < 100; i++)
-        connection_pool_leave(f.pool, &others[i]);
+        connection_pool_remove(f.pool, &others[i]);
     free(others);
     fixture_deinit(&f);
 }
@@ -374,20 +374,20 @@ lesser_roles_leave_room_for_workers(void **state)
     for (size_t i = 0; i < 3; i++)
         enter(&f, i, "10.0.0.1:1");
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(connection_pool_admit(f.pool, &f.connections[i].entry,
-                                               ROLE_OPERATOR),
+        assert_int_equal(connection_pool_set_role(
+                             f.pool, &f.connections[i].entry, ROLE_OPERATOR),
                          HOOP_OK);
-    assert_int_equal(
-        connection_pool_admit(f.pool, &f.connections[2].entry, ROLE_OPERATOR),
-        HOOP_E_EXHAUSTED);
+    assert_int_equal(connection_pool_set_role(f.pool, &f.connections[2].entry,
+                                              ROLE_OPERATOR),
+                     HOOP_E_EXHAUSTED);
     assert_words("2 connections of role operator");
     assert_int_equal(f.connections[2].entry.state, POOL_ENTRY_UNAUTHENTICATED);
     admit(&f, 2);
-    connection_pool_leave(f.pool, &f.connections[0].entry);
+    connection_pool_remove(f.pool, &f.connections[0].entry);
     enter(&f, 3, "10.0.0.1:1");
-    assert_int_equal(
-        connection_pool_admit(f.pool, &f.connections[3].entry, ROLE_OPERATOR),
-        HOOP_OK);
+    assert_int_equal(connection_pool_set_role(f.pool, &f.connections[3].entry,
+                                              ROLE_OPERATOR),
+                     HOOP_OK);
     fixture_deinit(&f);
 }
 
@@ -397,7 +397,7 @@ who_shows_nothing_is_closed_after_a_while(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, (struct connection_pool_limits){.patience_ms = 30});
+    fixture_init(&f, (struct connection_pool_limits){.auth_timeout_ms = 30});
     for (size_t i = 0; i < 3; i++)
         enter(&f, i, "10.0.0.1:1");
     admit(&f, 1);
@@ -418,8 +418,8 @@ who_has_left_is_not_closed(void **state)
     (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_network_max = 1});
     enter(&f, 0, "10.0.0.1:1");
-    connection_pool_leave(f.pool, &f.connections[0].entry);
-    connection_pool_leave(f.pool, &f.connections[0].entry);
+    connection_pool_remove(f.pool, &f.connections[0].entry);
+    connection_pool_remove(f.pool, &f.connections[0].entry);
     enter(&f, 1, "10.0.0.1:1");
     silence(&f);
     enter(&f, 2, "10.0.0.1:1");
@@ -432,7 +432,7 @@ static void
 server_closes_who_does_not_prove_itself(void **state)
 {
     /* Of which those who are known must have been heard, on a busy machine. */
-    struct bench_server server = {.patience_ms = 2000};
+    struct bench_server server = {.auth_timeout_ms = 2000};
     const struct raw_request add = {"hoop.v1.Store/Add", 1, 5000};
     const struct raw_request get = {"hoop.v1.Store/Get", 2, 5000};
     uint8_t header[SP_HEADER_BYTES];

@@ -13,10 +13,10 @@ method_table_is_in_the_order_of_its_ids(void **state)
     (void)state;
     assert_int_equal(method_count(), METHOD_AUTH_PROVE + 1);
     for (size_t i = 0; i < method_count(); i++) {
-        assert_int_equal(method_at(i)->id, i);
-        assert_ptr_equal(method_of((enum method_id)i), method_at(i));
+        assert_int_equal(method_by_index(i)->id, i);
+        assert_ptr_equal(method_by_id((enum method_id)i), method_by_index(i));
     }
-    assert_null(method_at(method_count()));
+    assert_null(method_by_index(method_count()));
 }
 
 static void
@@ -24,12 +24,12 @@ method_names_are_well_formed_and_unlike(void **state)
 {
     (void)state;
     for (size_t i = 0; i < method_count(); i++) {
-        const char *name = method_at(i)->name;
+        const char *name = method_by_index(i)->name;
 
         assert_true(strlen(name) < LIMIT_NAME);
         assert_memory_equal(name, "hoop.v1.", 8);
         assert_non_null(strchr(name, '/'));
-        assert_ptr_equal(method_find(name, strlen(name)), method_at(i));
+        assert_ptr_equal(method_find(name, strlen(name)), method_by_index(i));
     }
 }
 
@@ -39,8 +39,8 @@ method_that_polls_changes_nothing_for_good(void **state)
     (void)state;
     /* A reply that is kept must not wait for somebody else. */
     for (size_t i = 0; i < method_count(); i++) {
-        if (method_at(i)->answer == METHOD_LONG_POLL)
-            assert_int_not_equal(method_at(i)->effect, METHOD_CHANGES);
+        if (method_by_index(i)->answer == METHOD_LONG_POLL)
+            assert_int_not_equal(method_by_index(i)->effect, METHOD_CHANGES);
     }
 }
 
@@ -68,13 +68,13 @@ method_roles_are_these(void **state)
         enum role expected = ROLE_WORKER;
 
         for (size_t j = 0; j < COUNT_OF(lesser); j++) {
-            if (lesser[j].id == method_at(i)->id)
+            if (lesser[j].id == method_by_index(i)->id)
                 expected = lesser[j].role;
         }
-        assert_int_equal(method_at(i)->role, expected);
+        assert_int_equal(method_by_index(i)->role, expected);
         /* Who may only look changes nothing. */
         if (expected != ROLE_WORKER && i < METHOD_AUTH_CHALLENGE)
-            assert_int_equal(method_at(i)->effect, METHOD_READS);
+            assert_int_equal(method_by_index(i)->effect, METHOD_READS);
     }
 }
 

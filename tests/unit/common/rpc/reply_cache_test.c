@@ -39,7 +39,7 @@ finish(struct reply_cache *cache, uint8_t client, uint64_t id, size_t n_bytes)
 
     assert_non_null(reply);
     reply[0] = (uint8_t)id;
-    reply_cache_finish(cache, &key, (struct message_span){reply, n_bytes});
+    reply_cache_store_reply(cache, &key, (struct message_span){reply, n_bytes});
     free(reply);
 }
 
@@ -68,16 +68,16 @@ cache_knows_new_running_and_done(void **state)
     struct reply_cache_found found = {0};
     int other;
 
-    assert_false(reply_cache_has(cache, &key.client, 1));
+    assert_false(reply_cache_has_request(cache, &key.client, 1));
     assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_NEW);
-    assert_true(reply_cache_has(cache, &key.client, 1));
+    assert_true(reply_cache_has_request(cache, &key.client, 1));
     assert_int_equal(reply_cache_begin(cache, &key, &other, &found),
                      REPLY_CACHE_RUNNING);
     assert_ptr_equal(found.running, &owner);
 
     finish(cache, 1, 1, 5);
-    assert_true(reply_cache_has(cache, &key.client, 1));
-    assert_false(reply_cache_has(cache, &key.client, 2));
+    assert_true(reply_cache_has_request(cache, &key.client, 1));
+    assert_false(reply_cache_has_request(cache, &key.client, 2));
     assert_int_equal(reply_cache_begin(cache, &key, &other, &found),
                      REPLY_CACHE_DONE);
     assert_int_equal(found.reply.n_bytes, 5);
@@ -150,7 +150,7 @@ cache_longest_silent_client_goes_first(void **state)
     }
     assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_DONE);
     assert_int_equal(begin(cache, 4, 1), REPLY_CACHE_NEW);
-    assert_int_equal(reply_cache_clients(cache), 3);
+    assert_int_equal(reply_cache_count_clients(cache), 3);
     assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_DONE);
     assert_int_equal(begin(cache, 3, 1), REPLY_CACHE_DONE);
 }
@@ -161,14 +161,14 @@ cache_knows_a_client_as_long_as_it_has_something_of_it(void **state)
     struct reply_cache *cache = *state;
     const struct reply_cache_key first = key_of(1, 1);
 
-    assert_false(reply_cache_knows(cache, &first.client));
+    assert_false(reply_cache_has_client(cache, &first.client));
     for (uint8_t client = 1; client <= 3; client++) {
         assert_int_equal(begin(cache, client, 1), REPLY_CACHE_NEW);
-        assert_true(reply_cache_knows(cache, &first.client));
+        assert_true(reply_cache_has_client(cache, &first.client));
         finish(cache, client, 1, 1);
     }
     assert_int_equal(begin(cache, 4, 1), REPLY_CACHE_NEW);
-    assert_false(reply_cache_knows(cache, &first.client));
+    assert_false(reply_cache_has_client(cache, &first.client));
 }
 
 static void
@@ -232,11 +232,11 @@ cache_client_goes_when_nothing_of_it_is_due(void **state)
     assert_int_equal(begin(cache, 1, 2), REPLY_CACHE_DONE);
 
     reply_cache_expire(cache, 1001);
-    assert_int_equal(reply_cache_clients(cache), 1);
+    assert_int_equal(reply_cache_count_clients(cache), 1);
     assert_int_equal(begin(cache, 2, 1), REPLY_CACHE_RUNNING);
     finish(cache, 2, 1, 10);
     reply_cache_expire(cache, 1001);
-    assert_int_equal(reply_cache_clients(cache), 0);
+    assert_int_equal(reply_cache_count_clients(cache), 0);
     assert_int_equal(reply_cache_bytes(cache), 0);
 }
 
@@ -252,7 +252,7 @@ cache_client_stays_while_nobody_has_looked(void **state)
     reply_cache_expire(cache, 99000);
     assert_int_equal(begin_due(cache, 1, 1, 1000), REPLY_CACHE_DONE);
     reply_cache_expire(cache, 99001);
-    assert_int_equal(reply_cache_clients(cache), 0);
+    assert_int_equal(reply_cache_count_clients(cache), 0);
 }
 
 static void
@@ -320,7 +320,7 @@ reply_finish(struct reply_cache *cache,
 
     assert_int_equal(reply_cache_begin(cache, key, &owner, &found),
                      REPLY_CACHE_NEW);
-    reply_cache_finish(cache, key, reply);
+    reply_cache_store_reply(cache, key, reply);
 }
 
 static void
@@ -385,7 +385,7 @@ expect_counted(storage_read_fn *keep)
                         bounds.n_bytes_max + bounds.n_bytes_max / 50);
         }
         assert_true(reply_cache_bytes(cache) <= bounds.n_bytes_max);
-        while (reply_cache_clients(cache) > 0)
+        while (reply_cache_count_clients(cache) > 0)
             reply_cache_expire(cache, UINT64_MAX);
         assert_int_equal(reply_cache_bytes(cache), 0);
         reply_cache_destroy(cache);
@@ -529,7 +529,7 @@ cache_revived_keeps_replies_their_whole_term_anew(void **state)
     key.term_ms = 900;
     assert_int_equal(reply_cache_begin(cache, &key, &owner, &found),
                      REPLY_CACHE_NEW);
-    reply_cache_finish(cache, &key, (struct message_span){NULL, 0});
+    reply_cache_store_reply(cache, &key, (struct message_span){NULL, 0});
     for (size_t i = 0; i < sizeof(nows_ms) / sizeof(*nows_ms); i++) {
         reply_cache_destroy(cache);
         cache = copy_revive_at(&copy, nows_ms[i]);
@@ -538,7 +538,7 @@ cache_revived_keeps_replies_their_whole_term_anew(void **state)
         assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_DONE);
     }
     reply_cache_expire(cache, nows_ms[3] + 902);
-    assert_int_equal(reply_cache_clients(cache), 0);
+    assert_int_equal(reply_cache_count_clients(cache), 0);
     assert_int_equal(copy.n_rows, 0);
     reply_cache_destroy(cache);
 }
@@ -560,7 +560,7 @@ cache_revived_keeps_a_floor_for_the_longest_term(void **state)
         key.due_ms = key.term_ms;
         assert_int_equal(reply_cache_begin(cache, &key, &owner, &found),
                          REPLY_CACHE_NEW);
-        reply_cache_finish(cache, &key, (struct message_span){NULL, 0});
+        reply_cache_store_reply(cache, &key, (struct message_span){NULL, 0});
     }
     for (uint64_t now_ms = 5000; now_ms < 8000; now_ms += 1000) {
         reply_cache_destroy(cache);
@@ -570,7 +570,7 @@ cache_revived_keeps_a_floor_for_the_longest_term(void **state)
         assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_LOST);
     }
     reply_cache_expire(cache, 7902);
-    assert_int_equal(reply_cache_clients(cache), 0);
+    assert_int_equal(reply_cache_count_clients(cache), 0);
     assert_int_equal(copy.n_rows, 0);
     reply_cache_destroy(cache);
 }

@@ -69,7 +69,7 @@ bench_on_request(void *owner, struct rpc_request *request)
     atomic_store(&bench->role, rpc_request_role(request));
     atomic_fetch_add(&bench->n_handled, 1);
     if (id == METHOD_STORE_ADD) {
-        rpc_request_admit(request, ROLE_WORKER);
+        rpc_request_set_role(request, ROLE_WORKER);
         request_add(bench, request);
     } else if (id == METHOD_STORE_WAIT || id == METHOD_STORE_DELETE)
         request_park(bench, request);
@@ -148,13 +148,13 @@ bench_server_start(struct bench_server *bench, uint16_t port)
         .address = address,
         .rpc_tls = bench->rpc_tls,
         .on_request = bench_on_request,
-        .on_abandon = bench_on_abandon,
+        .on_request_abandoned = bench_on_abandon,
         .on_disconnect = bench_on_disconnect,
         .barrier = bench_barrier,
         .is_allowed = bench_is_allowed,
         .owner = bench,
         .n_requests_max = bench->n_requests_max,
-        .limits = {.patience_ms = bench->patience_ms},
+        .limits = {.auth_timeout_ms = bench->auth_timeout_ms},
         .secret = bench->secret ? bench->secret : "secret",
     };
     assert_int_equal(rpc_server_create(&options, &bench->server), HOOP_OK);
@@ -216,7 +216,7 @@ question_release(void *owner)
 {
     struct question *question = owner;
 
-    rpc_server_release(question->bench->server, question->number);
+    rpc_server_release_replies(question->bench->server, question->number);
     atomic_store(&question->is_answered, 1);
 }
 

@@ -29,10 +29,10 @@ struct bench_server {
     struct loop *loop;
     struct rpc_server *server;
     pthread_t thread;
-    size_t n_requests_max;   /* before start */
-    uint64_t patience_ms;    /* before start */
-    const char *secret;      /* before start; NULL: "secret"; empty: none */
-    struct rpc_tls *rpc_tls; /* likewise; NULL: plain, unless bench_tls */
+    size_t n_requests_max;    /* before start */
+    uint64_t auth_timeout_ms; /* before start */
+    const char *secret;       /* before start; NULL: "secret"; empty: none */
+    struct rpc_tls *rpc_tls;  /* likewise; NULL: plain, unless bench_tls */
     char address[64];
     atomic_uint n_added;   /* how often Add was applied */
     atomic_uint n_handled; /* requests of any method */

@@ -74,7 +74,8 @@ listener_serves_who_knows_the_token(void **state)
     (void)state;
     server_start(&server, &by_token, "secret");
     assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
-    assert_int_equal(role_token(ROLE_OPERATOR, "secret", token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
+                     HOOP_OK);
     assert_int_equal(call_as(&server, &by_token, token), HOOP_OK);
     bench_wait_for(&server.n_gone, 2);
     assert_int_equal(bench_server_counters(&server).connections, 0);
@@ -259,7 +260,7 @@ static void
 listener_holds_one_refusal_for_who_reads_none(void **state)
 {
     const struct raw_request wait = {"hoop.v1.Store/Wait", 1, 60000};
-    struct bench_server server = {.patience_ms = 60000};
+    struct bench_server server = {.auth_timeout_ms = 60000};
     struct rpc_server_counters counters;
 
     (void)state;
@@ -348,11 +349,12 @@ hand_read(struct hand *hand)
     size_t n = 0;
     enum hoop_status status;
 
-    assert_int_equal(sp_reader_room(&hand->reader, &bytes, &n_room), HOOP_OK);
+    assert_int_equal(sp_reader_reserve(&hand->reader, &bytes, &n_room),
+                     HOOP_OK);
     while ((status = control_stream_receive(&hand->control_stream, bytes,
                                             n_room, &n)) == HOOP_E_PENDING)
         hand_wait(hand, POLLIN);
-    sp_reader_add(&hand->reader, n);
+    sp_reader_commit(&hand->reader, n);
     return status;
 }
 
@@ -368,7 +370,7 @@ static void
 hand_hello(struct hand *hand)
 {
     hand_send(hand, sp_hello_request, SP_HELLO_BYTES);
-    while (sp_reader_hello(&hand->reader) == HOOP_E_PENDING)
+    while (sp_reader_read_server_hello(&hand->reader) == HOOP_E_PENDING)
         assert_int_equal(hand_read(hand), HOOP_OK);
 }
 
@@ -406,9 +408,9 @@ hand_greet(struct hand *hand)
 
     hand_hello(hand);
     assert_int_equal(auth_keys_init_client(&keys, "secret"), HOOP_OK);
-    assert_int_equal(tls_binding(hand->control_stream.tls, auth.binding),
-                     HOOP_OK);
-    assert_int_equal(auth_begin(&auth, &keys, &challenge), HOOP_OK);
+    assert_int_equal(
+        tls_channel_binding(hand->control_stream.tls, auth.binding), HOOP_OK);
+    assert_int_equal(auth_client_begin(&auth, &keys, &challenge), HOOP_OK);
     struct pack pack;
     uint8_t *bytes;
     size_t n_bytes;
@@ -421,7 +423,7 @@ hand_greet(struct hand *hand)
     pack_deinit(&pack);
     hand_hear_reply(hand, &reply);
     assert_int_equal(auth_challenge_reply_decode(reply.body, &answer), HOOP_OK);
-    assert_int_equal(auth_prove(&auth, &keys, &answer, &proof), HOOP_OK);
+    assert_int_equal(auth_client_prove(&auth, &keys, &answer, &proof), HOOP_OK);
     pack_init(&pack, LIMIT_RPC_BODY);
     auth_prove_request_encode(&proof, &pack);
     assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
@@ -474,7 +476,7 @@ hand_hear_reply(struct hand *hand, struct envelope_reply *out_reply)
 {
     struct sp_frame frame;
 
-    while (sp_reader_next(&hand->reader, &frame) == HOOP_E_PENDING)
+    while (sp_reader_next_frame(&hand->reader, &frame) == HOOP_E_PENDING)
         assert_int_equal(hand_read(hand), HOOP_OK);
     assert_int_equal(envelope_reply_decode(frame.body, out_reply), HOOP_OK);
     assert_int_equal(out_reply->status, HOOP_OK);

@@ -170,7 +170,7 @@ nng_prove(nng_socket socket, const char *token)
 
     assert_int_equal(nng_ctx_open(&context, socket), 0);
     assert_int_equal(auth_keys_init_client(&keys, token), HOOP_OK);
-    assert_int_equal(auth_begin(&auth, &keys, &challenge), HOOP_OK);
+    assert_int_equal(auth_client_begin(&auth, &keys, &challenge), HOOP_OK);
     pack_init(&pack, LIMIT_RPC_BODY);
     auth_challenge_request_encode(&challenge, &pack);
     assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
@@ -182,7 +182,7 @@ nng_prove(nng_socket socket, const char *token)
     assert_int_equal(reply.status, HOOP_OK);
     assert_int_equal(auth_challenge_reply_decode(reply.body, &answer), HOOP_OK);
     nng_msg_free(message);
-    assert_int_equal(auth_prove(&auth, &keys, &answer, &proof), HOOP_OK);
+    assert_int_equal(auth_client_prove(&auth, &keys, &answer, &proof), HOOP_OK);
     pack_init(&pack, LIMIT_RPC_BODY);
     auth_prove_request_encode(&proof, &pack);
     assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
@@ -726,7 +726,7 @@ server_any_address_serves_both_families(void **state)
         .loop = loop,
         .address = "*:0",
         .on_request = nothing_comes,
-        .on_abandon = nothing_comes,
+        .on_request_abandoned = nothing_comes,
     };
     assert_int_equal(rpc_server_create(&options, &server), HOOP_OK);
     assert_int_equal(pthread_create(&thread, NULL, loop_serve, loop), 0);
@@ -756,7 +756,7 @@ server_on_a_taken_port_is_unavailable(void **state)
     struct rpc_server_options options = {
         .address = first.address,
         .on_request = nothing_comes,
-        .on_abandon = nothing_comes,
+        .on_request_abandoned = nothing_comes,
     };
     assert_int_equal(loop_create(&options.loop), HOOP_OK);
     assert_int_equal(rpc_server_create(&options, &second), HOOP_E_UNAVAILABLE);

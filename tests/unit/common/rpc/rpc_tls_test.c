@@ -81,7 +81,7 @@ seal_by_token_is_of_every_role(void **state)
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         char token[LIMIT_TOKEN];
 
-        assert_int_equal(role_token(role, "secret", token), HOOP_OK);
+        assert_int_equal(role_derive_token(role, "secret", token), HOOP_OK);
         pair_create(&pair, &none, token, "secret");
         assert_int_equal(pair_shake(&pair), HOOP_OK);
         pair_close(&pair);
@@ -100,7 +100,7 @@ seal_by_another_token_is_refused(void **state)
     assert_words("token");
     pair_close(&pair);
 
-    assert_int_equal(role_token(ROLE_METRICS, "other", token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_METRICS, "other", token), HOOP_OK);
     pair_create(&pair, &none, token, "secret");
     assert_int_equal(pair_shake(&pair), HOOP_E_UNAUTHENTICATED);
     pair_close(&pair);

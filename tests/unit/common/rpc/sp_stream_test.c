@@ -21,11 +21,11 @@ reader_feed(struct sp_reader *reader, const void *bytes, size_t n_bytes)
         uint8_t *room;
         size_t n_room;
 
-        assert_int_equal(sp_reader_room(reader, &room, &n_room), HOOP_OK);
+        assert_int_equal(sp_reader_reserve(reader, &room, &n_room), HOOP_OK);
         assert_true(n_room > 0);
         const size_t n = n_room < n_bytes ? n_room : n_bytes;
         memcpy(room, from, n);
-        sp_reader_add(reader, n);
+        sp_reader_commit(reader, n);
         from += n;
         n_bytes -= n;
     }
@@ -65,8 +65,9 @@ sp_frames_come_out_however_they_are_cut(void **state)
 
             reader_feed(&reader, stream + at, left < step ? left : step);
             if (!is_greeted)
-                is_greeted = sp_reader_hello(&reader) == HOOP_OK;
-            while (is_greeted && sp_reader_next(&reader, &frame) == HOOP_OK) {
+                is_greeted = sp_reader_read_server_hello(&reader) == HOOP_OK;
+            while (is_greeted &&
+                   sp_reader_next_frame(&reader, &frame) == HOOP_OK) {
                 assert_int_equal(frame.id, 0x0102);
                 assert_int_equal(frame.body.n_bytes, 3);
                 assert_memory_equal(frame.body.bytes, "abc", 3);
@@ -89,9 +90,10 @@ sp_wrong_hello_is_refused_at_its_first_wrong_byte(void **state)
         memcpy(wrong, hello, sizeof(hello));
         wrong[i] ^= 1;
         reader_feed(&reader, wrong, i);
-        assert_int_equal(sp_reader_hello(&reader), HOOP_E_PENDING);
+        assert_int_equal(sp_reader_read_server_hello(&reader), HOOP_E_PENDING);
         reader_feed(&reader, wrong + i, 1);
-        assert_int_equal(sp_reader_hello(&reader), HOOP_E_DATA_LOSS);
+        assert_int_equal(sp_reader_read_server_hello(&reader),
+                         HOOP_E_DATA_LOSS);
         sp_reader_deinit(&reader);
     }
 }
@@ -107,7 +109,7 @@ header_judge(uint64_t size, uint8_t mark)
         header[i] = (uint8_t)(size >> (56 - 8 * i));
     header[8] = mark;
     reader_feed(&reader, header, sizeof(header));
-    const enum hoop_status status = sp_reader_next(&reader, &frame);
+    const enum hoop_status status = sp_reader_next_frame(&reader, &frame);
     sp_reader_deinit(&reader);
     return status;
 }

@@ -59,12 +59,12 @@ writer_sends_hello_raw_and_frame(void **state)
 
     (void)state;
     assert_true(sp_writer_is_idle(&writer));
-    sp_writer_hello(&writer, sp_hello_request);
+    sp_writer_set_hello(&writer, sp_hello_request);
     assert_false(sp_writer_is_idle(&writer));
     assert_int_equal(sp_writer_send(&writer, &control_stream), HOOP_OK);
-    sp_writer_take_raw(&writer, bytes_make(3), 3);
+    sp_writer_set_raw(&writer, bytes_make(3), 3);
     assert_int_equal(sp_writer_send(&writer, &control_stream), HOOP_OK);
-    sp_writer_take_frame(&writer, 7, bytes_make(2), 2);
+    sp_writer_set_frame(&writer, 7, bytes_make(2), 2);
     assert_int_equal(sp_writer_send(&writer, &control_stream), HOOP_OK);
     assert_true(sp_writer_is_idle(&writer));
 
@@ -82,7 +82,7 @@ writer_goes_on_where_the_socket_stopped(void **state)
     enum hoop_status status;
 
     (void)state;
-    sp_writer_take_frame(&writer, 1, bytes_make(LARGE), LARGE);
+    sp_writer_set_frame(&writer, 1, bytes_make(LARGE), LARGE);
     status = sp_writer_send(&writer, &control_stream);
     assert_int_equal(status, HOOP_E_PENDING);
     while (status == HOOP_E_PENDING || n_heard < SP_HEADER_BYTES + LARGE) {
@@ -102,7 +102,7 @@ writer_to_nobody_fails(void **state)
 
     (void)state;
     shutdown(other, SHUT_RDWR);
-    sp_writer_take_frame(&writer, 1, bytes_make(8), 8);
+    sp_writer_set_frame(&writer, 1, bytes_make(8), 8);
     assert_int_equal(sp_writer_send(&writer, &control_stream),
                      HOOP_E_UNAVAILABLE);
     assert_false(sp_writer_is_idle(&writer));

@@ -13,8 +13,9 @@ action_list_many_actions_keep_their_texts(void **state)
 
     (void)state;
     for (unsigned int i = 0; i < 5000; i++)
-        action_list_refuse(&action_list, action_list_reply(&action_list, i),
-                           HOOP_E_ABORTED, "%u", i);
+        action_list_fail_reply(&action_list,
+                               action_list_add_reply(&action_list, i),
+                               HOOP_E_ABORTED, "%u", i);
     assert_int_equal(action_list.n_actions, 5000);
     assert_int_equal(action_list.actions[4999].reply.ticket, 4999);
     assert_string_equal(action_list.actions[0].reply.text, "0");
@@ -22,7 +23,7 @@ action_list_many_actions_keep_their_texts(void **state)
     action_list_clear(&action_list);
     assert_int_equal(action_list.n_actions, 0);
     assert_true(action_list.n_room <= LIMIT_PAGE);
-    assert_string_equal(action_list_reply(&action_list, 1)->text, "");
+    assert_string_equal(action_list_add_reply(&action_list, 1)->text, "");
     action_list_deinit(&action_list);
 }
 
@@ -33,14 +34,14 @@ action_list_memory_is_zeroed_and_aligned(void **state)
 
     (void)state;
     for (size_t n_bytes = 0; n_bytes < 40000; n_bytes += 997) {
-        char *memory = action_list_memory(&action_list, n_bytes, 1);
+        char *memory = action_list_alloc(&action_list, n_bytes, 1);
 
         assert_int_equal((uintptr_t)memory % 16, 0);
         for (size_t i = 0; i < n_bytes; i++)
             assert_int_equal(memory[i], 0);
         memset(memory, 1, n_bytes);
     }
-    assert_string_equal(action_list_text(&action_list, NULL), "");
+    assert_string_equal(action_list_copy_text(&action_list, NULL), "");
     action_list_deinit(&action_list);
 }
 
@@ -51,9 +52,9 @@ action_list_notice_copies_job_and_text(void **state)
     char job[] = "a";
 
     (void)state;
-    action_list_notice(&action_list,
-                       &(struct cluster_notice){.job = job, .rank = 3},
-                       "rank %u", 3U);
+    action_list_add_notice(&action_list,
+                           &(struct cluster_log_notice){.job = job, .rank = 3},
+                           "rank %u", 3U);
     job[0] = 'b';
     assert_int_equal(action_list.actions[0].kind, CLUSTER_NOTICE);
     assert_string_equal(action_list.actions[0].notice.job, "a");

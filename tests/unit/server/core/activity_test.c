@@ -49,7 +49,7 @@ tell(struct fixture *f,
                     });
 }
 
-static const struct cluster_activity *
+static const struct cluster_member_activity *
 activities_of(const struct fixture *f, uint64_t ticket)
 {
     const struct cluster_reply *reply = fixture_reply(f, ticket);
@@ -82,7 +82,7 @@ members_that_watch_are_asked_and_their_answers_told(void **state)
     const uint64_t again = ask(&f);
     tell(&f, epoch, 2, query, "");
 
-    const struct cluster_activity *activities = activities_of(&f, asked);
+    const struct cluster_member_activity *activities = activities_of(&f, asked);
     assert_int_equal(fixture_reply(&f, asked)->job.n_members, 2);
     assert_string_equal(activities[0].silence, "");
     assert_string_equal(activities[0].call, "allreduce #7");
@@ -115,7 +115,7 @@ members_that_do_not_answer_are_told_with_the_reason(void **state)
 
     fixture_next(&f);
     assert_true(f.now_ns == began_ns + TIME_NS);
-    const struct cluster_activity *activities = activities_of(&f, asked);
+    const struct cluster_member_activity *activities = activities_of(&f, asked);
     assert_string_equal(activities[0].silence,
                         "no answer within 0.8 s: stopped, dead or cut off? Its "
                         "last sign of life came 1.8 s ago");
@@ -269,7 +269,7 @@ members_that_set_up_communicators_are_told_to_wait(void **state)
 
     for (uint32_t number = 1; number <= 3; number++)
         tell(&f, epoch, number, query, "");
-    const struct cluster_activity *activities = activities_of(&f, asked);
+    const struct cluster_member_activity *activities = activities_of(&f, asked);
     assert_string_equal(activities[0].call,
                         "hoop_comm_create or hoop_comm_split (2 ranks)");
     assert_string_equal(activities[0].waits_for, "rank 2 (h:3)");

@@ -214,7 +214,7 @@ spaced_join_event(uint32_t number, uint64_t space)
     struct cluster_event event =
         fixture_join_event(number, CLUSTER_RANK_ANY, 3);
 
-    event.join.process_space = space;
+    event.join.pid_namespace_id = space;
     return event;
 }
 
@@ -246,10 +246,10 @@ join_after_processes_that_have_ended_loses_those_it_can_see(void **state)
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAVAILABLE,
                     "3 active, 0 left, 0 lost");
     event.join.ended_epoch = epoch;
-    event.join.process_space = 0;
+    event.join.pid_namespace_id = 0;
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAVAILABLE,
                     "3 active, 0 left, 0 lost");
-    event.join.process_space = 7;
+    event.join.pid_namespace_id = 7;
     event.join.n_ended = 0;
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAVAILABLE,
                     "3 active, 0 left, 0 lost");
@@ -260,7 +260,7 @@ join_after_processes_that_have_ended_loses_those_it_can_see(void **state)
                            "rank 0 (h:1) of job \"a\" is lost: its process has "
                            "ended, reported by h:4, which comes after it"));
     event.join.n_ended = 4;
-    event.join.process_space = 8;
+    event.join.pid_namespace_id = 8;
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAVAILABLE,
                     "1 active, 0 left, 2 lost); it ends when these have left, "
                     "too: rank 2 (h:3)");

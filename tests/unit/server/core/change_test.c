@@ -20,7 +20,7 @@ watch_from_the_beginning_sees_all(void **state)
     const uint64_t epoch = fixture_world(&f, 3);
 
     fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
-    const struct cluster_changes *seen =
+    const struct cluster_membership_changes *seen =
         &fixture_reply(&f, watch(&f, epoch, 0))->changes;
 
     assert_int_equal(seen->n_items, 2);

@@ -109,7 +109,7 @@ ask_as(struct fixture *f, enum role role, enum role shown)
         .kind = CLUSTER_JOB, .role = role, .token = token};
 
     if (shown != ROLE_ANYBODY)
-        assert_int_equal(role_token(shown, "t", token), HOOP_OK);
+        assert_int_equal(role_derive_token(shown, "t", token), HOOP_OK);
 
     const enum hoop_status status =
         fixture_reply(f, fixture_step(f, event))->status;
@@ -151,7 +151,7 @@ role_that_is_lesser_joins_nothing(void **state)
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
     (void)state;
-    assert_int_equal(role_token(ROLE_OPERATOR, "t", token), HOOP_OK);
+    assert_int_equal(role_derive_token(ROLE_OPERATOR, "t", token), HOOP_OK);
     event.token = token;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_DENIED, "lesser role");

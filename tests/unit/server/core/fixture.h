@@ -108,8 +108,8 @@ fixture_refused(const struct fixture *fixture,
 }
 
 /* Of the last step, or NULL. */
-static inline const struct cluster_notice *
-fixture_notice(const struct fixture *fixture, enum cluster_notice_kind kind)
+static inline const struct cluster_log_notice *
+fixture_notice(const struct fixture *fixture, enum cluster_log_notice_kind kind)
 {
     for (size_t i = 0; i < fixture->actions.n_items; i++) {
         const struct cluster_action *action = &fixture->actions.items[i];

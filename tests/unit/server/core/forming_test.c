@@ -13,7 +13,8 @@ form_last_join_completes_the_world(void **state)
     for (uint32_t i = 0; i < 3; i++)
         tickets[i] = fixture_join(&f, 10 + i, i == 0 ? 2 : CLUSTER_RANK_ANY, 3);
 
-    const struct cluster_world *first = &fixture_reply(&f, tickets[0])->world;
+    const struct cluster_join_result *first =
+        &fixture_reply(&f, tickets[0])->world;
 
     assert_int_equal(first->rank, 2);
     assert_int_equal(first->size, 3);
@@ -21,7 +22,7 @@ form_last_join_completes_the_world(void **state)
     assert_int_equal(first->revision, 1);
     assert_int_equal(first->seed, 10 ^ 11 ^ 12);
     for (uint32_t i = 1; i < 3; i++) {
-        const struct cluster_world *world =
+        const struct cluster_join_result *world =
             &fixture_reply(&f, tickets[i])->world;
 
         assert_int_equal(world->rank, i - 1);
@@ -261,7 +262,7 @@ form_place_of_one_who_is_gone_is_a_later_ones(void **state)
     const uint64_t last = grow_join(&f, (uint32_t[]){1, 0, 3});
 
     fixture_next(&f);
-    const struct cluster_world *world = &fixture_reply(&f, last)->world;
+    const struct cluster_join_result *world = &fixture_reply(&f, last)->world;
 
     assert_int_equal(world->size, 3);
     assert_int_equal(world->rank, 2);

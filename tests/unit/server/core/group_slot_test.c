@@ -306,7 +306,7 @@ member_that_is_lost_ends_what_waits_for_it(void **state)
                          .kind = CLUSTER_REPORT,
                          .report = {.reporter = {epoch, 1},
                                     .rank = 1,
-                                    .identity = identity_of(2),
+                                    .identity = identity_of_incarnation(2),
                                     .reason = "it fell silent"},
                      });
     fixture_refused(&f, waits, HOOP_E_ABORTED, "rank 1 (h:2) is lost: ");
@@ -417,7 +417,8 @@ join_that_waits_can_be_asked_for_whom(void **state)
     const uint64_t epoch = fixture_world(&f, 3);
     join(&f, epoch, (struct join){1, 7, trio, 3});
     uint64_t ticket = pending(&f, epoch, 1, 7);
-    const struct cluster_pending *told = &fixture_reply(&f, ticket)->pending;
+    const struct cluster_missing_members *told =
+        &fixture_reply(&f, ticket)->pending;
 
     assert_int_equal(fixture_reply(&f, ticket)->kind, CLUSTER_REPLY_PENDING);
     assert_string_equal(told->missing, "rank 2 (h:3), rank 1 (h:2)");
@@ -450,7 +451,8 @@ vote_call_that_waits_can_be_asked_for_whom(void **state)
                                                      .turn = 1,
                                                      .number = 5}});
     const uint64_t ticket = pending(&f, epoch, 2, 5);
-    const struct cluster_pending *told = &fixture_reply(&f, ticket)->pending;
+    const struct cluster_missing_members *told =
+        &fixture_reply(&f, ticket)->pending;
 
     assert_string_equal(told->missing, "rank 0 (h:1), rank 2 (h:3)");
     assert_int_equal(told->n_ranks, 3);

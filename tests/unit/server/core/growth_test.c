@@ -403,7 +403,7 @@ refusals_of_many_who_try_again_are_told_once(void **state)
     fixture_world(&f, 2);
     for (uint32_t i = 0; i < 3 * MANY; i++) {
         fixture_step(&f, newcomer_event(3 + i % MANY, 0));
-        const struct cluster_notice *told =
+        const struct cluster_log_notice *told =
             fixture_notice(&f, CLUSTER_NOTICE_REFUSED);
 
         n_told += told != NULL;

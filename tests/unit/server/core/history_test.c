@@ -18,15 +18,15 @@ history_revisions_are_consecutive_and_the_oldest_forgotten(void **state)
     char key[16];
 
     (void)state;
-    assert_int_equal(history_first(&history), 1);
+    assert_int_equal(history_first_revision(&history), 1);
     for (unsigned int i = 1; i <= LIMIT_STORE_HISTORY + 5; i++) {
         snprintf(key, sizeof(key), "%u", i);
         assert_int_equal(history_add(&history, CLUSTER_KEY_SET, key), i);
     }
-    assert_int_equal(history_first(&history), 6);
-    assert_string_equal(history_at(&history, 6).key, "6");
-    assert_string_equal(history_at(&history, history.revision).key, key);
-    assert_int_equal(history_at(&history, 7).revision, 7);
+    assert_int_equal(history_first_revision(&history), 6);
+    assert_string_equal(history_change_at(&history, 6).key, "6");
+    assert_string_equal(history_change_at(&history, history.revision).key, key);
+    assert_int_equal(history_change_at(&history, 7).revision, 7);
     history_deinit(&history);
     assert_int_equal(all.n_bytes, 0);
 }
@@ -51,12 +51,13 @@ history_of_long_keys_is_shorter(void **state)
         assert_true(all.n_bytes <
                     LIMIT_STORE_HISTORY_BYTES + LIMIT_STORE_HISTORY * 32);
     }
-    const uint64_t first = history_first(&history);
+    const uint64_t first = history_first_revision(&history);
     assert_true(first > 10000 - 300 && first < 10000 - 200);
-    assert_int_equal(strtoul(history_at(&history, first).key, NULL, 10), first);
+    assert_int_equal(strtoul(history_change_at(&history, first).key, NULL, 10),
+                     first);
     history_add(&history, CLUSTER_KEY_DELETED, "short");
-    assert_int_equal(history_first(&history), first);
-    assert_string_equal(history_at(&history, 10001).key, "short");
+    assert_int_equal(history_first_revision(&history), first);
+    assert_string_equal(history_change_at(&history, 10001).key, "short");
     history_deinit(&history);
     assert_int_equal(all.n_bytes, 0);
 }

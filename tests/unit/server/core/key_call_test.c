@@ -40,7 +40,7 @@ add_counts_in_decimal_text(void **state)
     assert_int_equal(fixture_reply(&f, add(&f, "k", -7))->store.counter, -2);
 
     const uint64_t ticket = fixture_key(&f, CLUSTER_STORE_GET, "k");
-    const struct cluster_entry *entry =
+    const struct cluster_store_entry *entry =
         &fixture_reply(&f, ticket)->store.entries[0];
 
     assert_int_equal(entry->n_bytes, 2);

@@ -6,7 +6,7 @@
 #include "fixture.h"
 
 static uint64_t
-watch(struct fixture *f, struct cluster_scan scan)
+watch(struct fixture *f, struct cluster_store_scan scan)
 {
     return fixture_step(
         f, (struct cluster_event){.kind = CLUSTER_STORE_WATCH, .scan = scan});
@@ -25,7 +25,8 @@ watch_prefix_sees_changes_since(void **state)
     fixture_key(&f, CLUSTER_STORE_DELETE, "a/1");
 
     const struct cluster_key_changes *seen =
-        &fixture_reply(&f, watch(&f, (struct cluster_scan){.prefix = "a/"}))
+        &fixture_reply(&f,
+                       watch(&f, (struct cluster_store_scan){.prefix = "a/"}))
              ->key_changes;
 
     assert_int_equal(seen->n_items, 2);
@@ -43,8 +44,9 @@ watch_key_ignores_longer_ones(void **state)
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
-    const uint64_t ticket = watch(
-        &f, (struct cluster_scan){.prefix = "a", .match = CLUSTER_MATCH_KEY});
+    const uint64_t ticket =
+        watch(&f, (struct cluster_store_scan){.prefix = "a",
+                                              .match = CLUSTER_MATCH_KEY});
 
     fixture_set(&f, "ab", "x");
     assert_null(fixture_find(&f, ticket));
@@ -65,7 +67,7 @@ watch_sees_a_key_expire(void **state)
     fixture_step(&f, (struct cluster_event){
                          .kind = CLUSTER_STORE_SET,
                          .write = {.key = "k", .value = "", .ttl_ms = 5}});
-    const uint64_t ticket = watch(&f, (struct cluster_scan){.since = 1});
+    const uint64_t ticket = watch(&f, (struct cluster_store_scan){.since = 1});
 
     fixture_next(&f);
     assert_int_equal(fixture_reply(&f, ticket)->key_changes.items[0].kind,
@@ -89,7 +91,8 @@ watch_many_changes_come_in_pages(void **state)
     }
     for (size_t n_left = 2 * LIMIT_PAGE + 3; n_left;) {
         const struct cluster_key_changes *seen =
-            &fixture_reply(&f, watch(&f, (struct cluster_scan){.since = since}))
+            &fixture_reply(
+                 &f, watch(&f, (struct cluster_store_scan){.since = since}))
                  ->key_changes;
 
         assert_int_equal(seen->items[0].revision, since + 1);
@@ -109,12 +112,13 @@ watch_from_a_forgotten_revision_is_refused(void **state)
     fixture_world(&f, 1);
     for (int i = 0; i < LIMIT_STORE_HISTORY + 2; i++)
         fixture_set(&f, "k", "");
-    fixture_refused(&f, watch(&f, (struct cluster_scan){.since = 1}),
+    fixture_refused(&f, watch(&f, (struct cluster_store_scan){.since = 1}),
                     HOOP_E_RANGE, "forgotten");
     assert_int_equal(
-        fixture_reply(&f, watch(&f, (struct cluster_scan){.since = 2}))->status,
+        fixture_reply(&f, watch(&f, (struct cluster_store_scan){.since = 2}))
+            ->status,
         HOOP_OK);
-    fixture_refused(&f, watch(&f, (struct cluster_scan){.since = 99999}),
+    fixture_refused(&f, watch(&f, (struct cluster_store_scan){.since = 99999}),
                     HOOP_E_RANGE, "before revision");
     fixture_deinit(&f);
 }
@@ -134,8 +138,8 @@ watch_parked_sees_more_expire_than_a_history_holds(void **state)
                              .kind = CLUSTER_STORE_SET,
                              .write = {.key = key, .value = "", .ttl_ms = 5}});
     }
-    const uint64_t ticket =
-        watch(&f, (struct cluster_scan){.since = LIMIT_STORE_HISTORY + 100});
+    const uint64_t ticket = watch(
+        &f, (struct cluster_store_scan){.since = LIMIT_STORE_HISTORY + 100});
 
     fixture_next(&f);
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);

@@ -195,7 +195,7 @@ record_that_does_not_fit_is_damage(void **state)
         const struct shelf_row *found = record_find(&life);
         assert_non_null(found);
         memcpy(key, found->key, found->n_key);
-        shelf_put(&life.shelf, &(struct cluster_record){
+        shelf_put(&life.shelf, &(struct cluster_journal_record){
                                    .key = key,
                                    .n_key = found->n_key,
                                    .value = shapes[i],

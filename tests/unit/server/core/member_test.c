@@ -43,14 +43,15 @@ member_view_shows_the_lease_left(void **state)
     struct member *member = member_create(&job, &join);
 
     (void)state;
-    assert_int_equal(member_view(member, 100).lease_left_ns, 0);
-    member_move(member, CLUSTER_MEMBER_ACTIVE);
+    assert_int_equal(member_public_view(member, 100).lease_left_ns, 0);
+    member_set_state(member, CLUSTER_MEMBER_ACTIVE);
     member->lease.place = 1;
     member->lease.deadline_ns = 150;
-    assert_int_equal(member_view(member, 100).lease_left_ns, 50);
-    assert_int_equal(member_view(member, 200).lease_left_ns, 0);
-    assert_string_equal(member_view(member, 100).address, "10.0.0.1:7");
-    assert_int_equal(member_view(member, 100).state, CLUSTER_MEMBER_ACTIVE);
+    assert_int_equal(member_public_view(member, 100).lease_left_ns, 50);
+    assert_int_equal(member_public_view(member, 200).lease_left_ns, 0);
+    assert_string_equal(member_public_view(member, 100).address, "10.0.0.1:7");
+    assert_int_equal(member_public_view(member, 100).state,
+                     CLUSTER_MEMBER_ACTIVE);
     member_destroy(member);
 }
 

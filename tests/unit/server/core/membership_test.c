@@ -5,7 +5,7 @@
 #include "fixture.h"
 
 static uint64_t
-report(struct fixture *f, struct cluster_report report)
+report(struct fixture *f, struct cluster_failure_report report)
 {
     return fixture_step(
         f, (struct cluster_event){.kind = CLUSTER_REPORT, .report = report});
@@ -27,7 +27,8 @@ lease_expired_is_a_verdict(void **state)
     assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));
     fixture_next(&f);
 
-    const struct cluster_notice *lost = fixture_notice(&f, CLUSTER_NOTICE_LOST);
+    const struct cluster_log_notice *lost =
+        fixture_notice(&f, CLUSTER_NOTICE_LOST);
 
     assert_non_null(lost);
     assert_int_equal(lost->rank, 1);
@@ -114,28 +115,35 @@ report_first_verdict_stays(void **state)
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t ticket =
-        report(&f, (struct cluster_report){{epoch, 1},
-                                           2,
-                                           identity_of(3),
-                                           "connection\nreset",
-                                           EVIDENCE_TOLD,
-                                           0});
+        report(&f, (struct cluster_failure_report){{epoch, 1},
+                                                   2,
+                                                   identity_of_incarnation(3),
+                                                   "connection\nreset",
+                                                   EVIDENCE_TOLD,
+                                                   0});
 
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
     assert_true(fixture_reply(&f, ticket)->lease.membership_epoch > epoch);
     assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_LOST)->text,
                            "connection?reset, reported by rank 0 (h:1)"));
 
-    report(&f, (struct cluster_report){
-                   {epoch, 2}, 2, identity_of(3), "timeout", EVIDENCE_TOLD, 0});
+    report(&f, (struct cluster_failure_report){{epoch, 2},
+                                               2,
+                                               identity_of_incarnation(3),
+                                               "timeout",
+                                               EVIDENCE_TOLD,
+                                               0});
     assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 3),
                     HOOP_E_ABORTED, "connection?reset");
     fixture_refused(
         &f,
-        report(&f,
-               (struct cluster_report){
-                   {epoch, 3}, 0, identity_of(1), "x", EVIDENCE_TOLD, 0}),
+        report(&f, (struct cluster_failure_report){{epoch, 3},
+                                                   0,
+                                                   identity_of_incarnation(1),
+                                                   "x",
+                                                   EVIDENCE_TOLD,
+                                                   0}),
         HOOP_E_ABORTED, "lost");
     assert_int_equal(cluster_counters(f.cluster)->verdicts, 1);
     fixture_deinit(&f);
@@ -151,12 +159,12 @@ report_of_oneself_tells_the_others(void **state)
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t ticket =
-        report(&f, (struct cluster_report){{epoch, 2},
-                                           1,
-                                           identity_of(2),
-                                           "it may open 17 files",
-                                           EVIDENCE_TOLD,
-                                           0});
+        report(&f, (struct cluster_failure_report){{epoch, 2},
+                                                   1,
+                                                   identity_of_incarnation(2),
+                                                   "it may open 17 files",
+                                                   EVIDENCE_TOLD,
+                                                   0});
 
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
     assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_LOST)->text,
@@ -176,12 +184,12 @@ report_that_one_gives_up_is_told_in_its_words(void **state)
 
         fixture_init(&f, &(struct cluster_options){0});
         const uint64_t epoch = fixture_world(&f, 3);
-        report(&f, (struct cluster_report){{epoch, is_told ? 1 : 2},
-                                           1,
-                                           identity_of(2),
-                                           "raised ValueError: x",
-                                           EVIDENCE_GIVEN_UP,
-                                           0});
+        report(&f, (struct cluster_failure_report){{epoch, is_told ? 1 : 2},
+                                                   1,
+                                                   identity_of_incarnation(2),
+                                                   "raised ValueError: x",
+                                                   EVIDENCE_GIVEN_UP,
+                                                   0});
         const char *text = fixture_notice(&f, CLUSTER_NOTICE_LOST)->text;
         assert_non_null(strstr(text, "rank 1 (h:2) of job "));
         assert_non_null(strstr(text, " has given up: "));
@@ -190,7 +198,7 @@ report_that_one_gives_up_is_told_in_its_words(void **state)
         const uint64_t ticket = fixture_step(
             &f, (struct cluster_event){.kind = CLUSTER_WATCH,
                                        .watch = {.epoch = epoch, .since = 1}});
-        const struct cluster_change *change =
+        const struct cluster_membership_change *change =
             &fixture_reply(&f, ticket)->changes.items[0];
         assert_int_equal(change->kind, CLUSTER_CHANGE_LOST);
         assert_true(change->has_given_up);
@@ -219,27 +227,30 @@ reporter_is_who_it_proved_to_be(void **state)
     const uint64_t epoch = fixture_world(&f, 3);
 
     for (uint64_t rank = 0; rank < 3; rank++)
-        fixture_refused(
-            &f,
-            report(&f, (struct cluster_report){{epoch, identity_of(rank + 1)},
-                                               2,
-                                               identity_of(3),
-                                               "silent",
-                                               EVIDENCE_TOLD,
-                                               0}),
-            HOOP_E_PRECONDITION, "no member");
-    report(&f, (struct cluster_report){{epoch, 2},
-                                       2,
-                                       identity_of(3),
-                                       "silent, reported by rank 0 (h:1)",
-                                       EVIDENCE_TOLD,
-                                       0});
+        fixture_refused(&f,
+                        report(&f,
+                               (struct cluster_failure_report){
+                                   {epoch, identity_of_incarnation(rank + 1)},
+                                   2,
+                                   identity_of_incarnation(3),
+                                   "silent",
+                                   EVIDENCE_TOLD,
+                                   0}),
+                        HOOP_E_PRECONDITION, "no member");
+    report(&f,
+           (struct cluster_failure_report){{epoch, 2},
+                                           2,
+                                           identity_of_incarnation(3),
+                                           "silent, reported by rank 0 (h:1)",
+                                           EVIDENCE_TOLD,
+                                           0});
     const char *text = fixture_notice(&f, CLUSTER_NOTICE_LOST)->text;
     assert_non_null(strstr(text, "silent, reported by rank 1 (h:2)"));
     assert_null(strstr(text, "rank 0"));
-    fixture_refused(&f,
-                    fixture_member(&f, CLUSTER_LEAVE, epoch, identity_of(1)),
-                    HOOP_E_PRECONDITION, "no member");
+    fixture_refused(
+        &f,
+        fixture_member(&f, CLUSTER_LEAVE, epoch, identity_of_incarnation(1)),
+        HOOP_E_PRECONDITION, "no member");
     fixture_deinit(&f);
 }
 
@@ -252,21 +263,21 @@ report_of_nobody_is_refused(void **state)
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const struct {
-        struct cluster_report report;
+        struct cluster_failure_report report;
         enum hoop_status status;
     } cases[] = {
-        {{{epoch, 1}, 2, identity_of(2), "x", EVIDENCE_TOLD, 0},
+        {{{epoch, 1}, 2, identity_of_incarnation(2), "x", EVIDENCE_TOLD, 0},
          HOOP_E_INVALID},
-        {{{epoch, 1}, 1, identity_of(9), "x", EVIDENCE_TOLD, 0},
+        {{{epoch, 1}, 1, identity_of_incarnation(9), "x", EVIDENCE_TOLD, 0},
          HOOP_E_INVALID},
-        {{{epoch + 1, 1}, 1, identity_of(2), "x", EVIDENCE_TOLD, 0},
+        {{{epoch + 1, 1}, 1, identity_of_incarnation(2), "x", EVIDENCE_TOLD, 0},
          HOOP_E_PRECONDITION},
-        {{{epoch, 9}, 1, identity_of(2), "x", EVIDENCE_TOLD, 0},
+        {{{epoch, 9}, 1, identity_of_incarnation(2), "x", EVIDENCE_TOLD, 0},
          HOOP_E_PRECONDITION},
         /* The coordinator's own, and none at all. */
-        {{{epoch, 1}, 1, identity_of(2), "x", EVIDENCE_LEASE, 0},
+        {{{epoch, 1}, 1, identity_of_incarnation(2), "x", EVIDENCE_LEASE, 0},
          HOOP_E_INVALID},
-        {{{epoch, 1}, 1, identity_of(2), "x", EVIDENCE_KINDS, 0},
+        {{{epoch, 1}, 1, identity_of_incarnation(2), "x", EVIDENCE_KINDS, 0},
          HOOP_E_INVALID},
     };
 

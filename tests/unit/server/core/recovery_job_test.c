@@ -79,10 +79,11 @@ groups_write(struct answer *answer, const struct cluster_groups *groups)
 }
 
 static void
-changes_write(struct answer *answer, const struct cluster_changes *changes)
+changes_write(struct answer *answer,
+              const struct cluster_membership_changes *changes)
 {
     for (size_t i = 0; i < changes->n_items; i++) {
-        const struct cluster_change *change = &changes->items[i];
+        const struct cluster_membership_change *change = &changes->items[i];
 
         answer_add(answer, " %d%s rank %u of %016llx epoch %llu at %llu: %s %s",
                    (int)change->kind, change->has_given_up ? "!" : "",
@@ -106,7 +107,7 @@ lines_write(struct answer *answer, const struct cluster_jobs *jobs)
 }
 
 static void
-world_write(struct answer *answer, const struct cluster_world *world)
+world_write(struct answer *answer, const struct cluster_join_result *world)
 {
     answer_add(answer, " rank %u epoch %llu revision %llu seed %llu",
                world->rank, (unsigned long long)world->epoch,
@@ -307,10 +308,10 @@ life_member(struct twins *twins,
         event.kind = CLUSTER_LEAVE;
     if (what == 1) {
         event.kind = CLUSTER_REPORT;
-        event.report = (struct cluster_report){
+        event.report = (struct cluster_failure_report){
             .reporter = {life->epoch, 100 * life->number + 1},
             .rank = (uint32_t)rank,
-            .identity = identity_of(100 * life->number + 1 + rank),
+            .identity = identity_of_incarnation(100 * life->number + 1 + rank),
             .reason = "connection reset",
             .evidence = drawn(twins, 2) ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD,
         };
@@ -333,7 +334,7 @@ life_ask(struct twins *twins, struct cluster_event event)
     twins_step(twins, &question);
     question = event;
     question.kind = CLUSTER_STORE_GET;
-    question.keys = (struct cluster_keys){keys, COUNT_OF(keys)};
+    question.keys = (struct cluster_store_keys){keys, COUNT_OF(keys)};
     twins_step(twins, &question);
     question = event;
     question.kind = CLUSTER_WATCH;

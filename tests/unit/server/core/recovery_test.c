@@ -183,7 +183,7 @@ record_missing_or_damaged_is_found_or_harmless(void **state)
         struct shelf less = {0};
 
         for (size_t j = 0; j < shelf.n_rows; j++) {
-            const struct cluster_record record = {
+            const struct cluster_journal_record record = {
                 .key = shelf.rows[j].key,
                 .n_key = shelf.rows[j].n_key,
                 .value = shelf.rows[j].value,
@@ -216,7 +216,8 @@ record_of_another_version_says_so(void **state)
     struct shelf shelf = {0};
 
     (void)state;
-    shelf_put(&shelf, &(struct cluster_record){.key = key,
+    shelf_put(&shelf,
+              &(struct cluster_journal_record){.key = key,
                                                .n_key = sizeof(key),
                                                .value = value,
                                                .n_value = sizeof(value)});

@@ -93,7 +93,7 @@ shelf_erase(struct shelf *shelf, const uint8_t *key, size_t n_key)
 }
 
 static inline void
-shelf_put(struct shelf *shelf, const struct cluster_record *record)
+shelf_put(struct shelf *shelf, const struct cluster_journal_record *record)
 {
     const size_t place = shelf_place(shelf, record->key, record->n_key);
 
@@ -136,12 +136,12 @@ shelf_read(const struct shelf *shelf, struct cluster *cluster)
     for (size_t i = 0; i < shelf->n_rows; i++) {
         const struct shelf_row *row = &shelf->rows[i];
         const enum hoop_status status =
-            cluster_recover(cluster, &(struct cluster_record){
-                                         .key = row->key,
-                                         .n_key = row->n_key,
-                                         .value = row->value,
-                                         .n_value = row->n_value,
-                                     });
+            cluster_recover_record(cluster, &(struct cluster_journal_record){
+                                                .key = row->key,
+                                                .n_key = row->n_key,
+                                                .value = row->value,
+                                                .n_value = row->n_value,
+                                            });
 
         if (status != HOOP_OK)
             return status;

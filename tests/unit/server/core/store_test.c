@@ -18,7 +18,7 @@ store_values_over_the_limits_are_refused(void **state)
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
-    event.write = (struct cluster_write){
+    event.write = (struct cluster_store_write){
         .key = "k", .value = value, .n_bytes = LIMIT_STORE_VALUE + 1};
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_EXHAUSTED, "value");
 

@@ -28,10 +28,10 @@ struct table {
     bool has_spoken[RANKS_MAX];
 };
 
-static struct suspicion_words
+static struct suspicion_reports
 words_of(const struct table *table)
 {
-    return (struct suspicion_words){
+    return (struct suspicion_reports){
         .n_ranks = table->n,
         .views = table->views,
         .is_living = table->is_living,
@@ -44,11 +44,11 @@ words_of(const struct table *table)
 static uint32_t
 choose(const struct table *table, bool *out_is_settled)
 {
-    const struct suspicion_words words = words_of(table);
+    const struct suspicion_reports words = words_of(table);
     struct suspicion_count counts[RANKS_MAX];
 
     suspicion_count(&words, counts);
-    return suspicion_choose(&words, counts, out_is_settled);
+    return suspicion_choose_lost_rank(&words, counts, out_is_settled);
 }
 
 /* The rule once more: each rank's four marks make one number, and the largest
@@ -283,7 +283,7 @@ silent_ranks_are_as_the_rule_says(void **state)
 static uint32_t
 survivors_of(struct table *table)
 {
-    const struct suspicion_words words = words_of(table);
+    const struct suspicion_reports words = words_of(table);
     struct suspicion_count counts[RANKS_MAX];
     uint32_t survivors = 0;
     bool is_settled;
@@ -292,11 +292,12 @@ survivors_of(struct table *table)
     suspicion_count(&words, counts);
     while ((gone = choose(table, &is_settled)) != SUSPICION_NOBODY) {
         assert_int_equal(gone, expected(table));
-        assert_int_equal(gone, suspicion_choose(&words, counts, &is_settled));
+        assert_int_equal(
+            gone, suspicion_choose_lost_rank(&words, counts, &is_settled));
         table->is_living[gone] = false;
-        suspicion_discount(&words, gone, counts);
+        suspicion_count_remove_rank(&words, gone, counts);
     }
-    assert_int_equal(suspicion_choose(&words, counts, &is_settled),
+    assert_int_equal(suspicion_choose_lost_rank(&words, counts, &is_settled),
                      SUSPICION_NOBODY);
     for (uint32_t i = 0; i < table->n; i++)
         survivors |= (uint32_t)table->is_living[i] << i;
@@ -341,8 +342,8 @@ large_world_that_parts_is_decided_in_few_steps(void **state)
     bool *flags = malloc(n);
     bool *is_living = malloc(n);
     struct suspicion_count *counts = malloc(n * sizeof(*counts));
-    const struct suspicion_words words = {n,     views, is_living,
-                                          flags, flags, flags};
+    const struct suspicion_reports words = {n,     views, is_living,
+                                            flags, flags, flags};
     bool is_settled;
 
     (void)state;
@@ -355,12 +356,13 @@ large_world_that_parts_is_decided_in_few_steps(void **state)
                 (i < n_left) == (j < n_left) ? VIEW_HEARD : VIEW_SILENT;
     suspicion_count(&words, counts);
     for (uint32_t gone = n; gone-- > n_left;) {
-        assert_int_equal(suspicion_choose(&words, counts, &is_settled), gone);
+        assert_int_equal(
+            suspicion_choose_lost_rank(&words, counts, &is_settled), gone);
         assert_true(is_settled);
         is_living[gone] = false;
-        suspicion_discount(&words, gone, counts);
+        suspicion_count_remove_rank(&words, gone, counts);
     }
-    assert_int_equal(suspicion_choose(&words, counts, &is_settled),
+    assert_int_equal(suspicion_choose_lost_rank(&words, counts, &is_settled),
                      SUSPICION_NOBODY);
     free(views);
     free(flags);

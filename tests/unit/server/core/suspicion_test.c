@@ -74,14 +74,15 @@ complain_that(struct world *world,
               enum evidence evidence,
               const char *reason)
 {
-    fixture_step(&world->f, (struct cluster_event){
-                                .kind = CLUSTER_REPORT,
-                                .report = {.reporter = {world->epoch, from + 1},
-                                           .rank = of,
-                                           .identity = identity_of(of + 1),
-                                           .reason = reason,
-                                           .evidence = evidence},
-                            });
+    fixture_step(&world->f,
+                 (struct cluster_event){
+                     .kind = CLUSTER_REPORT,
+                     .report = {.reporter = {world->epoch, from + 1},
+                                .rank = of,
+                                .identity = identity_of_incarnation(of + 1),
+                                .reason = reason,
+                                .evidence = evidence},
+                 });
 }
 
 static void
@@ -131,7 +132,7 @@ answer(struct world *world, uint32_t rank, const char *letters)
 static void
 expect_lost(const struct world *world, const char *text)
 {
-    const struct cluster_notice *lost =
+    const struct cluster_log_notice *lost =
         fixture_notice(&world->f, CLUSTER_NOTICE_LOST);
 
     assert_non_null(lost);
@@ -428,15 +429,16 @@ slow_networks_have_more_time(void **state)
 
     (void)state;
     world_open(&world);
-    fixture_step(&world.f, (struct cluster_event){
-                               .kind = CLUSTER_REPORT,
-                               .report = {.reporter = {world.epoch, 1},
-                                          .rank = 1,
-                                          .identity = identity_of(2),
-                                          .reason = "silent",
-                                          .evidence = EVIDENCE_SILENT,
-                                          .slack_ms = 200},
-                           });
+    fixture_step(&world.f,
+                 (struct cluster_event){
+                     .kind = CLUSTER_REPORT,
+                     .report = {.reporter = {world.epoch, 1},
+                                .rank = 1,
+                                .identity = identity_of_incarnation(2),
+                                .reason = "silent",
+                                .evidence = EVIDENCE_SILENT,
+                                .slack_ms = 200},
+                 });
     world_pass(&world, EVIDENCE_DECIDE_MS + 199);
     expect_nobody_lost(&world);
     world_pass(&world, 1);
@@ -455,7 +457,7 @@ answer_that_makes_no_sense_says_nothing(void **state)
     complain(&world, 0, 3, EVIDENCE_BROKEN);
     question_take(&world);
     for (int i = 0; i < 3; i++) {
-        struct cluster_renewal renewal = {
+        struct cluster_lease_renewal renewal = {
             .member = {world.epoch, 2},
             .question = world.question + (i == 0),
             .views = views,

@@ -11,8 +11,8 @@ text_buffer_parts_are_joined(void **state)
     struct text_buffer text_buffer = {0};
 
     (void)state;
-    text_buffer_add(&text_buffer, "%d of %d", 3, 4);
-    text_buffer_add(&text_buffer, "; %s", "rank 3");
+    text_buffer_append(&text_buffer, "%d of %d", 3, 4);
+    text_buffer_append(&text_buffer, "; %s", "rank 3");
     assert_string_equal(text_buffer.text, "3 of 4; rank 3");
 }
 
@@ -23,7 +23,7 @@ text_buffer_too_long_is_cut_and_says_so(void **state)
 
     (void)state;
     for (int i = 0; i < 500; i++)
-        text_buffer_add(&text_buffer, "part %d, ", i);
+        text_buffer_append(&text_buffer, "part %d, ", i);
     assert_int_equal(strlen(text_buffer.text), LIMIT_ERROR_TEXT - 1);
     assert_string_equal(text_buffer.text + LIMIT_ERROR_TEXT - 4, "...");
 }

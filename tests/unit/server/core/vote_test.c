@@ -48,16 +48,17 @@ leave(struct fixture *f, uint64_t epoch, uint64_t worker, uint64_t number)
 static uint64_t
 report(struct fixture *f, uint64_t epoch, uint64_t worker, uint32_t rank)
 {
-    return fixture_step(f, (struct cluster_event){
-                               .kind = CLUSTER_REPORT,
-                               .report = {.reporter = {epoch, worker},
-                                          .rank = rank,
-                                          .identity = identity_of(rank + 1),
-                                          .reason = "reset"},
-                           });
+    return fixture_step(
+        f, (struct cluster_event){
+               .kind = CLUSTER_REPORT,
+               .report = {.reporter = {epoch, worker},
+                          .rank = rank,
+                          .identity = identity_of_incarnation(rank + 1),
+                          .reason = "reset"},
+           });
 }
 
-static const struct cluster_outcome *
+static const struct cluster_vote_outcome *
 outcome(const struct fixture *f, uint64_t ticket)
 {
     const struct cluster_reply *reply = fixture_reply(f, ticket);
@@ -141,7 +142,7 @@ shrink_gives_the_survivors_a_communicator(void **state)
     shrink(&f, epoch, 4, 1);
     shrink(&f, epoch, 1, 1);
     const uint64_t last = shrink(&f, epoch, 3, 1);
-    const struct cluster_outcome first = *outcome(&f, last);
+    const struct cluster_vote_outcome first = *outcome(&f, last);
     assert_int_equal(first.n_ranks, 3);
     assert_int_equal(first.ranks[1], 2);
     assert_true(first.communicator > 0);
@@ -372,7 +373,8 @@ outcome_outlives_the_coordinator(void **state)
     shelf_follow(&shelf, &f);
     shrink(&f, epoch, 1, 1);
     shelf_follow(&shelf, &f);
-    const struct cluster_outcome told = *outcome(&f, shrink(&f, epoch, 3, 1));
+    const struct cluster_vote_outcome told =
+        *outcome(&f, shrink(&f, epoch, 3, 1));
     shelf_follow(&shelf, &f);
 
     shelf_restart(&shelf, &f);

@@ -91,14 +91,15 @@ leave_event(uint64_t epoch, uint64_t incarnation)
 static struct cluster_event
 report_event(uint64_t epoch, uint64_t by, uint32_t rank, uint64_t whom)
 {
-    return (struct cluster_event){.kind = CLUSTER_REPORT,
-                                  .report = {.reporter = {epoch, by},
-                                             .rank = rank,
-                                             .identity = identity_of(whom),
-                                             .reason = "killed"}};
+    return (struct cluster_event){
+        .kind = CLUSTER_REPORT,
+        .report = {.reporter = {epoch, by},
+                   .rank = rank,
+                   .identity = identity_of_incarnation(whom),
+                   .reason = "killed"}};
 }
 
-static const struct cluster_job_line *
+static const struct cluster_job_summary *
 line_of_a(struct run *run)
 {
     const uint64_t ticket =
@@ -124,7 +125,7 @@ death_is_told_once_and_holds_everywhere(struct run *run,
     assert_int_equal(counters->verdicts, 1);
     assert_int_equal(counters->members, 2);
     assert_int_equal(counters->jobs, 1);
-    const struct cluster_job_line *line = line_of_a(run);
+    const struct cluster_job_summary *line = line_of_a(run);
 
     assert_int_equal(line->epoch, epochs[1]);
     assert_int_equal(line->size, 3);
@@ -160,7 +161,7 @@ death_is_told_once_by_another_coordinator_too(void **state)
     shelf_restart(&run.shelf, &run.f);
     run_step(&run, report_event(epochs[0], 1, 1, 2));
     assert_int_equal(run.n_lost, 1);
-    const struct cluster_job_line *line = line_of_a(&run);
+    const struct cluster_job_summary *line = line_of_a(&run);
 
     assert_int_equal(line->epoch, epochs[1]);
     assert_int_equal(line->n_members, 2);

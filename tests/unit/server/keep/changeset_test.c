@@ -8,10 +8,10 @@
 #include "base/cleanup.h"
 #include "keep/changeset.h"
 
-static struct storage_bytes
+static struct storage_span
 text(const char *text)
 {
-    return (struct storage_bytes){text, strlen(text)};
+    return (struct storage_span){text, strlen(text)};
 }
 
 static void
@@ -76,7 +76,7 @@ large_values_fit_and_their_memory_goes(void **state)
     memset(value, 'v', sizeof(value));
     for (int i = 0; i < 3; i++)
         changeset_put(&changes, 'a', text("k"),
-                      (struct storage_bytes){value, sizeof(value)});
+                      (struct storage_span){value, sizeof(value)});
     for (int i = 0; i < 3; i++) {
         assert_true(changeset_next(&changes, &at, &change));
         assert_int_equal(change.value.n_bytes, sizeof(value));

@@ -8,10 +8,10 @@
 #include "folder.h"
 #include "keep/database.h"
 
-static struct storage_bytes
+static struct storage_span
 text(const char *text)
 {
-    return (struct storage_bytes){text, strlen(text)};
+    return (struct storage_span){text, strlen(text)};
 }
 
 static void
@@ -20,7 +20,7 @@ put(struct database *database, const char *key, const char *value)
     CLEANUP(changeset_deinit) struct changeset changes = {0};
 
     changeset_put(&changes, '/', text(key), text(value));
-    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
 }
 
 static void
@@ -29,7 +29,7 @@ erase(struct database *database, const char *key)
     CLEANUP(changeset_deinit) struct changeset changes = {0};
 
     changeset_erase(&changes, '/', text(key));
-    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
 }
 
 struct listing {
@@ -37,7 +37,7 @@ struct listing {
 };
 
 static enum hoop_status
-listing_add(void *owner, struct storage_bytes key, struct storage_bytes value)
+listing_add(void *owner, struct storage_span key, struct storage_span value)
 {
     struct listing *listing = owner;
     const size_t n_bytes = strlen(listing->text);
@@ -53,7 +53,8 @@ holds(struct database *database, const char *expected)
 {
     struct listing listing = {0};
 
-    assert_int_equal(database_read(database, listing_add, &listing), HOOP_OK);
+    assert_int_equal(database_visit_records(database, listing_add, &listing),
+                     HOOP_OK);
     assert_string_equal(listing.text, expected);
 }
 
@@ -121,7 +122,7 @@ damaged(const struct folder *folder)
     enum hoop_status status =
         database_open(folder->path, STORAGE_OUTLIVES_MACHINE, &database);
     if (status == HOOP_OK)
-        status = database_read(database, listing_add, &listing);
+        status = database_visit_records(database, listing_add, &listing);
     assert_int_equal(status, HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), folder->path));
     database_close(database);
@@ -155,11 +156,11 @@ file_fill(const struct folder *folder)
 
     memset(large, 'l', sizeof(large));
     changeset_put(&changes, 'l', text("arge"),
-                  (struct storage_bytes){large, sizeof(large)});
+                  (struct storage_span){large, sizeof(large)});
     assert_int_equal(
         database_open(folder->path, STORAGE_OUTLIVES_MACHINE, &database),
         HOOP_OK);
-    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
     put(database, "marked", "a value to be found");
     database_close(database);
     assert_int_equal(stat(folder_file(folder, "hoopd.mdb"), &file), 0);
@@ -224,17 +225,17 @@ write_that_fails_changes_nothing(void **state)
     put(database, "a", "1");
     changeset_put(&changes, '/', text("a"), text("2"));
     changeset_put(&changes, '/', text("large"),
-                  (struct storage_bytes){large, sizeof(large)});
+                  (struct storage_span){large, sizeof(large)});
 
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &former), 0);
     const struct rlimit less = {256 * 1024, former.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
-    assert_int_not_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_not_equal(database_apply_changes(database, &changes), HOOP_OK);
     assert_non_null(strstr(error_text(), folder.path));
     holds(database, "/a=1 ");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &former), 0);
-    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
     erase(database, "large");
     holds(database, "/a=2 ");
     database_close(database);
@@ -282,9 +283,9 @@ library_that_has_given_up_is_opened_anew(void **state)
     close(full);
 
     changeset_put(&changes, '/', text("a"), text("2"));
-    assert_int_not_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_not_equal(database_apply_changes(database, &changes), HOOP_OK);
     assert_non_null(strstr(error_text(), folder.path));
-    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
     put(database, "b", "3");
     holds(database, "/a=2 /b=3 ");
     database_close(database);
@@ -310,7 +311,7 @@ library_that_cannot_be_opened_is_tried_again(void **state)
     assert_true(dup2(full, descriptor_of_pages(&folder)) >= 0);
     close(full);
     changeset_put(&changes, '/', text("a"), text("2"));
-    assert_int_not_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_not_equal(database_apply_changes(database, &changes), HOOP_OK);
 
     /* Away, and a folder is where it was. */
     snprintf(aside, sizeof(aside), "%s.aside",
@@ -318,11 +319,12 @@ library_that_cannot_be_opened_is_tried_again(void **state)
     assert_int_equal(rename(folder_file(&folder, "hoopd.mdb"), aside), 0);
     assert_int_equal(mkdir(folder_file(&folder, "hoopd.mdb"), 0700), 0);
     for (int i = 0; i < 2; i++)
-        assert_int_not_equal(database_apply(database, &changes), HOOP_OK);
+        assert_int_not_equal(database_apply_changes(database, &changes),
+                             HOOP_OK);
     assert_int_not_equal(database_sync(database), HOOP_OK);
     assert_int_equal(rmdir(folder_file(&folder, "hoopd.mdb")), 0);
     assert_int_equal(rename(aside, folder_file(&folder, "hoopd.mdb")), 0);
-    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
     holds(database, "/a=2 ");
     database_close(database);
     folder_remove(&folder);

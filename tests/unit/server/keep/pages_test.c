@@ -50,7 +50,7 @@ records_apply(struct written *written,
         const size_t n_key =
             (size_t)snprintf(record->key, sizeof(record->key), "k%zd",
                              record - written->records);
-        const struct storage_bytes key = {record->key, n_key + 1};
+        const struct storage_span key = {record->key, n_key + 1};
 
         record->n_value = rand_r(seed) % 4 == 0    ? 0
                           : rand_r(seed) % 16 == 0 ? VALUE_MAX
@@ -60,11 +60,11 @@ records_apply(struct written *written,
         if (record->n_value)
             changeset_put(
                 &changes, 1, key,
-                (struct storage_bytes){record->value, record->n_value});
+                (struct storage_span){record->value, record->n_value});
         else
             changeset_erase(&changes, 1, key);
     }
-    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
 }
 
 static void
@@ -123,7 +123,7 @@ struct checking {
 };
 
 static void
-record_check(void *owner, struct storage_bytes key, struct storage_bytes value)
+record_check(void *owner, struct storage_span key, struct storage_span value)
 {
     struct checking *checking = owner;
     const char *text = key.bytes;
@@ -145,7 +145,7 @@ record_check(void *owner, struct storage_bytes key, struct storage_bytes value)
 }
 
 static enum hoop_status
-record_take(void *owner, struct storage_bytes key, struct storage_bytes value)
+record_take(void *owner, struct storage_span key, struct storage_span value)
 {
     record_check(owner, key, value);
     return HOOP_OK;
@@ -164,7 +164,7 @@ is_all(const struct checking *checking)
 
 /* Without a process of its own: the check itself must not crash. */
 static bool
-is_refused(const struct written *written, struct storage_bytes file)
+is_refused(const struct written *written, struct storage_span file)
 {
     struct checking checking = {.written = written};
     const struct pages_visitor visitor = {.on_record = record_check,
@@ -176,7 +176,8 @@ is_refused(const struct written *written, struct storage_bytes file)
         assert_int_equal(status, HOOP_E_DATA_LOSS);
         return true;
     }
-    assert_int_equal(pages_read(file, &visitor, &commit_record), HOOP_OK);
+    assert_int_equal(pages_visit_records(file, &visitor, &commit_record),
+                     HOOP_OK);
     assert_true(is_all(&checking));
     return false;
 }
@@ -185,7 +186,7 @@ static void
 sound_file_has_all_records(void **state)
 {
     const struct written *written = *state;
-    const struct storage_bytes file = {written->bytes, written->n_bytes};
+    const struct storage_span file = {written->bytes, written->n_bytes};
 
     if (is_refused(written, file))
         fail_msg("%s", error_text());
@@ -209,15 +210,15 @@ every_commit_leaves_a_sound_file(void **state)
         CLEANUP(changeset_deinit) struct changeset none = {0};
 
         if (commit % 50 == 49)
-            changeset_erase(&none, 1, (struct storage_bytes){"k", 1});
+            changeset_erase(&none, 1, (struct storage_span){"k", 1});
         if (none.n_bytes)
-            assert_int_equal(database_apply(database, &none), HOOP_OK);
+            assert_int_equal(database_apply_changes(database, &none), HOOP_OK);
         for (int i = 0; none.n_bytes && i < N_RECORDS; i++)
             written->records[i].n_value = 0;
         records_apply(written, database, &seed);
         file_read(written);
-        if (is_refused(written, (struct storage_bytes){written->bytes,
-                                                       written->n_bytes}))
+        if (is_refused(written,
+                       (struct storage_span){written->bytes, written->n_bytes}))
             fail_msg("commit %d: %s", commit, error_text());
         free(written->bytes);
     }
@@ -233,7 +234,7 @@ every_page_that_is_zeroed_or_swapped_is_found(void **state)
     const size_t n_pages = written->n_bytes / PAGE;
     static const uint8_t zeros[PAGE];
     uint8_t *copy = malloc(written->n_bytes);
-    const struct storage_bytes file = {copy, written->n_bytes};
+    const struct storage_span file = {copy, written->n_bytes};
     size_t n_refused = 0;
 
     assert_non_null(copy);
@@ -260,7 +261,7 @@ static void
 every_bit_of_the_front_is_harmless_or_found(void **state)
 {
     const struct written *written = *state;
-    const struct storage_bytes file = {written->bytes, written->n_bytes};
+    const struct storage_span file = {written->bytes, written->n_bytes};
 
     for (size_t page = 0; page < 2; page++) {
         for (size_t bit = 0; bit < (size_t)8 * META_BYTES; bit++) {
@@ -293,7 +294,7 @@ file_of_any_length_is_whole_or_found(void **state)
 
         assert_non_null(copy);
         memcpy(copy, written->bytes, n_bytes);
-        (void)is_refused(written, (struct storage_bytes){copy, n_bytes});
+        (void)is_refused(written, (struct storage_span){copy, n_bytes});
         free(copy);
     }
 }
@@ -348,7 +349,7 @@ text_check(const struct written *written)
 
 /* As hoopd does, which has a process check the file first. */
 static bool
-is_refused_for_real(struct written *written, struct storage_bytes file)
+is_refused_for_real(struct written *written, struct storage_span file)
 {
     struct checking checking = {.written = written};
     struct database *database = NULL;
@@ -362,7 +363,8 @@ is_refused_for_real(struct written *written, struct storage_bytes file)
         text_check(written);
         return true;
     }
-    assert_int_equal(database_read(database, record_take, &checking), HOOP_OK);
+    assert_int_equal(database_visit_records(database, record_take, &checking),
+                     HOOP_OK);
     assert_true(is_all(&checking));
     records_apply(&(struct written){0}, database, &seed);
     database_close(database);
@@ -385,7 +387,7 @@ damaged_files_are_whole_or_refused(void **state)
 
         memcpy(copy, written->bytes, n_bytes);
         file_damage(copy, &n_bytes, i, &seed);
-        const struct storage_bytes file = {copy, n_bytes};
+        const struct storage_span file = {copy, n_bytes};
         const bool refuses = is_refused(written, file);
         n_refused += refuses;
         if (!refuses || n_refused % REFUSED_PER_OPEN == 0)
@@ -402,7 +404,7 @@ struct salvage {
 };
 
 static void
-salvage_take(void *owner, struct storage_bytes key, struct storage_bytes value)
+salvage_take(void *owner, struct storage_span key, struct storage_span value)
 {
     record_check(&((struct salvage *)owner)->checking, key, value);
 }
@@ -438,8 +440,8 @@ what_can_be_read_is_right(void **state)
 
         memset(copy + page * PAGE, 0xff, PAGE);
         assert_int_equal(
-            pages_read((struct storage_bytes){copy, written->n_bytes}, &visitor,
-                       &commit_record),
+            pages_visit_records((struct storage_span){copy, written->n_bytes},
+                                &visitor, &commit_record),
             HOOP_OK);
         memcpy(copy + page * PAGE, written->bytes + page * PAGE, PAGE);
         assert_true(salvage.checking.n_wrong == 0 || salvage.may_be_lost);
@@ -456,13 +458,14 @@ what_can_be_read_is_right(void **state)
 
 /* Whether all records are there; who says so is not told that some may be gone. */
 static bool
-is_all_read(const struct written *written, struct storage_bytes file)
+is_all_read(const struct written *written, struct storage_span file)
 {
     struct salvage salvage = {.checking.written = written};
     const struct pages_visitor visitor = {salvage_take, salvage_miss, &salvage};
     struct commit_record commit_record;
 
-    assert_int_equal(pages_read(file, &visitor, &commit_record), HOOP_OK);
+    assert_int_equal(pages_visit_records(file, &visitor, &commit_record),
+                     HOOP_OK);
     assert_true(is_all(&salvage.checking) || salvage.may_be_lost);
     return is_all(&salvage.checking);
 }
@@ -483,7 +486,7 @@ static void
 damaged_front_leads_to_the_last_commit_or_says_so(void **state)
 {
     const struct written *written = *state;
-    const struct storage_bytes file = {written->bytes, written->n_bytes};
+    const struct storage_span file = {written->bytes, written->n_bytes};
     const size_t last = last_front(written);
     size_t n_all = 0;
 

@@ -67,14 +67,14 @@ user_close(struct user *user)
     loop_destroy(user->loop);
 }
 
-static struct storage_bytes
+static struct storage_span
 text(const char *text)
 {
-    return (struct storage_bytes){text, strlen(text)};
+    return (struct storage_span){text, strlen(text)};
 }
 
 static enum hoop_status
-count(void *owner, struct storage_bytes key, struct storage_bytes value)
+count(void *owner, struct storage_span key, struct storage_span value)
 {
     size_t *n_records = owner;
 
@@ -89,8 +89,9 @@ records(struct user *user, enum storage_owner whose)
 {
     size_t n_records = 0;
 
-    assert_int_equal(storage_read(user->storage, whose, count, &n_records),
-                     HOOP_OK);
+    assert_int_equal(
+        storage_visit_records(user->storage, whose, count, &n_records),
+        HOOP_OK);
     return n_records;
 }
 
@@ -103,16 +104,16 @@ pieces_are_told_when_they_are_durable(void **state)
     (void)state;
     folder_make(&user.folder);
     user_open(&user);
-    assert_int_equal(storage_number(user.storage), 0);
+    assert_int_equal(storage_batch_number(user.storage), 0);
     storage_commit(user.storage);
-    assert_int_equal(storage_number(user.storage), 0);
+    assert_int_equal(storage_batch_number(user.storage), 0);
     for (int i = 0; i < 100; i++) {
         snprintf(key, sizeof(key), "%d", i);
         storage_put(user.storage, STORAGE_CORE, text(key), text("v"));
         storage_put(user.storage, STORAGE_REPLIES, text("same"), text(key));
-        assert_int_equal(storage_number(user.storage), i + 1);
+        assert_int_equal(storage_batch_number(user.storage), i + 1);
         storage_commit(user.storage);
-        assert_int_equal(storage_number(user.storage), i + 1);
+        assert_int_equal(storage_batch_number(user.storage), i + 1);
     }
     user.n_wanted = 100;
     loop_run(user.loop);
@@ -232,7 +233,7 @@ write_that_fails_is_done_later(void **state)
     const struct rlimit less = {256 * 1024, former.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
     storage_put(user.storage, STORAGE_CORE, text("k"),
-                (struct storage_bytes){large, sizeof(large)});
+                (struct storage_span){large, sizeof(large)});
     storage_commit(user.storage);
 
     const uint64_t deadline_ns = clock_deadline_ns(DEADLINE_MS);
@@ -265,7 +266,7 @@ room_ends_with_the_disk_and_comes_back(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
     while (storage_has_room(user.storage)) {
         storage_put(user.storage, STORAGE_CORE, text("k"),
-                    (struct storage_bytes){large, sizeof(large)});
+                    (struct storage_span){large, sizeof(large)});
         storage_commit(user.storage);
         assert_true(++n_put <= ROOM / sizeof(large));
     }
@@ -296,13 +297,13 @@ data_of_others_is_refused(void **state)
         database_open(user.folder.path, STORAGE_OUTLIVES_MACHINE, &database),
         HOOP_OK);
     changeset_put(&changes, STORAGE_OWN, text("term"),
-                  (struct storage_bytes){later, sizeof(later)});
-    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+                  (struct storage_span){later, sizeof(later)});
+    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
     assert_int_equal(user_try(&user), HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), user.folder.path));
     changeset_clear(&changes);
     changeset_put(&changes, STORAGE_OWN, text("term"), text("?"));
-    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
     database_close(database);
     assert_int_equal(user_try(&user), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), user.folder.path));

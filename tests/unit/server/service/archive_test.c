@@ -100,7 +100,7 @@ cluster_join(struct coordinator *coordinator)
     const struct cluster_actions actions =
         cluster_step(coordinator->cluster, &event);
 
-    archive_put(coordinator->storage, &actions);
+    archive_put_step_records(coordinator->storage, &actions);
 }
 
 static void
@@ -116,26 +116,26 @@ core_and_answers_come_back(void **state)
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     coordinator_open(&coordinator, folder);
     assert_int_equal(
-        archive_read_cluster(coordinator.storage, coordinator.cluster),
+        archive_restore_cluster(coordinator.storage, coordinator.cluster),
         HOOP_OK);
     assert_int_equal(
-        archive_read_replies(coordinator.storage, coordinator.replies),
+        archive_restore_replies(coordinator.storage, coordinator.replies),
         HOOP_OK);
     cluster_join(&coordinator);
     assert_int_equal(
         reply_cache_begin(coordinator.replies, &request, &running, &found),
         REPLY_CACHE_NEW);
-    reply_cache_finish(coordinator.replies, &request,
-                       (struct message_span){reply, sizeof(reply)});
+    reply_cache_store_reply(coordinator.replies, &request,
+                            (struct message_span){reply, sizeof(reply)});
     storage_commit(coordinator.storage);
     coordinator_close(&coordinator);
 
     coordinator_open(&coordinator, folder);
     assert_int_equal(
-        archive_read_cluster(coordinator.storage, coordinator.cluster),
+        archive_restore_cluster(coordinator.storage, coordinator.cluster),
         HOOP_OK);
     assert_int_equal(
-        archive_read_replies(coordinator.storage, coordinator.replies),
+        archive_restore_replies(coordinator.storage, coordinator.replies),
         HOOP_OK);
     assert_int_equal(members(coordinator.cluster), 1);
     assert_int_equal(
@@ -156,19 +156,19 @@ records_that_fit_nothing_are_refused(void **state)
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     coordinator_open(&coordinator, folder);
     storage_put(coordinator.storage, STORAGE_CORE,
-                (struct storage_bytes){"?", 1}, (struct storage_bytes){"?", 1});
+                (struct storage_span){"?", 1}, (struct storage_span){"?", 1});
     storage_put(coordinator.storage, STORAGE_REPLIES,
-                (struct storage_bytes){"?", 1}, (struct storage_bytes){"?", 1});
+                (struct storage_span){"?", 1}, (struct storage_span){"?", 1});
     storage_commit(coordinator.storage);
     coordinator_close(&coordinator);
 
     coordinator_open(&coordinator, folder);
     assert_int_equal(
-        archive_read_cluster(coordinator.storage, coordinator.cluster),
+        archive_restore_cluster(coordinator.storage, coordinator.cluster),
         HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "--data-dir"));
     assert_int_equal(
-        archive_read_replies(coordinator.storage, coordinator.replies),
+        archive_restore_replies(coordinator.storage, coordinator.replies),
         HOOP_E_DATA_LOSS);
     coordinator_close(&coordinator);
     folder_remove(folder);

@@ -50,8 +50,8 @@ fixture_read(struct fixture *fixture, enum method_id method)
     assert_int_equal(pack_take(&fixture->pack, &fixture->body, &body->n_bytes),
                      HOOP_OK);
     body->bytes = fixture->body;
-    return decoded_request_read(&fixture->decoded_request, method,
-                                &fixture->envelope, &fixture->event);
+    return decoded_request_to_event(&fixture->decoded_request, method,
+                                    &fixture->envelope, &fixture->event);
 }
 
 static void
@@ -68,7 +68,7 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
                                                .size_min = 2,
                                                .settle_ms = 7,
                                                .rank_min = 8,
-                                               .process_space = 6,
+                                               .pid_namespace_id = 6,
                                                .deadline_ms = 500,
                                                .pid = 77,
                                                .host = "node",
@@ -84,7 +84,7 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
     assert_int_equal(fixture.event.join.size_min, 2);
     assert_int_equal(fixture.event.join.settle_ms, 7);
     assert_int_equal(fixture.event.join.rank_min, 8);
-    assert_int_equal(fixture.event.join.process_space, 6);
+    assert_int_equal(fixture.event.join.pid_namespace_id, 6);
     assert_int_equal(fixture.event.join.pid, 77);
     assert_string_equal(fixture.event.join.host, "node");
     assert_null(fixture.event.join.host_id);
@@ -260,10 +260,10 @@ every_method_that_is_the_cores_has_a_reader(void **state)
     (void)state;
     for (size_t i = 0; i < method_count(); i++) {
         CLEANUP(fixture_deinit) struct fixture fixture;
-        const enum method_id id = method_at(i)->id;
+        const enum method_id id = method_by_index(i)->id;
 
         fixture_init(&fixture);
-        const enum hoop_status status = decoded_request_read(
+        const enum hoop_status status = decoded_request_to_event(
             &fixture.decoded_request, id, &fixture.envelope, &fixture.event);
         if (id == METHOD_HEALTH_CHECK || id == METHOD_AUTH_CHALLENGE ||
             id == METHOD_AUTH_PROVE)
@@ -287,10 +287,11 @@ what_has_to_be_kept_is_said_of_each_method(void **state)
         bool expected = false;
 
         for (size_t j = 0; j < COUNT_OF(adding); j++)
-            expected = expected || adding[j] == method_at(i)->id;
-        assert_int_equal(decoded_request_adds(method_at(i)->id), expected);
+            expected = expected || adding[j] == method_by_index(i)->id;
+        assert_int_equal(decoded_request_is_storing(method_by_index(i)->id),
+                         expected);
         if (expected)
-            assert_int_not_equal(method_at(i)->effect, METHOD_READS);
+            assert_int_not_equal(method_by_index(i)->effect, METHOD_READS);
     }
 }
 
@@ -306,7 +307,7 @@ request_needs_the_role_of_its_method(void **state)
 
         fixture_init(&fixture);
         assert_int_equal(fixture_read(&fixture, bodiless[i]), HOOP_OK);
-        assert_int_equal(fixture.event.role, method_of(bodiless[i])->role);
+        assert_int_equal(fixture.event.role, method_by_id(bodiless[i])->role);
     }
 }
 
@@ -316,13 +317,13 @@ parked_reply_leaves_before_its_deadline(void **state)
     const uint64_t now_ns = CLOCK_NS_PER_S;
 
     (void)state;
-    assert_true(decoded_request_deadline_ns(CLOCK_NEVER, now_ns) ==
+    assert_true(decoded_request_reply_by_ns(CLOCK_NEVER, now_ns) ==
                 CLOCK_NEVER);
-    assert_true(decoded_request_deadline_ns(now_ns - 1, now_ns) == now_ns - 1);
-    assert_true(decoded_request_deadline_ns(now_ns + 1000, now_ns) ==
+    assert_true(decoded_request_reply_by_ns(now_ns - 1, now_ns) == now_ns - 1);
+    assert_true(decoded_request_reply_by_ns(now_ns + 1000, now_ns) ==
                 now_ns + 900);
     assert_true(
-        decoded_request_deadline_ns(now_ns + 60 * CLOCK_NS_PER_S, now_ns) ==
+        decoded_request_reply_by_ns(now_ns + 60 * CLOCK_NS_PER_S, now_ns) ==
         now_ns + 60 * CLOCK_NS_PER_S - 500 * CLOCK_NS_PER_MS);
 }
 

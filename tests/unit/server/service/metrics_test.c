@@ -58,9 +58,9 @@ times_fall_into_cumulative_buckets(void **state)
 
     (void)state;
     assert_int_equal(metrics_create(&metrics), HOOP_OK);
-    metrics_count_time(metrics, 10000);       /* at the edge: inside */
-    metrics_count_time(metrics, 10001);       /* the next one */
-    metrics_count_time(metrics, 2000000000u); /* above all edges */
+    metrics_count_latency(metrics, 10000);       /* at the edge: inside */
+    metrics_count_latency(metrics, 10001);       /* the next one */
+    metrics_count_latency(metrics, 2000000000u); /* above all edges */
     assert_line(metrics, "\nhoop_rpc_seconds_bucket{le=\"1e-05\"} 1\n");
     assert_line(metrics, "\nhoop_rpc_seconds_bucket{le=\"0.0001\"} 2\n");
     assert_line(metrics, "\nhoop_rpc_seconds_bucket{le=\"1\"} 2\n");
@@ -76,9 +76,9 @@ figures_of_core_and_server_are_shown(void **state)
 
     (void)state;
     assert_int_equal(metrics_create(&metrics), HOOP_OK);
-    metrics_publish(metrics,
-                    &(struct cluster_counters){.joins = 4, .members = 3},
-                    &(struct rpc_server_counters){.connections = 2});
+    metrics_set_counters(metrics,
+                         &(struct cluster_counters){.joins = 4, .members = 3},
+                         &(struct rpc_server_counters){.connections = 2});
     assert_line(metrics, "\n# TYPE hoop_joins_total counter\n"
                          "hoop_joins_total 4\n");
     assert_line(metrics, "\n# TYPE hoop_members gauge\nhoop_members 3\n");

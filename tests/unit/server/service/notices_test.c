@@ -61,7 +61,7 @@ notices_of_jobs_are_all_told(void **state)
     static char text[TEXT_MAX];
     struct notices notices = {0};
     struct catcher catcher;
-    const struct cluster_notice notice = {
+    const struct cluster_log_notice notice = {
         .kind = CLUSTER_NOTICE_JOINED,
         .text = "h:1 joins",
     };
@@ -81,7 +81,7 @@ refusals_of_a_flood_are_counted(void **state)
     static char text[TEXT_MAX];
     struct notices notices = {0};
     struct catcher catcher;
-    const struct cluster_notice notice = {
+    const struct cluster_log_notice notice = {
         .kind = CLUSTER_NOTICE_REFUSED,
         .text = "a wrong token",
     };
@@ -94,10 +94,10 @@ refusals_of_a_flood_are_counted(void **state)
     for (int i = 2; i < LIMIT_UNAUTHENTICATED_LINES + 500; i++)
         notices_log(&notices, &notice, i % 2 ? ROLE_ANYBODY : ROLE_OPERATOR,
                     "10.0.0.1:2");
-    notices_tell(&notices, clock_now_ns());
+    notices_log_suppressed(&notices, clock_now_ns());
     notices_log(&notices, &notice, ROLE_WORKER, "10.0.0.4:4");
-    notices_tell(&notices,
-                 clock_now_ns() + LIMIT_UNAUTHENTICATED_MS * CLOCK_NS_PER_MS);
+    notices_log_suppressed(&notices, clock_now_ns() + LIMIT_UNAUTHENTICATED_MS *
+                                                          CLOCK_NS_PER_MS);
     catcher_stop(&catcher, text);
     assert_int_equal(lines(text, "a wrong token (asked by 10.0.0.1:2)"),
                      LIMIT_UNAUTHENTICATED_LINES - 1);

@@ -122,7 +122,7 @@ roster_is_packed_once_for_each_world(void **state)
 static void
 verdict_has_its_age(void **state)
 {
-    const struct cluster_change lost = {
+    const struct cluster_membership_change lost = {
         .revision = 2,
         .kind = CLUSTER_CHANGE_LOST,
         .membership_epoch = 4,
@@ -155,7 +155,7 @@ verdict_has_its_age(void **state)
 static void
 lost_compare_and_set_is_an_answer(void **state)
 {
-    const struct cluster_entry there = {
+    const struct cluster_store_entry there = {
         .key = "k", .value = "v", .n_bytes = 1, .revision = 6};
     const struct cluster_reply reply = {
         .status = HOOP_E_ABORTED,
@@ -192,7 +192,7 @@ other_failures_keep_their_status_and_have_no_body(void **state)
 static void
 jobs_come_with_what_the_core_cannot_know(void **state)
 {
-    const struct cluster_job_line line = {
+    const struct cluster_job_summary line = {
         .name = "train",
         .state = CLUSTER_JOB_RUNNING,
         .epoch = 3,

@@ -131,14 +131,15 @@ timeout_here_is_a_verdict_there(void **state)
     couple_connect(&couple);
     couple_start_backgrounds(&couple);
     assert_int_equal(sum_run(short_context(0), &value, 1), HOOP_E_TIMEOUT);
-    assert_int_equal(error_failure()->rank, 1);
-    assert_int_equal(error_failure()->waited_for, 1);
-    assert_true(error_failure()->elapsed_ms >= error_failure()->allowed_ms);
+    assert_int_equal(error_failure_details()->rank, 1);
+    assert_int_equal(error_failure_details()->waited_for, 1);
+    assert_true(error_failure_details()->elapsed_ms >=
+                error_failure_details()->allowed_ms);
     assert_int_equal(sum_run(couple.sides[1].comms[0].context, &value, 1),
                      HOOP_E_TIMEOUT);
     assert_non_null(strstr(error_text(), "rank 0 (host:40) timed out"));
-    assert_int_equal(error_failure()->rank, 1);
-    assert_int_equal(error_failure()->allowed_ms, 30000);
+    assert_int_equal(error_failure_details()->rank, 1);
+    assert_int_equal(error_failure_details()->allowed_ms, 30000);
     /* The context is not lost by it. */
     context_set_timeout(couple.sides[0].comms[0].context, 30000);
 }

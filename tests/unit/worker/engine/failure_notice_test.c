@@ -44,7 +44,7 @@ side_mismatch(struct side *side)
     SIDE_CHECK(strstr(error_text(), "rank 0 (host:40)"));
     SIDE_CHECK(strstr(error_text(), "rank 1 (host:41)"));
 
-    const struct hoop_failure *failure = error_failure();
+    const struct hoop_failure *failure = error_failure_details();
     SIDE_CHECK(failure->status == HOOP_E_MISMATCH);
     SIDE_CHECK(failure->rank < 2 && failure->pid == 40 + failure->rank);
     SIDE_CHECK(strcmp(failure->host, "host") == 0);
@@ -132,7 +132,7 @@ connection_that_ends_fails_what_waits_for_it(void **state)
     couple.fds[1] = -1;
     assert_int_equal(engine_wait(message, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
-    const struct hoop_failure *failure = error_failure();
+    const struct hoop_failure *failure = error_failure_details();
     assert_int_equal(failure->rank, 1);
     assert_int_equal(failure->pid, 41);
     assert_int_equal(failure->waited_for, 1);
@@ -204,8 +204,8 @@ rank_that_gives_up_says_why(void **state)
     assert_int_equal(engine_wait(others, patience()), HOOP_E_RANK_FAILED);
     assert_non_null(
         strstr(error_text(), ": rank 1 (host:41) raised ValueError: x;"));
-    assert_int_equal(error_failure()->rank, 1);
-    assert_int_equal(error_failure()->pid, 41);
+    assert_int_equal(error_failure_details()->rank, 1);
+    assert_int_equal(error_failure_details()->pid, 41);
     assert_int_equal(sides[0].evidence, EVIDENCE_GIVEN_UP);
     assert_string_equal(sides[0].why, "raised ValueError: x");
     /* Called later, and of another communicator, that failed elsewhere. */
@@ -287,7 +287,7 @@ what_was_sent_before_the_end_is_still_received(void **state)
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) has left the job"));
-    assert_int_equal(error_failure()->rank, 1);
+    assert_int_equal(error_failure_details()->rank, 1);
     assert_int_equal(atomic_load(&couple.sides[0].n_lost), 0);
 }
 

@@ -18,17 +18,17 @@
 #include "transport/transport.h"
 
 /* What every process has had of processors; NULL: what it really has. */
-static const struct process_share *shown;
+static const struct process_cpu_time *shown;
 
-struct process_share
-__real_process_share_of(uint32_t pid);
-struct process_share
-__wrap_process_share_of(uint32_t pid);
+struct process_cpu_time
+__real_process_get_cpu_time(uint32_t pid);
+struct process_cpu_time
+__wrap_process_get_cpu_time(uint32_t pid);
 
-struct process_share
-__wrap_process_share_of(uint32_t pid)
+struct process_cpu_time
+__wrap_process_get_cpu_time(uint32_t pid)
 {
-    return shown ? *shown : __real_process_share_of(pid);
+    return shown ? *shown : __real_process_get_cpu_time(pid);
 }
 
 enum {
@@ -174,7 +174,7 @@ starved_rank_has_more_time(void **state)
     pid_t spinners[4];
 
     (void)state;
-    if (process_share_of((uint32_t)getpid()).ran_ns == 0)
+    if (process_get_cpu_time((uint32_t)getpid()).ran_ns == 0)
         skip();
     for (int i = 0; i < 4; i++)
         spinners[i] = spinner_start(processor);
@@ -222,10 +222,10 @@ patience_measure_ms(uint32_t failure_timeout_ms)
 static void
 starved_rank_has_so_much_more_time_and_no_more(void **state)
 {
-    static const struct process_share starved = {.is_waiting = true};
-    static const struct process_share idle = {0};
+    static const struct process_cpu_time starved = {.is_waiting = true};
+    static const struct process_cpu_time idle = {0};
     static const struct {
-        const struct process_share *share;
+        const struct process_cpu_time *share;
         uint32_t failure_timeout_ms;
         uint32_t lost_ms;
         const char *text;

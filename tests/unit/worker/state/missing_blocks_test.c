@@ -12,7 +12,7 @@ missing_blocks_are_the_blocks_that_differ(void **state)
     static const size_t sizes[] = {9 * CASE_BLOCK, 1, CASE_BLOCK + 7};
     struct state_manifest *tensor_manifest =
         state_case_of(sizes, COUNT_OF(sizes));
-    struct digest_wide truth[12];
+    struct digest_128 truth[12];
     uint8_t missing_blocks[2] = {0};
 
     (void)state;

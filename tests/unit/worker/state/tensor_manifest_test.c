@@ -48,19 +48,18 @@ tensor_manifest_digest_tells_every_byte(void **state)
     static const size_t sizes[] = {CASE_BLOCK + 5, 0, 3};
     struct state_manifest *tensor_manifest =
         state_case_of(sizes, COUNT_OF(sizes));
-    const struct digest_wide before =
+    const struct digest_128 before =
         state_manifest_hash_blocks(tensor_manifest);
-    struct digest_wide digests[3];
+    struct digest_128 digests[3];
 
     (void)state;
     memcpy(digests, tensor_manifest->digests, sizeof(digests));
     *state_case_at(2, 2) ^= 1;
-    const struct digest_wide after =
-        state_manifest_hash_blocks(tensor_manifest);
-    assert_false(digest_wide_equal(&before, &after));
-    assert_true(digest_wide_equal(&digests[0], &tensor_manifest->digests[0]));
-    assert_true(digest_wide_equal(&digests[1], &tensor_manifest->digests[1]));
-    assert_false(digest_wide_equal(&digests[2], &tensor_manifest->digests[2]));
+    const struct digest_128 after = state_manifest_hash_blocks(tensor_manifest);
+    assert_false(digest_128_equal(&before, &after));
+    assert_true(digest_128_equal(&digests[0], &tensor_manifest->digests[0]));
+    assert_true(digest_128_equal(&digests[1], &tensor_manifest->digests[1]));
+    assert_false(digest_128_equal(&digests[2], &tensor_manifest->digests[2]));
     *state_case_at(2, 2) ^= 1;
     state_manifest_destroy(tensor_manifest);
 }

@@ -292,7 +292,7 @@ stranger_open(const struct test_cluster *test_cluster,
 
     assert_int_equal(socket_connect(address, &poll_fd.fd), HOOP_OK);
     assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
-    assert_int_equal(socket_connected(poll_fd.fd), HOOP_OK);
+    assert_int_equal(socket_connect_result(poll_fd.fd), HOOP_OK);
     if (n_bytes)
         assert_int_equal(send(poll_fd.fd, bytes, n_bytes, MSG_NOSIGNAL),
                          n_bytes);

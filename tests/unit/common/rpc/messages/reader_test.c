@@ -24,7 +24,7 @@ unknown_fields_are_passed_over(void **state)
     const size_t n_unknown =
         message_open(&unpack, span(three, sizeof(three)), 1);
     assert_int_equal(n_unknown, 2);
-    assert_int_equal(message_u32(&unpack), 1);
+    assert_int_equal(message_read_u32(&unpack), 1);
     assert_int_equal(message_close(&unpack, n_unknown), HOOP_OK);
 }
 
@@ -89,7 +89,7 @@ number_above_32_bits_is_refused(void **state)
     (void)state;
     const size_t n_unknown =
         message_open(&unpack, span(large, sizeof(large)), 1);
-    assert_int_equal(message_u32(&unpack), 0);
+    assert_int_equal(message_read_u32(&unpack), 0);
     assert_int_equal(message_close(&unpack, n_unknown), HOOP_E_DATA_LOSS);
 }
 

@@ -24,7 +24,7 @@ static const struct join_request sample_join = {
     .host = "node-1",
     .host_id = "a1b2",
     .address = "10.0.0.1:7000",
-    .process_space = UINT64_MAX - 1,
+    .pid_namespace_id = UINT64_MAX - 1,
     .ended_epoch = 6,
     .ended = {sample_ended, sizeof(sample_ended)},
     .root = "a",
@@ -69,7 +69,7 @@ join_request_travels_whole(void **state)
     assert_int_equal(request.protocol, RENDEZVOUS_PROTOCOL);
     assert_true(request.rank == RENDEZVOUS_RANK_ANY);
     assert_int_equal(request.rank_min, 3);
-    assert_true(request.process_space == UINT64_MAX - 1);
+    assert_true(request.pid_namespace_id == UINT64_MAX - 1);
     assert_int_equal(request.world_size, 4);
     assert_int_equal(request.size_min, 2);
     assert_int_equal(request.settle_ms, 500);
@@ -138,7 +138,7 @@ join_request_without_a_least_rank_is_read(void **state)
         HOOP_OK);
     assert_string_equal(request.address, "h");
     assert_int_equal(request.rank_min, 0);
-    assert_int_equal(request.process_space, 0);
+    assert_int_equal(request.pid_namespace_id, 0);
     assert_int_equal(request.ended_epoch, 0);
     assert_int_equal(request.ended.n_bytes, 0);
 }

@@ -60,8 +60,8 @@ job_reply_travels_whole(void **state)
     assert_int_equal(reply.n_members, 2);
     assert_string_equal(reply.members[1].state, "lost");
     assert_int_equal(reply.members[0].lease_left_ms, 9000);
-    assert_int_equal(reply.members[0].process_space, 5);
-    assert_true(reply.members[1].process_space == UINT64_MAX);
+    assert_int_equal(reply.members[0].pid_namespace_id, 5);
+    assert_true(reply.members[1].pid_namespace_id == UINT64_MAX);
     assert_string_equal(reply.members[0].reason, "");
     assert_string_equal(reply.members[1].reason, "raised ValueError");
     assert_int_equal(reply.members[1].given_up_revision, 5);
@@ -111,7 +111,7 @@ job_reply_of_an_older_coordinator_says_less(void **state)
 static void
 operator_bodies_hold_the_rules_of_bodies(void **state)
 {
-    struct job_line lines[] = {sample_job.line, sample_job.line};
+    struct job_summary lines[] = {sample_job.line, sample_job.line};
     CLEANUP(pack_deinit) struct pack pack;
 
     (void)state;
