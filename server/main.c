@@ -55,7 +55,7 @@ on_memory_fault(int number)
     static const char words[] =
         " was cut short or damaged while hoopd used it; the next start will "
         "check it, and --data-repair keeps what can be read\n";
-    const char *path = database_file_in_use();
+    const char *path = database_path_used_by_thread();
 
     if (path) {
         (void)!write(STDERR_FILENO, "hoopd: ", 7);

@@ -243,7 +243,7 @@ all_members_answered(const struct job *job)
 void
 activities_store_answer(struct cluster *cluster,
                         const struct member *member,
-                        const struct cluster_lease_renewal *call)
+                        const struct cluster_member_renewal *call)
 {
     struct job *job = member->job;
     struct activity_answer *answers = job->activities.answers;

@@ -51,7 +51,7 @@ activities_query_number(const struct job *job);
 void
 activities_store_answer(struct cluster *cluster,
                         const struct member *member,
-                        const struct cluster_lease_renewal *call);
+                        const struct cluster_member_renewal *call);
 
 /* Called at the end of a step. Answers the waiting operators if every active
  * member has answered; closes the query if no operator waits any more. */

@@ -131,7 +131,7 @@ struct cluster_member_activity {
 
 /* A lease renewal. It may also carry answers: which ranks the member hears
  * (core/suspicion.h), or which call it is in. */
-struct cluster_lease_renewal {
+struct cluster_member_renewal {
     struct cluster_member_id member;
     uint64_t question;       /* number of the answered question; 0: none */
     const uint8_t *views;    /* [rank]: enum evidence_view */
@@ -278,7 +278,7 @@ struct cluster_event {
     union {
         struct cluster_join join;
         struct cluster_member_id member;
-        struct cluster_lease_renewal renewal;
+        struct cluster_member_renewal renewal;
         struct cluster_failure_report report;
         struct cluster_change_watch watch;
         struct cluster_group_call group;

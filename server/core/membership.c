@@ -431,9 +431,9 @@ membership_on_lease_expired(struct cluster *cluster, struct member *member)
 }
 
 void
-membership_on_heard(struct cluster *cluster,
-                    struct member *member,
-                    const struct member *by)
+membership_on_vouched(struct cluster *cluster,
+                      struct member *member,
+                      const struct member *by)
 {
     const struct cluster_log_notice notice =
         member_log_notice(member, CLUSTER_NOTICE_HEARD);

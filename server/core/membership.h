@@ -53,9 +53,9 @@ membership_declare_lost(struct cluster *cluster,
 
 /* Member by hears member: if member's lease has expired, renew it. */
 void
-membership_on_heard(struct cluster *cluster,
-                    struct member *member,
-                    const struct member *by);
+membership_on_vouched(struct cluster *cluster,
+                      struct member *member,
+                      const struct member *by);
 
 /* Copy reason, which may be NULL, with unprintable bytes replaced and without
  * the part that names the reporter. */

@@ -166,7 +166,7 @@ change_record_read(struct cluster *cluster,
 
 /* Check that every rank has a member and that each ended member ended once. */
 static enum hoop_status
-recovered_world_check(const struct job *job)
+restored_world_check(const struct job *job)
 {
     const uint32_t n_ended = job->n_left + job->n_lost;
 
@@ -189,7 +189,7 @@ recovered_world_build(const struct cluster *cluster, struct job *job)
 {
     const uint64_t lease_ns = cluster->lease_ms * CLOCK_NS_PER_MS;
     struct member *member = NULL;
-    const enum hoop_status status = recovered_world_check(job);
+    const enum hoop_status status = restored_world_check(job);
 
     if (status != HOOP_OK)
         return error_pass(status);

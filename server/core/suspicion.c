@@ -512,7 +512,7 @@ suspicion_add_complaint(struct cluster *cluster,
 void
 suspicion_add_answer(struct cluster *cluster,
                      const struct member *member,
-                     const struct cluster_lease_renewal *call)
+                     const struct cluster_member_renewal *call)
 {
     struct job *job = member->job;
     struct suspicion *suspicion = &job->suspicion;
@@ -532,7 +532,7 @@ suspicion_add_answer(struct cluster *cluster,
                    views[rank] == VIEW_BROKEN ? "its connection broke"
                                               : "frozen or unreachable");
         if (views[rank] == VIEW_HEARD)
-            membership_on_heard(cluster, job->ranks[rank], member);
+            membership_on_vouched(cluster, job->ranks[rank], member);
     }
     suspicion->ranks[member->rank].has_answered = true;
     suspicion->ranks[member->rank].has_spoken = true;
@@ -592,7 +592,7 @@ suspicion_query_ranks(struct cluster *cluster, const struct member *member)
     else
         suspicion_open_query(cluster, job, close_ns);
     if (by)
-        membership_on_heard(cluster, job->ranks[member->rank], by);
+        membership_on_vouched(cluster, job->ranks[member->rank], by);
     else
         suspicion_extend_query(cluster, job, close_ns);
     return true;

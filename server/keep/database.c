@@ -45,7 +45,7 @@ struct database {
 static _Thread_local const char *volatile file_in_use;
 
 const char *
-database_file_in_use(void)
+database_path_used_by_thread(void)
 {
     return file_in_use;
 }

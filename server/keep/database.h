@@ -77,7 +77,7 @@ database_apply_changes(struct database *database,
  * NULL. May be called in a handler of SIGBUS, which is raised when a file in
  * use is truncated. */
 const char *
-database_file_in_use(void);
+database_path_used_by_thread(void);
 
 /* ---- Repair. The caller holds the folder's lock and has not opened its
  * database. */

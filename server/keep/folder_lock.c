@@ -219,7 +219,7 @@ folder_lock_take(const char *folder,
 }
 
 enum hoop_status
-folder_lock_check(const struct folder_lock *folder_lock)
+folder_lock_check_still_ours(const struct folder_lock *folder_lock)
 {
     struct folder_lock now = {
         .fd = open(folder_lock->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW),

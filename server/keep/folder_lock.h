@@ -48,7 +48,7 @@ folder_lock_is_held(const char *folder);
  * (another process has it, or the file is gone). Thread: any.
  */
 enum hoop_status
-folder_lock_check(const struct folder_lock *folder_lock);
+folder_lock_check_still_ours(const struct folder_lock *folder_lock);
 
 /* Record that all data is on disk, so that a successor need not ask whether the
  * machine went down. */

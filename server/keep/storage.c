@@ -259,7 +259,7 @@ writer_wait_for_batches(struct storage *storage)
         writer_wait_until(storage, check_ns);
         if (!clock_is_past(check_ns))
             continue;
-        if (folder_lock_check(storage->folder_lock) != HOOP_OK)
+        if (folder_lock_check_still_ours(storage->folder_lock) != HOOP_OK)
             storage_set_replaced(storage);
         check_ns = clock_deadline_ns(CHECK_MS);
     }
@@ -274,11 +274,12 @@ writer_write_batches(struct storage *storage)
 
     changeset_move(&storage->writing, &storage->waiting);
     pthread_mutex_unlock(&storage->lock);
-    enum hoop_status status = folder_lock_check(storage->folder_lock);
+    enum hoop_status status =
+        folder_lock_check_still_ours(storage->folder_lock);
     if (status == HOOP_OK)
         status = database_apply_changes(storage->database, &storage->writing);
     if (status == HOOP_OK)
-        status = folder_lock_check(storage->folder_lock);
+        status = folder_lock_check_still_ours(storage->folder_lock);
     if (status == HOOP_OK)
         changeset_clear(&storage->writing);
     pthread_mutex_lock(&storage->lock);

@@ -97,7 +97,7 @@ renew_to_event(struct decoded_request *decoded_request,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    event->renewal = (struct cluster_lease_renewal){
+    event->renewal = (struct cluster_member_renewal){
         .member = member_id(&decoded_request->renew.member),
         .question = decoded_request->renew.question,
         .views = decoded_request->renew.views.bytes,
@@ -136,9 +136,9 @@ report_to_event(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-watch_to_event(struct decoded_request *decoded_request,
-               struct message_span body,
-               struct cluster_event *event)
+rendezvous_watch_to_event(struct decoded_request *decoded_request,
+                          struct message_span body,
+                          struct cluster_event *event)
 {
     const enum hoop_status status =
         watch_request_decode(body, &decoded_request->watch);
@@ -436,7 +436,7 @@ static const struct decoded_request_method_row decoded_request_rows[] = {
                                  REQUEST_GOES_ON},
     [METHOD_RENDEZVOUS_REPORT] = {CLUSTER_REPORT, report_to_event,
                                   REQUEST_GOES_ON},
-    [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, watch_to_event,
+    [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, rendezvous_watch_to_event,
                                  REQUEST_GOES_ON},
     [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, job_to_event, REQUEST_GOES_ON},
     [METHOD_STORE_SET] = {CLUSTER_STORE_SET, store_set_to_event, REQUEST_ADDS},

@@ -23,7 +23,7 @@ save(const char *name)
 
     assert_int_equal(folder_open(path, &folder), HOOP_OK);
     assert_int_equal(manifest_create(1, 2, &manifest), HOOP_OK);
-    assert_int_equal(manifest_set_name(manifest, 0, name), HOOP_OK);
+    assert_int_equal(manifest_set_tensor_name(manifest, 0, name), HOOP_OK);
     manifest->tensors[0].shape = (struct hoop_shape){2, {3, 2}};
     manifest->tensors[0].mesh = (struct hoop_mesh_shape){1, {2}};
     manifest->tensors[0].sharding.dims[1] = (struct hoop_axes){1, {0}};

@@ -133,10 +133,10 @@ coordinator_take(const struct sim_letter *letter)
     } else if (letter->kind == SIM_ANSWER) {
         event.kind = CLUSTER_RENEW;
         event.renewal =
-            (struct cluster_lease_renewal){.member = member,
-                                           .question = letter->question,
-                                           .views = letter->views,
-                                           .n_views = letter->n_views};
+            (struct cluster_member_renewal){.member = member,
+                                            .question = letter->question,
+                                            .views = letter->views,
+                                            .n_views = letter->n_views};
     } else if (letter->kind == SIM_RENEW) {
         event.kind = CLUSTER_RENEW;
         event.member = member;

@@ -287,7 +287,7 @@ load_request_digest(const char *name,
     enum hoop_status status = manifest_create(1, 0, &manifest);
 
     if (status == HOOP_OK)
-        status = manifest_set_name(manifest, 0, name);
+        status = manifest_set_tensor_name(manifest, 0, name);
     if (status != HOOP_OK)
         return error_pass(status);
     manifest->tensors[0].shape.n_dims = HOOP_MAX_DIMS;

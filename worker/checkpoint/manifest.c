@@ -56,9 +56,9 @@ manifest_destroy(struct checkpoint_manifest *manifest)
 }
 
 enum hoop_status
-manifest_set_name(struct checkpoint_manifest *manifest,
-                  size_t number,
-                  const char *name)
+manifest_set_tensor_name(struct checkpoint_manifest *manifest,
+                         size_t number,
+                         const char *name)
 {
     char *copy = strdup(name);
 

@@ -44,9 +44,9 @@ DEFINE_CLEANUP(struct checkpoint_manifest *, manifest_destroy)
 
 /* Set the name of a tensor to a copy of name. Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
-manifest_set_name(struct checkpoint_manifest *manifest,
-                  size_t number,
-                  const char *name);
+manifest_set_tensor_name(struct checkpoint_manifest *manifest,
+                         size_t number,
+                         const char *name);
 
 /* Set which save this is. The names of the files follow from that. */
 void

@@ -326,8 +326,8 @@ tensor_from_json(const struct json_field *object,
     if (!json_is_string(name.value))
         status = json_field_raise(&name, "a text");
     if (status == HOOP_OK)
-        status =
-            manifest_set_name(manifest, number, json_string_value(name.value));
+        status = manifest_set_tensor_name(manifest, number,
+                                          json_string_value(name.value));
     if (status == HOOP_OK)
         status = dtype_from_json(&dtype, &tensor->dtype);
     if (status == HOOP_OK)

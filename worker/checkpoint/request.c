@@ -67,7 +67,7 @@ manifest_describe_tensor(const struct hoop_named_dtensor *tensor,
     enum hoop_status status =
         mesh_check_same_ranks(spec->mesh, comm, tensor->name);
     if (status == HOOP_OK)
-        status = manifest_set_name(manifest, number, tensor->name);
+        status = manifest_set_tensor_name(manifest, number, tensor->name);
     if (status != HOOP_OK)
         return error_pass(status);
     struct hoop_checkpoint_tensor *described = &manifest->tensors[number];

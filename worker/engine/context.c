@@ -237,7 +237,7 @@ is_context_closed(const struct engine *engine, uint64_t id)
 }
 
 bool
-engine_wants_frames_of(void *owner, uint64_t id)
+engine_keeps_frames_of_context(void *owner, uint64_t id)
 {
     struct engine *engine = owner;
 
@@ -254,7 +254,7 @@ engine_wants_frames_of(void *owner, uint64_t id)
 void
 engine_drop_stale_frames(struct engine *engine)
 {
-    transport_drop_unwanted(engine->transport, engine_wants_frames_of);
+    transport_drop_unwanted(engine->transport, engine_keeps_frames_of_context);
 }
 
 void

@@ -157,8 +157,9 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     /* The members may be ahead of this rank or behind it: the context is not
      * open yet, or has been closed. */
     if (!context)
-        return engine_wants_frames_of(engine, frame->comm) ? TRANSPORT_KEEP
-                                                           : TRANSPORT_DROP;
+        return engine_keeps_frames_of_context(engine, frame->comm)
+                   ? TRANSPORT_KEEP
+                   : TRANSPORT_DROP;
     if (frame->kind == FRAME_MESSAGE || (frame->flags & FRAME_POINT_TO_POINT) ||
         frame->op >= context->op_next)
         return TRANSPORT_KEEP;

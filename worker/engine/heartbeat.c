@@ -149,7 +149,7 @@ heartbeat_take_baseline(struct engine *engine, uint32_t rank)
 
 /* Returns whether rank's process answers while its connection loses packets. */
 static bool
-has_lossy_network(struct engine *engine, uint32_t rank)
+is_rank_behind_lossy_path(struct engine *engine, uint32_t rank)
 {
     return path_probe_poll(&engine->heartbeats[rank].probe) == PROBE_ANSWERED &&
            transport_is_path_lossy(engine->transport, rank, engine->checked_ns);
@@ -167,7 +167,7 @@ grant_grace_period(struct engine *engine, uint32_t rank, uint64_t timeout_ns)
 
     if (heartbeat->n_grace_periods == grace_periods_max(engine) ||
         !(is_process_starved(&heartbeat->share, &share, half_ns) ||
-          has_lossy_network(engine, rank)))
+          is_rank_behind_lossy_path(engine, rank)))
         return false;
     heartbeat->n_grace_periods++;
     heartbeat->silent_ns = timeout_ns - half_ns;

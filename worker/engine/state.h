@@ -354,8 +354,8 @@ context_destroy(struct comm_context *context);
 /* Returns whether frames for communicator id must be kept: it is open, or may
  * be one that is being formed. owner is the engine. */
 bool
-engine_wants_frames_of(void *owner, uint64_t id);
-/* Drop kept frames of communicators for which engine_wants_frames_of() is false. */
+engine_keeps_frames_of_context(void *owner, uint64_t id);
+/* Drop kept frames of communicators for which engine_keeps_frames_of_context() is false. */
 void
 engine_drop_stale_frames(struct engine *engine);
 

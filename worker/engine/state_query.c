@@ -229,7 +229,7 @@ state_query_deny(struct engine *engine,
     };
 
     if (!(frame->flags & FRAME_POINT_TO_POINT) &&
-        !engine_wants_frames_of(engine, frame->comm))
+        !engine_keeps_frames_of_context(engine, frame->comm))
         transport_send_control(engine->transport, peer, &answer, NULL);
 }
 

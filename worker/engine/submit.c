@@ -372,7 +372,7 @@ op_cannot_succeed(struct op *op)
 }
 
 static void
-begin_message(struct op *op)
+op_begin_message(struct op *op)
 {
     struct transport *transport = op->engine->transport;
 
@@ -428,7 +428,7 @@ op_begin(struct op *op)
     if (op_cannot_succeed(op))
         return;
     if (op->is_message)
-        begin_message(op);
+        op_begin_message(op);
     else
         begin_collective(op);
     if (op->state == OP_RUNNING && op_cannot_end(op, &failure_notice))

@@ -81,8 +81,8 @@ redistribute_call_finish(void *owner)
 }
 
 static enum hoop_status
-redistribute_call_plan(const struct redistribute_call_request *call,
-                       struct redistribute_call **out_redistribute_call)
+redistribute_call_create(const struct redistribute_call_request *call,
+                         struct redistribute_call **out_redistribute_call)
 {
     CLEANUP(redistribute_call_destroy)
     struct redistribute_call *redistribute_call =
@@ -170,7 +170,8 @@ redistribute_call_into_new(const struct redistribute_call_request *call,
     CLEANUP(hoop_dtensor_free) hoop_dtensor_t *arrived = NULL;
     CLEANUP(redistribute_call_destroy)
     struct redistribute_call *redistribute_call = NULL;
-    enum hoop_status status = redistribute_call_plan(call, &redistribute_call);
+    enum hoop_status status =
+        redistribute_call_create(call, &redistribute_call);
 
     if (status == HOOP_OK)
         status = dtensor_create_allocated(
@@ -190,7 +191,8 @@ redistribute_call_in_place(const struct redistribute_call_request *call,
 {
     CLEANUP(redistribute_call_destroy)
     struct redistribute_call *redistribute_call = NULL;
-    enum hoop_status status = redistribute_call_plan(call, &redistribute_call);
+    enum hoop_status status =
+        redistribute_call_create(call, &redistribute_call);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -240,7 +242,8 @@ redistribute_call_into_tensor(const struct redistribute_call_request *call,
     struct redistribute_call *redistribute_call = NULL;
     CLEANUP(hoop_dtensor_free) hoop_dtensor_t *label = NULL;
     struct result result = {.out = NULL};
-    enum hoop_status status = redistribute_call_plan(call, &redistribute_call);
+    enum hoop_status status =
+        redistribute_call_create(call, &redistribute_call);
 
     if (status == HOOP_OK)
         status = dtensor_create_without_data(

@@ -160,7 +160,7 @@ sharded_collective(const struct hoop_sharded *sharded, enum call_name name)
 }
 
 static uint8_t *
-own_shard_bytes(const struct hoop_sharded *sharded)
+own_shard_data(const struct hoop_sharded *sharded)
 {
     return sharded->all + hoop_sharded_part(sharded, sharded->rank).offset *
                               sharded->parameters->element_size;
@@ -208,10 +208,10 @@ hoop_sharded_reduce(hoop_sharded_t *sharded,
         return error_pass(status);
     const struct hoop_shard shard = hoop_sharded_part(sharded, sharded->rank);
     flat_tensors_pack_range(sharded->parameters, shard.offset, shard.count,
-                            own_shard_bytes(sharded));
+                            own_shard_data(sharded));
     sharded->is_reduced = true;
     *out_gradient = own_shard_tensor(sharded, sharded->gradient);
-    *out_parameter = own_shard_tensor(sharded, own_shard_bytes(sharded));
+    *out_parameter = own_shard_tensor(sharded, own_shard_data(sharded));
     return HOOP_OK;
 }
 

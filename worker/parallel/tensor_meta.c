@@ -8,7 +8,7 @@
 #include "tensor/shape.h"
 
 /* The other stage, and the tag of the lane. */
-struct meta_route {
+struct meta_peer_and_tag {
     uint32_t peer;
     uint64_t tag;
 };
@@ -17,7 +17,7 @@ static enum hoop_status
 meta_route_choose(const hoop_pipeline_t *pipeline,
                   const struct hoop_pipe_options *options,
                   enum hoop_message_kind kind,
-                  struct meta_route *out_way)
+                  struct meta_peer_and_tag *out_way)
 {
     const bool is_send = kind == HOOP_SEND;
     const uint32_t *rank = NULL;
@@ -54,20 +54,20 @@ int64_vector_tensor(int64_t *at, uint32_t n)
 
 static struct tensor_message
 meta_message_of_tensor(enum hoop_message_kind kind,
-                       const struct meta_route *meta_route,
+                       const struct meta_peer_and_tag *meta_peer_and_tag,
                        struct hoop_tensor *tensor)
 {
     return (struct tensor_message){
         .kind = kind,
         .tensor = tensor,
-        .peer = meta_route->peer,
-        .tag = meta_route->tag,
+        .peer = meta_peer_and_tag->peer,
+        .tag = meta_peer_and_tag->tag,
     };
 }
 
 static enum hoop_status
 shape_send(const struct hoop_shape *shape,
-           const struct meta_route *meta_route,
+           const struct meta_peer_and_tag *meta_peer_and_tag,
            hoop_comm_t *stages)
 {
     int64_t n_dims = shape->n_dims;
@@ -78,14 +78,14 @@ shape_send(const struct hoop_shape *shape,
     struct hoop_tensor first = int64_scalar_tensor(&n_dims);
     struct hoop_tensor second = int64_vector_tensor(dims, shape->n_dims);
     const struct tensor_message messages[] = {
-        meta_message_of_tensor(HOOP_SEND, meta_route, &first),
-        meta_message_of_tensor(HOOP_SEND, meta_route, &second),
+        meta_message_of_tensor(HOOP_SEND, meta_peer_and_tag, &first),
+        meta_message_of_tensor(HOOP_SEND, meta_peer_and_tag, &second),
     };
     return tensor_message_run(messages, 2, stages);
 }
 
 static enum hoop_status
-shape_receive(const struct meta_route *meta_route,
+shape_receive(const struct meta_peer_and_tag *meta_peer_and_tag,
               hoop_comm_t *stages,
               struct hoop_shape *out_shape)
 {
@@ -93,7 +93,7 @@ shape_receive(const struct meta_route *meta_route,
     int64_t dims[HOOP_MAX_DIMS];
     struct hoop_tensor first = int64_scalar_tensor(&n_dims);
     const struct tensor_message one =
-        meta_message_of_tensor(HOOP_RECV, meta_route, &first);
+        meta_message_of_tensor(HOOP_RECV, meta_peer_and_tag, &first);
     enum hoop_status status = tensor_message_run(&one, 1, stages);
 
     if (status != HOOP_OK)
@@ -105,7 +105,7 @@ shape_receive(const struct meta_route *meta_route,
         is_right ? int64_vector_tensor(dims, (uint32_t)n_dims)
                  : (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
     struct tensor_message other =
-        meta_message_of_tensor(HOOP_RECV, meta_route, &second);
+        meta_message_of_tensor(HOOP_RECV, meta_peer_and_tag, &second);
     struct hoop_tensor unwanted = {0};
     other.received = is_right ? NULL : &unwanted;
     status = tensor_message_run(&other, 1, stages);
@@ -116,7 +116,8 @@ shape_receive(const struct meta_route *meta_route,
         return error_raise(HOOP_E_MISMATCH,
                            "stage %u tells of a tensor of %lld dimensions, but "
                            "one has at most %d",
-                           meta_route->peer, (long long)n_dims, HOOP_MAX_DIMS);
+                           meta_peer_and_tag->peer, (long long)n_dims,
+                           HOOP_MAX_DIMS);
 
     struct hoop_shape shape = {.n_dims = (uint32_t)n_dims};
     size_t count;
@@ -124,7 +125,7 @@ shape_receive(const struct meta_route *meta_route,
         shape.dims[i] = (size_t)dims[i];
     if (shape_count(&shape, &count) != HOOP_OK)
         return error_raise(HOOP_E_MISMATCH, "stage %u tells of a shape: %s",
-                           meta_route->peer, error_text());
+                           meta_peer_and_tag->peer, error_text());
     *out_shape = shape;
     return HOOP_OK;
 }
@@ -135,7 +136,7 @@ hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
                       bool *need_meta,
                       const struct hoop_pipe_options *options)
 {
-    struct meta_route meta_route;
+    struct meta_peer_and_tag meta_peer_and_tag;
     size_t count;
 
     if (!error_begin_call())
@@ -149,9 +150,11 @@ hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
         return HOOP_OK;
     enum hoop_status status = shape_count(&tensor->shape, &count);
     if (status == HOOP_OK)
-        status = meta_route_choose(pipeline, options, HOOP_SEND, &meta_route);
+        status =
+            meta_route_choose(pipeline, options, HOOP_SEND, &meta_peer_and_tag);
     if (status == HOOP_OK)
-        status = shape_send(&tensor->shape, &meta_route, pipeline->stages);
+        status =
+            shape_send(&tensor->shape, &meta_peer_and_tag, pipeline->stages);
     if (status != HOOP_OK)
         return error_pass(status);
     *need_meta = false;
@@ -164,7 +167,7 @@ hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
                       const struct hoop_pipe_options *options,
                       struct hoop_shape *out_shape)
 {
-    struct meta_route meta_route;
+    struct meta_peer_and_tag meta_peer_and_tag;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -178,8 +181,8 @@ hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
         return HOOP_OK;
     }
     enum hoop_status status =
-        meta_route_choose(pipeline, options, HOOP_RECV, &meta_route);
+        meta_route_choose(pipeline, options, HOOP_RECV, &meta_peer_and_tag);
     if (status == HOOP_OK)
-        status = shape_receive(&meta_route, pipeline->stages, out_shape);
+        status = shape_receive(&meta_peer_and_tag, pipeline->stages, out_shape);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

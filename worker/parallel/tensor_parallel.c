@@ -9,10 +9,10 @@
 #include "parallel/move.h"
 
 static struct move_call
-move_call_of(enum move move,
-             const struct hoop_tensor *tensor,
-             struct hoop_tensor *out,
-             hoop_comm_t *comm)
+move_call_make(enum move move,
+               const struct hoop_tensor *tensor,
+               struct hoop_tensor *out,
+               hoop_comm_t *comm)
 {
     return (struct move_call){
         .move = move, .tensor = tensor, .out = out, .comm = comm};
@@ -25,7 +25,7 @@ move_call_of_rows(enum move move,
                   const struct hoop_rows *rows,
                   hoop_comm_t *comm)
 {
-    struct move_call call = move_call_of(move, tensor, out, comm);
+    struct move_call call = move_call_make(move, tensor, out, comm);
 
     if (rows) {
         call.sizes = rows->sizes;
@@ -40,7 +40,7 @@ hoop_tp_reduce(const struct hoop_tensor *tensor,
                hoop_comm_t *comm)
 {
     const struct move_call call =
-        move_call_of(MOVE_ALL_REDUCE, tensor, out, comm);
+        move_call_make(MOVE_ALL_REDUCE, tensor, out, comm);
 
     return move_call_run(&call);
 }
@@ -52,7 +52,7 @@ hoop_tp_reduce_start(const struct hoop_tensor *tensor,
                      hoop_op_t **out_op)
 {
     const struct move_call call =
-        move_call_of(MOVE_ALL_REDUCE, tensor, out, comm);
+        move_call_make(MOVE_ALL_REDUCE, tensor, out, comm);
 
     return move_call_start(&call, out_op);
 }
@@ -63,7 +63,7 @@ hoop_tp_split_last(const struct hoop_tensor *tensor,
                    hoop_comm_t *comm)
 {
     const struct move_call call =
-        move_call_of(MOVE_SPLIT_LAST, tensor, out, comm);
+        move_call_make(MOVE_SPLIT_LAST, tensor, out, comm);
 
     return move_call_run(&call);
 }
@@ -74,7 +74,7 @@ hoop_tp_split_first(const struct hoop_tensor *tensor,
                     hoop_comm_t *comm)
 {
     const struct move_call call =
-        move_call_of(MOVE_SPLIT_FIRST, tensor, out, comm);
+        move_call_make(MOVE_SPLIT_FIRST, tensor, out, comm);
 
     return move_call_run(&call);
 }
@@ -85,7 +85,7 @@ hoop_tp_gather_last(const struct hoop_tensor *tensor,
                     hoop_comm_t *comm)
 {
     const struct move_call call =
-        move_call_of(MOVE_GATHER_LAST, tensor, out, comm);
+        move_call_make(MOVE_GATHER_LAST, tensor, out, comm);
 
     return move_call_run(&call);
 }
@@ -97,7 +97,7 @@ hoop_tp_gather_last_start(const struct hoop_tensor *tensor,
                           hoop_op_t **out_op)
 {
     const struct move_call call =
-        move_call_of(MOVE_GATHER_LAST, tensor, out, comm);
+        move_call_make(MOVE_GATHER_LAST, tensor, out, comm);
 
     return move_call_start(&call, out_op);
 }
@@ -133,7 +133,7 @@ hoop_tp_reduce_scatter_last(const struct hoop_tensor *tensor,
                             hoop_comm_t *comm)
 {
     const struct move_call call =
-        move_call_of(MOVE_REDUCE_SCATTER_LAST, tensor, out, comm);
+        move_call_make(MOVE_REDUCE_SCATTER_LAST, tensor, out, comm);
 
     return move_call_run(&call);
 }
@@ -145,7 +145,7 @@ hoop_tp_reduce_scatter_last_start(const struct hoop_tensor *tensor,
                                   hoop_op_t **out_op)
 {
     const struct move_call call =
-        move_call_of(MOVE_REDUCE_SCATTER_LAST, tensor, out, comm);
+        move_call_make(MOVE_REDUCE_SCATTER_LAST, tensor, out, comm);
 
     return move_call_start(&call, out_op);
 }

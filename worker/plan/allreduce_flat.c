@@ -31,10 +31,10 @@ n_rounds(const struct plan_shape *shape)
 
 /* Combine rank's contribution with what stands at to. */
 static void
-plan_add_combine_rank(struct plan *plan,
-                      const struct plan_shape *shape,
-                      uint32_t rank,
-                      struct plan_step step)
+plan_add_combine_with_rank(struct plan *plan,
+                           const struct plan_shape *shape,
+                           uint32_t rank,
+                           struct plan_step step)
 {
     const bool is_own = rank == shape->rank && !shape->is_in_place;
 
@@ -92,8 +92,8 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
         plan_add_post(plan, own);
     for (uint32_t rank = plan_add_first_combine(plan, shape, own, to);
          rank < shape->size; rank++)
-        plan_add_combine_rank(plan, shape, rank,
-                              (struct plan_step){.from = own, .to = to});
+        plan_add_combine_with_rank(plan, shape, rank,
+                                   (struct plan_step){.from = own, .to = to});
 }
 
 const struct algorithm algorithm_allreduce_flat = {

@@ -421,10 +421,10 @@ barrier_check_scratch(const struct checker_case *scenario,
 }
 
 enum hoop_status
-expectation_check_buffer(const struct checker_case *scenario,
-                         uint32_t rank,
-                         enum plan_buffer buffer,
-                         const uint64_t *bytes)
+expectation_check_content(const struct checker_case *scenario,
+                          uint32_t rank,
+                          enum plan_buffer buffer,
+                          const uint64_t *bytes)
 {
     const struct plan_shape shape = expectation_shape_of_rank(scenario, rank);
     const size_t n_bytes = expectation_buffer_bytes(scenario, rank, buffer);

@@ -45,9 +45,9 @@ expectation_fill_buffer(const struct checker_case *scenario,
  * Handle: HOOP_E_INTERNAL (the text names the first wrong byte).
  */
 enum hoop_status
-expectation_check_buffer(const struct checker_case *scenario,
-                         uint32_t rank,
-                         enum plan_buffer buffer,
-                         const uint64_t *bytes);
+expectation_check_content(const struct checker_case *scenario,
+                          uint32_t rank,
+                          enum plan_buffer buffer,
+                          const uint64_t *bytes);
 
 #endif

@@ -415,9 +415,9 @@ shm_vrank_check_result(const struct shm_vrank *vrank)
         return error_pass(barrier_check_synced(vrank));
     for (int buffer = PLAN_INPUT; status == HOOP_OK && buffer < PLAN_SCRATCH;
          buffer++)
-        status = expectation_check_buffer(vrank->scenario, vrank->shape.rank,
-                                          (enum plan_buffer)buffer,
-                                          vrank->memory[buffer]);
+        status = expectation_check_content(vrank->scenario, vrank->shape.rank,
+                                           (enum plan_buffer)buffer,
+                                           vrank->memory[buffer]);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

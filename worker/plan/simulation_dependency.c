@@ -104,7 +104,7 @@ search_index_range(struct simulation_graph *graph,
 
     for (size_t i = simulation_index_find_first(index, buffer, range);
          status == HOOP_OK &&
-         simulation_index_may_overlap(index, i, buffer, range);
+         simulation_index_entry_may_overlap(index, i, buffer, range);
          i++)
         status = search_compare_step(graph, dependency_search,
                                      index->entries[i].step);

@@ -102,10 +102,10 @@ simulation_index_find_first(const struct simulation_index *index,
 }
 
 bool
-simulation_index_may_overlap(const struct simulation_index *index,
-                             size_t number,
-                             enum plan_buffer buffer,
-                             const struct simulation_range *range)
+simulation_index_entry_may_overlap(const struct simulation_index *index,
+                                   size_t number,
+                                   enum plan_buffer buffer,
+                                   const struct simulation_range *range)
 {
     return number < index->n_entries &&
            index->entries[number].buffer == (uint32_t)buffer &&

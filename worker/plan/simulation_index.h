@@ -53,9 +53,9 @@ simulation_index_find_first(const struct simulation_index *index,
 /* ... The caller goes through the entries from there on while this returns
  * true. */
 bool
-simulation_index_may_overlap(const struct simulation_index *index,
-                             size_t number,
-                             enum plan_buffer buffer,
-                             const struct simulation_range *range);
+simulation_index_entry_may_overlap(const struct simulation_index *index,
+                                   size_t number,
+                                   enum plan_buffer buffer,
+                                   const struct simulation_range *range);
 
 #endif

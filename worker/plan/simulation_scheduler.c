@@ -19,7 +19,7 @@ struct scheduler {
 };
 
 static void
-scheduler_deinit(struct scheduler *scheduler)
+simulation_scheduler_deinit(struct scheduler *scheduler)
 {
     simulation_graph_deinit(&scheduler->graph);
     simulation_hosts_deinit(&scheduler->hosts);
@@ -265,6 +265,6 @@ simulation_scheduler_run(const struct simulation_setup *setup,
         status = scheduler_run(&scheduler);
     if (status == HOOP_OK)
         *out_result = scheduler.result;
-    scheduler_deinit(&scheduler);
+    simulation_scheduler_deinit(&scheduler);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -256,7 +256,7 @@ enum hoop_status
 vrank_check_result(const struct vrank *vrank)
 {
     for (int buffer = PLAN_INPUT; buffer <= PLAN_SCRATCH; buffer++) {
-        const enum hoop_status status = expectation_check_buffer(
+        const enum hoop_status status = expectation_check_content(
             vrank->scenario, vrank->rank, (enum plan_buffer)buffer,
             vrank->memory[buffer]);
 

@@ -80,7 +80,7 @@ struct lease_client {
 };
 
 static void
-failure_watch_send(void *owner);
+failure_watch_request_send(void *owner);
 
 static void
 peer_views_query_handle(struct lease_client *lease_client, uint64_t question);
@@ -332,11 +332,11 @@ failure_watch_on_answer(void *owner, const struct rpc_answer *answer)
     peer_views_query_handle(lease_client, reply.question);
     activity_query_handle(lease_client, reply.activity_query);
     if (lease_client->state == LEASE_CLIENT_GOOD)
-        failure_watch_send(lease_client);
+        failure_watch_request_send(lease_client);
 }
 
 static void
-failure_watch_send(void *owner)
+failure_watch_request_send(void *owner)
 {
     struct lease_client *lease_client = owner;
     const struct watch_request request = {
@@ -711,7 +711,7 @@ lease_client_create_timers(struct lease_client *lease_client)
         loop_timer_create(options->loop, lease_renewal_send, lease_client,
                           &lease_client->renewal);
     if (status == HOOP_OK)
-        status = loop_timer_create(options->loop, failure_watch_send,
+        status = loop_timer_create(options->loop, failure_watch_request_send,
                                    lease_client, &lease_client->retry);
     if (status == HOOP_OK)
         status = loop_timer_create(options->loop, away_notice_on_timer,

@@ -15,7 +15,7 @@ struct encoded_payload {
 };
 
 void
-encoded_payload_init(struct send_request *flow)
+encoded_payload_cache_init(struct send_request *flow)
 {
     TAILQ_INIT(&flow->encoded_payloads);
     flow->n_encoded = 0;

@@ -32,7 +32,7 @@ struct encoded {
 
 /* Call before anything else is done with flow. */
 void
-encoded_payload_init(struct send_request *flow);
+encoded_payload_cache_init(struct send_request *flow);
 /* Drop all encoded payloads of flow. */
 void
 encoded_payload_clear(struct send_request *flow);

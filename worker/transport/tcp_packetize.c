@@ -282,7 +282,7 @@ peer_queue_send(struct peer *peer, struct send_request *flow)
 {
     struct send_request *behind = flow_queue_position(peer, flow);
 
-    encoded_payload_init(flow);
+    encoded_payload_cache_init(flow);
     flow->is_queued = true;
     if (behind)
         TAILQ_INSERT_BEFORE(behind, flow, link);

@@ -106,7 +106,7 @@ buffer_ensure(struct peer *peer, uint8_t **buffer)
 }
 
 static void
-begin_expected(struct peer *peer, struct recv_request *flow)
+frame_begin_expected(struct peer *peer, struct recv_request *flow)
 {
     if (peer->frame.codec != CODEC_NONE ||
         (peer->frame.checksum && peer->frame.raw > 0)) {
@@ -186,7 +186,7 @@ payload_target_choose(struct peer *peer)
     const bool is_granted = flow && !flow->unexpected &&
                             frame->offset + frame->raw <= flow->allowed;
     if (is_granted)
-        begin_expected(peer, flow);
+        frame_begin_expected(peer, flow);
     else if (frame->flags & FRAME_EAGER)
         begin_unexpected(peer, flow);
     else if (flow)

@@ -180,8 +180,8 @@ probe_message_make(enum call_name name,
 }
 
 static enum hoop_status
-probe_message_run(struct comm_context *context,
-                  const struct engine_message *message)
+probe_message_start_and_wait(struct comm_context *context,
+                             const struct engine_message *message)
 {
     struct op *op = NULL;
 
@@ -226,9 +226,10 @@ exchange_measure(const struct probe_partner *probe_partner,
         CALL_RECV, probe_partner->peer, probe_partner->bytes, n_back);
     const uint64_t begin_ns = clock_now_ns();
 
-    enum hoop_status status = probe_message_run(probe_partner->context, &there);
+    enum hoop_status status =
+        probe_message_start_and_wait(probe_partner->context, &there);
     if (status == HOOP_OK)
-        status = probe_message_run(probe_partner->context, &back);
+        status = probe_message_start_and_wait(probe_partner->context, &back);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_ns = (double)(clock_now_ns() - begin_ns);
@@ -313,12 +314,13 @@ answer_probes(struct comm_context *context, uint8_t *bytes, size_t n_max)
             probe_message_make(CALL_RECV, 0, bytes, LINK_PROBE_LARGE_BYTES);
 
         request.received = &received;
-        enum hoop_status status = probe_message_run(context, &request);
+        enum hoop_status status =
+            probe_message_start_and_wait(context, &request);
         const struct engine_message answer =
             probe_message_make(CALL_SEND, 0, bytes,
                                received.count < n_max ? received.count : n_max);
         if (status == HOOP_OK && received.count > 0)
-            status = probe_message_run(context, &answer);
+            status = probe_message_start_and_wait(context, &answer);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -362,7 +364,7 @@ probe_partner_measure(
     if (part != LINK_PROBE_DECLINES)
         status = measure(probe_partner, out_times);
     if (status == HOOP_OK)
-        status = probe_message_run(probe_partner->context, &end);
+        status = probe_message_start_and_wait(probe_partner->context, &end);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

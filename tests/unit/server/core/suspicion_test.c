@@ -457,7 +457,7 @@ answer_that_makes_no_sense_says_nothing(void **state)
     complain(&world, 0, 3, EVIDENCE_BROKEN);
     question_take(&world);
     for (int i = 0; i < 3; i++) {
-        struct cluster_lease_renewal renewal = {
+        struct cluster_member_renewal renewal = {
             .member = {world.epoch, 2},
             .question = world.question + (i == 0),
             .views = views,

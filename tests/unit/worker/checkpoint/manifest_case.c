@@ -25,7 +25,7 @@ manifest_case(enum hoop_dtype dtype,
 
     assert_int_equal(manifest_create(1, count_places(mesh), &manifest),
                      HOOP_OK);
-    assert_int_equal(manifest_set_name(manifest, 0, "t"), HOOP_OK);
+    assert_int_equal(manifest_set_tensor_name(manifest, 0, "t"), HOOP_OK);
     manifest->tensors[0].dtype = dtype;
     manifest->tensors[0].shape = *shape;
     manifest->tensors[0].mesh = *mesh;
@@ -41,8 +41,8 @@ manifest_case_two(void)
     uint64_t offsets[2];
 
     assert_int_equal(manifest_create(2, 4, &manifest), HOOP_OK);
-    assert_int_equal(manifest_set_name(manifest, 0, "w"), HOOP_OK);
-    assert_int_equal(manifest_set_name(manifest, 1, "b"), HOOP_OK);
+    assert_int_equal(manifest_set_tensor_name(manifest, 0, "w"), HOOP_OK);
+    assert_int_equal(manifest_set_tensor_name(manifest, 1, "b"), HOOP_OK);
     manifest->tensors[0].dtype = HOOP_FLOAT32;
     manifest->tensors[0].shape = (struct hoop_shape){2, {6, 10}};
     manifest->tensors[0].mesh = mesh;

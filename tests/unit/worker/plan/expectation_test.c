@@ -43,10 +43,10 @@ expectation_check_gathered_blocks_are_right(void **state)
         for (size_t i = 0; i < 4; i++)
             output[rank * 4 + i] = input[i];
     }
-    assert_int_equal(expectation_check_buffer(&gather, 2, PLAN_OUTPUT, output),
+    assert_int_equal(expectation_check_content(&gather, 2, PLAN_OUTPUT, output),
                      HOOP_OK);
     output[7]++;
-    assert_int_equal(expectation_check_buffer(&gather, 2, PLAN_OUTPUT, output),
+    assert_int_equal(expectation_check_content(&gather, 2, PLAN_OUTPUT, output),
                      HOOP_E_INTERNAL);
 }
 
@@ -68,16 +68,16 @@ expectation_gather_only_the_root_receives(void **state)
     for (uint32_t rank = 0; rank < 3; rank += 2) {
         expectation_fill_buffer(&scenario, rank, PLAN_OUTPUT, own);
         assert_int_equal(
-            expectation_check_buffer(&scenario, rank, PLAN_OUTPUT, own),
+            expectation_check_content(&scenario, rank, PLAN_OUTPUT, own),
             HOOP_OK);
         for (size_t i = 0; i < 4; i++)
             output[rank * 4 + i] = own[i];
     }
     assert_int_equal(
-        expectation_check_buffer(&scenario, 1, PLAN_OUTPUT, output), HOOP_OK);
+        expectation_check_content(&scenario, 1, PLAN_OUTPUT, output), HOOP_OK);
     output[4]++;
     assert_int_equal(
-        expectation_check_buffer(&scenario, 1, PLAN_OUTPUT, output),
+        expectation_check_content(&scenario, 1, PLAN_OUTPUT, output),
         HOOP_E_INTERNAL);
 }
 
@@ -95,15 +95,15 @@ expectation_scatter_root_keeps_all_in_place(void **state)
     assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_OUTPUT), 4);
     expectation_fill_buffer(&scenario, 1, PLAN_INPUT, all);
     assert_int_equal(
-        expectation_check_buffer(&scenario, 2, PLAN_OUTPUT, all + 8), HOOP_OK);
+        expectation_check_content(&scenario, 2, PLAN_OUTPUT, all + 8), HOOP_OK);
     assert_int_equal(
-        expectation_check_buffer(&scenario, 2, PLAN_OUTPUT, all + 4),
+        expectation_check_content(&scenario, 2, PLAN_OUTPUT, all + 4),
         HOOP_E_INTERNAL);
     scenario.shape.is_in_place = true;
     expectation_fill_buffer(&scenario, 1, PLAN_OUTPUT, all);
-    assert_int_equal(expectation_check_buffer(&scenario, 1, PLAN_OUTPUT, all),
+    assert_int_equal(expectation_check_content(&scenario, 1, PLAN_OUTPUT, all),
                      HOOP_OK);
-    assert_int_equal(expectation_check_buffer(&scenario, 0, PLAN_OUTPUT, all),
+    assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, all),
                      HOOP_OK);
 }
 
@@ -124,13 +124,14 @@ expectation_check_sum_holds_each_rank_once(void **state)
     }
     for (size_t i = 0; i < 4; i++)
         final[i] = expectation_mark_final(sum[i]);
-    assert_int_equal(expectation_check_buffer(&scenario, 0, PLAN_OUTPUT, final),
-                     HOOP_OK);
-    assert_int_equal(expectation_check_buffer(&scenario, 0, PLAN_OUTPUT, sum),
+    assert_int_equal(
+        expectation_check_content(&scenario, 0, PLAN_OUTPUT, final), HOOP_OK);
+    assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, sum),
                      HOOP_E_INTERNAL);
     final[3] = expectation_mark_final(sum[3] + input[3]);
-    assert_int_equal(expectation_check_buffer(&scenario, 0, PLAN_OUTPUT, final),
-                     HOOP_E_INTERNAL);
+    assert_int_equal(
+        expectation_check_content(&scenario, 0, PLAN_OUTPUT, final),
+        HOOP_E_INTERNAL);
 }
 
 static void
@@ -140,10 +141,10 @@ expectation_check_input_must_survive(void **state)
 
     (void)state;
     expectation_fill_buffer(&gather, 1, PLAN_INPUT, input);
-    assert_int_equal(expectation_check_buffer(&gather, 1, PLAN_INPUT, input),
+    assert_int_equal(expectation_check_content(&gather, 1, PLAN_INPUT, input),
                      HOOP_OK);
     input[0] = 0;
-    assert_int_equal(expectation_check_buffer(&gather, 1, PLAN_INPUT, input),
+    assert_int_equal(expectation_check_content(&gather, 1, PLAN_INPUT, input),
                      HOOP_E_INTERNAL);
 }
 
@@ -175,10 +176,10 @@ expectation_check_exchanged_blocks_are_packed(void **state)
     output[3] = output[5];
     output[4] = 0; /* behind what came: anything */
     assert_int_equal(
-        expectation_check_buffer(&scenario, 1, PLAN_OUTPUT, output), HOOP_OK);
+        expectation_check_content(&scenario, 1, PLAN_OUTPUT, output), HOOP_OK);
     output[2] = sent[4];
     assert_int_equal(
-        expectation_check_buffer(&scenario, 1, PLAN_OUTPUT, output),
+        expectation_check_content(&scenario, 1, PLAN_OUTPUT, output),
         HOOP_E_INTERNAL);
 }
 
@@ -196,17 +197,17 @@ expectation_check_scan_holds_the_ranks_before(void **state)
             sum[i] += input[i];
     }
     scenario.goal = CHECKER_SCAN;
-    assert_int_equal(expectation_check_buffer(&scenario, 1, PLAN_OUTPUT, sum),
+    assert_int_equal(expectation_check_content(&scenario, 1, PLAN_OUTPUT, sum),
                      HOOP_OK);
-    assert_int_equal(expectation_check_buffer(&scenario, 2, PLAN_OUTPUT, sum),
+    assert_int_equal(expectation_check_content(&scenario, 2, PLAN_OUTPUT, sum),
                      HOOP_E_INTERNAL);
     scenario.goal = CHECKER_EXSCAN;
-    assert_int_equal(expectation_check_buffer(&scenario, 2, PLAN_OUTPUT, sum),
+    assert_int_equal(expectation_check_content(&scenario, 2, PLAN_OUTPUT, sum),
                      HOOP_OK);
-    assert_int_equal(expectation_check_buffer(&scenario, 0, PLAN_OUTPUT, sum),
+    assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, sum),
                      HOOP_E_INTERNAL);
     expectation_fill_buffer(&scenario, 0, PLAN_OUTPUT, sum);
-    assert_int_equal(expectation_check_buffer(&scenario, 0, PLAN_OUTPUT, sum),
+    assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, sum),
                      HOOP_OK);
 }
 

@@ -40,7 +40,8 @@ found_count(const struct simulation_index *index,
 
     for (size_t i =
              simulation_index_find_first(index, sought->buffer, &sought->range);
-         simulation_index_may_overlap(index, i, sought->buffer, &sought->range);
+         simulation_index_entry_may_overlap(index, i, sought->buffer,
+                                            &sought->range);
          i++) {
         const struct placed *one = &all[index->entries[i].step];
 
@@ -94,7 +95,8 @@ empty_index_finds_nothing(void **state)
     simulation_index_sort(&index);
     assert_int_equal(simulation_index_find_first(&index, PLAN_OUTPUT, &range),
                      0);
-    assert_false(simulation_index_may_overlap(&index, 0, PLAN_OUTPUT, &range));
+    assert_false(
+        simulation_index_entry_may_overlap(&index, 0, PLAN_OUTPUT, &range));
     simulation_index_deinit(&index);
 }
 
