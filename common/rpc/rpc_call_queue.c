@@ -2,9 +2,9 @@
  * rpc/rpc_call_queue.c - blocking calls that other threads make through a
  * client's loop
  *
- * The waiting thread and the loop share a blocking_call, which the last of them frees: a
+ * The waiting thread and the loop share a blocking call, which the last of them frees: a
  * waiter may leave if the loop is stuck, and a client may be destroyed as soon
- * as the answer is in the blocking_call. A waiter that is interrupted queues its blocking_call
+ * as the answer is in the blocking call. A waiter that is interrupted queues its blocking call
  * once more, so that the loop cancels the call.
  */
 
@@ -79,7 +79,7 @@ blocking_call_create(const struct rpc_call *call)
     return blocking_call;
 }
 
-/* Releases the lock, and frees the blocking_call with its last reference. */
+/* Releases the lock, and frees the blocking call with its last reference. */
 static void
 blocking_call_unref(struct blocking_call *blocking_call)
 {
@@ -102,7 +102,7 @@ blocking_call_answer(struct blocking_call *blocking_call,
 {
     const size_t n_body = answer->body.n_bytes;
 
-    /* The waiter's interruption has queued the blocking_call again after it was
+    /* The waiter's interruption has queued the blocking call again after it was
      * answered. */
     if (blocking_call->has_answer) {
         blocking_call_unref(blocking_call);
@@ -177,7 +177,7 @@ call_queue_on_wakeup(void *owner, enum loop_interest ready)
     uint64_t n_signals;
 
     (void)ready;
-    /* Reset the descriptor first: a blocking_call that is queued later signals it
+    /* Reset the descriptor first: a blocking call that is queued later signals it
      * again. */
     if (read(call_queue->wakeup_fd, &n_signals, sizeof(n_signals)) < 0)
         return;
@@ -246,7 +246,7 @@ call_queue_put(struct rpc_call_queue *call_queue,
 {
     const uint64_t one = 1;
 
-    /* Signal while holding the lock: once the blocking_call is taken, the queue may be
+    /* Signal while holding the lock: once the blocking call is taken, the queue may be
      * destroyed. */
     pthread_mutex_lock(&call_queue->lock);
     STAILQ_INSERT_TAIL(&call_queue->blocking_calls, blocking_call, link);

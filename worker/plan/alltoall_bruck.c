@@ -13,7 +13,7 @@
  * belongs, so nothing has to be rotated at the end. At the beginning each block
  * is copied from place r+j of the input (in place: of a copy of it). All places
  * count modulo n. Blocks that move together are packed in scratch; they stand
- * in runs of 2^k, and a run_of_blocks that meets the end of the output is split in two.
+ * in runs of 2^k, and a run of blocks that meets the end of the output is split in two.
  *
  * Cost: ceil(log2 n) * alpha + log2 n * n/2 * block * beta, and as much copying
  * in each exchange. For blocks so small that alpha is all that counts.
@@ -139,7 +139,7 @@ plan_copy_block_run(struct plan *plan,
                   is_packing ? packed_span : placed_span);
 }
 
-/* Pack from the output, or unpack from the scratch. The blocks of a run_of_blocks are in
+/* Pack from the output, or unpack from the scratch. The blocks of a run of blocks are in
  * descending order, and may wrap around the end of the output. */
 static void
 plan_pack_or_unpack(struct plan *plan,

@@ -5,7 +5,7 @@
 #include "plan/arithmetic.h"
 
 /* A number stands for the function x -> affine_factor * x + offset, modulo 2^32. Its
- * high half is the affine_factor, made odd so that no information is lost; its low
+ * high half is the factor, made odd so that no information is lost; its low
  * half is the offset. */
 static uint32_t
 affine_factor(uint64_t x)

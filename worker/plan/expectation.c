@@ -255,7 +255,7 @@ expectation_fill_buffer(const struct checker_case *scenario,
         bytes[i] = buffer_initial_value(scenario, &shape, buffer, i);
 }
 
-/* byte of a gathered_value buffer: finds the block that holds it. */
+/* byte of a buffer of gathered values: finds the block that holds it. */
 static uint64_t
 gathered_value(const struct plan_shape *shape, size_t byte)
 {

@@ -5,7 +5,7 @@
  * Otherwise one node is followed if the nodes are alike. If they are not, or if
  * one node still has too many steps, several short stretches of the rounds are
  * simulated, each from a clean start. The first and the last round_stretch count as
- * they are. For each round_stretch between them, the time per round in its second
+ * they are. For each stretch of rounds between them, the time per round in its second
  * half is used for all rounds up to the next round_stretch:
  *
  *     rounds   |====|===>- - - - -|===>- - - - -|===>- - - - -|====|

@@ -1,7 +1,7 @@
 /*
  * plan/simulation_dependency.c - finds the steps that a step depends on
  *
- * Earlier steps are searched from the newest round backwards. The dependency_search for
+ * Earlier steps are searched from the newest round backwards. The search for
  * some bytes ends at a step that writes all of them, because that step has
  * waited for everything before it.
  */

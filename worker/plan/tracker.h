@@ -104,7 +104,7 @@ enum hoop_status
 tracker_activate_rounds(struct tracker *tracker,
                         struct tracked_step **out_first);
 
-/* How many bytes of tracked_step, counted from its start, may be done by now: a
+/* How many bytes of the step, counted from its start, may be done by now: a
  * multiple of the element size, never less than tracked_step->done. */
 uint64_t
 tracker_step_limit_bytes(const struct tracker *tracker,

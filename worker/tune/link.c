@@ -19,7 +19,7 @@ enum quantity_kind {
     QUANTITY_COUNT,
 };
 
-/* The range of a value, in ns, in bytes per second or without a value_unit. */
+/* The range of a value, in ns, in bytes per second or without a unit. */
 static const struct {
     double min;
     double max;
@@ -149,7 +149,7 @@ link_typical_machine(void)
 }
 
 /* Takes digits with an optional decimal point, in any locale; the rest of the
- * text is the value_unit. */
+ * text is the unit. */
 static bool
 number_prefix_parse(const char **text, double *out_number)
 {

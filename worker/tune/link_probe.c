@@ -62,7 +62,7 @@ static const double AWAKE_NS = 4000;
 static const double WAKE_NS = 6500;
 static const double SWITCH_NS = 1000;
 
-/* Rounds to powers of 4/3 times the minimum, within the plausible_range. */
+/* Rounds to powers of 4/3 times the minimum, within the plausible range. */
 static double
 round_within_range(double value, struct plausible_range plausible_range)
 {
