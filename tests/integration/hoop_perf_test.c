@@ -328,17 +328,19 @@ perf_progress_is_shown_when_asked(void **state)
 }
 
 /* Neither a rank nor hooprun can make files then, and so no shared memory. A build
- * that counts lines would write its counts at exit: it is given no place for them. */
+ * that counts lines writes its counts into files at exit, and cannot be tested so. */
 static void
 perf_runs_under_a_file_size_limit(void **state)
 {
     static const char *const commands[] = {
-        "ulimit -f 0 && GCOV_PREFIX=/dev/null exec \"$0\" -n 3 \"$1\" --max 64",
-        "ulimit -f 1024 && GCOV_PREFIX=/dev/null exec \"$0\" -n 3 \"$1\" --max "
+        "ulimit -f 0 && exec \"$0\" -n 3 \"$1\" --max 64",
+        "ulimit -f 1024 && exec \"$0\" -n 3 \"$1\" --max "
         "64",
     };
 
     (void)state;
+    if (getenv("COUNTS_LINES"))
+        skip();
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         const char *const arguments[] = {"/bin/sh", "-c",      commands[i],
                                          hooprun,   hoop_perf, NULL};
