@@ -167,7 +167,7 @@ vote_recover(struct job *job, const struct vote_recovered_outcome *former)
         communicator ? group_find_formed(job, communicator) : NULL;
 
     if ((communicator && !group) || !former->told || former->told == UINT64_MAX)
-        return error_raise(HOOP_E_DATA_LOSS, "an outcome is of no council");
+        return error_raise(HOOP_E_DATA_LOSS, "an outcome is of no vote");
 
     struct vote *vote = vote_create(job, &former->key, group);
 
@@ -337,7 +337,7 @@ vote_call_check(const struct cluster_vote_call *call)
     if (call->turn == 0 || call->turn == UINT64_MAX)
         return error_raise(HOOP_E_INVALID, "turns are counted from 1");
     if (call->kind < CLUSTER_VOTE_AGREE || call->kind > CLUSTER_VOTE_GROW)
-        return error_raise(HOOP_E_INVALID, "there is no council of kind %u",
+        return error_raise(HOOP_E_INVALID, "there is no vote of kind %u",
                            call->kind);
     return HOOP_OK;
 }

@@ -47,7 +47,7 @@ struct request {
     uint64_t since;
     uint32_t accused_rank;
     uint64_t accused;
-    uint64_t turn; /* COUNCIL; brings all flags but that of its rank */
+    uint64_t turn; /* VOTE; brings all flags but that of its rank */
     uint32_t rank;
 };
 
@@ -148,7 +148,7 @@ struct worker {
     uint32_t rank;
     uint64_t lives[NET_WORLD];
     uint64_t seen;
-    uint64_t n_turns; /* of councils, that have ended ... */
+    uint64_t n_turns; /* of votes, that have ended ... */
     bool is_deciding; /* ... and in the next one it has a say */
     int64_t n_added;
     bool is_sure; /* no add was given up: n_added is what must be there */

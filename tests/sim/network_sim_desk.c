@@ -223,7 +223,7 @@ outcome_check(struct desk *desk,
     for (uint32_t i = 0; i < outcome->n_ranks; i++)
         told.survivors |= 1U << outcome->ranks[i];
     net_expect(desk->net, (~outcome->flags & all) == told.survivors,
-               "a council that counts others than it names");
+               "a vote that counts others than it names");
     net_expect(desk->net, told.survivors >> request->rank & 1,
                "an outcome for who is not of it");
     for (uint64_t i = 0; i < NET_OUTCOMES; i++) {
@@ -232,7 +232,7 @@ outcome_check(struct desk *desk,
         if (before->epoch != told.epoch || before->turn != told.turn)
             continue;
         net_expect(desk->net, before->survivors == told.survivors,
-                   "two outcomes of one council");
+                   "two outcomes of one vote");
         return;
     }
     desk->outcomes[desk->n_outcomes++ % NET_OUTCOMES] = told;

@@ -291,7 +291,7 @@ main(int n_arguments, char **arguments)
         n_deaths += net->desk.n_deaths;
     }
     printf("%llu seeds: %llu worlds, %llu lost, %llu additions, %llu asked "
-           "again, %llu councils, %llu deaths of the coordinator\n",
+           "again, %llu votes, %llu deaths of the coordinator\n",
            (unsigned long long)(last - first + 1), (unsigned long long)n_worlds,
            (unsigned long long)n_lost, (unsigned long long)n_added,
            (unsigned long long)n_repeated, (unsigned long long)n_outcomes,

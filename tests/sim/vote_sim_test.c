@@ -1,5 +1,5 @@
 /*
- * tests/sim/vote_sim_test.c - councils under random deaths, on a virtual clock
+ * tests/sim/vote_sim_test.c - votes under random deaths, on a virtual clock
  *
  * Members ask for turn after turn, give up, are cut off, die and leave, and the
  * coordinator is killed and made again from its records. Whoever hears an

@@ -10,8 +10,8 @@ import re
 
 EVERYWHERE = {
     'acquit': 'clear of suspicion', 'agenda': 'timer heap', 'ballot': 'vote', 'bereft': 'what is missing',
-    'booth': 'connection', 'cellar': 'unexpected-message queue', 'chronicle': 'journal', 'condemn': 'declare dead',
-    'courier': 'pipeline messenger', 'distress': 'abort message', 'doom': 'deferred failure',
+    'booth': 'connection', 'cellar': 'unexpected-message queue', 'census': 'counts', 'chronicle': 'journal', 'condemn': 'declare dead',
+    'council': 'vote', 'courier': 'pipeline messenger', 'distress': 'abort message', 'doom': 'deferred failure',
     'fare': 'cost', 'forsake': 'what it tests', 'forsaken': 'what it tests', 'foyer': 'listener',
     'freight': 'pack buffer', 'haul': 'block transfer', 'hearsay': 'report', 'itinerary': 'plan cache',
     'mailbox': 'command queue', 'mishap': 'recovery fault point', 'obituary': 'exit report',

@@ -339,7 +339,7 @@ nonsense_is_refused(void **state)
     said.turn = 1;
     said.kind = 9;
     fixture_refused(&f, fixture_step(&f, call(epoch, 1, said)), HOOP_E_INVALID,
-                    "no council of kind 9");
+                    "no vote of kind 9");
     agree(&f, epoch, 1, 1);
     said.kind = CLUSTER_VOTE_AGREE;
     said.turn = 5;

@@ -59,7 +59,7 @@ operands_are_listed_in_order(void **state)
     static const struct {
         const char *operands;
         const char *listed; /* parameters */
-        struct param_counts census;
+        struct param_counts counts;
     } rows[] = {
         {"", "", {0, 0, 0}},
         {"...", "", {0, 0, 0}},
@@ -79,15 +79,15 @@ operands_are_listed_in_order(void **state)
         struct pool pool = {0};
         struct hoop_operand *operands;
         struct hoop_param *listed[8];
-        struct param_counts census;
+        struct param_counts counts;
         const char *text = rows[i].operands;
         const size_t n = read_list(&pool, &text, &operands);
 
-        assert_int_equal(param_operands_check_count(operands, n, &census),
+        assert_int_equal(param_operands_check_count(operands, n, &counts),
                          HOOP_OK);
-        assert_int_equal(census.n_tensors, rows[i].census.n_tensors);
-        assert_int_equal(census.n_params, rows[i].census.n_params);
-        assert_int_equal(census.n_need_grads, rows[i].census.n_need_grads);
+        assert_int_equal(counts.n_tensors, rows[i].counts.n_tensors);
+        assert_int_equal(counts.n_params, rows[i].counts.n_params);
+        assert_int_equal(counts.n_need_grads, rows[i].counts.n_need_grads);
         assert_int_equal(param_operands_collect(operands, n, listed),
                          strlen(rows[i].listed));
         for (size_t k = 0; rows[i].listed[k]; k++)
@@ -100,23 +100,23 @@ operands_that_nest_too_deep_are_refused(void **state)
 {
     struct hoop_operand lists[HOOP_MAX_NESTING + 1] = {{0}};
     struct hoop_operand endless = {.n_items = 1};
-    struct param_counts census;
+    struct param_counts counts;
 
     (void)state;
     lists[0].param = &params[0];
     for (size_t i = 1; i < COUNT_OF(lists); i++)
         lists[i] = (struct hoop_operand){.items = &lists[i - 1], .n_items = 1};
     assert_int_equal(
-        param_operands_check_count(&lists[HOOP_MAX_NESTING], 1, &census),
+        param_operands_check_count(&lists[HOOP_MAX_NESTING], 1, &counts),
         HOOP_OK);
-    assert_int_equal(census.n_params, 1);
+    assert_int_equal(counts.n_params, 1);
     const struct hoop_operand deeper = {.items = &lists[HOOP_MAX_NESTING],
                                         .n_items = 1};
-    assert_int_equal(param_operands_check_count(&deeper, 1, &census),
+    assert_int_equal(param_operands_check_count(&deeper, 1, &counts),
                      HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "16 lists"));
     endless.items = &endless;
-    assert_int_equal(param_operands_check_count(&endless, 1, &census),
+    assert_int_equal(param_operands_check_count(&endless, 1, &counts),
                      HOOP_E_INVALID);
 }
 
@@ -125,18 +125,18 @@ operands_that_are_wrong_are_refused(void **state)
 {
     const struct hoop_operand both = {&params[0], &(struct hoop_operand){0}, 1};
     const struct hoop_operand nowhere = {.n_items = 2};
-    struct param_counts census = {7, 7, 7};
+    struct param_counts counts = {7, 7, 7};
 
     (void)state;
-    assert_int_equal(param_operands_check_count(&both, 1, &census),
+    assert_int_equal(param_operands_check_count(&both, 1, &counts),
                      HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "operand 0 is both"));
-    assert_int_equal(param_operands_check_count(&nowhere, 1, &census),
+    assert_int_equal(param_operands_check_count(&nowhere, 1, &counts),
                      HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "2 operands, but they are NULL"));
-    assert_int_equal(param_operands_check_count(NULL, 1, &census),
+    assert_int_equal(param_operands_check_count(NULL, 1, &counts),
                      HOOP_E_INVALID);
-    assert_int_equal(census.n_tensors, 7);
+    assert_int_equal(counts.n_tensors, 7);
 }
 
 int
